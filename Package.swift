@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .treatAllWarnings(as: .error),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+func tests(_ room: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .testTarget(
+    name: "\(room)Tests", dependencies: [.byName(name: room), "TestSupport"] + dependencies,
+    swiftSettings: strict)
+}
+
+let package = Package(
+  name: "martlet",
+  products: [
+    .executable(name: "martlet", targets: ["Worker"]),
+    .executable(name: "apns-simulator", targets: ["Simulator"]),
+  ],
+  targets: [
+    .systemLibrary(name: "CCurl"),
+    .systemLibrary(name: "CHiredis"),
+    .systemLibrary(name: "CNGHTTP2"),
+    .systemLibrary(name: "COpenSSL"),
+    .systemLibrary(name: "CMicroHTTPD"),
+
+    room("EventLoop"),
+    room("Telemetry", ["EventLoop"]),
+    room("JSON"),
+    room("Redis", ["CHiredis", "COpenSSL", "EventLoop", "Telemetry"]),
+    room("APNs", ["CCurl", "CNGHTTP2", "COpenSSL", "EventLoop", "JSON", "Telemetry"]),
+    room("HTTPServer", ["CMicroHTTPD", "EventLoop", "Telemetry"]),
+    room("Jobs", ["EventLoop", "JSON", "Redis", "Telemetry"]),
+    room("Registry", ["EventLoop", "JSON", "Redis", "Telemetry"]),
+    .executableTarget(
+      name: "Worker",
+      dependencies: ["APNs", "EventLoop", "HTTPServer", "JSON", "Jobs", "Redis", "Registry", "Telemetry"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "Simulator",
+      dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry"],
+      swiftSettings: strict),
+
+    .target(name: "TestSupport", dependencies: ["EventLoop"], path: "Tests/TestSupport", swiftSettings: strict),
+    tests("EventLoop"),
+    tests("Telemetry", ["EventLoop"]),
+    tests("JSON"),
+    tests("Redis"),
+    tests("APNs", ["JSON"]),
+    tests("HTTPServer"),
+    tests("Jobs", ["JSON", "Redis"]),
+    tests("Registry", ["Redis"]),
+    tests("Simulator", ["JSON"]),
+    tests("Worker", ["JSON", "Jobs", "Redis", "Registry"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,32 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The two clocks: one that only moves forward (deadlines), one that tells the date (records).
+public enum Clock {
+  /// Nanoseconds on CLOCK_MONOTONIC; goes on while the process is stopped.
+  public static var monotonicNanoseconds: UInt64 {
+    nanoseconds(CLOCK_MONOTONIC)
+  }
+
+  /// Milliseconds since 1970.
+  public static var unixMilliseconds: Int64 {
+    Int64(nanoseconds(CLOCK_REALTIME) / 1_000_000)
+  }
+
+  private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}
+
+extension Duration {
+  /// The whole duration in nanoseconds; more than 292 years is out of range.
+  public var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+  }
+
+  public var milliseconds: Int64 { nanoseconds / 1_000_000 }
+}

@@ -1,0 +1,23 @@
+import Dispatch
+
+extension EventLoop {
+  @EventLoop private static var pending: [@EventLoop () -> Void] = []
+  @EventLoop private static var isScheduled = false
+
+  /// Runs `body` once this turn of the loop is over: what gathered in the turn leaves together (one write, one exchange).
+  @EventLoop
+  public static func atEndOfTurn(_ body: @escaping @EventLoop () -> Void) {
+    pending.append(body)
+    guard !isScheduled else { return }
+    isScheduled = true
+    queue.async { assumeIsolated { runPending() } }
+  }
+
+  @EventLoop
+  private static func runPending() {
+    isScheduled = false
+    let bodies = pending
+    pending.removeAll(keepingCapacity: true)
+    for body in bodies { body() }
+  }
+}

@@ -1,0 +1,4 @@
+@main
+enum Simulator {
+  static func main() {}
+}

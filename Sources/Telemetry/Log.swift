@@ -1,0 +1,79 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// One line per event on stderr: JSON, or text when stderr is a terminal.
+///
+/// Messages are constant; what varies goes into the fields. Never pass a secret; pass device tokens through
+/// ``shortened(_:)``.
+public struct Log: Sendable {
+  public enum Field: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+    case string(String)
+    case integer(Int64)
+    case boolean(Bool)
+
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    public init(_ value: String) { self = .string(value) }
+    public init(_ value: some BinaryInteger) { self = .integer(Int64(clamping: value)) }
+  }
+
+  public let level: LogLevel
+  private let isText: Bool
+  private let write: @Sendable (String) -> Void
+
+  /// Writes to stderr.
+  public init(level: LogLevel) {
+    self.init(level: level, isText: isatty(STDERR_FILENO) == 1) { line in
+      var bytes = Array(line.utf8)[...]
+      while !bytes.isEmpty {
+        let written = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        guard written > 0 else { return }
+        bytes = bytes.dropFirst(written)
+      }
+    }
+  }
+
+  /// Writes lines, each with its line end, to `write`.
+  public init(level: LogLevel, isText: Bool, write: @escaping @Sendable (String) -> Void) {
+    self.level = level
+    self.isText = isText
+    self.write = write
+  }
+
+  /// A log that keeps nothing.
+  public static let silent = Log(level: .error, isText: true) { _ in }
+
+  public func error(_ message: StaticString, _ fields: KeyValuePairs<String, Field> = [:]) {
+    log(.error, message, fields)
+  }
+
+  public func warn(_ message: StaticString, _ fields: KeyValuePairs<String, Field> = [:]) {
+    log(.warn, message, fields)
+  }
+
+  public func info(_ message: StaticString, _ fields: KeyValuePairs<String, Field> = [:]) {
+    log(.info, message, fields)
+  }
+
+  public func debug(_ message: StaticString, _ fields: @autoclosure () -> KeyValuePairs<String, Field> = [:]) {
+    guard level >= .debug else { return }
+    log(.debug, message, fields())
+  }
+
+  /// The first 8 characters of a device token: enough to find it, too little to use it.
+  public static func shortened(_ token: String) -> String {
+    token.count <= 8 ? token : "\(token.prefix(8))…"
+  }
+
+  private func log(_ level: LogLevel, _ message: StaticString, _ fields: KeyValuePairs<String, Field>) {
+    guard level <= self.level else { return }
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let entry = LogEntry(
+      unixMilliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000, level: level,
+      message: "\(message)", fields: fields)
+    write(isText ? entry.text : entry.json)
+  }
+}

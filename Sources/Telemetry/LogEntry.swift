@@ -1,0 +1,79 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// One event on its way to the log.
+struct LogEntry {
+  let unixMilliseconds: Int64
+  let level: LogLevel
+  let message: String
+  let fields: KeyValuePairs<String, Log.Field>
+
+  /// `{"time":"2026-01-02T03:04:05.678Z","level":"info","message":"…","queue":"push:jobs"}` and a line end.
+  var json: String {
+    var line = "{\"time\":\"\(timestamp)\",\"level\":\"\(level)\",\"message\":"
+    LogEntry.appendQuoted(message, to: &line)
+    for (name, value) in fields {
+      line += ","
+      LogEntry.appendQuoted(name, to: &line)
+      line += ":"
+      switch value {
+      case .string(let string): LogEntry.appendQuoted(string, to: &line)
+      case .integer(let integer): line += String(integer)
+      case .boolean(let boolean): line += boolean ? "true" : "false"
+      }
+    }
+    return line + "}\n"
+  }
+
+  /// `03:04:05.678 info  message name=value` and a line end.
+  var text: String {
+    let clock = timestamp.dropFirst(11).dropLast()
+    let pad = String(repeating: " ", count: 5 - "\(level)".count)
+    var line = "\(clock) \(level)\(pad) \(message)"
+    for (name, value) in fields {
+      switch value {
+      case .string(let string): line += " \(name)=\(LogEntry.printable(string))"
+      case .integer(let integer): line += " \(name)=\(integer)"
+      case .boolean(let boolean): line += " \(name)=\(boolean)"
+      }
+    }
+    return line + "\n"
+  }
+
+  private var timestamp: String {
+    var seconds = time_t(unixMilliseconds / 1000)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    func padded(_ value: some BinaryInteger, _ width: Int) -> String {
+      let digits = String(value)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    let date = "\(parts.tm_year + 1900)-\(padded(parts.tm_mon + 1, 2))-\(padded(parts.tm_mday, 2))"
+    let clock = "\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2)):\(padded(parts.tm_sec, 2))"
+    return "\(date)T\(clock).\(padded(unixMilliseconds % 1000, 3))Z"
+  }
+
+  /// Control characters would let a hostile value forge lines or move the cursor.
+  private static func printable(_ string: String) -> String {
+    String(String.UnicodeScalarView(string.unicodeScalars.map { $0.properties.generalCategory == .control ? "�" : $0 }))
+  }
+
+  private static func appendQuoted(_ string: String, to line: inout String) {
+    line += "\""
+    for scalar in string.unicodeScalars {
+      switch scalar {
+      case "\"": line += "\\\""
+      case "\\": line += "\\\\"
+      case "\n": line += "\\n"
+      case "\r": line += "\\r"
+      case "\t": line += "\\t"
+      case _ where scalar.value < 0x20:
+        let digits = String(scalar.value, radix: 16)
+        line += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: line.unicodeScalars.append(scalar)
+      }
+    }
+    line += "\""
+  }
+}

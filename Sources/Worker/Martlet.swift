@@ -1,0 +1,4 @@
+@main
+enum Martlet {
+  static func main() {}
+}
