@@ -3,9 +3,9 @@
 #endif
 
 /// How many descriptors the process may have open.
-enum DescriptorLimit {
+package enum DescriptorLimit {
   /// Raises the soft limit to the hard one: the usual soft limit of 1,024 is less than a server's connections.
-  static func raise() {
+  package static func raise() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max

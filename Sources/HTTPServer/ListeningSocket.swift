@@ -3,15 +3,15 @@
 #endif
 
 /// A bound, listening, non-blocking socket; the caller owns the descriptor.
-struct ListeningSocket {
+package struct ListeningSocket {
   /// Connections that wait to be accepted.
   private static let backlog: Int32 = 4096
 
-  let descriptor: Int32
+  package let descriptor: Int32
   /// 0 for a unix socket.
-  let port: Int
+  package let port: Int
 
-  init(_ address: HTTPAddress) throws(HTTPServerError) {
+  package init(_ address: HTTPAddress) throws(HTTPServerError) {
     switch address {
     case .tcp(let host, let port): descriptor = try ListeningSocket.bind(host, port, address)
     case .unix(let path): descriptor = try ListeningSocket.bind(path, address)
