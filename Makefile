@@ -1,0 +1,43 @@
+# What to do with Martlet. `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+SWIFT ?= swift
+RELEASE := .build/release
+RELEASE_FLAGS := -c release --static-swift-stdlib
+SOURCES := Package.swift Sources Tests
+
+.PHONY: help deps build demo test test-quick lint format sanitize clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+deps: ## Install what is needed from Debian's packages; quick when there is nothing to do
+	@deploy/scripts/install-dependencies
+
+build: deps ## Build martlet and apns-simulator, optimised, into .build/release
+	$(SWIFT) build $(RELEASE_FLAGS) --product martlet
+	$(SWIFT) build $(RELEASE_FLAGS) --product apns-simulator
+
+demo: build ## Watch 20,000 jobs go from redis-cli to a simulated APNs
+	@deploy/scripts/demo $(RELEASE)
+
+test: deps ## Run every test: pure, integration, chaos
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build --no-parallel
+
+test-quick: deps ## Run the tests that need no server
+	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|APNsTests'
+
+lint: ## Check the style
+	$(SWIFT) format lint --strict --recursive $(SOURCES)
+
+format: ## Mend the style
+	$(SWIFT) format format --in-place --recursive $(SOURCES)
+
+sanitize: deps ## Run the tests under the address and the thread sanitizer
+	$(SWIFT) test --sanitize=address --scratch-path .build/address --no-parallel
+	$(SWIFT) test --sanitize=thread --scratch-path .build/thread --no-parallel
+
+clean: ## Remove what was built
+	rm -rf .build

@@ -1,0 +1,241 @@
+import EventLoop
+import Redis
+import Telemetry
+
+/// Brings jobs in: a permit is taken before a job is claimed, by script while there are jobs, by blocking when there are none.
+@EventLoop
+final class Fetcher {
+  private let connection: RedisConnection
+  private let queues: [QueueKeys]
+  private let mode: DeliveryMode
+  private let permits: Permits
+  private let lease: Lease
+  private let ledger: ClaimLedger
+  private let metrics: QueueMetrics
+  private let log: Log
+  private let blocked: [BlockedClaim]
+  private var plan: FetchPlan
+  private var pauseTimer: LoopTimer?
+  private var gatherTimer: LoopTimer?
+  private var isTurnScheduled = false
+  private var hasFault = false
+
+  /// Takes the claims, each with one permit.
+  var onClaims: (@EventLoop ([Claim]) -> Void)?
+
+  init(
+    connection: RedisConnection, endpoint: RedisEndpoint, queues: [QueueKeys], mode: DeliveryMode, permits: Permits,
+    lease: Lease, ledger: ClaimLedger, metrics: QueueMetrics, log: Log
+  ) {
+    self.connection = connection
+    self.queues = queues
+    self.mode = mode
+    self.permits = permits
+    self.lease = lease
+    self.ledger = ledger
+    self.metrics = metrics
+    self.log = log
+    plan = FetchPlan(queueCount: queues.count, batch: QueueLimits.claimBatch, permits: permits.limit)
+    let connections = mode == .atMostOnce ? 1 : queues.count
+    blocked = (0..<connections).map { _ in BlockedClaim(endpoint: endpoint, log: log) }
+    permits.onRelease = { [weak self] in self?.scheduleTurn() }
+    for claim in blocked {
+      claim.onReady = { [weak self] in self?.resume() }
+    }
+  }
+
+  func start() {
+    for claim in blocked { claim.start() }
+    plan.start()
+    takeTurn()
+  }
+
+  /// Claims nothing any more. What is on its way in still arrives.
+  func stop() {
+    plan.stop()
+    for claim in blocked { claim.unblock(through: connection) }
+  }
+
+  func close() {
+    for claim in blocked { claim.close() }
+  }
+
+  /// Whether an answer may still bring a job.
+  var isWaiting: Bool { plan.isClaiming || blocked.contains { $0.isBlocked } }
+
+  func pause(_ paused: Bool) {
+    guard plan.isPaused != paused else { return }
+    plan.pause(paused)
+    if paused {
+      for claim in blocked { claim.unblock(through: connection) }
+    } else {
+      resume()
+    }
+  }
+
+  /// Looks again; for a connection or a lease that has come back.
+  func resume() {
+    plan.expectJobs()
+    scheduleTurn()
+  }
+
+  /// Makes sure that no late answer brings a job of this queue.
+  func dropBlocked(queueIndex: Int) {
+    blocked[mode == .atMostOnce ? 0 : queueIndex].disconnect()
+  }
+
+  private func scheduleTurn() {
+    guard !isTurnScheduled else { return }
+    isTurnScheduled = true
+    EventLoop.atEndOfTurn { [weak self] in
+      self?.isTurnScheduled = false
+      self?.takeTurn()
+    }
+  }
+
+  private func takeTurn(hasGathered: Bool = false) {
+    guard pauseTimer == nil, lease.isHeld, connection.isReady else { return }
+    perform(plan.next(permits: permits.available, hasGathered: hasGathered))
+  }
+
+  private func perform(_ action: FetchPlan.Action) {
+    switch action {
+    case .claim(let queueIndex, let count):
+      if queueIndex == 0 { _ = permits.take(upTo: count) }
+      claim(queueIndex: queueIndex, upTo: count)
+    case .block: block()
+    case .gather:
+      guard gatherTimer == nil else { return }
+      gatherTimer = .after(QueueLimits.gatherDelay) { [weak self] in
+        self?.gatherTimer = nil
+        self?.takeTurn(hasGathered: true)
+      }
+    case .wait: break
+    }
+  }
+
+  private func claim(queueIndex: Int, upTo count: Int) {
+    let keys = queues[queueIndex]
+    let worker = lease.name.value
+    let noncePrefix = lease.nextNoncePrefix()
+    let completion: @EventLoop (Result<RedisValue, RedisError>) -> Void = { [weak self] result in
+      guard let self else { return }
+      switch result {
+      case .success(.array(let elements)):
+        self.recovered()
+        self.accept(elements.compactMap(\.bytes), queueIndex: queueIndex, asked: count, worker: worker)
+      case .success:
+        // At most once, RPOP answers nil for an empty list; the script answers false to a fenced worker.
+        if self.mode == .atMostOnce {
+          self.accept([], queueIndex: queueIndex, asked: count, worker: worker)
+        } else {
+          self.claimFailed(left: count)
+          if worker == self.lease.name.value { self.lease.fence() }
+        }
+      case .failure(let error):
+        self.claimFailed(left: count)
+        self.pauseAfter(error)
+      }
+    }
+    if mode == .atMostOnce {
+      var command = RedisCommand("RPOP", keys.queue)
+      command.append(count)
+      connection.send(command, completion)
+    } else {
+      let scriptKeys = [keys.queue, keys.inflight(worker), keys.heartbeat(worker)]
+      connection.call(QueueScripts.claim, keys: scriptKeys) { command in
+        command.append(count)
+        command.append(noncePrefix)
+      } _: { completion($0) }
+    }
+  }
+
+  private func claimFailed(left: Int) {
+    plan.claimFailed()
+    permits.release(left)
+  }
+
+  private func accept(_ elements: [[UInt8]], queueIndex: Int, asked: Int, worker: String) {
+    let isFull = elements.count >= asked
+    let action = plan.claimed(elements.count)
+    if case .claim = action {} else { permits.release(asked - elements.count) }
+    if isFull { unblockLater(than: queueIndex) }
+    if !elements.isEmpty { deliver(elements, queueIndex: queueIndex, worker: worker) }
+    perform(action)
+    if isFull { scheduleTurn() }
+  }
+
+  private func deliver(_ elements: [[UInt8]], queueIndex: Int, worker: String) {
+    let now = Clock.unixMilliseconds
+    let monotonic = Clock.monotonicNanoseconds
+    let claims = elements.map {
+      Claim(queueIndex: queueIndex, element: $0, nonce: lease.nextNonce(), now: now, monotonic: monotonic)
+    }
+    // Claimed in the name of a life that is over: the fleet takes them back.
+    guard worker == lease.name.value else {
+      permits.release(claims.count)
+      return
+    }
+    for claim in claims { ledger.add(claim) }
+    metrics.claimed.increment(by: claims.count)
+    onClaims?(claims)
+  }
+
+  private func unblockLater(than queueIndex: Int) {
+    guard mode == .atLeastOnce else { return }
+    for (index, claim) in blocked.enumerated() where plan.mustUnblock(index, afterFullClaimOf: queueIndex) {
+      claim.unblock(through: connection)
+    }
+  }
+
+  private func block() {
+    for index in blocked.indices where blocked[index].isReady && !blocked[index].isBlocked {
+      guard plan.isIdle, lease.isHeld, pauseTimer == nil, permits.take(upTo: 1) == 1 else { return }
+      let worker = lease.name.value
+      let completion: @EventLoop (BlockedClaim.Answer) -> Void = { [weak self] answer in
+        self?.unblocked(answer, worker: worker)
+      }
+      if mode == .atMostOnce {
+        blocked[index].pop(from: queues.map(\.queue), completion)
+      } else {
+        let keys = queues[index]
+        blocked[index].move(from: keys.queue, queueIndex: index, to: keys.inflight(worker), completion)
+      }
+    }
+  }
+
+  private func unblocked(_ answer: BlockedClaim.Answer, worker: String) {
+    switch answer {
+    case .job(let queueIndex, let element):
+      recovered()
+      plan.expectJobs()
+      deliver([element], queueIndex: queueIndex, worker: worker)
+      scheduleTurn()
+    case .nothing:
+      permits.release()
+      if plan.isIdle { block() }
+    case .fault(let error):
+      permits.release()
+      plan.expectJobs()
+      pauseAfter(error)
+    }
+  }
+
+  private func pauseAfter(_ error: RedisError) {
+    if !hasFault {
+      hasFault = true
+      log.warn("claiming from Redis failed; trying again until it works", ["error": .init("\(error)")])
+    }
+    guard pauseTimer == nil else { return }
+    pauseTimer = .after(QueueLimits.faultPause) { [weak self] in
+      self?.pauseTimer = nil
+      self?.takeTurn(hasGathered: true)
+    }
+  }
+
+  private func recovered() {
+    guard hasFault else { return }
+    hasFault = false
+    log.info("claiming from Redis works again")
+  }
+}

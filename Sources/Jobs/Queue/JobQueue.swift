@@ -1,0 +1,187 @@
+public import EventLoop
+public import Redis
+public import Telemetry
+
+/// The queues as a worker sees them: claims come in, settlements go out, and what a crash, a freeze or an outage leaves
+/// behind is put right.
+@EventLoop
+public final class JobQueue {
+  public struct Configuration: Sendable {
+    public var endpoint: RedisEndpoint
+    /// In strict order, first first.
+    public var queues: [String]
+    public var mode: DeliveryMode
+
+    public init(endpoint: RedisEndpoint, queues: [String], mode: DeliveryMode) {
+      self.endpoint = endpoint
+      self.queues = queues
+      self.mode = mode
+    }
+  }
+
+  public let queues: [QueueKeys]
+  public let lease: Lease
+  public let mode: DeliveryMode
+
+  /// Takes the claims of a batch, each with one permit.
+  public var onClaims: (@EventLoop ([Claim]) -> Void)? {
+    didSet {
+      fetcher.onClaims = onClaims
+      reconciler.onClaims = onClaims
+    }
+  }
+  /// Redis was lost or has come back.
+  public var onStateChange: (@EventLoop (Bool) -> Void)?
+  /// All local claims were taken away.
+  public var onFenced: (@EventLoop () -> Void)?
+
+  let connection: RedisConnection
+  private let ledger: ClaimLedger
+  private let settler: Settler
+  private let fetcher: Fetcher
+  private let reconciler: Reconciler
+  private let keeper: Keeper
+  private let log: Log
+  private var isStarted = false
+  private var isStopping = false
+
+  /// `connection` carries everything but the blocking claims; the queue starts it and follows its state.
+  public init(
+    _ configuration: Configuration, connection: RedisConnection, permits: Permits, metrics: Metrics, log: Log
+  ) {
+    let queues = configuration.queues.map(QueueKeys.init(queue:))
+    let counters = QueueMetrics(metrics)
+    let ledger = ClaimLedger(queueCount: queues.count)
+    let lease = Lease(connection: connection, queues: queues, log: log)
+    self.queues = queues
+    self.connection = connection
+    self.ledger = ledger
+    self.lease = lease
+    self.log = log
+    mode = configuration.mode
+    settler = Settler(
+      connection: connection, queues: queues, mode: configuration.mode, lease: lease, ledger: ledger, metrics: counters,
+      log: log)
+    fetcher = Fetcher(
+      connection: connection, endpoint: configuration.endpoint, queues: queues, mode: configuration.mode,
+      permits: permits, lease: lease, ledger: ledger, metrics: counters, log: log)
+    reconciler = Reconciler(
+      connection: connection, queues: queues, lease: lease, ledger: ledger, permits: permits, metrics: counters, log: log)
+    keeper = Keeper(connection: connection, queues: queues, lease: lease, metrics: counters, log: log)
+    connect(counters)
+  }
+
+  /// Jobs claimed and not settled.
+  public var outstanding: Int { ledger.count }
+
+  /// Joins the fleet; claims flow as soon as Redis answers and ``pause(_:)`` is off.
+  public func start() {
+    connection.preload(QueueScripts.all)
+    connection.start()
+    keeper.start()
+    lease.start()
+  }
+
+  /// While paused nothing is claimed; for a worker that could not send.
+  public func pause(_ paused: Bool) { fetcher.pause(paused) }
+
+  /// Ends a claim. One atomic step with its removal from the in-flight list; leaves with those of the same turn.
+  public func settle(_ claim: Claim, _ settlement: Settlement) { settler.settle(claim, settlement) }
+
+  /// Gives the in-flight entry its envelope, so that the claim's nonce outlives this worker. The answer comes in order with
+  /// everything else on the connection; a job that was taken away is fenced by it.
+  public func adopt(_ claim: Claim) {
+    guard mode == .atLeastOnce, !claim.isEnveloped else { return }
+    let element = claim.element
+    let adopted = claim.envelope.element
+    let inflight = queues[claim.queueIndex].inflight(lease.name.value)
+    connection.call(QueueScripts.adopt, keys: [inflight]) { command in
+      command.append(element)
+      command.append(adopted)
+    } _: { result in
+      switch result {
+      case .success(.integer(1)): claim.element = adopted
+      case .success: claim.isFenced = true
+      // Whether it was done is unknown: the element is found by reconciliation or by the reaper, with its nonce or without.
+      case .failure: break
+      }
+    }
+  }
+
+  /// Stops claiming; what is under way goes on.
+  public func stopClaiming() {
+    isStopping = true
+    fetcher.stop()
+    keeper.stop()
+  }
+
+  /// Whether an answer to a claim is still on its way.
+  public var mayStillBringJobs: Bool { fetcher.isWaiting }
+
+  /// Hands back every claim that is not settled, oldest in front, and whatever else stands in the in-flight lists.
+  public func handBackAll() async {
+    for index in queues.indices {
+      for claim in ledger.outstanding(queueIndex: index).reversed() { settler.settle(claim, Settlement(.handBack)) }
+      settler.flush()
+    }
+    guard mode == .atLeastOnce else { return }
+    for keys in queues { await handBackStrays(keys) }
+  }
+
+  /// Leaves the fleet: lease, heartbeats, connections.
+  public func leave() async {
+    fetcher.close()
+    lease.leave()
+    // Answered after everything before it has been carried out.
+    _ = try? await connection.send(RedisCommand("PING"), timeout: .seconds(2))
+    connection.close()
+  }
+
+  private func handBackStrays(_ keys: QueueKeys) async {
+    let inflight = keys.inflight(lease.name.value)
+    let move = RedisCommand("LMOVE", inflight, keys.queue, "LEFT", "RIGHT")
+    while case .bytes = try? await connection.send(move) {}
+  }
+
+  private func connect(_ counters: QueueMetrics) {
+    connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
+    lease.onConfirmed = { [weak self] in
+      guard let self else { return }
+      self.settler.flush()
+      if !self.isStopping { self.isStarted ? self.fetcher.resume() : self.beginFetching() }
+    }
+    lease.onInflightLength = { [weak self] index, length in
+      self?.reconciler.observe(queueIndex: index, inflightLength: length)
+    }
+    lease.onForgotten = { [weak self] index in self?.restore(index) }
+    lease.onFenced = { [weak self] in
+      guard let self else { return }
+      counters.fenced.increment(by: self.ledger.fence())
+      self.onFenced?()
+    }
+    reconciler.onDropBlocked = { [weak self] index in self?.fetcher.dropBlocked(queueIndex: index) }
+  }
+
+  private func beginFetching() {
+    isStarted = true
+    fetcher.start()
+  }
+
+  private func connectionChanged(_ isReady: Bool) {
+    if isReady {
+      keeper.connectionReturned()
+      lease.beat()
+    }
+    onStateChange?(isReady)
+  }
+
+  /// Redis has lost the in-flight lists: what is in hand is written there again, before it is settled.
+  private func restore(_ index: Int) {
+    let claims = ledger.outstanding(queueIndex: index)
+    guard mode == .atLeastOnce, !claims.isEmpty else { return }
+    var push = RedisCommand("LPUSH", queues[index].inflight(lease.name.value))
+    for claim in claims { push.append(claim.element) }
+    log.warn("Redis came back without its data; jobs in hand are written again", ["jobs": .init(claims.count)])
+    connection.send(push) { _ in }
+  }
+}

@@ -1,0 +1,26 @@
+public import EventLoop
+public import Telemetry
+
+/// What the state machine counts.
+@EventLoop
+public final class QueueMetrics {
+  let claimed: Counter
+  let fenced: Counter
+  let ghosts: Counter
+  let retries: Counter
+  let reaped: Counter
+  let buried: Counter
+  let promoted: Counter
+
+  public init(_ metrics: Metrics) {
+    claimed = metrics.counter("martlet_jobs_claimed_total", help: "Jobs taken from the queues.")
+    fenced = metrics.counter(
+      "martlet_jobs_fenced_total", help: "Claims lost to the fleet because this worker was taken for dead.")
+    ghosts = metrics.counter(
+      "martlet_ghost_claims_total", help: "Jobs found in the in-flight list whose claim was never answered.")
+    retries = metrics.counter("martlet_retries_total", help: "Jobs put off to run again.")
+    reaped = metrics.counter("martlet_jobs_reaped_total", help: "Jobs taken back from dead workers.")
+    buried = metrics.counter("martlet_dead_letters_total", help: "Jobs moved to the dead letters.")
+    promoted = metrics.counter("martlet_jobs_promoted_total", help: "Scheduled and retried jobs that came due.")
+  }
+}

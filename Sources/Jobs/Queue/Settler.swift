@@ -1,0 +1,171 @@
+import EventLoop
+import Redis
+import Telemetry
+
+/// Writes settlements: those of one turn leave together, those that Redis did not take are kept and written again.
+@EventLoop
+final class Settler {
+  private let connection: RedisConnection
+  private let queues: [QueueKeys]
+  private let mode: DeliveryMode
+  private let lease: Lease
+  private let ledger: ClaimLedger
+  private let metrics: QueueMetrics
+  private let log: Log
+  private var waiting: [[Entry]]
+  private var isFlushScheduled = false
+  private var retryTimer: LoopTimer?
+  private var hasFault = false
+
+  /// Called whenever settlements have been confirmed or given up.
+  var onSettled: (@EventLoop () -> Void)?
+
+  private struct Entry {
+    let claim: Claim
+    let settlement: Settlement
+    /// Written before without an answer: finding the job gone then means that it was taken.
+    var mayBeWritten = false
+  }
+
+  init(
+    connection: RedisConnection, queues: [QueueKeys], mode: DeliveryMode, lease: Lease, ledger: ClaimLedger,
+    metrics: QueueMetrics, log: Log
+  ) {
+    self.connection = connection
+    self.queues = queues
+    self.mode = mode
+    self.lease = lease
+    self.ledger = ledger
+    self.metrics = metrics
+    self.log = log
+    waiting = Array(repeating: [], count: queues.count)
+  }
+
+  func settle(_ claim: Claim, _ settlement: Settlement) {
+    guard !claim.isFenced else { return }
+    waiting[claim.queueIndex].append(Entry(claim: claim, settlement: settlement))
+    scheduleFlush()
+  }
+
+  /// Tries again what is waiting; for a connection that has come back.
+  func flush() {
+    isFlushScheduled = false
+    guard connection.isReady, lease.isHeld else { return putOff() }
+    for index in queues.indices where !waiting[index].isEmpty {
+      let entries = waiting[index].filter { !$0.claim.isFenced }
+      waiting[index] = []
+      let plain = entries.filter(\.settlement.isPlain)
+      for start in stride(from: 0, to: plain.count, by: QueueLimits.acknowledgeBatch) {
+        acknowledge(Array(plain[start..<min(start + QueueLimits.acknowledgeBatch, plain.count)]), in: index)
+      }
+      for entry in entries where !entry.settlement.isPlain { move(entry, in: index) }
+    }
+  }
+
+  private func scheduleFlush() {
+    guard !isFlushScheduled, retryTimer == nil else { return }
+    isFlushScheduled = true
+    EventLoop.atEndOfTurn { [self] in flush() }
+  }
+
+  private func putOff() {
+    guard retryTimer == nil, waiting.contains(where: { !$0.isEmpty }) else { return }
+    retryTimer = .after(QueueLimits.faultPause) { [weak self] in
+      self?.retryTimer = nil
+      self?.flush()
+    }
+  }
+
+  private func acknowledge(_ entries: [Entry], in index: Int) {
+    let inflight = queues[index].inflight(lease.name.value)
+    var keys = [inflight]
+    keys.reserveCapacity(entries.count + 1)
+    for entry in entries { keys.append(entry.settlement.record.map { QueueKeys.result($0.jobID) } ?? inflight) }
+    let timeToLive = entries.lazy.compactMap(\.settlement.record).first?.timeToLive ?? .zero
+    connection.call(QueueScripts.acknowledge, keys: keys) { command in
+      command.append(timeToLive.milliseconds)
+      command.append(mode == .atMostOnce ? "keep" : "take")
+      for entry in entries {
+        command.append(entry.claim.element)
+        command.append(entry.settlement.record?.json ?? [])
+      }
+    } _: { [self] result in
+      switch result {
+      case .success(let answer):
+        let lost = Set((answer.array ?? []).compactMap(\.integer))
+        for (place, entry) in entries.enumerated() { conclude(entry, wasLost: lost.contains(Int64(place))) }
+        recovered()
+      case .failure(let error): keep(entries, in: index, after: error)
+      }
+    }
+  }
+
+  private func move(_ entry: Entry, in index: Int) {
+    let keys = queues[index]
+    let inflight = keys.inflight(lease.name.value)
+    let settlement = entry.settlement
+    let target = settlement.verb.target(keys) ?? inflight
+    let record = settlement.record
+    let scriptKeys = [
+      inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight, settlement.replyTo ?? inflight,
+      settlement.notification.map { QueueKeys.notifications($0.username) } ?? inflight,
+    ]
+    connection.call(QueueScripts.settle, keys: scriptKeys) { command in
+      command.append(entry.claim.element)
+      command.append(mode == .atMostOnce ? "keep" : "take")
+      settlement.verb.append(to: &command, claimed: entry.claim)
+      command.append(record?.json ?? [])
+      command.append(record?.timeToLive.milliseconds ?? 0)
+      command.append(record?.onlyIfAbsent == true ? "NX" : "")
+      command.append(settlement.notification?.json ?? [])
+    } _: { [self] result in
+      switch result {
+      case .success(.integer(-1)):
+        log.error("a queue key holds another type; move it away, the job waits", ["key": .init(target)])
+        keep([entry], in: index, after: nil)
+      case .success(let answer):
+        if answer.integer == 1 { count(settlement.verb) }
+        conclude(entry, wasLost: answer.integer == 0)
+        recovered()
+      case .failure(let error): keep([entry], in: index, after: error)
+      }
+    }
+  }
+
+  private func conclude(_ entry: Entry, wasLost: Bool) {
+    ledger.remove(entry.claim)
+    if wasLost, !entry.mayBeWritten, !entry.claim.isFenced {
+      entry.claim.isFenced = true
+      metrics.fenced.increment()
+    }
+    onSettled?()
+  }
+
+  private func keep(_ entries: [Entry], in index: Int, after error: RedisError?) {
+    if let error, !hasFault {
+      hasFault = true
+      log.warn("Redis did not take settlements; they are kept and written again", ["error": .init("\(error)")])
+    }
+    var isUncertain = false
+    if case .outcomeUnknown = error { isUncertain = true }
+    for var entry in entries where !entry.claim.isFenced {
+      entry.mayBeWritten = entry.mayBeWritten || isUncertain
+      waiting[index].append(entry)
+    }
+    putOff()
+  }
+
+  private func recovered() {
+    guard hasFault else { return }
+    hasFault = false
+    log.info("Redis takes settlements again")
+  }
+
+  private func count(_ verb: Settlement.Verb) {
+    switch verb {
+    case .retry: metrics.retries.increment()
+    case .bury: metrics.buried.increment()
+    case .done, .schedule, .handBack: break
+    }
+  }
+}

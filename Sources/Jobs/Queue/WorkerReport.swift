@@ -1,0 +1,65 @@
+public import JSON
+
+/// A worker's account of itself, the value of its heartbeat.
+public struct WorkerReport: Sendable, Equatable {
+  /// Unix ms.
+  public var startedAt: Int64
+  /// Attempts ended since then.
+  public var jobs: Int64
+  public var jobsPerSecond: Double
+  public var outstanding: Int
+  public var inFlight: Int
+  public var concurrency: Int
+
+  public init(startedAt: Int64, jobs: Int64, jobsPerSecond: Double, outstanding: Int, inFlight: Int, concurrency: Int) {
+    self.startedAt = startedAt
+    self.jobs = jobs
+    self.jobsPerSecond = jobsPerSecond
+    self.outstanding = outstanding
+    self.inFlight = inFlight
+    self.concurrency = concurrency
+  }
+
+  /// Nil for bytes that are none.
+  public init?(json bytes: [UInt8]) {
+    guard let value = try? JSONValue(parsing: bytes), let startedAt = value["startedAt"]?.integer else { return nil }
+    let rate: Double =
+      switch value["jobsPerSecond"] {
+      case .number(let number): number
+      case .integer(let integer): Double(integer)
+      default: 0
+      }
+    func integer(_ key: String) -> Int64 { value[key]?.integer ?? 0 }
+    self.init(
+      startedAt: startedAt, jobs: integer("jobs"), jobsPerSecond: rate,
+      outstanding: Int(clamping: integer("outstanding")), inFlight: Int(clamping: integer("inFlight")),
+      concurrency: Int(clamping: integer("concurrency")))
+  }
+
+  public func json() -> [UInt8] {
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  public func write(to writer: inout JSONWriter, name: String? = nil) {
+    writer.beginObject()
+    if let name {
+      writer.key("name")
+      writer.string(name)
+    }
+    writer.key("startedAt")
+    writer.integer(startedAt)
+    writer.key("jobs")
+    writer.integer(jobs)
+    writer.key("jobsPerSecond")
+    writer.number((jobsPerSecond * 10).rounded() / 10)
+    writer.key("outstanding")
+    writer.integer(Int64(outstanding))
+    writer.key("inFlight")
+    writer.integer(Int64(inFlight))
+    writer.key("concurrency")
+    writer.integer(Int64(concurrency))
+    writer.endObject()
+  }
+}

@@ -1,0 +1,12 @@
+extension JobResult {
+  /// Takes in what one page of a broadcast came to.
+  public mutating func absorb(_ page: JobResult) {
+    merge(earlier: page)
+    uncertain += page.uncertain
+  }
+
+  /// Devices that an earlier attempt left uncertain, and that this one does not try again.
+  public mutating func carry(uncertain count: Int) {
+    uncertain += count
+  }
+}

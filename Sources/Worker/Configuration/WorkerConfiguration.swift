@@ -1,0 +1,94 @@
+import APNs
+import Jobs
+import Redis
+import Telemetry
+
+/// Everything a worker is told, from the environment alone.
+struct WorkerConfiguration {
+  enum ResultPolicy: String, CaseIterable { case all, failures, none }
+  enum NotificationPolicy: String, CaseIterable { case unsent, all, off }
+
+  static let defaultQueues = ["push:jobs:high", "push:jobs", "push:jobs:low"]
+  static let defaultAdminAddress = "127.0.0.1:9090"
+
+  var redis: RedisEndpoint
+  /// Nil: polling-only mode.
+  var apns: APNsConfiguration?
+  /// The app of jobs and tokens that name none.
+  var bundleID: String?
+  var defaultEnvironment: APNsEnvironment
+  var queues: [String]
+  var mode: DeliveryMode
+  /// Pushes in flight at once.
+  var concurrency: Int
+  var maximumAttempts: Int
+  var results: ResultPolicy
+  var resultTimeToLive: Duration
+  var notifications: NotificationPolicy
+  var shutdownGrace: Duration
+  /// Host and port; nil when off.
+  var adminAddress: String?
+  var logLevel: LogLevel
+
+  /// Reads all of it; reports every fault at once.
+  init(environment values: [String: String]) throws(ConfigurationFaults) {
+    var reader = EnvironmentReader(values)
+    let redis = RedisSettings.read(&reader, isRequired: true)
+    let gateway = APNsSettings.read(&reader)
+    self.apns = gateway.configuration
+    bundleID = gateway.bundleID
+    defaultEnvironment = gateway.defaultEnvironment
+    queues = WorkerConfiguration.readQueues(&reader)
+    mode = reader.choice("MARTLET_DELIVERY", default: .atLeastOnce)
+    concurrency = reader.integer("MARTLET_CONCURRENCY", in: 1...65_536, default: 512)
+    maximumAttempts = reader.integer("MARTLET_MAX_ATTEMPTS", in: 1...1000, default: 8)
+    results = reader.choice("MARTLET_RESULTS", default: .all)
+    resultTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: .seconds(24 * 3600))
+    notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: .unsent)
+    shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
+    adminAddress = WorkerConfiguration.readAdminAddress(&reader)
+    logLevel = WorkerConfiguration.readLogLevel(&reader)
+    guard reader.faults.isEmpty, let redis else { throw ConfigurationFaults(reader.faults) }
+    self.redis = redis
+  }
+
+  static func readQueues(_ reader: inout EnvironmentReader) -> [String] {
+    guard let value = reader.string("MARTLET_QUEUES") else { return defaultQueues }
+    let names = value.split(separator: ",", omittingEmptySubsequences: false).map {
+      String($0.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+    let isGood =
+      names.count <= 16 && Set(names).count == names.count
+      && names.allSatisfy { !$0.isEmpty && $0.utf8.count <= 128 && !$0.contains { "{} \n".contains($0) } }
+    guard isGood else {
+      reader.report(
+        "MARTLET_QUEUES", seen: "'\(value)'",
+        expected: "1 to 16 different list names separated by commas, without braces or spaces, first is served first")
+      return defaultQueues
+    }
+    return names
+  }
+
+  static func readLogLevel(_ reader: inout EnvironmentReader) -> LogLevel {
+    guard let value = reader.string("MARTLET_LOG") else { return .info }
+    guard let level = LogLevel(value.lowercased()) else {
+      reader.report("MARTLET_LOG", seen: "'\(value)'", expected: "one of error, warn, info, debug")
+      return .info
+    }
+    return level
+  }
+
+  private static func readAdminAddress(_ reader: inout EnvironmentReader) -> String? {
+    guard let value = reader.string("MARTLET_ADMIN_ADDRESS") else { return defaultAdminAddress }
+    if value.lowercased() == "off" { return nil }
+    if value == "0" { return "127.0.0.1:0" }
+    guard let colon = value.lastIndex(of: ":"), colon != value.startIndex,
+      UInt16(value[value.index(after: colon)...]) != nil
+    else {
+      reader.report("MARTLET_ADMIN_ADDRESS", seen: "'\(value)'", expected: "host:port, port 0 for any free one, or off")
+      return nil
+    }
+    return value
+  }
+}
+

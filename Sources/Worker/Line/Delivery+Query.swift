@@ -1,0 +1,17 @@
+import EventLoop
+import Jobs
+import Registry
+
+extension Delivery {
+  /// The question to the registry; nil for a broadcast, which asks page by page.
+  var query: DeviceQuery? {
+    switch job.audience {
+    case .user(let name): .user(name)
+    case .userToken(let name, let token): .userToken(user: name, token: token)
+    case .token(let token): .tokens([token])
+    case .tokens(let tokens): .tokens(tokens)
+    case .instance(let id): .instance(id)
+    case .app: nil
+    }
+  }
+}

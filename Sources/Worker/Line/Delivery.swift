@@ -1,0 +1,80 @@
+import EventLoop
+import Jobs
+import Registry
+
+/// One attempt at one job.
+@EventLoop
+final class Delivery {
+  let claim: Claim
+  let job: Job
+  let id: String
+  /// What a part of the job that has not begun has come to.
+  let emptyResult: JobResult
+  private var builtPayload: [UInt8]?
+  /// What earlier attempts left, carried on to the next.
+  var state: AttemptState
+  var tally: Tally
+  /// Pushes under way or waiting for a permit.
+  var unfinished = 0
+  /// Whether the claim's permit is still with the job.
+  var hasPermit = true
+  /// The attempt ends before all that was open has been tried: Redis did not let it begin, or a broadcast stopped midway.
+  var isCutShort = false
+  /// For the notification record: the user addressed, or the owner of the token.
+  var username: String?
+
+  init(claim: Claim, job: Job, state: AttemptState, worker: String) {
+    self.claim = claim
+    self.job = job
+    self.state = state
+    id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
+    emptyResult = JobResult(
+      id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
+    tally = Tally(result: emptyResult)
+    beginTally()
+    switch job.audience {
+    case .user(let name), .userToken(let name, _): username = name
+    case .token, .tokens, .instance, .app: break
+    }
+  }
+
+  /// A broadcast goes on where a worker that is gone has left it.
+  func resume(from progress: AttemptState) {
+    guard (progress.cursor ?? "") >= (state.cursor ?? "") else { return }
+    state = progress
+    beginTally()
+  }
+
+  private func beginTally() {
+    tally = Tally(result: emptyResult)
+    if let earlier = state.result { tally.result.merge(earlier: earlier) }
+    tally.carry(uncertain: state.uncertain)
+  }
+
+  /// Built once, however many pages a broadcast has.
+  func payload() throws(JobError) -> [UInt8] {
+    if let builtPayload { return builtPayload }
+    let payload = try job.apnsPayload()
+    builtPayload = payload
+    return payload
+  }
+
+  /// What the conclusion is drawn from.
+  func attempt(now: Int64) -> Conclusion.Attempt {
+    Conclusion.Attempt(
+      tally: tally, isCutShort: isCutShort, attempts: tally.result.attempts, expiration: state.expiresAt, now: now)
+  }
+
+  /// `devices` without those that an earlier attempt has settled.
+  func stillOpen(_ devices: [Device]) -> [Device] {
+    guard let open = state.open else { return devices }
+    let wanted = Set(open)
+    return devices.filter { wanted.contains($0.token) }
+  }
+
+  /// Unix seconds, for the header; 0 asks APNs not to store the push.
+  var expirationHeader: Int64? {
+    if job.expiration == 0 || job.ttl == 0 { return 0 }
+    return state.expiresAt.map { $0 / 1000 }
+  }
+}

@@ -1,0 +1,265 @@
+import APNs
+import EventLoop
+import Jobs
+import Redis
+import Registry
+import Telemetry
+
+/// The way of a job, top to bottom: claimed, parsed, resolved, submitted, concluded, settled.
+///
+/// Works in batches: one exchange resolves the owners of all jobs of a claim, pushes of one turn leave in one write, and so
+/// do their settlements.
+@EventLoop
+final class DeliveryLine {
+  private let queue: JobQueue
+  private let registry: Registry
+  /// Nil in polling-only mode.
+  private let client: APNsClient?
+  private let permits: Permits
+  private let dedupe: Dedupe
+  private let composer: PushComposer
+  private let book: OutcomeBook
+  private let metrics: LineMetrics
+  private let log: Log
+  private lazy var window = SendWindow(permits: permits) { [unowned self] draft in send(draft) }
+  private var broadcasts: [ObjectIdentifier: AudienceRun] = [:]
+  /// Jobs whose lease must be confirmed before they may be sent.
+  private var held: [Delivery] = []
+
+  init(
+    queue: JobQueue, connection: RedisConnection, registry: Registry, client: APNsClient?, permits: Permits,
+    configuration: WorkerConfiguration, metrics: LineMetrics, log: Log
+  ) {
+    self.queue = queue
+    self.registry = registry
+    self.client = client
+    self.permits = permits
+    self.metrics = metrics
+    self.log = log
+    dedupe = Dedupe(connection: connection)
+    composer = PushComposer(bundleID: configuration.bundleID, environment: configuration.defaultEnvironment)
+    book = OutcomeBook(configuration)
+  }
+
+  // MARK: - Claimed
+
+  func take(_ claims: [Claim]) {
+    var deliveries: [Delivery] = []
+    deliveries.reserveCapacity(claims.count)
+    for claim in claims {
+      switch Intake.read(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
+      case .deliver(let delivery):
+        queue.adopt(claim)
+        deliveries.append(delivery)
+      case .settle(let delivery, let conclusion):
+        conclude(delivery, conclusion)
+      case .schedule(let delivery, let at):
+        queue.settle(claim, Settlement(.schedule(element: delivery.scheduledElement, at: at)))
+        permits.release()
+      case .refuse(let reason):
+        refuse(claim, because: reason)
+      }
+    }
+    if !deliveries.isEmpty { checkDuplicates(deliveries) }
+  }
+
+  /// A job that is none goes to the dead letters, byte for byte.
+  private func refuse(_ claim: Claim, because reason: String) {
+    metrics.jobs[JobStatus.dead.rawValue].increment()
+    log.debug("refused a job", ["reason": .init(reason)])
+    queue.settle(claim, book.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
+    permits.release()
+  }
+
+  /// Most jobs have no `dedupe` and go on at once.
+  private func checkDuplicates(_ deliveries: [Delivery]) {
+    resolve(deliveries.filter { $0.job.dedupe == nil })
+    for delivery in deliveries where delivery.job.dedupe != nil {
+      dedupe.claim(delivery) { [self] answer in
+        switch answer {
+        case .first: resolve([delivery])
+        case .duplicate: conclude(delivery, Conclusion(status: .duplicate, verb: .done))
+        case .fault(let error): putOff(delivery, error)
+        }
+      }
+    }
+  }
+
+  // MARK: - Resolved
+
+  private func resolve(_ deliveries: [Delivery]) {
+    var direct: [Delivery] = []
+    direct.reserveCapacity(deliveries.count)
+    var queries: [DeviceQuery] = []
+    queries.reserveCapacity(deliveries.count)
+    for delivery in deliveries {
+      if let query = delivery.query {
+        direct.append(delivery)
+        queries.append(query)
+      } else if case .app(let app) = delivery.job.audience {
+        broadcast(delivery, to: app)
+      }
+    }
+    guard !direct.isEmpty else { return }
+    registry.resolve(queries) { [self] resolutions in
+      guard queue.lease.isFresh else { return hold(direct) }
+      for (delivery, resolution) in zip(direct, resolutions) {
+        if let error = resolution.error {
+          putOff(delivery, error)
+        } else {
+          submit(delivery, to: delivery.stillOpen(resolution.devices))
+        }
+      }
+    }
+  }
+
+  /// The process was stopped or Redis away for long: nothing is sent before the lease is known to hold.
+  private func hold(_ deliveries: [Delivery]) {
+    held.append(contentsOf: deliveries)
+    queue.lease.beat()
+  }
+
+  /// The lease has been confirmed; owners may have changed meanwhile.
+  func leaseConfirmed() {
+    guard !held.isEmpty, queue.lease.isFresh else { return }
+    let deliveries = held
+    held = []
+    for delivery in deliveries where delivery.claim.isFenced { releasePermit(of: delivery) }
+    resolve(deliveries.filter { !$0.claim.isFenced })
+  }
+
+  // MARK: - Submitted
+
+  private func submit(_ delivery: Delivery, to devices: [Device]) {
+    guard client != nil else {
+      delivery.username = delivery.username ?? devices.first?.username
+      return conclude(delivery, Conclusion(status: .unsent, verb: .done))
+    }
+    switch composer.compose(delivery, devices) {
+    case .refused(let reason):
+      delivery.tally.badJobReason = reason
+      finish(delivery)
+    case .pushes(let drafts, let unsupported):
+      delivery.tally.recordUnsupported(unsupported)
+      delivery.unfinished = drafts.count
+      guard !drafts.isEmpty else { return finish(delivery) }
+      metrics.submitted(delivery.claim)
+      enter(drafts, of: delivery)
+    }
+  }
+
+  private func enter(_ drafts: [PushDraft], of delivery: Delivery) {
+    let hasPermit = delivery.hasPermit
+    delivery.hasPermit = false
+    window.enter(drafts, hasPermit: hasPermit)
+  }
+
+  private func send(_ draft: PushDraft) {
+    // Taken away since: nothing is sent in its name, and nothing written.
+    guard !draft.delivery.claim.isFenced else {
+      EventLoop.atEndOfTurn { [self] in window.leave() }
+      return
+    }
+    let push = draft.push { [self] outcome in
+      window.leave()
+      arrived(outcome, draft)
+    }
+    draft.current = push
+    client?.send(push)
+  }
+
+  private func arrived(_ outcome: PushOutcome, _ draft: PushDraft) {
+    let disposition = Disposition(outcome, removalAllowed: removalAllowed(draft, outcome))
+    draft.current = nil
+    if case .stale(let since) = disposition {
+      registry.removeStale(draft.device, notAfter: since ?? draft.device.metadata?.updatedAt ?? 0)
+    }
+    write(disposition, outcome, draft)
+  }
+
+  private func removalAllowed(_ draft: PushDraft, _ outcome: PushOutcome) -> Bool {
+    guard case .answered(let answer) = outcome, let push = draft.current, let client else { return false }
+    return client.removalAllowed(for: push, after: answer)
+  }
+
+  private func write(_ disposition: Disposition, _ outcome: PushOutcome, _ draft: PushDraft) {
+    let delivery = draft.delivery
+    let record = { (tally: inout Tally) in
+      tally.record(
+        disposition, token: draft.device.token, status: outcome.status, apnsID: draft.apnsID, reason: outcome.reason)
+    }
+    if let page = draft.page {
+      broadcasts[ObjectIdentifier(delivery)]?.pushEnded(page: page, record)
+      return
+    }
+    record(&delivery.tally)
+    delivery.unfinished -= 1
+    if delivery.unfinished == 0 { finish(delivery) }
+  }
+
+  // MARK: - Broadcast
+
+  private func broadcast(_ delivery: Delivery, to app: String) {
+    // The claim's permit would be idle between pages; the pushes take their own.
+    releasePermit(of: delivery)
+    guard client != nil else { return conclude(delivery, Conclusion(status: .unsent, verb: .done)) }
+    let run = AudienceRun(delivery, app: app, registry: registry, queue: queue) { [self] devices, page in
+      submitPage(delivery, devices, page)
+    } ended: { [self] in
+      broadcasts[ObjectIdentifier(delivery)] = nil
+      finish(delivery)
+    }
+    broadcasts[ObjectIdentifier(delivery)] = run
+    run.start()
+  }
+
+  private func submitPage(_ delivery: Delivery, _ devices: [Device], _ page: Int) -> AudienceRun.SubmitAnswer {
+    switch composer.compose(delivery, devices, page: page) {
+    case .refused(let reason): return .refused(reason)
+    case .pushes(let drafts, let unsupported):
+      enter(drafts, of: delivery)
+      return .pushes(drafts.count, unsupported: unsupported)
+    }
+  }
+
+  /// Broadcasts end behind the pages under way; another worker goes on.
+  func stopBroadcasts() {
+    for run in broadcasts.values { run.stop() }
+  }
+
+  /// Gives up what has not been handed to APNs; the devices stay open.
+  func abandonWaiting() {
+    stopBroadcasts()
+    for draft in window.drainWaiting() {
+      write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
+    }
+  }
+
+  // MARK: - Concluded and settled
+
+  private func finish(_ delivery: Delivery) {
+    let attempt = delivery.attempt(now: Clock.unixMilliseconds)
+    conclude(delivery, Conclusion(attempt, schedule: book.schedule, random: .random(in: 0..<1)))
+  }
+
+  /// Redis did not let the attempt begin.
+  private func putOff(_ delivery: Delivery, _ error: RedisError) {
+    delivery.isCutShort = true
+    delivery.tally.openReason = "\(error)"
+    finish(delivery)
+  }
+
+  private func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
+    metrics.jobs[conclusion.status.rawValue].increment()
+    metrics.finished(delivery.claim)
+    queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
+    if case .app = delivery.job.audience, conclusion.verb == .done { queue.clearProgress(of: delivery.claim) }
+    releasePermit(of: delivery)
+  }
+
+  private func releasePermit(of delivery: Delivery) {
+    guard delivery.hasPermit else { return }
+    delivery.hasPermit = false
+    permits.release()
+  }
+}

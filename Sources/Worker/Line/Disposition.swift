@@ -1,0 +1,40 @@
+import APNs
+
+/// What the outcome of one push means for its device.
+enum Disposition: Equatable {
+  case accepted
+  /// No retry would help; the token stays.
+  case failed
+  /// The token is to be removed, unless it was registered anew after `unregisteredSince` (unix ms; nil: not told).
+  case stale(unregisteredSince: Int64?)
+  /// Not sent, or refused for now. `isFault`: the gateway or the configuration is at fault, not the device, so it does not
+  /// count as an attempt.
+  case open(after: Duration, isFault: Bool)
+  /// Written, and no answer: it may have arrived. Never sent again by itself.
+  case uncertain
+  /// The job itself is wrong for every device.
+  case badJob
+}
+
+extension Disposition {
+  /// Parked and unreachable routes are looked at again after about this long.
+  static let faultDelay = Duration.seconds(5)
+
+  init(_ outcome: PushOutcome, removalAllowed: Bool) {
+    switch outcome {
+    case .notProcessed: self = .open(after: Disposition.faultDelay, isFault: true)
+    case .uncertain: self = .uncertain
+    case .answered(let answer):
+      switch Verdict(answer) {
+      case .accepted: self = .accepted
+      case .staleToken(let since): self = removalAllowed ? .stale(unregisteredSince: since) : .failed
+      case .badJob: self = .badJob
+      case .retryLater(let after): self = .open(after: after.map { .seconds($0) } ?? .zero, isFault: false)
+      case .deviceThrottled(let after): self = .open(after: after.map { .seconds($0) } ?? .zero, isFault: false)
+      case .parkRoute, .expiredProviderToken, .invalidProviderToken, .tooManyProviderTokens, .newConnection:
+        self = .open(after: Disposition.faultDelay, isFault: true)
+      case .ourBug: self = .failed
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import EventLoop
+import Jobs
+
+/// Reads a claim: what is to be done with it before anybody is asked. Pure but for the objects it makes.
+@EventLoop
+enum Intake {
+  enum Answer {
+    case deliver(Delivery)
+    /// It has ended already.
+    case settle(Delivery, Conclusion)
+    /// Not before `at`, unix ms.
+    case schedule(Delivery, at: Int64)
+    /// The dead letters, for this reason.
+    case refuse(String)
+  }
+
+  static func read(_ claim: Claim, worker: String, now: Int64) -> Answer {
+    let job: Job
+    do {
+      job = try Job(parsing: claim.envelope.job)
+    } catch {
+      return .refuse(error.reason)
+    }
+    if case .classed = job.content {
+      return .refuse("class: this worker has no delivery policy for notification classes")
+    }
+    var state = AttemptState(json: claim.envelope.state)
+    if state.expiresAt == nil { state.expiresAt = expiration(of: job, now: now) }
+    let delivery = Delivery(claim: claim, job: job, state: state, worker: worker)
+    if let at = job.sendAt, at > now, !state.isReleased { return .schedule(delivery, at: at) }
+    if let expiresAt = state.expiresAt, expiresAt <= now {
+      return .settle(delivery, Conclusion(status: .expired, verb: .done))
+    }
+    return .deliver(delivery)
+  }
+
+  /// Unix ms. A `ttl` counts from `sendAt`, or from the first claim.
+  private static func expiration(of job: Job, now: Int64) -> Int64? {
+    // 0 asks APNs not to store the push; it says nothing of our own retries.
+    if let seconds = job.expiration { return seconds == 0 ? nil : seconds * 1000 }
+    return job.ttl.map { max(job.sendAt ?? now, now) + $0 * 1000 }
+  }
+}

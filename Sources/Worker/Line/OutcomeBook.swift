@@ -1,0 +1,82 @@
+import EventLoop
+import Jobs
+
+/// Writes down how jobs end: the record, the reply, the dead letter, the notification record.
+@EventLoop
+struct OutcomeBook {
+  let schedule: RetrySchedule
+  private let results: WorkerConfiguration.ResultPolicy
+  private let timeToLive: Duration
+  private let notifications: WorkerConfiguration.NotificationPolicy
+
+  init(_ configuration: WorkerConfiguration) {
+    schedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
+    results = configuration.results
+    timeToLive = configuration.resultTimeToLive
+    notifications = configuration.notifications
+  }
+
+  func settlement(of delivery: Delivery, _ conclusion: Conclusion) -> Settlement {
+    let now = Clock.unixMilliseconds
+    delivery.tally.result.status = conclusion.status
+    if case .bury(let reason) = conclusion.verb { delivery.tally.result.reason = reason }
+    if conclusion.status == .retrying { delivery.tally.result.reason = delivery.tally.openReason }
+    delivery.tally.result.finishedAt = now
+    let json = delivery.tally.result.json()
+    var settlement = Settlement(verb(of: delivery, conclusion, at: now))
+    settlement.record = record(json, id: delivery.id, conclusion.status)
+    // The list gets the end of the job, not every attempt.
+    settlement.replyTo = conclusion.status == .retrying ? nil : delivery.job.replyTo
+    if settlement.replyTo != nil, settlement.record == nil {
+      settlement.record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
+    }
+    settlement.notification = notification(of: delivery, conclusion.status, at: now)
+    return settlement
+  }
+
+  /// For an element that is no job: there is nothing but its bytes.
+  func refusal(of claim: Claim, reason: String, worker: String) -> Settlement {
+    let now = Clock.unixMilliseconds
+    let id = Job.salvagedID(from: claim.envelope.job) ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
+    let result = JobResult(
+      id: id, status: .dead, reason: reason, attempts: claim.envelope.attempts + 1, worker: worker,
+      claimedAt: claim.claimedAt, finishedAt: now)
+    let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
+    return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead))
+  }
+
+  private func verb(of delivery: Delivery, _ conclusion: Conclusion, at now: Int64) -> Settlement.Verb {
+    switch conclusion.verb {
+    case .done: return .done
+    case .retry(let delay, let countsAttempt):
+      return .retry(element: delivery.nextElement(countsAttempt: countsAttempt), delay: delay)
+    case .bury(let reason):
+      let letter = DeadLetter(
+        id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts, envelope: delivery.buriedEnvelope)
+      return .bury(letter: letter.bytes)
+    }
+  }
+
+  private func record(_ json: [UInt8], id: String, _ status: JobStatus) -> Settlement.Record? {
+    switch results {
+    case .none: return nil
+    case .failures: if status == .accepted { return nil }
+    case .all: break
+    }
+    // A duplicate with the id of the job it repeats must not wipe out that job's record.
+    return Settlement.Record(jobID: id, json: json, timeToLive: timeToLive, onlyIfAbsent: status == .duplicate)
+  }
+
+  private func notification(of delivery: Delivery, _ status: JobStatus, at now: Int64) -> Settlement.Notification? {
+    guard let username = delivery.username, status.isFinal else { return nil }
+    switch notifications {
+    case .off: return nil
+    case .unsent: guard delivery.tally.result.accepted == 0, status.leavesUserUnreached else { return nil }
+    case .all: guard status != .duplicate else { return nil }
+    }
+    // A payload too large for APNs is one that a client may still poll.
+    guard let payload = try? delivery.payload() else { return nil }
+    let record = NotificationRecord(id: delivery.id, at: now, status: status, payload: payload)
+    return Settlement.Notification(username: username, json: record.json())
+  }
+}

@@ -1,0 +1,48 @@
+import APNs
+import EventLoop
+import Jobs
+import Registry
+
+/// Makes the pushes of a job from its devices; refuses what APNs would refuse.
+@EventLoop
+struct PushComposer {
+  enum Result {
+    case pushes([PushDraft], unsupported: [String])
+    /// The job is wrong for every device; the reason is one a producer can act on.
+    case refused(String)
+  }
+
+  /// The app of jobs and tokens that name none.
+  let bundleID: String?
+  /// Of tokens registered without one.
+  let environment: APNsEnvironment
+
+  func compose(_ delivery: Delivery, _ devices: [Device], page: Int? = nil) -> Result {
+    let job = delivery.job
+    let payload: [UInt8]
+    do {
+      payload = try delivery.payload()
+    } catch {
+      return .refused(error.reason)
+    }
+    let pushType = APNs.PushType(rawValue: job.pushType.rawValue) ?? .alert
+    var drafts: [PushDraft] = []
+    drafts.reserveCapacity(devices.count)
+    var unsupported: [String] = []
+    for device in devices {
+      guard !device.isAndroid else {
+        unsupported.append(device.token)
+        continue
+      }
+      guard let bundle = job.app ?? device.bundleID ?? bundleID else {
+        return .refused("app: the job names no app, the token was registered for none, and APNS_BUNDLE_ID is not set")
+      }
+      let content = PushContent(
+        topic: pushType.topic(bundleID: bundle), environment: device.environment.flatMap(APNsEnvironment.init) ?? environment,
+        pushType: pushType, priority: job.priority, expiration: delivery.expirationHeader, collapseID: job.collapseID,
+        payload: payload)
+      drafts.append(PushDraft(delivery: delivery, device: device, content: content, page: page))
+    }
+    return .pushes(drafts, unsupported: unsupported)
+  }
+}

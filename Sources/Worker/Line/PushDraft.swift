@@ -1,0 +1,44 @@
+import APNs
+import EventLoop
+import Jobs
+import Registry
+
+/// One device of a job, ready to be sent.
+@EventLoop
+final class PushDraft {
+  let delivery: Delivery
+  let device: Device
+  let content: PushContent
+  let apnsID: String
+  /// The page of a broadcast that the device came with.
+  let page: Int?
+  /// While it is under way.
+  var current: Push?
+
+  init(delivery: Delivery, device: Device, content: PushContent, page: Int?) {
+    self.delivery = delivery
+    self.page = page
+    self.device = device
+    self.content = content
+    apnsID = Jobs.apnsID(jobID: delivery.id, token: device.token)
+  }
+
+  func push(_ completion: @escaping @EventLoop (PushOutcome) -> Void) -> Push {
+    Push(
+      token: device.token, topic: content.topic, pushType: content.pushType, priority: content.priority,
+      expiration: content.expiration, collapseID: content.collapseID, apnsID: apnsID, payload: content.payload,
+      environment: content.environment, completion: completion)
+  }
+}
+
+/// What all pushes of a job to one app and environment share.
+struct PushContent: Sendable {
+  var topic: String
+  var environment: APNsEnvironment
+  var pushType: APNs.PushType
+  var priority: Int
+  /// Unix seconds.
+  var expiration: Int64?
+  var collapseID: String?
+  var payload: [UInt8]
+}

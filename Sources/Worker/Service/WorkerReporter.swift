@@ -1,0 +1,38 @@
+import EventLoop
+import JSON
+import Jobs
+
+/// A worker's account of itself, kept as the value of its heartbeat.
+@EventLoop
+final class WorkerReporter {
+  private let queue: JobQueue
+  private let permits: Permits
+  private let metrics: LineMetrics
+  private let startedAt = Clock.unixMilliseconds
+  private var lastCount: UInt64 = 0
+  private var lastAt = Clock.monotonicNanoseconds
+  private var rate = 0.0
+
+  /// A rate is measured over at least this long.
+  private static let window = 1_000_000_000 as UInt64
+
+  init(queue: JobQueue, permits: Permits, metrics: LineMetrics) {
+    self.queue = queue
+    self.permits = permits
+    self.metrics = metrics
+  }
+
+  /// `{"startedAt","jobs","jobsPerSecond","outstanding","inFlight","concurrency"}`
+  func json() -> [UInt8] {
+    let now = Clock.monotonicNanoseconds
+    if now - lastAt >= WorkerReporter.window {
+      rate = Double(metrics.jobCount - lastCount) * 1e9 / Double(now - lastAt)
+      lastCount = metrics.jobCount
+      lastAt = now
+    }
+    return WorkerReport(
+      startedAt: startedAt, jobs: Int64(metrics.jobCount), jobsPerSecond: rate, outstanding: queue.outstanding,
+      inFlight: permits.taken, concurrency: permits.limit
+    ).json()
+  }
+}

@@ -1,0 +1,126 @@
+import APNs
+import EventLoop
+import Jobs
+import Redis
+import Registry
+import Telemetry
+
+/// A running worker: puts the line together, follows Redis and APNs, and ends without losing a job.
+@EventLoop
+final class WorkerService {
+  private let configuration: WorkerConfiguration
+  private let log: Log
+  private let metrics: Metrics
+  private let permits: Permits
+  private let connection: RedisConnection
+  private let queue: JobQueue
+  private let client: APNsClient?
+  private let line: DeliveryLine
+  private var admin: AdminServer?
+  private let reporter: WorkerReporter
+  private var isStopping = false
+  /// Set by the second SIGTERM.
+  private var isHurried = false
+
+  init(_ configuration: WorkerConfiguration, log: Log) {
+    self.configuration = configuration
+    self.log = log
+    let metrics = Metrics()
+    let permits = Permits(limit: configuration.concurrency)
+    let connection = RedisConnection(endpoint: configuration.redis, name: "martlet-worker", log: log)
+    let client = configuration.apns.map { APNsClient(configuration: $0, metrics: metrics, log: log) }
+    let lineMetrics = LineMetrics(metrics)
+    queue = JobQueue(
+      .init(endpoint: configuration.redis, queues: configuration.queues, mode: configuration.mode),
+      connection: connection, permits: permits, metrics: metrics, log: log)
+    line = DeliveryLine(
+      queue: queue, connection: connection, registry: Registry(connection: connection, log: log), client: client,
+      permits: permits, configuration: configuration, metrics: lineMetrics, log: log)
+    reporter = WorkerReporter(queue: queue, permits: permits, metrics: lineMetrics)
+    self.metrics = metrics
+    self.permits = permits
+    self.connection = connection
+    self.client = client
+  }
+
+  /// Whether jobs can flow: Redis answers, and APNs too unless this is polling-only mode.
+  var readiness: Readiness {
+    Readiness(isRedisReady: connection.isReady, isAPNsReady: client?.isConnected ?? true, isStopping: isStopping)
+  }
+
+  func start() throws {
+    observe()
+    if let address = configuration.adminAddress {
+      let admin = try AdminServer(
+        address: address, log: log, readiness: { [weak self] in self?.readiness ?? .gone },
+        metrics: { [weak self] in self?.metrics.prometheusText() ?? "" })
+      try admin.start()
+      self.admin = admin
+    }
+    if client == nil { log.info("APNs not configured: polling-only mode") }
+    log.info(
+      "worker starts",
+      [
+        "worker": .init(queue.lease.name.value), "redis": .init(configuration.redis.summary),
+        "queues": .init(configuration.queues.joined(separator: ",")), "delivery": .init(configuration.mode.rawValue),
+        "concurrency": .init(configuration.concurrency),
+      ])
+    queue.pause(client != nil)
+    client?.start()
+    queue.start()
+  }
+
+  /// SIGTERM: stops claiming, finishes within the grace time, hands the rest back. The second one hurries.
+  func stop(then exit: @escaping @EventLoop () -> Void) {
+    guard !isStopping else {
+      isHurried = true
+      return
+    }
+    isStopping = true
+    log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
+    queue.stopClaiming()
+    line.stopBroadcasts()
+    Task { @EventLoop in
+      await finishWithinGrace()
+      await handBack()
+      exit()
+    }
+  }
+
+  private func finishWithinGrace() async {
+    let end = Clock.monotonicNanoseconds + UInt64(configuration.shutdownGrace.nanoseconds)
+    while !isHurried, queue.outstanding > 0 || queue.mayStillBringJobs, Clock.monotonicNanoseconds < end {
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  private func handBack() async {
+    let left = queue.outstanding
+    line.abandonWaiting()
+    client?.close()
+    // What closing has ended is settled in the turns that follow.
+    for _ in 0..<3 { await Task.yield() }
+    await queue.handBackAll()
+    await queue.leave()
+    await admin?.stop()
+    log.info("stopped", ["handedBack": .init(left)])
+  }
+
+  private func observe() {
+    queue.onClaims = { [weak self] claims in self?.line.take(claims) }
+    queue.lease.onHeld = { [weak self] in self?.line.leaseConfirmed() }
+    queue.lease.report = { [weak self] in self?.reporter.json() ?? Array("{}".utf8) }
+    client?.onStateChange = { [weak self] in
+      guard let self, let client = self.client else { return }
+      // Jobs stay in Redis while there is nowhere to send them.
+      self.queue.pause(!client.isConnected)
+    }
+    metrics.gauge("martlet_pushes_in_flight", help: "Permits taken.") { [permits] in [("", Double(permits.taken))] }
+    metrics.gauge("martlet_jobs_outstanding", help: "Jobs claimed and not settled.") { [weak queue] in
+      [("", Double(queue?.outstanding ?? 0))]
+    }
+    metrics.gauge("martlet_redis_reconnects_total", help: "Connections to Redis made again.") { [weak connection] in
+      [("", Double(connection?.reconnects ?? 0))]
+    }
+  }
+}

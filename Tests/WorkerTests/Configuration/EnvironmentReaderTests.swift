@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Worker
+
+struct EnvironmentReaderTests {
+  @Test(arguments: [
+    ("500ms", Duration.milliseconds(500)), ("25s", .seconds(25)), ("15m", .seconds(900)), ("24h", .seconds(86_400)),
+    ("30d", .seconds(30 * 86_400)),
+  ])
+  func `durations carry a unit`(text: String, expected: Duration) {
+    var reader = EnvironmentReader(["D": text])
+    #expect(reader.duration("D", default: .seconds(1)) == expected)
+    #expect(reader.faults.isEmpty)
+  }
+
+  @Test(arguments: ["5", "s", "-1s", "0s", "1.5h", "99999999999d", "1y"])
+  func `a duration that is none is a fault that quotes it`(text: String) {
+    var reader = EnvironmentReader(["D": text])
+    _ = reader.duration("D", default: .seconds(1))
+    #expect(reader.faults.map(\.name) == ["D"])
+    #expect(reader.faults[0].seen == "'\(text)'")
+  }
+
+  @Test func `every fault of a configuration is reported at once`() {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try WorkerConfiguration(environment: [
+        "MARTLET_CONCURRENCY": "many", "MARTLET_DELIVERY": "exactly-once", "MARTLET_QUEUES": "a,,b",
+        "MARTLET_LOG": "loud", "MARTLET_RESULT_TTL": "soon", "APNS_KEY_ID": "K",
+      ])
+    }
+    #expect(
+      Set(error?.faults.map(\.name) ?? []) == [
+        "REDIS_URL", "MARTLET_CONCURRENCY", "MARTLET_DELIVERY", "MARTLET_QUEUES", "MARTLET_LOG", "MARTLET_RESULT_TTL",
+        "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
+      ])
+  }
+
+  @Test func `a wrong private key is never quoted`() {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try WorkerConfiguration(environment: [
+        "REDIS_URL": "redis://localhost", "APNS_KEY_ID": "ABCDEFGHIJ", "APNS_TEAM_ID": "ABCDEFGHIJ",
+        "APNS_BUNDLE_ID": "com.example.app",
+        "APNS_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\\nSECRETSECRET\\n-----END PRIVATE KEY-----",
+      ])
+    }
+    #expect(error?.faults.map(\.name) == ["APNS_PRIVATE_KEY"])
+    #expect(error?.text.contains("SECRET") == false)
+  }
+
+  @Test func `without any of the APNs settings the worker polls only`() throws {
+    let configuration = try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost"])
+    #expect(configuration.apns == nil)
+    #expect(configuration.queues == ["push:jobs:high", "push:jobs", "push:jobs:low"])
+    #expect(configuration.concurrency == 512)
+  }
+
+  @Test func `the key-value store's pair becomes a TLS address`() {
+    #expect(
+      RedisSettings.url(host: "https://eu1-x.example.com/path", token: "a/b")
+        == "rediss://default:a%2fb@eu1-x.example.com:6379")
+    #expect(RedisSettings.url(host: "http://x", token: "t") == nil)
+  }
+}
