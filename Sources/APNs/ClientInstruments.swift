@@ -1,0 +1,32 @@
+import EventLoop
+import Telemetry
+
+/// What the client counts.
+@EventLoop
+struct ClientInstruments {
+  private let outcomes: CounterFamily
+  private let accepted: Counter
+  private let notProcessed: Counter
+  private let uncertain: Counter
+  private let duration: Histogram
+
+  init(metrics: Metrics) {
+    outcomes = metrics.counters(
+      "martlet_apns_pushes_total", label: "outcome",
+      help: "Pushes by APNs' reason, or accepted, not_processed, uncertain.")
+    accepted = outcomes["accepted"]
+    notProcessed = outcomes["not_processed"]
+    uncertain = outcomes["uncertain"]
+    duration = metrics.histogram("martlet_apns_push_seconds", help: "From send to outcome.")
+  }
+
+  func record(_ outcome: PushOutcome, nanoseconds: UInt64) {
+    duration.record(nanoseconds: nanoseconds)
+    switch outcome {
+    case .answered(let answer):
+      if let reason = answer.reason { outcomes[reason].increment() } else { accepted.increment() }
+    case .notProcessed: notProcessed.increment()
+    case .uncertain: uncertain.increment()
+    }
+  }
+}
