@@ -1,2 +1,20 @@
 #pragma once
 #include <microhttpd.h>
+
+/// `MHD_start_daemon` is variadic. `options` ends with `MHD_OPTION_END`.
+static inline struct MHD_Daemon *martlet_start_daemon(
+    unsigned int flags, MHD_AccessHandlerCallback handler, void *context, struct MHD_OptionItem *options) {
+  return MHD_start_daemon(flags, 0, NULL, NULL, handler, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+/// `MHD_get_daemon_info` is variadic. -1 when the daemon does not use epoll.
+static inline int martlet_epoll_descriptor(struct MHD_Daemon *daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+  return info ? info->epoll_fd : -1;
+}
+
+/// `MHD_get_connection_info` is variadic. -1 when there is none.
+static inline int martlet_connection_descriptor(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? info->connect_fd : -1;
+}

@@ -1,4 +1,51 @@
+import Dispatch
+import EventLoop
+import HTTPServer
+import Telemetry
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// `apns-simulator`: reads the command line, starts, tells that it is ready, ends on a signal.
 @main
 enum Simulator {
-  static func main() {}
+  static func main() {
+    signal(SIGPIPE, SIG_IGN)
+    SignalSource.block([SIGTERM, SIGINT])
+    do {
+      let arguments = try Arguments(parsing: Array(CommandLine.arguments.dropFirst()))
+      if arguments.wantsHelp {
+        write(Arguments.usage, to: STDOUT_FILENO)
+        exit(0)
+      }
+      EventLoop.run { run(arguments) }
+      dispatchMain()
+    } catch {
+      write("apns-simulator: \(error)\n\n\(Arguments.usage)", to: STDERR_FILENO)
+      exit(2)
+    }
+  }
+
+  @EventLoop
+  private static func run(_ arguments: Arguments) {
+    do {
+      let service = try Service(arguments, log: Log(level: .info))
+      try service.start()
+      write(try service.readyLine().json() + "\n", to: STDOUT_FILENO)
+      for signal in [SIGTERM, SIGINT] { signals.append(SignalSource(signal) { exit(0) }) }
+      running = service
+    } catch {
+      write("apns-simulator: \(error)\n", to: STDERR_FILENO)
+      exit(1)
+    }
+  }
+
+  /// Unbuffered. Nobody is left to tell when it fails.
+  private static func write(_ text: String, to descriptor: Int32) {
+    _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+  }
+
+  @EventLoop private static var running: Service?
+  @EventLoop private static var signals: [SignalSource] = []
 }

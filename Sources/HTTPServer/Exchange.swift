@@ -1,0 +1,147 @@
+import CMicroHTTPD
+import EventLoop
+
+/// One request under way and its answer. Lives from the request line until the daemon is done with it.
+///
+/// `connection` is the daemon's; it is valid exactly as long.
+@EventLoop
+final class Exchange {
+  private enum State {
+    case receiving
+    /// Too large: read to its end, kept nowhere, then refused.
+    case discarding(bytes: Int)
+    case running
+    case answered(HTTPResponse)
+    case done
+  }
+
+  /// A refused body is read up to here, so that the peer gets to read the answer; then the connection is cut. Bytes.
+  private static let discardLimit = 1 << 20
+
+  private let connection: OpaquePointer
+  private let target: String
+  private let configuration: HTTPServerConfiguration
+  private let onResume: @EventLoop () -> Void
+  private var method = ""
+  private var body: [UInt8] = []
+  private var state = State.receiving
+  private var isSuspended = false
+
+  /// The request has been seen with all its header fields.
+  private(set) var hasHead = false
+  /// The answer says that the connection ends with it.
+  var closesConnection = false
+
+  /// `onResume` is called when the daemon must run because of an answer that came late.
+  init(
+    connection: OpaquePointer, target: String, configuration: HTTPServerConfiguration,
+    onResume: @escaping @EventLoop () -> Void
+  ) {
+    self.connection = connection
+    self.target = target
+    self.configuration = configuration
+    self.onResume = onResume
+  }
+
+  /// False: cut the connection.
+  func receiveHead(method: String) -> Bool {
+    hasHead = true
+    self.method = method
+    guard let length = headers["Content-Length"].flatMap({ Int($0) }), length > configuration.maximumBodyBytes
+    else { return true }
+    if length > Exchange.discardLimit {
+      closesConnection = true
+      return send(configuration.refusal(413))
+    }
+    state = .discarding(bytes: 0)
+    return true
+  }
+
+  /// False: cut the connection.
+  func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    switch state {
+    case .receiving where body.count + bytes.count <= configuration.maximumBodyBytes:
+      body.append(contentsOf: bytes)
+    case .receiving:
+      body = []
+      state = .discarding(bytes: bytes.count)
+    case .discarding(let count):
+      guard count + bytes.count <= Exchange.discardLimit else { return false }
+      state = .discarding(bytes: count + bytes.count)
+    case .running, .answered, .done:
+      break
+    }
+    return true
+  }
+
+  /// The request is complete, or its answer has become ready. False: cut the connection.
+  func proceed(_ handler: HTTPServer.Handler) -> Bool {
+    switch state {
+    case .receiving:
+      guard let target = HTTPTarget(parsing: target) else { return send(configuration.refusal(400)) }
+      state = .running
+      let request = HTTPRequest(
+        method: method, path: target.path, query: target.query, headers: headers, body: body)
+      body = []
+      handler(request) { self.answer($0) }
+      if case .answered(let response) = state { return send(response) }
+      isSuspended = true
+      MHD_suspend_connection(connection)
+      return true
+    case .discarding:
+      return send(configuration.refusal(413))
+    case .answered(let response):
+      return send(response)
+    case .running, .done:
+      return true
+    }
+  }
+
+  /// Ignored unless the request waits for an answer.
+  func answer(_ response: HTTPResponse) {
+    guard case .running = state else { return }
+    state = .answered(response)
+    guard isSuspended else { return }
+    isSuspended = false
+    MHD_resume_connection(connection)
+    onResume()
+  }
+
+  /// The daemon is done with the request: `connection` must not be touched any more.
+  func end() {
+    state = .done
+  }
+
+  private var headers: HTTPHeaders {
+    var headers = HTTPHeaders()
+    withUnsafeMutablePointer(to: &headers) { headers in
+      _ = MHD_get_connection_values_n(
+        connection, .HEADER_KIND,
+        { context, _, name, nameCount, value, valueCount in
+          guard let headers = context?.assumingMemoryBound(to: HTTPHeaders.self) else { return .NO }
+          headers.pointee.append(text(name, nameCount), text(value, valueCount))
+          return .YES
+        }, headers)
+    }
+    return headers
+  }
+
+  private func send(_ answer: HTTPResponse) -> Bool {
+    state = .done
+    var answer = answer
+    let response = answer.body.withUnsafeMutableBytes {
+      MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
+    }
+    guard let response else { return false }
+    defer { MHD_destroy_response(response) }
+    for (name, value) in answer.headers {
+      guard MHD_add_response_header(response, name, value) == .YES else { return false }
+    }
+    if closesConnection, MHD_add_response_header(response, "Connection", "close") != MHD_Result.YES { return false }
+    return MHD_queue_response(connection, UInt32(answer.status), response) == .YES
+  }
+}
+
+private func text(_ characters: UnsafePointer<CChar>?, _ count: Int) -> String {
+  String(decoding: UnsafeRawBufferPointer(start: characters, count: characters == nil ? 0 : count), as: UTF8.self)
+}

@@ -1,0 +1,19 @@
+/// What a server allows.
+public struct HTTPServerConfiguration: Sendable {
+  public var address: HTTPAddress
+  /// Larger bodies are answered 413.
+  public var maximumBodyBytes = 65_536
+  /// Request line and header fields together; more is answered 431.
+  public var maximumHeaderBytes = 16_384
+  /// A peer that is silent for so long, or takes longer to send one request, is cut off. Seconds.
+  public var connectionTimeout = 30
+  public var maximumConnections = 10_000
+  /// The whole answer to a request that never reaches the handler: 400 (bad target) or 413.
+  public var refusal: @Sendable (_ status: Int) -> HTTPResponse = { status in
+    .text(status == 413 ? "body too large\n" : "bad request\n", status: status)
+  }
+
+  public init(address: HTTPAddress) {
+    self.address = address
+  }
+}

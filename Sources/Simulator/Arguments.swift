@@ -1,0 +1,100 @@
+import HTTPServer
+
+/// The command line.
+struct Arguments: Equatable {
+  var listen = HTTPAddress.tcp(host: "127.0.0.1", port: 0)
+  var control = HTTPAddress.tcp(host: "127.0.0.1", port: 0)
+  /// Nil: a new one under the system's temporary directory.
+  var directory: String?
+  var maximumStreams = 1000
+  /// Nil: one while provider tokens are checked.
+  var initialStreams: Int?
+  var addedMilliseconds = 0
+  var keyID: String?
+  var teamID: String?
+  var publicKeyPath: String?
+  var topics: [String] = []
+  var tokenUpdateSeconds = 0
+  var checksAuthorization = true
+  var keepsIDs = true
+  var wantsHelp = false
+
+  static let usage = """
+    Usage: apns-simulator [options]
+    A local APNs. Prints one line of JSON when it is ready; ends on SIGTERM or SIGINT.
+
+      --listen HOST:PORT        where pushes come in (127.0.0.1:0: any free port)
+      --control HOST:PORT       ledger, devices and faults over HTTP (127.0.0.1:0)
+      --dir DIR                 where ca.pem, the provider key and provider.env are written (a new one)
+      --max-streams N           streams at once on a connection with a valid provider token (1000)
+      --initial-streams N       before its first valid provider token (1)
+      --rtt MS                  added to every answer (0)
+      --key-id K --team-id T --public-key FILE
+                                checks provider tokens with this key; otherwise a key is made
+      --token-updates SECONDS   a connection changes its provider token no more often (0: as it likes)
+      --topic TOPIC             allowed topic, repeatable (all)
+      --no-auth-check           takes every push without a provider token
+      --no-ledger               keeps totals only
+      --help
+
+    """
+
+  init() {}
+
+  /// `arguments` without the program's name.
+  init(parsing arguments: [String]) throws(UsageError) {
+    var rest = arguments[...]
+    while let option = rest.popFirst() {
+      switch option {
+      case "--no-auth-check": checksAuthorization = false
+      case "--no-ledger": keepsIDs = false
+      case "--help", "-h": wantsHelp = true
+      default:
+        guard Arguments.withValue.contains(option) else { throw UsageError("unknown option \(option)") }
+        guard let value = rest.popFirst() else { throw UsageError("\(option) needs a value") }
+        try set(option, value)
+      }
+    }
+    let own = [keyID, teamID, publicKeyPath].compactMap { $0 }
+    guard own.isEmpty || own.count == 3 else {
+      throw UsageError("--key-id, --team-id and --public-key go together")
+    }
+  }
+
+  private static let withValue: Set = [
+    "--listen", "--control", "--dir", "--max-streams", "--initial-streams", "--rtt", "--key-id", "--team-id",
+    "--public-key", "--topic", "--token-updates",
+  ]
+
+  private mutating func set(_ option: String, _ value: String) throws(UsageError) {
+    switch option {
+    case "--listen": listen = try Arguments.address(option, value)
+    case "--control": control = try Arguments.address(option, value)
+    case "--dir": directory = value
+    case "--max-streams": maximumStreams = try Arguments.number(option, value, 1...1_000_000)
+    case "--initial-streams": initialStreams = try Arguments.number(option, value, 1...1_000_000)
+    case "--rtt": addedMilliseconds = try Arguments.number(option, value, 0...600_000)
+    case "--token-updates": tokenUpdateSeconds = try Arguments.number(option, value, 0...86_400)
+    case "--key-id": keyID = value
+    case "--team-id": teamID = value
+    case "--public-key": publicKeyPath = value
+    case "--topic": topics.append(value)
+    default: preconditionFailure("\(option) is not handled")
+    }
+  }
+
+  private static func address(_ option: String, _ value: String) throws(UsageError) -> HTTPAddress {
+    do {
+      return try HTTPAddress(parsing: value)
+    } catch {
+      throw UsageError("\(option): \(error)")
+    }
+  }
+
+  private static func number(_ option: String, _ value: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int {
+    guard let number = Int(value), range.contains(number) else {
+      throw UsageError("\(option): \"\(value)\" is no number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+}

@@ -1,0 +1,28 @@
+/// What a push is answered with. Source of the reasons: Apple's "Handling notification responses from APNs".
+struct Answer: Equatable, Sendable {
+  var status: Int
+  /// Nil with 200.
+  var reason: String?
+  /// Since when a token is no longer valid, with 410. Unix milliseconds.
+  var timestamp: Int64?
+  /// Seconds.
+  var retryAfter: Int?
+
+  init(_ status: Int, _ reason: String? = nil, timestamp: Int64? = nil, retryAfter: Int? = nil) {
+    self.status = status
+    self.reason = reason
+    self.timestamp = timestamp
+    self.retryAfter = retryAfter
+  }
+
+  static let accepted = Answer(200)
+
+  var isAccepted: Bool { status == 200 }
+
+  /// `{"reason":"Unregistered","timestamp":1700000000000}`; empty when there is no reason.
+  var body: [UInt8] {
+    guard let reason else { return [] }
+    let since = timestamp.map { ",\"timestamp\":\($0)" } ?? ""
+    return Array("{\"reason\":\"\(reason)\"\(since)}".utf8)
+  }
+}

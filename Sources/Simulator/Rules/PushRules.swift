@@ -1,0 +1,62 @@
+/// Apple's rules for one push, whatever its device and its provider token are. Pure.
+struct PushRules {
+  static let maximumCollapseID = 64
+  /// Hexadecimal digits.
+  static let deviceTokenLength = 64...200
+
+  /// Nil allows every topic.
+  var topics: Set<String>?
+
+  /// The refusal of what is asked for, whoever asks; nil when it is right.
+  func refusalOfTarget(_ head: RequestHead) -> Answer? {
+    guard let method = head[.method], method.elementsEqual("POST".utf8) else { return Answer(405, "MethodNotAllowed") }
+    guard let token = head.deviceToken else { return Answer(404, "BadPath") }
+    if head.hasDuplicates { return Answer(400, "DuplicateHeaders") }
+    return token.isEmpty ? Answer(400, "MissingDeviceToken") : nil
+  }
+
+  /// The refusal of header fields and token that cannot be right whatever the body; nil when they are right.
+  func refusalOfFields(_ head: RequestHead) -> Answer? {
+    if let id = head[.apnsID], PushID(id) == nil { return Answer(400, "BadMessageId") }
+    if let type = head[.pushType], PushType(type) == nil { return Answer(400, "InvalidPushType") }
+    if let refusal = refusalOfPriority(head) ?? refusalOfTopic(head) { return refusal }
+    if let date = head[.expiration], !PushRules.isInteger(date) { return Answer(400, "BadExpirationDate") }
+    if let id = head[.collapseID], id.count > PushRules.maximumCollapseID { return Answer(400, "BadCollapseId") }
+    return head.deviceToken.map(PushRules.isDeviceToken) == true ? nil : Answer(400, "BadDeviceToken")
+  }
+
+  /// The refusal of a body of `count` bytes; `isObject` tells whether it is one JSON object.
+  func refusal(ofBody count: Int, isObject: Bool, head: RequestHead) -> Answer? {
+    if count == 0 { return Answer(400, "PayloadEmpty") }
+    let type = head[.pushType].flatMap { PushType($0) } ?? .alert
+    if count > type.maximumPayload { return Answer(413, "PayloadTooLarge") }
+    return isObject ? nil : Answer(400, "BadPayload")
+  }
+
+  private func refusalOfPriority(_ head: RequestHead) -> Answer? {
+    let isBackground = head[.pushType].flatMap { PushType($0) } == .background
+    // Absent means 10.
+    guard let priority = head[.priority] else { return isBackground ? Answer(400, "BadPriority") : nil }
+    if priority.elementsEqual("5".utf8) { return nil }
+    let isKnown = priority.elementsEqual("10".utf8) || priority.elementsEqual("1".utf8)
+    return isKnown && !isBackground ? nil : Answer(400, "BadPriority")
+  }
+
+  private func refusalOfTopic(_ head: RequestHead) -> Answer? {
+    guard let topic = head[.topic], !topic.isEmpty else { return Answer(400, "MissingTopic") }
+    if let topics, !topics.contains(String(decoding: topic, as: UTF8.self)) { return Answer(400, "TopicDisallowed") }
+    let suffix = (head[.pushType].flatMap { PushType($0) } ?? .alert).topicSuffix
+    let end = UnsafeBufferPointer(start: suffix.utf8Start, count: suffix.utf8CodeUnitCount)
+    return topic.suffix(end.count).elementsEqual(end) ? nil : Answer(400, "BadTopic")
+  }
+
+  private static func isDeviceToken(_ token: ArraySlice<UInt8>) -> Bool {
+    deviceTokenLength.contains(token.count) && token.count.isMultiple(of: 2)
+      && token.allSatisfy { PushID.digit($0) != nil }
+  }
+
+  /// Digits that fit 64 bits.
+  private static func isInteger(_ text: ArraySlice<UInt8>) -> Bool {
+    (1...19).contains(text.count) && text.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+  }
+}

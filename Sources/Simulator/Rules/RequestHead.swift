@@ -1,0 +1,73 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The header fields of a push that have a meaning, copied one after the other into one buffer that is used again.
+struct RequestHead {
+  enum Field: Int, CaseIterable {
+    case method, path, authorization, apnsID, topic, pushType, priority, expiration, collapseID
+  }
+
+  private(set) var hasDuplicates = false
+  private var bytes: [UInt8] = []
+  /// One per field; empty at -1 when the field is absent.
+  private var ranges = [(start: Int, end: Int)](repeating: (-1, -1), count: Field.allCases.count)
+
+  mutating func removeAll() {
+    hasDuplicates = false
+    bytes.removeAll(keepingCapacity: true)
+    for index in ranges.indices { ranges[index] = (-1, -1) }
+  }
+
+  /// Other fields than those above are ignored.
+  mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    guard let field = Field(name: name) else { return }
+    guard ranges[field.rawValue].start < 0 else {
+      hasDuplicates = true
+      return
+    }
+    let start = bytes.count
+    bytes.append(contentsOf: value)
+    ranges[field.rawValue] = (start, bytes.count)
+  }
+
+  subscript(field: Field) -> ArraySlice<UInt8>? {
+    let range = ranges[field.rawValue]
+    return range.start < 0 ? nil : bytes[range.start..<range.end]
+  }
+
+  /// What stands in the path after `/3/device/`.
+  var deviceToken: ArraySlice<UInt8>? {
+    guard let path = self[.path], path.starts(with: RequestHead.devicePath) else { return nil }
+    return path.dropFirst(RequestHead.devicePath.count)
+  }
+
+  /// The apns-id and how it is echoed: a new one when it is absent or none.
+  var pushID: (id: PushID, text: ArraySlice<UInt8>) {
+    if let text = self[.apnsID], let id = PushID(text) { return (id, text) }
+    let id = PushID.random()
+    return (id, Array(id.text.uppercased().utf8)[...])
+  }
+
+  private static let devicePath = Array("/3/device/".utf8)
+}
+
+extension RequestHead.Field {
+  init?(name: UnsafeRawBufferPointer) {
+    guard let start = name.baseAddress else { return nil }
+    /// For a text as long as the name.
+    func isName(_ text: StaticString) -> Bool { memcmp(start, text.utf8Start, text.utf8CodeUnitCount) == 0 }
+    switch name.count {
+    case 5 where isName(":path"): self = .path
+    case 7 where isName(":method"): self = .method
+    case 7 where isName("apns-id"): self = .apnsID
+    case 10 where isName("apns-topic"): self = .topic
+    case 13 where isName("authorization"): self = .authorization
+    case 13 where isName("apns-priority"): self = .priority
+    case 14 where isName("apns-push-type"): self = .pushType
+    case 15 where isName("apns-expiration"): self = .expiration
+    case 16 where isName("apns-collapse-id"): self = .collapseID
+    default: return nil
+    }
+  }
+}

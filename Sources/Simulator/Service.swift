@@ -1,0 +1,67 @@
+import EventLoop
+import HTTPServer
+import Telemetry
+
+/// The gateway and its control port, from the command line.
+@EventLoop
+final class Service {
+  let gateway: Gateway
+  let control: ControlPort
+  private let arguments: Arguments
+  private let workspace: Workspace
+  /// Nil when the key is the caller's.
+  private let keyPath: String?
+
+  init(_ arguments: Arguments, log: Log) throws(CredentialError) {
+    self.arguments = arguments
+    workspace = try Workspace(directory: arguments.directory)
+    let tls = try workspace.makeTLS()
+    let key: PublicKey
+    if let path = arguments.publicKeyPath {
+      key = try PublicKey(path: path)
+      keyPath = nil
+    } else {
+      key = try workspace.makeProviderKey()
+      keyPath = workspace.keyPath
+    }
+    let verifier = ProviderTokenVerifier(
+      keyID: arguments.keyID ?? Workspace.keyID, teamID: arguments.teamID ?? Workspace.teamID, key: key)
+    gateway = Gateway(
+      tls: tls, verifier: verifier, settings: GatewaySettings(arguments),
+      ledger: Ledger(keepsIDs: arguments.keepsIDs), log: log)
+    if !arguments.topics.isEmpty { gateway.rules.topics = Set(arguments.topics) }
+    control = ControlPort(gateway: gateway, address: arguments.control, log: log)
+  }
+
+  func start() throws {
+    DescriptorLimit.raise()
+    try gateway.start(arguments.listen)
+    try control.start()
+    try workspace.writeEnvironment(
+      url: url, keyID: gateway.verifier.keyID, teamID: gateway.verifier.teamID, keyPath: keyPath)
+  }
+
+  func readyLine() -> ReadyLine {
+    ReadyLine(
+      port: gateway.port, url: url, control: "http://\(Service.place(arguments.control, port: control.port))",
+      dir: workspace.directory, caCertificate: workspace.authorityPath, keyPath: keyPath,
+      keyId: gateway.verifier.keyID, teamId: gateway.verifier.teamID)
+  }
+
+  private var url: String { "https://\(Service.place(arguments.listen, port: gateway.port))" }
+
+  private static func place(_ address: HTTPAddress, port: Int) -> String {
+    guard case .tcp(let host, _) = address else { return "\(address)" }
+    return "\(HTTPAddress.tcp(host: host.isEmpty ? "localhost" : host, port: port))"
+  }
+}
+
+extension GatewaySettings {
+  init(_ arguments: Arguments) {
+    maximumStreams = arguments.maximumStreams
+    initialStreams = arguments.initialStreams ?? (arguments.checksAuthorization ? 1 : arguments.maximumStreams)
+    addedNanoseconds = UInt64(arguments.addedMilliseconds) * 1_000_000
+    checksAuthorization = arguments.checksAuthorization
+    tokenUpdateSeconds = Int64(arguments.tokenUpdateSeconds)
+  }
+}

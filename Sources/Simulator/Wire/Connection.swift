@@ -1,0 +1,255 @@
+import EventLoop
+
+/// One client: TLS and HTTP/2 below, the gateway's judgement above.
+@EventLoop
+final class Connection {
+  /// What leaves in one write at least, while there is more: a TLS record.
+  private static let writeSize = 16_384
+  /// Reads in one turn, so that one connection does not keep the others waiting.
+  private static let readsPerTurn = 16
+
+  private unowned let gateway: Gateway
+  private let socket: TLSSocket
+  private var source: SocketSource?
+  private var session: HTTP2Session?
+  private var streams: [PushStream] = []
+  private var freeStreams: [Int] = []
+  private var input = [UInt8](repeating: 0, count: writeSize)
+  private var output: [UInt8] = []
+  private var sent = 0
+  private var delayed = DelayedAnswers()
+  private var delayTimer: LoopTimer?
+  /// The `authorization` that was last found right here, when it was issued and when it first came, unix seconds.
+  private var provider: (value: [UInt8], issuedAt: Int64, since: Int64) = ([], 0, 0)
+  /// Streams above it are not processed.
+  private var lastStream = Int32.max
+  private var highestProcessed: Int32 = 0
+  private var closesAfterFlush = false
+
+  /// The connection ends when control has come back from the session.
+  private(set) var isCut = false
+
+  /// Takes the descriptor. Nil when there is no memory or no descriptor left.
+  init?(descriptor: Int32, gateway: Gateway) {
+    guard let socket = TLSSocket(descriptor: descriptor, context: gateway.tls) else { return nil }
+    self.socket = socket
+    self.gateway = gateway
+    output.reserveCapacity(2 * Connection.writeSize)
+    session = HTTP2Session(connection: self, maximumStreams: gateway.settings.initialStreams)
+    source = SocketSource(
+      descriptor: descriptor, onReadable: { [weak self] in self?.read() }, onWritable: { [weak self] in self?.flush() })
+    guard session != nil, let source else { return nil }
+    source.watchReading(true)
+  }
+
+  private var hasProviderToken: Bool { !provider.value.isEmpty }
+
+  /// After a change of the settings.
+  func updateMaximumStreams() {
+    guard hasProviderToken || !gateway.settings.checksAuthorization else { return }
+    session?.setMaximumStreams(gateway.settings.maximumStreams)
+    flush()
+  }
+
+  func close() {
+    guard let source else { return }
+    source.cancel()
+    self.source = nil
+    session = nil
+    delayTimer = nil
+    gateway.remove(self)
+  }
+
+  private func read() {
+    for _ in 0..<Connection.readsPerTurn {
+      guard source != nil else { return }
+      switch socket.read(into: &input) {
+      case .bytes(let count):
+        let isGood = input.withUnsafeBufferPointer {
+          session?.receive(UnsafeBufferPointer(rebasing: $0[..<count])) ?? false
+        }
+        if isCut { return close() }
+        guard isGood else {
+          flush()
+          return close()
+        }
+      case .waits(let forWriting):
+        if forWriting { source?.watchWriting(true) }
+        return flush()
+      case .closed:
+        return close()
+      }
+    }
+    flush()
+    // There may be bytes in the TLS layer that the socket will not announce.
+    EventLoop.atEndOfTurn { [weak self] in self?.read() }
+  }
+
+  private func flush() {
+    guard let source, let session, socket.isSecured else { return }
+    while true {
+      if sent == output.count {
+        output.removeAll(keepingCapacity: true)
+        sent = 0
+        session.appendOutput(to: &output, upTo: Connection.writeSize)
+      }
+      guard !output.isEmpty else { break }
+      switch socket.write(output[sent...]) {
+      case .bytes(let count): sent += count
+      case .waits: return source.watchWriting(true)
+      case .closed: return close()
+      }
+    }
+    source.watchWriting(false)
+    if session.isFinished || closesAfterFlush {
+      socket.sayGoodbye()
+      close()
+    }
+  }
+}
+
+/// Called by the session while it reads.
+extension Connection {
+  func streamBegan(_ id: Int32) -> Int {
+    if let slot = freeStreams.popLast() { return slot }
+    streams.append(PushStream())
+    return streams.count - 1
+  }
+
+  func streamHeader(_ slot: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    guard slot >= 0 else { return }
+    streams[slot].head.append(name, value)
+  }
+
+  func streamHeadEnded(_ id: Int32, _ slot: Int) {
+    guard gateway.faults.answersEarly, id <= lastStream, streams[slot].earlyAnswer == nil else { return }
+    let answer = judgeHead(streams[slot].head, now: UnixTime.nanoseconds) ?? .accepted
+    streams[slot].earlyAnswer = answer
+    send(answer, id, slot, pushID: streams[slot].head.pushID.text)
+  }
+
+  func streamBody(_ slot: Int, _ bytes: UnsafeRawBufferPointer) {
+    guard slot >= 0 else { return }
+    streams[slot].receive(bytes)
+  }
+
+  func streamEnded(_ id: Int32, _ slot: Int) {
+    guard id <= lastStream, !isCut else { return }
+    let effect = gateway.nextEffect()
+    guard effect.isProcessed else { return apply(effect, .accepted, id, slot, pushID: []) }
+    highestProcessed = max(highestProcessed, id)
+    let arrival = UnixTime.nanoseconds
+    var answer = streams[slot].earlyAnswer ?? judge(slot, now: arrival)
+    if case .answer(let forced) = effect { answer = forced }
+    let (pushID, text) = streams[slot].head.pushID
+    apply(effect, answer, id, slot, pushID: text)
+    gateway.ledger.record(
+      &streams[slot].head, id: pushID, payloadBytes: streams[slot].bodyCount, arrival: arrival, answer: answer)
+  }
+
+  func streamClosed(_ slot: Int) {
+    streams[slot].removeAll()
+    freeStreams.append(slot)
+  }
+
+  func streamAnswer(_ slot: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard slot >= 0 else { return 0 }
+    let part = streams[slot].answerBody.prefix(buffer.count)
+    buffer.copyBytes(from: part)
+    streams[slot].answerBody.removeFirst(part.count)
+    return part.count
+  }
+
+  func pinged(_ opaque: UInt64) {
+    if gateway.faults.answersPings { session?.acknowledgePing(opaque) }
+  }
+}
+
+extension Connection {
+  /// Lets happen what the faults want; without one that is the answer.
+  private func apply(_ effect: FaultEffect, _ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
+    switch effect {
+    case .none, .answer:
+      send(answer, id, slot, pushID: pushID)
+    case .reset(let code, _):
+      session?.reset(id, code: code)
+    case .stall:
+      break
+    case .drop:
+      isCut = true
+    case .goaway(let abrupt):
+      if !abrupt { send(answer, id, slot, pushID: pushID) }
+      lastStream = highestProcessed
+      session?.goAway(last: lastStream)
+      closesAfterFlush = abrupt
+    }
+  }
+
+  private func send(_ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
+    guard gateway.settings.addedNanoseconds == 0 else {
+      delayed.append(answer, id, pushID: pushID, due: Clock.monotonicNanoseconds + gateway.settings.addedNanoseconds)
+      return scheduleDelayed()
+    }
+    submit(answer, id, slot, pushID: pushID)
+  }
+
+  private func submit(_ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
+    pushID.withUnsafeBufferPointer { text in
+      if answer.isAccepted {
+        session?.accept(id, pushID: text)
+      } else {
+        streams[slot].answerBody = answer.body[...]
+        session?.refuse(id, answer, pushID: text)
+      }
+    }
+  }
+
+  private func scheduleDelayed() {
+    guard delayTimer == nil, let due = delayed.nextDue else { return }
+    let now = Clock.monotonicNanoseconds
+    delayTimer = .after(.nanoseconds(due > now ? Int64(due - now) : 0)) { [weak self] in self?.sendDelayed() }
+  }
+
+  private func sendDelayed() {
+    delayTimer = nil
+    while let item = delayed.popDue(at: Clock.monotonicNanoseconds) {
+      guard let slot = session?.slot(of: item.stream) else { continue }
+      submit(item.answer, item.stream, slot, pushID: item.pushID[...])
+    }
+    scheduleDelayed()
+    flush()
+  }
+
+  private func judge(_ slot: Int, now: UInt64) -> Answer {
+    if let refusal = judgeHead(streams[slot].head, now: now) { return refusal }
+    let stream = streams[slot]
+    return gateway.rules.refusal(
+      ofBody: stream.bodyCount, isObject: stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body),
+      head: stream.head) ?? gateway.devices.refusal(of: stream.head) ?? .accepted
+  }
+
+  /// Apple's order: what is asked for, who asks, then the rest.
+  private func judgeHead(_ head: RequestHead, now: UInt64) -> Answer? {
+    gateway.rules.refusalOfTarget(head) ?? refusalOfProvider(head, now: Int64(now / 1_000_000_000))
+      ?? gateway.rules.refusalOfFields(head)
+  }
+
+  private func refusalOfProvider(_ head: RequestHead, now: Int64) -> Answer? {
+    guard gateway.settings.checksAuthorization else {
+      return nil
+    }
+    let value = head[.authorization]
+    if let value, !provider.value.isEmpty, isSame(value, provider.value) {
+      return ProviderTokenVerifier.verdict(issuedAt: provider.issuedAt, now: now).refusal
+    }
+    let (verdict, issuedAt) = gateway.verifier.verify(value, now: now)
+    guard verdict == .valid, let value else { return verdict.refusal }
+    if hasProviderToken, now - provider.since < gateway.settings.tokenUpdateSeconds {
+      return ProviderTokenVerdict.updatedTooOften.refusal
+    }
+    let isFirst = !hasProviderToken
+    provider = (Array(value), issuedAt, now)
+    if isFirst { session?.setMaximumStreams(gateway.settings.maximumStreams) }
+    return nil
+  }
+}

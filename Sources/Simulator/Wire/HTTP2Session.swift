@@ -1,0 +1,219 @@
+import CNGHTTP2
+import EventLoop
+
+/// nghttp2's server side. Bytes in, calls to the delegate, bytes out; knows no socket.
+@EventLoop
+final class HTTP2Session {
+  /// Receive window of a connection: Apple's is not known; this one never holds a push up. Bytes.
+  private static let connectionWindow: Int32 = 1 << 20
+
+  private let session: OpaquePointer
+  /// Delegate and context in one; it owns this session.
+  private unowned let connection: Connection
+
+  /// Fails only without memory.
+  init?(connection: Connection, maximumStreams: Int) {
+    var made: OpaquePointer?
+    var callbacks: OpaquePointer?
+    var options: OpaquePointer?
+    defer {
+      nghttp2_session_callbacks_del(callbacks)
+      nghttp2_option_del(options)
+    }
+    guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks, nghttp2_option_new(&options) == 0 else {
+      return nil
+    }
+    HTTP2Session.set(callbacks)
+    nghttp2_option_set_no_auto_ping_ack(options, 1)
+    nghttp2_option_set_no_closed_streams(options, 1)
+    let context = Unmanaged.passUnretained(connection).toOpaque()
+    guard nghttp2_session_server_new2(&made, callbacks, context, options) == 0, let made else { return nil }
+    session = made
+    self.connection = connection
+    setMaximumStreams(maximumStreams)
+    nghttp2_session_set_local_window_size(session, 0, 0, HTTP2Session.connectionWindow)
+  }
+
+  isolated deinit {
+    nghttp2_session_del(session)
+  }
+
+  /// Both sides are through with each other.
+  var isFinished: Bool { nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0 }
+
+  /// False: the peer does not speak HTTP/2, or the delegate is cut.
+  func receive(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    nghttp2_session_mem_recv(session, bytes.baseAddress, bytes.count) == bytes.count
+  }
+
+  /// Appends frames until there are `count` bytes or no more frames.
+  func appendOutput(to buffer: inout [UInt8], upTo count: Int) {
+    while buffer.count < count {
+      var frame: UnsafePointer<UInt8>?
+      let size = nghttp2_session_mem_send(session, &frame)
+      guard size > 0, let frame else { return }
+      buffer.append(contentsOf: UnsafeBufferPointer(start: frame, count: size))
+    }
+  }
+
+  func setMaximumStreams(_ count: Int) {
+    var entry = nghttp2_settings_entry(
+      settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(clamping: count))
+    nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &entry, 1)
+  }
+
+  /// Status 200, no body.
+  func accept(_ id: Int32, pushID: UnsafeBufferPointer<UInt8>) {
+    withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: 2) { fields in
+      fields[0] = field(":status", "200")
+      fields[1] = field("apns-id", pushID)
+      nghttp2_submit_response(session, id, fields.baseAddress, 2, nil)
+    }
+  }
+
+  /// The body is asked for from the delegate.
+  func refuse(_ id: Int32, _ answer: Answer, pushID: UnsafeBufferPointer<UInt8>) {
+    var status = Array(String(answer.status).utf8)
+    var retryAfter = Array(String(answer.retryAfter ?? 0).utf8)
+    status.withUnsafeMutableBufferPointer { status in
+      retryAfter.withUnsafeMutableBufferPointer { retryAfter in
+        var fields = [
+          field(":status", UnsafeBufferPointer(status)), field("apns-id", pushID),
+          field("content-type", "application/json"),
+        ]
+        if answer.retryAfter != nil { fields.append(field("retry-after", UnsafeBufferPointer(retryAfter))) }
+        var provider = nghttp2_data_provider()
+        provider.read_callback = { session, id, buffer, count, flags, _, context in
+          guard let flags else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
+          nonisolated(unsafe) let (bytes, session, flag) = (buffer, session, flags)
+          nonisolated(unsafe) let context = context
+          return EventLoop.assumeIsolated {
+            let into = UnsafeMutableRawBufferPointer(start: bytes, count: count)
+            let written = delegate(context).streamAnswer(streamSlot(session, id), into: into)
+            if written < count { flag.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+            return written
+          }
+        }
+        nghttp2_submit_response(session, id, &fields, fields.count, &provider)
+      }
+    }
+  }
+
+  func reset(_ id: Int32, code: UInt32) {
+    nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, code)
+  }
+
+  /// Streams above `last` are not processed; the session is finished once the others are.
+  func goAway(last: Int32) {
+    nghttp2_submit_goaway(
+      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, nil, 0)
+  }
+
+  func acknowledgePing(_ opaque: UInt64) {
+    withUnsafeBytes(of: opaque) { bytes in
+      _ = nghttp2_submit_ping(
+        session, UInt8(NGHTTP2_FLAG_ACK.rawValue), bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+  }
+
+  /// Nil when the stream is closed.
+  func slot(of id: Int32) -> Int? {
+    let slot = streamSlot(session, id)
+    return slot >= 0 ? slot : nil
+  }
+
+  private func field(_ name: StaticString, _ value: StaticString) -> nghttp2_nv {
+    nghttp2_nv(
+      name: UnsafeMutablePointer(mutating: name.utf8Start), value: UnsafeMutablePointer(mutating: value.utf8Start),
+      namelen: name.utf8CodeUnitCount, valuelen: value.utf8CodeUnitCount,
+      flags: UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue))
+  }
+
+  /// Never indexed: it differs every time and would only push out what repeats.
+  private func field(_ name: StaticString, _ value: UnsafeBufferPointer<UInt8>) -> nghttp2_nv {
+    nghttp2_nv(
+      name: UnsafeMutablePointer(mutating: name.utf8Start), value: UnsafeMutablePointer(mutating: value.baseAddress),
+      namelen: name.utf8CodeUnitCount, valuelen: value.count,
+      flags: UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_INDEX.rawValue))
+  }
+}
+
+extension HTTP2Session {
+  /// The session calls these from ``receive(_:)``, that is on the loop.
+  fileprivate static func set(_ callbacks: OpaquePointer) {
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
+      guard let id = frame?.pointee.hd.stream_id else { return 0 }
+      nonisolated(unsafe) let (session, context) = (session, context)
+      return EventLoop.assumeIsolated {
+        let slot = delegate(context).streamBegan(id)
+        return nghttp2_session_set_stream_user_data(session, id, UnsafeMutableRawPointer(bitPattern: slot + 1))
+      }
+    }
+    nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+      session, frame, name, nameCount, value, valueCount, _, context in
+      guard let id = frame?.pointee.hd.stream_id else { return 0 }
+      nonisolated(unsafe) let (session, context, name, value) = (session, context, name, value)
+      EventLoop.assumeIsolated {
+        delegate(context).streamHeader(
+          streamSlot(session, id), UnsafeRawBufferPointer(start: name, count: nameCount),
+          UnsafeRawBufferPointer(start: value, count: valueCount))
+      }
+      return 0
+    }
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { session, _, id, bytes, count, context in
+      nonisolated(unsafe) let (session, context, bytes) = (session, context, bytes)
+      EventLoop.assumeIsolated {
+        delegate(context).streamBody(streamSlot(session, id), UnsafeRawBufferPointer(start: bytes, count: count))
+      }
+      return 0
+    }
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
+      guard let frame else { return 0 }
+      nonisolated(unsafe) let (session, context, whole) = (session, context, frame)
+      return EventLoop.assumeIsolated {
+        received(whole, session, delegate(context))
+        return delegate(context).isCut ? NGHTTP2_ERR_CALLBACK_FAILURE.rawValue : 0
+      }
+    }
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, id, _, context in
+      nonisolated(unsafe) let (session, context) = (session, context)
+      EventLoop.assumeIsolated {
+        let slot = streamSlot(session, id)
+        if slot >= 0 { delegate(context).streamClosed(slot) }
+      }
+      return 0
+    }
+  }
+}
+
+@EventLoop
+private func received(_ frame: UnsafePointer<nghttp2_frame>, _ session: OpaquePointer?, _ delegate: Connection) {
+  let header = frame.pointee.hd
+  let isAcknowledgement = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+  switch UInt32(header.type) {
+  case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+    let slot = streamSlot(session, header.stream_id)
+    guard slot >= 0 else { return }
+    let isEnd = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+    if UInt32(header.type) == NGHTTP2_HEADERS.rawValue { delegate.streamHeadEnded(header.stream_id, slot) }
+    if isEnd { delegate.streamEnded(header.stream_id, slot) }
+  case NGHTTP2_PING.rawValue where !isAcknowledgement:
+    delegate.pinged(withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.load(as: UInt64.self) })
+  default:
+    break
+  }
+}
+
+@EventLoop
+@inline(__always)
+private func delegate(_ context: UnsafeMutableRawPointer?) -> Connection {
+  guard let context else { preconditionFailure("a session without its connection") }
+  return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
+}
+
+/// -1 for a stream that was never begun.
+@EventLoop
+@inline(__always)
+private func streamSlot(_ session: OpaquePointer?, _ id: Int32) -> Int {
+  Int(bitPattern: nghttp2_session_get_stream_user_data(session, id)) - 1
+}

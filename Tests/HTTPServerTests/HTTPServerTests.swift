@@ -1,0 +1,198 @@
+import EventLoop
+import Glibc
+import Telemetry
+import Testing
+
+@testable import HTTPServer
+
+/// A server per test on a free port; clients are blocking sockets on threads of their own.
+@EventLoop
+struct HTTPServerTests {
+  private static func echo(_ request: HTTPRequest, _ reply: @escaping @EventLoop (HTTPResponse) -> Void) {
+    let head = "\(request.method) \(request.path) \(request.query.map { "\($0.name)=\($0.value)" })"
+    reply(.text("\(head) \(request.headers["X-Test"] ?? "-") \(request.body.count)."))
+  }
+
+  /// Starts a server, runs `client` away from the loop, stops the server.
+  private func serving<T: Sendable>(
+    _ change: (inout HTTPServerConfiguration) -> Void = { _ in },
+    handler: @escaping HTTPServer.Handler = HTTPServerTests.echo,
+    client: @escaping @Sendable (Int) throws -> T
+  ) async throws -> T {
+    var configuration = HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+    change(&configuration)
+    let server = HTTPServer(configuration: configuration, log: .silent, handler: handler)
+    try server.start()
+    let port = server.port
+    let result = try await blocking { Result { try client(port) } }
+    await server.stop(grace: .milliseconds(100))
+    return try result.get()
+  }
+
+  @Test func `a request reaches the handler and its answer comes back`() async throws {
+    let answer = try await serving { port in
+      let wire = try Wire(port: port)
+      wire.send("PUT /a%20b?c=d+e HTTP/1.1\r\nHost: x\r\nx-test: yes\r\nContent-Length: 5\r\n\r\nhello")
+      return try wire.read(until: ".")
+    }
+    #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+    #expect(answer.hasSuffix(#"PUT /a%20b ["c=d e"] yes 5."#))
+  }
+
+  @Test func `a connection serves request after request, also pipelined ones, in order`() async throws {
+    let answers = try await serving { port in
+      let wire = try Wire(port: port)
+      wire.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n")
+      let first = try wire.read(until: " 0.")
+      wire.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\nGET /3 HTTP/1.1\r\nHost: x\r\n\r\n")
+      return first + (try wire.read(until: " 0.", count: 2))
+    }
+    let order = ["GET /1", "GET /2", "GET /3"].map { answers.firstRange(of: $0)?.lowerBound }
+    #expect(order.allSatisfy { $0 != nil })
+    #expect(order.compactMap { $0 } == order.compactMap { $0 }.sorted())
+  }
+
+  @Test func `a chunked body is put together`() async throws {
+    let answer = try await serving { port in
+      let wire = try Wire(port: port)
+      wire.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n3\r\nefg\r\n0\r\n\r\n")
+      return try wire.read(until: " 7.")
+    }
+    #expect(answer.contains("200 OK"))
+  }
+
+  @Test(arguments: [
+    "Content-Length: 11\r\n\r\nhello world", "Content-Length: 2000000\r\n\r\n",
+    "Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n5\r\nghijk\r\n0\r\n\r\n",
+  ])
+  func `a body over the limit is refused before the handler`(rest: String) async throws {
+    let answer = try await serving {
+      $0.maximumBodyBytes = 10
+      $0.refusal = { .json(Array("{\"no\":\($0)}.".utf8), status: $0) }
+    } handler: { _, _ in
+      Issue.record("the handler was called")
+    } client: { port in
+      let wire = try Wire(port: port)
+      wire.send("POST / HTTP/1.1\r\nHost: x\r\n" + rest)
+      return try wire.read(until: ".")
+    }
+    #expect(answer.contains(" 413 "))
+    #expect(answer.hasSuffix("{\"no\":413}."))
+  }
+
+  @Test func `header fields over the limit are refused`() async throws {
+    let answer = try await serving {
+      $0.maximumHeaderBytes = 4096
+    } client: { port in
+      let wire = try Wire(port: port)
+      wire.send("GET / HTTP/1.1\r\nHost: x\r\nX-Test: " + String(repeating: "a", count: 8000) + "\r\n\r\n")
+      return try wire.readToEnd()
+    }
+    #expect(answer.contains(" 431 "))
+  }
+
+  @Test(arguments: ["\u{0}\u{1}\u{2}\u{3}\r\n\r\n", "GET / HTTP/9\r\n\r\n", "GET /?a=%zz HTTP/1.1\r\nHost: x\r\n\r\n"])
+  func `garbage is answered or cut, and the server lives on`(garbage: String) async throws {
+    let answer = try await serving {
+      $0.connectionTimeout = 1
+    } client: { port in
+      do {
+        let wire = try Wire(port: port)
+        wire.send(garbage)
+        _ = try wire.read(until: "\r\n\r\n")
+      } catch WireError.ended {
+        // Cut: as good as an answer.
+      }
+      let wire = try Wire(port: port)
+      wire.send("GET /alive HTTP/1.1\r\nHost: x\r\n\r\n")
+      return try wire.read(until: " 0.")
+    }
+    #expect(answer.contains("GET /alive"))
+  }
+
+  @Test func `an answer may come after the handler has returned`() async throws {
+    var timer: LoopTimer?
+    let answer = try await serving(handler: { _, reply in
+      timer = .after(.milliseconds(5)) {
+        reply(.text("late."))
+        reply(.text("twice."))
+      }
+    }) { port in
+      let wire = try Wire(port: port)
+      wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+      let first = try wire.read(until: "late.")
+      wire.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      return first + (try wire.readToEnd())
+    }
+    #expect(timer != nil)
+    #expect(answer.hasSuffix("late.") && !answer.contains("twice"))
+  }
+
+  @Test func `a client that takes too long for a request is cut off`() async throws {
+    let answer = try await serving {
+      $0.connectionTimeout = 1
+    } client: { port in
+      let wire = try Wire(port: port)
+      wire.send("GET / HTTP/1.1\r\nHos")
+      return try wire.readToEnd()
+    }
+    #expect(!answer.contains("200 OK"))
+  }
+
+  @Test func `a stop lets a running request finish and takes no new connection`() async throws {
+    var pending: (@EventLoop (HTTPResponse) -> Void)?
+    let server = HTTPServer(
+      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
+    ) { _, reply in
+      pending = reply
+    }
+    try server.start()
+    let port = server.port
+    async let answer = blocking {
+      let wire = try Wire(port: port)
+      wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+      return try wire.readToEnd()
+    }
+    while pending == nil { await Task.yield() }
+    var isStopped = false
+    server.stop { isStopped = true }
+    let refused = try await blocking {
+      do {
+        _ = try Wire(port: port)
+        return false
+      } catch {
+        return true
+      }
+    }
+    #expect(refused)
+    #expect(!isStopped)
+    pending?(.text("done."))
+    let text = try await answer
+    #expect(text.contains("Connection: close") || text.contains("Connection: Close"))
+    #expect(text.hasSuffix("done."))
+    while !isStopped { await Task.yield() }
+  }
+
+  @Test func `a stop answers 503 what is not answered within the grace`() async throws {
+    let server = HTTPServer(
+      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
+    ) { _, _ in }
+    try server.start()
+    let port = server.port
+    async let answer = blocking {
+      let wire = try Wire(port: port)
+      wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+      return try wire.readToEnd()
+    }
+    while server.requestsUnderWay == 0 { await Task.yield() }
+    await server.stop(grace: .milliseconds(10))
+    #expect(try await answer.contains(" 503 "))
+  }
+
+  @Test func `an address that is taken is an error that says so`() async throws {
+    try await serving { port in
+      let error = #expect(throws: HTTPServerError.self) { try ListeningSocket(.tcp(host: "127.0.0.1", port: port)) }
+      #expect(error?.description.contains("127.0.0.1:\(port)") == true)
+    }
+  }
+}

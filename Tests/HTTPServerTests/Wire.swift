@@ -1,0 +1,81 @@
+import Glibc
+
+/// A blocking client socket of a test: bytes out, text in. A read that waits longer than ten seconds fails.
+struct Wire: ~Copyable {
+  private let descriptor: Int32
+
+  init(port: Int) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var patience = timeval(tv_sec: 10, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var name = sockaddr_in()
+    name.sin_family = sa_family_t(AF_INET)
+    name.sin_port = in_port_t(port).bigEndian
+    name.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    let connected = withUnsafeBytes(of: &name) { bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) {
+        connect(descriptor, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard connected == 0 else { throw WireError.notConnected(errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  func send(_ text: String) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return }
+      bytes = bytes.dropFirst(count)
+    }
+  }
+
+  /// Everything up to `count` occurrences of `end`.
+  func read(until end: String, count: Int = 1) throws -> String {
+    var text = ""
+    while text.components(of: end) < count {
+      guard let more = receive(), !more.isEmpty else { throw WireError.ended(text) }
+      text += more
+    }
+    return text
+  }
+
+  /// Everything up to the end of the connection.
+  func readToEnd() throws -> String {
+    var text = ""
+    while true {
+      guard let more = receive() else { throw WireError.ended(text) }
+      if more.isEmpty { return text }
+      text += more
+    }
+  }
+
+  /// Empty at the end of the connection, nil when nothing came in time.
+  private func receive() -> String? {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    if count < 0 { return errno == ECONNRESET ? "" : nil }
+    return String(decoding: buffer[..<count], as: UTF8.self)
+  }
+}
+
+enum WireError: Error {
+  case notConnected(Int32)
+  /// With what had come until then.
+  case ended(String)
+}
+
+extension String {
+  fileprivate func components(of part: String) -> Int {
+    var count = 0
+    var rest = self[...]
+    while let range = rest.firstRange(of: part) {
+      count += 1
+      rest = rest[range.upperBound...]
+    }
+    return count
+  }
+}
