@@ -30,13 +30,13 @@ extension APNsClient {
     let verdict = Verdict(answer)
     switch verdict {
     case .expiredProviderToken:
-      if token.renew(afterRefusalOf: push.tokenGeneration, now: now), push.resends == 0 { return .resendElsewhere }
-      log.error("APNs calls a fresh provider token expired: check the clock of this machine")
+      if renewToken(of: push, now: now) { return .resendRenewed }
+      token.reportStillExpired()
     case .invalidProviderToken:
-      if token.renew(afterRefusalOf: push.tokenGeneration, now: now), push.resends == 0 { return .resendElsewhere }
+      if renewToken(of: push, now: now) { return .resendRenewed }
       park(push, answer, now: now)
     case .tooManyProviderTokens:
-      if token.fallBack(afterRefusalOf: push.tokenGeneration), push.resends == 0 { return .resend }
+      if token.fallBack(afterRefusalOf: push.tokenGeneration), push.tokenResends == 0 { return .resend }
     case .newConnection:
       return .resendElsewhere
     case .parkRoute:
@@ -48,6 +48,11 @@ extension APNsClient {
       recordForGuard(push, answer, now: now)
     }
     return verdict.provesProviderToken ? .finish : .refused
+  }
+
+  /// Whether `push` may be tried once more, because a provider token is there that it has not been tried with.
+  private func renewToken(of push: Push, now: UInt64) -> Bool {
+    push.tokenResends == 0 && token.renew(afterRefusalOf: push.tokenGeneration, now: now)
   }
 
   private func recordForGuard(_ push: Push, _ answer: APNsAnswer, now: UInt64) {

@@ -8,10 +8,10 @@ public import Telemetry
 /// Sends pushes to APNs over HTTP/2.
 ///
 /// It keeps the connections, the provider token and the deadlines. It sends a push again by itself only when APNs has
-/// certainly not processed it. Call ``shutdown()`` and ``close()`` before letting go of it.
+/// certainly not processed it. Once used it lives until ``close()``.
 @EventLoop
 public final class APNsClient {
-  /// A route, connection or park state has changed.
+  /// A connection has become ready or lost, or a route was parked.
   public var onStateChange: (@EventLoop () -> Void)?
 
   let configuration: APNsConfiguration
@@ -31,15 +31,10 @@ public final class APNsClient {
     self.log = log
     token = ProviderToken(key: configuration.key, log: log)
     instruments = ClientInstruments(metrics: metrics)
-    metrics.gauge("martlet_apns_in_flight", help: "Pushes written or queued, not yet answered.") { [weak self] in
-      [("", Double((self?.inFlight ?? 0) + (self?.queued ?? 0)))]
-    }
   }
 
   /// Opens the connections of the default environment; the others open with their first push.
   public func start() {
-    guard ticker == nil else { return }
-    ticker = .every(configuration.limits.tick) { [weak self] in self?.tick() }
     pool(configuration.defaultEnvironment)?.open()
   }
 
@@ -48,6 +43,7 @@ public final class APNsClient {
     precondition(push.sentAt == 0, "a push is sent once")
     let now = Clock.monotonicNanoseconds
     push.sentAt = now
+    instruments.pending += 1
     push.deadline = now + configuration.limits.requestTimeout.unsigned
     guard !isShutDown else { return finishLater(push, .notProcessed("ShuttingDown")) }
     if let refusal = push.localRefusal { return finishLater(push, .answered(refusal)) }
@@ -58,13 +54,13 @@ public final class APNsClient {
   }
 
   /// Pushes waiting for a connection or a free stream.
-  public var queued: Int { distinctPools.reduce(0) { $0 + $1.queued } }
+  public var queued: Int { pools.values.reduce(0) { $0 + $1.queued } }
 
   /// Pushes on a connection.
-  public var inFlight: Int { distinctPools.reduce(0) { $0 + $1.inFlight } }
+  public var inFlight: Int { pools.values.reduce(0) { $0 + $1.inFlight } }
 
   /// Whether any environment has a connection that takes pushes.
-  public var isConnected: Bool { distinctPools.contains { $0.isConnected } }
+  public var isConnected: Bool { pools.values.contains { $0.isConnected } }
 
   public func isConnected(_ environment: APNsEnvironment) -> Bool {
     pools[poolKey(environment)]?.isConnected == true
@@ -74,14 +70,23 @@ public final class APNsClient {
   public func shutdown() {
     guard !isShutDown else { return }
     isShutDown = true
-    for pool in distinctPools { pool.shutdown() }
+    for pool in pools.values { pool.shutdown() }
   }
 
   /// Ends at once; what was written and not answered ends as uncertain.
   public func close() {
     shutdown()
-    for pool in distinctPools { pool.close() }
+    for pool in pools.values { pool.close() }
     ticker = nil
+  }
+
+  /// Sends the push that `makePush` makes with the completion it is given, and waits for its outcome.
+  public func outcome(
+    of makePush: (_ completion: @escaping @EventLoop (PushOutcome) -> Void) -> Push
+  ) async -> PushOutcome {
+    await withCheckedContinuation { continuation in
+      send(makePush { continuation.resume(returning: $0) })
+    }
   }
 
   /// Reports the outcome, in this turn. Never called from within `send`.
@@ -108,10 +113,8 @@ public final class APNsClient {
 
   private func tick() {
     let now = Clock.monotonicNanoseconds
-    for pool in distinctPools { pool.tick(now: now) }
+    for pool in pools.values { pool.tick(now: now) }
   }
-
-  private var distinctPools: Dictionary<APNsEnvironment, ConnectionPool>.Values { pools.values }
 
   /// With an endpoint override both environments go there, through one pool.
   private func poolKey(_ environment: APNsEnvironment) -> APNsEnvironment {
@@ -121,6 +124,7 @@ public final class APNsClient {
   private func pool(_ environment: APNsEnvironment) -> ConnectionPool? {
     let key = poolKey(environment)
     if let pool = pools[key] { return pool }
+    if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }
     do throws(APNsError) {
       let pool = ConnectionPool(
         origin: try configuration.origin(of: key), configuration: configuration, token: token, client: self, log: log)

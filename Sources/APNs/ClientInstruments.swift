@@ -3,7 +3,9 @@ import Telemetry
 
 /// What the client counts.
 @EventLoop
-struct ClientInstruments {
+final class ClientInstruments {
+  /// Sent and not yet ended.
+  var pending = 0
   private let outcomes: CounterFamily
   private let accepted: Counter
   private let notProcessed: Counter
@@ -18,9 +20,13 @@ struct ClientInstruments {
     notProcessed = outcomes["not_processed"]
     uncertain = outcomes["uncertain"]
     duration = metrics.histogram("martlet_apns_push_seconds", help: "From send to outcome.")
+    metrics.gauge("martlet_apns_pending", help: "Pushes sent and not yet ended.") { [self] in
+      [("", Double(pending))]
+    }
   }
 
   func record(_ outcome: PushOutcome, nanoseconds: UInt64) {
+    pending -= 1
     duration.record(nanoseconds: nanoseconds)
     switch outcome {
     case .answered(let answer):

@@ -48,8 +48,9 @@ final class Connection {
     output.reserveCapacity(2 * Connection.writeBytes)
     source = SocketSource(
       descriptor: channel.descriptor,
-      onReadable: { [weak self] in self?.read() },
-      onWritable: { [weak self] in self?.flush(now: Clock.monotonicNanoseconds) })
+      // Weak references would make every retain of the connection a slow one; the source ends before it.
+      onReadable: { [unowned self] in read() },
+      onWritable: { [unowned self] in flush(now: Clock.monotonicNanoseconds) })
     guard let source else { throw .connection("out of file descriptors") }
     source.watchReading(true)
   }
@@ -94,9 +95,12 @@ final class Connection {
     closeIfDone()
   }
 
+  /// The way to APNs works; should it end, another connection is opened without waiting.
+  func answered() { hasWorked = true }
+
   /// An answer proved that APNs takes the provider token.
   func opened() {
-    hasWorked = true
+    answered()
     if state == .priming { state = .open }
   }
 
@@ -105,7 +109,7 @@ final class Connection {
     guard state != .draining, state != .closed else { return }
     state = .draining
     owner.connectionDrains(self)
-    if inFlight.isEmpty { EventLoop.atEndOfTurn { [weak self] in self?.closeIfDone() } }
+    if inFlight.isEmpty { EventLoop.atEndOfTurn { self.closeIfDone() } }
   }
 
   /// Ends the connection; what is in flight ends with it.
@@ -191,7 +195,7 @@ final class Connection {
     }
     handleReceived()
     if let end { return close(end) }
-    EventLoop.run { [weak self] in self?.read() }
+    EventLoop.run { self.read() }
   }
 
   private func handleReceived() {

@@ -77,7 +77,7 @@ final class ConnectionPool {
   private func scheduleFill() {
     guard !isFillScheduled else { return }
     isFillScheduled = true
-    EventLoop.atEndOfTurn { [weak self] in self?.fill() }
+    EventLoop.atEndOfTurn { self.fill() }
   }
 
   /// Hands out what waits, the members in turn, and writes it: one write for the whole turn.
@@ -119,11 +119,17 @@ extension ConnectionPool: ConnectionOwner {
     }
     switch client.reaction(to: answer, for: push, now: now) {
     case .finish:
-      if !connection.hasWorked { worked(connection) }
+      connection.opened()
       client.finish(push, outcome, now: now)
     case .refused:
       client.finish(push, outcome, now: now)
     case .resend:
+      push.tokenResends += 1
+      resendOrFinish(push, outcome, now: now)
+    case .resendRenewed:
+      push.tokenResends += 1
+      connection.answered()
+      connection.drain()
       resendOrFinish(push, outcome, now: now)
     case .resendElsewhere:
       connection.drain()
@@ -132,6 +138,7 @@ extension ConnectionPool: ConnectionOwner {
   }
 
   func connectionHasRoom(_ connection: Connection) {
+    if connection.isReady { members.first { $0.connection === connection }?.recovered() }
     client.stateMayHaveChanged()
     scheduleFill()
   }
@@ -150,11 +157,6 @@ extension ConnectionPool: ConnectionOwner {
       member.release(connection)
     }
     client.stateMayHaveChanged()
-  }
-
-  private func worked(_ connection: Connection) {
-    connection.opened()
-    members.first { $0.connection === connection }?.recovered()
   }
 
   /// Only for pushes that were certainly not processed.

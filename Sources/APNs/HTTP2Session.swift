@@ -41,13 +41,7 @@ final class HTTP2Session {
 
   /// False: no more streams can be opened on this connection.
   func submit(_ push: Push, authorization: [UInt8]) -> Bool {
-    let userData = Unmanaged.passUnretained(push).toOpaque()
-    var provider = nghttp2_data_provider(
-      source: nghttp2_data_source(ptr: userData), read_callback: HTTP2Session.readPayload)
-    let session = session
-    let id = headers.with(push, authorization: authorization) { fields, count in
-      nghttp2_submit_request(session, nil, fields, count, &provider, userData)
-    }
+    let id = HTTP2Session.submit(push, &headers, authorization, to: session)
     guard id > 0 else { return false }
     push.stream = PushStream()
     push.stream.id = id
@@ -119,6 +113,26 @@ extension HTTP2Session {
     return session
   }
 
+  // Not isolated, like all that passes closures to the standard library once per push: closures that are isolated check
+  // their executor at every call.
+  private nonisolated static func submit(
+    _ push: Push, _ headers: inout RequestHeaders, _ authorization: [UInt8], to session: OpaquePointer?
+  ) -> Int32 {
+    let userData = Unmanaged.passUnretained(push).toOpaque()
+    var provider = nghttp2_data_provider(source: nghttp2_data_source(ptr: userData), read_callback: readPayload)
+    return headers.with(push, authorization: authorization) { fields, count in
+      nghttp2_submit_request(session, nil, fields, count, &provider, userData)
+    }
+  }
+
+  private nonisolated static func copy(
+    _ payload: [UInt8], from offset: Int, count: Int, to destination: UnsafeMutablePointer<UInt8>
+  ) {
+    payload.withUnsafeBufferPointer { payload in
+      if let base = payload.baseAddress { destination.update(from: base + offset, count: count) }
+    }
+  }
+
   private nonisolated static func push(_ session: OpaquePointer?, _ stream: Int32) -> Push? {
     guard let data = nghttp2_session_get_stream_user_data(session, stream) else { return nil }
     return Unmanaged<Push>.fromOpaque(data).takeUnretainedValue()
@@ -138,9 +152,7 @@ extension HTTP2Session {
     let push = Unmanaged<Push>.fromOpaque(object).takeUnretainedValue()
     return EventLoop.assumeIsolated {
       let count = min(capacity, push.payload.count - push.stream.payloadOffset)
-      push.payload.withUnsafeBufferPointer { payload in
-        if let base = payload.baseAddress { destination.update(from: base + push.stream.payloadOffset, count: count) }
-      }
+      copy(push.payload, from: push.stream.payloadOffset, count: count, to: destination)
       push.stream.payloadOffset += count
       if push.stream.payloadOffset == push.payload.count {
         push.stream.isWritten = true

@@ -59,7 +59,7 @@ final class PoolMember {
     announceOutage(reason)
   }
 
-  /// The first answer has come.
+  /// A connection is ready.
   func recovered() {
     guard let since = outageSince else { return }
     outageSince = nil

@@ -9,8 +9,11 @@ final class ProviderToken {
   private let key: ProviderKey
   private let log: Log
   private var schedule = TokenSchedule()
-  /// The older token, for when APNs finds the newer one too new. Nil once used.
+  /// The older token, for when APNs finds that tokens change too often.
   private var previous: [UInt8]?
+  /// The token in use is the older one.
+  private var isFallenBack = false
+  private var reportedGeneration = 0
 
   /// Value of the `authorization` header; empty before the first mint.
   private(set) var authorization: [UInt8] = []
@@ -40,11 +43,19 @@ final class ProviderToken {
 
   /// APNs asks for the older token. True: it is in use now.
   func fallBack(afterRefusalOf refused: Int) -> Bool {
-    guard refused == schedule.generation else { return true }
+    guard refused == schedule.generation, !isFallenBack else { return true }
     guard let previous else { return false }
     authorization = previous
-    self.previous = nil
+    isFallenBack = true
+    log.warn("APNs asks for fewer provider tokens, going on with the older one")
     return true
+  }
+
+  /// A push was refused twice for an expired token, the second time with a fresh one.
+  func reportStillExpired() {
+    guard reportedGeneration != schedule.generation else { return }
+    reportedGeneration = schedule.generation
+    log.error("APNs calls a fresh provider token expired: check the clock of this machine")
   }
 
   private func mint(now: UInt64) {
@@ -52,6 +63,7 @@ final class ProviderToken {
       let token = try key.sign(issuedAt: Clock.unixMilliseconds / 1000)
       previous = authorization.isEmpty ? nil : authorization
       authorization = Array("bearer ".utf8) + token
+      isFallenBack = false
       schedule.minted(now: now)
       log.info("provider token minted", ["keyId": .init(key.keyID), "generation": .init(schedule.generation)])
     } catch {

@@ -1,14 +1,12 @@
-import EventLoop
-
 extension Push {
-  private static let maximumTokenCharacters = 200
-  private static let maximumCollapseIDBytes = 64
-  private static let maximumTopicBytes = 256
+  private nonisolated static let maximumTokenCharacters = 200
+  private nonisolated static let maximumCollapseIDBytes = 64
+  private nonisolated static let maximumTopicBytes = 256
 
   /// What APNs would answer to a push that can only be refused, given without asking it; nil when it may go.
   ///
   /// A control character in a header would also end the whole connection, and with it the pushes of others.
-  var localRefusal: APNsAnswer? {
+  nonisolated var localRefusal: APNsAnswer? {
     if token.utf8.isEmpty { return .init(status: 400, reason: "MissingDeviceToken") }
     if !isTokenValid { return .init(status: 400, reason: "BadDeviceToken") }
     if topic.utf8.isEmpty { return .init(status: 400, reason: "MissingTopic") }
@@ -26,26 +24,31 @@ extension Push {
     return nil
   }
 
-  private var isTokenValid: Bool {
-    token.utf8.count <= Push.maximumTokenCharacters && token.utf8.allSatisfy(Push.isHex)
+  private nonisolated var isTokenValid: Bool {
+    token.utf8.count <= Push.maximumTokenCharacters && Push.areBytes(of: token, Push.isHex)
   }
 
-  private var isAPNsIDValid: Bool {
+  private nonisolated var isAPNsIDValid: Bool {
     guard apnsID.utf8.count == 36 else { return false }
     var position = 0
-    for byte in apnsID.utf8 {
+    return Push.areBytes(of: apnsID) { byte in
       let isDash = position == 8 || position == 13 || position == 18 || position == 23
-      guard isDash ? byte == UInt8(ascii: "-") : Push.isHex(byte) else { return false }
       position += 1
+      return isDash ? byte == UInt8(ascii: "-") : Push.isHex(byte)
     }
-    return true
   }
 
+  @inline(__always)
+  private nonisolated static func areBytes(of text: String, _ isFine: (UInt8) -> Bool) -> Bool {
+    text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isFine) } ?? text.utf8.allSatisfy(isFine)
+  }
+
+  @inline(__always)
   private nonisolated static func isHex(_ byte: UInt8) -> Bool {
     (byte &- 0x30) < 10 || ((byte | 0x20) &- 0x61) < 6
   }
 
   private nonisolated static func isHeaderValue(_ text: String) -> Bool {
-    text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } && text.utf8.first != 0x20 && text.utf8.last != 0x20
+    areBytes(of: text) { $0 >= 0x20 && $0 != 0x7F } && text.utf8.first != 0x20 && text.utf8.last != 0x20
   }
 }

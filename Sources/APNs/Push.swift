@@ -30,6 +30,8 @@ public final class Push {
   var route: Route?
   /// How often it was sent again because APNs certainly had not processed it.
   var resends = 0
+  /// How often it was sent again because its provider token was refused.
+  var tokenResends = 0
   /// The provider token that the last attempt carried.
   var tokenGeneration = 0
   var stream = PushStream()

@@ -6,6 +6,8 @@ enum Reaction: Equatable {
   case refused
   /// Try again, with a provider token that has changed meanwhile.
   case resend
+  /// The same on a new connection: APNs may go on refusing everything on this one.
+  case resendRenewed
   /// Try again on another connection.
   case resendElsewhere
 }

@@ -1,8 +1,6 @@
 import CNGHTTP2
-import EventLoop
 
 /// Builds the header block of a push in memory that is used again for the next one.
-@EventLoop
 struct RequestHeaders {
   private var values: [UInt8] = []
   private var fields: [nghttp2_nv] = []
