@@ -1,2 +1,34 @@
 #pragma once
 #include <curl/curl.h>
+
+// Swift cannot call variadic functions: one typed wrapper per kind of argument.
+
+static inline CURLcode martlet_curl_set_long(CURL *curl, CURLoption option, long value) {
+  return curl_easy_setopt(curl, option, value);
+}
+
+static inline CURLcode martlet_curl_set_string(CURL *curl, CURLoption option, const char *value) {
+  return curl_easy_setopt(curl, option, value);
+}
+
+static inline CURLcode martlet_curl_set_pointer(CURL *curl, CURLoption option, void *value) {
+  return curl_easy_setopt(curl, option, value);
+}
+
+static inline CURLcode martlet_curl_set_ssl_context_function(CURL *curl, curl_ssl_ctx_callback function) {
+  return curl_easy_setopt(curl, CURLOPT_SSL_CTX_FUNCTION, function);
+}
+
+// libcurl copies the bytes.
+static inline CURLcode martlet_curl_set_blob(CURL *curl, CURLoption option, const void *bytes, size_t count) {
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+  return curl_easy_setopt(curl, option, &blob);
+}
+
+static inline CURLcode martlet_curl_get_socket(CURL *curl, curl_socket_t *socket) {
+  return curl_easy_getinfo(curl, CURLINFO_ACTIVESOCKET, socket);
+}
+
+static inline CURLcode martlet_curl_get_tls(CURL *curl, struct curl_tlssessioninfo **info) {
+  return curl_easy_getinfo(curl, CURLINFO_TLS_SSL_PTR, info);
+}

@@ -1,0 +1,139 @@
+public import EventLoop
+public import Telemetry
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Sends pushes to APNs over HTTP/2.
+///
+/// It keeps the connections, the provider token and the deadlines. It sends a push again by itself only when APNs has
+/// certainly not processed it. Once used it lives until ``close()``.
+@EventLoop
+public final class APNsClient {
+  /// A connection has become ready or lost, or a route was parked.
+  public var onStateChange: (@EventLoop () -> Void)?
+
+  let configuration: APNsConfiguration
+  let log: Log
+  let token: ProviderToken
+  let routes = RouteTable()
+  let instruments: ClientInstruments
+  private var pools: [APNsEnvironment: ConnectionPool] = [:]
+  private var ticker: LoopTimer?
+  private var isShutDown = false
+  private var wasConnected = false
+
+  public init(configuration: APNsConfiguration, metrics: Metrics, log: Log) {
+    // A peer that closes must be an error of the write, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
+    self.configuration = configuration
+    self.log = log
+    token = ProviderToken(key: configuration.key, log: log)
+    instruments = ClientInstruments(metrics: metrics)
+  }
+
+  /// Opens the connections of the default environment; the others open with their first push.
+  public func start() {
+    pool(configuration.defaultEnvironment)?.open()
+  }
+
+  /// Queues the push. Its completion is called exactly once, in a later turn of the loop.
+  public func send(_ push: Push) {
+    precondition(push.sentAt == 0, "a push is sent once")
+    let now = Clock.monotonicNanoseconds
+    push.sentAt = now
+    instruments.pending += 1
+    push.deadline = now + configuration.limits.requestTimeout.unsigned
+    guard !isShutDown else { return finishLater(push, .notProcessed("ShuttingDown")) }
+    if let refusal = push.localRefusal { return finishLater(push, .answered(refusal)) }
+    push.route = routes.route(push.environment, push.topic, now: now)
+    if let refusal = refusalByRoute(push, now: now) { return finishLater(push, refusal) }
+    guard let pool = pool(push.environment) else { return finishLater(push, .notProcessed("NoConnection")) }
+    pool.send(push)
+  }
+
+  /// Pushes waiting for a connection or a free stream.
+  public var queued: Int { pools.values.reduce(0) { $0 + $1.queued } }
+
+  /// Pushes on a connection.
+  public var inFlight: Int { pools.values.reduce(0) { $0 + $1.inFlight } }
+
+  /// Whether any environment has a connection that takes pushes.
+  public var isConnected: Bool { pools.values.contains { $0.isConnected } }
+
+  public func isConnected(_ environment: APNsEnvironment) -> Bool {
+    pools[poolKey(environment)]?.isConnected == true
+  }
+
+  /// No more pushes are taken and queued ones end as not processed; those on a connection may still be answered.
+  public func shutdown() {
+    guard !isShutDown else { return }
+    isShutDown = true
+    for pool in pools.values { pool.shutdown() }
+  }
+
+  /// Ends at once; what was written and not answered ends as uncertain.
+  public func close() {
+    shutdown()
+    for pool in pools.values { pool.close() }
+    ticker = nil
+  }
+
+  /// Sends the push that `makePush` makes with the completion it is given, and waits for its outcome.
+  public func outcome(
+    of makePush: (_ completion: @escaping @EventLoop (PushOutcome) -> Void) -> Push
+  ) async -> PushOutcome {
+    await withCheckedContinuation { continuation in
+      send(makePush { continuation.resume(returning: $0) })
+    }
+  }
+
+  /// Reports the outcome, in this turn. Never called from within `send`.
+  func finish(_ push: Push, _ outcome: PushOutcome, now: UInt64) {
+    precondition(!push.isFinished, "a push ended twice")
+    push.isFinished = true
+    instruments.record(outcome, nanoseconds: now - push.sentAt)
+    push.completion(outcome)
+  }
+
+  func finishLater(_ push: Push, _ outcome: PushOutcome) {
+    EventLoop.run { self.finish(push, outcome, now: Clock.monotonicNanoseconds) }
+  }
+
+  func stateMayHaveChanged() {
+    guard isConnected != wasConnected else { return }
+    wasConnected.toggle()
+    announceStateChange()
+  }
+
+  func announceStateChange() {
+    onStateChange?()
+  }
+
+  private func tick() {
+    let now = Clock.monotonicNanoseconds
+    for pool in pools.values { pool.tick(now: now) }
+  }
+
+  /// With an endpoint override both environments go there, through one pool.
+  private func poolKey(_ environment: APNsEnvironment) -> APNsEnvironment {
+    configuration.endpointOverride == nil ? environment : configuration.defaultEnvironment
+  }
+
+  private func pool(_ environment: APNsEnvironment) -> ConnectionPool? {
+    let key = poolKey(environment)
+    if let pool = pools[key] { return pool }
+    if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }
+    do throws(APNsError) {
+      let pool = ConnectionPool(
+        origin: try configuration.origin(of: key), configuration: configuration, token: token, client: self, log: log)
+      pools[key] = pool
+      pool.open()
+      return pool
+    } catch {
+      log.error("APNs endpoint is unusable", ["error": .init(error.description)])
+      return nil
+    }
+  }
+}

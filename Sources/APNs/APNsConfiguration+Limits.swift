@@ -1,0 +1,26 @@
+extension APNsConfiguration {
+  /// Times and sizes; the defaults suit Apple's gateways.
+  public struct Limits: Sendable {
+    /// From `send` to the outcome, queueing included.
+    public var requestTimeout: Duration = .seconds(20)
+    /// DNS, TCP and TLS together.
+    public var connectTimeout: Duration = .seconds(10)
+    public var minimumConnectBackoff: Duration = .seconds(1)
+    public var maximumConnectBackoff: Duration = .seconds(60)
+    /// Something was written and nothing came back for this long: ask with a PING.
+    public var quietBeforePing: Duration = .seconds(5)
+    /// Nothing in flight for this long: a PING keeps the way through the network open.
+    public var idleBeforePing: Duration = .seconds(60)
+    public var pongTimeout: Duration = .seconds(5)
+    /// How long a route stays parked.
+    public var parkTime: Duration = .seconds(300)
+    /// Streams of a connection, should the server allow more.
+    public var maximumStreams = 1000
+    /// Transparent resends of a push that was certainly not processed.
+    public var maximumResends = 3
+    /// How often deadlines and silent connections are looked for.
+    public var tick: Duration = .seconds(1)
+
+    public init() {}
+  }
+}

@@ -1,0 +1,12 @@
+import EventLoop
+
+/// Who gives pushes to a connection and wants to hear how they ended.
+@EventLoop
+protocol ConnectionOwner: AnyObject {
+  func ended(_ push: Push, _ outcome: PushOutcome, on connection: Connection)
+  /// There may be capacity, or something to flush.
+  func connectionHasRoom(_ connection: Connection)
+  /// It takes no more pushes, another connection is needed.
+  func connectionDrains(_ connection: Connection)
+  func connectionClosed(_ connection: Connection, _ reason: String)
+}

@@ -1,0 +1,230 @@
+import CNGHTTP2
+import EventLoop
+
+/// The HTTP/2 client side by nghttp2: frames in, frames out, no socket.
+///
+/// A push that is its stream's user data is kept alive by the connection's list of pushes in flight.
+@EventLoop
+final class HTTP2Session {
+  private static let maximumBodyBytes = 4096
+  private static let unlimitedStreams = UInt32.max
+
+  private var session: OpaquePointer?
+  private var headers: RequestHeaders
+
+  /// Pushes whose stream was closed since they were last taken.
+  private var ended: [Push] = []
+  private(set) var hasSettings = false
+  private(set) var hasGoaway = false
+  private(set) var pongs = 0
+
+  init(authority: String) throws(APNsError) {
+    headers = RequestHeaders(authority: authority)
+    session = try HTTP2Session.makeSession(userData: Unmanaged.passUnretained(self).toOpaque())
+    var settings = [nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)]
+    nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
+  }
+
+  isolated deinit {
+    nghttp2_session_del(session)
+  }
+
+  /// What the server allows now; it may change at any time.
+  var streamLimit: Int {
+    Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+  }
+
+  /// Neither reading nor writing is wanted any more.
+  var isOver: Bool {
+    nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+  }
+
+  /// False: no more streams can be opened on this connection.
+  func submit(_ push: Push, authorization: [UInt8]) -> Bool {
+    let id = HTTP2Session.submit(push, &headers, authorization, to: session)
+    guard id > 0 else { return false }
+    push.stream = PushStream()
+    push.stream.id = id
+    return true
+  }
+
+  /// Gives up waiting for the answer; the push is not mentioned again.
+  func cancel(_ push: Push) {
+    nghttp2_session_set_stream_user_data(session, push.stream.id, nil)
+    nghttp2_submit_rst_stream(
+      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), push.stream.id, NGHTTP2_CANCEL.rawValue)
+  }
+
+  func ping() {
+    nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+  }
+
+  func goAway() {
+    nghttp2_submit_goaway(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, NGHTTP2_NO_ERROR.rawValue, nil, 0)
+  }
+
+  func takeEnded() -> [Push] {
+    defer { ended.removeAll(keepingCapacity: false) }
+    return ended
+  }
+
+  func receive(_ bytes: ArraySlice<UInt8>) throws(APNsError) {
+    let result = bytes.withUnsafeBufferPointer { nghttp2_session_mem_recv(session, $0.baseAddress, $0.count) }
+    guard result >= 0 else { throw .connection(HTTP2Session.describe(result)) }
+  }
+
+  /// Appends frames until `buffer` holds `target` bytes or nothing is left to send.
+  func produce(into buffer: inout [UInt8], target: Int) throws(APNsError) {
+    while buffer.count < target {
+      var bytes: UnsafePointer<UInt8>?
+      let count = nghttp2_session_mem_send(session, &bytes)
+      guard count >= 0 else { throw .connection(HTTP2Session.describe(count)) }
+      guard count > 0 else { return }
+      buffer.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
+    }
+  }
+
+  private static func describe(_ code: Int) -> String {
+    "HTTP/2: \(String(cString: nghttp2_strerror(Int32(clamping: code))))"
+  }
+}
+
+// What nghttp2 calls. It does so only inside `receive` and `produce`, that is on the loop.
+extension HTTP2Session {
+  private static func makeSession(userData: UnsafeMutableRawPointer) throws(APNsError) -> OpaquePointer? {
+    var callbacks: OpaquePointer?
+    var option: OpaquePointer?
+    var session: OpaquePointer?
+    guard nghttp2_session_callbacks_new(&callbacks) == 0, nghttp2_option_new(&option) == 0 else {
+      throw .connection("out of memory")
+    }
+    defer {
+      nghttp2_session_callbacks_del(callbacks)
+      nghttp2_option_del(option)
+    }
+    nghttp2_option_set_no_closed_streams(option, 1)
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
+    guard nghttp2_session_client_new2(&session, callbacks, userData, option) == 0 else {
+      throw .connection("out of memory")
+    }
+    return session
+  }
+
+  // Not isolated, like all that passes closures to the standard library once per push: closures that are isolated check
+  // their executor at every call.
+  private nonisolated static func submit(
+    _ push: Push, _ headers: inout RequestHeaders, _ authorization: [UInt8], to session: OpaquePointer?
+  ) -> Int32 {
+    let userData = Unmanaged.passUnretained(push).toOpaque()
+    var provider = nghttp2_data_provider(source: nghttp2_data_source(ptr: userData), read_callback: readPayload)
+    return headers.with(push, authorization: authorization) { fields, count in
+      nghttp2_submit_request(session, nil, fields, count, &provider, userData)
+    }
+  }
+
+  private nonisolated static func copy(
+    _ payload: [UInt8], from offset: Int, count: Int, to destination: UnsafeMutablePointer<UInt8>
+  ) {
+    payload.withUnsafeBufferPointer { payload in
+      if let base = payload.baseAddress { destination.update(from: base + offset, count: count) }
+    }
+  }
+
+  private nonisolated static func push(_ session: OpaquePointer?, _ stream: Int32) -> Push? {
+    guard let data = nghttp2_session_get_stream_user_data(session, stream) else { return nil }
+    return Unmanaged<Push>.fromOpaque(data).takeUnretainedValue()
+  }
+
+  private nonisolated static func session(_ userData: UnsafeMutableRawPointer?) -> HTTP2Session? {
+    userData.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private nonisolated static let readPayload: nghttp2_data_source_read_callback = {
+    _, _, buffer, capacity, flags, source, _ in
+    guard let object = source?.pointee.ptr, let buffer, let flags else {
+      return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+    }
+    nonisolated(unsafe) let destination = buffer
+    nonisolated(unsafe) let flagBits = flags
+    let push = Unmanaged<Push>.fromOpaque(object).takeUnretainedValue()
+    return EventLoop.assumeIsolated {
+      let count = min(capacity, push.payload.count - push.stream.payloadOffset)
+      copy(push.payload, from: push.stream.payloadOffset, count: count, to: destination)
+      push.stream.payloadOffset += count
+      if push.stream.payloadOffset == push.payload.count {
+        push.stream.isWritten = true
+        flagBits.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+      }
+      return count
+    }
+  }
+
+  private nonisolated static let onHeader: nghttp2_on_header_callback = {
+    session, frame, name, nameCount, value, valueCount, _, _ in
+    // Only three headers matter, and `:status` is on every answer.
+    guard nameCount == 7 || nameCount == 11 || nameCount == 14, let frame,
+      let push = push(session, frame.pointee.hd.stream_id)
+    else { return 0 }
+    nonisolated(unsafe) let name = UnsafeBufferPointer(start: name, count: nameCount)
+    nonisolated(unsafe) let value = UnsafeBufferPointer(start: value, count: valueCount)
+    EventLoop.assumeIsolated { push.stream.take(name: name, value: value) }
+    return 0
+  }
+
+  private nonisolated static let onData: nghttp2_on_data_chunk_recv_callback = { session, _, id, bytes, count, _ in
+    guard let push = push(session, id) else { return 0 }
+    nonisolated(unsafe) let bytes = UnsafeBufferPointer(start: bytes, count: count)
+    EventLoop.assumeIsolated {
+      let room = maximumBodyBytes - push.stream.body.count
+      push.stream.body.append(contentsOf: bytes.prefix(room))
+    }
+    return 0
+  }
+
+  private nonisolated static let onFrame: nghttp2_on_frame_recv_callback = { session, frame, userData in
+    guard let frame else { return 0 }
+    let header = frame.pointee.hd
+    nonisolated(unsafe) let session = session
+    let owner = HTTP2Session.session(userData)
+    switch UInt32(header.type) {
+    case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+      guard UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { return 0 }
+      guard let push = push(session, header.stream_id) else { return 0 }
+      EventLoop.assumeIsolated { owner?.finishAnswer(of: push) }
+    case NGHTTP2_SETTINGS.rawValue:
+      EventLoop.assumeIsolated { owner?.hasSettings = true }
+    case NGHTTP2_GOAWAY.rawValue:
+      EventLoop.assumeIsolated { owner?.hasGoaway = true }
+    case NGHTTP2_PING.rawValue:
+      guard UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 else { return 0 }
+      EventLoop.assumeIsolated { owner?.pongs += 1 }
+    default: break
+    }
+    return 0
+  }
+
+  /// The whole answer is there. If the request is not, the stream would stay open for the rest of it.
+  private func finishAnswer(of push: Push) {
+    push.stream.isAnswerComplete = true
+    guard !push.stream.isWritten else { return }
+    cancel(push)
+    push.stream.end = .finished
+    ended.append(push)
+  }
+
+  private nonisolated static let onStreamClose: nghttp2_on_stream_close_callback = { session, id, code, userData in
+    guard let push = push(session, id), let owner = HTTP2Session.session(userData) else { return 0 }
+    EventLoop.assumeIsolated {
+      switch code {
+      case NGHTTP2_NO_ERROR.rawValue: push.stream.end = .finished
+      case NGHTTP2_REFUSED_STREAM.rawValue: push.stream.end = .refused
+      default: push.stream.end = .reset(code)
+      }
+      owner.ended.append(push)
+    }
+    return 0
+  }
+}

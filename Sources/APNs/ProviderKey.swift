@@ -1,0 +1,92 @@
+import COpenSSL
+
+/// The private key of a team, and the signing of provider tokens with it.
+///
+/// `@unchecked`: the key is never changed after `init`, and OpenSSL allows signing with it from any thread.
+final class ProviderKey: @unchecked Sendable {
+  private static let scalarBytes = 32
+  private static let maximumIdentifierCharacters = 32
+
+  let keyID: String
+  let teamID: String
+  private let key: OpaquePointer
+
+  init(keyID: String, teamID: String, pem: String) throws(APNsError) {
+    for (name, value) in [("key id", keyID), ("team id", teamID)] {
+      let isValid =
+        (1...ProviderKey.maximumIdentifierCharacters).contains(value.utf8.count)
+        && value.utf8.allSatisfy { Base64URL.alphabet.prefix(62).contains($0) }
+      guard isValid else {
+        throw .configuration("the APNs \(name) \"\(value.prefix(40))\" is not valid; expected 10 letters and digits")
+      }
+    }
+    self.keyID = keyID
+    self.teamID = teamID
+    key = try ProviderKey.read(pem)
+  }
+
+  deinit {
+    EVP_PKEY_free(key)
+  }
+
+  /// `<header>.<claims>.<signature>`, each base64url; `issuedAt` in unix seconds.
+  func sign(issuedAt: Int64) throws(APNsError) -> [UInt8] {
+    var token = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8))
+    token.append(UInt8(ascii: "."))
+    token += Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8))
+    let signature = try ecdsa(over: token)
+    token.append(UInt8(ascii: "."))
+    token += Base64URL.encode(signature)
+    return token
+  }
+
+  private static func read(_ pem: String) throws(APNsError) -> OpaquePointer {
+    var text = Array(pem.utf8)
+    defer { text.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+    let refusal = APNsError.configuration(
+      "the APNs private key is not the text of a .p8 file; expected a P-256 key between "
+        + "-----BEGIN PRIVATE KEY----- and -----END PRIVATE KEY-----")
+    guard let bio = BIO_new_mem_buf(text, Int32(clamping: text.count)) else { throw refusal }
+    defer { BIO_free(bio) }
+    // Without a callback OpenSSL would ask on the terminal for the pass phrase of an encrypted key.
+    guard let key = PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil) else {
+      ERR_clear_error()
+      throw refusal
+    }
+    var name = [CChar](repeating: 0, count: 32)
+    guard EVP_PKEY_get_group_name(key, &name, name.count, nil) == 1, strcmp(name, "prime256v1") == 0 else {
+      EVP_PKEY_free(key)
+      ERR_clear_error()
+      throw refusal
+    }
+    return key
+  }
+
+  /// ES256: r and s, 32 bytes each.
+  private func ecdsa(over message: [UInt8]) throws(APNsError) -> [UInt8] {
+    let context = EVP_MD_CTX_new()
+    defer { EVP_MD_CTX_free(context) }
+    var der = [UInt8](repeating: 0, count: 128)
+    var length = der.count
+    guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
+      EVP_DigestSign(context, &der, &length, message, message.count) == 1
+    else {
+      ERR_clear_error()
+      throw .signing("OpenSSL could not sign the provider token")
+    }
+    return try der.withUnsafeBufferPointer { buffer throws(APNsError) in
+      var start = buffer.baseAddress
+      guard let signature = d2i_ECDSA_SIG(nil, &start, length) else { throw .signing("unreadable ECDSA signature") }
+      defer { ECDSA_SIG_free(signature) }
+      var raw = [UInt8](repeating: 0, count: 2 * ProviderKey.scalarBytes)
+      let size = Int32(ProviderKey.scalarBytes)
+      let isComplete = raw.withUnsafeMutableBufferPointer { raw in
+        guard let base = raw.baseAddress else { return false }
+        return BN_bn2binpad(ECDSA_SIG_get0_r(signature), base, size) == size
+          && BN_bn2binpad(ECDSA_SIG_get0_s(signature), base + Int(size), size) == size
+      }
+      guard isComplete else { throw .signing("ECDSA signature of the wrong size") }
+      return raw
+    }
+  }
+}

@@ -1,0 +1,42 @@
+extension PushStream {
+  /// Longest `apns-unique-id` that is kept.
+  private static let maximumUniqueIDBytes = 64
+
+  /// Notes a response header, if it is one of the three that matter.
+  mutating func take(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+    if name.elementsEqual(":status".utf8) {
+      let code = PushStream.number(value) ?? 0
+      // 1xx announces; the answer is yet to come.
+      if code >= 200 { status = code }
+    } else if name.elementsEqual("retry-after".utf8) {
+      retryAfterSeconds = PushStream.number(value)
+    } else if name.elementsEqual("apns-unique-id".utf8), value.count <= PushStream.maximumUniqueIDBytes {
+      uniqueID = String(decoding: value, as: UTF8.self)
+    }
+  }
+
+  /// Up to nine digits and nothing else.
+  private static func number(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard (1...9).contains(text.count) else { return nil }
+    var number = 0
+    for byte in text {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+      number = number * 10 + Int(byte - UInt8(ascii: "0"))
+    }
+    return number
+  }
+
+  /// What the closed stream means. A status is an answer, however the stream ended.
+  var outcome: PushOutcome {
+    if status == 200, uniqueID == nil { return .answered(APNsAnswer(status: 200)) }
+    if status != 0 {
+      return .answered(
+        APNsAnswer(status: status, body: body, apnsUniqueID: uniqueID, retryAfterSeconds: retryAfterSeconds))
+    }
+    switch end {
+    case .refused: return .notProcessed("RefusedStream")
+    case .reset(let code): return isWritten ? .uncertain("StreamReset_\(code)") : .notProcessed("StreamReset_\(code)")
+    case .open, .finished: return isWritten ? .uncertain("NoAnswer") : .notProcessed("NotWritten")
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import CNGHTTP2
+
+/// Builds the header block of a push in memory that is used again for the next one.
+struct RequestHeaders {
+  private var values: [UInt8] = []
+  private var fields: [nghttp2_nv] = []
+  /// The part that is the same for every request comes first.
+  private let fixedBytes: Int
+  private let fixedFields: Int
+
+  init(authority: String) {
+    var values: [UInt8] = []
+    var fields: [nghttp2_nv] = []
+    for (name, value) in [(":method" as StaticString, "POST"), (":scheme", "https"), (":authority", authority)] {
+      values += value.utf8
+      fields.append(RequestHeaders.field(name, count: value.utf8.count))
+    }
+    (fixedBytes, fixedFields) = (values.count, fields.count)
+    (self.values, self.fields) = (values, fields)
+  }
+
+  /// `body` gets the header block of `push`; it is valid during the call.
+  mutating func with(
+    _ push: Push, authorization: [UInt8], _ body: (UnsafePointer<nghttp2_nv>, Int) -> Int32
+  ) -> Int32 {
+    values.removeLast(values.count - fixedBytes)
+    fields.removeLast(fields.count - fixedFields)
+    addPath(push.token)
+    add("authorization", authorization)
+    add("apns-topic", push.topic.utf8)
+    add("apns-push-type", push.pushType.rawValue.utf8)
+    add("apns-priority", push.priority == 10 ? "10".utf8 : push.priority == 5 ? "5".utf8 : "1".utf8)
+    // These differ from push to push and would only push the others out of the peer's table.
+    add("apns-id", push.apnsID.utf8, isIndexed: false)
+    if let expiration = push.expiration { add("apns-expiration", String(expiration).utf8, isIndexed: false) }
+    if let collapseID = push.collapseID { add("apns-collapse-id", collapseID.utf8, isIndexed: false) }
+    return values.withUnsafeMutableBufferPointer { values in
+      var value = values.baseAddress
+      for index in fields.indices {
+        fields[index].value = value
+        value = value.map { $0 + fields[index].valuelen }
+      }
+      return fields.withUnsafeBufferPointer { fields in
+        guard let first = fields.baseAddress else { return NGHTTP2_ERR_INVALID_ARGUMENT.rawValue }
+        return body(first, fields.count)
+      }
+    }
+  }
+
+  private mutating func addPath(_ token: String) {
+    let prefix: StaticString = "/3/device/"
+    prefix.withUTF8Buffer { values.append(contentsOf: $0) }
+    values.append(contentsOf: token.utf8)
+    fields.append(
+      RequestHeaders.field(":path", count: prefix.utf8CodeUnitCount + token.utf8.count, isIndexed: false))
+  }
+
+  private mutating func add(_ name: StaticString, _ value: some Collection<UInt8>, isIndexed: Bool = true) {
+    let start = values.count
+    values.append(contentsOf: value)
+    fields.append(RequestHeaders.field(name, count: values.count - start, isIndexed: isIndexed))
+  }
+
+  private static func field(_ name: StaticString, count: Int, isIndexed: Bool = true) -> nghttp2_nv {
+    // A static name outlives every session, so nghttp2 need not copy it.
+    var flags = UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
+    if !isIndexed { flags |= UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) }
+    return nghttp2_nv(
+      name: UnsafeMutablePointer(mutating: name.utf8Start), value: nil, namelen: name.utf8CodeUnitCount,
+      valuelen: count, flags: flags)
+  }
+}

@@ -1,0 +1,125 @@
+import CCurl
+import COpenSSL
+
+/// A TLS connection that speaks HTTP/2 by ALPN, opened by libcurl; carries bytes, knows no frames.
+///
+/// `@unchecked`: used by one thread at a time: by the opening queue until `init` returns, by the event loop afterwards.
+final class SecureChannel: @unchecked Sendable {
+  enum Transfer {
+    case bytes(Int)
+    /// Wait for the socket.
+    case wouldBlock
+    /// Closed by the peer, or broken.
+    case ended(String)
+  }
+
+  private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+  private static let alpn: [UInt8] = [2] + Array("h2".utf8)
+
+  private let handle: UnsafeMutableRawPointer
+  /// Stays the channel's own.
+  let descriptor: Int32
+  private var hasAgreedToHTTP2 = false
+
+  /// Blocks: DNS, TCP, proxy and TLS, at most `connectMilliseconds`.
+  init(to origin: Origin, caCertificatePEM: String?, connectMilliseconds: Int) throws(APNsError) {
+    guard SecureChannel.isLibraryReady, let handle = curl_easy_init() else {
+      throw .connection("libcurl could not be initialised")
+    }
+    do throws(APNsError) {
+      try SecureChannel.configure(handle, origin, caCertificatePEM, connectMilliseconds)
+      descriptor = try SecureChannel.connect(handle)
+    } catch {
+      curl_easy_cleanup(handle)
+      throw error
+    }
+    self.handle = handle
+  }
+
+  deinit {
+    curl_easy_cleanup(handle)
+  }
+
+  func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
+    var count = 0
+    let code = bytes.withUnsafeBytes { curl_easy_send(handle, $0.baseAddress, $0.count, &count) }
+    switch code {
+    case CURLE_OK: return isHTTP2() ? .bytes(count) : .ended("the server did not agree to HTTP/2 (ALPN h2)")
+    case CURLE_AGAIN: return .wouldBlock
+    default: return .ended(String(cString: curl_easy_strerror(code)))
+    }
+  }
+
+  /// libcurl may hold decrypted bytes: call it until it would block.
+  func receive(into buffer: inout [UInt8]) -> Transfer {
+    var count = 0
+    let code = buffer.withUnsafeMutableBytes { curl_easy_recv(handle, $0.baseAddress, $0.count, &count) }
+    switch code {
+    case CURLE_OK: return count > 0 ? .bytes(count) : .ended("closed by the server")
+    case CURLE_AGAIN: return .wouldBlock
+    default: return .ended(String(cString: curl_easy_strerror(code)))
+    }
+  }
+
+  private static func configure(
+    _ handle: UnsafeMutableRawPointer, _ origin: Origin, _ caCertificatePEM: String?, _ connectMilliseconds: Int
+  ) throws(APNsError) {
+    var codes = [
+      martlet_curl_set_string(handle, CURLOPT_URL, origin.url),
+      martlet_curl_set_long(handle, CURLOPT_CONNECT_ONLY, 1),
+      martlet_curl_set_long(handle, CURLOPT_NOSIGNAL, 1),
+      martlet_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds),
+      martlet_curl_set_long(handle, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1),
+      martlet_curl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1),
+      martlet_curl_set_long(handle, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+      martlet_curl_set_long(handle, CURLOPT_SSL_ENABLE_ALPN, 0),
+      martlet_curl_set_ssl_context_function(handle) { _, context, _ in SecureChannel.prepare(context) },
+    ]
+    if let caCertificatePEM {
+      codes.append(
+        martlet_curl_set_blob(handle, CURLOPT_CAINFO_BLOB, caCertificatePEM, caCertificatePEM.utf8.count))
+    }
+    if let code = codes.first(where: { $0 != CURLE_OK }) {
+      throw .connection("libcurl refused an option: \(String(cString: curl_easy_strerror(code)))")
+    }
+  }
+
+  private static func prepare(_ context: UnsafeMutableRawPointer?) -> CURLcode {
+    let context = OpaquePointer(context)
+    let modes = Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
+    SSL_CTX_ctrl(context, SSL_CTRL_MODE, modes, nil)
+    // 0 is success here, unlike in the rest of OpenSSL.
+    return SSL_CTX_set_alpn_protos(context, alpn, UInt32(alpn.count)) == 0 ? CURLE_OK : CURLE_SSL_CONNECT_ERROR
+  }
+
+  private static func connect(_ handle: UnsafeMutableRawPointer) throws(APNsError) -> Int32 {
+    let detail = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    detail.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    martlet_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, detail)
+    defer {
+      martlet_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
+      detail.deallocate()
+    }
+    let code = curl_easy_perform(handle)
+    guard code == CURLE_OK else {
+      throw .connection(detail.pointee == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: detail))
+    }
+    var socket: curl_socket_t = -1
+    guard martlet_curl_get_socket(handle, &socket) == CURLE_OK, socket >= 0 else {
+      throw .connection("libcurl gave no socket")
+    }
+    return socket
+  }
+
+  /// libcurl shows its TLS session only once something was sent.
+  private func isHTTP2() -> Bool {
+    guard !hasAgreedToHTTP2 else { return true }
+    var info: UnsafeMutablePointer<curl_tlssessioninfo>?
+    guard martlet_curl_get_tls(handle, &info) == CURLE_OK, let tls = info?.pointee.internals else { return false }
+    var name: UnsafePointer<UInt8>?
+    var count: UInt32 = 0
+    SSL_get0_alpn_selected(OpaquePointer(tls), &name, &count)
+    hasAgreedToHTTP2 = UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual(SecureChannel.alpn.dropFirst())
+    return hasAgreedToHTTP2
+  }
+}
