@@ -42,7 +42,7 @@ final class Gateway {
     let socket = try ListeningSocket(address)
     listener = socket.descriptor
     port = socket.port
-    source = SocketSource(descriptor: listener, onReadable: { [weak self] in self?.accept() }, onWritable: {})
+    source = SocketSource(descriptor: listener, onReadable: { [unowned self] in accept() }, onWritable: {})
     guard let source else { throw .cannotStart(reason: "out of descriptors") }
     source.watchReading(true)
   }

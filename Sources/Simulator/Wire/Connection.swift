@@ -35,9 +35,10 @@ final class Connection {
     self.socket = socket
     self.gateway = gateway
     output.reserveCapacity(2 * Connection.writeSize)
+    // Unowned: `close` ends source and timer, and a weak reference would slow every other one down.
     session = HTTP2Session(connection: self, maximumStreams: gateway.settings.initialStreams)
     source = SocketSource(
-      descriptor: descriptor, onReadable: { [weak self] in self?.read() }, onWritable: { [weak self] in self?.flush() })
+      descriptor: descriptor, onReadable: { [unowned self] in read() }, onWritable: { [unowned self] in flush() })
     guard session != nil, let source else { return nil }
     source.watchReading(true)
   }
@@ -82,7 +83,7 @@ final class Connection {
     }
     flush()
     // There may be bytes in the TLS layer that the socket will not announce.
-    EventLoop.atEndOfTurn { [weak self] in self?.read() }
+    EventLoop.atEndOfTurn { self.read() }
   }
 
   private func flush() {
@@ -207,7 +208,7 @@ extension Connection {
   private func scheduleDelayed() {
     guard delayTimer == nil, let due = delayed.nextDue else { return }
     let now = Clock.monotonicNanoseconds
-    delayTimer = .after(.nanoseconds(due > now ? Int64(due - now) : 0)) { [weak self] in self?.sendDelayed() }
+    delayTimer = .after(.nanoseconds(due > now ? Int64(due - now) : 0)) { [unowned self] in sendDelayed() }
   }
 
   private func sendDelayed() {
