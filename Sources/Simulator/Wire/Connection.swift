@@ -19,8 +19,7 @@ final class Connection {
   private var sent = 0
   private var delayed = DelayedAnswers()
   private var delayTimer: LoopTimer?
-  /// The `authorization` that was last found right here, when it was issued and when it first came, unix seconds.
-  private var provider: (value: [UInt8], issuedAt: Int64, since: Int64) = ([], 0, 0)
+  private var provider = ConnectionProvider()
   /// Streams above it are not processed.
   private var lastStream = Int32.max
   private var highestProcessed: Int32 = 0
@@ -43,11 +42,9 @@ final class Connection {
     source.watchReading(true)
   }
 
-  private var hasProviderToken: Bool { !provider.value.isEmpty }
-
   /// After a change of the settings.
   func updateMaximumStreams() {
-    guard hasProviderToken || !gateway.settings.checksAuthorization else { return }
+    guard provider.isKnown || !gateway.settings.checksAuthorization else { return }
     session?.setMaximumStreams(gateway.settings.maximumStreams)
     flush()
   }
@@ -224,9 +221,9 @@ extension Connection {
   private func judge(_ slot: Int, now: UInt64) -> Answer {
     if let refusal = judgeHead(streams[slot].head, now: now) { return refusal }
     let stream = streams[slot]
-    return gateway.rules.refusal(
-      ofBody: stream.bodyCount, isObject: stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body),
-      head: stream.head) ?? gateway.devices.refusal(of: stream.head) ?? .accepted
+    let isObject = stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body)
+    return gateway.rules.refusal(ofBody: stream.bodyCount, isObject: isObject, head: stream.head)
+      ?? gateway.devices.refusal(of: stream.head) ?? .accepted
   }
 
   /// Apple's order: what is asked for, who asks, then the rest.
@@ -236,21 +233,11 @@ extension Connection {
   }
 
   private func refusalOfProvider(_ head: RequestHead, now: Int64) -> Answer? {
-    guard gateway.settings.checksAuthorization else {
-      return nil
-    }
-    let value = head[.authorization]
-    if let value, !provider.value.isEmpty, isSame(value, provider.value) {
-      return ProviderTokenVerifier.verdict(issuedAt: provider.issuedAt, now: now).refusal
-    }
-    let (verdict, issuedAt) = gateway.verifier.verify(value, now: now)
-    guard verdict == .valid, let value else { return verdict.refusal }
-    if hasProviderToken, now - provider.since < gateway.settings.tokenUpdateSeconds {
-      return ProviderTokenVerdict.updatedTooOften.refusal
-    }
-    let isFirst = !hasProviderToken
-    provider = (Array(value), issuedAt, now)
-    if isFirst { session?.setMaximumStreams(gateway.settings.maximumStreams) }
-    return nil
+    guard gateway.settings.checksAuthorization else { return nil }
+    let wasKnown = provider.isKnown
+    let verdict = provider.verdict(
+      on: head[.authorization], by: &gateway.verifier, updateSeconds: gateway.settings.tokenUpdateSeconds, now: now)
+    if !wasKnown, provider.isKnown { session?.setMaximumStreams(gateway.settings.maximumStreams) }
+    return verdict.refusal
   }
 }

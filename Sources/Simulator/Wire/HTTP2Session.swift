@@ -95,8 +95,10 @@ final class HTTP2Session {
 
   /// Streams above `last` are not processed; the session is finished once the others are.
   func goAway(last: Int32) {
+    let reason: StaticString = #"{"reason":"Shutdown"}"#
     nghttp2_submit_goaway(
-      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, nil, 0)
+      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, reason.utf8Start,
+      reason.utf8CodeUnitCount)
   }
 
   func acknowledgePing(_ opaque: UInt64) {
