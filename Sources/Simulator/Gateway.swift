@@ -14,9 +14,7 @@ final class Gateway {
   var rules = PushRules()
   var devices = Devices()
   var verifier: ProviderTokenVerifier
-  var faults = FaultPlan() {
-    didSet { if oldValue.stallsAccept, !faults.stallsAccept { serveStalled() } }
-  }
+  private(set) var faults = FaultPlan()
   var ledger: Ledger
   private(set) var connectionsAccepted = 0
   private(set) var effects: [String: Int] = [:]
@@ -42,7 +40,7 @@ final class Gateway {
     let socket = try ListeningSocket(address)
     listener = socket.descriptor
     port = socket.port
-    source = SocketSource(descriptor: listener, onReadable: { [weak self] in self?.accept() }, onWritable: {})
+    source = SocketSource(descriptor: listener, onReadable: { [unowned self] in accept() }, onWritable: {})
     guard let source else { throw .cannotStart(reason: "out of descriptors") }
     source.watchReading(true)
   }
@@ -59,6 +57,11 @@ final class Gateway {
   /// Closes every connection; the listener stays.
   func closeConnections() {
     for connection in connections.values { connection.close() }
+  }
+
+  func changeFaults(_ change: (inout FaultPlan) throws -> Void) rethrows {
+    try change(&faults)
+    if !faults.stallsAccept { serveStalled() }
   }
 
   /// The fate of the next push, counted.

@@ -62,8 +62,10 @@ final class ControlPort {
     case ("DELETE", "/devices"):
       if let token = request.queryValue("token") { gateway.devices.remove(token) } else { gateway.devices.removeAll() }
     case ("GET", "/faults"): return try json(gateway.faults.faults.map(FaultReport.init))
-    case ("POST", "/faults"): try FaultCommand(parsing: request.body).apply(to: &gateway.faults)
-    case ("DELETE", "/faults"): gateway.faults.removeAll()
+    case ("POST", "/faults"):
+      let command = try FaultCommand(parsing: request.body)
+      try gateway.changeFaults { try command.apply(to: &$0) }
+    case ("DELETE", "/faults"): gateway.changeFaults { $0.removeAll() }
     case ("POST", "/settings"):
       try SettingsCommand(parsing: request.body).apply(to: gateway)
     case ("POST", "/connections/close"): gateway.closeConnections()

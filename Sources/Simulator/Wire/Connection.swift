@@ -19,8 +19,7 @@ final class Connection {
   private var sent = 0
   private var delayed = DelayedAnswers()
   private var delayTimer: LoopTimer?
-  /// The `authorization` that was last found right here, when it was issued and when it first came, unix seconds.
-  private var provider: (value: [UInt8], issuedAt: Int64, since: Int64) = ([], 0, 0)
+  private var provider = ConnectionProvider()
   /// Streams above it are not processed.
   private var lastStream = Int32.max
   private var highestProcessed: Int32 = 0
@@ -35,18 +34,17 @@ final class Connection {
     self.socket = socket
     self.gateway = gateway
     output.reserveCapacity(2 * Connection.writeSize)
+    // Unowned: `close` ends source and timer, and a weak reference would slow every other one down.
     session = HTTP2Session(connection: self, maximumStreams: gateway.settings.initialStreams)
     source = SocketSource(
-      descriptor: descriptor, onReadable: { [weak self] in self?.read() }, onWritable: { [weak self] in self?.flush() })
+      descriptor: descriptor, onReadable: { [unowned self] in read() }, onWritable: { [unowned self] in flush() })
     guard session != nil, let source else { return nil }
     source.watchReading(true)
   }
 
-  private var hasProviderToken: Bool { !provider.value.isEmpty }
-
   /// After a change of the settings.
   func updateMaximumStreams() {
-    guard hasProviderToken || !gateway.settings.checksAuthorization else { return }
+    guard provider.isKnown || !gateway.settings.checksAuthorization else { return }
     session?.setMaximumStreams(gateway.settings.maximumStreams)
     flush()
   }
@@ -82,7 +80,7 @@ final class Connection {
     }
     flush()
     // There may be bytes in the TLS layer that the socket will not announce.
-    EventLoop.atEndOfTurn { [weak self] in self?.read() }
+    EventLoop.atEndOfTurn { self.read() }
   }
 
   private func flush() {
@@ -207,7 +205,7 @@ extension Connection {
   private func scheduleDelayed() {
     guard delayTimer == nil, let due = delayed.nextDue else { return }
     let now = Clock.monotonicNanoseconds
-    delayTimer = .after(.nanoseconds(due > now ? Int64(due - now) : 0)) { [weak self] in self?.sendDelayed() }
+    delayTimer = .after(.nanoseconds(due > now ? Int64(due - now) : 0)) { [unowned self] in sendDelayed() }
   }
 
   private func sendDelayed() {
@@ -223,9 +221,9 @@ extension Connection {
   private func judge(_ slot: Int, now: UInt64) -> Answer {
     if let refusal = judgeHead(streams[slot].head, now: now) { return refusal }
     let stream = streams[slot]
-    return gateway.rules.refusal(
-      ofBody: stream.bodyCount, isObject: stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body),
-      head: stream.head) ?? gateway.devices.refusal(of: stream.head) ?? .accepted
+    let isObject = stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body)
+    return gateway.rules.refusal(ofBody: stream.bodyCount, isObject: isObject, head: stream.head)
+      ?? gateway.devices.refusal(of: stream.head) ?? .accepted
   }
 
   /// Apple's order: what is asked for, who asks, then the rest.
@@ -235,21 +233,11 @@ extension Connection {
   }
 
   private func refusalOfProvider(_ head: RequestHead, now: Int64) -> Answer? {
-    guard gateway.settings.checksAuthorization else {
-      return nil
-    }
-    let value = head[.authorization]
-    if let value, !provider.value.isEmpty, isSame(value, provider.value) {
-      return ProviderTokenVerifier.verdict(issuedAt: provider.issuedAt, now: now).refusal
-    }
-    let (verdict, issuedAt) = gateway.verifier.verify(value, now: now)
-    guard verdict == .valid, let value else { return verdict.refusal }
-    if hasProviderToken, now - provider.since < gateway.settings.tokenUpdateSeconds {
-      return ProviderTokenVerdict.updatedTooOften.refusal
-    }
-    let isFirst = !hasProviderToken
-    provider = (Array(value), issuedAt, now)
-    if isFirst { session?.setMaximumStreams(gateway.settings.maximumStreams) }
-    return nil
+    guard gateway.settings.checksAuthorization else { return nil }
+    let wasKnown = provider.isKnown
+    let verdict = provider.verdict(
+      on: head[.authorization], by: &gateway.verifier, updateSeconds: gateway.settings.tokenUpdateSeconds, now: now)
+    if !wasKnown, provider.isKnown { session?.setMaximumStreams(gateway.settings.maximumStreams) }
+    return verdict.refusal
   }
 }

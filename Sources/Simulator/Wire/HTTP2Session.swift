@@ -83,17 +83,7 @@ final class HTTP2Session {
         ]
         if answer.retryAfter != nil { fields.append(field("retry-after", UnsafeBufferPointer(retryAfter))) }
         var provider = nghttp2_data_provider()
-        provider.read_callback = { session, id, buffer, count, flags, _, context in
-          guard let flags else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
-          nonisolated(unsafe) let (bytes, session, flag) = (buffer, session, flags)
-          nonisolated(unsafe) let context = context
-          return EventLoop.assumeIsolated {
-            let into = UnsafeMutableRawBufferPointer(start: bytes, count: count)
-            let written = delegate(context).streamAnswer(streamSlot(session, id), into: into)
-            if written < count { flag.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-            return written
-          }
-        }
+        provider.read_callback = readAnswer
         nghttp2_submit_response(session, id, &fields, fields.count, &provider)
       }
     }
@@ -105,8 +95,10 @@ final class HTTP2Session {
 
   /// Streams above `last` are not processed; the session is finished once the others are.
   func goAway(last: Int32) {
+    let reason: StaticString = #"{"reason":"Shutdown"}"#
     nghttp2_submit_goaway(
-      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, nil, 0)
+      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, reason.utf8Start,
+      reason.utf8CodeUnitCount)
   }
 
   func acknowledgePing(_ opaque: UInt64) {
@@ -140,7 +132,7 @@ final class HTTP2Session {
 
 extension HTTP2Session {
   /// The session calls these from ``receive(_:)``, that is on the loop.
-  fileprivate static func set(_ callbacks: OpaquePointer) {
+  fileprivate nonisolated static func set(_ callbacks: OpaquePointer) {
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
       guard let id = frame?.pointee.hd.stream_id else { return 0 }
       nonisolated(unsafe) let (session, context) = (session, context)
@@ -183,6 +175,18 @@ extension HTTP2Session {
       }
       return 0
     }
+  }
+}
+
+/// The session calls it from ``HTTP2Session/appendOutput(to:upTo:)``.
+private let readAnswer: nghttp2_data_source_read_callback = { session, id, buffer, count, flags, _, context in
+  guard let flags else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
+  nonisolated(unsafe) let (session, bytes, flag, context) = (session, buffer, flags, context)
+  return EventLoop.assumeIsolated {
+    let into = UnsafeMutableRawBufferPointer(start: bytes, count: count)
+    let written = delegate(context).streamAnswer(streamSlot(session, id), into: into)
+    if written < count { flag.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    return written
   }
 }
 

@@ -1,0 +1,43 @@
+/// Why bytes are not the JSON that was asked for. Offsets count bytes from the start of the text.
+public enum JSONError: Error, Sendable, Equatable {
+  case unexpectedEnd(offset: Int)
+  case unexpectedByte(UInt8, offset: Int)
+  case trailingByte(UInt8, offset: Int)
+  case unterminatedString(offset: Int)
+  case controlCharacter(UInt8, offset: Int)
+  case invalidEscape(offset: Int)
+  case loneSurrogate(offset: Int)
+  case invalidUTF8(offset: Int)
+  case invalidNumber(offset: Int)
+  case numberOutOfRange(offset: Int)
+  case duplicateKey(String, offset: Int)
+  case tooDeep(offset: Int)
+  /// The text is well formed so far, but holds another kind of value than was asked for.
+  case mismatch(expected: JSONKind, found: JSONKind, offset: Int)
+}
+
+extension JSONError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .unexpectedEnd(let offset): "the text ends at byte \(offset), inside a value"
+    case .unexpectedByte(let byte, let offset): "unexpected \(JSONError.name(byte)) at byte \(offset)"
+    case .trailingByte(let byte, let offset): "unexpected \(JSONError.name(byte)) after the value, at byte \(offset)"
+    case .unterminatedString(let offset): "the string that starts at byte \(offset) has no end"
+    case .controlCharacter(let byte, let offset):
+      "unescaped control \(JSONError.name(byte)) in a string, at byte \(offset)"
+    case .invalidEscape(let offset): "invalid escape in a string, at byte \(offset)"
+    case .loneSurrogate(let offset): "half of a surrogate pair in a string, at byte \(offset)"
+    case .invalidUTF8(let offset): "invalid UTF-8 in the string that starts at byte \(offset)"
+    case .invalidNumber(let offset): "invalid number at byte \(offset)"
+    case .numberOutOfRange(let offset): "number out of range at byte \(offset)"
+    case .duplicateKey(let key, let offset): "duplicate key \"\(key)\" at byte \(offset)"
+    case .tooDeep(let offset): "nested deeper than \(JSONReader.maximumDepth) levels at byte \(offset)"
+    case .mismatch(let expected, let found, let offset): "expected \(expected), found \(found) at byte \(offset)"
+    }
+  }
+
+  private static func name(_ byte: UInt8) -> String {
+    guard byte > 0x20, byte < 0x7F else { return "byte 0x\(String(byte, radix: 16))" }
+    return "character '\(Unicode.Scalar(byte))'"
+  }
+}

@@ -1,0 +1,98 @@
+/// A whole JSON value in memory, for where speed does not count.
+public indirect enum JSONValue: Sendable, Equatable {
+  case null
+  case bool(Bool)
+  /// Written without fraction and exponent, and within Int64.
+  case integer(Int64)
+  /// Any other number; finite.
+  case number(Double)
+  case string(String)
+  case array([JSONValue])
+  /// In the order of the text; no key twice.
+  case object([JSONMember])
+
+  /// Reads a whole text; a key that stands twice in an object is an error.
+  public init(parsing bytes: [UInt8]) throws(JSONError) {
+    var reader = JSONReader(bytes)
+    self = try JSONValue(from: &reader)
+    try reader.end()
+  }
+
+  /// Reads the next value.
+  public init(from reader: inout JSONReader) throws(JSONError) {
+    switch try reader.peek() {
+    case .null:
+      try reader.readNull()
+      self = .null
+    case .bool: self = .bool(try reader.readBool())
+    case .number, .integer: self = try reader.readNumber()
+    case .string: self = .string(try reader.readString())
+    case .array:
+      var elements: [JSONValue] = []
+      try reader.beginArray()
+      while try reader.nextElement() { elements.append(try JSONValue(from: &reader)) }
+      self = .array(elements)
+    case .object:
+      var members: [JSONMember] = []
+      var keys = JSONSeenKeys()
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        let offset = reader.start
+        guard keys.insert(key) else { throw .duplicateKey(key, offset: offset) }
+        members.append(JSONMember(key: key, value: try JSONValue(from: &reader)))
+      }
+      self = .object(members)
+    }
+  }
+
+  /// The text, without white space.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter()
+    writer.value(self)
+    return writer.bytes
+  }
+}
+
+/// A key of an object and its value.
+public struct JSONMember: Sendable, Equatable {
+  public let key: String
+  public let value: JSONValue
+
+  public init(key: String, value: JSONValue) {
+    self.key = key
+    self.value = value
+  }
+}
+
+extension JSONValue {
+  /// The value of a key; nil when there is none, or this is no object.
+  public subscript(key: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { $0.key == key }?.value
+  }
+
+  public var string: String? {
+    guard case .string(let string) = self else { return nil }
+    return string
+  }
+
+  public var integer: Int64? {
+    guard case .integer(let integer) = self else { return nil }
+    return integer
+  }
+
+  public var bool: Bool? {
+    guard case .bool(let bool) = self else { return nil }
+    return bool
+  }
+
+  public var array: [JSONValue]? {
+    guard case .array(let array) = self else { return nil }
+    return array
+  }
+
+  public var members: [JSONMember]? {
+    guard case .object(let members) = self else { return nil }
+    return members
+  }
+}

@@ -1,0 +1,166 @@
+/// Writes JSON without white space; commas come by themselves.
+///
+/// The caller keeps the grammar: a key before each value of an object, an end for each begin.
+public struct JSONWriter: Sendable {
+  public private(set) var bytes: [UInt8] = []
+  private var needsComma = false
+
+  public init(capacity: Int = 0) {
+    bytes.reserveCapacity(capacity)
+  }
+
+  public mutating func beginObject() {
+    begin(UInt8(ascii: "{"))
+  }
+
+  public mutating func endObject() {
+    end(UInt8(ascii: "}"))
+  }
+
+  public mutating func beginArray() {
+    begin(UInt8(ascii: "["))
+  }
+
+  public mutating func endArray() {
+    end(UInt8(ascii: "]"))
+  }
+
+  /// A key that needs no escapes.
+  public mutating func key(_ key: StaticString) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    key.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  public mutating func key(_ key: String) {
+    separate()
+    quote(key)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  public mutating func string(_ string: String) {
+    separate()
+    quote(string)
+    needsComma = true
+  }
+
+  public mutating func integer(_ integer: some BinaryInteger) {
+    separate()
+    digits(Int64(integer))
+    needsComma = true
+  }
+
+  /// What is not finite has no JSON and becomes null, as in JavaScript.
+  public mutating func number(_ number: Double) {
+    guard number.isFinite else { return null() }
+    separate()
+    bytes.append(contentsOf: number.description.utf8)
+    needsComma = true
+  }
+
+  public mutating func bool(_ bool: Bool) {
+    literal(bool ? "true" : "false")
+  }
+
+  public mutating func null() {
+    literal("null")
+  }
+
+  /// A value that already is JSON; it is not checked.
+  public mutating func raw(_ json: some Collection<UInt8>) {
+    separate()
+    bytes.append(contentsOf: json)
+    needsComma = true
+  }
+
+  public mutating func value(_ value: JSONValue) {
+    switch value {
+    case .null: null()
+    case .bool(let value): bool(value)
+    case .integer(let value): integer(value)
+    case .number(let value): number(value)
+    case .string(let value): string(value)
+    case .array(let elements):
+      beginArray()
+      for element in elements { self.value(element) }
+      endArray()
+    case .object(let members):
+      beginObject()
+      for member in members {
+        key(member.key)
+        self.value(member.value)
+      }
+      endObject()
+    }
+  }
+
+  private mutating func separate() {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+  }
+
+  private mutating func begin(_ bracket: UInt8) {
+    separate()
+    bytes.append(bracket)
+    needsComma = false
+  }
+
+  private mutating func end(_ bracket: UInt8) {
+    bytes.append(bracket)
+    needsComma = true
+  }
+
+  private mutating func literal(_ word: StaticString) {
+    separate()
+    word.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    needsComma = true
+  }
+
+  private mutating func quote(_ string: String) {
+    bytes.append(UInt8(ascii: "\""))
+    var string = string
+    string.withUTF8 { text in
+      var copied = 0
+      for index in text.indices where JSONWriter.needsEscape(text[index]) {
+        bytes.append(contentsOf: text[copied..<index])
+        escape(text[index])
+        copied = index + 1
+      }
+      bytes.append(contentsOf: text[copied...])
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func needsEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private mutating func escape(_ byte: UInt8) {
+    bytes.append(UInt8(ascii: "\\"))
+    switch byte {
+    case 0x0A: bytes.append(UInt8(ascii: "n"))
+    case 0x0D: bytes.append(UInt8(ascii: "r"))
+    case 0x09: bytes.append(UInt8(ascii: "t"))
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+    default:
+      let hex = Array("0123456789abcdef".utf8)
+      bytes.append(contentsOf: "u00".utf8)
+      bytes.append(hex[Int(byte >> 4)])
+      bytes.append(hex[Int(byte & 0x0F)])
+    }
+  }
+
+  private mutating func digits(_ integer: Int64) {
+    if integer < 0 { bytes.append(UInt8(ascii: "-")) }
+    var rest = integer.magnitude
+    let first = bytes.count
+    repeat {
+      bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+      rest /= 10
+    } while rest > 0
+    bytes[first...].reverse()
+  }
+}

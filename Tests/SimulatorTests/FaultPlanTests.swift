@@ -1,0 +1,64 @@
+import Testing
+
+@testable import Simulator
+
+struct FaultPlanTests {
+  private func effects(_ faults: [Fault], _ count: Int) -> [FaultEffect] {
+    var plan = FaultPlan()
+    for fault in faults { plan.add(fault) }
+    return (0..<count).map { _ in plan.next() }
+  }
+
+  @Test func `a fault fires at every n-th push, after the first ones, so many times`() {
+    let fault = Fault(.drop(processed: false), every: 2, count: 2, after: 1)
+    let drop = FaultEffect.drop(processed: false)
+    #expect(effects([fault], 8) == [.none, .none, drop, .none, drop, .none, .none, .none])
+  }
+
+  @Test func `an abrupt goaway leaves the last pushes unanswered`() {
+    let fault = Fault(.goaway(abrupt: true, unanswered: 3), every: 4)
+    let held = FaultEffect.stall(processed: true)
+    #expect(effects([fault], 5) == [.none, held, held, .goaway(abrupt: true), .none])
+  }
+
+  @Test func `the first fault that fires has its way, and every fault counts every push`() {
+    let faults = [Fault(.answer(Answer(503)), every: 2), Fault(.reset(code: 7, processed: true), every: 3)]
+    let (unavailable, reset) = (FaultEffect.answer(Answer(503)), FaultEffect.reset(code: 7, processed: true))
+    #expect(effects(faults, 6) == [.none, unavailable, reset, unavailable, .none, unavailable])
+  }
+
+  @Test func `what was not processed is told from what was`() {
+    #expect(FaultEffect.none.isProcessed)
+    #expect(FaultEffect.goaway(abrupt: true).isProcessed)
+    #expect(!FaultEffect.reset(code: 7, processed: false).isProcessed)
+    #expect(FaultEffect.stall(processed: true).isProcessed)
+  }
+
+  @Test(arguments: ["", "{", "[]", #"{"kind":1}"#, #"{"every":1}"#])
+  func `a fault that cannot be read is an error`(body: String) {
+    #expect(throws: (any Error).self) { try FaultCommand(parsing: Array(body.utf8)) }
+  }
+
+  @Test(arguments: [
+    #"{"kind":"fire"}"#, #"{"kind":"status"}"#, #"{"kind":"status","status":99}"#, #"{"kind":"drop","every":-1}"#,
+    #"{"kind":"status","status":503,"reason":"a\"b"}"#,
+  ])
+  func `a fault that makes no sense is refused`(body: String) throws {
+    let command = try FaultCommand(parsing: Array(body.utf8))
+    var plan = FaultPlan()
+    #expect(throws: ControlError.self) { try command.apply(to: &plan) }
+    #expect(plan.isEmpty)
+  }
+
+  @Test func `the command line is read`() throws {
+    let arguments = try Arguments(parsing: ["--rtt", "5", "--topic", "a", "--topic", "b", "--no-ledger"])
+    #expect(arguments.addedMilliseconds == 5)
+    #expect(arguments.topics == ["a", "b"])
+    #expect(!arguments.keepsIDs)
+  }
+
+  @Test(arguments: [["--what"], ["--rtt"], ["--rtt", "x"], ["--listen", "nowhere"], ["--key-id", "K"]])
+  func `a command line that cannot be followed is refused`(arguments: [String]) {
+    #expect(throws: UsageError.self) { try Arguments(parsing: arguments) }
+  }
+}
