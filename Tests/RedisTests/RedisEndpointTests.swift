@@ -24,7 +24,9 @@ struct RedisEndpointTests {
     ("redis+sentinel://u:secret@a/main", "redis+sentinel://a:26379/main/0"),
   ])
   func `every form is understood and its summary keeps the secret`(url: String, summary: String) throws {
-    #expect(try RedisEndpoint(url: url).summary == summary)
+    let endpoint = try RedisEndpoint(url: url)
+    #expect(endpoint.summary == summary)
+    #expect("\(endpoint)" == summary && String(reflecting: endpoint) == summary)
   }
 
   @Test func `a password alone is for the default user`() throws {

@@ -30,7 +30,7 @@ struct RedisTLSTests {
       port = try freePort()
       server = try await RedisServer([
         "--tls-port", String(port), "--tls-cert-file", "\(path)/redis.crt", "--tls-key-file", "\(path)/redis.key",
-        "--tls-ca-cert-file", "\(path)/ca.crt", "--tls-auth-clients", "no",
+        "--tls-ca-cert-file", "\(path)/ca.crt", "--tls-auth-clients", "no", "--bind", "127.0.0.1 127.0.0.2",
       ])
       authority = try String(contentsOfFile: "\(path)/ca.crt", encoding: .utf8)
     }
@@ -56,16 +56,16 @@ struct RedisTLSTests {
 
   @Test func `a certificate for another name is refused`() async throws {
     let fixture = try await Self.fixture.value
-    let reason = try await refusal("rediss://127.0.0.2:\(fixture.port)", fixture.authority)
-    #expect(reason.contains("mismatch") || reason.contains("cannot connect"), "\(reason)")
-    let other = try await refusal("rediss://ip6-localhost:\(fixture.port)", fixture.authority)
-    #expect(!other.isEmpty)
+    let connection = try RedisConnection.started("rediss://127.0.0.2:\(fixture.port)", ca: fixture.authority)
+    _ = try await connection.refusal(containing: "certificate refused: IP address mismatch")
+    connection.close()
   }
 
   @Test func `a certificate of an unknown authority is refused`() async throws {
     let fixture = try await Self.fixture.value
-    let reason = try await refusal("rediss://localhost:\(fixture.port)", nil)
-    #expect(reason.contains("certificate refused"), "\(reason)")
+    let connection = try RedisConnection.started("rediss://localhost:\(fixture.port)")
+    _ = try await connection.refusal(containing: "certificate refused")
+    connection.close()
   }
 
   @Test func `a server that goes away under TLS is found again`() async throws {
@@ -74,12 +74,5 @@ struct RedisTLSTests {
     try await fixture.server.restart()
     try await eventually("it reconnects") { connection.reconnects == 1 }
     #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))
-  }
-
-  private func refusal(_ url: String, _ authority: String?) async throws -> String {
-    let connection = try RedisConnection.started(url, ca: authority)
-    defer { connection.close() }
-    let error = await #expect(throws: RedisError.self) { try await connection.ready(within: .milliseconds(500)) }
-    return error?.description ?? ""
   }
 }
