@@ -38,8 +38,10 @@ final class Connector: Sendable {
         close(descriptor)
         throw error
       }
-    case .sentinel:
-      throw .configuration("sentinel is not supported yet")
+    case .sentinel(let sentinels, let name):
+      // Asked again on each attempt: the answer changes with a fail-over.
+      let master = try Sentinel.master(name, of: sentinels, until: deadline)
+      return Transport(descriptor: try dial(master, until: deadline))
     }
   }
 

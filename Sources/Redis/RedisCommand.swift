@@ -33,8 +33,6 @@ public struct RedisCommand: Sendable {
     ends.append(bytes.count)
   }
 
-  /// A literal without other type is a StaticString: words of the protocol, not data.
-  @_disfavoredOverload
   public mutating func append(_ argument: StaticString) {
     argument.withUTF8Buffer { bytes.append(contentsOf: $0) }
     ends.append(bytes.count)

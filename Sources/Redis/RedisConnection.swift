@@ -22,6 +22,12 @@ public final class RedisConnection {
     case closed
   }
 
+  /// Since when (monotonic nanoseconds) there is no connection, and the last reason why.
+  private struct Outage {
+    let start: UInt64
+    let reason: String
+  }
+
   /// Called when it became ready (true) and when that was lost (false).
   public var onStateChange: (@EventLoop (Bool) -> Void)?
   /// How often it became ready again after the first time.
@@ -204,12 +210,6 @@ extension RedisConnection {
         connect()
       })
   }
-}
-
-/// Since when there is no connection, and the last reason why.
-private struct Outage {
-  let start: UInt64
-  let reason: String
 }
 
 extension RedisConnection {

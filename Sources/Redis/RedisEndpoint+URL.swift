@@ -53,6 +53,9 @@ extension RedisEndpoint {
     user = credentials?.user
     password = credentials?.password
     self.database = database ?? 0
+    if let caCertificatePEM, !TLSSession.isCertificatePEM(caCertificatePEM) {
+      throw .configuration("comes with a CA certificate that holds no PEM text (-----BEGIN CERTIFICATE-----)")
+    }
     self.caCertificatePEM = caCertificatePEM
   }
 

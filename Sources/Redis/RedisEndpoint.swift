@@ -1,5 +1,5 @@
 /// Where redis is and how to get in, from REDIS_URL.
-public struct RedisEndpoint: Sendable, Equatable {
+public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
   struct HostAndPort: Sendable, Equatable {
     let host: String
     let port: UInt16
@@ -19,6 +19,10 @@ public struct RedisEndpoint: Sendable, Equatable {
   let password: String?
   let database: Int
   let caCertificatePEM: String?
+
+  // Interpolated by mistake, it still keeps the password.
+  public var description: String { summary }
+  public var debugDescription: String { summary }
 
   /// For logs: no user, no password.
   public var summary: String {

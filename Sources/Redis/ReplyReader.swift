@@ -16,17 +16,38 @@ final class ReplyReader {
   /// An empty buffer larger than this many bytes is given back.
   private static let keptBytes = 256 * 1024
 
+  /// More elements in one array end the stream. hiredis takes the number on trust: two thousand million would cost
+  /// seconds to give back, even if none ever came.
+  static let maximumElements: Int32 = 1 << 20
+
+  private typealias CreateArray = @convention(c) (UnsafePointer<redisReadTask>?, Int32) -> UnsafeMutableRawPointer?
+  /// hiredis' own.
+  private static let createArray: CreateArray? = {
+    guard let reader = redisReaderCreate() else { return nil }
+    defer { redisReaderFree(reader) }
+    return reader.pointee.fn.pointee.createArray
+  }()
+
   private let reader: UnsafeMutablePointer<redisReader>
+  private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
 
   /// Nil when memory ran out.
   init?() {
     guard let reader = redisReaderCreate() else { return nil }
     reader.pointee.maxbuf = ReplyReader.keptBytes
     self.reader = reader
+    functions = .allocate(capacity: 1)
+    functions.initialize(to: reader.pointee.fn.pointee)
+    functions.pointee.createArray = { task, count in
+      guard count <= ReplyReader.maximumElements else { return nil }
+      return ReplyReader.createArray?(task, count)
+    }
+    reader.pointee.fn = functions
   }
 
   deinit {
     redisReaderFree(reader)
+    functions.deallocate()
   }
 
   /// Takes the first `count` bytes.

@@ -1,5 +1,6 @@
 import EventLoop
 import Redis
+import TestSupport
 import Telemetry
 
 extension RedisConnection {
@@ -19,5 +20,19 @@ extension RedisConnection {
     let connection = try started(url, ca: ca, timeout: timeout, log: log)
     try await connection.ready(within: .seconds(20))
     return connection
+  }
+
+  /// Waits until the reason why it is not ready contains `words`; returns the whole of it.
+  func refusal(containing words: String) async throws -> String {
+    var description = ""
+    try await eventually("the reason says: \(words)") {
+      do throws(RedisError) {
+        try await ready(within: .milliseconds(20))
+      } catch {
+        description = error.description
+      }
+      return description.contains(words)
+    }
+    return description
   }
 }

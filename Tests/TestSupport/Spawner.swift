@@ -64,10 +64,3 @@ enum Spawner {
     return code == 0 ? .success(pid) : .failure(SpawnFailure(program: program.path, code: code))
   }
 }
-
-struct SpawnFailure: Error, CustomStringConvertible {
-  let program: String
-  let code: Int32
-
-  var description: String { "cannot start \(program): \(String(cString: strerror(code)))" }
-}
