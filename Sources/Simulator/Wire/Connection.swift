@@ -37,7 +37,7 @@ final class Connection {
     // Unowned: `close` ends source and timer, and a weak reference would slow every other one down.
     session = HTTP2Session(connection: self, maximumStreams: gateway.settings.initialStreams)
     source = SocketSource(
-      descriptor: descriptor, onReadable: { [unowned self] in read() }, onWritable: { [unowned self] in flush() })
+      descriptor: descriptor, onReadable: { [unowned self] in read() }, onWritable: { [unowned self] in write() })
     guard session != nil, let source else { return nil }
     source.watchReading(true)
   }
@@ -81,6 +81,13 @@ final class Connection {
     flush()
     // There may be bytes in the TLS layer that the socket will not announce.
     EventLoop.atEndOfTurn { self.read() }
+  }
+
+  private func write() {
+    guard !socket.isSecured else { return flush() }
+    // The handshake had to wait.
+    source?.watchWriting(false)
+    read()
   }
 
   private func flush() {
