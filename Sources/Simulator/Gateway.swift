@@ -9,6 +9,9 @@ import Telemetry
 /// The simulated APNs: listens, and holds what all connections share.
 @EventLoop
 final class Gateway {
+  /// Between two attempts to accept when there are no descriptors.
+  private static let restTime = Duration.milliseconds(100)
+
   let tls: TLSContext
   var settings: GatewaySettings
   var rules = PushRules()
@@ -22,6 +25,7 @@ final class Gateway {
   private let log: Log
   private var listener: Int32 = -1
   private var source: SocketSource?
+  private var restTimer: LoopTimer?
   private var connections: [ObjectIdentifier: Connection] = [:]
   /// Accepted and left alone, by a fault.
   private var stalled: [Int32] = []
@@ -59,8 +63,8 @@ final class Gateway {
     for connection in connections.values { connection.close() }
   }
 
-  func changeFaults(_ change: (inout FaultPlan) throws -> Void) rethrows {
-    try change(&faults)
+  func changeFaults(_ change: (inout FaultPlan) -> Void) {
+    change(&faults)
     if !faults.stallsAccept { serveStalled() }
   }
 
@@ -82,7 +86,7 @@ final class Gateway {
     while true {
       let descriptor = Glibc.accept(listener, nil, nil)
       guard descriptor >= 0 else {
-        if errno == EMFILE || errno == ENFILE { log.warn("out of descriptors: a connection waits") }
+        if errno == EMFILE || errno == ENFILE { rest() }
         return
       }
       _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -90,6 +94,13 @@ final class Gateway {
       connectionsAccepted += 1
       if faults.stallsAccept { stalled.append(descriptor) } else { serve(descriptor) }
     }
+  }
+
+  /// Out of descriptors: the listener would be announced again and again.
+  private func rest() {
+    log.warn("out of descriptors: connections wait")
+    source?.watchReading(false)
+    restTimer = .after(Gateway.restTime) { [unowned self] in source?.watchReading(true) }
   }
 
   private func serve(_ descriptor: Int32) {

@@ -1,21 +1,34 @@
-import FoundationEssentials
+import JSON
 
 /// What is printed when pushes can come.
-struct ReadyLine: Codable, Equatable {
-  var ready = true
+struct ReadyLine: Equatable {
   let port: Int
   let url: String
   let control: String
-  let dir: String
-  let caCertificate: String
-  /// Absent when the key is the caller's.
+  let directory: String
+  let authorityPath: String
+  /// Nil when the key is the caller's.
   let keyPath: String?
-  let keyId: String
-  let teamId: String
+  let keyID: String
+  let teamID: String
 
-  func json() throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .withoutEscapingSlashes
-    return String(decoding: try encoder.encode(self), as: UTF8.self)
+  /// One line, without its end.
+  var json: [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("ready")
+    writer.bool(true)
+    writer.key("port")
+    writer.integer(port)
+    let texts: [(StaticString, String?)] = [
+      ("url", url), ("control", control), ("dir", directory), ("caCertificate", authorityPath), ("keyPath", keyPath),
+      ("keyId", keyID), ("teamId", teamID),
+    ]
+    for case (let name, let text?) in texts {
+      writer.key(name)
+      writer.string(text)
+    }
+    writer.endObject()
+    return writer.bytes
   }
 }

@@ -44,8 +44,13 @@ final class Service {
   func readyLine() -> ReadyLine {
     ReadyLine(
       port: gateway.port, url: url, control: "http://\(Service.place(arguments.control, port: control.port))",
-      dir: workspace.directory, caCertificate: workspace.authorityPath, keyPath: keyPath,
-      keyId: gateway.verifier.keyID, teamId: gateway.verifier.teamID)
+      directory: workspace.directory, authorityPath: workspace.authorityPath, keyPath: keyPath,
+      keyID: gateway.verifier.keyID, teamID: gateway.verifier.teamID)
+  }
+
+  /// Leaves no key behind in a directory that nobody asked for.
+  func removeFiles() {
+    if arguments.directory == nil { workspace.remove() }
   }
 
   private var url: String { "https://\(Service.place(arguments.listen, port: gateway.port))" }

@@ -32,8 +32,14 @@ enum Simulator {
     do {
       let service = try Service(arguments, log: Log(level: .info))
       try service.start()
-      write(try service.readyLine().json() + "\n", to: STDOUT_FILENO)
-      for signal in [SIGTERM, SIGINT] { signals.append(SignalSource(signal) { exit(0) }) }
+      write(service.readyLine().json + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
+      for signal in [SIGTERM, SIGINT] {
+        signals.append(
+          SignalSource(signal) {
+            service.removeFiles()
+            exit(0)
+          })
+      }
       running = service
     } catch {
       write("apns-simulator: \(error)\n", to: STDERR_FILENO)
@@ -43,7 +49,11 @@ enum Simulator {
 
   /// Unbuffered. Nobody is left to tell when it fails.
   private static func write(_ text: String, to descriptor: Int32) {
-    _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    write(Array(text.utf8), to: descriptor)
+  }
+
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
   }
 
   @EventLoop private static var running: Service?

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -194,5 +195,33 @@ struct HTTPServerTests {
       let error = #expect(throws: HTTPServerError.self) { try ListeningSocket(.tcp(host: "127.0.0.1", port: port)) }
       #expect(error?.description.contains("127.0.0.1:\(port)") == true)
     }
+  }
+
+  @Test func `a server that is let go without a stop closes its connections`() async throws {
+    var server: HTTPServer? = HTTPServer(
+      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
+    ) { _, _ in }
+    try server?.start()
+    let port = try #require(server?.port)
+    async let answer = blocking {
+      let wire = try Wire(port: port)
+      wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+      return try wire.readToEnd()
+    }
+    while server?.requestsUnderWay == 0 { await Task.yield() }
+    server = nil
+    #expect(!(try await answer.contains("200")))
+  }
+
+  @Test func `a unix socket is served, and its file goes with the server`() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/http.sock"
+    let server = HTTPServer(
+      configuration: HTTPServerConfiguration(address: .unix(path: path)), log: .silent, handler: Self.echo)
+    try server.start()
+    let answer = try await ChildProcess.run("curl", ["-sS", "--unix-socket", path, "http://x/hello"])
+    #expect(answer.contains("GET /hello"))
+    await server.stop()
+    #expect(access(path, F_OK) != 0)
   }
 }

@@ -34,22 +34,6 @@ struct FaultPlanTests {
     #expect(FaultEffect.stall(processed: true).isProcessed)
   }
 
-  @Test(arguments: ["", "{", "[]", #"{"kind":1}"#, #"{"every":1}"#])
-  func `a fault that cannot be read is an error`(body: String) {
-    #expect(throws: (any Error).self) { try FaultCommand(parsing: Array(body.utf8)) }
-  }
-
-  @Test(arguments: [
-    #"{"kind":"fire"}"#, #"{"kind":"status"}"#, #"{"kind":"status","status":99}"#, #"{"kind":"drop","every":-1}"#,
-    #"{"kind":"status","status":503,"reason":"a\"b"}"#,
-  ])
-  func `a fault that makes no sense is refused`(body: String) throws {
-    let command = try FaultCommand(parsing: Array(body.utf8))
-    var plan = FaultPlan()
-    #expect(throws: ControlError.self) { try command.apply(to: &plan) }
-    #expect(plan.isEmpty)
-  }
-
   @Test func `the command line is read`() throws {
     let arguments = try Arguments(parsing: ["--rtt", "5", "--topic", "a", "--topic", "b", "--no-ledger"])
     #expect(arguments.addedMilliseconds == 5)

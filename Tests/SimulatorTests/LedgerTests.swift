@@ -38,9 +38,8 @@ struct LedgerTests {
     #expect(recent.map(\.arrival) == (4...1003).reversed().map(UInt64.init))
     #expect(ledger.recent(2).map(\.arrival) == [1003, 1002])
     #expect(ledger.recent(-1).isEmpty)
-    let report = PushReport(recent[0])
-    #expect(report.token == RequestHead.token)
-    #expect(report.topic == "com.example.demo")
+    #expect(recent[0].head.deviceToken?.elementsEqual(RequestHead.token.utf8) == true)
+    #expect(recent[0].payloadBytes == 5)
   }
 
   @Test func `ten thousand ids are told apart`() {

@@ -73,6 +73,7 @@ struct PushRulesTests {
 
   @Test(arguments: [
     ("{}", true), (" {\"aps\":{}}\n", true), ("[]", false), ("{", false), ("  ", false), ("null", false),
+    ("{} {}", false), ("{a}", false),
   ])
   func `a payload is a JSON object`(text: String, isObject: Bool) {
     #expect(isJSONObject(Array(text.utf8)) == isObject)

@@ -6,7 +6,7 @@ import TestSupport
 /// A running `apns-simulator` and the tools that talk to it.
 final class SimulatorProcess: Sendable {
   let process: ChildProcess
-  let ready: ReadyLine
+  let ready: Ready
   let authorization: String
   /// Keeps the directory for as long as the process.
   private let directory: TemporaryDirectory
@@ -15,7 +15,7 @@ final class SimulatorProcess: Sendable {
     directory = try TemporaryDirectory()
     process = try ChildProcess(try builtProduct("apns-simulator"), ["--dir", directory.path] + arguments)
     let line = try await process.line("its ready line") { $0.hasPrefix("{") && $0.contains("\"ready\":true") }
-    ready = try JSONDecoder().decode(ReadyLine.self, from: Data(line.utf8))
+    ready = try JSONDecoder().decode(Ready.self, from: Data(line.utf8))
     authorization = try ProviderTokenSigner(path: "\(directory.path)/AuthKey_SIMULATOR1.p8").authorization()
   }
 
@@ -67,6 +67,18 @@ final class SimulatorProcess: Sendable {
       ])
     try await nghttp.exit(within: .seconds(30))
     return nghttp.lines.joined(separator: "\n")
+  }
+
+  /// The ready line.
+  struct Ready: Decodable {
+    let port: Int
+    let url: String
+    let control: String
+    let dir: String
+    let caCertificate: String
+    let keyPath: String?
+    let keyId: String
+    let teamId: String
   }
 
   /// The numbers of `GET /ledger`.

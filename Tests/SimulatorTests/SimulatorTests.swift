@@ -149,6 +149,42 @@ struct SimulatorTests {
     #expect(answer == #"{"reason":"MissingProviderToken"}"#)
   }
 
+  @Test func `a connection that changes its provider token too often is told so`() async throws {
+    try await simulator.control("/settings", "-d", #"{"tokenUpdateSeconds":1200}"#)
+    let path = try #require(simulator.ready.keyPath)
+    let other = try ProviderTokenSigner(path: path)
+      .authorization(issuedAt: Int64(Date().timeIntervalSince1970) - 60)
+    let url = "\(simulator.ready.url)/3/device/\(RequestHead.token)"
+    let request = ["-sSk", "--http2", "-d", "{}", "-H", "apns-topic: a", url]
+    let answer = try await ChildProcess.run(
+      "curl",
+      request + ["-H", "authorization: \(simulator.authorization)", "--next"] + request
+        + ["-H", "authorization: \(other)"])
+    try await simulator.control("/settings", "-d", #"{"tokenUpdateSeconds":0}"#)
+    #expect(answer == #"{"reason":"TooManyProviderTokenUpdates"}"#)
+  }
+
+  @Test func `the caller's own key is used, and no other is made`() async throws {
+    let key = try #require(simulator.ready.keyPath)
+    let directory = try TemporaryDirectory()
+    let own = try ChildProcess(
+      try builtProduct("apns-simulator"),
+      ["--dir", directory.path, "--public-key", key, "--key-id", "KEY1234567", "--team-id", "TEAM123456"])
+    let line = try await own.line("its ready line") { $0.hasPrefix("{") }
+    #expect(!line.contains("keyPath") && line.contains(#""keyId":"KEY1234567","teamId":"TEAM123456""#))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["ca.pem", "provider.env"])
+    try await own.stop()
+  }
+
+  @Test func `a directory of its own is gone when it ends`() async throws {
+    let own = try ChildProcess(try builtProduct("apns-simulator"))
+    let line = try await own.line("its ready line") { $0.hasPrefix("{") }
+    let ready = try JSONDecoder().decode(SimulatorProcess.Ready.self, from: Data(line.utf8))
+    #expect(FileManager.default.fileExists(atPath: ready.caCertificate))
+    #expect(try await own.stop() == 0)
+    #expect(!FileManager.default.fileExists(atPath: ready.dir))
+  }
+
   @Test func `it leaves a worker's settings behind and ends with 0 on SIGTERM`() async throws {
     let own = try await SimulatorProcess()
     let settings = try String(contentsOfFile: "\(own.directoryPath)/provider.env", encoding: .utf8)

@@ -1,6 +1,6 @@
 import EventLoop
-import FoundationEssentials
 import HTTPServer
+import JSON
 import Telemetry
 
 /// The ledger, the devices, the faults and the settings, over HTTP and in JSON.
@@ -36,56 +36,53 @@ final class ControlPort {
 
   /// The answer to one request.
   func answer(_ request: HTTPRequest) -> HTTPResponse {
-    do {
+    do throws(ControlError) {
       return try route(request)
-    } catch let error as ControlError {
-      return ControlPort.failure(error.description, status: 400)
     } catch {
-      return ControlPort.failure("the body is not what this route takes: \(error)", status: 400)
+      return failure(error.description, status: 400)
     }
   }
 
-  private func route(_ request: HTTPRequest) throws -> HTTPResponse {
+  private func route(_ request: HTTPRequest) throws(ControlError) -> HTTPResponse {
     switch (request.method, request.path) {
     case ("GET", "/healthz"): return .text("ok\n")
     case ("GET", "/metrics"): return .text(metrics.prometheusText())
-    case ("GET", "/ledger"): return try json(LedgerReport(gateway))
+    case ("GET", "/ledger"): return json { $0.ledger(gateway) }
     case ("GET", "/ledger/ids"): return .text(idLines())
-    case ("GET", "/ledger/recent"):
-      let count = request.queryValue("n").flatMap { Int($0) } ?? Ledger.recentLimit
-      return try json(gateway.ledger.recent(count).map(PushReport.init))
+    case ("GET", "/ledger/recent"): return recent(request.queryValue("n").flatMap { Int($0) } ?? Ledger.recentLimit)
     case ("GET", let path) where path.hasPrefix("/ledger/id/"):
       return try entry(String(path.dropFirst("/ledger/id/".count)))
+    case ("GET", "/faults"): return faults()
+    default: return try change(request)
+    }
+  }
+
+  private func change(_ request: HTTPRequest) throws(ControlError) -> HTTPResponse {
+    switch (request.method, request.path) {
     case ("POST", "/ledger/reset"): gateway.resetCounts()
     case ("POST", "/devices"):
-      for command in try DeviceCommand.list(request.body) { try apply(command) }
+      for command in try DeviceCommand.list(request.body, now: Clock.unixMilliseconds) { apply(command) }
     case ("DELETE", "/devices"):
       if let token = request.queryValue("token") { gateway.devices.remove(token) } else { gateway.devices.removeAll() }
-    case ("GET", "/faults"): return try json(gateway.faults.faults.map(FaultReport.init))
     case ("POST", "/faults"):
       let command = try FaultCommand(parsing: request.body)
-      try gateway.changeFaults { try command.apply(to: &$0) }
+      gateway.changeFaults { command.apply(to: &$0) }
     case ("DELETE", "/faults"): gateway.changeFaults { $0.removeAll() }
-    case ("POST", "/settings"):
-      try SettingsCommand(parsing: request.body).apply(to: gateway)
+    case ("POST", "/settings"): try SettingsCommand(parsing: request.body).apply(to: gateway)
     case ("POST", "/connections/close"): gateway.closeConnections()
-    default: return ControlPort.failure("no such route: \(request.method) \(request.path)", status: 404)
+    default: return failure("no such route: \(request.method) \(request.path)", status: 404)
     }
     return .json(Array(#"{"ok":true}"#.utf8))
   }
 
-  private func apply(_ command: DeviceCommand) throws(ControlError) {
-    if let rule = try command.deviceRule {
-      gateway.devices.set(rule, for: command.token)
-    } else {
-      gateway.devices.remove(command.token)
-    }
+  private func apply(_ command: DeviceCommand) {
+    guard let rule = command.rule else { return gateway.devices.remove(command.token) }
+    gateway.devices.set(rule, for: command.token)
   }
 
-  private func entry(_ text: String) throws -> HTTPResponse {
+  private func entry(_ text: String) throws(ControlError) -> HTTPResponse {
     guard let id = PushID(Array(text.utf8)[...]) else { throw ControlError("\(text) is no apns-id") }
-    let entry = gateway.ledger.ids[id]
-    return try json(IDReport(id: id.text, count: Int(entry?.count ?? 0), arrival: entry?.arrival))
+    return json { $0.pushID(id, gateway.ledger.ids[id]) }
   }
 
   /// `apns-id count arrival` per line.
@@ -95,17 +92,33 @@ final class ControlPort {
     return lines
   }
 
-  private func json(_ value: some Encodable) throws -> HTTPResponse {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-    return .json(Array(try encoder.encode(value)))
+  private func recent(_ count: Int) -> HTTPResponse {
+    json { writer in
+      writer.beginArray()
+      for push in gateway.ledger.recent(count) { writer.push(push) }
+      writer.endArray()
+    }
   }
 
-  private static func failure(_ message: String, status: Int) -> HTTPResponse {
-    do {
-      return .json(Array(try JSONEncoder().encode(["error": message])), status: status)
-    } catch {
-      return .text("\(message)\n", status: status)
+  private func faults() -> HTTPResponse {
+    json { writer in
+      writer.beginArray()
+      for fault in gateway.faults.faults { writer.fault(fault) }
+      writer.endArray()
     }
+  }
+
+  private func failure(_ message: String, status: Int) -> HTTPResponse {
+    json(status: status) { writer in
+      writer.beginObject()
+      writer.field("error", message)
+      writer.endObject()
+    }
+  }
+
+  private func json(status: Int = 200, _ write: (inout JSONWriter) -> Void) -> HTTPResponse {
+    var writer = JSONWriter()
+    write(&writer)
+    return .json(writer.bytes, status: status)
   }
 }

@@ -1,68 +1,37 @@
-import FoundationEssentials
-
 /// `POST /devices`: `{"token":"…","rule":"unregistered","since":1700000000000}`, or an array of such.
-struct DeviceCommand: Codable {
+struct DeviceCommand: Equatable {
   let token: String
-  /// `good` takes an earlier rule away.
-  let rule: String
-  /// Unix milliseconds; now when absent.
-  var since: Int64?
-  var topic: String?
-  var status: Int?
-  var reason: String?
-  var retryAfter: Int?
+  /// Nil (rule `good`) takes an earlier rule away.
+  let rule: DeviceRule?
 
-  static func list(_ body: [UInt8]) throws -> [DeviceCommand] {
-    let decoder = JSONDecoder()
-    if body.first == UInt8(ascii: "[") { return try decoder.decode([DeviceCommand].self, from: Data(body)) }
-    return [try decoder.decode(DeviceCommand.self, from: Data(body))]
+  /// `now`, unix milliseconds, stands for an absent `since`.
+  static func list(_ body: [UInt8], now: Int64) throws(ControlError) -> [DeviceCommand] {
+    var commands: [DeviceCommand] = []
+    for var command in try Command.list(body) { commands.append(try DeviceCommand(&command, now: now)) }
+    return commands
   }
 
-  /// Nil for a good device.
-  var deviceRule: DeviceRule? {
-    get throws(ControlError) {
-      let since = since ?? Int64(UnixTime.nanoseconds / 1_000_000)
-      switch rule {
-      case "good": return nil
-      case "unregistered": return .unregistered(since: since)
-      case "expired": return .expired(since: since)
-      case "bad": return .bad
-      case "throttled": return .throttled
-      case "forTopic":
-        guard let topic else { throw ControlError("rule forTopic needs a \"topic\"") }
-        return .forTopic(topic)
-      case "fixed":
-        return .fixed(try Answer(checkedStatus: status, reason, retryAfter: retryAfter))
-      default:
-        throw ControlError(
-          "unknown rule \"\(rule)\": good, unregistered, expired, bad, forTopic, throttled or fixed")
-      }
+  private init(_ command: inout Command, now: Int64) throws(ControlError) {
+    guard let token = try command.string("token") else { throw ControlError("a \"token\" is missing") }
+    self.token = token
+    let name = try command.string("rule") ?? ""
+    switch name {
+    case "good": rule = nil
+    case "unregistered": rule = .unregistered(since: try DeviceCommand.since(&command) ?? now)
+    case "expired": rule = .expired(since: try DeviceCommand.since(&command) ?? now)
+    case "bad": rule = .bad
+    case "throttled": rule = .throttled
+    case "forTopic":
+      guard let topic = try command.string("topic") else { throw ControlError("rule forTopic needs a \"topic\"") }
+      rule = .forTopic(topic)
+    case "fixed": rule = .fixed(try command.answer())
+    default:
+      throw ControlError("unknown rule \"\(name)\": good, unregistered, expired, bad, forTopic, throttled or fixed")
     }
-  }
-}
-
-extension Answer {
-  /// From a command: a status from 200 to 599 and a reason of letters.
-  init(checkedStatus status: Int?, _ reason: String?, retryAfter: Int?) throws(ControlError) {
-    guard let status, (200...599).contains(status) else { throw ControlError("\"status\" is to be 200 to 599") }
-    guard reason?.utf8.allSatisfy({ $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z") }) != false else {
-      throw ControlError("\"reason\" is to be letters only")
-    }
-    guard (0...86_400).contains(retryAfter ?? 0) else {
-      throw ControlError("\"retryAfter\" is to be 0 to 86400 seconds")
-    }
-    self.init(status, reason ?? Answer.usualReason(status), retryAfter: retryAfter)
+    try command.end()
   }
 
-  private static func usualReason(_ status: Int) -> String? {
-    switch status {
-    case 200: nil
-    case 403: "ExpiredProviderToken"
-    case 410: "Unregistered"
-    case 429: "TooManyRequests"
-    case 500: "InternalServerError"
-    case 503: "ServiceUnavailable"
-    default: "BadRequest"
-    }
+  private static func since(_ command: inout Command) throws(ControlError) -> Int64? {
+    try command.integer("since", in: 0...(1 << 53))
   }
 }

@@ -1,61 +1,60 @@
-import FoundationEssentials
-
 /// `POST /faults`: `{"kind":"goaway","every":100}`. Adds to the faults in force.
 ///
 /// `every`, `count` and `after` say when: each N-th push, at most so many times, not among the first ones.
-struct FaultCommand: Codable {
-  /// `goaway`, `reset`, `stall`, `drop`, `status`, `acceptStall`, `early` or `noPings`.
-  let kind: String
-  var every: Int?
-  var count: Int?
-  var after: Int?
-  /// Of `goaway`: closes the connection at once.
-  var abrupt: Bool?
-  /// Of an abrupt `goaway`: the last pushes are processed and not answered; 1 when absent.
-  var unanswered: Int?
-  /// Of `reset`, `stall` and `drop`: the push is processed (and in the ledger) before; false when absent.
-  var processed: Bool?
-  /// Of `reset`: an HTTP/2 error code; 7 (REFUSED_STREAM) when absent.
-  var code: UInt32?
-  /// Of `stall`: PING is answered; true when absent.
-  var answerPings: Bool?
-  /// Of `status`.
-  var status: Int?
-  var reason: String?
-  var retryAfter: Int?
+enum FaultCommand: Equatable {
+  case add(Fault, answersPings: Bool)
+  case stallAccept
+  case answerEarly
+  case ignorePings
 
-  private static let refusedStream: UInt32 = 7
+  private static let refusedStream: Int64 = 7
 
-  init(parsing body: [UInt8]) throws {
-    self = try JSONDecoder().decode(FaultCommand.self, from: Data(body))
-  }
-
-  func apply(to plan: inout FaultPlan) throws(ControlError) {
-    for (name, value) in [("every", every), ("count", count), ("after", after), ("unanswered", unanswered)] {
-      guard (0...1_000_000_000).contains(value ?? 1) else { throw ControlError("\"\(name)\" is out of range") }
-    }
-    switch kind {
-    case "acceptStall": plan.stallsAccept = true
-    case "early": plan.answersEarly = true
-    case "noPings": plan.answersPings = false
+  init(parsing body: [UInt8]) throws(ControlError) {
+    var command = try Command(parsing: body)
+    let name = try command.string("kind") ?? ""
+    switch name {
+    case "acceptStall": self = .stallAccept
+    case "early": self = .answerEarly
+    case "noPings": self = .ignorePings
     default:
-      if answerPings == false { plan.answersPings = false }
-      plan.add(Fault(try faultKind, every: every ?? 1, count: count, after: after ?? 0))
+      let kind = try FaultCommand.kind(name, &command)
+      let fault = Fault(
+        kind, every: Int(try command.integer("every", in: 1...1_000_000_000) ?? 1),
+        count: try command.integer("count").map(Int.init), after: Int(try command.integer("after") ?? 0))
+      self = .add(fault, answersPings: try command.bool("answerPings") ?? true)
+    }
+    try command.end()
+  }
+
+  func apply(to plan: inout FaultPlan) {
+    switch self {
+    case .add(let fault, let answersPings):
+      plan.add(fault)
+      if !answersPings { plan.answersPings = false }
+    case .stallAccept: plan.stallsAccept = true
+    case .answerEarly: plan.answersEarly = true
+    case .ignorePings: plan.answersPings = false
     }
   }
 
-  private var faultKind: Fault.Kind {
-    get throws(ControlError) {
-      switch kind {
-      case "goaway": return .goaway(abrupt: abrupt ?? false, unanswered: unanswered ?? 1)
-      case "reset": return .reset(code: code ?? FaultCommand.refusedStream, processed: processed ?? false)
-      case "stall": return .stall(processed: processed ?? false)
-      case "drop": return .drop(processed: processed ?? false)
-      case "status": return .answer(try Answer(checkedStatus: status, reason, retryAfter: retryAfter))
-      default:
-        throw ControlError(
-          "unknown kind \"\(kind)\": goaway, reset, stall, drop, status, acceptStall, early or noPings")
-      }
+  /// - `goaway`: `abrupt` closes the connection with it, the last `unanswered` (1) pushes processed but not answered;
+  /// - `reset`: `code` (7, REFUSED_STREAM), `processed` (false);
+  /// - `stall`, `drop`: `processed` (false);
+  /// - `status`: `status`, `reason`, `retryAfter`.
+  private static func kind(_ name: String, _ command: inout Command) throws(ControlError) -> Fault.Kind {
+    switch name {
+    case "goaway":
+      let isAbrupt = try command.bool("abrupt") ?? false
+      return .goaway(abrupt: isAbrupt, unanswered: Int(try command.integer("unanswered", in: 1...1_000_000) ?? 1))
+    case "reset":
+      let code = try command.integer("code", in: 0...Int64(UInt32.max)) ?? refusedStream
+      return .reset(code: UInt32(code), processed: try command.bool("processed") ?? false)
+    case "stall": return .stall(processed: try command.bool("processed") ?? false)
+    case "drop": return .drop(processed: try command.bool("processed") ?? false)
+    case "status": return .answer(try command.answer())
+    default:
+      throw ControlError(
+        "unknown kind \"\(name)\": goaway, reset, stall, drop, status, acceptStall, early or noPings")
     }
   }
 }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import JSON
 
 /// Checks `authorization` values: ES256 over header {alg, kid} and claims {iss, iat}.
 struct ProviderTokenVerifier {
@@ -49,24 +49,14 @@ struct ProviderTokenVerifier {
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let header = base64URL(parts[0]), let claims = base64URL(parts[1]),
       let signature = base64URL(parts[2]),
-      let header = try? JSONDecoder().decode(Header.self, from: Data(header)),
-      let claims = try? JSONDecoder().decode(Claims.self, from: Data(claims)),
-      header.alg == "ES256", header.kid == keyID, claims.iss == teamID
+      let header = try? JSONValue(parsing: header), let claims = try? JSONValue(parsing: claims),
+      header["alg"]?.string == "ES256", header["kid"]?.string == keyID, claims["iss"]?.string == teamID,
+      let issuedAt = claims["iat"]?.integer
     else { return nil }
     verifications += 1
     let signed = token.prefix(parts[0].count + 1 + parts[1].count)
     // Limits keep the age from overflowing.
-    return key.verifies(signature, of: signed) && (0...1 << 40).contains(claims.iat) ? claims.iat : nil
-  }
-
-  private struct Header: Decodable {
-    let alg: String
-    let kid: String
-  }
-
-  private struct Claims: Decodable {
-    let iss: String
-    let iat: Int64
+    return key.verifies(signature, of: signed) && (0...1 << 40).contains(issuedAt) ? issuedAt : nil
   }
 }
 

@@ -47,6 +47,12 @@ struct Workspace {
     return try PublicKey(path: keyPath)
   }
 
+  /// Removes what was made, and the directory when nothing else is in it.
+  func remove() {
+    for path in [authorityPath, keyPath, environmentPath] { unlink(path) }
+    rmdir(directory)
+  }
+
   /// The settings of a worker that sends here, as shell lines.
   func writeEnvironment(url: String, keyID: String, teamID: String, keyPath: String?) throws(CredentialError) {
     var lines = ["APNS_KEY_ID=\(keyID)", "APNS_TEAM_ID=\(teamID)", "APNS_BUNDLE_ID=\(Workspace.bundleID)"]

@@ -2,30 +2,35 @@
 struct PushTable {
   struct Entry: Equatable {
     let id: PushID
+    /// 0 marks a free place.
     var count: UInt32
     /// Of the first arrival, unix nanoseconds.
     var arrival: UInt64
   }
 
+  private static let free = Entry(id: PushID(high: 0, low: 0), count: 0, arrival: 0)
+  /// A power of two.
+  private static let initialPlaces = 1024
+
   private(set) var count = 0
   /// Ids that came when the table was full; they are not told apart.
   private(set) var overflow = 0
   private let limit: Int
-  private var slots: [Entry?]
+  private var slots: [Entry]
 
   /// Holds up to `limit` ids.
   init(limit: Int) {
     self.limit = limit
-    slots = Array(repeating: nil, count: 1024)
+    slots = Array(repeating: PushTable.free, count: PushTable.initialPlaces)
   }
 
   /// The count of the id after this arrival; 1 for a new one, 0 when the table is full.
   mutating func add(_ id: PushID, at arrival: UInt64) -> UInt32 {
     if count * 10 >= slots.count * 7, slots.count < limit * 2 { grow() }
     let index = index(of: id)
-    if slots[index] != nil {
-      slots[index]!.count &+= 1
-      return slots[index]!.count
+    if slots[index].count > 0 {
+      slots[index].count &+= 1
+      return slots[index].count
     }
     guard count < limit else {
       overflow += 1
@@ -37,24 +42,25 @@ struct PushTable {
   }
 
   subscript(id: PushID) -> Entry? {
-    slots[index(of: id)]
+    let entry = slots[index(of: id)]
+    return entry.count > 0 ? entry : nil
   }
 
   var entries: some Sequence<Entry> {
-    slots.lazy.compactMap { $0 }
+    slots.lazy.filter { $0.count > 0 }
   }
 
   /// Of the id, or of the free place where it belongs. There always is a free place.
   private func index(of id: PushID) -> Int {
     let mask = slots.count - 1
     var index = Int(truncatingIfNeeded: (id.high ^ id.low &* 0x9E37_79B9_7F4A_7C15) >> 20) & mask
-    while let entry = slots[index], entry.id != id { index = (index + 1) & mask }
+    while slots[index].count > 0, slots[index].id != id { index = (index + 1) & mask }
     return index
   }
 
   private mutating func grow() {
     let old = slots
-    slots = Array(repeating: nil, count: old.count * 2)
-    for case let entry? in old { slots[index(of: entry.id)] = entry }
+    slots = Array(repeating: PushTable.free, count: old.count * 2)
+    for entry in old where entry.count > 0 { slots[index(of: entry.id)] = entry }
   }
 }

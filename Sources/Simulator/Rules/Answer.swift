@@ -15,6 +15,19 @@ struct Answer: Equatable, Sendable {
     self.retryAfter = retryAfter
   }
 
+  /// The reason that a status stands for when none is given.
+  static func usualReason(_ status: Int) -> String? {
+    switch status {
+    case 200: nil
+    case 403: "ExpiredProviderToken"
+    case 410: "Unregistered"
+    case 429: "TooManyRequests"
+    case 500: "InternalServerError"
+    case 503: "ServiceUnavailable"
+    default: "BadRequest"
+    }
+  }
+
   static let accepted = Answer(200)
 
   var isAccepted: Bool { status == 200 }

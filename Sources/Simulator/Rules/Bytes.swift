@@ -1,3 +1,5 @@
+import JSON
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -12,11 +14,15 @@ func isSame(_ left: ArraySlice<UInt8>, _ right: [UInt8]) -> Bool {
   }
 }
 
-/// Whether the text begins and ends as a JSON object does.
+/// Whether the text is one JSON object and nothing else.
 func isJSONObject(_ text: [UInt8]) -> Bool {
-  func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
-  guard let first = text.first(where: { !isSpace($0) }), let last = text.last(where: { !isSpace($0) }) else {
+  var reader = JSONReader(text)
+  do {
+    guard try reader.peek() == .object else { return false }
+    try reader.skipValue()
+    try reader.end()
+    return true
+  } catch {
     return false
   }
-  return first == UInt8(ascii: "{") && last == UInt8(ascii: "}")
 }

@@ -37,7 +37,7 @@ final class Connection {
     // Unowned: `close` ends source and timer, and a weak reference would slow every other one down.
     session = HTTP2Session(connection: self, maximumStreams: gateway.settings.initialStreams)
     source = SocketSource(
-      descriptor: descriptor, onReadable: { [unowned self] in read() }, onWritable: { [unowned self] in flush() })
+      descriptor: descriptor, onReadable: { [unowned self] in read() }, onWritable: { [unowned self] in write() })
     guard session != nil, let source else { return nil }
     source.watchReading(true)
   }
@@ -83,6 +83,13 @@ final class Connection {
     EventLoop.atEndOfTurn { self.read() }
   }
 
+  private func write() {
+    guard !socket.isSecured else { return flush() }
+    // The handshake had to wait.
+    source?.watchWriting(false)
+    read()
+  }
+
   private func flush() {
     guard let source, let session, socket.isSecured else { return }
     while true {
@@ -121,7 +128,9 @@ extension Connection {
 
   func streamHeadEnded(_ id: Int32, _ slot: Int) {
     guard gateway.faults.answersEarly, id <= lastStream, streams[slot].earlyAnswer == nil else { return }
-    let answer = judgeHead(streams[slot].head, now: UnixTime.nanoseconds) ?? .accepted
+    let head = streams[slot].head
+    let refusal = judging { gateway.refusal(ofHead: head, provider: &$0, now: UnixTime.nanoseconds) }
+    let answer = refusal ?? .accepted
     streams[slot].earlyAnswer = answer
     send(answer, id, slot, pushID: streams[slot].head.pushID.text)
   }
@@ -137,7 +146,7 @@ extension Connection {
     guard effect.isProcessed else { return apply(effect, .accepted, id, slot, pushID: []) }
     highestProcessed = max(highestProcessed, id)
     let arrival = UnixTime.nanoseconds
-    var answer = streams[slot].earlyAnswer ?? judge(slot, now: arrival)
+    var answer = streams[slot].earlyAnswer ?? judging { gateway.judge(streams[slot], provider: &$0, now: arrival) }
     if case .answer(let forced) = effect { answer = forced }
     let (pushID, text) = streams[slot].head.pushID
     apply(effect, answer, id, slot, pushID: text)
@@ -218,26 +227,11 @@ extension Connection {
     flush()
   }
 
-  private func judge(_ slot: Int, now: UInt64) -> Answer {
-    if let refusal = judgeHead(streams[slot].head, now: now) { return refusal }
-    let stream = streams[slot]
-    let isObject = stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body)
-    return gateway.rules.refusal(ofBody: stream.bodyCount, isObject: isObject, head: stream.head)
-      ?? gateway.devices.refusal(of: stream.head) ?? .accepted
-  }
-
-  /// Apple's order: what is asked for, who asks, then the rest.
-  private func judgeHead(_ head: RequestHead, now: UInt64) -> Answer? {
-    gateway.rules.refusalOfTarget(head) ?? refusalOfProvider(head, now: Int64(now / 1_000_000_000))
-      ?? gateway.rules.refusalOfFields(head)
-  }
-
-  private func refusalOfProvider(_ head: RequestHead, now: Int64) -> Answer? {
-    guard gateway.settings.checksAuthorization else { return nil }
+  /// The judgement; the first valid provider token opens the connection up.
+  private func judging<Verdict>(_ judge: (inout ConnectionProvider) -> Verdict) -> Verdict {
     let wasKnown = provider.isKnown
-    let verdict = provider.verdict(
-      on: head[.authorization], by: &gateway.verifier, updateSeconds: gateway.settings.tokenUpdateSeconds, now: now)
+    let verdict = judge(&provider)
     if !wasKnown, provider.isKnown { session?.setMaximumStreams(gateway.settings.maximumStreams) }
-    return verdict.refusal
+    return verdict
   }
 }

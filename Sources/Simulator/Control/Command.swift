@@ -1,0 +1,81 @@
+import JSON
+
+/// The fields of one JSON command; each is asked for once, and what nobody asked for is a mistake.
+struct Command {
+  private var members: [String: JSONValue] = [:]
+
+  init(parsing body: [UInt8]) throws(ControlError) {
+    self = try Command(Command.value(body))
+  }
+
+  /// One command, or an array of them.
+  static func list(_ body: [UInt8]) throws(ControlError) -> [Command] {
+    let value = try value(body)
+    guard let array = value.array else { return [try Command(value)] }
+    var commands: [Command] = []
+    for element in array { commands.append(try Command(element)) }
+    return commands
+  }
+
+  private static func value(_ body: [UInt8]) throws(ControlError) -> JSONValue {
+    do {
+      return try JSONValue(parsing: body)
+    } catch {
+      throw ControlError("the body is not JSON: \(error)")
+    }
+  }
+
+  private init(_ value: JSONValue) throws(ControlError) {
+    guard let members = value.members else { throw ControlError("expected a JSON object") }
+    for member in members { self.members[member.key] = member.value }
+  }
+
+  mutating func string(_ name: String) throws(ControlError) -> String? {
+    guard let value = members.removeValue(forKey: name) else { return nil }
+    guard let string = value.string else { throw ControlError("\"\(name)\" is to be a string") }
+    return string
+  }
+
+  mutating func bool(_ name: String) throws(ControlError) -> Bool? {
+    guard let value = members.removeValue(forKey: name) else { return nil }
+    guard let bool = value.bool else { throw ControlError("\"\(name)\" is to be true or false") }
+    return bool
+  }
+
+  mutating func integer(
+    _ name: String, in range: ClosedRange<Int64> = 0...1_000_000_000
+  ) throws(ControlError) -> Int64? {
+    guard let value = members.removeValue(forKey: name) else { return nil }
+    guard let integer = value.integer, range.contains(integer) else {
+      throw ControlError("\"\(name)\" is to be an integer from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return integer
+  }
+
+  mutating func strings(_ name: String) throws(ControlError) -> [String]? {
+    guard let value = members.removeValue(forKey: name) else { return nil }
+    guard let array = value.array, array.allSatisfy({ $0.string != nil }) else {
+      throw ControlError("\"\(name)\" is to be an array of strings")
+    }
+    return array.compactMap(\.string)
+  }
+
+  /// `status`, `reason` and `retryAfter` (seconds).
+  mutating func answer() throws(ControlError) -> Answer {
+    guard let status = try integer("status", in: 200...599).map(Int.init) else {
+      throw ControlError("a \"status\" is missing")
+    }
+    let reason = try string("reason")
+    guard reason?.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }) != false else {
+      throw ControlError("\"reason\" is to be letters only")
+    }
+    let retryAfter = try integer("retryAfter", in: 0...86_400).map(Int.init)
+    return Answer(status, reason ?? Answer.usualReason(status), retryAfter: retryAfter)
+  }
+
+  /// Nothing may be left.
+  func end() throws(ControlError) {
+    guard let name = members.keys.min() else { return }
+    throw ControlError("unknown field \"\(name)\"")
+  }
+}

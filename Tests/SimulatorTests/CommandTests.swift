@@ -1,0 +1,46 @@
+import Testing
+
+@testable import Simulator
+
+struct CommandTests {
+  @Test(arguments: [
+    "", "{", "[]", "1", #"{"kind":1}"#, #"{"every":1}"#, #"{"kind":"fire"}"#, #"{"kind":"status"}"#,
+    #"{"kind":"status","status":99}"#, #"{"kind":"drop","every":0}"#, #"{"kind":"drop","count":-1}"#,
+    #"{"kind":"status","status":503,"reason":"a\"b"}"#, #"{"kind":"drop","procesed":true}"#,
+    #"{"kind":"reset","code":4294967296}"#,
+  ])
+  func `a fault that makes no sense is refused`(body: String) {
+    #expect(throws: ControlError.self) { try FaultCommand(parsing: Array(body.utf8)) }
+  }
+
+  @Test func `a fault is read with its defaults`() throws {
+    #expect(
+      try FaultCommand(parsing: Array(#"{"kind":"reset"}"#.utf8))
+        == .add(Fault(.reset(code: 7, processed: false)), answersPings: true))
+    #expect(
+      try FaultCommand(parsing: Array(#"{"kind":"stall","processed":true,"answerPings":false,"after":3}"#.utf8))
+        == .add(Fault(.stall(processed: true), after: 3), answersPings: false))
+    #expect(try FaultCommand(parsing: Array(#"{"kind":"early"}"#.utf8)) == .answerEarly)
+  }
+
+  @Test func `devices are read one by one or as an array`() throws {
+    let one = try DeviceCommand.list(Array(#"{"token":"a","rule":"unregistered"}"#.utf8), now: 9)
+    #expect(one.map(\.rule) == [.unregistered(since: 9)])
+    let two = try DeviceCommand.list(
+      Array(#"[{"token":"a","rule":"good"},{"token":"b","rule":"fixed","status":500}]"#.utf8), now: 9)
+    #expect(two.map(\.rule) == [nil, .fixed(Answer(500, "InternalServerError"))])
+  }
+
+  @Test(arguments: [
+    "{}", #"{"token":"a"}"#, #"{"token":"a","rule":"odd"}"#, #"{"token":"a","rule":"forTopic"}"#,
+    #"{"token":"a","rule":"unregistered","since":"now"}"#, #"{"token":"a","rule":"bad","since":1}"#, "[1]",
+  ])
+  func `a device that makes no sense is refused`(body: String) {
+    #expect(throws: ControlError.self) { try DeviceCommand.list(Array(body.utf8), now: 0) }
+  }
+
+  @Test(arguments: [#"{"maxStreams":0}"#, #"{"rttMs":-1}"#, #"{"topics":[1]}"#, #"{"rtt":1}"#])
+  func `settings that make no sense are refused`(body: String) {
+    #expect(throws: ControlError.self) { try SettingsCommand(parsing: Array(body.utf8)) }
+  }
+}
