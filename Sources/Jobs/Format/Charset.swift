@@ -1,0 +1,40 @@
+/// The character sets of a job's identifiers; all of them are ASCII.
+struct Charset: Sendable {
+  static let id = Charset("._:-", length: 1...128)
+  static let bundleID = Charset("._-", length: 1...200)
+  /// contracts/ryos-push-api.md.
+  static let token = Charset(":_.-", length: 20...512)
+
+  let length: ClosedRange<Int>
+  /// `letters, digits and ._:-`
+  let description: String
+  private let low: UInt64
+  private let high: UInt64
+
+  private init(_ punctuation: String, length: ClosedRange<Int>) {
+    self.length = length
+    description = "\(length.lowerBound) to \(length.upperBound) letters, digits or any of \(punctuation)"
+    var low: UInt64 = 0
+    var high: UInt64 = 0
+    let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    for byte in (letters + punctuation).utf8 {
+      if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte - 64) }
+    }
+    self.low = low
+    self.high = high
+  }
+
+  func accepts(_ text: String) -> Bool {
+    guard length.contains(text.utf8.count) else { return false }
+    for byte in text.utf8 where !contains(byte) { return false }
+    return true
+  }
+
+  private func contains(_ byte: UInt8) -> Bool {
+    switch byte {
+    case ..<64: low & 1 << UInt64(byte) != 0
+    case ..<128: high & 1 << UInt64(byte - 64) != 0
+    default: false
+    }
+  }
+}

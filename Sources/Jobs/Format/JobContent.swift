@@ -1,0 +1,8 @@
+/// What a job brings to a device.
+public enum JobContent: Sendable, Equatable {
+  case notification(Notification)
+  /// The text of a JSON object, sent byte for byte.
+  case payload([UInt8])
+  /// Only to an instance.
+  case classed(NotificationClass, preview: String?)
+}

@@ -1,0 +1,28 @@
+import JSON
+
+/// The keys of a job; the order of the cases is the order of ``names``.
+enum JobKey: Int, CaseIterable {
+  case id, to, app, title, subtitle, body, badge, sound, category, threadId, interruptionLevel, relevanceScore
+  case contentAvailable, mutableContent, data, payload, pushType, priority, collapseId, expiration, ttl, `class`,
+    preview
+  case sendAt, dedupe, replyTo
+
+  static let names = JSONKeys(allCases.map { "\($0)" })
+
+  /// Whether it is a part of the notification, which `payload` and `class` exclude.
+  var isPartOfNotification: Bool { rawValue >= JobKey.title.rawValue && rawValue <= JobKey.data.rawValue }
+}
+
+/// The keys of `to`.
+enum AudienceKey: Int, CaseIterable {
+  case user, token, tokens, instance, app
+
+  static let names = JSONKeys(allCases.map { "\($0)" })
+}
+
+/// The keys of a sound that is an object.
+enum SoundKey: Int, CaseIterable {
+  case critical, name, volume
+
+  static let names = JSONKeys(allCases.map { "\($0)" })
+}

@@ -1,0 +1,121 @@
+import JSON
+
+/// Reads JSON for the job's parser: remembers which field it is in and says everything as a ``JobError``.
+struct JobReader {
+  private var json: JSONReader
+
+  /// Names the value being read, for errors: `title`, `to.token`.
+  var field = ""
+
+  init(_ bytes: [UInt8]) {
+    json = JSONReader(bytes)
+  }
+
+  func error(_ what: String) -> JobError {
+    JobError(reason: field.isEmpty ? what : "\(field): \(what)")
+  }
+
+  mutating func kind() throws(JobError) -> JSONKind {
+    do { return try json.peek() } catch { throw fault(error) }
+  }
+
+  mutating func beginObject() throws(JobError) {
+    do { try json.beginObject() } catch { throw fault(error) }
+  }
+
+  mutating func beginArray() throws(JobError) {
+    do { try json.beginArray() } catch { throw fault(error) }
+  }
+
+  mutating func nextElement() throws(JobError) -> Bool {
+    do { return try json.nextElement() } catch { throw fault(error) }
+  }
+
+  mutating func end() throws(JobError) {
+    do { try json.end() } catch { throw fault(error) }
+  }
+
+  /// The number of the next key; nil at the end. `seen` has one bit per key. `parent` is `to.`, or empty.
+  mutating func nextKey(
+    among keys: JSONKeys, in parent: StaticString = "", seen: inout UInt64
+  ) throws(JobError) -> Int? {
+    let key: JSONKey?
+    do { key = try json.nextKey(among: keys) } catch { throw fault(error) }
+    switch key {
+    case nil:
+      return nil
+    case .unknown(let name):
+      field = ""
+      throw error(Spelling.unknownField(name, parent: "\(parent)", names: keys.names))
+    case .known(let number):
+      let bit: UInt64 = 1 << UInt64(number)
+      field = parent.utf8CodeUnitCount == 0 ? keys.names[number] : "\(parent)\(keys.names[number])"
+      guard seen & bit == 0 else { throw error("duplicate key") }
+      seen |= bit
+      return number
+    }
+  }
+
+  /// Any string without NUL.
+  mutating func string() throws(JobError) -> String {
+    let string: String
+    do { string = try json.readString() } catch { throw fault(error) }
+    guard !string.utf8.contains(0) else { throw error("must not contain NUL") }
+    return string
+  }
+
+  /// A string of so many Unicode scalars.
+  mutating func string(of length: ClosedRange<Int>) throws(JobError) -> String {
+    let string = try string()
+    // A scalar is 1 to 4 bytes: most strings need no counting.
+    let bytes = string.utf8.count
+    guard bytes < length.lowerBound * 4 || bytes > length.upperBound else { return string }
+    guard length.contains(string.unicodeScalars.count) else {
+      throw error("expected \(length.lowerBound) to \(length.upperBound) characters")
+    }
+    return string
+  }
+
+  mutating func integer(in range: ClosedRange<Int64>) throws(JobError) -> Int64 {
+    let integer: Int64
+    do { integer = try json.readInt64() } catch { throw fault(error) }
+    guard range.contains(integer) else {
+      throw error("expected an integer from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return integer
+  }
+
+  mutating func number() throws(JobError) -> Double {
+    do { return try json.readDouble() } catch { throw fault(error) }
+  }
+
+  mutating func bool() throws(JobError) -> Bool {
+    do { return try json.readBool() } catch { throw fault(error) }
+  }
+
+  /// The text of an object, as it stands. No key of its top level may stand twice or be `forbidden`.
+  mutating func object(without forbidden: String? = nil) throws(JobError) -> [UInt8] {
+    do throws(JSONError) {
+      try json.beginObject()
+      let first = json.start
+      var seen = JSONSeenKeys()
+      while let key = try json.nextKey() {
+        if key == forbidden { throw JSONError.duplicateKey(key, offset: json.start) }
+        guard seen.insert(key) else { throw JSONError.duplicateKey(key, offset: json.start) }
+        try json.skipValue()
+      }
+      return Array(json.bytes[first..<json.offset])
+    } catch {
+      guard case .duplicateKey(let key, _) = error else { throw fault(error) }
+      throw self.error(key == forbidden ? "must not contain the key \"\(key)\"" : "duplicate key \"\(key)\"")
+    }
+  }
+
+  private func fault(_ fault: JSONError) -> JobError {
+    switch fault {
+    case .mismatch(let expected, let found, _): error("expected \(expected), found \(found)")
+    case .numberOutOfRange: error("number out of range")
+    default: JobError(reason: "not JSON: \(fault)")
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import JSON
+
+extension JobResult {
+  /// The record of product.md, without white space.
+  public func json() -> [UInt8] {
+    var json = JSONWriter(capacity: 256 + results.count * 192)
+    json.beginObject()
+    json.member("id", id)
+    json.member("status", status.rawValue)
+    json.member("reason", reason)
+    json.member("accepted", accepted)
+    json.member("failed", failed)
+    json.member("stale", stale)
+    json.member("uncertain", uncertain)
+    json.key("reasons")
+    json.beginObject()
+    for entry in reasons {
+      json.key(entry.reason)
+      json.integer(entry.count)
+    }
+    json.endObject()
+    json.key("results")
+    json.beginArray()
+    for result in results { JobResult.write(result, to: &json) }
+    json.endArray()
+    json.member("attempts", attempts)
+    json.member("worker", worker)
+    json.member("claimedAt", claimedAt)
+    json.member("finishedAt", finishedAt)
+    json.endObject()
+    return json.bytes
+  }
+
+  private static func write(_ result: DeviceResult, to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("token", result.token)
+    json.key("ok")
+    json.bool(result.ok)
+    json.member("status", result.status)
+    json.member("apnsId", result.apnsID)
+    json.member("reason", result.reason)
+    json.endObject()
+  }
+
+  /// Reads a record; what it does not say is zero or empty. Nil when it is no record: not JSON, or no id or status.
+  public init?(parsing bytes: [UInt8]) {
+    let value: JSONValue
+    do { value = try JSONValue(parsing: bytes) } catch { return nil }
+    guard let id = value["id"]?.string, let status = value["status"]?.string.flatMap(JobStatus.init) else { return nil }
+    func integer(_ key: String) -> Int64 { value[key]?.integer ?? 0 }
+    self.init(
+      id: id, status: status, reason: value["reason"]?.string, attempts: Int(integer("attempts")),
+      worker: value["worker"]?.string ?? "", claimedAt: integer("claimedAt"), finishedAt: integer("finishedAt"))
+    accepted = JobResult.count(value["accepted"])
+    failed = JobResult.count(value["failed"])
+    stale = JobResult.count(value["stale"])
+    uncertain = JobResult.count(value["uncertain"])
+    reasons = (value["reasons"]?.members ?? []).prefix(JobResult.maximumReasons)
+      .map { ReasonCount(reason: $0.key, count: JobResult.count($0.value)) }
+    results = (value["results"]?.array ?? []).prefix(JobResult.maximumResults).compactMap(DeviceResult.init)
+  }
+
+  /// At most 2^32, so that adding up what is stored never overflows.
+  private static func count(_ value: JSONValue?) -> Int {
+    Int(min(max(value?.integer ?? 0, 0), 1 << 32))
+  }
+}
+
+extension DeviceResult {
+  /// Nil when it names no token.
+  fileprivate init?(_ value: JSONValue) {
+    guard let token = value["token"]?.string else { return nil }
+    self.init(
+      token: token, ok: value["ok"]?.bool ?? false, status: Int(value["status"]?.integer ?? 0),
+      apnsID: value["apnsId"]?.string ?? "", reason: value["reason"]?.string)
+  }
+}
