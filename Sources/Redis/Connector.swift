@@ -1,0 +1,127 @@
+import Dispatch
+import EventLoop
+import Glibc
+
+/// Opens connections where blocking hurts nobody: on a serial queue of its own.
+final class Connector: Sendable {
+  /// For the whole of it: names, sentinels, every address, TLS. Only the resolver may take longer.
+  static let timeout = Duration.seconds(5)
+  private static let keepAliveIdleSeconds: Int32 = 30
+  private static let keepAliveIntervalSeconds: Int32 = 10
+  private static let keepAliveProbes: Int32 = 3
+
+  private let queue = DispatchQueue(label: "martlet.redis.connector")
+
+  func connect(
+    to endpoint: RedisEndpoint, _ completion: @escaping @EventLoop (Result<Transport, RedisError>) -> Void
+  ) {
+    queue.async {
+      let deadline = Clock.monotonicNanoseconds + UInt64(Connector.timeout.nanoseconds)
+      let result = Result { () throws(RedisError) in try Connector.open(endpoint, until: deadline) }
+      EventLoop.run { completion(result) }
+    }
+  }
+
+  private static func open(_ endpoint: RedisEndpoint, until deadline: UInt64) throws(RedisError) -> Transport {
+    switch endpoint.address {
+    case .unix(let path):
+      return Transport(descriptor: try dial(unix: path, until: deadline))
+    case .tcp(let server, let isTLS):
+      let descriptor = try dial(server, until: deadline)
+      guard isTLS else { return Transport(descriptor: descriptor) }
+      do {
+        let tls = try TLSSession(
+          descriptor: descriptor, host: server.host, caCertificatePEM: endpoint.caCertificatePEM)
+        try tls.handshake(descriptor, until: deadline)
+        return Transport(descriptor: descriptor, tls: tls)
+      } catch {
+        close(descriptor)
+        throw error
+      }
+    case .sentinel(let sentinels, let name):
+      // Asked again on each attempt: the answer changes with a fail-over.
+      let master = try Sentinel.master(name, of: sentinels, until: deadline)
+      return Transport(descriptor: try dial(master, until: deadline))
+    }
+  }
+
+  /// A connected, non-blocking descriptor of the first address that answers.
+  static func dial(_ server: RedisEndpoint.HostAndPort, until deadline: UInt64) throws(RedisError) -> Int32 {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(server.host, String(server.port), &hints, &list)
+    guard code == 0 else { throw .notSent("cannot resolve \(server.host): \(String(cString: gai_strerror(code)))") }
+    defer { freeaddrinfo(list) }
+
+    let addresses = Array(sequence(first: list, next: { $0?.pointee.ai_next })).compactMap { $0?.pointee }
+    var failure = RedisError.notSent("\(server.host) has no address")
+    for (index, address) in addresses.enumerated() {
+      let now = Clock.monotonicNanoseconds
+      guard now < deadline else { break }
+      // One address that swallows packets leaves time for the others.
+      let share = (deadline - now) / UInt64(addresses.count - index)
+      do {
+        let descriptor = try connect(
+          address.ai_family, address.ai_addr, address.ai_addrlen, server.summary, until: now + share)
+        tune(descriptor)
+        return descriptor
+      } catch {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  private static func dial(unix path: String, until deadline: UInt64) throws(RedisError) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { room in
+      room.copyBytes(from: path.utf8.prefix(room.count - 1))
+    }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        Result { () throws(RedisError) in try connect(AF_UNIX, generic, size, path, until: deadline) }
+      }
+    }
+    return try result.get()
+  }
+
+  private static func connect(
+    _ family: Int32, _ address: UnsafePointer<sockaddr>, _ size: socklen_t, _ name: String, until deadline: UInt64
+  ) throws(RedisError) -> Int32 {
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(family, kind, 0)
+    guard descriptor >= 0 else { throw .notSent("cannot make a socket: \(String(cString: strerror(errno)))") }
+    var code: Int32 = 0
+    if Glibc.connect(descriptor, address, size) != 0 {
+      code = errno
+      if code == EINPROGRESS || code == EINTR {
+        code = ETIMEDOUT
+        if Poll.wait(descriptor, for: POLLOUT, until: deadline) {
+          var length = socklen_t(MemoryLayout<Int32>.size)
+          getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+        }
+      }
+    }
+    guard code == 0 else {
+      close(descriptor)
+      throw .notSent("cannot connect to \(name): \(String(cString: strerror(code)))")
+    }
+    return descriptor
+  }
+
+  private static func tune(_ descriptor: Int32) {
+    set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+    set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, keepAliveIdleSeconds)
+    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, keepAliveIntervalSeconds)
+    set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, keepAliveProbes)
+  }
+
+  private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+}

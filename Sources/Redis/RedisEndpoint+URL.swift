@@ -1,0 +1,148 @@
+extension RedisEndpoint {
+  private static let forms =
+    "redis://[user:password@]host[:port][/db], rediss:// (TLS), unix:///path[?db=N] or "
+    + "redis+sentinel://host:port,host:port/master[/db]"
+  private static let redisPort: UInt16 = 6379
+  private static let sentinelPort: UInt16 = 26379
+  /// `sun_path` of unix(7), without its NUL.
+  private static let maximumSocketPathBytes = 107
+
+  /// Reads one of
+  /// `redis://[user:password@]host[:port][/db]` (`redis://:password@host` for the default user), `rediss://…` (TLS),
+  /// `unix://[user:password@]/path[?db=N]`, `redis+sentinel://[user:password@]host[:port],…/master[/db]`.
+  /// User and password are percent-decoded. `caCertificatePEM` replaces the system's authorities for TLS.
+  ///
+  /// Throws ``RedisError/configuration(_:)``.
+  public init(url: String, caCertificatePEM: String? = nil) throws(RedisError) {
+    if url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
+      throw .configuration("has a space or a control character in it")
+    }
+    let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else { throw .configuration("is no URL: expected \(RedisEndpoint.forms)") }
+    let scheme = parts[0].lowercased()
+    guard ["redis", "rediss", "unix", "redis+sentinel"].contains(scheme) else {
+      throw .configuration("has an unknown scheme: expected \(RedisEndpoint.forms)")
+    }
+    if parts[1].contains("#") { throw .configuration("has a '#': write %23 for one in the password") }
+    let pieces = parts[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let slash = pieces[0].firstIndex(of: "/") ?? pieces[0].endIndex
+    let path = pieces[0][slash...]
+    let (credentials, authority) = try RedisEndpoint.splitCredentials(pieces[0][..<slash])
+    var database = try RedisEndpoint.database(inQuery: pieces.count == 2 ? pieces[1] : "")
+
+    switch scheme {
+    case "unix":
+      guard authority.isEmpty else { throw .configuration("needs three slashes: unix:///path/to/redis.sock") }
+      address = .unix(path: try RedisEndpoint.socketPath(path))
+    case "redis+sentinel":
+      let names = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+      guard let master = names.first, !master.isEmpty, names.count <= 2 else {
+        throw .configuration("needs the master's name: redis+sentinel://host:port,host:port/master[/db]")
+      }
+      var sentinels: [HostAndPort] = []
+      for part in authority.split(separator: ",", omittingEmptySubsequences: false) {
+        sentinels.append(try HostAndPort(part, defaultPort: RedisEndpoint.sentinelPort))
+      }
+      address = .sentinel(sentinels, master: try RedisEndpoint.percentDecoded(master, "master's name"))
+      if names.count == 2 { database = try RedisEndpoint.database(names[1]) }
+    default:
+      let server = try HostAndPort(authority, defaultPort: RedisEndpoint.redisPort)
+      address = .tcp(server, isTLS: scheme == "rediss")
+      if path.count > 1 { database = try RedisEndpoint.database(path.dropFirst()) }
+    }
+    user = credentials?.user
+    password = credentials?.password
+    self.database = database ?? 0
+    if let caCertificatePEM, !TLSSession.isCertificatePEM(caCertificatePEM) {
+      throw .configuration("comes with a CA certificate that holds no PEM text (-----BEGIN CERTIFICATE-----)")
+    }
+    self.caCertificatePEM = caCertificatePEM
+  }
+
+  private static func splitCredentials(
+    _ authority: Substring
+  ) throws(RedisError) -> (credentials: (user: String?, password: String)?, rest: Substring) {
+    guard let at = authority.lastIndex(of: "@") else { return (nil, authority) }
+    let rest = authority[authority.index(after: at)...]
+    let credentials = authority[..<at]
+    guard let colon = credentials.firstIndex(of: ":") else {
+      throw .configuration("has a user without a password: write user:password@ or :password@")
+    }
+    let user = try percentDecoded(credentials[..<colon], "user")
+    let password = try percentDecoded(credentials[credentials.index(after: colon)...], "password")
+    guard !password.isEmpty else { throw .configuration("has an empty password before the '@'") }
+    return ((user.isEmpty ? nil : user, password), rest)
+  }
+
+  private static func socketPath(_ path: Substring) throws(RedisError) -> String {
+    let path = try percentDecoded(path, "path")
+    guard path.utf8.count > 1 else { throw .configuration("needs the socket's path: unix:///path/to/redis.sock") }
+    guard path.utf8.count <= maximumSocketPathBytes else {
+      throw .configuration("has a socket path longer than \(maximumSocketPathBytes) bytes")
+    }
+    guard !path.utf8.contains(0) else { throw .configuration("has a NUL in the socket path") }
+    return path
+  }
+
+  private static func database(inQuery query: Substring) throws(RedisError) -> Int? {
+    guard !query.isEmpty else { return nil }
+    guard query.hasPrefix("db="), !query.contains("&") else {
+      throw .configuration("has an unknown parameter after '?': only db=N is known")
+    }
+    return try database(query.dropFirst("db=".count))
+  }
+
+  private static func database(_ text: Substring) throws(RedisError) -> Int {
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int32(text) else {
+      throw .configuration("has a database that is no number: expected /0, /1 and so on")
+    }
+    return Int(number)
+  }
+
+  private static func percentDecoded(_ text: Substring, _ part: String) throws(RedisError) -> String {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let digits = String(rest.prefix(2)), digits.utf8.count == 2,
+        digits.allSatisfy(\.isHexDigit), let decoded = UInt8(digits, radix: 16)
+      else { throw .configuration("has a '%' without two hexadecimal digits in the \(part): write %25 for a '%'") }
+      bytes.append(decoded)
+      rest = rest.dropFirst(2)
+    }
+    guard let decoded = String(validating: bytes, as: UTF8.self) else {
+      throw .configuration("has a \(part) that is no UTF-8")
+    }
+    return decoded
+  }
+}
+
+extension RedisEndpoint.HostAndPort {
+  /// `host`, `host:port`, `[v6]` or `[v6]:port`.
+  init(_ text: Substring, defaultPort: UInt16) throws(RedisError) {
+    let host: Substring
+    var rest: Substring
+    if text.first == "[" {
+      guard let end = text.firstIndex(of: "]") else { throw .configuration("has a '[' without its ']' in the host") }
+      host = text[text.index(after: text.startIndex)..<end]
+      rest = text[text.index(after: end)...]
+    } else {
+      let colon = text.firstIndex(of: ":") ?? text.endIndex
+      host = text[..<colon]
+      rest = text[colon...]
+    }
+    guard !host.isEmpty else { throw .configuration("has no host") }
+    guard !host.contains("%") else { throw .configuration("has a '%' in the host") }
+    self.host = String(host)
+    guard let separator = rest.popFirst() else {
+      port = defaultPort
+      return
+    }
+    guard separator == ":", rest.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(rest), number > 0
+    else { throw .configuration("has a port that is no number from 1 to 65535 (write / as %2F in a password)") }
+    port = number
+  }
+}

@@ -1,0 +1,21 @@
+/// Why there is no answer. The cases tell a caller what it may do next.
+public enum RedisError: Error, Sendable, Equatable {
+  /// The settings are wrong; the text says which part, never the password.
+  case configuration(String)
+  /// Nothing was written: safe to do again.
+  case notSent(String)
+  /// Written, or partly written, and then the connection died or the deadline passed: it may have happened.
+  case outcomeUnknown(String)
+  /// Redis said no.
+  case reply(RedisReplyError)
+}
+
+extension RedisError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .configuration(let text), .notSent(let text): text
+    case .outcomeUnknown(let text): "outcome unknown: \(text)"
+    case .reply(let error): error.message
+    }
+  }
+}

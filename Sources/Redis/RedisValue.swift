@@ -1,0 +1,35 @@
+/// One reply of redis, copied out of the connection's buffer.
+public enum RedisValue: Sendable, Equatable {
+  case null
+  case integer(Int64)
+  case status(String)
+  case bytes([UInt8])
+  case array([RedisValue])
+  /// Only within an array; an error that is the whole reply is thrown as ``RedisError/reply(_:)``.
+  case error(RedisReplyError)
+}
+
+extension RedisValue {
+  public var integer: Int64? {
+    if case .integer(let integer) = self { integer } else { nil }
+  }
+
+  public var bytes: [UInt8]? {
+    if case .bytes(let bytes) = self { bytes } else { nil }
+  }
+
+  /// Bytes or a status as text; what is no UTF-8 is replaced by U+FFFD.
+  public var string: String? {
+    switch self {
+    case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
+    case .status(let status): status
+    default: nil
+    }
+  }
+
+  public var array: [RedisValue]? {
+    if case .array(let array) = self { array } else { nil }
+  }
+
+  public var isNull: Bool { self == .null }
+}

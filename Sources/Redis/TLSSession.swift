@@ -1,0 +1,147 @@
+import COpenSSL
+import Glibc
+
+/// TLS by OpenSSL over a non-blocking socket: the peer's chain and name are always verified.
+final class TLSSession {
+  private static let ignoresBrokenPipes: Void = {
+    // OpenSSL writes with write(2); a peer that is gone shall be an error and not the end of the process.
+    _ = signal(SIGPIPE, SIG_IGN)
+  }()
+
+  private let context: OpaquePointer
+  private let session: OpaquePointer
+
+  /// `host` is the name or the address that the certificate must carry. Without `caCertificatePEM` the system's
+  /// authorities are trusted.
+  init(descriptor: Int32, host: String, caCertificatePEM: String?) throws(RedisError) {
+    _ = TLSSession.ignoresBrokenPipes
+    guard let context = SSL_CTX_new(TLS_client_method()) else { throw TLSSession.failure("cannot make a context") }
+    guard let session = TLSSession.makeSession(context, descriptor, host, caCertificatePEM) else {
+      SSL_CTX_free(context)
+      throw TLSSession.failure(
+        caCertificatePEM == nil ? "cannot prepare the session" : "cannot use the CA certificate (REDIS_CA_CERT)")
+    }
+    self.context = context
+    self.session = session
+  }
+
+  deinit {
+    SSL_free(session)
+    SSL_CTX_free(context)
+  }
+
+  /// Blocks, at most until `deadline` on the monotonic clock.
+  func handshake(_ descriptor: Int32, until deadline: UInt64) throws(RedisError) {
+    while true {
+      ERR_clear_error()
+      let code = SSL_connect(session)
+      if code == 1 { return }
+      let events: Int32
+      switch SSL_get_error(session, code) {
+      case SSL_ERROR_WANT_READ: events = POLLIN
+      case SSL_ERROR_WANT_WRITE: events = POLLOUT
+      default: throw .notSent("TLS handshake failed: \(handshakeFailure)")
+      }
+      guard Poll.wait(descriptor, for: events, until: deadline) else {
+        throw .notSent("the TLS handshake was not answered in time: does this port speak TLS?")
+      }
+    }
+  }
+
+  func read(into buffer: inout [UInt8]) -> Transport.Reading {
+    ERR_clear_error()
+    var count = 0
+    let code = buffer.withUnsafeMutableBytes { SSL_read_ex(session, $0.baseAddress, $0.count, &count) }
+    if code == 1 { return .bytes(count) }
+    switch SSL_get_error(session, code) {
+    case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wouldBlock
+    case SSL_ERROR_ZERO_RETURN: return .ended("redis closed the connection")
+    default: return .ended(TLSSession.reason ?? "redis closed the connection")
+    }
+  }
+
+  func write(_ bytes: [UInt8], from start: Int) -> Transport.Writing {
+    ERR_clear_error()
+    var count = 0
+    let code = bytes.withUnsafeBytes { buffer in
+      let rest = UnsafeRawBufferPointer(rebasing: buffer[start...])
+      return SSL_write_ex(session, rest.baseAddress, rest.count, &count)
+    }
+    if code == 1 { return .bytes(count) }
+    switch SSL_get_error(session, code) {
+    case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wouldBlock
+    default: return .ended(TLSSession.reason ?? "redis closed the connection")
+    }
+  }
+
+  private var handshakeFailure: String {
+    let verification = SSL_get_verify_result(session)
+    guard verification != Int(X509_V_OK) else { return TLSSession.reason ?? "redis closed the connection" }
+    return "certificate refused: \(String(cString: X509_verify_cert_error_string(verification)))"
+  }
+}
+
+extension TLSSession {
+  /// Whether the text holds at least one certificate and nothing unreadable between.
+  static func isCertificatePEM(_ pem: String) -> Bool {
+    guard let store = X509_STORE_new() else { return false }
+    defer { X509_STORE_free(store) }
+    return add(pem, to: store)
+  }
+
+  private static func makeSession(
+    _ context: OpaquePointer, _ descriptor: Int32, _ host: String, _ caCertificatePEM: String?
+  ) -> OpaquePointer? {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+    SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+    let modes =
+      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
+    SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
+    if let caCertificatePEM {
+      guard add(caCertificatePEM, to: SSL_CTX_get_cert_store(context)) else { return nil }
+    } else {
+      guard SSL_CTX_set_default_verify_paths(context) == 1 else { return nil }
+    }
+    guard let session = SSL_new(context) else { return nil }
+    guard SSL_set_fd(session, descriptor) == 1, expect(host, of: session) else {
+      SSL_free(session)
+      return nil
+    }
+    return session
+  }
+
+  /// Names the host to the peer (SNI) and demands it in the certificate; an address is compared as an address.
+  private static func expect(_ host: String, of session: OpaquePointer) -> Bool {
+    if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) == 1 { return true }
+    let named = host.withCString { name in
+      SSL_ctrl(
+        session, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), UnsafeMutableRawPointer(mutating: name))
+    }
+    return named == 1 && SSL_set1_host(session, host) == 1
+  }
+
+  private static func add(_ pem: String, to store: OpaquePointer?) -> Bool {
+    var pem = pem
+    return pem.withUTF8 { text in
+      guard let bio = BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count)) else { return false }
+      defer { BIO_free(bio) }
+      var count = 0
+      while let certificate = PEM_read_bio_X509(bio, nil, nil, nil) {
+        X509_STORE_add_cert(store, certificate)
+        X509_free(certificate)
+        count += 1
+      }
+      ERR_clear_error()
+      return count > 0
+    }
+  }
+
+  private static func failure(_ what: String) -> RedisError {
+    .notSent("TLS: \(what)\(reason.map { ": \($0)" } ?? "")")
+  }
+
+  /// OpenSSL's words for the last failure on this thread.
+  private static var reason: String? {
+    ERR_reason_error_string(ERR_peek_last_error()).map { "TLS: \(String(cString: $0))" }
+  }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import TestSupport
+
+/// A server on a unix socket that says what a test wants it to say.
+///
+/// `answer` gets the number of the connection (from 0) and the words of each command; nil is silence and
+/// ``FakeRedis/hangUp`` closes.
+final class FakeRedis: Sendable {
+  typealias Answer = @Sendable (_ connection: Int, _ words: [String]) -> String?
+
+  static let hangUp = "hang up"
+
+  private let directory: TemporaryDirectory
+  private let listener: Int32
+  private let welcome: String
+  private let answer: Answer
+
+  var url: String { "unix://\(directory.path)/fake.sock" }
+
+  /// `welcome` is said to everybody at once.
+  init(welcome: String = "", _ answer: @escaping Answer) throws {
+    directory = try TemporaryDirectory()
+    self.welcome = welcome
+    self.answer = answer
+    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let path = "\(directory.path)/fake.sock"
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        bind(listener, generic, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard bound == 0, listen(listener, 16) == 0 else { throw TestTimeout("cannot listen on \(path)") }
+    Thread.detachNewThread { [listener, welcome, answer] in
+      var count = 0
+      while true {
+        let peer = accept(listener, nil, nil)
+        guard peer >= 0 else { return }
+        let number = count
+        count += 1
+        Thread.detachNewThread { FakeRedis.serve(peer, number, welcome, answer) }
+      }
+    }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+  }
+
+  /// What a healthy server says to the commands of the greeting; nil to others.
+  static func greeting(_ words: [String]) -> String? {
+    switch words[0] {
+    case "CLIENT", "SELECT", "AUTH": "+OK\r\n"
+    case "SCRIPT": "$40\r\n\(String(repeating: "a", count: 40))\r\n"
+    case "PING": "+PONG\r\n"
+    default: nil
+    }
+  }
+
+  private static func serve(_ peer: Int32, _ number: Int, _ welcome: String, _ answer: Answer) {
+    defer {
+      // A child that was started meanwhile may have inherited it: closing alone would not hang up.
+      shutdown(peer, Int32(SHUT_RDWR))
+      close(peer)
+    }
+    say(welcome, to: peer)
+    var received: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = read(peer, &chunk, chunk.count)
+      guard count > 0 else { return }
+      received += chunk[..<count]
+      while let words = takeCommand(&received) {
+        guard let reply = answer(number, words) else { continue }
+        if reply == hangUp { return }
+        say(reply, to: peer)
+      }
+    }
+  }
+
+  private static func say(_ text: String, to peer: Int32) {
+    let bytes = Array(text.utf8)
+    _ = send(peer, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+  }
+
+  private static func takeCommand(_ received: inout [UInt8]) -> [String]? {
+    var rest = received[...]
+    guard let count = takeNumber(&rest) else { return nil }
+    var words: [String] = []
+    for _ in 0..<count {
+      guard let length = takeNumber(&rest), rest.count >= length + 2 else { return nil }
+      words.append(String(decoding: rest.prefix(length), as: UTF8.self))
+      rest = rest.dropFirst(length + 2)
+    }
+    received = Array(rest)
+    return words
+  }
+
+  private static func takeNumber(_ rest: inout ArraySlice<UInt8>) -> Int? {
+    guard let end = rest.firstIndex(of: 10) else { return nil }
+    defer { rest = rest[(end + 1)...] }
+    return Int(String(decoding: rest[..<end].dropFirst().dropLast(), as: UTF8.self))
+  }
+}

@@ -1,0 +1,117 @@
+import EventLoop
+import Glibc
+import Redis
+import TestSupport
+import Testing
+
+/// A real server that is killed, stopped, full or locked.
+@EventLoop
+struct RedisOutageTests {
+  @Test func `after kill -9 and a restart the connection is back, with one line for each`() async throws {
+    let server = try await RedisServer()
+    let log = LogLines()
+    let connection = try await RedisConnection.ready(server.url, log: log.log)
+    var states: [Bool] = []
+    connection.onStateChange = { states.append($0) }
+    let pending = Task { try await connection.send(RedisCommand("BLPOP", "never", "0")) }
+    try await eventually("the client is blocked") {
+      try await server.redisCLI("CLIENT", "LIST").contains("cmd=blpop")
+    }
+    try await server.kill()
+    let error = await #expect(throws: RedisError.self) { try await pending.value }
+    guard case .outcomeUnknown = error else {
+      Issue.record("expected an unknown outcome, got \(String(describing: error))")
+      return
+    }
+    let refused = await #expect(throws: RedisError.self) { try await connection.send(RedisCommand("PING")) }
+    guard case .notSent = refused else {
+      Issue.record("expected not sent, got \(String(describing: refused))")
+      return
+    }
+    try await server.restart()
+    try await connection.ready(within: .seconds(20))
+    #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))
+    #expect(states == [false, true])
+    #expect(connection.reconnects == 1)
+    #expect(log.lines.count == 2)
+    #expect(log.lines.last?.contains("outageMilliseconds") == true)
+  }
+
+  @Test func `a frozen server is left at the deadline and found again when it thaws`() async throws {
+    let server = try await RedisServer()
+    let connection = try await RedisConnection.ready(server.url)
+    try await server.kill(SIGSTOP)
+    await #expect(throws: RedisError.outcomeUnknown("redis did not answer in time")) {
+      try await connection.send(RedisCommand("PING"), timeout: .milliseconds(100))
+    }
+    try await server.kill(SIGCONT)
+    try await connection.ready(within: .seconds(20))
+    #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))
+  }
+
+  @Test func `a server that comes up later is found`() async throws {
+    let server = try await RedisServer()
+    try await server.kill()
+    let connection = try RedisConnection.started(server.url)
+    await #expect(throws: RedisError.self) { try await connection.ready(within: .milliseconds(100)) }
+    try await server.restart()
+    try await connection.ready(within: .seconds(20))
+    #expect(connection.reconnects == 0)
+  }
+
+  @Test func `out of memory is a reply, and reading goes on`() async throws {
+    let server = try await RedisServer(["--maxmemory", "1", "--maxmemory-policy", "noeviction"])
+    let connection = try await RedisConnection.ready(server.url)
+    let error = await #expect(throws: RedisError.self) { try await connection.send(RedisCommand("SET", "k", "v")) }
+    guard case .reply(let reply) = error else {
+      Issue.record("expected a reply, got \(String(describing: error))")
+      return
+    }
+    #expect(reply.code == "OOM")
+    #expect(try await connection.send(RedisCommand("GET", "k")) == .null)
+  }
+
+  @Test func `the password opens, a wrong one or none is refused in words and never shown`() async throws {
+    let server = try await RedisServer(password: "s:3/cr@t")
+    let path = server.socketPath
+    _ = try await RedisConnection.ready("unix://:s%3A3%2Fcr%40t@\(path)")
+    for (credentials, words) in [(":wr0ng@", "user or password"), ("", "has none"), ("al:s@", "user or password")] {
+      let log = LogLines()
+      let connection = try RedisConnection.started("unix://\(credentials)\(path)", log: log.log)
+      let error = await #expect(throws: RedisError.self) { try await connection.ready(within: .milliseconds(300)) }
+      #expect(error?.description.contains(words) == true, "\(String(describing: error))")
+      #expect(error?.description.contains("wr0ng") == false)
+      #expect(!log.lines.joined().contains("wr0ng"))
+      #expect(log.lines.count == 1)
+      connection.close()
+    }
+  }
+
+  @Test func `a user of the access list gets in with the user's password, as soon as it exists`() async throws {
+    let server = try await RedisServer()
+    let connection = try RedisConnection.started("unix://alice:open@\(server.socketPath)?db=1")
+    await #expect(throws: RedisError.self) { try await connection.ready(within: .milliseconds(100)) }
+    try await server.redisCLI("ACL", "SETUSER", "alice", "on", ">open", "allkeys", "allcommands")
+    try await connection.ready(within: .seconds(20))
+    #expect(try await connection.send(RedisCommand("ACL", "WHOAMI")).string == "alice")
+  }
+
+  @Test func `more than the output may hold is not sent, what fits is`() async throws {
+    let server = try await RedisServer()
+    let connection = try await RedisConnection.ready(server.url)
+    let megabyte = [UInt8](repeating: 0, count: 1 << 20)
+    var (sent, refused) = (0, 0)
+    for _ in 0..<70 {
+      connection.send(RedisCommand("SET").with("k").with(megabyte)) { result in
+        switch result {
+        case .success: sent += 1
+        case .failure(.notSent): refused += 1
+        case .failure(let error): Issue.record(error)
+        }
+      }
+    }
+    try await eventually("all are answered") { sent + refused == 70 }
+    #expect(sent == 64 && refused == 6)
+    #expect(try await connection.send(RedisCommand("STRLEN", "k")) == .integer(1 << 20))
+  }
+}

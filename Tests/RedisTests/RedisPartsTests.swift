@@ -1,0 +1,134 @@
+import Testing
+
+@testable import Redis
+
+/// The decisions, without a socket.
+struct RedisPartsTests {
+  @Test func `a command is its words, whatever their type`() {
+    var command = RedisCommand("ZADD", "key")
+    command.append(-7)
+    command.append([0, 255] as [UInt8])
+    command.append("")
+    #expect(command.words == [Array("ZADD".utf8), Array("key".utf8), Array("-7".utf8), [0, 255], []])
+  }
+
+  @Test func `the whole script takes the place of its digest and keeps keys and arguments`() {
+    let script = RedisScript("return 1")
+    #expect(script.sha1 == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
+    let command = script.command(keys: ["a", ""]).with("x")
+    #expect(command.words.map { String(decoding: $0, as: UTF8.self) } == ["EVALSHA", script.sha1, "2", "a", "", "x"])
+    #expect(
+      command.evaluating(script.source).words.map { String(decoding: $0, as: UTF8.self) }
+        == ["EVAL", "return 1", "2", "a", "", "x"])
+    let bare = script.command(keys: []).evaluating("s")
+    #expect(bare.words.map { String(decoding: $0, as: UTF8.self) } == ["EVAL", "s", "0"])
+  }
+
+  @Test func `commands are written in the form of the protocol`() {
+    var output: [UInt8] = Array("before".utf8)
+    #expect(RequestFormatter.append(RedisCommand("SET", "k", "").with([0] as [UInt8]), to: &output))
+    #expect(String(decoding: output, as: UTF8.self) == "before*4\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n$1\r\n\0\r\n")
+  }
+
+  @Test func `replies are found however the stream is cut`() throws {
+    let stream = Array("+OK\r\n:-12\r\n$-1\r\n$0\r\n\r\n*-1\r\n*2\r\n$2\r\n\0\n\r\n-ERR no\r\n*0\r\n".utf8)
+    let expected: [RedisValue] = [
+      .status("OK"), .integer(-12), .null, .bytes([]), .null,
+      .array([.bytes([0, 10]), .error(RedisReplyError(message: "ERR no"))]), .array([]),
+    ]
+    for size in 1...stream.count {
+      let reader = try #require(ReplyReader())
+      var values: [RedisValue] = []
+      for start in stride(from: 0, to: stream.count, by: size) {
+        let piece = Array(stream[start..<min(start + size, stream.count)])
+        reader.feed(piece, count: piece.count)
+        while case .value(let value) = reader.next() { values.append(value) }
+      }
+      #expect(values == expected)
+    }
+  }
+
+  @Test func `an unfinished reply past the bound breaks the stream`() throws {
+    let reader = try #require(ReplyReader())
+    let head = Array("$500000000\r\n".utf8)
+    reader.feed(head, count: head.count)
+    let megabyte = [UInt8](repeating: 1, count: 1 << 20)
+    for _ in 0..<63 {
+      reader.feed(megabyte, count: megabyte.count)
+      #expect(reader.next() == .needsMore)
+    }
+    for _ in 0..<2 { reader.feed(megabyte, count: megabyte.count) }
+    guard case .broken = reader.next() else {
+      Issue.record("expected the stream to be broken")
+      return
+    }
+  }
+
+  @Test func `garbage never ends the process`() throws {
+    var generator = SystemRandomNumberGenerator()
+    let alphabet = Array("*$:+-0123456789\r\n\0\u{FF}".utf8)
+    for _ in 0..<2_000 {
+      let reader = try #require(ReplyReader())
+      let bytes = (0..<64).map { _ in alphabet.randomElement(using: &generator) ?? 0 }
+      reader.feed(bytes, count: bytes.count)
+      while case .value = reader.next() {}
+    }
+  }
+
+  @Test func `waits are jittered below a bound that doubles to five seconds`() {
+    struct Highest: RandomNumberGenerator {
+      func next() -> UInt64 { .max }
+    }
+    var backoff = Backoff()
+    var highest = Highest()
+    let waits = (0..<8).map { _ in backoff.next(using: &highest) }
+    let bounds: [Duration] = [100, 200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) }
+    for (wait, bound) in zip(waits, bounds) { #expect(wait <= bound && wait > bound * 0.99) }
+    var any = SystemRandomNumberGenerator()
+    for _ in 0..<10_000 { #expect(backoff.next(using: &any) <= Backoff.lastBound) }
+    backoff.reset()
+    for _ in 0..<100 {
+      #expect(backoff.next(using: &any) <= Backoff.firstBound)
+      backoff.reset()
+    }
+  }
+
+  @Test func `pending replies keep their order through growth and compaction`() {
+    var pending = PendingReplies()
+    var next: UInt64 = 0
+    var expected: UInt64 = 0
+    for round in 0..<50 {
+      for _ in 0..<(round % 7) * 300 {
+        pending.append(PendingReplies.Element(position: next, deadline: 0) { _ in })
+        next += 1
+      }
+      for _ in 0..<(round % 5) * 350 {
+        guard let element = pending.popFirst() else { break }
+        #expect(element.position == expected)
+        expected += 1
+      }
+      #expect(pending.count == Int(next - expected))
+    }
+    #expect(pending.removeAll().map(\.position) == Array(expected..<next))
+    #expect(pending.isEmpty)
+  }
+
+  @Test func `the greeting authenticates first and pings last`() throws {
+    let endpoint = try RedisEndpoint(url: "redis://u:p@h/3")
+    let greeting = Greeting(to: endpoint, name: "martlet", scripts: [RedisScript("return 1")])
+    #expect(greeting.steps.map(\.step) == [.authenticate, .name, .select, .load, .ping])
+    let bare = Greeting(to: try RedisEndpoint(url: "redis://h"), name: "martlet", scripts: [])
+    #expect(bare.steps.map(\.step) == [.name, .ping])
+  }
+
+  @Test func `a sentinel's choice is refused unless it calls itself master`() throws {
+    let endpoint = try RedisEndpoint(url: "redis+sentinel://h/m")
+    for (role, isMaster) in [("master", true), ("slave", false)] {
+      var greeting = Greeting(to: endpoint, name: "martlet", scripts: [])
+      #expect(greeting.steps.map(\.step) == [.name, .role, .ping])
+      #expect(greeting.receive(.success(.status("OK"))) == .more)
+      let verdict = greeting.receive(.success(.array([.bytes(Array(role.utf8)), .integer(1)])))
+      #expect((verdict == .more) == isMaster)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import EventLoop
+import Foundation
+import Redis
+import TestSupport
+import Testing
+
+@EventLoop
+struct RedisTLSTests {
+  /// An authority, a certificate for localhost and 127.0.0.1, and a server that speaks nothing but TLS beside its socket.
+  private struct Fixture: Sendable {
+    let server: RedisServer
+    let port: Int
+    let authority: String
+    private let directory: TemporaryDirectory
+
+    init() async throws {
+      directory = try TemporaryDirectory()
+      let path = directory.path
+      let key = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
+      try await ChildProcess.run(
+        "openssl",
+        ["req", "-x509"] + key + ["-keyout", "\(path)/ca.key", "-out", "\(path)/ca.crt", "-subj", "/CN=Test CA"])
+      try await ChildProcess.run(
+        "openssl",
+        ["req", "-x509"] + key + [
+          "-keyout", "\(path)/redis.key", "-out", "\(path)/redis.crt", "-subj", "/CN=localhost",
+          "-CA", "\(path)/ca.crt", "-CAkey", "\(path)/ca.key",
+          "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE",
+        ])
+      port = try freePort()
+      server = try await RedisServer([
+        "--tls-port", String(port), "--tls-cert-file", "\(path)/redis.crt", "--tls-key-file", "\(path)/redis.key",
+        "--tls-ca-cert-file", "\(path)/ca.crt", "--tls-auth-clients", "no",
+      ])
+      authority = try String(contentsOfFile: "\(path)/ca.crt", encoding: .utf8)
+    }
+  }
+
+  private static let fixture = Task { try await Fixture() }
+
+  @Test(arguments: ["localhost", "127.0.0.1"])
+  func `a server with the right name and authority is talked to`(host: String) async throws {
+    let fixture = try await Self.fixture.value
+    let connection = try await RedisConnection.ready("rediss://\(host):\(fixture.port)/3", ca: fixture.authority)
+    let bytes = [UInt8](repeating: 9, count: 5_000_000)
+    _ = try await connection.send(RedisCommand("SET").with("big").with(bytes))
+    var replies = 0
+    for number in 0..<3_000 {
+      connection.send(RedisCommand("ECHO").with(number)) { result in
+        if case .success(let value) = result, value.string == String(number) { replies += 1 }
+      }
+    }
+    #expect(try await connection.send(RedisCommand("GET", "big")) == .bytes(bytes))
+    #expect(replies == 3_000)
+  }
+
+  @Test func `a certificate for another name is refused`() async throws {
+    let fixture = try await Self.fixture.value
+    let reason = try await refusal("rediss://127.0.0.2:\(fixture.port)", fixture.authority)
+    #expect(reason.contains("mismatch") || reason.contains("cannot connect"), "\(reason)")
+    let other = try await refusal("rediss://ip6-localhost:\(fixture.port)", fixture.authority)
+    #expect(!other.isEmpty)
+  }
+
+  @Test func `a certificate of an unknown authority is refused`() async throws {
+    let fixture = try await Self.fixture.value
+    let reason = try await refusal("rediss://localhost:\(fixture.port)", nil)
+    #expect(reason.contains("certificate refused"), "\(reason)")
+  }
+
+  @Test func `a server that goes away under TLS is found again`() async throws {
+    let fixture = try await Fixture()
+    let connection = try await RedisConnection.ready("rediss://localhost:\(fixture.port)", ca: fixture.authority)
+    try await fixture.server.restart()
+    try await eventually("it reconnects") { connection.reconnects == 1 }
+    #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))
+  }
+
+  private func refusal(_ url: String, _ authority: String?) async throws -> String {
+    let connection = try RedisConnection.started(url, ca: authority)
+    defer { connection.close() }
+    let error = await #expect(throws: RedisError.self) { try await connection.ready(within: .milliseconds(500)) }
+    return error?.description ?? ""
+  }
+}

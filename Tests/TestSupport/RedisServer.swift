@@ -1,0 +1,85 @@
+import Foundation
+public import Glibc
+import Synchronization
+
+/// A real redis-server with its own directory and unix socket; persistence is off unless asked for.
+///
+/// One per suite: `static let server = Task { try await RedisServer() }`, then `try await Self.server.value` in each test.
+/// Whatever is still running ends with the test process.
+public final class RedisServer: Sendable {
+  private let directoryOwner: TemporaryDirectory
+  private let arguments: [String]
+  private let child: Mutex<ChildProcess>
+
+  /// Nil unless TCP was asked for.
+  public let port: Int?
+
+  /// `arguments` are redis-server's own, after the defaults (`["--appendonly", "yes"]`). `tcp` listens on a free port
+  /// of 127.0.0.1 too. A server with a password needs it in `password` to be asked whether it is up.
+  public init(_ arguments: [String] = [], tcp: Bool = false, password: String? = nil) async throws {
+    directoryOwner = try TemporaryDirectory()
+    port = tcp ? try freePort() : nil
+    let path = directoryOwner.path
+    self.arguments =
+      [
+        "--port", String(port ?? 0), "--bind", "127.0.0.1", "--unixsocket", "\(path)/redis.sock", "--dir", path,
+        "--save", "", "--appendonly", "no", "--daemonize", "no",
+      ] + (password.map { ["--requirepass", $0] } ?? []) + arguments
+    self.password = password
+    child = Mutex(try ChildProcess("redis-server", self.arguments))
+    try await awaitPong()
+  }
+
+  public let password: String?
+  public var directory: String { directoryOwner.path }
+  public var socketPath: String { "\(directory)/redis.sock" }
+  public var pid: pid_t { child.withLock(\.pid) }
+
+  /// For REDIS_URL; over the unix socket.
+  public var url: String { "unix://\(password.map { ":\($0)@" } ?? "")\(socketPath)" }
+
+  /// What the server logged since it was last started.
+  public var lines: [String] { child.withLock(\.lines) }
+
+  /// Ends the server and removes its directory.
+  public func stop() async throws {
+    try await kill(SIGKILL)
+    directoryOwner.remove()
+  }
+
+  /// Sends a signal; after one that ends a process (KILL, TERM, INT) waits until it has ended. The directory stays.
+  public func kill(_ signal: Int32 = SIGKILL) async throws {
+    let child = child.withLock { $0 }
+    child.signal(signal)
+    if [SIGKILL, SIGTERM, SIGINT].contains(signal) { try await child.exit() }
+  }
+
+  /// Starts it again on the same directory, socket and port; ends it before if it runs.
+  public func restart() async throws {
+    try await kill(SIGKILL)
+    let fresh = try ChildProcess("redis-server", arguments)
+    child.withLock { $0 = fresh }
+    try await awaitPong()
+  }
+
+  /// What redis-cli prints for a command (in its raw form, lines joined by a line end).
+  @discardableResult
+  public func redisCLI(_ words: String...) async throws -> String {
+    try await redisCLI(words)
+  }
+
+  @discardableResult
+  public func redisCLI(_ words: [String]) async throws -> String {
+    try await ChildProcess.run(
+      "redis-cli", ["-s", socketPath, "--raw"] + words, environment: password.map { ["REDISCLI_AUTH": $0] } ?? [:])
+  }
+
+  private func awaitPong() async throws {
+    let child = child.withLock { $0 }
+    try await eventually("redis-server answers PING") {
+      guard child.isRunning else { throw TestTimeout("redis-server ended:\n\(child.lines.joined(separator: "\n"))") }
+      guard FileManager.default.fileExists(atPath: socketPath) else { return false }
+      return (try? await redisCLI("PING")) == "PONG"
+    }
+  }
+}

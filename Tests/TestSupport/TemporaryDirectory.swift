@@ -1,0 +1,30 @@
+import Foundation
+import Synchronization
+
+/// A directory of its own, removed with everything in it when told to, or at the end of the test process.
+public final class TemporaryDirectory: Sendable {
+  private static let remaining = Mutex<Set<String>>([])
+  private static let atExit: Void = {
+    atexit {
+      for path in TemporaryDirectory.remaining.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
+    }
+  }()
+
+  public let path: String
+
+  public init() throws {
+    _ = TemporaryDirectory.atExit
+    path = "/tmp/martlet-\(UUID().uuidString.prefix(13))"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    _ = TemporaryDirectory.remaining.withLock { $0.insert(path) }
+  }
+
+  deinit {
+    remove()
+  }
+
+  public func remove() {
+    guard TemporaryDirectory.remaining.withLock({ $0.remove(path) }) != nil else { return }
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}
