@@ -13,13 +13,14 @@ extension JSONReader {
     let number = try scanNumber()
     if number.isPlain { return try integer(number.range) }
     let double = try double(number.range)
-    guard double == double.rounded(.towardZero) else {
-      throw .mismatch(expected: .integer, found: .number, offset: number.range.lowerBound)
-    }
     guard abs(double) <= JSONReader.exactIntegers else {
       throw .numberOutOfRange(offset: number.range.lowerBound)
     }
-    return Int64(double)
+    let integer = Int64(double)
+    guard Double(integer) == double else {
+      throw .mismatch(expected: .integer, found: .number, offset: number.range.lowerBound)
+    }
+    return integer
   }
 
   /// Always finite.

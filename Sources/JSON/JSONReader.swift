@@ -16,6 +16,9 @@ public struct JSONReader: Sendable {
   /// Offset of the key or value that was read last.
   public internal(set) var start = 0
 
+  /// Whether the string that was read last was written with escapes; without, it has no control characters.
+  public private(set) var hadEscapes = false
+
   private var depth = 0
   /// One bit a level: whether nothing was read of that object or array yet.
   private var isFirst: UInt64 = 0
@@ -101,7 +104,9 @@ public struct JSONReader: Sendable {
 
   public mutating func readString() throws(JSONError) -> String {
     try expect(.string)
-    return try decode(try scanString())
+    let string = try scanString()
+    hadEscapes = string.hasEscapes
+    return try decode(string)
   }
 
   /// Reads over one value, checking its form but not for duplicate keys; returns where it stands in ``bytes``.

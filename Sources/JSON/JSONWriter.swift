@@ -48,10 +48,15 @@ public struct JSONWriter: Sendable {
     needsComma = true
   }
 
-  public mutating func integer(_ integer: some BinaryInteger) {
+  public mutating func integer(_ integer: Int64) {
     separate()
-    digits(Int64(integer))
+    digits(integer)
     needsComma = true
+  }
+
+  @inlinable
+  public mutating func integer(_ integer: some BinaryInteger) {
+    self.integer(Int64(integer))
   }
 
   /// What is not finite has no JSON and becomes null, as in JavaScript.
@@ -71,7 +76,12 @@ public struct JSONWriter: Sendable {
   }
 
   /// A value that already is JSON; it is not checked.
-  public mutating func raw(_ json: some Collection<UInt8>) {
+  public mutating func raw(_ json: [UInt8]) {
+    raw(json[...])
+  }
+
+  /// A value that already is JSON; it is not checked.
+  public mutating func raw(_ json: ArraySlice<UInt8>) {
     separate()
     bytes.append(contentsOf: json)
     needsComma = true

@@ -6,7 +6,7 @@ extension Audience {
     var single: Audience?
     var token: String?
     try reader.beginObject()
-    while let number = try reader.nextKey(among: AudienceKey.names, in: "to.", seen: &seen) {
+    while let number = try reader.nextKey(among: AudienceKey.names, seen: &seen) {
       // The names are the cases' own.
       switch AudienceKey(rawValue: number)! {
       case .user: user = try reader.username()

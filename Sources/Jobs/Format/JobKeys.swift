@@ -1,5 +1,3 @@
-import JSON
-
 /// The keys of a job; the order of the cases is the order of ``names``.
 enum JobKey: Int, CaseIterable {
   case id, to, app, title, subtitle, body, badge, sound, category, threadId, interruptionLevel, relevanceScore
@@ -7,7 +5,7 @@ enum JobKey: Int, CaseIterable {
     preview
   case sendAt, dedupe, replyTo
 
-  static let names = JSONKeys(allCases.map { "\($0)" })
+  static let names = FieldNames(allCases.map { "\($0)" }, in: "")
 
   /// Whether it is a part of the notification, which `payload` and `class` exclude.
   var isPartOfNotification: Bool { rawValue >= JobKey.title.rawValue && rawValue <= JobKey.data.rawValue }
@@ -17,12 +15,12 @@ enum JobKey: Int, CaseIterable {
 enum AudienceKey: Int, CaseIterable {
   case user, token, tokens, instance, app
 
-  static let names = JSONKeys(allCases.map { "\($0)" })
+  static let names = FieldNames(allCases.map { "\($0)" }, in: "to.")
 }
 
 /// The keys of a sound that is an object.
 enum SoundKey: Int, CaseIterable {
   case critical, name, volume
 
-  static let names = JSONKeys(allCases.map { "\($0)" })
+  static let names = FieldNames(allCases.map { "\($0)" }, in: "sound.")
 }

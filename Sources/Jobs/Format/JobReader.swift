@@ -35,21 +35,19 @@ struct JobReader {
     do { try json.end() } catch { throw fault(error) }
   }
 
-  /// The number of the next key; nil at the end. `seen` has one bit per key. `parent` is `to.`, or empty.
-  mutating func nextKey(
-    among keys: JSONKeys, in parent: StaticString = "", seen: inout UInt64
-  ) throws(JobError) -> Int? {
+  /// The number of the next key; nil at the end. `seen` has one bit per key.
+  mutating func nextKey(among keys: FieldNames, seen: inout UInt64) throws(JobError) -> Int? {
     let key: JSONKey?
-    do { key = try json.nextKey(among: keys) } catch { throw fault(error) }
+    do { key = try json.nextKey(among: keys.keys) } catch { throw fault(error) }
     switch key {
     case nil:
       return nil
     case .unknown(let name):
       field = ""
-      throw error(Spelling.unknownField(name, parent: "\(parent)", names: keys.names))
+      throw error(Spelling.unknownField(name, parent: keys.parent, names: keys.keys.names))
     case .known(let number):
       let bit: UInt64 = 1 << UInt64(number)
-      field = parent.utf8CodeUnitCount == 0 ? keys.names[number] : "\(parent)\(keys.names[number])"
+      field = keys.paths[number]
       guard seen & bit == 0 else { throw error("duplicate key") }
       seen |= bit
       return number
@@ -60,7 +58,7 @@ struct JobReader {
   mutating func string() throws(JobError) -> String {
     let string: String
     do { string = try json.readString() } catch { throw fault(error) }
-    guard !string.utf8.contains(0) else { throw error("must not contain NUL") }
+    guard !json.hadEscapes || !string.utf8.contains(0) else { throw error("must not contain NUL") }
     return string
   }
 
@@ -95,7 +93,7 @@ struct JobReader {
 
   /// The text of an object, as it stands. No key of its top level may stand twice or be `forbidden`.
   mutating func object(without forbidden: String? = nil) throws(JobError) -> [UInt8] {
-    do {
+    do throws(JSONError) {
       try json.beginObject()
       let first = json.start
       var seen = JSONSeenKeys()
@@ -105,10 +103,9 @@ struct JobReader {
         try json.skipValue()
       }
       return Array(json.bytes[first..<json.offset])
-    } catch JSONError.duplicateKey(let key, _) {
-      throw error(key == forbidden ? "must not contain the key \"\(key)\"" : "duplicate key \"\(key)\"")
     } catch {
-      throw fault(error as! JSONError)
+      guard case .duplicateKey(let key, _) = error else { throw fault(error) }
+      throw self.error(key == forbidden ? "must not contain the key \"\(key)\"" : "duplicate key \"\(key)\"")
     }
   }
 

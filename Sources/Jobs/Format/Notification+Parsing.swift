@@ -43,7 +43,7 @@ extension NotificationSound {
     var name: String?
     var volume: Double?
     try reader.beginObject()
-    while let number = try reader.nextKey(among: SoundKey.names, in: "sound.", seen: &seen) {
+    while let number = try reader.nextKey(among: SoundKey.names, seen: &seen) {
       // The names are the cases' own.
       switch SoundKey(rawValue: number)! {
       case .critical: isCritical = try reader.integer(in: 0...1) == 1

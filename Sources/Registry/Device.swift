@@ -1,0 +1,31 @@
+/// A device that a push may be sent to.
+public struct Device: Sendable, Equatable {
+  public let token: String
+  /// Nil for an instance's device, and for a token that nobody registered.
+  public let username: String?
+  public let platform: Platform
+  /// Nil: the configured one.
+  public let bundleID: String?
+  /// Nil: the configured one.
+  public let environment: DeviceEnvironment?
+  /// Unix milliseconds; 0 when nobody registered the token.
+  public let updatedAt: Int64
+
+  public init(
+    token: String, username: String? = nil, platform: Platform = .ios, bundleID: String? = nil,
+    environment: DeviceEnvironment? = nil, updatedAt: Int64 = 0
+  ) {
+    self.token = token
+    self.username = username
+    self.platform = platform
+    self.bundleID = bundleID
+    self.environment = environment
+    self.updatedAt = updatedAt
+  }
+
+  init(token: String, metadata: DeviceMetadata) {
+    self.init(
+      token: token, username: metadata.username, platform: metadata.platform, bundleID: metadata.bundleID,
+      environment: metadata.environment, updatedAt: metadata.updatedAt)
+  }
+}

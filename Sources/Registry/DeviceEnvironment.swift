@@ -1,0 +1,4 @@
+/// Which of APNs' gateways a token belongs to.
+public enum DeviceEnvironment: String, Sendable {
+  case sandbox, production
+}

@@ -1,0 +1,91 @@
+import JSON
+
+/// What is stored about a device under `push:token:<token>`.
+public struct DeviceMetadata: Sendable, Equatable {
+  public var username: String
+  public var platform: Platform
+  /// Unix milliseconds.
+  public var updatedAt: Int64
+  public var bundleID: String?
+  /// Nil: the configured one.
+  public var environment: DeviceEnvironment?
+  /// Unix milliseconds.
+  public var createdAt: Int64?
+
+  public init(
+    username: String, platform: Platform, updatedAt: Int64, bundleID: String? = nil,
+    environment: DeviceEnvironment? = nil, createdAt: Int64? = nil
+  ) {
+    self.username = username
+    self.platform = platform
+    self.updatedAt = updatedAt
+    self.bundleID = bundleID
+    self.environment = environment
+    self.createdAt = createdAt
+  }
+
+  private static let keys = JSONKeys(["username", "platform", "updatedAt", "bundleId", "environment", "createdAt"])
+
+  /// Other programs write these records too: only an object with a username is asked for, and of the rest what is
+  /// not understood is left out. Nil when it is none.
+  public init?(parsing bytes: [UInt8]) {
+    var metadata = DeviceMetadata(username: "", platform: .ios, updatedAt: 0)
+    do {
+      var reader = JSONReader(bytes)
+      try reader.beginObject()
+      while let key = try reader.nextKey(among: DeviceMetadata.keys) { try metadata.read(key, from: &reader) }
+      try reader.end()
+    } catch {
+      return nil
+    }
+    guard !metadata.username.isEmpty else { return nil }
+    self = metadata
+  }
+
+  private mutating func read(_ key: JSONKey, from reader: inout JSONReader) throws(JSONError) {
+    guard case .known(let number) = key else {
+      try reader.skipValue()
+      return
+    }
+    switch (DeviceMetadata.keys.names[number], try reader.peek()) {
+    case ("username", .string): username = Username.normalized(try reader.readString())
+    case ("platform", .string): platform = Platform(rawValue: try reader.readString()) ?? .ios
+    case ("bundleId", .string): bundleID = try reader.readString()
+    case ("environment", .string): environment = DeviceEnvironment(rawValue: try reader.readString())
+    case ("updatedAt", .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader)
+    case ("createdAt", .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
+    default: try reader.skipValue()
+    }
+  }
+
+  /// A time with a fraction loses it; what is no time is 0.
+  private static func milliseconds(from reader: inout JSONReader) throws(JSONError) -> Int64 {
+    let number = try reader.readDouble()
+    return abs(number) < 9e15 ? Int64(number) : 0
+  }
+
+  public func json() -> [UInt8] {
+    var json = JSONWriter(capacity: 192)
+    json.beginObject()
+    json.key("username")
+    json.string(username)
+    json.key("platform")
+    json.string(platform.rawValue)
+    json.key("updatedAt")
+    json.integer(updatedAt)
+    if let bundleID {
+      json.key("bundleId")
+      json.string(bundleID)
+    }
+    if let environment {
+      json.key("environment")
+      json.string(environment.rawValue)
+    }
+    if let createdAt {
+      json.key("createdAt")
+      json.integer(createdAt)
+    }
+    json.endObject()
+    return json.bytes
+  }
+}

@@ -1,0 +1,18 @@
+/// The form of device tokens, from contracts/ryos-push-api.md.
+public enum DeviceToken {
+  public static let length = 20...512
+
+  /// 20 to 512 letters, digits, `:`, `_`, `-` or `.`.
+  public static func isWellFormed(_ token: some Collection<UInt8>) -> Bool {
+    length.contains(token.count) && token.allSatisfy(contains)
+  }
+
+  static func contains(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+    case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+    default: false
+    }
+  }
+}

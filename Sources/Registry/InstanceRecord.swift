@@ -1,0 +1,42 @@
+import JSON
+
+/// The one active device of an instance, as stored under `push:instance:<id>`.
+public struct InstanceRecord: Sendable, Equatable {
+  public var token: String
+  public var environment: DeviceEnvironment?
+  public var bundleID: String?
+  /// Unix milliseconds.
+  public var updatedAt: Int64
+  /// False once APNs called the token stale: the device has to register again.
+  public var isActive: Bool
+
+  public init(
+    token: String, environment: DeviceEnvironment?, bundleID: String? = nil, updatedAt: Int64, isActive: Bool = true
+  ) {
+    self.token = token
+    self.environment = environment
+    self.bundleID = bundleID
+    self.updatedAt = updatedAt
+    self.isActive = isActive
+  }
+
+  /// Nil when it is no object with a well-formed token.
+  public init?(parsing bytes: [UInt8]) {
+    let value: JSONValue
+    do { value = try JSONValue(parsing: bytes) } catch { return nil }
+    guard let token = value["token"]?.string, DeviceToken.isWellFormed(token.utf8) else { return nil }
+    self.init(
+      token: token, environment: value["environment"]?.string.flatMap(DeviceEnvironment.init),
+      bundleID: value["bundleId"]?.string, updatedAt: value["updatedAt"]?.integer ?? 0,
+      isActive: value["active"]?.bool ?? true)
+  }
+
+  public func json() -> [UInt8] {
+    var members = [JSONMember(key: "token", value: .string(token))]
+    if let environment { members.append(JSONMember(key: "environment", value: .string(environment.rawValue))) }
+    if let bundleID { members.append(JSONMember(key: "bundleId", value: .string(bundleID))) }
+    members.append(JSONMember(key: "updatedAt", value: .integer(updatedAt)))
+    members.append(JSONMember(key: "active", value: .bool(isActive)))
+    return JSONValue.object(members).bytes
+  }
+}

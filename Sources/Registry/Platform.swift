@@ -1,0 +1,4 @@
+/// What a device runs.
+public enum Platform: String, Sendable {
+  case ios, android
+}

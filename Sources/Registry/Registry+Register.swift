@@ -1,0 +1,70 @@
+public import Redis
+import Telemetry
+
+extension Registry {
+  private static let conflict = RedisError.notSent(
+    "the token is being registered by others at the same time; try again")
+
+  /// Makes a device the user's, in one atomic step; a device of another owner leaves that owner. Returns who that was.
+  @discardableResult
+  public func register(_ registration: Registration) async throws(RedisError) -> String? {
+    // The script must be told the keys of the previous owner and app: most devices have none, and no read comes first.
+    var previous = (owner: "", app: registration.bundleID ?? "")
+    for _ in 0..<Registry.maximumConflicts {
+      let reply =
+        try await connection.call(
+          RegistryScripts.register, keys: keys(of: registration, previous.owner, previous.app),
+          arguments: { command in
+            command.append(registration.token)
+            command.append(registration.username)
+            command.append(registration.platform.rawValue)
+            command.append(registration.now)
+            command.append(registration.bundleID ?? "")
+            command.append(registration.environment?.rawValue ?? "")
+            command.append(previous.owner)
+            command.append(previous.app)
+            command.append(Registry.metadataLifetime)
+          }
+        ).array ?? []
+      let owner = reply.dropFirst().first?.string ?? ""
+      if reply.first?.integer == 1 { return owner.isEmpty ? nil : owner }
+      previous = (owner, reply.dropFirst(2).first?.string ?? "")
+    }
+    log.warn("registration gave up", ["token": .string(Log.shortened(registration.token)), "reason": "conflict"])
+    throw Registry.conflict
+  }
+
+  /// Takes a device from a user; another owner's metadata stays.
+  public func unregister(token: String, username: String) async throws(RedisError) -> Unregistration {
+    var app = ""
+    for _ in 0..<Registry.maximumConflicts {
+      let shard = AudienceShard.shard(of: token)
+      let keys = [
+        RegistryKeys.token(token), RegistryKeys.userTokens(username), RegistryKeys.audience(app, shard: shard),
+      ]
+      let reply =
+        try await connection.run(
+          RegistryScripts.unregister, keys: keys, arguments: [token, username, app]
+        ).array ?? []
+      if reply.count == 3, reply[0].integer == 1 {
+        return Unregistration(removedEntry: reply[1].integer == 1, removedMetadata: reply[2].integer == 1)
+      }
+      app = reply.dropFirst().first?.string ?? ""
+    }
+    throw Registry.conflict
+  }
+
+  /// Makes a device the one active device of an instance.
+  public func register(instance id: String, _ record: InstanceRecord) async throws(RedisError) {
+    _ = try await connection.send(RedisCommand("SET", RegistryKeys.instance(id)).with(record.json()))
+  }
+
+  private func keys(of registration: Registration, _ previousOwner: String, _ previousApp: String) -> [String] {
+    let shard = AudienceShard.shard(of: registration.token)
+    return [
+      RegistryKeys.token(registration.token), RegistryKeys.userTokens(registration.username),
+      RegistryKeys.audience(registration.bundleID ?? "", shard: shard), RegistryKeys.userTokens(previousOwner),
+      RegistryKeys.audience(previousApp, shard: shard),
+    ]
+  }
+}

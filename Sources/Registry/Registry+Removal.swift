@@ -1,0 +1,69 @@
+import EventLoop
+public import Redis
+
+extension Registry {
+  public typealias CountCompletion = @EventLoop (Result<Int, RedisError>) -> Void
+
+  /// Takes entries out of a user's set, each only if its metadata still is missing or another's. Tells how many.
+  public func clean(user: String, _ removals: [Removal], completion: @escaping CountCompletion) {
+    let set = RegistryKeys.userTokens(user)
+    clean(RegistryScripts.cleanUser, groups: [(set, removals)], expected: user, completion: completion)
+  }
+
+  /// The same for an app's audience.
+  public func clean(app: String, _ removals: [Removal], completion: @escaping CountCompletion) {
+    let shards = Dictionary(grouping: removals) { AudienceShard.shard(of: $0.entry) }
+    let groups = shards.map { (RegistryKeys.audience(app, shard: $0.key), $0.value) }
+    clean(RegistryScripts.cleanAudience, groups: groups, expected: app, completion: completion)
+  }
+
+  /// Removes devices, each only if the same owner still has it and did not register it after `notAfter`. Tells how
+  /// many were removed.
+  public func removeStale(_ devices: [StaleDevice], completion: @escaping CountCompletion) {
+    let sum = CountExchange(completion: completion)
+    for start in stride(from: 0, to: devices.count, by: Registry.maximumBatch) {
+      let batch = devices[start..<min(start + Registry.maximumBatch, devices.count)]
+      let keys = batch.flatMap { device in
+        let shard = AudienceShard.shard(of: device.token)
+        return [
+          RegistryKeys.token(device.token), RegistryKeys.userTokens(device.owner),
+          RegistryKeys.audience(device.bundleID ?? "", shard: shard),
+        ]
+      }
+      sum.expect()
+      connection.call(
+        RegistryScripts.removeStale, keys: keys,
+        arguments: { command in
+          for device in batch {
+            command.append(device.token)
+            command.append(device.owner)
+            command.append(device.notAfter)
+          }
+        }, sum.answer)
+    }
+    sum.close()
+  }
+
+  private func clean(
+    _ script: RedisScript, groups: [(key: String, removals: [Removal])], expected: String,
+    completion: @escaping CountCompletion
+  ) {
+    let sum = CountExchange(completion: completion)
+    for (key, removals) in groups {
+      for start in stride(from: 0, to: removals.count, by: Registry.maximumBatch) {
+        let batch = removals[start..<min(start + Registry.maximumBatch, removals.count)]
+        let checked = batch.filter { $0.reason != .malformedToken }
+        let unchecked = batch.filter { $0.reason == .malformedToken }
+        let keys = checked.map { RegistryKeys.token(String(decoding: $0.entry, as: UTF8.self)) }
+        sum.expect()
+        connection.call(
+          script, keys: [key] + keys,
+          arguments: { command in
+            command.append(expected)
+            for removal in checked + unchecked { command.append(removal.entry) }
+          }, sum.answer)
+      }
+    }
+    sum.close()
+  }
+}

@@ -1,0 +1,83 @@
+import EventLoop
+import Redis
+
+extension Registry {
+  /// Finds the devices of every query in one pipelined exchange. Resolutions stand in the order of the queries.
+  public func resolve(_ queries: [DeviceQuery], completion: @escaping @EventLoop ([Resolution]) -> Void) {
+    let exchange = ResolveExchange(count: queries.count, completion: completion)
+    for (index, query) in queries.enumerated() {
+      switch query {
+      case .user(let user): sendUser(user, index, exchange)
+      case .userToken(let user, let token): sendUserToken(user, token, index, exchange)
+      case .token(let token): exchange.named.append((index, token))
+      case .tokens(let tokens): for token in tokens { exchange.named.append((index, token)) }
+      case .instance(let id): sendInstance(id, index, exchange)
+      }
+    }
+    sendNamed(exchange)
+    exchange.close()
+  }
+
+  /// ``resolve(_:completion:)`` of one query, that waits for the answer.
+  public func resolve(_ query: DeviceQuery) async -> Resolution {
+    await withCheckedContinuation { continuation in
+      resolve([query]) { continuation.resume(returning: $0[0]) }
+    }
+  }
+
+  /// One command brings members and their metadata.
+  private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
+    var command = RedisCommand("SORT")
+    command.append(RegistryKeys.userTokens(user))
+    for word in ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern] { command.append(word) }
+    exchange.expect()
+    connection.send(command) { result in
+      exchange.answer(index, result) { resolution, value in
+        let values = value.array ?? []
+        for pair in stride(from: 0, to: values.count - 1, by: 2) {
+          guard let entry = values[pair].bytes else { continue }
+          resolution.apply(Ownership.judge(entry: entry, metadata: values[pair + 1].bytes, owner: user))
+        }
+      }
+    }
+  }
+
+  private func sendUserToken(_ user: String, _ token: String, _ index: Int, _ exchange: ResolveExchange) {
+    var isMember = false
+    exchange.expect()
+    connection.send(RedisCommand("SISMEMBER", RegistryKeys.userTokens(user), token)) { result in
+      exchange.answer(index, result) { _, value in isMember = value.integer == 1 }
+    }
+    exchange.expect()
+    connection.send(RedisCommand("GET", RegistryKeys.token(token))) { result in
+      exchange.answer(index, result) { resolution, value in
+        guard isMember else { return }
+        resolution.apply(Ownership.judge(entry: Array(token.utf8), metadata: value.bytes, owner: user))
+      }
+    }
+  }
+
+  private func sendInstance(_ id: String, _ index: Int, _ exchange: ResolveExchange) {
+    exchange.expect()
+    connection.send(RedisCommand("GET", RegistryKeys.instance(id))) { result in
+      exchange.answer(index, result) { resolution, value in
+        guard let record = value.bytes.flatMap(InstanceRecord.init(parsing:)), record.isActive else { return }
+        resolution.devices.append(
+          Device(
+            token: record.token, bundleID: record.bundleID, environment: record.environment,
+            updatedAt: record.updatedAt))
+      }
+    }
+  }
+
+  /// Tokens that producers named, of all queries together.
+  private func sendNamed(_ exchange: ResolveExchange) {
+    for start in stride(from: 0, to: exchange.named.count, by: Registry.maximumBatch) {
+      let named = exchange.named[start..<min(start + Registry.maximumBatch, exchange.named.count)]
+      var command = RedisCommand("MGET")
+      for (_, token) in named { command.append(RegistryKeys.token(token)) }
+      exchange.expect()
+      connection.send(command) { result in exchange.answer(named, result) }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import Redis
+
+/// What has to happen all at once. All keys are declared; what shrinks comes first, so that a full redis lets it pass.
+enum RegistryScripts {
+  static let all = [cleanUser, cleanAudience, removeStale, register, unregister]
+
+  /// Reads a metadata key in Lua: its object, or nil when there is none that can be read.
+  private static let read = """
+    local function read(key)
+      local text = redis.pcall('GET', key)
+      if type(text) ~= 'string' then return nil end
+      local ok, value = pcall(cjson.decode, text)
+      if not ok or type(value) ~= 'table' then return nil end
+      return value
+    end
+    local function text(value) if type(value) == 'string' then return value end return '' end
+    local function owner(value) return text(value.username):match('^%s*(.-)%s*$'):lower() end
+
+    """
+
+  /// KEYS: the set, then the metadata of the first entries. ARGV: the owner, then the entries; those without a key
+  /// are removed whatever the metadata says. Returns how many were removed.
+  static let cleanUser = RedisScript(
+    read + """
+      local removed = 0
+      for i = 2, #ARGV do
+        local value = KEYS[i] and read(KEYS[i])
+        if not value or owner(value) ~= ARGV[1] then removed = removed + redis.call('SREM', KEYS[1], ARGV[i]) end
+      end
+      return removed
+      """)
+
+  /// As ``cleanUser``, for a shard of an audience; ARGV[1] is the bundle id.
+  static let cleanAudience = RedisScript(
+    read + """
+      local removed = 0
+      for i = 2, #ARGV do
+        local value = KEYS[i] and read(KEYS[i])
+        if not value or text(value.bundleId) ~= ARGV[1] then removed = removed + redis.call('ZREM', KEYS[1], ARGV[i]) end
+      end
+      return removed
+      """)
+
+  /// KEYS for each device: metadata, the owner's set, the audience's shard. ARGV for each: token, owner, the latest
+  /// registration that is stale (unix ms). Returns how many were removed.
+  static let removeStale = RedisScript(
+    read + """
+      local removed = 0
+      for i = 1, #KEYS, 3 do
+        local token, user, latest = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+        local value = read(KEYS[i])
+        local isStale = value and owner(value) == user and (tonumber(value.updatedAt) or 0) <= latest
+        if isStale then removed = removed + redis.call('DEL', KEYS[i]) end
+        if isStale or redis.call('EXISTS', KEYS[i]) == 0 then
+          redis.call('SREM', KEYS[i + 1], token)
+          redis.call('ZREM', KEYS[i + 2], token)
+        end
+      end
+      return removed
+      """)
+
+  /// KEYS: metadata, the user's set, the audience's shard, the previous owner's set, the previous audience's shard.
+  /// ARGV: token, user, platform, now, bundle id, environment, previous owner, previous bundle id, seconds to live.
+  /// Returns {1, previous owner}, or {0, previous owner, previous bundle id} when those were not the ones declared.
+  static let register = RedisScript(
+    read + """
+      local value = read(KEYS[1]) or {}
+      local user, app = owner(value), text(value.bundleId)
+      if user == ARGV[2] then user = '' end
+      local bundle = ARGV[5] ~= '' and ARGV[5] or app
+      local left = app ~= bundle and app or ''
+      if user ~= ARGV[7] or (app ~= '' and app ~= ARGV[8]) then return {0, user, app} end
+      if user ~= '' then redis.call('SREM', KEYS[4], ARGV[1]) end
+      if left ~= '' then redis.call('ZREM', KEYS[5], ARGV[1]) end
+      local environment = ARGV[6] ~= '' and ARGV[6] or text(value.environment)
+      local record = {username = ARGV[2], platform = ARGV[3], updatedAt = tonumber(ARGV[4])}
+      record.createdAt = type(value.createdAt) == 'number' and value.createdAt or record.updatedAt
+      if bundle ~= '' then record.bundleId = bundle end
+      if environment ~= '' then record.environment = environment end
+      redis.call('SET', KEYS[1], cjson.encode(record), 'EX', ARGV[9])
+      redis.call('SADD', KEYS[2], ARGV[1])
+      if bundle ~= '' then redis.call('ZADD', bundle == ARGV[5] and KEYS[3] or KEYS[5], 0, ARGV[1]) end
+      return {1, user}
+      """)
+
+  /// KEYS: metadata, the user's set, the audience's shard. ARGV: token, user, bundle id.
+  /// Returns {1, removed from the set, removed metadata}, or {0, bundle id} when that was not the one declared.
+  static let unregister = RedisScript(
+    read + """
+      local value = read(KEYS[1])
+      local isOwn = value and owner(value) == ARGV[2]
+      if isOwn and text(value.bundleId) ~= ARGV[3] then return {0, text(value.bundleId)} end
+      local entries = redis.call('SREM', KEYS[2], ARGV[1])
+      local records = 0
+      if isOwn then
+        records = redis.call('DEL', KEYS[1])
+        if ARGV[3] ~= '' then redis.call('ZREM', KEYS[3], ARGV[1]) end
+      end
+      return {1, entries, records}
+      """)
+}

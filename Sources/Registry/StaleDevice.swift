@@ -1,0 +1,16 @@
+/// A device whose token APNs called stale.
+public struct StaleDevice: Sendable, Equatable {
+  public let token: String
+  /// As the resolution named them.
+  public let owner: String
+  public let bundleID: String?
+  /// Unix milliseconds: a later registration stays. `Int64.max` when APNs gave no time.
+  public let notAfter: Int64
+
+  public init(token: String, owner: String, bundleID: String?, notAfter: Int64) {
+    self.token = token
+    self.owner = owner
+    self.bundleID = bundleID
+    self.notAfter = notAfter
+  }
+}

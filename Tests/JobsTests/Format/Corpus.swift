@@ -1,0 +1,118 @@
+import JSON
+
+/// Jobs good and bad, as text.
+enum Corpus {
+  static let token = "abcdef0123456789abcdef"
+
+  static let valid = [
+    #"{"to":{"user":"alice"},"title":"Lunch?","body":"At noon"}"#,
+    #" {"to" : {"user":" Alice\n"} , "title":"x"} "#,
+    #"{"to":{"user":"Ünï çode"},"title":"é😀\u00e9\ud83d\ude00"}"#,
+    #"{"to":{"user":"a","token":"\#(token)"},"body":""}"#,
+    #"{"to":{"token":"\#(token)"},"badge":0}"#,
+    #"{"to":{"tokens":["\#(token)","\#(token)x"]},"sound":"default"}"#,
+    #"{"to":{"instance":"home-1"},"subtitle":"s"}"#,
+    #"{"to":{"app":"com.example.app"},"contentAvailable":true}"#,
+    #"{"to":{"user":"a"},"title":"t","badge":3.0,"priority":1e1,"contentAvailable":false,"mutableContent":true}"#,
+    #"{"to":{"user":"a"},"title":"t","sound":{"critical":1,"name":"siren","volume":0.5}}"#,
+    #"{"to":{"user":"a"},"title":"t","sound":{"name":"siren"}}"#,
+    #"{"to":{"user":"a"},"title":"t","interruptionLevel":"time-sensitive","relevanceScore":1}"#,
+    #"{"to":{"user":"a"},"title":"t","relevanceScore":75,"pushType":"liveactivity"}"#,
+    #"{"to":{"user":"a"},"title":"t","category":"c","threadId":"t","data":{"a":{"aps":[1,2,{}]},"b":null}}"#,
+    #"{"to":{"user":"a"},"payload":{"aps":{"alert":"x"}},"id":"a.b_c:d-1","app":"com.example"}"#,
+    #"{"to":{"user":"a"},"payload":{},"pushType":"mdm","priority":5}"#,
+    #"{"to":{"user":"a"},"pushType":"background","data":{"a":1}}"#,
+    #"{"to":{"user":"a"},"pushType":"voip","data":{"a":1},"expiration":0}"#,
+    #"{"to":{"instance":"i"},"class":"attention_ping","preview":"Something to look at"}"#,
+    #"{"to":{"instance":"i"},"class":"safety_critical","ttl":60,"collapseId":"c c"}"#,
+    #"{"to":{"user":"a"},"title":"t","sendAt":"2026-01-31T09:30:00.250+01:00","dedupe":"d","replyTo":"replies"}"#,
+    #"{"to":{"user":"a"},"title":"t","sendAt":"2026-02-28T09:30Z"}"#,
+    #"{"to":{"user":"a"},"title":"t","sendAt":1790000000000,"ttl":2419200}"#,
+  ]
+
+  static let invalid: [(job: String, reason: String)] = [
+    ("", "not JSON: the text ends at byte 0, inside a value"),
+    ("[]", "expected an object, found an array"),
+    ("null", "expected an object, found null"),
+    (#"{"to":{"user":"a"},"title":"t"}x"#, "not JSON: unexpected character 'x' after the value, at byte 31"),
+    (#"{"to":{"user":"a"},"title":"t""#, "not JSON: the text ends at byte 30, inside a value"),
+    (#"{"title":"t"}"#, "to: missing; it says who gets the push"),
+    (#"{"to":"alice","title":"t"}"#, "to: expected an object, found a string"),
+    (#"{"to":{},"title":"t"}"#, "to: exactly one of user, token, tokens, instance, app (or user with token)"),
+    (
+      #"{"to":{"user":"a","app":"b"},"title":"t"}"#,
+      "to: exactly one of user, token, tokens, instance, app (or user with token)"
+    ),
+    (#"{"to":{"usr":"a"},"title":"t"}"#, #"unknown field "to.usr"; did you mean "to.user"?"#),
+    (#"{"to":{"user":" "},"title":"t"}"#, "to.user: expected a username, not blank, without control characters"),
+    (#"{"to":{"user":"a\u0001b"},"title":"t"}"#, "to.user: expected a username, not blank, without control characters"),
+    (#"{"to":{"token":"short"},"title":"t"}"#, "to.token: expected 20 to 512 letters, digits or any of :_.-"),
+    (#"{"to":{"tokens":[]},"title":"t"}"#, "to.tokens: empty; name at least one token"),
+    (#"{"to":{"tokens":[1]},"title":"t"}"#, "to.tokens: expected a string, found a number"),
+    (#"{"to":{"user":"a"},"titel":"t"}"#, #"unknown field "titel"; did you mean "title"?"#),
+    (#"{"to":{"user":"a"},"thread-id":"t"}"#, #"unknown field "thread-id"; did you mean "threadId"?"#),
+    (#"{"to":{"user":"a"},"whatever":"t"}"#, #"unknown field "whatever""#),
+    (#"{"to":{"user":"a"},"title":1}"#, "title: expected a string, found a number"),
+    (#"{"to":{"user":"a"},"title":null}"#, "title: expected a string, found null"),
+    (#"{"to":{"user":"a"},"title":"a\u0000b"}"#, "title: must not contain NUL"),
+    (#"{"to":{"user":"a"},"title":"a","title":"b"}"#, "title: duplicate key"),
+    (#"{"to":{"user":"a"},"title":"a","badge":-1}"#, "badge: expected an integer from 0 to 2147483647"),
+    (#"{"to":{"user":"a"},"title":"a","badge":1.5}"#, "badge: expected an integer, found a number"),
+    (#"{"to":{"user":"a"},"title":"a","badge":99999999999999999999}"#, "badge: number out of range"),
+    (#"{"to":{"user":"a"},"sound":{"critical":1}}"#, "sound: name is missing"),
+    (#"{"to":{"user":"a"},"sound":{"name":"n","volume":2}}"#, "sound.volume: expected a number from 0 to 1"),
+    (#"{"to":{"user":"a"},"title":"a","relevanceScore":2}"#, "relevanceScore: expected a number from 0 to 1"),
+    (#"{"to":{"user":"a"},"title":"a","data":{"aps":{}}}"#, #"data: must not contain the key "aps""#),
+    (#"{"to":{"user":"a"},"title":"a","data":{"b":1,"b":2}}"#, #"data: duplicate key "b""#),
+    (#"{"to":{"user":"a"},"title":"a","payload":{}}"#, "title: not together with payload"),
+    (#"{"to":{"user":"a"},"payload":"{}"}"#, "payload: expected an object, found a string"),
+    (#"{"to":{"user":"a"},"title":"a","priority":7}"#, "priority: expected 1, 5 or 10"),
+    (
+      #"{"to":{"user":"a"},"title":"a","priority":10,"pushType":"background"}"#,
+      "priority: must be 5 when pushType is background"
+    ),
+    (#"{"to":{"user":"a"},"title":"a","ttl":1,"expiration":2}"#, "ttl: not together with expiration; give one of them"),
+    (#"{"to":{"user":"a"},"class":"attention_ping"}"#, "class: only for a job to an instance"),
+    (#"{"to":{"instance":"a"},"class":"attention_ping","title":"t"}"#, "title: not together with class"),
+    (#"{"to":{"instance":"a"},"preview":"p","title":"t"}"#, "preview: only together with class"),
+    (
+      #"{"to":{"user":"a"}}"#,
+      "nothing to send: give title, subtitle, body, badge, sound, contentAvailable: true, payload or class"
+    ),
+    (
+      #"{"to":{"user":"a"},"title":"t","sendAt":"2026-01-31T09:30:00"}"#,
+      "sendAt: expected a time with a zone, as in 2026-01-31T09:30:00Z, or unix milliseconds"
+    ),
+    (
+      #"{"to":{"user":"a"},"title":"t","replyTo":"push:token:x"}"#,
+      "replyTo: keys that begin with push:token: are Martlet's own; name another list"
+    ),
+    (#"{"to":{"user":"a"},"title":"t","dedupe":""}"#, "dedupe: expected 1 to 256 characters"),
+    (
+      #"{"to":{"user":"a"},"title":"t","collapseId":" c"}"#,
+      "collapseId: must not contain control characters, nor begin or end with a space"
+    ),
+  ]
+
+  /// Values that meet limits, types and formats from both sides.
+  static let values =
+    [
+      "null", "true", "false", "0", "1", "-1", "5", "10", "1.0", "0.5", "1.5", "1e2", "2147483647", "2147483648",
+      "2419201",
+      "253402300800", "253402300799999", "1e300", "[]", "{}", "[{}]", #"{"aps":1}"#, #"{"a":1}"#, #"{"name":"n"}"#,
+      #""""#,
+      #"" ""#, #""a""#, #""A b""#, #""a\n""#, #""\u0000""#, #""\u0085x\u00a0""#, #""x\u0001""#, #""alert""#,
+      #""background""#,
+      #""voip""#, #""liveactivity""#, #""critical""#, #""attention_ping""#, #""2026-02-30T00:00:00Z""#,
+      #""2026-12-31T23:59:59.123456789-0130""#, #""2026-12-31T24:00:00Z""#, #""1969-12-31T00:00:00Z""#, #""martlet:x""#,
+      #""push:jobs""#, #""push:users""#, #"["\#(token)"]"#, "\"\(token)\"", #"{"user":"b"}"#, #"{"instance":"b"}"#,
+    ] + [20, 64, 65, 128, 129, 200, 201, 256, 257, 512, 513].map { "\"\(String(repeating: "x", count: $0))\"" }
+    + [64, 65, 200, 201, 256, 257].map { "\"\(String(repeating: "é", count: $0))\"" }
+
+  static let keys = [
+    "id", "to", "app", "title", "subtitle", "body", "badge", "sound", "category", "threadId", "interruptionLevel",
+    "relevanceScore", "contentAvailable", "mutableContent", "data", "payload", "pushType", "priority", "collapseId",
+    "expiration", "ttl", "class", "preview", "sendAt", "dedupe", "replyTo", "other", "user", "token", "tokens",
+    "instance", "critical", "name", "volume",
+  ]
+}

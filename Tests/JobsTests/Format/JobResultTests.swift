@@ -1,0 +1,83 @@
+import JSON
+import Jobs
+import Testing
+
+struct JobResultTests {
+  private func result() -> JobResult {
+    JobResult(id: "j", status: .retrying, attempts: 2, worker: "w", claimedAt: 5, finishedAt: 9)
+  }
+
+  private func device(_ token: String, _ reason: String? = nil) -> DeviceResult {
+    DeviceResult(token: token, ok: reason == nil, status: reason == nil ? 200 : 400, apnsID: "id", reason: reason)
+  }
+
+  @Test func `a record has the shape that others read`() {
+    var record = result()
+    record.status = .partial
+    record.add(device("a"), as: .accepted)
+    record.add(device("b", "Unregistered"), as: .stale)
+    let expected =
+      #"{"id":"j","status":"partial","accepted":1,"failed":1,"stale":1,"uncertain":0,"reasons":{"Unregistered":1},"#
+      + #""results":[{"token":"a","ok":true,"status":200,"apnsId":"id"},"#
+      + #"{"token":"b","ok":false,"status":400,"apnsId":"id","reason":"Unregistered"}],"#
+      + #""attempts":2,"worker":"w","claimedAt":5,"finishedAt":9}"#
+    #expect(String(decoding: record.json(), as: UTF8.self) == expected)
+  }
+
+  @Test func `a record comes back as it was`() {
+    var record = result()
+    record.reason = "quiet_hours"
+    record.add(device("a\n", "x\"y"), as: .failed)
+    record.add(device("b", "TIMEOUT"), as: .uncertain)
+    #expect(JobResult(parsing: record.json()) == record)
+  }
+
+  @Test(arguments: ["", "[]", "{}", #"{"id":"j"}"#, #"{"id":"j","status":"what"}"#])
+  func `what is no record is nil`(text: String) {
+    #expect(JobResult(parsing: Array(text.utf8)) == nil)
+  }
+
+  @Test func `hostile counters do not trap`() throws {
+    let text = #"{"id":"j","status":"dead","accepted":9223372036854775807,"failed":-1,"results":[1,{"token":"a"}]}"#
+    let record = try #require(JobResult(parsing: Array(text.utf8)))
+    var later = result()
+    later.merge(earlier: record)
+    later.merge(earlier: record)
+    #expect(later.accepted == 1 << 33)
+    #expect(later.failed == 0)
+  }
+
+  @Test func `counters go on when the list of devices is full`() {
+    var record = result()
+    for index in 0..<250 { record.add(device("t\(index)", "R\(index)"), as: .failed) }
+    #expect(record.failed == 250)
+    #expect(record.results.count == JobResult.maximumResults)
+    #expect(record.reasons.count == JobResult.maximumReasons + 1)
+    #expect(record.reasons.last?.reason == "other")
+    #expect(record.reasons.map(\.count).reduce(0, +) == 250)
+  }
+
+  @Test func `an attempt takes over what an earlier one had settled`() {
+    var first = result()
+    first.add(device("a"), as: .accepted)
+    first.add(device("b", "Unregistered"), as: .stale)
+    first.add(device("c", "TIMEOUT"), as: .uncertain)
+    var second = result()
+    second.add(device("c"), as: .accepted)
+    second.merge(earlier: first)
+    #expect(second.accepted == 2)
+    #expect(second.stale == 1)
+    #expect(second.uncertain == 0)
+    #expect(second.results.map(\.token) == ["a", "b", "c"])
+    #expect(second.settledStatus == .partial)
+  }
+
+  @Test func `the counters tell the status`() {
+    var record = result()
+    #expect(record.settledStatus == .noDevices)
+    record.add(device("a"), as: .accepted)
+    #expect(record.settledStatus == .accepted)
+    record.add(device("b", "x"), as: .failed)
+    #expect(record.settledStatus == .partial)
+  }
+}

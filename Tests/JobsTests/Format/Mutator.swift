@@ -1,0 +1,59 @@
+import JSON
+
+/// Changes jobs at random, the same way on every run.
+struct Mutator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func job() -> [UInt8] {
+    var value = parsed(Corpus.valid[below(Corpus.valid.count)])
+    for _ in 0..<(1 + below(3)) { value = changed(value) }
+    var bytes = value.bytes
+    if below(8) == 0, !bytes.isEmpty { bytes[below(bytes.count)] = UInt8(below(256)) }
+    if below(16) == 0 { bytes.removeLast(below(bytes.count)) }
+    return bytes
+  }
+
+  private mutating func changed(_ value: JSONValue) -> JSONValue {
+    guard case .object(var members) = value else { return random() }
+    switch members.isEmpty ? 0 : below(6) {
+    case 0, 1:
+      members.append(JSONMember(key: Corpus.keys[below(Corpus.keys.count)], value: random()))
+    case 2:
+      members.remove(at: below(members.count))
+    case 3:
+      let index = below(members.count)
+      members[index] = JSONMember(key: members[index].key, value: changed(members[index].value))
+    case 4:
+      let other = parsed(Corpus.valid[below(Corpus.valid.count)]).members ?? []
+      if let member = other.isEmpty ? nil : other[below(other.count)], value[member.key] == nil {
+        members.append(member)
+      }
+    default:
+      let index = below(members.count)
+      members[index] = JSONMember(key: members[index].key, value: random())
+    }
+    return .object(members)
+  }
+
+  private mutating func random() -> JSONValue {
+    parsed(Corpus.values[below(Corpus.values.count)])
+  }
+
+  private func parsed(_ text: String) -> JSONValue {
+    guard let value = try? JSONValue(parsing: Array(text.utf8)) else { preconditionFailure("no JSON: \(text)") }
+    return value
+  }
+
+  /// SplitMix64.
+  private mutating func below(_ limit: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+    return Int((word ^ word >> 31) % UInt64(limit))
+  }
+}

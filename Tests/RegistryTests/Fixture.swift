@@ -1,0 +1,75 @@
+import EventLoop
+import Redis
+import Registry
+import Telemetry
+import TestSupport
+
+/// A registry on a real redis-server, one for all suites; every test has users and apps of its own.
+@EventLoop
+struct Fixture {
+  private static let server = Task { try await RedisServer() }
+
+  let redis: RedisConnection
+  let registry: Registry
+
+  init() async throws {
+    let url = try await Fixture.server.value.url
+    redis = RedisConnection(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
+    registry = Registry(connection: redis, log: .silent)
+    redis.start()
+    try await redis.ready(within: .seconds(10))
+  }
+
+  /// A well-formed token that says what it is for.
+  func token(_ name: String) -> String {
+    "token-\(name)-0123456789abcdef"
+  }
+
+  func run(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+    var command = RedisCommand(name)
+    for word in words { command.append(word) }
+    return try await redis.send(command)
+  }
+
+  func members(_ user: String) async throws -> Set<String> {
+    Set(try await run("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
+  }
+
+  func metadata(_ token: String) async throws -> DeviceMetadata? {
+    try await run("GET", RegistryKeys.token(token)).bytes.flatMap(DeviceMetadata.init(parsing:))
+  }
+
+  func audience(_ app: String, of token: String) async throws -> Bool {
+    let key = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
+    return try await run("ZSCORE", key, token) != .null
+  }
+
+  func resolve(_ queries: [DeviceQuery]) async -> [Resolution] {
+    await withCheckedContinuation { continuation in
+      registry.resolve(queries) { continuation.resume(returning: $0) }
+    }
+  }
+
+  func clean(user: String, _ removals: [Removal]) async throws -> Int {
+    try await withCheckedContinuation { continuation in
+      registry.clean(user: user, removals) { continuation.resume(returning: $0) }
+    }.get()
+  }
+
+  func clean(app: String, _ removals: [Removal]) async throws -> Int {
+    try await withCheckedContinuation { continuation in
+      registry.clean(app: app, removals) { continuation.resume(returning: $0) }
+    }.get()
+  }
+
+  func removeStale(_ devices: StaleDevice...) async throws -> Int {
+    try await withCheckedContinuation { continuation in
+      registry.removeStale(devices) { continuation.resume(returning: $0) }
+    }.get()
+  }
+
+  func register(_ token: String, _ user: String, app: String? = nil, now: Int64 = 1000) async throws -> String? {
+    try await registry.register(
+      Registration(token: token, username: user, platform: .ios, bundleID: app, now: now))
+  }
+}

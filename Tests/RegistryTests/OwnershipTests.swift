@@ -1,0 +1,83 @@
+import Testing
+
+@testable import Registry
+
+struct OwnershipTests {
+  private let token = "abcdef0123456789abcdef"
+  private let own = #"{"username":"alice","platform":"ios","updatedAt":5,"bundleId":"com.a","environment":"sandbox"}"#
+
+  private func verdict(_ entry: String, _ metadata: String?) -> Ownership.Verdict {
+    Ownership.judge(entry: Array(entry.utf8), metadata: metadata.map { Array($0.utf8) }, owner: "alice")
+  }
+
+  private func removal(_ entry: String, _ reason: Removal.Reason) -> Ownership.Verdict {
+    .remove(Removal(entry: Array(entry.utf8), reason: reason))
+  }
+
+  @Test func `an entry whose metadata names the owner is sent to`() {
+    let device = Device(
+      token: token, username: "alice", bundleID: "com.a", environment: .sandbox, updatedAt: 5)
+    #expect(verdict(token, own) == .send(device))
+  }
+
+  @Test func `an entry that is another's, unknown or unreadable is removed`() {
+    #expect(verdict(token, #"{"username":"bob"}"#) == removal(token, .otherOwner))
+    #expect(verdict(token, nil) == removal(token, .noMetadata))
+    for bad in ["", "[]", "{}", "nonsense", #"{"username":7}"#, #"{"username":" "}"#, #"{"username":"alice""#] {
+      #expect(verdict(token, bad) == removal(token, .invalidMetadata), "\(bad)")
+    }
+  }
+
+  @Test(arguments: ["", "short", "abcdef 0123456789abcdef", "abcdef0123456789abcde\0", "abcdef0123456789abcdé"])
+  func `an entry that is no token is removed whatever its metadata says`(entry: String) {
+    #expect(verdict(entry, own) == removal(entry, .malformedToken))
+  }
+
+  @Test func `an entry of an audience has to be that app's`() {
+    let bytes = Array(token.utf8)
+    #expect(
+      Ownership.judge(entry: bytes, metadata: Array(own.utf8), app: "com.b")
+        == .remove(Removal(entry: bytes, reason: .otherApp)))
+    guard case .send = Ownership.judge(entry: bytes, metadata: Array(own.utf8), app: "com.a") else {
+      Issue.record("its own app's device is not sent to")
+      return
+    }
+  }
+
+  @Test func `metadata comes back as it was`() {
+    let metadata = DeviceMetadata(
+      username: "álice", platform: .android, updatedAt: 1_790_000_000_000, bundleID: "com.a", environment: .production,
+      createdAt: 7)
+    #expect(DeviceMetadata(parsing: metadata.json()) == metadata)
+  }
+
+  @Test func `metadata of other programs is read as far as it is understood`() {
+    let text = #"{"x":[{}],"username":" Alice ","platform":"web","updatedAt":1.79e12,"bundleId":7,"environment":null}"#
+    #expect(
+      DeviceMetadata(parsing: Array(text.utf8))
+        == DeviceMetadata(username: "alice", platform: .ios, updatedAt: 1_790_000_000_000))
+  }
+
+  @Test func `an instance's record comes back as it was`() {
+    let record = InstanceRecord(token: token, environment: .sandbox, bundleID: "com.a", updatedAt: 9, isActive: false)
+    #expect(InstanceRecord(parsing: record.json()) == record)
+    #expect(InstanceRecord(parsing: Array(#"{"token":"bad"}"#.utf8)) == nil)
+  }
+
+  @Test func `a shard never changes`() {
+    #expect(AudienceShard.shard(of: "abcdef0123456789abcdef") == 0)
+    #expect(AudienceShard.shard(of: "fedcba9876543210fedcba") == 10)
+    #expect(AudienceShard.shard(of: "c1:APA91b-_.") == 8)
+    let shards = Set((0..<1000).map { AudienceShard.shard(of: "token-\($0)") })
+    #expect(shards == Set(0..<AudienceShard.count))
+  }
+
+  @Test func `a cursor comes back as it was, whatever the entry`() {
+    for entry in [[], Array("abc:d".utf8), [0, 255, 37, 48]] as [[UInt8]] {
+      let cursor = AudienceCursor(shard: 15, lastEntry: entry)
+      #expect(AudienceCursor(cursor.description) == cursor)
+    }
+    #expect(AudienceCursor(shard: 3, lastEntry: Array("a:b".utf8)).description == "3:a:b")
+    for bad in ["", "3", ":", "16:", "-1:", "x:", "1:%", "1:%4", "1:%zz"] { #expect(AudienceCursor(bad) == nil) }
+  }
+}

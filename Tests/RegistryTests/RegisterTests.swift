@@ -1,0 +1,107 @@
+import EventLoop
+import Redis
+import Registry
+import Testing
+
+@EventLoop
+struct RegisterTests {
+  @Test func `a registered device is in its owner's set, its app's audience, and lives a year`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("new")
+    #expect(try await fixture.register(token, "new", app: "com.new", now: 1_790_000_000_123) == nil)
+    let metadata = try await fixture.metadata(token)
+    #expect(
+      metadata
+        == DeviceMetadata(
+          username: "new", platform: .ios, updatedAt: 1_790_000_000_123, bundleID: "com.new",
+          createdAt: 1_790_000_000_123))
+    #expect(try await fixture.members("new") == [token])
+    #expect(try await fixture.audience("com.new", of: token))
+    let lifetime = try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0
+    #expect(lifetime > 31_500_000)
+  }
+
+  @Test func `registering again keeps what is known and when it began`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("again")
+    _ = try await fixture.register(token, "again", app: "com.again", now: 1)
+    _ = try await fixture.register(token, "again", now: 2)
+    let metadata = try await fixture.metadata(token)
+    #expect(metadata?.createdAt == 1)
+    #expect(metadata?.updatedAt == 2)
+    #expect(metadata?.bundleID == "com.again")
+    #expect(try await fixture.audience("com.again", of: token))
+  }
+
+  @Test func `a device of another owner and app leaves both`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("moved")
+    _ = try await fixture.register(token, "before", app: "com.before")
+    #expect(try await fixture.register(token, "after", app: "com.after") == "before")
+    #expect(try await fixture.members("before").isEmpty)
+    #expect(try await fixture.members("after") == [token])
+    #expect(try await !fixture.audience("com.before", of: token))
+    #expect(try await fixture.audience("com.after", of: token))
+    #expect(try await fixture.metadata(token)?.username == "after")
+  }
+
+  @Test func `of many who register one token at once one owns it`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("race")
+    let users = ["race-1", "race-2", "race-3", "race-4"]
+    await withTaskGroup(of: Void.self) { group in
+      for user in users {
+        // Who loses five times in a row is told so; who owns the token is what counts.
+        group.addTask { _ = try? await fixture.register(token, user, app: "com.\(user)") }
+      }
+    }
+    let owner = try #require(try await fixture.metadata(token)?.username)
+    for user in users {
+      #expect(try await fixture.members(user) == (user == owner ? [token] : []))
+      #expect(try await fixture.audience("com.\(user)", of: token) == (user == owner))
+    }
+  }
+
+  @Test func `unreadable metadata does not stop a registration`() async throws {
+    let fixture = try await Fixture()
+    for (index, garbage) in ["", "{", "[1]", "null", #"{"username":{},"createdAt":"x"}"#].enumerated() {
+      let token = fixture.token("garbage-\(index)")
+      _ = try await fixture.run("SET", RegistryKeys.token(token), garbage)
+      _ = try await fixture.register(token, "unreadable", now: 4)
+      #expect(try await fixture.metadata(token)?.createdAt == 4)
+    }
+  }
+
+  @Test func `unregistering takes the device from its owner only`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("leaves")
+    _ = try await fixture.register(token, "leaver", app: "com.leaves")
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens("stranger"), token)
+    let foreign = try await fixture.registry.unregister(token: token, username: "stranger")
+    #expect(foreign.removedEntry)
+    #expect(!foreign.removedMetadata)
+    #expect(try await fixture.metadata(token) != nil)
+    let own = try await fixture.registry.unregister(token: token, username: "leaver")
+    #expect(own.removedEntry)
+    #expect(own.removedMetadata)
+    #expect(try await fixture.metadata(token) == nil)
+    #expect(try await !fixture.audience("com.leaves", of: token))
+    let again = try await fixture.registry.unregister(token: token, username: "leaver")
+    #expect(!again.removedEntry)
+  }
+
+  @Test func `a stale device is removed unless it was registered later or changed hands`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("stale")
+    func stale(_ owner: String, _ notAfter: Int64) -> StaleDevice {
+      StaleDevice(token: token, owner: owner, bundleID: "com.stale", notAfter: notAfter)
+    }
+    _ = try await fixture.register(token, "stale", app: "com.stale", now: 1000)
+    #expect(try await fixture.removeStale(stale("stale", 999), stale("other", .max)) == 0)
+    #expect(try await fixture.members("stale") == [token])
+    #expect(try await fixture.removeStale(stale("stale", 1000), stale("stale", .max)) == 1)
+    #expect(try await fixture.metadata(token) == nil)
+    #expect(try await fixture.members("stale").isEmpty)
+    #expect(try await !fixture.audience("com.stale", of: token))
+  }
+}
