@@ -40,9 +40,9 @@ public struct AudienceCursor: Sendable, Equatable {
 }
 
 extension AudienceCursor: CustomStringConvertible {
-  /// `shard:lasttoken`; bytes that no token has are written `%XX`.
+  /// `shard:lasttoken`, the shard in two digits so that cursors order like their texts; bytes that no token has are written `%XX`.
   public var description: String {
-    var text = "\(shard):"
+    var text = shard < 10 ? "0\(shard):" : "\(shard):"
     for byte in lastEntry {
       if DeviceToken.contains(byte) {
         text.unicodeScalars.append(Unicode.Scalar(byte))

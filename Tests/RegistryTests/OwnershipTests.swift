@@ -77,7 +77,7 @@ struct OwnershipTests {
       let cursor = AudienceCursor(shard: 15, lastEntry: entry)
       #expect(AudienceCursor(cursor.description) == cursor)
     }
-    #expect(AudienceCursor(shard: 3, lastEntry: Array("a:b".utf8)).description == "3:a:b")
+    #expect(AudienceCursor(shard: 3, lastEntry: Array("a:b".utf8)).description == "03:a:b")
     for bad in ["", "3", ":", "16:", "-1:", "x:", "1:%", "1:%4", "1:%zz"] { #expect(AudienceCursor(bad) == nil) }
   }
 }

@@ -41,7 +41,9 @@ final class BlockedClaim {
   func disconnect() { connection.disconnect(reason: "a claim's answer is missing") }
 
   /// Waits for a job and moves it into `inflight`.
-  func move(from queue: String, queueIndex: Int, to inflight: String, _ completion: @escaping @EventLoop (Answer) -> Void) {
+  func move(
+    from queue: String, queueIndex: Int, to inflight: String, _ completion: @escaping @EventLoop (Answer) -> Void
+  ) {
     var command = RedisCommand("BLMOVE", queue, inflight, "RIGHT", "LEFT")
     command.append(QueueLimits.blockSeconds)
     wait(command, completion) { value in value.bytes.map { .job(queueIndex: queueIndex, element: $0) } }

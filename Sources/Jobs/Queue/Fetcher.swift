@@ -146,7 +146,9 @@ final class Fetcher {
       connection.call(QueueScripts.claim, keys: scriptKeys) { command in
         command.append(count)
         command.append(noncePrefix)
-      } _: { completion($0) }
+      } _: {
+        completion($0)
+      }
     }
   }
 

@@ -66,7 +66,8 @@ public final class JobQueue {
       connection: connection, endpoint: configuration.endpoint, queues: queues, mode: configuration.mode,
       permits: permits, lease: lease, ledger: ledger, metrics: counters, log: log)
     reconciler = Reconciler(
-      connection: connection, queues: queues, lease: lease, ledger: ledger, permits: permits, metrics: counters, log: log)
+      connection: connection, queues: queues, lease: lease, ledger: ledger, permits: permits, metrics: counters,
+      log: log)
     keeper = Keeper(connection: connection, queues: queues, lease: lease, metrics: counters, log: log)
     connect(counters)
   }

@@ -119,7 +119,8 @@ public final class Lease {
 
   /// Gives up everything and comes back under a new name.
   func fence() {
-    log.warn("fenced: the fleet took this worker for dead; starting over under a new name", ["worker": .init(name.value)])
+    log.warn(
+      "fenced: the fleet took this worker for dead; starting over under a new name", ["worker": .init(name.value)])
     for keys in queues {
       connection.send(RedisCommand("DEL", keys.heartbeat(name.value))) { _ in }
     }

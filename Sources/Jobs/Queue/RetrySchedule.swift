@@ -1,3 +1,5 @@
+import EventLoop
+
 /// When a job that could not be finished runs again: full jitter, 1 s doubling to 15 min.
 public struct RetrySchedule: Sendable, Equatable {
   public static let base = Duration.seconds(1)
@@ -22,7 +24,7 @@ public struct RetrySchedule: Sendable, Equatable {
     let bound = min(RetrySchedule.ceiling, RetrySchedule.base * (1 << doublings))
     let drawn = Duration.nanoseconds(Int64(Double(bound.components.seconds) * 1e9 * random))
     let delay = max(drawn, RetrySchedule.floor, atLeast)
-    if let expiration, now + delay.components.seconds * 1000 >= expiration { return nil }
+    if let expiration, now + delay.milliseconds >= expiration { return nil }
     return delay
   }
 }

@@ -17,7 +17,8 @@ struct ClientConfiguration {
 
   /// Runs `body` with a connection to Redis.
   @EventLoop
-  func withConnection<Value: Sendable>(_ body: @EventLoop (RedisConnection) async throws -> Value) async throws -> Value {
+  func withConnection<Value: Sendable>(_ body: @EventLoop (RedisConnection) async throws -> Value) async throws -> Value
+  {
     let connection = RedisConnection(endpoint: redis, name: "martlet", log: .silent)
     connection.start()
     defer { connection.close() }

@@ -24,7 +24,8 @@ struct CommandLineWords {
         positional.append(word)
         continue
       }
-      let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+        String.init)
       let name = parts[0]
       if known.contains(name) || name == "help" {
         guard parts.count == 1 else { throw Misuse(message: "--\(name) takes no value") }

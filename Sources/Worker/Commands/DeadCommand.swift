@@ -111,7 +111,10 @@ enum DeadCommand: Command {
     return Console.table(
       ["id", "queue", "age", "attempts", "reason"],
       entries.map {
-        [$0.letter.id, $0.queue, age(now - $0.letter.at), "\($0.letter.attempts)", String($0.letter.reason.prefix(120))]
+        [
+          $0.letter.id, $0.queue, age(now - $0.letter.at), "\($0.letter.attempts)",
+          String($0.letter.reason.prefix(120)),
+        ]
       })
   }
 

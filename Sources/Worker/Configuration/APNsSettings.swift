@@ -26,7 +26,9 @@ struct APNsSettings {
 
     let isNothingSet = keyID == nil && teamID == nil && keyPath == nil && keyText == nil && bundleID == nil
     if isNothingSet { return settings }
-    let usesClaudiatorNames = [keyID?.name, teamID?.name, keyPath?.name].contains { $0?.hasPrefix("CLAUDIATOR") == true }
+    let usesClaudiatorNames = [keyID?.name, teamID?.name, keyPath?.name].contains {
+      $0?.hasPrefix("CLAUDIATOR") == true
+    }
     if settings.bundleID == nil, usesClaudiatorNames { settings.bundleID = claudiatorBundleID }
 
     let because = "a value, as other APNS_* settings are there (or none of them for polling-only mode)"

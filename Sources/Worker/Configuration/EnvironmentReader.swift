@@ -102,13 +102,17 @@ struct EnvironmentReader {
   /// PEM as text (real line ends or `\n`), or the path of a file that holds it. Never quoted in a fault.
   mutating func pem(_ name: String) -> String? {
     guard let value = string(name) else { return nil }
-    if value.contains("-----BEGIN") { return value.split(separator: "\\n", omittingEmptySubsequences: false).joined(separator: "\n") }
+    if value.contains("-----BEGIN") {
+      return value.split(separator: "\\n", omittingEmptySubsequences: false).joined(separator: "\n")
+    }
     return file(name, path: value)
   }
 
   mutating func file(_ name: String, path: String) -> String? {
     guard let handle = fopen(path, "r") else {
-      report(name, seen: "the file '\(path)' cannot be read (\(String(cString: strerror(errno))))", expected: "PEM text, or the path of a readable PEM file")
+      report(
+        name, seen: "the file '\(path)' cannot be read (\(String(cString: strerror(errno))))",
+        expected: "PEM text, or the path of a readable PEM file")
       return nil
     }
     defer { fclose(handle) }

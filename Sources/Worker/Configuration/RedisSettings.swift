@@ -21,7 +21,8 @@ enum RedisSettings {
       return endpoint(url, named: "REDIS_KV_REST_API_URL", certificate, &reader)
     case (nil, nil):
       if isRequired { reader.report("REDIS_URL", seen: "not set", expected: expected) }
-    case (nil, _): reader.report("REDIS_KV_REST_API_URL", seen: "not set", expected: "https://host, as the token is set")
+    case (nil, _):
+      reader.report("REDIS_KV_REST_API_URL", seen: "not set", expected: "https://host, as the token is set")
     case (_, nil): reader.report("REDIS_KV_REST_API_TOKEN", seen: "not set", expected: "the token of that store")
     }
     return nil

@@ -91,4 +91,3 @@ struct WorkerConfiguration {
     return value
   }
 }
-

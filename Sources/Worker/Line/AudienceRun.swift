@@ -15,6 +15,9 @@ final class AudienceRun {
   /// With so many devices put off the gateway is in trouble: the run backs off as a whole.
   private static let maximumOpen = 1000
 
+  /// The text of a walk that is over; behind every cursor.
+  private static let endCursor = "~"
+
   private struct Page {
     var tally: Tally
     var left: Int
@@ -100,12 +103,13 @@ final class AudienceRun {
       delivery.tally.open.count < AudienceRun.maximumOpen
     else { return endIfDone() }
     isFetching = true
-    registry.page(app: app, cursor: from, limit: AudienceRun.pageSize) { [self] answer in
+    registry.page(app: app, from: from, limit: AudienceRun.pageSize) { [self] answer in
       isFetching = false
       switch answer {
       case .failure(let error): cutShort(because: "\(error)")
       case .success(let page):
         cursor = page.next
+        if !page.removals.isEmpty { registry.clean(app: app, page.removals) { _ in } }
         take(page.devices, next: page.next)
       }
     }
@@ -134,7 +138,7 @@ final class AudienceRun {
       pages.removeFirst()
       firstPage += 1
       delivery.tally.merge(page.tally)
-      delivery.state.cursor = page.next.map(\.description) ?? AudienceCursor.end
+      delivery.state.cursor = page.next.map(\.description) ?? AudienceRun.endCursor
       hasCommitted = true
     }
     if hasCommitted { commit() }

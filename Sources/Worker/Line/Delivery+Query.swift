@@ -8,7 +8,7 @@ extension Delivery {
     switch job.audience {
     case .user(let name): .user(name)
     case .userToken(let name, let token): .userToken(user: name, token: token)
-    case .token(let token): .tokens([token])
+    case .token(let token): .token(token)
     case .tokens(let tokens): .tokens(tokens)
     case .instance(let id): .instance(id)
     case .app: nil

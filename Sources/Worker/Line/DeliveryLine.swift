@@ -107,10 +107,22 @@ final class DeliveryLine {
         if let error = resolution.error {
           putOff(delivery, error)
         } else {
+          clean(resolution.removals, of: delivery)
           submit(delivery, to: delivery.stillOpen(resolution.devices))
         }
       }
     }
+  }
+
+  /// What stands in a user's set and is not the user's is never sent to, and taken out.
+  private func clean(_ removals: [Removal], of delivery: Delivery) {
+    guard !removals.isEmpty, let username = delivery.username else { return }
+    log.info(
+      "removed entries from a user's devices that are not the user's",
+      [
+        "username": .init(username), "entries": .init(removals.count), "reason": .init(removals[0].reason.rawValue),
+      ])
+    registry.clean(user: username, removals) { _ in }
   }
 
   /// The process was stopped or Redis away for long: nothing is sent before the lease is known to hold.
@@ -172,9 +184,16 @@ final class DeliveryLine {
     let disposition = Disposition(outcome, removalAllowed: removalAllowed(draft, outcome))
     draft.current = nil
     if case .stale(let since) = disposition {
-      registry.removeStale(draft.device, notAfter: since ?? draft.device.metadata?.updatedAt ?? 0)
+      removeStale(draft.device, unregisteredSince: since)
     }
     write(disposition, outcome, draft)
+  }
+
+  private func removeStale(_ device: Device, unregisteredSince: Int64?) {
+    guard let owner = device.username else { return }
+    let stale = StaleDevice(
+      token: device.token, owner: owner, bundleID: device.bundleID, notAfter: unregisteredSince ?? device.updatedAt)
+    registry.removeStale([stale]) { _ in }
   }
 
   private func removalAllowed(_ draft: PushDraft, _ outcome: PushOutcome) -> Bool {

@@ -52,7 +52,8 @@ struct OutcomeBook {
       return .retry(element: delivery.nextElement(countsAttempt: countsAttempt), delay: delay)
     case .bury(let reason):
       let letter = DeadLetter(
-        id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts, envelope: delivery.buriedEnvelope)
+        id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts,
+        envelope: delivery.buriedEnvelope)
       return .bury(letter: letter.bytes)
     }
   }

@@ -30,7 +30,7 @@ struct PushComposer {
     drafts.reserveCapacity(devices.count)
     var unsupported: [String] = []
     for device in devices {
-      guard !device.isAndroid else {
+      guard device.platform != .android else {
         unsupported.append(device.token)
         continue
       }
@@ -38,7 +38,8 @@ struct PushComposer {
         return .refused("app: the job names no app, the token was registered for none, and APNS_BUNDLE_ID is not set")
       }
       let content = PushContent(
-        topic: pushType.topic(bundleID: bundle), environment: device.environment.flatMap(APNsEnvironment.init) ?? environment,
+        topic: pushType.topic(bundleID: bundle),
+        environment: device.environment.map { $0 == .sandbox ? .sandbox : .production } ?? environment,
         pushType: pushType, priority: job.priority, expiration: delivery.expirationHeader, collapseID: job.collapseID,
         payload: payload)
       drafts.append(PushDraft(delivery: delivery, device: device, content: content, page: page))

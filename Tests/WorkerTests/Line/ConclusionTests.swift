@@ -6,10 +6,12 @@ import Testing
 struct ConclusionTests {
   private let schedule = RetrySchedule(maximumAttempts: 3)
 
-  private func conclude(attempts: Int = 1, expiration: Int64? = nil, cutShort: Bool = false, _ fill: (inout Tally) -> Void)
+  private func conclude(
+    attempts: Int = 1, expiration: Int64? = nil, cutShort: Bool = false, _ fill: (inout Tally) -> Void
+  )
     -> Conclusion
   {
-    var tally = Tally(result: JobResult(id: "j"))
+    var tally = Tally(result: JobResult(id: "j", status: .retrying, worker: "w", claimedAt: 0))
     fill(&tally)
     let attempt = Conclusion.Attempt(
       tally: tally, isCutShort: cutShort, attempts: attempts, expiration: expiration, now: 1_000_000)
@@ -17,7 +19,7 @@ struct ConclusionTests {
   }
 
   private func record(_ tally: inout Tally, _ disposition: Disposition, reason: String? = nil) {
-    tally.record(disposition, token: "t\(tally.result.accepted)", status: 200, apnsID: nil, reason: reason)
+    tally.record(disposition, token: "t\(tally.result.accepted)", status: 200, apnsID: "", reason: reason)
   }
 
   @Test func `all accepted is accepted`() {
@@ -42,7 +44,9 @@ struct ConclusionTests {
   }
 
   @Test func `a fault of the gateway uses up no attempt, however often`() {
-    let conclusion = conclude(attempts: 30) { record(&$0, .open(after: .seconds(5), isFault: true), reason: "no connection") }
+    let conclusion = conclude(attempts: 30) {
+      record(&$0, .open(after: .seconds(5), isFault: true), reason: "no connection")
+    }
     #expect(conclusion.status == .retrying)
     guard case .retry(_, countsAttempt: false) = conclusion.verb else {
       Issue.record("counted as an attempt: \(conclusion.verb)")
@@ -51,7 +55,9 @@ struct ConclusionTests {
   }
 
   @Test func `the last attempt buries the job with the last reason`() {
-    let conclusion = conclude(attempts: 3) { record(&$0, .open(after: .zero, isFault: false), reason: "TooManyRequests") }
+    let conclusion = conclude(attempts: 3) {
+      record(&$0, .open(after: .zero, isFault: false), reason: "TooManyRequests")
+    }
     #expect(
       conclusion
         == Conclusion(status: .dead, verb: .bury(reason: "gave up after 3 attempts; last reason: TooManyRequests")))
