@@ -85,13 +85,14 @@ final class Connection {
       while true {
         try session.produce(into: &output, target: Connection.writeBytes)
         guard !output.isEmpty else { break }
-        guard try writeOutput() else { return }
+        guard try writeOutput() else { break }
         watchdog.wrote(now: now)
       }
     } catch {
-      close(error.description)
-      return
+      return close(error.description)
     }
+    // A request that came too late for this connection ends while it is being written.
+    report(session.takeEnded(), now: now)
     closeIfDone()
   }
 
@@ -117,8 +118,9 @@ final class Connection {
     guard state != .closed else { return }
     state = .closed
     source?.cancel()
+    let now = Clock.monotonicNanoseconds
     while let push = inFlight.popFirst() {
-      owner.ended(push, push.stream.isWritten ? .uncertain(reason) : .notProcessed(reason), on: self)
+      owner.ended(push, push.stream.isWritten ? .uncertain(reason) : .notProcessed(reason), on: self, now: now)
     }
     owner.connectionClosed(self, reason)
   }
@@ -130,7 +132,7 @@ final class Connection {
       let isWedged = push.stream.isWritten && lastAnswerAt < push.sentAt
       inFlight.remove(push)
       session.cancel(push)
-      owner.ended(push, push.stream.isWritten ? .uncertain("Timeout") : .notProcessed("Timeout"), on: self)
+      owner.ended(push, push.stream.isWritten ? .uncertain("Timeout") : .notProcessed("Timeout"), on: self, now: now)
       // Not one answer in the whole lifetime of a push: a fresh connection may do better.
       if isWedged { drain() }
     }
@@ -185,9 +187,7 @@ final class Connection {
         do throws(APNsError) { try session.receive(input[..<count]) } catch { end = error.description }
         reads += 1
       case .wouldBlock:
-        end = reads == 0 ? "" : nil
-        if reads == 0 { return }
-        handleReceived()
+        if reads > 0 { handleReceived() }
         return
       case .ended(let reason):
         end = reason
@@ -201,8 +201,7 @@ final class Connection {
   private func handleReceived() {
     let now = Clock.monotonicNanoseconds
     let ended = session.takeEnded()
-    for push in ended { inFlight.remove(push) }
-    watchdog.received(now: now, stillInFlight: !inFlight.isEmpty)
+    watchdog.received(now: now, stillInFlight: inFlight.count > ended.count)
     if session.hasSettings, state == .opening {
       state = .priming
       watchdog.receivedSettings()
@@ -213,7 +212,12 @@ final class Connection {
     }
     if session.hasGoaway { drain() }
     if !ended.isEmpty { lastAnswerAt = now }
-    for push in ended { owner.ended(push, push.stream.outcome, on: self) }
+    report(ended, now: now)
     owner.connectionHasRoom(self)
+  }
+
+  private func report(_ ended: [Push], now: UInt64) {
+    for push in ended { inFlight.remove(push) }
+    for push in ended { owner.ended(push, push.stream.outcome, on: self, now: now) }
   }
 }

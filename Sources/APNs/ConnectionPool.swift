@@ -111,8 +111,7 @@ final class ConnectionPool {
 }
 
 extension ConnectionPool: ConnectionOwner {
-  func ended(_ push: Push, _ outcome: PushOutcome, on connection: Connection) {
-    let now = Clock.monotonicNanoseconds
+  func ended(_ push: Push, _ outcome: PushOutcome, on connection: Connection, now: UInt64) {
     guard case .answered(let answer) = outcome else {
       resendOrFinish(push, outcome, now: now)
       return
