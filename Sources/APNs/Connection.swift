@@ -29,7 +29,10 @@ final class Connection {
   private var output: [UInt8] = []
   private var input = [UInt8](repeating: 0, count: readBytes)
   private var isBlocked = false
+  /// Writing failed; what the server said before is still to be read.
+  private var isWriteBroken = false
   private var lastAnswerAt: UInt64 = 0
+  private var primingSince: UInt64 = 0
   private var knownPongs = 0
 
   private(set) var state = State.opening
@@ -68,19 +71,20 @@ final class Connection {
   var isReady: Bool { state == .priming || state == .open }
 
   /// Takes the push in flight; it leaves with the next `flush`. False: this connection takes no more.
-  func submit(_ push: Push, token: ProviderToken) -> Bool {
+  func submit(_ push: Push, token: ProviderToken, now: UInt64) -> Bool {
     guard session.submit(push, authorization: token.authorization) else {
       drain()
       return false
     }
     push.tokenGeneration = token.generation
+    if state == .priming { primingSince = now }
     inFlight.append(push)
     return true
   }
 
   /// Writes everything that can be written now.
   func flush(now: UInt64) {
-    guard state != .closed else { return }
+    guard state != .closed, !isWriteBroken else { return }
     do throws(APNsError) {
       while true {
         try session.produce(into: &output, target: Connection.writeBytes)
@@ -89,7 +93,7 @@ final class Connection {
         watchdog.wrote(now: now)
       }
     } catch {
-      return close(error.description)
+      return writeFailed()
     }
     // A request that came too late for this connection ends while it is being written.
     report(session.takeEnded(), now: now)
@@ -136,6 +140,8 @@ final class Connection {
       // Not one answer in the whole lifetime of a push: a fresh connection may do better.
       if isWedged { drain() }
     }
+    // The push that primes must not hold up all others until its deadline.
+    if state == .priming, !inFlight.isEmpty, now > primingSince + limits.quietBeforePing.unsigned { drain() }
     switch watchdog.check(now: now, inFlight: inFlight.count) {
     case .wait: break
     case .ping: session.ping()
@@ -150,6 +156,15 @@ final class Connection {
     guard state != .closed else { return }
     if session.isOver { return close("the HTTP/2 session is over") }
     if state == .draining, inFlight.isEmpty { close("drained") }
+  }
+
+  /// Answers and a GOAWAY that tells which pushes were not processed may have come before the end: reads up to it.
+  private func writeFailed() {
+    isWriteBroken = true
+    output.removeAll()
+    source?.watchWriting(false)
+    drain()
+    read()
   }
 
   /// False when the socket is full; writing goes on by itself then.

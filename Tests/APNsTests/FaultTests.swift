@@ -15,13 +15,13 @@ extension SimulatorTests {
     }
 
     @Test func `GOAWAYs on the way lose nothing and send nothing twice`() async throws {
-      try await apns.fault(#"{"kind":"goaway","every":100}"#)
-      let client = try apns.client { $0.maximumResends = 20 }
+      try await apns.fault(#"{"kind":"goaway","every":250}"#)
+      let client = try apns.client { $0.maximumResends = 50 }
       defer { client.close() }
-      #expect(await client.outcomes(1...1000).allSatisfy(\.isAccepted))
+      #expect(await client.outcomes(1...5000).allSatisfy(\.isAccepted))
       let ledger = try await apns.ledger
-      #expect(ledger.goaways >= 9)
-      #expect(ledger.distinct == 1000)
+      #expect(ledger.goaways >= 19)
+      #expect(ledger.distinct == 5000)
       #expect(ledger.duplicates == 0)
     }
 
@@ -85,6 +85,18 @@ extension SimulatorTests {
       let outcomes = await client.outcomes(1...50)
       #expect(outcomes.filter { $0 == .uncertain("Timeout") }.count == 1)
       #expect(outcomes.count(where: \.isAccepted) == 49)
+    }
+
+    @Test func `the first push of a connection delays no other when it is never answered`() async throws {
+      try await apns.fault(#"{"kind":"stall","processed":true,"count":1}"#)
+      let client = try apns.client {
+        $0.quietBeforePing = .milliseconds(100)
+        $0.requestTimeout = .seconds(2)
+      }
+      defer { client.close() }
+      let outcomes = await client.outcomes(1...50)
+      #expect(outcomes[0] == .uncertain("Timeout"))
+      #expect(outcomes[1...].allSatisfy { $0.isAccepted })
     }
 
     @Test func `a server that answers nothing at all is left for a new connection`() async throws {
