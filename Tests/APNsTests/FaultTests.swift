@@ -25,6 +25,16 @@ extension SimulatorTests {
       #expect(ledger.duplicates == 0)
     }
 
+    @Test func `GOAWAYs under a steady stream of pushes make none of them uncertain`() async throws {
+      try await apns.fault(#"{"kind":"goaway","every":200}"#)
+      let client = try apns.client { $0.maximumResends = 50 }
+      defer { client.close() }
+      let run = PushRun(of: 10_000, through: client)
+      await run.run(atOnce: 300)
+      #expect(run.accepted == 10_000)
+      #expect(try await apns.ledger.duplicates == 0)
+    }
+
     @Test func `after an abrupt GOAWAY only what was processed is uncertain`() async throws {
       try await apns.fault(#"{"kind":"goaway","every":100,"abrupt":true,"unanswered":5}"#)
       let client = try apns.client { $0.maximumResends = 20 }
