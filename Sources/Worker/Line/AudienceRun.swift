@@ -57,6 +57,9 @@ final class AudienceRun {
     self.ended = ended
   }
 
+  /// The job is somebody else's now.
+  var isFenced: Bool { delivery.claim.isFenced }
+
   /// Goes on behind the last page that was committed, by this worker or another.
   func start() {
     isFetching = true

@@ -140,6 +140,12 @@ final class DeliveryLine {
     resolve(deliveries.filter { !$0.claim.isFenced })
   }
 
+  /// The fleet has taken jobs away: what they were waiting for will not come.
+  func dropFenced() {
+    broadcasts = broadcasts.filter { !$0.value.isFenced }
+    leaseConfirmed()
+  }
+
   // MARK: - Submitted
 
   private func submit(_ delivery: Delivery, to devices: [Device]) {

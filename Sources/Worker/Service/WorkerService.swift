@@ -98,8 +98,8 @@ final class WorkerService {
     let left = queue.outstanding
     line.abandonWaiting()
     client?.close()
-    // What closing has ended is settled in the turns that follow.
-    for _ in 0..<3 { await Task.yield() }
+    // What closing has ended is concluded at the end of this turn.
+    await EventLoop.endOfTurn()
     await queue.handBackAll()
     await queue.leave()
     await admin?.stop()
@@ -108,6 +108,7 @@ final class WorkerService {
 
   private func observe() {
     queue.onClaims = { [weak self] claims in self?.line.take(claims) }
+    queue.onFenced = { [weak self] in self?.line.dropFenced() }
     queue.lease.onHeld = { [weak self] in self?.line.leaseConfirmed() }
     queue.lease.report = { [weak self] in self?.reporter.json() ?? Array("{}".utf8) }
     client?.onStateChange = { [weak self] in
