@@ -65,7 +65,7 @@ final class DeliveryLine {
 
   /// A job that is none goes to the dead letters, byte for byte.
   private func refuse(_ claim: Claim, because reason: String) {
-    metrics.jobs[JobStatus.dead.rawValue].increment()
+    metrics.finished(claim, .dead)
     log.debug("refused a job", ["reason": .init(reason)])
     queue.settle(claim, book.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
     permits.release()
@@ -275,8 +275,7 @@ final class DeliveryLine {
   }
 
   private func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
-    metrics.jobs[conclusion.status.rawValue].increment()
-    metrics.finished(delivery.claim)
+    metrics.finished(delivery.claim, conclusion.status)
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
     if case .app = delivery.job.audience, conclusion.verb == .done { queue.clearProgress(of: delivery.claim) }
     releasePermit(of: delivery)
