@@ -42,6 +42,7 @@ final class ConnectionPool {
   /// Back to the front of the queue.
   func resend(_ push: Push) {
     push.resends += 1
+    client.instruments.resends.increment()
     waiting.putBack(push)
     scheduleFill()
   }
@@ -101,7 +102,7 @@ final class ConnectionPool {
         client.finish(push, refusal, now: now)
         continue
       }
-      guard connection.submit(push, token: token) else {
+      guard connection.submit(push, token: token, now: now) else {
         waiting.putBack(push)
         return
       }
@@ -111,8 +112,7 @@ final class ConnectionPool {
 }
 
 extension ConnectionPool: ConnectionOwner {
-  func ended(_ push: Push, _ outcome: PushOutcome, on connection: Connection) {
-    let now = Clock.monotonicNanoseconds
+  func ended(_ push: Push, _ outcome: PushOutcome, on connection: Connection, now: UInt64) {
     guard case .answered(let answer) = outcome else {
       resendOrFinish(push, outcome, now: now)
       return
@@ -135,6 +135,10 @@ extension ConnectionPool: ConnectionOwner {
       connection.drain()
       resendOrFinish(push, outcome, now: now)
     }
+  }
+
+  func connectionOpened() {
+    client.instruments.connections.increment()
   }
 
   func connectionHasRoom(_ connection: Connection) {

@@ -79,6 +79,7 @@ final class PoolMember {
       let connection = try Connection(
         channel: result.get(), authority: origin.authority, limits: configuration.limits, owner: pool)
       self.connection = connection
+      pool.connectionOpened()
       log.debug("APNs connection open", ["origin": .init(origin.url)])
       connection.flush(now: Clock.monotonicNanoseconds)
     } catch {
