@@ -27,8 +27,8 @@ final class Keeper {
   }
 
   func start() {
-    for index in queues.indices { promote(index) }
     reapTimer = .every(QueueLimits.reapInterval) { [weak self] in self?.reapAll() }
+    for index in queues.indices { promote(index) }
   }
 
   func stop() {
