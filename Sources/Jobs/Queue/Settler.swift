@@ -50,7 +50,7 @@ final class Settler {
   /// Tries again what is waiting; for a connection that has come back.
   func flush() {
     isFlushScheduled = false
-    guard connection.isReady, lease.isHeld else { return putOff() }
+    guard connection.isReady, lease.isHeld, lease.isConfirmed else { return putOff() }
     for index in queues.indices where !waiting[index].isEmpty {
       let entries = waiting[index].filter { !$0.claim.isFenced }
       waiting[index] = []

@@ -1,0 +1,48 @@
+import Foundation
+import TestSupport
+
+/// A running `martlet worker` with its admin port.
+final class FleetWorker: Sendable {
+  let process: ChildProcess
+  /// The one queue it serves, or the first of several.
+  let queue: String
+  let adminPort: Int
+
+  init(environment: [String: String], queue: String) async throws {
+    self.queue = queue
+    process = try ChildProcess(try builtProduct("martlet"), ["worker"], environment: environment)
+    let line = try await process.line("its admin port") { $0.contains("admin port listens") }
+    struct Entry: Decodable { let port: Int }
+    adminPort = try JSONDecoder().decode(Entry.self, from: Data(line.utf8)).port
+  }
+
+  /// Status and body of the answer of the admin port.
+  func get(_ path: String) async throws -> (status: Int, body: String) {
+    let text = try await ChildProcess.run(
+      "curl", ["-sS", "--max-time", "20", "-w", "\n%{http_code}", "http://127.0.0.1:\(adminPort)\(path)"])
+    let end = text.lastIndex(of: "\n") ?? text.startIndex
+    return (Int(text[end...].dropFirst()) ?? 0, String(text[..<end]))
+  }
+
+  /// Waits until /readyz answers `status`.
+  func readiness(_ status: Int = 200) async throws {
+    try await eventually(within: .seconds(30), "/readyz answers \(status)") {
+      try await get("/readyz").status == status
+    }
+  }
+
+  /// The value of a sample as the metrics page names it, labels included; nil when it is not there.
+  func metric(_ sample: String) async throws -> Double? {
+    let lines = try await get("/metrics").body.split(separator: "\n")
+    return lines.first { $0.hasPrefix(sample + " ") }.flatMap { Double($0.dropFirst(sample.count + 1)) }
+  }
+
+  /// At once, as a crash would.
+  func kill() async throws {
+    process.signal(SIGKILL)
+    try await process.exit()
+  }
+
+  @discardableResult
+  func stop() async throws -> Int32 { try await process.stop(within: .seconds(40)) }
+}
