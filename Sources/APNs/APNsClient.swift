@@ -24,6 +24,7 @@ public final class APNsClient {
   private var isShutDown = false
   private var wasConnected = false
 
+  /// Opens nothing yet. Its metrics are named `martlet_apns_…`.
   public init(configuration: APNsConfiguration, metrics: Metrics, log: Log) {
     // A peer that closes must be an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
@@ -62,11 +63,13 @@ public final class APNsClient {
   /// Whether any environment has a connection that takes pushes.
   public var isConnected: Bool { pools.values.contains { $0.isConnected } }
 
+  /// Whether the environment has a connection that takes pushes.
   public func isConnected(_ environment: APNsEnvironment) -> Bool {
     pools[poolKey(environment)]?.isConnected == true
   }
 
-  /// No more pushes are taken and queued ones end as not processed; those on a connection may still be answered.
+  /// No more pushes are taken and queued ones end as not processed; those on a connection may still be answered:
+  /// wait for ``inFlight`` to become 0 as long as the grace allows, then ``close()``.
   public func shutdown() {
     guard !isShutDown else { return }
     isShutDown = true
@@ -78,6 +81,8 @@ public final class APNsClient {
     shutdown()
     for pool in pools.values { pool.close() }
     ticker = nil
+    // A completion may call this, with outcomes of the same turn still to be reported.
+    EventLoop.run { withExtendedLifetime(self) {} }
   }
 
   /// Sends the push that `makePush` makes with the completion it is given, and waits for its outcome.

@@ -6,6 +6,10 @@ import Telemetry
 final class ClientInstruments {
   /// Sent and not yet ended.
   var pending = 0
+  /// Connections that were opened.
+  let connections: Counter
+  /// Pushes sent again because APNs had certainly not processed them.
+  let resends: Counter
   private let outcomes: CounterFamily
   private let accepted: Counter
   private let notProcessed: Counter
@@ -19,6 +23,8 @@ final class ClientInstruments {
     accepted = outcomes["accepted"]
     notProcessed = outcomes["not_processed"]
     uncertain = outcomes["uncertain"]
+    connections = metrics.counter("martlet_apns_connections_total", help: "Connections opened.")
+    resends = metrics.counter("martlet_apns_resends_total", help: "Pushes sent again, certainly not processed before.")
     duration = metrics.histogram("martlet_apns_push_seconds", help: "From send to outcome.")
     metrics.gauge("martlet_apns_pending", help: "Pushes sent and not yet ended.") { [self] in
       [("", Double(pending))]

@@ -29,7 +29,10 @@ final class Connection {
   private var output: [UInt8] = []
   private var input = [UInt8](repeating: 0, count: readBytes)
   private var isBlocked = false
+  /// Writing failed; what the server said before is still to be read.
+  private var isWriteBroken = false
   private var lastAnswerAt: UInt64 = 0
+  private var primingSince: UInt64 = 0
   private var knownPongs = 0
 
   private(set) var state = State.opening
@@ -68,30 +71,32 @@ final class Connection {
   var isReady: Bool { state == .priming || state == .open }
 
   /// Takes the push in flight; it leaves with the next `flush`. False: this connection takes no more.
-  func submit(_ push: Push, token: ProviderToken) -> Bool {
+  func submit(_ push: Push, token: ProviderToken, now: UInt64) -> Bool {
     guard session.submit(push, authorization: token.authorization) else {
       drain()
       return false
     }
     push.tokenGeneration = token.generation
+    if state == .priming { primingSince = now }
     inFlight.append(push)
     return true
   }
 
   /// Writes everything that can be written now.
   func flush(now: UInt64) {
-    guard state != .closed else { return }
+    guard state != .closed, !isWriteBroken else { return }
     do throws(APNsError) {
       while true {
         try session.produce(into: &output, target: Connection.writeBytes)
         guard !output.isEmpty else { break }
-        guard try writeOutput() else { return }
+        guard try writeOutput() else { break }
         watchdog.wrote(now: now)
       }
     } catch {
-      close(error.description)
-      return
+      return writeFailed()
     }
+    // A request that came too late for this connection ends while it is being written.
+    report(session.takeEnded(), now: now)
     closeIfDone()
   }
 
@@ -117,8 +122,9 @@ final class Connection {
     guard state != .closed else { return }
     state = .closed
     source?.cancel()
+    let now = Clock.monotonicNanoseconds
     while let push = inFlight.popFirst() {
-      owner.ended(push, push.stream.isWritten ? .uncertain(reason) : .notProcessed(reason), on: self)
+      owner.ended(push, push.stream.isWritten ? .uncertain(reason) : .notProcessed(reason), on: self, now: now)
     }
     owner.connectionClosed(self, reason)
   }
@@ -130,10 +136,12 @@ final class Connection {
       let isWedged = push.stream.isWritten && lastAnswerAt < push.sentAt
       inFlight.remove(push)
       session.cancel(push)
-      owner.ended(push, push.stream.isWritten ? .uncertain("Timeout") : .notProcessed("Timeout"), on: self)
+      owner.ended(push, push.stream.isWritten ? .uncertain("Timeout") : .notProcessed("Timeout"), on: self, now: now)
       // Not one answer in the whole lifetime of a push: a fresh connection may do better.
       if isWedged { drain() }
     }
+    // The push that primes must not hold up all others until its deadline.
+    if state == .priming, !inFlight.isEmpty, now > primingSince + limits.quietBeforePing.unsigned { drain() }
     switch watchdog.check(now: now, inFlight: inFlight.count) {
     case .wait: break
     case .ping: session.ping()
@@ -148,6 +156,15 @@ final class Connection {
     guard state != .closed else { return }
     if session.isOver { return close("the HTTP/2 session is over") }
     if state == .draining, inFlight.isEmpty { close("drained") }
+  }
+
+  /// Answers and a GOAWAY that tells which pushes were not processed may have come before the end: reads up to it.
+  private func writeFailed() {
+    isWriteBroken = true
+    output.removeAll()
+    source?.watchWriting(false)
+    drain()
+    read()
   }
 
   /// False when the socket is full; writing goes on by itself then.
@@ -185,9 +202,7 @@ final class Connection {
         do throws(APNsError) { try session.receive(input[..<count]) } catch { end = error.description }
         reads += 1
       case .wouldBlock:
-        end = reads == 0 ? "" : nil
-        if reads == 0 { return }
-        handleReceived()
+        if reads > 0 { handleReceived() }
         return
       case .ended(let reason):
         end = reason
@@ -201,8 +216,7 @@ final class Connection {
   private func handleReceived() {
     let now = Clock.monotonicNanoseconds
     let ended = session.takeEnded()
-    for push in ended { inFlight.remove(push) }
-    watchdog.received(now: now, stillInFlight: !inFlight.isEmpty)
+    watchdog.received(now: now, stillInFlight: inFlight.count > ended.count)
     if session.hasSettings, state == .opening {
       state = .priming
       watchdog.receivedSettings()
@@ -213,7 +227,12 @@ final class Connection {
     }
     if session.hasGoaway { drain() }
     if !ended.isEmpty { lastAnswerAt = now }
-    for push in ended { owner.ended(push, push.stream.outcome, on: self) }
+    report(ended, now: now)
     owner.connectionHasRoom(self)
+  }
+
+  private func report(_ ended: [Push], now: UInt64) {
+    for push in ended { inFlight.remove(push) }
+    for push in ended { owner.ended(push, push.stream.outcome, on: self, now: now) }
   }
 }

@@ -35,6 +35,8 @@ final class ConnectionPool {
   }
 
   func send(_ push: Push) {
+    // A gateway out of reach must not hold its pushes, and with them the permits of other routes, until their deadlines.
+    guard !isDown(now: push.sentAt) else { return client.finishLater(push, .notProcessed(noConnection)) }
     waiting.append(push)
     scheduleFill()
   }
@@ -42,12 +44,14 @@ final class ConnectionPool {
   /// Back to the front of the queue.
   func resend(_ push: Push) {
     push.resends += 1
+    client.instruments.resends.increment()
     waiting.putBack(push)
     scheduleFill()
   }
 
   func tick(now: UInt64) {
-    while let push = waiting.first, push.deadline <= now {
+    let isDown = isDown(now: now)
+    while let push = waiting.first, isDown || push.deadline <= now {
       waiting.remove(push)
       client.finish(push, .notProcessed(isConnected ? "Timeout" : noConnection), now: now)
     }
@@ -66,6 +70,8 @@ final class ConnectionPool {
   func close() {
     for connection in connections { connection.close("ShuttingDown") }
   }
+
+  private func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
 
   private var connections: [Connection] { members.compactMap(\.connection) + draining }
 
@@ -101,7 +107,7 @@ final class ConnectionPool {
         client.finish(push, refusal, now: now)
         continue
       }
-      guard connection.submit(push, token: token) else {
+      guard connection.submit(push, token: token, now: now) else {
         waiting.putBack(push)
         return
       }
@@ -111,8 +117,7 @@ final class ConnectionPool {
 }
 
 extension ConnectionPool: ConnectionOwner {
-  func ended(_ push: Push, _ outcome: PushOutcome, on connection: Connection) {
-    let now = Clock.monotonicNanoseconds
+  func ended(_ push: Push, _ outcome: PushOutcome, on connection: Connection, now: UInt64) {
     guard case .answered(let answer) = outcome else {
       resendOrFinish(push, outcome, now: now)
       return
@@ -135,6 +140,10 @@ extension ConnectionPool: ConnectionOwner {
       connection.drain()
       resendOrFinish(push, outcome, now: now)
     }
+  }
+
+  func connectionOpened() {
+    client.instruments.connections.increment()
   }
 
   func connectionHasRoom(_ connection: Connection) {

@@ -138,6 +138,16 @@ extension HTTP2Session {
     return Unmanaged<Push>.fromOpaque(data).takeUnretainedValue()
   }
 
+  /// `:status` is on every answer, the other two are rare: the rest is not looked at.
+  private nonisolated static func isAnswerHeader(_ name: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    switch name.pointee {
+    case UInt8(ascii: ":"): true
+    case UInt8(ascii: "r"): count == 11
+    case UInt8(ascii: "a"): count == 14
+    default: false
+    }
+  }
+
   private nonisolated static func session(_ userData: UnsafeMutableRawPointer?) -> HTTP2Session? {
     userData.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
   }
@@ -164,13 +174,11 @@ extension HTTP2Session {
 
   private nonisolated static let onHeader: nghttp2_on_header_callback = {
     session, frame, name, nameCount, value, valueCount, _, _ in
-    // Only three headers matter, and `:status` is on every answer.
-    guard nameCount == 7 || nameCount == 11 || nameCount == 14, let frame,
-      let push = push(session, frame.pointee.hd.stream_id)
+    guard let frame, let name, isAnswerHeader(name, nameCount), let push = push(session, frame.pointee.hd.stream_id)
     else { return 0 }
-    nonisolated(unsafe) let name = UnsafeBufferPointer(start: name, count: nameCount)
+    nonisolated(unsafe) let nameBytes = UnsafeBufferPointer(start: name, count: nameCount)
     nonisolated(unsafe) let value = UnsafeBufferPointer(start: value, count: valueCount)
-    EventLoop.assumeIsolated { push.stream.take(name: name, value: value) }
+    EventLoop.assumeIsolated { push.stream.take(name: nameBytes, value: value) }
     return 0
   }
 
@@ -208,7 +216,6 @@ extension HTTP2Session {
 
   /// The whole answer is there. If the request is not, the stream would stay open for the rest of it.
   private func finishAnswer(of push: Push) {
-    push.stream.isAnswerComplete = true
     guard !push.stream.isWritten else { return }
     cancel(push)
     push.stream.end = .finished

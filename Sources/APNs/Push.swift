@@ -7,6 +7,7 @@ public import EventLoop
 public final class Push {
   /// Hexadecimal device token.
   public let token: String
+  /// Usually ``PushType/topic(bundleID:)``.
   public let topic: String
   public let pushType: PushType
   /// 10, 5 or 1.
@@ -19,6 +20,7 @@ public final class Push {
   public let apnsID: String
   /// JSON; shared by copy-on-write between the pushes of one job.
   public let payload: [UInt8]
+  /// The gateway that the token belongs to.
   public let environment: APNsEnvironment
 
   let completion: @EventLoop (PushOutcome) -> Void
@@ -40,6 +42,9 @@ public final class Push {
   var next: Push?
   unowned(unsafe) var previous: Push?
 
+  /// - Parameters:
+  ///   - priority: nil for the default of the push type.
+  ///   - completion: called exactly once, on the loop, in a later turn than `send`.
   public init(
     token: String, topic: String, pushType: PushType = .alert, priority: Int? = nil, expiration: Int64? = nil,
     collapseID: String? = nil, apnsID: String, payload: [UInt8], environment: APNsEnvironment,

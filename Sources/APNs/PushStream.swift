@@ -6,11 +6,9 @@ struct PushStream {
   var payloadOffset = 0
   /// All of the payload is on its way. Before that APNs cannot have delivered anything.
   var isWritten = false
-  var writtenAt: UInt64 = 0
 
   /// HTTP status of the final response; 0 until its header has arrived.
   var status = 0
-  var isAnswerComplete = false
   var body: [UInt8] = []
   var uniqueID: String?
   var retryAfterSeconds: Int?

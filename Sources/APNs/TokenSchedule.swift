@@ -1,5 +1,3 @@
-import EventLoop
-
 /// When a provider token may be minted. All times are nanoseconds on CLOCK_MONOTONIC.
 ///
 /// Apple refuses tokens older than 60 minutes, and providers that mint more often than every 20.

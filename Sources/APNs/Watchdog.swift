@@ -1,5 +1,3 @@
-import EventLoop
-
 /// Finds connections on which nothing moves any more. All times are nanoseconds on CLOCK_MONOTONIC.
 struct Watchdog {
   enum Action: Equatable { case wait, ping, close(String) }
@@ -43,9 +41,4 @@ struct Watchdog {
     pingedAt = now
     return .ping
   }
-}
-
-extension Duration {
-  /// Nanoseconds.
-  var unsigned: UInt64 { UInt64(clamping: nanoseconds) }
 }

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import APNs
+
+struct APNsConfigurationTests {
+  private func make(
+    keyID: String = "ABCDE12345", teamID: String = "TEAM567890", pem: String = TestKey.pem, endpoint: String? = nil,
+    ca: String? = nil, connections: Int = 1
+  ) throws(APNsError) -> APNsConfiguration {
+    try APNsConfiguration(
+      keyID: keyID, teamID: teamID, privateKeyPEM: pem, endpointOverride: endpoint, caCertificatePEM: ca,
+      connectionsPerEnvironment: connections)
+  }
+
+  @Test func `each environment has Apple's gateway unless an endpoint takes their place`() throws {
+    let apple = try make()
+    #expect(try apple.origin(of: .production).url == "https://api.push.apple.com:443")
+    #expect(try apple.origin(of: .sandbox).authority == "api.sandbox.push.apple.com")
+    let own = try make(endpoint: "https://127.0.0.1:8443/ignored?path")
+    #expect(try own.origin(of: .production) == own.origin(of: .sandbox))
+    #expect(try own.origin(of: .production).url == "https://127.0.0.1:8443")
+    #expect(try own.origin(of: .production).authority == "127.0.0.1:8443")
+  }
+
+  @Test(arguments: ["http://a.example", "a b", "", "https://", "https://user@host", "ftp://x", "https://h:99999"])
+  func `an endpoint that is no https origin is refused`(endpoint: String) {
+    #expect(throws: APNsError.self) { try make(endpoint: endpoint) }
+  }
+
+  @Test(arguments: [
+    "", "garbage", TestKey.p384, TestKey.publicPEM, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",
+  ])
+  func `a key that is no P-256 key is refused and never shown`(pem: String) {
+    do throws(APNsError) {
+      _ = try make(pem: pem)
+      Issue.record("the key was accepted")
+    } catch {
+      #expect(error.description.contains("P-256"))
+      #expect(pem.isEmpty || !error.description.contains(pem))
+    }
+  }
+
+  @Test(arguments: ["", "A\"B", "ABC 12345", "ÄBCDE12345"]) func `ids are letters and digits`(id: String) {
+    #expect(throws: APNsError.self) { try make(keyID: id) }
+    #expect(throws: APNsError.self) { try make(teamID: id) }
+  }
+
+  @Test func `a certificate that is no PEM text and impossible numbers of connections are refused`() {
+    #expect(throws: APNsError.self) { try make(ca: "/path/to/file") }
+    #expect(throws: APNsError.self) { try make(connections: 0) }
+    #expect(throws: APNsError.self) { try make(connections: 17) }
+  }
+}

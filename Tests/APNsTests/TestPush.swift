@@ -1,0 +1,26 @@
+import EventLoop
+
+@testable import APNs
+
+/// Pushes for tests: all the same, but for the apns-id.
+@EventLoop
+enum TestPush {
+  static let token = String(repeating: "ab", count: 32)
+  static let payload = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
+
+  static func id(_ number: Int) -> String {
+    let digits = String(number)
+    return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+  }
+
+  static func make(
+    _ number: Int = 1, token: String = token, topic: String = "com.example.demo", pushType: PushType = .alert,
+    priority: Int? = nil, expiration: Int64? = nil, collapseID: String? = nil, apnsID: String? = nil,
+    payload: [UInt8] = payload, completion: @escaping @EventLoop (PushOutcome) -> Void = { _ in }
+  ) -> Push {
+    Push(
+      token: token, topic: topic, pushType: pushType, priority: priority, expiration: expiration,
+      collapseID: collapseID, apnsID: apnsID ?? id(number), payload: payload, environment: .production,
+      completion: completion)
+  }
+}
