@@ -27,8 +27,9 @@ final class Keeper {
   }
 
   func start() {
-    for index in queues.indices { promote(index) }
+    // First: without it nothing is scheduled again, and Redis may not have answered yet.
     reapTimer = .every(QueueLimits.reapInterval) { [weak self] in self?.reapAll() }
+    for index in queues.indices { promote(index) }
   }
 
   func stop() {
