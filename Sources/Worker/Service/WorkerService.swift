@@ -19,8 +19,9 @@ final class WorkerService {
   private var admin: AdminServer?
   private let reporter: WorkerReporter
   private var isStopping = false
-  /// Set by the second SIGTERM.
+  /// Set by the second SIGTERM, and when the grace time is over.
   private var isHurried = false
+  private var finishing: CheckedContinuation<Void, Never>?
 
   init(_ configuration: WorkerConfiguration, log: Log) {
     self.configuration = configuration
@@ -74,7 +75,7 @@ final class WorkerService {
   func stop(then exit: @escaping @EventLoop () -> Void) {
     guard !isStopping else {
       isHurried = true
-      return
+      return endIfFinished()
     }
     isStopping = true
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
@@ -88,10 +89,22 @@ final class WorkerService {
   }
 
   private func finishWithinGrace() async {
-    let end = Clock.monotonicNanoseconds + UInt64(configuration.shutdownGrace.nanoseconds)
-    while !isHurried, queue.outstanding > 0 || queue.mayStillBringJobs, Clock.monotonicNanoseconds < end {
-      try? await Task.sleep(for: .milliseconds(5))
+    let grace = LoopTimer.after(configuration.shutdownGrace) { [weak self] in
+      self?.isHurried = true
+      self?.endIfFinished()
     }
+    queue.onProgress = { [weak self] in self?.endIfFinished() }
+    await withCheckedContinuation { continuation in
+      finishing = continuation
+      endIfFinished()
+    }
+    grace.cancel()
+  }
+
+  private func endIfFinished() {
+    guard isHurried || (queue.outstanding == 0 && !queue.mayStillBringJobs) else { return }
+    finishing?.resume()
+    finishing = nil
   }
 
   private func handBack() async {
