@@ -272,8 +272,13 @@ final class DeliveryLine {
     metrics.jobs[conclusion.status.rawValue].increment()
     metrics.finished(delivery.claim)
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
-    if case .app = delivery.job.audience, conclusion.verb == .done { queue.clearProgress(of: delivery.claim) }
+    if case .app = delivery.job.audience { forgetProgress(of: delivery) }
     releasePermit(of: delivery)
+  }
+
+  /// An attempt that has ended left everything in its envelope; behind the settlement, so that one of them is always there.
+  private func forgetProgress(of delivery: Delivery) {
+    EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
   }
 
   private func releasePermit(of delivery: Delivery) {
