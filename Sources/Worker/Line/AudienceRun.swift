@@ -69,10 +69,15 @@ final class AudienceRun {
       case .failure(let error): return cutShort(because: "\(error)")
       case .success(let progress):
         if let progress { delivery.resume(from: progress) }
-        cursor = delivery.state.cursor.flatMap(AudienceCursor.init) ?? .start
+        cursor = AudienceRun.position(delivery.state.cursor)
         if let open = delivery.state.open, !open.isEmpty { retry(open) } else { fetch() }
       }
     }
+  }
+
+  /// Nil behind the last page.
+  private static func position(_ text: String?) -> AudienceCursor? {
+    text == endCursor ? nil : text.flatMap(AudienceCursor.init) ?? .start
   }
 
   /// Fetches no more pages; ends when those under way have.
@@ -151,6 +156,7 @@ final class AudienceRun {
   private func commit() {
     var progress = delivery.state
     progress.open = delivery.tally.open
+    progress.uncertain = delivery.tally.uncertain
     progress.result = delivery.tally.result
     queue.commitProgress(progress, of: delivery.claim)
   }

@@ -277,8 +277,13 @@ final class DeliveryLine {
   private func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
     metrics.finished(delivery.claim, conclusion.status)
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
-    if case .app = delivery.job.audience, conclusion.verb == .done { queue.clearProgress(of: delivery.claim) }
+    if case .app = delivery.job.audience { forgetProgress(of: delivery) }
     releasePermit(of: delivery)
+  }
+
+  /// An attempt that has ended left everything in its envelope; behind the settlement, so that one of them is always there.
+  private func forgetProgress(of delivery: Delivery) {
+    EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
   }
 
   private func releasePermit(of delivery: Delivery) {
