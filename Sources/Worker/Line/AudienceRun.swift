@@ -66,7 +66,9 @@ final class AudienceRun {
       case .failure(let error): return cutShort(because: "\(error)")
       case .success(let progress):
         if let progress { delivery.resume(from: progress) }
-        cursor = delivery.state.cursor.flatMap(AudienceCursor.init) ?? .start
+        if delivery.state.cursor != AudienceRun.endCursor {
+          cursor = delivery.state.cursor.flatMap(AudienceCursor.init) ?? .start
+        }
         if let open = delivery.state.open, !open.isEmpty { retry(open) } else { fetch() }
       }
     }
@@ -149,6 +151,7 @@ final class AudienceRun {
     var progress = delivery.state
     progress.open = delivery.tally.open
     progress.result = delivery.tally.result
+    progress.uncertain = delivery.tally.uncertain
     queue.commitProgress(progress, of: delivery.claim)
   }
 
