@@ -25,6 +25,8 @@ final class DeliveryLine {
   private var broadcasts: [ObjectIdentifier: AudienceRun] = [:]
   /// Jobs whose lease must be confirmed before they may be sent.
   private var held: [Delivery] = []
+  /// Pushes likewise, each with its permit.
+  private var heldDrafts: [PushDraft] = []
 
   init(
     queue: JobQueue, connection: RedisConnection, registry: Registry, client: APNsClient?, permits: Permits,
@@ -133,7 +135,11 @@ final class DeliveryLine {
 
   /// The lease has been confirmed; owners may have changed meanwhile.
   func leaseConfirmed() {
-    guard !held.isEmpty, queue.lease.isFresh else { return }
+    guard queue.lease.isFresh else { return }
+    let drafts = heldDrafts
+    heldDrafts = []
+    for draft in drafts { send(draft) }
+    guard !held.isEmpty else { return }
     let deliveries = held
     held = []
     for delivery in deliveries where delivery.claim.isFenced { releasePermit(of: delivery) }
@@ -175,8 +181,13 @@ final class DeliveryLine {
   private func send(_ draft: PushDraft) {
     // Taken away since: nothing is sent in its name, and nothing written.
     guard !draft.delivery.claim.isFenced else {
+      if draft.page != nil { broadcasts[ObjectIdentifier(draft.delivery)] = nil }
       EventLoop.atEndOfTurn { [self] in window.leave() }
       return
+    }
+    guard queue.lease.isFresh else {
+      heldDrafts.append(draft)
+      return queue.lease.beat()
     }
     let push = draft.push { [self] outcome in
       window.leave()
@@ -255,6 +266,12 @@ final class DeliveryLine {
   /// Gives up what has not been handed to APNs; the devices stay open.
   func abandonWaiting() {
     stopBroadcasts()
+    let unsent = heldDrafts
+    heldDrafts = []
+    for draft in unsent {
+      permits.release()
+      write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
+    }
     for draft in window.drainWaiting() {
       write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
     }
