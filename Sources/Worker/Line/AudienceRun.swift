@@ -158,7 +158,6 @@ final class AudienceRun {
     progress.open = delivery.tally.open
     progress.uncertain = delivery.tally.uncertain
     progress.result = delivery.tally.result
-    progress.uncertain = delivery.tally.uncertain
     queue.commitProgress(progress, of: delivery.claim)
   }
 
