@@ -13,6 +13,8 @@ public final class Claim {
   public let claimedMonotonic: UInt64
   /// Set when the fleet took the job away; nothing may be sent or written for it any more.
   public internal(set) var isFenced = false
+  /// The bytes before ``element``: which of the two stand in the in-flight list is not known, as Redis has not answered.
+  var formerElement: [UInt8]?
   /// Place among the claims of the ledger.
   var serial: UInt64 = 0
 
@@ -25,6 +27,9 @@ public final class Claim {
     claimedAt = now
     claimedMonotonic = monotonic
   }
+
+  /// What may stand in the in-flight list for it.
+  var possibleElements: [[UInt8]] { formerElement.map { [element, $0] } ?? [element] }
 
   /// Whether the in-flight list already holds the envelope with its nonce.
   /// BLMOVE claims a producer's bytes as they are.

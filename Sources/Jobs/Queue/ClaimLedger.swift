@@ -14,6 +14,8 @@ final class ClaimLedger {
   var isEmpty: Bool { claims.isEmpty }
   var count: Int { claims.count }
 
+  var all: Dictionary<UInt64, Claim>.Values { claims.values }
+
   /// How many stand in the in-flight list of a queue.
   func count(queueIndex: Int) -> Int { counts[queueIndex] }
 

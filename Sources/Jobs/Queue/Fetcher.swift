@@ -18,8 +18,13 @@ final class Fetcher {
   private var pauseTimer: LoopTimer?
   private var gatherTimer: LoopTimer?
   private var isTurnScheduled = false
+  /// Claims by script whose answers are on their way.
+  private var asking = 0
   private var hasFault = false
+  private var hasBlockingFault = false
 
+  /// An answer to a claim has arrived and was dealt with.
+  var onAnswer: (@EventLoop () -> Void)?
   /// Takes the claims, each with one permit.
   var onClaims: (@EventLoop ([Claim]) -> Void)?
 
@@ -61,7 +66,7 @@ final class Fetcher {
   }
 
   /// Whether an answer may still bring a job.
-  var isWaiting: Bool { plan.isClaiming || blocked.contains { $0.isBlocked } }
+  var isWaiting: Bool { asking > 0 || blocked.contains { $0.isBlocked } }
 
   func pause(_ paused: Bool) {
     guard plan.isPaused != paused else { return }
@@ -94,7 +99,7 @@ final class Fetcher {
   }
 
   private func takeTurn(hasGathered: Bool = false) {
-    guard pauseTimer == nil, lease.isHeld, connection.isReady else { return }
+    guard pauseTimer == nil, lease.mayClaim, connection.isReady else { return }
     perform(plan.next(permits: permits.available, hasGathered: hasGathered))
   }
 
@@ -110,7 +115,8 @@ final class Fetcher {
         self?.gatherTimer = nil
         self?.takeTurn(hasGathered: true)
       }
-    case .wait: break
+    // A queue may be without its blocked connection for want of a permit.
+    case .wait: if plan.isIdle { block() }
     }
   }
 
@@ -120,23 +126,26 @@ final class Fetcher {
     let noncePrefix = lease.nextNoncePrefix()
     let completion: @EventLoop (Result<RedisValue, RedisError>) -> Void = { [weak self] result in
       guard let self else { return }
+      self.asking -= 1
+      defer { self.onAnswer?() }
       switch result {
       case .success(.array(let elements)):
         self.recovered()
         self.accept(elements.compactMap(\.bytes), queueIndex: queueIndex, asked: count, worker: worker)
       case .success:
-        // At most once, RPOP answers nil for an empty list; the script answers false to a fenced worker.
+        // At most once, RPOP answers nil for an empty list; the script answers false when the heartbeat has lapsed.
         if self.mode == .atMostOnce {
           self.accept([], queueIndex: queueIndex, asked: count, worker: worker)
         } else {
           self.claimFailed(left: count)
-          if worker == self.lease.name.value { self.lease.fence() }
+          self.pauseForHeartbeat()
         }
       case .failure(let error):
         self.claimFailed(left: count)
         self.pauseAfter(error)
       }
     }
+    asking += 1
     if mode == .atMostOnce {
       var command = RedisCommand("RPOP", keys.queue)
       command.append(count)
@@ -173,8 +182,9 @@ final class Fetcher {
     let claims = elements.map {
       Claim(queueIndex: queueIndex, element: $0, nonce: lease.nextNonce(), now: now, monotonic: monotonic)
     }
-    // Claimed in the name of a life that is over: the fleet takes them back.
-    guard worker == lease.name.value else {
+    // Claimed in the name of a life that is over: the reaper takes them back.
+    guard worker == lease.name.value || mode == .atMostOnce else {
+      lease.abandon(worker, queues[queueIndex])
       permits.release(claims.count)
       return
     }
@@ -192,7 +202,7 @@ final class Fetcher {
 
   private func block() {
     for index in blocked.indices where blocked[index].isReady && !blocked[index].isBlocked {
-      guard plan.isIdle, lease.isHeld, pauseTimer == nil, permits.take(upTo: 1) == 1 else { return }
+      guard plan.isIdle, lease.mayClaim, pauseTimer == nil, permits.take(upTo: 1) == 1 else { return }
       let worker = lease.name.value
       let completion: @EventLoop (BlockedClaim.Answer) -> Void = { [weak self] answer in
         self?.unblocked(answer, worker: worker)
@@ -207,19 +217,22 @@ final class Fetcher {
   }
 
   private func unblocked(_ answer: BlockedClaim.Answer, worker: String) {
+    defer { onAnswer?() }
     switch answer {
     case .job(let queueIndex, let element):
-      recovered()
+      hasBlockingFault = false
       plan.expectJobs()
       deliver([element], queueIndex: queueIndex, worker: worker)
       scheduleTurn()
     case .nothing:
+      hasBlockingFault = false
       permits.release()
-      if plan.isIdle { block() }
+      // There may be fewer permits than queues: each wait that ends in vain looks at all of them.
+      resume()
     case .fault(let error):
       permits.release()
       plan.expectJobs()
-      pauseAfter(error)
+      pauseAfterBlocking(error)
     }
   }
 
@@ -228,6 +241,25 @@ final class Fetcher {
       hasFault = true
       log.warn("claiming from Redis failed; trying again until it works", ["error": .init("\(error)")])
     }
+    pause()
+  }
+
+  /// Redis refuses to block while its memory is full; claims by script go on.
+  private func pauseAfterBlocking(_ error: RedisError) {
+    if !hasBlockingFault, !hasFault {
+      log.warn("waiting for jobs in Redis failed; asking for them instead", ["error": .init("\(error)")])
+    }
+    hasBlockingFault = true
+    pause()
+  }
+
+  /// The heartbeat says whether the jobs are still this worker's.
+  private func pauseForHeartbeat() {
+    lease.beat()
+    pause()
+  }
+
+  private func pause() {
     guard pauseTimer == nil else { return }
     pauseTimer = .after(QueueLimits.faultPause) { [weak self] in
       self?.pauseTimer = nil

@@ -20,14 +20,14 @@ extension JobQueue {
 
   /// Writes how far it has come; a stored cursor that is further stays. A fenced worker loses the claim.
   public func commitProgress(_ progress: AttemptState, of claim: Claim) {
-    let heartbeat = queues[claim.queueIndex].heartbeat(lease.name.value)
-    connection.call(QueueScripts.commitProgress, keys: [progressKey(claim), heartbeat]) { command in
+    let tombstone = queues[claim.queueIndex].tombstone(lease.name.value)
+    connection.call(QueueScripts.commitProgress, keys: [progressKey(claim), tombstone]) { command in
       command.append(progress.cursor ?? "")
       command.append(progress.json())
       command.append(JobQueue.progressTimeToLive.milliseconds)
-    } _: { result in
+    } _: { [self] result in
       // A commit that is lost costs a page sent again after a crash, no more: the next one says as much.
-      if case .success(.integer(-1)) = result { claim.isFenced = true }
+      if case .success(.integer(-1)) = result { takenAway(claim) }
     }
   }
 

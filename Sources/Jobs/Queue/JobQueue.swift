@@ -32,6 +32,13 @@ public final class JobQueue {
   }
   /// Redis was lost or has come back.
   public var onStateChange: (@EventLoop (Bool) -> Void)?
+  /// A job was settled, or an answer to a claim has arrived.
+  public var onProgress: (@EventLoop () -> Void)? {
+    didSet {
+      settler.onSettled = onProgress
+      fetcher.onAnswer = onProgress
+    }
+  }
   /// All local claims were taken away.
   public var onFenced: (@EventLoop () -> Void)?
 
@@ -93,20 +100,42 @@ public final class JobQueue {
   /// everything else on the connection; a job that was taken away is fenced by it.
   public func adopt(_ claim: Claim) {
     guard mode == .atLeastOnce, !claim.isEnveloped else { return }
-    let element = claim.element
-    let adopted = claim.envelope.element
+    let bare = claim.element
+    claim.formerElement = bare
+    claim.element = claim.envelope.element
+    adopt(claim, bare)
+  }
+
+  private func adopt(_ claim: Claim, _ bare: [UInt8]) {
+    let adopted = claim.element
     let inflight = queues[claim.queueIndex].inflight(lease.name.value)
     connection.call(QueueScripts.adopt, keys: [inflight]) { command in
-      command.append(element)
+      command.append(bare)
       command.append(adopted)
-    } _: { result in
+    } _: { [self] result in
       switch result {
-      case .success(.integer(1)): claim.element = adopted
-      case .success: claim.isFenced = true
-      // Whether it was done is unknown: the element is found by reconciliation or by the reaper, with its nonce or without.
-      case .failure: break
+      case .success(.integer(1)): claim.formerElement = nil
+      case .success: takenAway(claim)
+      // Done or not: it is asked again before anything else is said of the job.
+      case .failure(.outcomeUnknown): break
+      case .failure:
+        claim.formerElement = nil
+        claim.element = bare
       }
     }
+  }
+
+  /// Asks again what an outage has left open.
+  private func adoptAgain() {
+    for claim in ledger.all {
+      if let bare = claim.formerElement { adopt(claim, bare) } else { adopt(claim) }
+    }
+  }
+
+  /// The fleet has given the job to somebody else.
+  func takenAway(_ claim: Claim) {
+    claim.isFenced = true
+    ledger.remove(claim)
   }
 
   /// Stops claiming; what is under way goes on.
@@ -131,8 +160,9 @@ public final class JobQueue {
 
   /// Leaves the fleet: lease, heartbeats, connections.
   public func leave() async {
+    let mayStillGetJobs = mode == .atLeastOnce && fetcher.isWaiting
     fetcher.close()
-    lease.leave()
+    lease.leave(mayStillGetJobs: mayStillGetJobs)
     // Answered after everything before it has been carried out.
     _ = try? await connection.send(RedisCommand("PING"), timeout: .seconds(2))
     connection.close()
@@ -148,6 +178,7 @@ public final class JobQueue {
     connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
     lease.onConfirmed = { [weak self] in
       guard let self else { return }
+      self.adoptAgain()
       self.settler.flush()
       if !self.isStopping { self.isStarted ? self.fetcher.resume() : self.beginFetching() }
     }
@@ -157,7 +188,8 @@ public final class JobQueue {
     lease.onForgotten = { [weak self] index in self?.restore(index) }
     lease.onFenced = { [weak self] in
       guard let self else { return }
-      counters.fenced.increment(by: self.ledger.fence())
+      // At most once, nobody else can have them.
+      if self.mode == .atLeastOnce { counters.fenced.increment(by: self.ledger.fence()) }
       self.onFenced?()
     }
     reconciler.onDropBlocked = { [weak self] index in self?.fetcher.dropBlocked(queueIndex: index) }
@@ -169,6 +201,7 @@ public final class JobQueue {
   }
 
   private func connectionChanged(_ isReady: Bool) {
+    if !isReady { lease.connectionLost() }
     if isReady {
       keeper.connectionReturned()
       lease.beat()

@@ -90,7 +90,9 @@ final class Keeper {
   }
 
   private func reap(_ worker: String, _ keys: QueueKeys, total: Int64) {
-    let scriptKeys = [keys.heartbeat(worker), keys.inflight(worker), keys.queue, keys.workers, keys.dead]
+    let scriptKeys = [
+      keys.heartbeat(worker), keys.inflight(worker), keys.queue, keys.workers, keys.dead, keys.tombstone(worker),
+    ]
     let now = Clock.unixMilliseconds
     connection.call(QueueScripts.reap, keys: scriptKeys) { command in
       command.append(worker)
@@ -99,6 +101,7 @@ final class Keeper {
       command.append(lease.nextNoncePrefix())
       command.append(now)
       command.append(DeadLetter.head(id: nil, reason: DeadLetter.crashedWorkers, at: now, attempts: 0))
+      command.append(QueueLimits.tombstoneTimeToLive.milliseconds)
     } _: { [weak self] result in
       guard let self, case .success(.array(let answer)) = result, answer.count == 3, let left = answer[0].integer,
         let back = answer[1].integer, let buried = answer[2].integer, left >= 0

@@ -26,6 +26,8 @@ public final class Lease {
   private let queues: [QueueKeys]
   private let log: Log
   private var confirmedAt: UInt64 = 0
+  /// A heartbeat was confirmed on the present connection: Redis has what it had before.
+  private(set) var isConfirmed = false
   private var timer: LoopTimer?
   private var nonceCount: UInt64 = 0
 
@@ -34,6 +36,9 @@ public final class Lease {
     self.queues = queues
     self.log = log
   }
+
+  /// Whether jobs may be claimed in its name.
+  var mayClaim: Bool { isFresh && isConfirmed }
 
   /// Whether the last confirmed heartbeat is young enough to send in its name.
   public var isFresh: Bool {
@@ -66,18 +71,19 @@ public final class Lease {
     isHeld ? renew() : register()
   }
 
+  /// What Redis has lost in an outage is known with the next heartbeat only.
+  func connectionLost() { isConfirmed = false }
+
   private func register() {
     let sentAt = Clock.monotonicNanoseconds
     let worker = name.value
     var left = queues.count
     for keys in queues {
-      // The heartbeat stands before the reaper can see the worker.
-      var set = RedisCommand("SET", keys.heartbeat(worker))
-      set.append(report())
-      set.append("PX")
-      set.append(QueueLimits.heartbeatTimeToLive.milliseconds)
-      connection.send(set) { _ in }
-      connection.send(RedisCommand("SADD", keys.workers, worker)) { [weak self] result in
+      connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers]) { command in
+        command.append(worker)
+        command.append(QueueLimits.heartbeatTimeToLive.milliseconds)
+        command.append(report())
+      } _: { [weak self] result in
         guard let self, case .success = result, worker == self.name.value else { return }
         left -= 1
         guard left == 0 else { return }
@@ -94,7 +100,8 @@ public final class Lease {
     var left = queues.count
     for (index, keys) in queues.enumerated() {
       connection.call(
-        QueueScripts.heartbeat, keys: [keys.heartbeat(worker), keys.workers, keys.inflight(worker)]
+        QueueScripts.heartbeat,
+        keys: [keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.tombstone(worker)]
       ) { command in
         command.append(worker)
         command.append(QueueLimits.heartbeatTimeToLive.milliseconds)
@@ -113,6 +120,7 @@ public final class Lease {
 
   private func confirm(_ sentAt: UInt64) {
     confirmedAt = max(confirmedAt, sentAt)
+    isConfirmed = true
     onConfirmed?()
     onHeld?()
   }
@@ -121,22 +129,36 @@ public final class Lease {
   func fence() {
     log.warn(
       "fenced: the fleet took this worker for dead; starting over under a new name", ["worker": .init(name.value)])
-    for keys in queues {
-      connection.send(RedisCommand("DEL", keys.heartbeat(name.value))) { _ in }
-    }
+    for keys in queues { abandon(name.value, keys) }
     isHeld = false
+    isConfirmed = false
     name = WorkerName()
     onFenced?()
     register()
   }
 
-  /// Leaves the fleet; for a worker that holds nothing any more.
-  func leave() {
+  /// An earlier name of this worker: a blocked claim may still move a job into its in-flight list. The name stays alive
+  /// until none can, and then is the reaper's.
+  func abandon(_ worker: String, _ keys: QueueKeys) {
+    connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers]) { command in
+      command.append(worker)
+      command.append(QueueLimits.blockDeadline.milliseconds)
+      command.append("{}")
+    } _: { _ in
+    }
+  }
+
+  /// Leaves the fleet. What is left in its in-flight lists, or `mayStillGetJobs`, is the reaper's.
+  func leave(mayStillGetJobs: Bool) {
     stop()
+    let worker = name.value
     for keys in queues {
-      connection.send(RedisCommand("SREM", keys.workers, name.value)) { _ in }
-      connection.send(RedisCommand("DEL", keys.heartbeat(name.value))) { _ in }
-      connection.send(RedisCommand("DEL", keys.keeper)) { _ in }
+      let scriptKeys = [keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.keeper]
+      connection.call(QueueScripts.leave, keys: scriptKeys) { command in
+        command.append(worker)
+        command.append(mayStillGetJobs ? QueueLimits.blockDeadline.milliseconds : 0)
+      } _: { _ in
+      }
     }
   }
 }

@@ -31,6 +31,9 @@ public struct QueueKeys: Sendable, Equatable {
   /// String with a TTL: the worker lives. Its value is a ``WorkerReport``.
   public func heartbeat(_ worker: String) -> String { prefix + "heartbeat:" + worker }
 
+  /// String with a TTL: the worker was taken for dead and its jobs were given to others.
+  public func tombstone(_ worker: String) -> String { prefix + "tombstone:" + worker }
+
   /// String: how far the broadcast of a job has come, a cursor line and ``AttemptState``.
   public func progress(_ nonce: String) -> String { prefix + "progress:" + nonce }
 

@@ -10,6 +10,8 @@ public enum QueueLimits {
   static let blockDeadline = Duration.seconds(7)
   /// A worker without a heartbeat this long is dead.
   public static let heartbeatTimeToLive = Duration.seconds(15)
+  /// How long a worker that was taken for dead may sleep and still learn of it.
+  static let tombstoneTimeToLive = Duration.seconds(7 * 24 * 3600)
   public static let heartbeatInterval = Duration.seconds(5)
   /// Without a confirmed heartbeat for this long nothing is sent: the jobs may be somebody else's by now.
   static let leaseFreshness = Duration.seconds(11)

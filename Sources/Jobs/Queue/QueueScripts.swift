@@ -2,13 +2,13 @@ import Redis
 
 /// The steps of a job's life that must not be torn apart.
 ///
-/// Each script's first write shrinks (Redis lets it run when memory is full), every key is declared, and nothing fails
-/// after a write: what may have been tampered with is checked first.
+/// Each script's first write takes no memory (Redis lets it run when memory is full), every key is declared, and nothing
+/// fails after a write: what may have been tampered with is checked first.
 enum QueueScripts {
-  static let all = [claim, adopt, acknowledge, settle, heartbeat, reap, promote, commitProgress]
+  static let all = [claim, adopt, acknowledge, settle, join, heartbeat, leave, reap, promote, commitProgress]
 
   /// Takes up to n jobs, oldest first, and gives each producer's element its envelope.
-  /// KEYS queue, in-flight, heartbeat; ARGV n, nonce prefix. False: the heartbeat is gone, the worker is fenced.
+  /// KEYS queue, in-flight, heartbeat; ARGV n, nonce prefix. False: the heartbeat has lapsed.
   static let claim = RedisScript(
     """
     if redis.call('EXISTS', KEYS[3]) == 0 then return false end
@@ -25,10 +25,12 @@ enum QueueScripts {
     """)
 
   /// Gives an element claimed by BLMOVE its envelope.
-  /// KEYS in-flight; ARGV element, envelope. 0: the job was taken away.
+  /// May be repeated. KEYS in-flight; ARGV element, envelope. 0: the job was taken away.
   static let adopt = RedisScript(
     """
-    if redis.call('LREM', KEYS[1], -1, ARGV[1]) == 0 then return 0 end
+    if redis.call('LREM', KEYS[1], -1, ARGV[1]) == 0 then
+      return redis.call('LPOS', KEYS[1], ARGV[2]) and 1 or 0
+    end
     redis.call('LPUSH', KEYS[1], ARGV[2])
     return 1
     """)
@@ -39,6 +41,7 @@ enum QueueScripts {
   static let acknowledge = RedisScript(
     """
     local lost = {}
+    if ARGV[2] == 'keep' then redis.call('DEL', KEYS[1]) end
     for i = 2, #KEYS do
       local at = 2 * i - 1
       if ARGV[2] == 'keep' or redis.call('LREM', KEYS[1], -1, ARGV[at]) == 1 then
@@ -63,7 +66,11 @@ enum QueueScripts {
       local found = redis.call('TYPE', KEYS[2]).ok
       if found ~= 'none' and found ~= wanted then return -1 end
     end
-    if ARGV[2] ~= 'keep' and redis.call('LREM', KEYS[1], -1, ARGV[1]) == 0 then return 0 end
+    if ARGV[2] == 'keep' then
+      redis.call('DEL', KEYS[1])
+    elseif redis.call('LREM', KEYS[1], -1, ARGV[1]) == 0 then
+      return 0
+    end
     if verb == 'handback' then
       redis.call('RPUSH', KEYS[2], ARGV[4])
     elseif verb ~= 'done' then
@@ -93,13 +100,23 @@ enum QueueScripts {
     return 1
     """)
 
-  /// Keeps the lease. KEYS heartbeat, workers, in-flight; ARGV worker, TTL in ms, report.
-  /// Answers {state, in-flight length}: 1 held, 0 fenced, 2 Redis has forgotten the whole fleet.
+  /// Begins a lease. KEYS heartbeat, workers; ARGV worker, TTL in ms, report.
+  static let join = RedisScript(
+    """
+    redis.call('DEL', KEYS[1])
+    redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
+    redis.call('SADD', KEYS[2], ARGV[1])
+    return 1
+    """)
+
+  /// Keeps the lease. KEYS heartbeat, workers, in-flight, tombstone; ARGV worker, TTL in ms, report.
+  /// Answers {state, in-flight length}: 1 held, 0 fenced, 2 Redis has lost what it knew of the worker.
+  /// A heartbeat that has lapsed is taken up again as long as nobody has touched the jobs.
   static let heartbeat = RedisScript(
     """
+    if redis.call('EXISTS', KEYS[4]) == 1 then return {0, 0} end
     local state = 1
     if redis.call('PEXPIRE', KEYS[1], ARGV[2]) == 0 and redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 0 then
-      if redis.call('EXISTS', KEYS[2]) == 1 then return {0, 0} end
       state = 2
     end
     redis.call('SADD', KEYS[2], ARGV[1])
@@ -107,9 +124,20 @@ enum QueueScripts {
     return {state, redis.call('LLEN', KEYS[3])}
     """)
 
+  /// Ends a lease. KEYS heartbeat, workers, in-flight, keeper; ARGV worker, TTL in ms (0: no claim can arrive any more).
+  /// With jobs left, or on their way, the name stays for the reaper.
+  static let leave = RedisScript(
+    """
+    if redis.call('GET', KEYS[4]) == ARGV[1] then redis.call('DEL', KEYS[4]) end
+    if redis.call('LLEN', KEYS[3]) == 0 and ARGV[2] == '0' then redis.call('SREM', KEYS[2], ARGV[1]) end
+    if ARGV[2] == '0' then redis.call('DEL', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+    return 1
+    """)
+
   /// Takes a dead worker's jobs back to the front of the queue, oldest in front; one that has crashed too many workers
-  /// is buried. KEYS heartbeat, in-flight, queue, workers, dead; ARGV worker, most at once, most crashes, nonce prefix,
-  /// time of death in ms, head of a dead letter. {-1}: it lives. Otherwise {left, taken back, buried}.
+  /// is buried. KEYS heartbeat, in-flight, queue, workers, dead, tombstone; ARGV worker, most at once, most crashes, nonce
+  /// prefix, time of death in ms, head of a dead letter, TTL of the tombstone in ms. {-1}: it lives. Otherwise {left, taken
+  /// back, buried}. The tombstone tells the worker, should it wake.
   static let reap = RedisScript(
     """
     if redis.call('EXISTS', KEYS[1]) == 1 then return {-1, 0, 0} end
@@ -133,6 +161,8 @@ enum QueueScripts {
       end
     end
     local left = redis.call('LLEN', KEYS[2])
+    redis.call('PEXPIRE', KEYS[6], ARGV[7])
+    redis.call('SET', KEYS[6], '', 'PX', ARGV[7])
     if left == 0 then redis.call('SREM', KEYS[4], ARGV[1]) end
     return {left, back, buried}
     """)
@@ -143,6 +173,7 @@ enum QueueScripts {
     """
     local keeper = redis.call('GET', KEYS[1])
     if keeper and keeper ~= ARGV[1] then return {-1, -1} end
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
     local moved, wait = 0, -1
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -163,11 +194,12 @@ enum QueueScripts {
     return {moved, wait}
     """)
 
-  /// Writes how far a broadcast has come, never backwards. KEYS progress, heartbeat; ARGV cursor, progress, TTL in ms.
+  /// Writes how far a broadcast has come, never backwards. KEYS progress, tombstone; ARGV cursor, progress, TTL in ms.
   /// 1 written, 0 the stored cursor is further, -1 fenced.
   static let commitProgress = RedisScript(
     """
-    if redis.call('EXISTS', KEYS[2]) == 0 then return -1 end
+    if redis.call('EXISTS', KEYS[2]) == 1 then return -1 end
+    redis.call('PEXPIRE', KEYS[1], ARGV[3])
     local stored = redis.call('GET', KEYS[1])
     if stored then
       local cursor = string.match(stored, '^(%C*)\\n')

@@ -52,7 +52,7 @@ final class Reconciler {
     let worker = lease.name.value
     connection.send(RedisCommand("LRANGE", queues[queueIndex].inflight(worker), "0", "-1")) { [weak self] result in
       guard let self, worker == self.lease.name.value, case .success(.array(let values)) = result else { return }
-      let known = self.ledger.outstanding(queueIndex: queueIndex).map(\.element)
+      let known = self.ledger.outstanding(queueIndex: queueIndex).flatMap(\.possibleElements)
       let ghosts = ClaimLedger.ghosts(inflight: values.compactMap(\.bytes), known: known)
       let adopted = ghosts.suffix(self.permits.take(upTo: ghosts.count)).map {
         Claim(

@@ -57,6 +57,9 @@ final class AudienceRun {
     self.ended = ended
   }
 
+  /// The job is somebody else's now.
+  var isFenced: Bool { delivery.claim.isFenced }
+
   /// Goes on behind the last page that was committed, by this worker or another.
   func start() {
     isFetching = true
@@ -155,6 +158,7 @@ final class AudienceRun {
     progress.open = delivery.tally.open
     progress.uncertain = delivery.tally.uncertain
     progress.result = delivery.tally.result
+    progress.uncertain = delivery.tally.uncertain
     queue.commitProgress(progress, of: delivery.claim)
   }
 

@@ -25,6 +25,8 @@ final class DeliveryLine {
   private var broadcasts: [ObjectIdentifier: AudienceRun] = [:]
   /// Jobs whose lease must be confirmed before they may be sent.
   private var held: [Delivery] = []
+  /// Pushes likewise, each with its permit.
+  private var heldDrafts: [PushDraft] = []
 
   init(
     queue: JobQueue, connection: RedisConnection, registry: Registry, client: APNsClient?, permits: Permits,
@@ -65,7 +67,7 @@ final class DeliveryLine {
 
   /// A job that is none goes to the dead letters, byte for byte.
   private func refuse(_ claim: Claim, because reason: String) {
-    metrics.jobs[JobStatus.dead.rawValue].increment()
+    metrics.finished(claim, .dead)
     log.debug("refused a job", ["reason": .init(reason)])
     queue.settle(claim, book.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
     permits.release()
@@ -133,11 +135,21 @@ final class DeliveryLine {
 
   /// The lease has been confirmed; owners may have changed meanwhile.
   func leaseConfirmed() {
-    guard !held.isEmpty, queue.lease.isFresh else { return }
+    guard queue.lease.isFresh else { return }
+    let drafts = heldDrafts
+    heldDrafts = []
+    for draft in drafts { send(draft) }
+    guard !held.isEmpty else { return }
     let deliveries = held
     held = []
     for delivery in deliveries where delivery.claim.isFenced { releasePermit(of: delivery) }
     resolve(deliveries.filter { !$0.claim.isFenced })
+  }
+
+  /// The fleet has taken jobs away: what they were waiting for will not come.
+  func dropFenced() {
+    broadcasts = broadcasts.filter { !$0.value.isFenced }
+    leaseConfirmed()
   }
 
   // MARK: - Submitted
@@ -169,8 +181,13 @@ final class DeliveryLine {
   private func send(_ draft: PushDraft) {
     // Taken away since: nothing is sent in its name, and nothing written.
     guard !draft.delivery.claim.isFenced else {
+      if draft.page != nil { broadcasts[ObjectIdentifier(draft.delivery)] = nil }
       EventLoop.atEndOfTurn { [self] in window.leave() }
       return
+    }
+    guard queue.lease.isFresh else {
+      heldDrafts.append(draft)
+      return queue.lease.beat()
     }
     let push = draft.push { [self] outcome in
       window.leave()
@@ -249,6 +266,12 @@ final class DeliveryLine {
   /// Gives up what has not been handed to APNs; the devices stay open.
   func abandonWaiting() {
     stopBroadcasts()
+    let unsent = heldDrafts
+    heldDrafts = []
+    for draft in unsent {
+      permits.release()
+      write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
+    }
     for draft in window.drainWaiting() {
       write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
     }
@@ -269,8 +292,7 @@ final class DeliveryLine {
   }
 
   private func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
-    metrics.jobs[conclusion.status.rawValue].increment()
-    metrics.finished(delivery.claim)
+    metrics.finished(delivery.claim, conclusion.status)
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
     if case .app = delivery.job.audience { forgetProgress(of: delivery) }
     releasePermit(of: delivery)

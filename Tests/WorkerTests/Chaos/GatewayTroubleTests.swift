@@ -1,0 +1,149 @@
+import Foundation
+import Jobs
+import Redis
+import TestSupport
+import Testing
+
+/// APNs is away, silent, or refuses: jobs are kept, nothing is lost, and what may have arrived is not sent again.
+@Suite(.serialized) struct GatewayTroubleTests {
+  private static let fleet = Task { try await Fleet() }
+  private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
+
+  @Test func `a GOAWAY every 50 pushes over 5,000 jobs loses none and sends none twice`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"goaway","every":50}"#)
+    let verdict = try await deliver(5000, on: fleet.unique("goaway"))
+    let ledger = try await fleet.gateway.ledger()
+    print("GOAWAY every 50: \(ledger.goaways) GOAWAYs, \(ledger.connections) connections, \(verdict.description)")
+    verdict.expectAllAccepted(5000)
+    #expect(verdict.duplicates == 0)
+    #expect(ledger.goaways >= 90)
+  }
+
+  @Test func `refused streams are sent again, none twice`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"reset","every":20}"#)
+    let verdict = try await deliver(2000, on: fleet.unique("refused"))
+    let ledger = try await fleet.gateway.ledger()
+    print("REFUSED_STREAM every 20: \(ledger.resets) resets, \(verdict.description)")
+    verdict.expectAllAccepted(2000)
+    #expect(verdict.duplicates == 0)
+    #expect(ledger.resets >= 90)
+  }
+
+  @Test func `what was processed and never answered is uncertain, dead, and not sent again`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"drop","every":100,"processed":true}"#)
+    let queue = fleet.unique("dropped")
+    let verdict = try await deliver(1000, on: queue)
+    let letters = try await fleet.deadLetters(queue)
+    let ledger = try await fleet.gateway.ledger()
+    print("dropped every 100: \(ledger.drops) drops, \(verdict.description), \(letters.count) dead letters")
+    #expect(verdict.duplicates == 0)
+    #expect(verdict.withoutRecord == [])
+    #expect(verdict.leftovers == [])
+    let dead = verdict.statuses["dead"] ?? 0
+    #expect(dead >= ledger.drops)
+    #expect((verdict.statuses["accepted"] ?? 0) + dead == 1000)
+    #expect(letters.count == dead)
+    #expect(letters.allSatisfy { $0.reason.hasPrefix("Uncertain") })
+  }
+
+  @Test func `an expired provider token is renewed once and nothing is lost`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(
+      #"{"kind":"status","status":403,"reason":"ExpiredProviderToken","count":1,"after":100}"#)
+    let before = try await fleet.gateway.ledger().received
+    let verdict = try await deliver(500, on: fleet.unique("expired"))
+    let ledger = try await fleet.gateway.ledger()
+    print("ExpiredProviderToken once: \(ledger.received - before) received, \(verdict.description)")
+    verdict.expectAllAccepted(500)
+    #expect(verdict.duplicates == 0)
+    #expect(ledger.byReason["ExpiredProviderToken"] == 1)
+  }
+
+  @Test func `a provider token that APNs does not know parks the route and keeps the jobs`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"status","status":403,"reason":"InvalidProviderToken"}"#)
+    let queue = fleet.unique("parked")
+    let jobs = LoadJob.list(queue, 300)
+    let worker = try await fleet.worker(Self.quiet, on: queue)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await worker.process.line("that the route is parked") { $0.contains("APNs route parked") }
+    try await eventually("all jobs have been put off") {
+      try await fleet.redis("ZCARD", QueueKeys(queue: queue).retry) == .integer(300)
+    }
+    let record = try await fleet.record(jobs[299].id, "why it waits") { $0.status == "retrying" }
+    #expect(record.reason?.contains("InvalidProviderToken") == true)
+    #expect(try await fleet.deadLetters(queue).count == 0)
+    let refused = try await fleet.gateway.ledger().received
+    // Mended: a worker with a good key delivers them all.
+    #expect(try await worker.stop() == 0)
+    try await fleet.gateway.clearFaults()
+    let mended = try await fleet.worker(Self.quiet, on: queue)
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    print("InvalidProviderToken: \(refused) refused, \(verdict.description)")
+    verdict.expectAllAccepted(jobs.count)
+    #expect(verdict.duplicates == 0)
+    #expect(try await mended.stop() == 0)
+  }
+
+  @Test func `jobs wait in Redis while APNs cannot be reached, and leave when it can`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    let queue = fleet.unique("unreachable")
+    let port = try freePort()
+    let worker = try await fleet.worker(
+      Self.quiet.merging(["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(port)"]) { $1 }, on: queue, isReady: false)
+    let jobs = LoadJob.list(queue, 100)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await worker.readiness(503)
+    #expect(try await worker.get("/readyz").body.contains(#""apns":"unreachable""#))
+    #expect(try await fleet.redis("LLEN", queue) == .integer(100))
+    let bridge = try DeafProxy(toPort: fleet.gateway.ready.port, listeningOn: port)
+    defer { bridge.close() }
+    try await worker.readiness()
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    print("APNs unreachable at first: \(verdict.description), complaints \(worker.complaints)")
+    verdict.expectAllAccepted(jobs.count)
+    #expect(verdict.duplicates == 0)
+    #expect(worker.complaints.count <= 1)
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `a gateway that accepts and never speaks is not ready, and no job is claimed for it`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"acceptStall"}"#)
+    let queue = fleet.unique("stalled")
+    let worker = try await fleet.worker(Self.quiet, on: queue, isReady: false)
+    let jobs = LoadJob.list(queue, 100)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await worker.process.line(within: .seconds(60), "that APNs is away") { $0.contains("\"warn\"") }
+    #expect(try await worker.get("/readyz").status == 503)
+    #expect(try await fleet.redis("LLEN", queue) == .integer(100))
+    try await fleet.gateway.clearFaults()
+    try await worker.readiness()
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    print("APNs stalled: \(verdict.description), complaints \(worker.complaints)")
+    verdict.expectAllAccepted(jobs.count)
+    #expect(verdict.duplicates == 0)
+    #expect(try await worker.stop() == 0)
+  }
+
+  /// A worker of its own delivers `count` jobs.
+  private func deliver(_ count: Int, on queue: String) async throws -> Verdict {
+    let fleet = try await Self.fleet.value
+    let worker = try await fleet.worker(Self.quiet, on: queue)
+    let jobs = LoadJob.list(queue, count)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    #expect(try await worker.stop() == 0)
+    return verdict
+  }
+}
