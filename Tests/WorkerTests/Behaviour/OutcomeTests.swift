@@ -177,7 +177,9 @@ import Testing
     let bad = fleet.uniqueToken()
     try await fleet.gateway.device(bad, #""rule":"bad""#)
     let ids = [fleet.unique("outcome"), fleet.unique("outcome")]
-    for (token, id) in zip([fleet.uniqueToken(), bad], ids) { try await enqueue("", to: token, id: id, on: worker.queue) }
+    for (token, id) in zip([fleet.uniqueToken(), bad], ids) {
+      try await enqueue("", to: token, id: id, on: worker.queue)
+    }
     try await fleet.settled(worker.queue)
     for (id, isKept) in zip(ids, kept) { #expect(try await (fleet.currentRecord(id) != nil) == isKept) }
     #expect(try await fleet.gateway.ledger().received == 2)
