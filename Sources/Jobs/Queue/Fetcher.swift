@@ -22,6 +22,8 @@ final class Fetcher {
   private var asking = 0
   private var hasFault = false
   private var hasBlockingFault = false
+  /// Queues whose key was last found to be no list.
+  private var brokenQueues: Set<Int> = []
 
   /// An answer to a claim has arrived and was dealt with.
   var onAnswer: (@EventLoop () -> Void)?
@@ -131,6 +133,7 @@ final class Fetcher {
       switch result {
       case .success(.array(let elements)):
         self.recovered()
+        self.brokenQueues.remove(queueIndex)
         self.accept(elements.compactMap(\.bytes), queueIndex: queueIndex, asked: count, worker: worker)
       case .success:
         // At most once, RPOP answers nil for an empty list; the script answers false when the heartbeat has lapsed.
@@ -140,6 +143,9 @@ final class Fetcher {
           self.claimFailed(left: count)
           self.pauseForHeartbeat()
         }
+      case .failure(let error) where error.isWrongType:
+        self.passOver(queueIndex)
+        self.accept([], queueIndex: queueIndex, asked: count, worker: worker)
       case .failure(let error):
         self.claimFailed(left: count)
         self.pauseAfter(error)
@@ -205,7 +211,7 @@ final class Fetcher {
       guard plan.isIdle, lease.mayClaim, pauseTimer == nil, permits.take(upTo: 1) == 1 else { return }
       let worker = lease.name.value
       let completion: @EventLoop (BlockedClaim.Answer) -> Void = { [weak self] answer in
-        self?.unblocked(answer, worker: worker)
+        self?.unblocked(answer, index: index, worker: worker)
       }
       if mode == .atMostOnce {
         blocked[index].pop(from: queues.map(\.queue), completion)
@@ -216,7 +222,7 @@ final class Fetcher {
     }
   }
 
-  private func unblocked(_ answer: BlockedClaim.Answer, worker: String) {
+  private func unblocked(_ answer: BlockedClaim.Answer, index: Int, worker: String) {
     defer { onAnswer?() }
     switch answer {
     case .job(let queueIndex, let element):
@@ -232,8 +238,17 @@ final class Fetcher {
     case .fault(let error):
       permits.release()
       plan.expectJobs()
-      pauseAfterBlocking(error)
+      guard error.isWrongType else { return pauseAfterBlocking(error) }
+      if mode == .atLeastOnce { passOver(index) }
+      pause()
     }
+  }
+
+  /// The key is no list: the other queues are served, and this one again as soon as it is gone.
+  private func passOver(_ queueIndex: Int) {
+    guard brokenQueues.insert(queueIndex).inserted else { return }
+    log.error(
+      "a queue key is no list; the other queues are served, move it away", ["key": .init(queues[queueIndex].queue)])
   }
 
   private func pauseAfter(_ error: RedisError) {
@@ -271,5 +286,13 @@ final class Fetcher {
     guard hasFault else { return }
     hasFault = false
     log.info("claiming from Redis works again")
+  }
+}
+
+extension RedisError {
+  /// The key of the command holds another type; redis 6 wraps what a script's command answered.
+  fileprivate var isWrongType: Bool {
+    guard case .reply(let error) = self else { return false }
+    return error.code == "WRONGTYPE" || error.message.contains("-WRONGTYPE")
   }
 }

@@ -59,7 +59,8 @@ final class SimulatedGateway: Sendable {
 
   /// The latest pushes, refused ones among them, oldest first; at most some 1,000.
   func recent() async throws -> [GatewayLedger.Push] {
-    try JSONDecoder().decode([GatewayLedger.Push].self, from: Data(try await control("/ledger/recent?n=1000").utf8))
+    let latest = try await control("/ledger/recent?n=1000")
+    return try JSONDecoder().decode([GatewayLedger.Push].self, from: Data(latest.utf8)).reversed()
   }
 
   /// How often each apns-id was received.

@@ -1,0 +1,120 @@
+import Foundation
+import Jobs
+import Redis
+import TestSupport
+import Testing
+
+/// How a worker is set up, seen and ordered about.
+@Suite(.serialized) struct ServiceTests {
+  private static let shared = Task { try await Fleet() }
+  private let fleet: Fleet
+
+  init() async throws {
+    fleet = try await Self.shared.value
+    try await fleet.gateway.reset()
+  }
+
+  @Test func `without APNs settings jobs are unsent and stay pollable`() async throws {
+    let (user, id) = (fleet.unique("alice"), fleet.unique("poll"))
+    try await fleet.register(fleet.uniqueToken(), to: user)
+    let worker = try await fleet.worker(isPollingOnly: true)
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: worker.queue)
+    #expect(try await fleet.record(id).status == "unsent")
+    let stream = try await fleet.redis("XRANGE", QueueKeys.notifications(user), "-", "+").array ?? []
+    #expect(stream.count == 1)
+    let fields = try #require(stream.first?.array?.last?.array)
+    let record = String(decoding: fields.compactMap(\.bytes).last ?? [], as: UTF8.self)
+    #expect(record.contains("\"id\":\"\(id)\""))
+    #expect(record.contains("\"status\":\"unsent\""))
+    #expect(record.contains("\"title\":\"Hello\""))
+    #expect(try await fleet.redis("TTL", QueueKeys.notifications(user)).integer ?? 0 > 29 * 86_400)
+    #expect(worker.process.lines.filter { $0.contains("polling-only mode") }.count == 1)
+    #expect(try await fleet.gateway.ledger().received == 0)
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `readiness follows the gateway, and jobs wait in Redis meanwhile`() async throws {
+    let gateway = try await SimulatedGateway()
+    let worker = try await fleet.worker(gateway.environment.mapValues { $0 })
+    let health = try await worker.get("/healthz")
+    #expect(health.status == 200)
+    #expect(try await worker.get("/nothing").status == 404)
+    gateway.process.signal(SIGKILL)
+    try await worker.readiness(503)
+    #expect(try await worker.get("/readyz").body.contains("\"apns\":\"unreachable\""))
+    #expect(try await worker.get("/healthz").status == 200)
+    let id = fleet.unique("wait")
+    try await fleet.enqueue(
+      #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"Hello"}"#, on: worker.queue)
+    let port = gateway.ready.port
+    let again = try await SimulatedGateway(["--listen", "127.0.0.1:\(port)", "--no-auth-check"])
+    // Another certificate authority: the worker does not trust it, whatever it answers.
+    #expect(try await worker.get("/readyz").status == 503)
+    #expect(try await fleet.unsettled(worker.queue) == 1)
+    again.process.signal(SIGKILL)
+    try await worker.kill()
+  }
+
+  @Test func `metrics count jobs and pushes`() async throws {
+    let worker = try await fleet.worker()
+    let bad = fleet.uniqueToken()
+    try await fleet.gateway.device(bad, #""rule":"bad""#)
+    for token in [fleet.uniqueToken(), fleet.uniqueToken(), bad] {
+      try await fleet.enqueue(#"{"to":{"token":"\#(token)"},"title":"Hello"}"#, on: worker.queue)
+    }
+    try await fleet.enqueue("{", on: worker.queue)
+    try await fleet.settled(worker.queue)
+    #expect(try await worker.metric(#"martlet_jobs_total{status="accepted"}"#) == 2)
+    #expect(try await worker.metric(#"martlet_jobs_total{status="failed"}"#) == 1)
+    #expect(try await worker.metric(#"martlet_jobs_total{status="dead"}"#) == 1)
+    #expect(try await worker.metric("martlet_job_seconds_count") == 3)
+    #expect(try await worker.get("/metrics").body.contains(#"reason="BadDeviceToken""#))
+    try await worker.stop()
+  }
+
+  @Test func `one push at a time follows the order of the queues, and of each queue`() async throws {
+    let queues = ["high", "middle", "low"].map { fleet.unique($0) }
+    var expected: [String] = []
+    for queue in queues {
+      let tokens = fleet.uniqueTokens(15)
+      expected += tokens
+      try await fleet.enqueue(tokens.map { Array(#"{"to":{"token":"\#($0)"},"title":"Hello"}"#.utf8) }, on: queue)
+    }
+    let worker = try await fleet.worker([
+      "MARTLET_QUEUES": queues.joined(separator: ","), "MARTLET_CONCURRENCY": "1",
+    ])
+    for queue in queues { try await fleet.settled(queue) }
+    #expect(try await fleet.gateway.recent().compactMap(\.token) == expected)
+    try await worker.stop()
+  }
+
+  @Test func `at most once, jobs are delivered and leave nothing in flight`() async throws {
+    let worker = try await fleet.worker(["MARTLET_DELIVERY": "at-most-once"])
+    let ids = (0..<200).map { _ in fleet.unique("once") }
+    try await fleet.enqueue(
+      ids.map { Array(#"{"id":"\#($0)","to":{"token":"\#(fleet.uniqueToken())"},"title":"Hello"}"#.utf8) },
+      on: worker.queue)
+    for id in ids { #expect(try await fleet.record(id).status == "accepted") }
+    let ledger = try await fleet.gateway.ledger()
+    #expect(ledger.received == 200)
+    #expect(ledger.duplicates == 0)
+    #expect(try await fleet.redis("KEYS", "martlet:{\(worker.queue)}:inflight:*").array == [])
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `every fault of the configuration is told at once, without secrets`() async throws {
+    let child = try await fleet.martlet(
+      "worker",
+      environment: [
+        "REDIS_URL": "http://redis", "MARTLET_CONCURRENCY": "none", "MARTLET_DELIVERY": "twice", "APNS_KEY_ID": nil,
+        "MARTLET_RESULT_TTL": "soon", "MARTLET_ADMIN_ADDRESS": "nowhere", "APNS_ENDPOINT_OVERRIDE": "http://plain",
+      ])
+    #expect(child.exitCode == 2)
+    let text = child.lines.joined(separator: "\n")
+    for name in [
+      "REDIS_URL", "MARTLET_CONCURRENCY", "MARTLET_DELIVERY", "APNS_KEY_ID", "MARTLET_RESULT_TTL",
+      "MARTLET_ADMIN_ADDRESS", "APNS_ENDPOINT_OVERRIDE",
+    ] { #expect(text.contains(name)) }
+    #expect(!text.contains("PRIVATE KEY-----"))
+  }
+}
