@@ -81,6 +81,8 @@ public final class APNsClient {
     shutdown()
     for pool in pools.values { pool.close() }
     ticker = nil
+    // A completion may call this, with outcomes of the same turn still to be reported.
+    EventLoop.run { withExtendedLifetime(self) {} }
   }
 
   /// Sends the push that `makePush` makes with the completion it is given, and waits for its outcome.

@@ -5,6 +5,8 @@ extension APNsConfiguration {
     public var requestTimeout: Duration = .seconds(20)
     /// DNS, TCP and TLS together.
     public var connectTimeout: Duration = .seconds(10)
+    /// A gateway out of reach for longer fails its pushes at once, as not processed.
+    public var outagePatience: Duration = .seconds(3)
     public var minimumConnectBackoff: Duration = .seconds(1)
     public var maximumConnectBackoff: Duration = .seconds(60)
     /// Something was written and nothing came back for this long: ask with a PING.

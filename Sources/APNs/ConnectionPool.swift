@@ -35,6 +35,8 @@ final class ConnectionPool {
   }
 
   func send(_ push: Push) {
+    // A gateway out of reach must not hold its pushes, and with them the permits of other routes, until their deadlines.
+    guard !isDown(now: push.sentAt) else { return client.finishLater(push, .notProcessed(noConnection)) }
     waiting.append(push)
     scheduleFill()
   }
@@ -48,7 +50,8 @@ final class ConnectionPool {
   }
 
   func tick(now: UInt64) {
-    while let push = waiting.first, push.deadline <= now {
+    let isDown = isDown(now: now)
+    while let push = waiting.first, isDown || push.deadline <= now {
       waiting.remove(push)
       client.finish(push, .notProcessed(isConnected ? "Timeout" : noConnection), now: now)
     }
@@ -67,6 +70,8 @@ final class ConnectionPool {
   func close() {
     for connection in connections { connection.close("ShuttingDown") }
   }
+
+  private func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
 
   private var connections: [Connection] { members.compactMap(\.connection) + draining }
 

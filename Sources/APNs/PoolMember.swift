@@ -59,6 +59,12 @@ final class PoolMember {
     announceOutage(reason)
   }
 
+  /// No connection, and for some time none could be opened.
+  func isDown(now: UInt64) -> Bool {
+    guard connection == nil, let outageSince else { return false }
+    return now - outageSince > configuration.limits.outagePatience.unsigned
+  }
+
   /// A connection is ready.
   func recovered() {
     guard let since = outageSince else { return }

@@ -23,7 +23,11 @@ public enum Verdict: Sendable, Equatable {
 
   public init(_ answer: APNsAnswer) {
     let after = answer.retryAfterSeconds
-    switch answer.reason ?? "" {
+    guard let reason = answer.reason else {
+      self = Verdict(status: answer.status, timestamp: answer.timestamp, retryAfterSeconds: after)
+      return
+    }
+    switch reason {
     case "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic", "DuplicateHeaders",
       "InvalidPushType", "MissingDeviceToken", "MissingTopic", "PayloadEmpty", "PayloadTooLarge":
       self = .badJob

@@ -23,7 +23,7 @@ public actor EventLoop {
   }
 
   /// Runs `body` now, on the condition (checked) that this already is the loop's queue.
-  @inline(__always)
+  @inlinable @inline(__always)
   public nonisolated static func assumeIsolated<T: Sendable>(_ body: @EventLoop () -> T) -> T {
     dispatchPrecondition(condition: .onQueue(queue))
     return withoutActuallyEscaping(body) { body in

@@ -13,6 +13,14 @@ extension EventLoop {
     queue.async { assumeIsolated { runPending() } }
   }
 
+  /// Returns when everything put off before has run.
+  @EventLoop
+  public static func endOfTurn() async {
+    await withCheckedContinuation { continuation in
+      atEndOfTurn { continuation.resume() }
+    }
+  }
+
   @EventLoop
   private static func runPending() {
     isScheduled = false

@@ -4,6 +4,8 @@
 public struct JSONWriter: Sendable {
   public private(set) var bytes: [UInt8] = []
   private var needsComma = false
+  /// Of a 64-bit magnitude.
+  private static let maximumDigits = 20
 
   public init(capacity: Int = 0) {
     bytes.reserveCapacity(capacity)
@@ -133,6 +135,10 @@ public struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
     var string = string
     string.withUTF8 { text in
+      // Most strings need no escape, and this loop is one that the compiler vectorises.
+      var isPlain = true
+      for byte in text { isPlain = isPlain && !JSONWriter.needsEscape(byte) }
+      guard !isPlain else { return bytes.append(contentsOf: text) }
       var copied = 0
       for index in text.indices where JSONWriter.needsEscape(text[index]) {
         bytes.append(contentsOf: text[copied..<index])
@@ -165,12 +171,15 @@ public struct JSONWriter: Sendable {
 
   private mutating func digits(_ integer: Int64) {
     if integer < 0 { bytes.append(UInt8(ascii: "-")) }
-    var rest = integer.magnitude
-    let first = bytes.count
-    repeat {
-      bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
-      rest /= 10
-    } while rest > 0
-    bytes[first...].reverse()
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: JSONWriter.maximumDigits) { digits in
+      var rest = integer.magnitude
+      var first = JSONWriter.maximumDigits
+      repeat {
+        first -= 1
+        digits.initializeElement(at: first, to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+        rest /= 10
+      } while rest > 0
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
+    }
   }
 }

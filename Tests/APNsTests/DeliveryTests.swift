@@ -126,6 +126,24 @@ extension SimulatorTests {
       #expect(await client.outcomes(41...41) == [.notProcessed("ShuttingDown")])
     }
 
+    @Test func `a completion may close the client`() async throws {
+      var client: APNsClient? = try apns.client()
+      var outcomes: [PushOutcome] = []
+      await withCheckedContinuation { continuation in
+        for number in 1...50 {
+          client?.send(
+            TestPush.make(number) { outcome in
+              outcomes.append(outcome)
+              client?.close()
+              client = nil
+              if outcomes.count == 50 { continuation.resume() }
+            })
+        }
+      }
+      #expect(outcomes[0].isAccepted)
+      #expect(outcomes[1...].allSatisfy { $0 == .notProcessed("ShuttingDown") })
+    }
+
     @Test func `closing with pushes in flight leaves them uncertain`() async throws {
       try await apns.fault(#"{"kind":"stall","processed":true,"after":1}"#)
       let client = try apns.client()

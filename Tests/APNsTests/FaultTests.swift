@@ -101,7 +101,7 @@ extension SimulatorTests {
       try await apns.fault(#"{"kind":"stall","processed":true,"count":1}"#)
       let client = try apns.client {
         $0.quietBeforePing = .milliseconds(100)
-        $0.requestTimeout = .seconds(2)
+        $0.requestTimeout = .seconds(1)
       }
       defer { client.close() }
       let outcomes = await client.outcomes(1...50)

@@ -26,8 +26,8 @@ struct Charset: Sendable {
 
   func accepts(_ text: String) -> Bool {
     guard length.contains(text.utf8.count) else { return false }
-    for byte in text.utf8 where !contains(byte) { return false }
-    return true
+    var text = text
+    return text.withUTF8 { $0.allSatisfy(contains) }
   }
 
   private func contains(_ byte: UInt8) -> Bool {

@@ -23,9 +23,27 @@ struct SipHash128 {
     }
   }
 
+  /// Whole words where it can.
+  private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    var place = 0
+    while place < bytes.count, count & 7 != 0 {
+      append(bytes[place])
+      place += 1
+    }
+    while bytes.count - place >= 8 {
+      compress(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
+      count &+= 8
+      place += 8
+    }
+    while place < bytes.count {
+      append(bytes[place])
+      place += 1
+    }
+  }
+
   mutating func append(_ text: String) {
     var text = text
-    text.withUTF8 { for byte in $0 { append(byte) } }
+    text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
   /// The first and the second eight bytes of the digest, each as a little-endian number.

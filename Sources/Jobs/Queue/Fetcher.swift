@@ -23,6 +23,8 @@ final class Fetcher {
   private var hasFault = false
   private var hasBlockingFault = false
 
+  /// An answer to a claim has arrived and was dealt with.
+  var onAnswer: (@EventLoop () -> Void)?
   /// Takes the claims, each with one permit.
   var onClaims: (@EventLoop ([Claim]) -> Void)?
 
@@ -125,6 +127,7 @@ final class Fetcher {
     let completion: @EventLoop (Result<RedisValue, RedisError>) -> Void = { [weak self] result in
       guard let self else { return }
       self.asking -= 1
+      defer { self.onAnswer?() }
       switch result {
       case .success(.array(let elements)):
         self.recovered()
@@ -214,6 +217,7 @@ final class Fetcher {
   }
 
   private func unblocked(_ answer: BlockedClaim.Answer, worker: String) {
+    defer { onAnswer?() }
     switch answer {
     case .job(let queueIndex, let element):
       hasBlockingFault = false

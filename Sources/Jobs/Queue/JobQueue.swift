@@ -32,6 +32,13 @@ public final class JobQueue {
   }
   /// Redis was lost or has come back.
   public var onStateChange: (@EventLoop (Bool) -> Void)?
+  /// A job was settled, or an answer to a claim has arrived.
+  public var onProgress: (@EventLoop () -> Void)? {
+    didSet {
+      settler.onSettled = onProgress
+      fetcher.onAnswer = onProgress
+    }
+  }
   /// All local claims were taken away.
   public var onFenced: (@EventLoop () -> Void)?
 

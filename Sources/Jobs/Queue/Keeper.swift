@@ -27,6 +27,7 @@ final class Keeper {
   }
 
   func start() {
+    // First: without it nothing is scheduled again, and Redis may not have answered yet.
     reapTimer = .every(QueueLimits.reapInterval) { [weak self] in self?.reapAll() }
     for index in queues.indices { promote(index) }
   }

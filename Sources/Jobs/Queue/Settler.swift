@@ -20,11 +20,17 @@ final class Settler {
   /// Called whenever settlements have been confirmed or given up.
   var onSettled: (@EventLoop () -> Void)?
 
-  private struct Entry {
+  /// An object: it goes from list to list on its way.
+  private final class Entry {
     let claim: Claim
     let settlement: Settlement
-    /// Written before without an answer: finding the job gone then means that it was taken.
+    /// Written before without an answer: finding the job gone then means that it was settled.
     var mayBeWritten = false
+
+    init(_ claim: Claim, _ settlement: Settlement) {
+      self.claim = claim
+      self.settlement = settlement
+    }
   }
 
   init(
@@ -43,7 +49,7 @@ final class Settler {
 
   func settle(_ claim: Claim, _ settlement: Settlement) {
     guard !claim.isFenced else { return }
-    waiting[claim.queueIndex].append(Entry(claim: claim, settlement: settlement))
+    waiting[claim.queueIndex].append(Entry(claim, settlement))
     scheduleFlush()
   }
 
@@ -148,7 +154,7 @@ final class Settler {
     }
     var isUncertain = false
     if case .outcomeUnknown = error { isUncertain = true }
-    for var entry in entries where !entry.claim.isFenced {
+    for entry in entries where !entry.claim.isFenced {
       entry.mayBeWritten = entry.mayBeWritten || isUncertain
       waiting[index].append(entry)
     }

@@ -57,6 +57,9 @@ final class AudienceRun {
     self.ended = ended
   }
 
+  /// The job is somebody else's now.
+  var isFenced: Bool { delivery.claim.isFenced }
+
   /// Goes on behind the last page that was committed, by this worker or another.
   func start() {
     isFetching = true
@@ -66,12 +69,15 @@ final class AudienceRun {
       case .failure(let error): return cutShort(because: "\(error)")
       case .success(let progress):
         if let progress { delivery.resume(from: progress) }
-        if delivery.state.cursor != AudienceRun.endCursor {
-          cursor = delivery.state.cursor.flatMap(AudienceCursor.init) ?? .start
-        }
+        cursor = AudienceRun.position(delivery.state.cursor)
         if let open = delivery.state.open, !open.isEmpty { retry(open) } else { fetch() }
       }
     }
+  }
+
+  /// Nil behind the last page.
+  private static func position(_ text: String?) -> AudienceCursor? {
+    text == endCursor ? nil : text.flatMap(AudienceCursor.init) ?? .start
   }
 
   /// Fetches no more pages; ends when those under way have.
@@ -150,8 +156,8 @@ final class AudienceRun {
   private func commit() {
     var progress = delivery.state
     progress.open = delivery.tally.open
-    progress.result = delivery.tally.result
     progress.uncertain = delivery.tally.uncertain
+    progress.result = delivery.tally.result
     queue.commitProgress(progress, of: delivery.claim)
   }
 

@@ -30,13 +30,13 @@ struct Conclusion: Equatable {
     self.verb = verb
   }
 
-  /// `random` from 0..<1 draws the delay.
-  init(_ attempt: Attempt, schedule: RetrySchedule, random: Double) {
+  /// `random` from 0..<1 draws the delay, if there is one: drawing asks the kernel.
+  init(_ attempt: Attempt, schedule: RetrySchedule, random: @autoclosure () -> Double) {
     let tally = attempt.tally
     if let reason = tally.badJobReason {
       self.init(status: .dead, verb: .bury(reason: reason))
     } else if attempt.isCutShort || !tally.open.isEmpty {
-      self = Conclusion.open(attempt, schedule: schedule, random: random)
+      self = Conclusion.open(attempt, schedule: schedule, random: random())
     } else if !tally.uncertain.isEmpty {
       self.init(status: tally.result.accepted > 0 ? .partial : .dead, verb: .bury(reason: Conclusion.uncertain))
     } else {

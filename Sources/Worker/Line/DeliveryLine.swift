@@ -67,7 +67,7 @@ final class DeliveryLine {
 
   /// A job that is none goes to the dead letters, byte for byte.
   private func refuse(_ claim: Claim, because reason: String) {
-    metrics.jobs[JobStatus.dead.rawValue].increment()
+    metrics.finished(claim, .dead)
     log.debug("refused a job", ["reason": .init(reason)])
     queue.settle(claim, book.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
     permits.release()
@@ -144,6 +144,12 @@ final class DeliveryLine {
     held = []
     for delivery in deliveries where delivery.claim.isFenced { releasePermit(of: delivery) }
     resolve(deliveries.filter { !$0.claim.isFenced })
+  }
+
+  /// The fleet has taken jobs away: what they were waiting for will not come.
+  func dropFenced() {
+    broadcasts = broadcasts.filter { !$0.value.isFenced }
+    leaseConfirmed()
   }
 
   // MARK: - Submitted
@@ -286,11 +292,15 @@ final class DeliveryLine {
   }
 
   private func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
-    metrics.jobs[conclusion.status.rawValue].increment()
-    metrics.finished(delivery.claim)
+    metrics.finished(delivery.claim, conclusion.status)
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
-    if case .app = delivery.job.audience, conclusion.verb == .done { queue.clearProgress(of: delivery.claim) }
+    if case .app = delivery.job.audience { forgetProgress(of: delivery) }
     releasePermit(of: delivery)
+  }
+
+  /// An attempt that has ended left everything in its envelope; behind the settlement, so that one of them is always there.
+  private func forgetProgress(of delivery: Delivery) {
+    EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
   }
 
   private func releasePermit(of delivery: Delivery) {

@@ -5,13 +5,14 @@ import Telemetry
 /// What the line counts.
 @EventLoop
 final class LineMetrics {
-  let jobs: CounterFamily
+  private let jobs: [JobStatus: Counter]
   private let queueTime: Histogram
   private let jobTime: Histogram
   private(set) var jobCount: UInt64 = 0
 
   init(_ metrics: Metrics) {
-    jobs = metrics.counters("martlet_jobs_total", label: "status", help: "Attempts at jobs, by how they ended.")
+    let family = metrics.counters("martlet_jobs_total", label: "status", help: "Attempts at jobs, by how they ended.")
+    jobs = Dictionary(uniqueKeysWithValues: JobStatus.allCases.map { ($0, family[$0.rawValue]) })
     queueTime = metrics.histogram(
       "martlet_queue_latency_seconds", help: "From the claim of a job to handing over its pushes.")
     jobTime = metrics.histogram("martlet_job_seconds", help: "From the claim of a job to its settlement.")
@@ -21,8 +22,9 @@ final class LineMetrics {
     queueTime.record(nanoseconds: Clock.monotonicNanoseconds &- claim.claimedMonotonic)
   }
 
-  func finished(_ claim: Claim) {
+  func finished(_ claim: Claim, _ status: JobStatus) {
     jobCount += 1
+    jobs[status]?.increment()
     jobTime.record(nanoseconds: Clock.monotonicNanoseconds &- claim.claimedMonotonic)
   }
 }

@@ -25,7 +25,7 @@ struct PushComposer {
     } catch {
       return .refused(error.reason)
     }
-    let pushType = APNs.PushType(rawValue: job.pushType.rawValue) ?? .alert
+    let pushType = APNs.PushType(job.pushType)
     var drafts: [PushDraft] = []
     drafts.reserveCapacity(devices.count)
     var unsupported: [String] = []

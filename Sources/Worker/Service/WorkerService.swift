@@ -19,8 +19,9 @@ final class WorkerService {
   private var admin: AdminServer?
   private let reporter: WorkerReporter
   private var isStopping = false
-  /// Set by the second SIGTERM.
+  /// Set by the second SIGTERM, and when the grace time is over.
   private var isHurried = false
+  private var finishing: CheckedContinuation<Void, Never>?
 
   init(_ configuration: WorkerConfiguration, log: Log) {
     self.configuration = configuration
@@ -74,7 +75,7 @@ final class WorkerService {
   func stop(then exit: @escaping @EventLoop () -> Void) {
     guard !isStopping else {
       isHurried = true
-      return
+      return endIfFinished()
     }
     isStopping = true
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
@@ -88,18 +89,30 @@ final class WorkerService {
   }
 
   private func finishWithinGrace() async {
-    let end = Clock.monotonicNanoseconds + UInt64(configuration.shutdownGrace.nanoseconds)
-    while !isHurried, queue.outstanding > 0 || queue.mayStillBringJobs, Clock.monotonicNanoseconds < end {
-      try? await Task.sleep(for: .milliseconds(5))
+    let grace = LoopTimer.after(configuration.shutdownGrace) { [weak self] in
+      self?.isHurried = true
+      self?.endIfFinished()
     }
+    queue.onProgress = { [weak self] in self?.endIfFinished() }
+    await withCheckedContinuation { continuation in
+      finishing = continuation
+      endIfFinished()
+    }
+    grace.cancel()
+  }
+
+  private func endIfFinished() {
+    guard isHurried || (queue.outstanding == 0 && !queue.mayStillBringJobs) else { return }
+    finishing?.resume()
+    finishing = nil
   }
 
   private func handBack() async {
     let left = queue.outstanding
     line.abandonWaiting()
     client?.close()
-    // What closing has ended is settled in the turns that follow.
-    for _ in 0..<3 { await Task.yield() }
+    // What closing has ended is concluded at the end of this turn.
+    await EventLoop.endOfTurn()
     await queue.handBackAll()
     await queue.leave()
     await admin?.stop()
@@ -108,6 +121,7 @@ final class WorkerService {
 
   private func observe() {
     queue.onClaims = { [weak self] claims in self?.line.take(claims) }
+    queue.onFenced = { [weak self] in self?.line.dropFenced() }
     queue.lease.onHeld = { [weak self] in self?.line.leaseConfirmed() }
     queue.lease.report = { [weak self] in self?.reporter.json() ?? Array("{}".utf8) }
     client?.onStateChange = { [weak self] in

@@ -1,0 +1,146 @@
+import Foundation
+import Jobs
+import Redis
+import Registry
+import TestSupport
+import Testing
+
+/// Everyone who is registered for an app.
+@Suite(.serialized) struct BroadcastTests {
+  private static let shared = Task { try await Fleet() }
+  private let fleet: Fleet
+
+  init() async throws {
+    fleet = try await Self.shared.value
+    try await fleet.gateway.reset()
+  }
+
+  @Test func `an audience of several pages is reached once each, and the counts are exact`() async throws {
+    let app = "com.example.\(fleet.unique("news"))"
+    let tokens = fleet.uniqueTokens(1300)
+    try await fleet.register(tokens, to: fleet.unique("readers"), bundleID: app)
+    try await fleet.gateway.device(tokens[3], #""rule":"unregistered","since":1800000000000"#)
+    let worker = try await fleet.worker()
+    let id = fleet.unique("broadcast")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: worker.queue)
+    let record = try await fleet.record(id, within: .seconds(60))
+    #expect(record.status == "partial")
+    #expect(record.accepted == 1299)
+    #expect(record.failed == 1)
+    #expect(record.stale == 1)
+    #expect(record.results.count == 100)
+    let ledger = try await fleet.gateway.ledger()
+    #expect(ledger.received == 1300)
+    #expect(ledger.duplicates == 0)
+    #expect(try await worker.stop() == 0)
+    #expect(try await fleet.redis("KEYS", "martlet:*progress*").array == [])
+  }
+
+  @Test func `when its worker is killed midway another goes on, and every device is reached`() async throws {
+    let app = "com.example.\(fleet.unique("news"))"
+    let tokens = fleet.uniqueTokens(2600)
+    try await fleet.register(tokens, to: fleet.unique("readers"), bundleID: app)
+    try await fleet.gateway.settings(#"{"rttMs":50,"maxStreams":60}"#)
+    let first = try await fleet.worker()
+    let id = fleet.unique("broadcast")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: first.queue)
+    try await eventually(within: .seconds(60), "a page is committed and the next is under way") {
+      let accepted = try await fleet.gateway.ledger().accepted
+      let progress = try await fleet.redis("KEYS", "martlet:{\(first.queue)}:progress:*").array
+      return accepted > 900 && progress != []
+    }
+    try await first.kill()
+    let before = try await fleet.gateway.ledger().distinct
+    #expect(before < 2600)
+    try await fleet.gateway.settings(#"{"rttMs":0,"maxStreams":1000}"#)
+    let second = try await fleet.worker(on: first.queue)
+    let record = try await fleet.record(id, within: .seconds(60))
+    #expect(record.status == "accepted")
+    #expect(record.accepted == 2600)
+    #expect(record.failed == 0)
+    #expect(record.uncertain == 0)
+    let ledger = try await fleet.gateway.ledger()
+    #expect(ledger.distinct == 2600)
+    // Pages are committed whole: at most those under way are sent again, under the same apns-ids.
+    #expect(ledger.duplicates <= 3 * 500)
+    #expect(ledger.accepted == 2600 + ledger.duplicates)
+    #expect(try await second.stop() == 0)
+  }
+
+  @Test func `only the devices that were put off are tried again`() async throws {
+    let app = "com.example.\(fleet.unique("news"))"
+    let tokens = fleet.uniqueTokens(700)
+    try await fleet.register(tokens, to: fleet.unique("readers"), bundleID: app)
+    for token in tokens[..<5] { try await fleet.gateway.device(token, #""rule":"fixed","status":503"#) }
+    let worker = try await fleet.worker()
+    let id = fleet.unique("broadcast")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: worker.queue)
+    let first = try await fleet.record(id, "put off") { $0.status == "retrying" }
+    #expect(first.accepted == 695)
+    try await fleet.gateway.control("/devices", "-X", "DELETE")
+    let record = try await fleet.record(id)
+    #expect(record.status == "accepted")
+    #expect(record.accepted == 700)
+    #expect(record.attempts >= 2)
+    let ledger = try await fleet.gateway.ledger()
+    #expect(ledger.accepted == 700)
+    #expect(ledger.distinct == 700)
+    #expect(ledger.received == 700 + 5 * (record.attempts - 1))
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `one whose last page was committed before the crash only gets its record`() async throws {
+    let app = "com.example.\(fleet.unique("news"))"
+    try await fleet.register(fleet.uniqueTokens(20), to: fleet.unique("readers"), bundleID: app)
+    let (id, queue, nonce) = (fleet.unique("broadcast"), fleet.unique("jobs"), fleet.unique("nonce"))
+    var state = AttemptState()
+    state.cursor = "~"
+    state.open = []
+    var result = JobResult(id: id, status: .retrying, worker: "gone", claimedAt: 1)
+    for token in fleet.uniqueTokens(20) {
+      result.add(DeviceResult(token: token, ok: true, status: 200, apnsID: "", reason: nil), as: .accepted)
+    }
+    state.result = result
+    try await fleet.redis(
+      "SET", QueueKeys(queue: queue).progress(nonce), "~\n" + String(decoding: state.json(), as: UTF8.self))
+    let job = Array(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#.utf8)
+    try await fleet.enqueue([Envelope(crashes: 1, nonce: nonce, job: job).element], on: queue)
+    let worker = try await fleet.worker(on: queue)
+    let record = try await fleet.record(id)
+    #expect(record.status == "accepted")
+    #expect(record.accepted == 20)
+    #expect(try await fleet.gateway.ledger().received == 0)
+    try await worker.stop()
+  }
+
+  @Test func `a device left uncertain is sent to again when an operator says so, and no other`() async throws {
+    let app = "com.example.\(fleet.unique("news"))"
+    try await fleet.register(fleet.uniqueTokens(20), to: fleet.unique("readers"), bundleID: app)
+    try await fleet.gateway.fault(#"{"kind":"reset","code":2,"processed":true,"after":9,"count":1}"#)
+    let worker = try await fleet.worker()
+    let id = fleet.unique("broadcast")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: worker.queue)
+    let uncertain = try await fleet.record(id)
+    #expect(uncertain.status == "partial")
+    #expect(uncertain.accepted == 19)
+    #expect(uncertain.uncertain == 1)
+    let requeue = try await fleet.martlet("dead", "requeue", id, environment: ["MARTLET_QUEUES": worker.queue])
+    #expect(requeue.lines == ["requeued 1"])
+    let record = try await fleet.record(id, "all accepted") { $0.status == "accepted" }
+    #expect(record.accepted == 20)
+    #expect(record.uncertain == 0)
+    let ledger = try await fleet.gateway.ledger()
+    #expect(ledger.received == 21)
+    #expect(ledger.distinct == 20)
+    try await worker.stop()
+  }
+
+  @Test func `an app that nobody is registered for has no devices`() async throws {
+    let worker = try await fleet.worker()
+    let id = fleet.unique("broadcast")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"com.example.nobody"},"title":"News"}"#, on: worker.queue)
+    #expect(try await fleet.record(id).status == "no_devices")
+    #expect(try await fleet.gateway.ledger().received == 0)
+    try await worker.stop()
+  }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Jobs
+import Redis
+import Registry
+import TestSupport
+import Testing
+
+/// Tokens that die or change hands, and what is left of the registry when everything is refused.
+@Suite(.serialized) struct OwnershipTests {
+  private static let shared = Task { try await Fleet() }
+  private let fleet: Fleet
+
+  init() async throws {
+    fleet = try await Self.shared.value
+    try await fleet.gateway.reset()
+  }
+
+  private func exists(_ token: String) async throws -> Bool {
+    try await fleet.redis("EXISTS", RegistryKeys.token(token)).integer == 1
+  }
+
+  @Test func `a token registered before APNs lost it is removed, one registered after stays`() async throws {
+    let (user, app) = (fleet.unique("alice"), "com.example.\(fleet.unique("news"))")
+    let (old, new) = (fleet.uniqueToken(), fleet.uniqueToken())
+    try await fleet.register([old], to: user, updatedAt: 1_700_000_000_000, bundleID: app)
+    try await fleet.register([new], to: user, updatedAt: 1_700_000_000_002, bundleID: app)
+    for token in [old, new] {
+      try await fleet.gateway.device(token, #""rule":"unregistered","since":1700000000001"#)
+    }
+    let worker = try await fleet.worker()
+    let id = fleet.unique("stale")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: worker.queue)
+    let record = try await fleet.record(id)
+    #expect(record.status == "failed")
+    #expect(record.failed == 2)
+    #expect(record.reasons == ["Unregistered": 2])
+    try await eventually("the old token is gone") { try await !exists(old) }
+    #expect(try await exists(new))
+    #expect(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) == [new])
+    let shard = RegistryKeys.audience(app, shard: AudienceShard.shard(of: old))
+    #expect(try await fleet.redis("ZSCORE", shard, old).isNull)
+    try await worker.stop()
+  }
+
+  @Test func `a device that changes hands while its push waits for a retry is not sent to`() async throws {
+    let (user, thief) = (fleet.unique("alice"), fleet.unique("bob"))
+    let token = fleet.uniqueToken()
+    try await fleet.register(token, to: user)
+    try await fleet.gateway.device(token, #""rule":"fixed","status":503,"retryAfter":2"#)
+    let worker = try await fleet.worker()
+    let id = fleet.unique("moved")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Secret"}"#, on: worker.queue)
+    _ = try await fleet.record(id, "put off") { $0.status == "retrying" }
+    try await fleet.register(token, to: thief, updatedAt: 1_800_000_000_000)
+    try await fleet.gateway.control("/devices", "-X", "DELETE")
+    let record = try await fleet.record(id)
+    #expect(record.status == "no_devices")
+    #expect(try await fleet.gateway.ledger().accepted == 0)
+    #expect(try await exists(token))
+    try await worker.stop()
+  }
+
+  @Test func `when every token looks bad the registry stays, the route is parked and the jobs are kept`() async throws {
+    let user = fleet.unique("alice")
+    let tokens = fleet.uniqueTokens(120)
+    try await fleet.register(tokens, to: user)
+    try await fleet.gateway.fault(#"{"kind":"status","status":400,"reason":"BadDeviceToken"}"#)
+    let worker = try await fleet.worker(["MARTLET_CONCURRENCY": "8"])
+    let jobs = tokens.map { #"{"id":"bad-\#($0)","to":{"user":"\#(user)","token":"\#($0)"},"title":"Hello"}"# }
+    try await fleet.enqueue(jobs.map { Array($0.utf8) }, on: worker.queue)
+    try await worker.process.line("that the route is parked") { $0.contains("APNs route parked") }
+    try await eventually("all that is left waits") {
+      try await fleet.redis("LLEN", worker.queue).integer == 0
+    }
+    let kept = try await fleet.redis("SCARD", RegistryKeys.userTokens(user)).integer ?? 0
+    // The guard needs 50 answers before it can tell.
+    #expect(kept >= 120 - 50)
+    #expect(try await fleet.unsettled(worker.queue) >= 120 - 50 - 8)
+    #expect(try await fleet.deadLetters(worker.queue).isEmpty)
+    try await worker.kill()
+  }
+}
