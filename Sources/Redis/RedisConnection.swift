@@ -26,6 +26,8 @@ public final class RedisConnection {
   private struct Outage {
     let start: UInt64
     let reason: String
+    /// Redis itself said that it is of no use now, as a replica does: a connection alone is no recovery.
+    let isRefusal: Bool
   }
 
   /// Called when it became ready (true) and when that was lost (false).
@@ -45,6 +47,7 @@ public final class RedisConnection {
   private var generator = SystemRandomNumberGenerator()
   private var readySince: UInt64?
   private var outage: Outage?
+  private var recoveryTimer: LoopTimer?
   private var wasEverReady = false
 
   /// Does not connect. `name` is for CLIENT LIST; `timeout` is for commands that bring none of their own.
@@ -167,42 +170,55 @@ extension RedisConnection {
       EventLoop.atEndOfTurn { [weak self] in
         guard let self, currentPipeline === pipeline else { return }
         pipeline.end(error.message)
-        lost(pipeline, error.message)
+        lost(pipeline, error.message, isRefusal: true)
       }
     }
     let now = Clock.monotonicNanoseconds
     readySince = now
     if wasEverReady { reconnects += 1 }
     wasEverReady = true
-    if let outage {
-      log.info(
-        "connected to redis again",
-        ["server": .init(endpoint.summary), "outageMilliseconds": .init((now - outage.start) / 1_000_000)])
+    if outage?.isRefusal == true {
+      let steady = Duration.nanoseconds(Int64(RedisConnection.steadyNanoseconds))
+      recoveryTimer = .after(steady) { [weak self] in self?.recovered() }
     } else {
-      log.debug("connected to redis", ["server": .init(endpoint.summary)])
+      recovered()
     }
-    outage = nil
     onStateChange?(true)
     settleWaiters(.success(()))
   }
 
-  private func lost(_ pipeline: Pipeline, _ reason: String) {
+  private func recovered() {
+    if let outage {
+      let milliseconds = (Clock.monotonicNanoseconds - outage.start) / 1_000_000
+      log.info(
+        "connected to redis again",
+        ["server": .init(endpoint.summary), "outageMilliseconds": .init(milliseconds)])
+    } else {
+      log.debug("connected to redis", ["server": .init(endpoint.summary)])
+    }
+    outage = nil
+  }
+
+  private func lost(_ pipeline: Pipeline, _ reason: String, isRefusal: Bool = false) {
     guard currentPipeline === pipeline else { return }
     let wasReady = isReady
     if let readySince, Clock.monotonicNanoseconds - readySince > RedisConnection.steadyNanoseconds { backoff.reset() }
     readySince = nil
-    retryLater(reason)
+    recoveryTimer = nil
+    retryLater(reason, isRefusal: isRefusal)
     if wasReady { onStateChange?(false) }
   }
 
   /// One line per outage, not one per attempt.
-  private func retryLater(_ reason: String) {
+  private func retryLater(_ reason: String, isRefusal: Bool = false) {
     if outage == nil {
       log.warn(
         "redis is not reachable; trying again until it is",
         ["server": .init(endpoint.summary), "reason": .init(reason)])
     }
-    outage = Outage(start: outage?.start ?? Clock.monotonicNanoseconds, reason: reason)
+    outage = Outage(
+      start: outage?.start ?? Clock.monotonicNanoseconds, reason: reason,
+      isRefusal: isRefusal || outage?.isRefusal == true)
     let delay = backoff.next(using: &generator)
     state = .waiting(
       LoopTimer.after(delay) { [weak self] in

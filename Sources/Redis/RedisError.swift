@@ -8,6 +8,11 @@ public enum RedisError: Error, Sendable, Equatable {
   case outcomeUnknown(String)
   /// Redis said no.
   case reply(RedisReplyError)
+
+  /// Redis said no to the command; of errors that cost the connection the connection itself tells.
+  public var isRefusal: Bool {
+    if case .reply(let error) = self { !error.asksForReconnect } else { false }
+  }
 }
 
 extension RedisError: CustomStringConvertible {

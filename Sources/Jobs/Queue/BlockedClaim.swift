@@ -17,8 +17,9 @@ final class BlockedClaim {
   private(set) var isBlocked = false
   var onReady: (@EventLoop () -> Void)?
 
-  init(endpoint: RedisEndpoint, log: Log) {
-    connection = RedisConnection(endpoint: endpoint, name: "martlet-fetch", log: log)
+  init(endpoint: RedisEndpoint) {
+    // Of an outage the worker's main connection tells, once.
+    connection = RedisConnection(endpoint: endpoint, name: "martlet-fetch", log: .silent)
     connection.onStateChange = { [weak self] isReady in
       guard let self else { return }
       self.clientID = nil

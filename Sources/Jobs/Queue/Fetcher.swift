@@ -44,7 +44,7 @@ final class Fetcher {
     self.log = log
     plan = FetchPlan(queueCount: queues.count, batch: QueueLimits.claimBatch, permits: permits.limit)
     let connections = mode == .atMostOnce ? 1 : queues.count
-    blocked = (0..<connections).map { _ in BlockedClaim(endpoint: endpoint, log: log) }
+    blocked = (0..<connections).map { _ in BlockedClaim(endpoint: endpoint) }
     permits.onRelease = { [weak self] in self?.scheduleTurn() }
     for claim in blocked {
       claim.onReady = { [weak self] in self?.resume() }
@@ -252,7 +252,7 @@ final class Fetcher {
   }
 
   private func pauseAfter(_ error: RedisError) {
-    if !hasFault {
+    if error.isRefusal, !hasFault {
       hasFault = true
       log.warn("claiming from Redis failed; trying again until it works", ["error": .init("\(error)")])
     }
@@ -261,10 +261,10 @@ final class Fetcher {
 
   /// Redis refuses to block while its memory is full; claims by script go on.
   private func pauseAfterBlocking(_ error: RedisError) {
-    if !hasBlockingFault, !hasFault {
+    if error.isRefusal, !hasBlockingFault, !hasFault {
       log.warn("waiting for jobs in Redis failed; asking for them instead", ["error": .init("\(error)")])
     }
-    hasBlockingFault = true
+    hasBlockingFault = hasBlockingFault || error.isRefusal
     pause()
   }
 

@@ -148,7 +148,7 @@ final class Settler {
   }
 
   private func keep(_ entries: [Entry], in index: Int, after error: RedisError?) {
-    if let error, !hasFault {
+    if let error, error.isRefusal, !hasFault {
       hasFault = true
       log.warn("Redis did not take settlements; they are kept and written again", ["error": .init("\(error)")])
     }

@@ -1,0 +1,150 @@
+import Foundation
+import Jobs
+import Redis
+import TestSupport
+import Testing
+
+/// Redis ends, freezes, fills up, or takes no writes: the worker stays up, says it once, and goes on by itself.
+@Suite(.serialized) struct RedisTroubleTests {
+  private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
+  private static let outageLine = "redis is not reachable"
+
+  @Test func `redis killed and restarted with its append-only file loses nothing`() async throws {
+    let fleet = try await Fleet(redisArguments: ["--appendonly", "yes"])
+    try await fleet.gateway.settings(#"{"rttMs":50}"#)
+    let queue = fleet.unique("aof")
+    let workers = [try await fleet.worker(Self.quiet, on: queue), try await fleet.worker(Self.quiet, on: queue)]
+    let load = Load(fleet, on: queue, perSecond: 200)
+    await load.start()
+    for _ in 0..<3 {
+      let goal = await load.enqueued + 200
+      try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
+      try await fleet.redis.restart()
+    }
+    let account = await load.stop()
+    try await fleet.connection.ready(within: .seconds(30))
+    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
+    print("redis killed 3 times, AOF: \(verdict.description); \(account.unknown.count) enqueued without an answer")
+    verdict.expectAllAccepted(account.enqueued.count)
+    #expect(verdict.duplicates == 0)
+    for worker in workers {
+      #expect(worker.count(of: Self.outageLine) <= 3)
+      #expect(try await worker.stop() == 0)
+    }
+  }
+
+  @Test func `redis that comes back without its data gets the jobs in hand again`() async throws {
+    let fleet = try await Fleet()
+    let queue = fleet.unique("wiped")
+    let workers = [
+      try await fleet.worker(Self.quiet, on: queue), try await fleet.worker(Self.quiet, on: queue),
+      try await fleet.worker(Self.quiet, on: queue),
+    ]
+    // Each has shown its provider token: the gateway then takes many pushes at once.
+    let first = LoadJob.list("\(queue)-first", 300)
+    try await fleet.enqueue(first.map(\.json), on: queue)
+    try await fleet.verdict(of: first, on: queue).expectAllAccepted(first.count)
+    // All are in flight, at every worker, while redis ends.
+    try await fleet.gateway.settings(#"{"rttMs":6000}"#)
+    let jobs = LoadJob.list(queue, 150)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await eventually("all are claimed") {
+      var inflight = 0
+      for worker in workers { inflight += try await worker.inflight(in: fleet) }
+      return inflight == jobs.count
+    }
+    try await fleet.redis.restart()
+    try await fleet.connection.ready(within: .seconds(30))
+    try await eventually(within: .seconds(60), "all have ended") {
+      try await fleet.redis("DBSIZE").integer ?? 0 >= jobs.count
+    }
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    print("redis wiped with \(jobs.count) in hand: \(verdict.description)")
+    verdict.expectAllAccepted(jobs.count)
+    #expect(verdict.duplicates == 0)
+    let more = LoadJob.list("\(queue)-more", 100)
+    try await fleet.enqueue(more.map(\.json), on: queue)
+    try await fleet.verdict(of: more, on: queue).expectAllAccepted(more.count)
+    for worker in workers {
+      #expect(worker.count(of: "fenced") == 0)
+      #expect(try await worker.stop() == 0)
+    }
+  }
+
+  @Test func `redis frozen for 20 seconds is waited for`() async throws {
+    let fleet = try await Fleet()
+    try await fleet.gateway.settings(#"{"rttMs":50}"#)
+    let queue = fleet.unique("stopped")
+    let workers = [try await fleet.worker(Self.quiet, on: queue), try await fleet.worker(Self.quiet, on: queue)]
+    let load = Load(fleet, on: queue, perSecond: 200)
+    await load.start()
+    try await eventually("the load goes on") { await load.enqueued >= 300 }
+    try await fleet.redis.kill(SIGSTOP)
+    try await Task.sleep(for: .seconds(20))
+    for worker in workers { #expect(try await worker.get("/readyz").status == 503) }
+    try await fleet.redis.kill(SIGCONT)
+    try await fleet.connection.ready(within: .seconds(30))
+    let goal = await load.enqueued + 200
+    try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
+    let account = await load.stop()
+    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
+    print("redis frozen: \(verdict.description); \(account.unknown.count) enqueued without an answer")
+    verdict.expectAllAccepted(account.enqueued.count)
+    #expect(verdict.duplicates == 0)
+    for worker in workers {
+      try await worker.readiness()
+      #expect(worker.count(of: Self.outageLine) == 1)
+      #expect(try await worker.stop() == 0)
+    }
+  }
+
+  @Test func `a full redis is drained`() async throws {
+    let fleet = try await Fleet(redisArguments: ["--maxmemory-policy", "noeviction"])
+    let queue = fleet.unique("full")
+    // Claimed by nobody yet.
+    let jobs = LoadJob.list(queue, 2000)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await fleet.redis("CONFIG", "SET", "maxmemory", "1mb")
+    await #expect(throws: RedisError.self) { try await fleet.redis("LPUSH", queue, "{}") }
+    // It joins, claims, delivers and leaves while memory is full.
+    let worker = try await fleet.worker(Self.quiet, on: queue)
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    print("redis full: \(verdict.description); \(worker.complaints.count) complaints")
+    verdict.expectAllAccepted(jobs.count)
+    #expect(verdict.duplicates == 0)
+    #expect(worker.complaints.count <= 2, "\(worker.complaints)")
+    try await fleet.redis("CONFIG", "SET", "maxmemory", "0")
+    let more = LoadJob.list("\(queue)-more", 100)
+    try await fleet.enqueue(more.map(\.json), on: queue)
+    try await fleet.verdict(of: more, on: queue).expectAllAccepted(more.count)
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `a redis that takes no writes for a while is waited for`() async throws {
+    let fleet = try await Fleet()
+    try await fleet.gateway.settings(#"{"rttMs":50}"#)
+    let master = try await RedisServer(tcp: true)
+    let queue = fleet.unique("readonly")
+    let worker = try await fleet.worker(Self.quiet, on: queue)
+    let load = Load(fleet, on: queue, perSecond: 200)
+    await load.start()
+    try await eventually("the load goes on") { await load.enqueued >= 300 }
+    // A replica of a master that cannot be reached keeps its data and refuses writes.
+    try await master.kill(SIGSTOP)
+    try await fleet.redis("REPLICAOF", "127.0.0.1", "\(try #require(master.port))")
+    try await Task.sleep(for: .seconds(8))
+    try await fleet.redis.redisCLI("REPLICAOF", "NO", "ONE")
+    let goal = await load.enqueued + 200
+    try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
+    let account = await load.stop()
+    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
+    print(
+      "redis read-only: \(verdict.description); refused \(account.refused); \(worker.complaints.count) complaints: "
+        + "\(worker.complaints)")
+    verdict.expectAllAccepted(account.enqueued.count)
+    #expect(verdict.duplicates == 0)
+    #expect(worker.complaints.count <= 2)
+    #expect(try await worker.stop() == 0)
+    try await master.stop()
+  }
+}
