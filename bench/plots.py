@@ -1,0 +1,3 @@
+def measure(*a): pass
+def draw(*a): pass
+def write(*a): return ""
