@@ -3,9 +3,10 @@
 import json
 import time
 
-from processes import CLIENT_CORE
+import engine
+from processes import CLIENT_CORE, busy_seconds
 from sinks import Nghttpd
-from stack import APP, USERS, Missing, Stack, token
+from stack import APP, USERS, Missing, Stack
 
 DEVICES_PER_USER = 5
 SMALL_BACKLOG_TURNS = 20  # a backlog of 1,000 is gone in a blink: this many one after the other make one round
@@ -74,6 +75,17 @@ def audience(setup, results):
         for turn in range(setup.rounds):
             run(stack, results, "audience", turn, 1, lambda _: f'{{"to":{{"app":"{APP}"}},"title":"News"}}',
                 accepted_per_job=setup.audience)
+            engine_beside(setup, results, turn, stack)
+
+
+def engine_beside(setup, results, turn, stack):
+    """The engine alone on the very sink of the audience run, ledger and all: what that run is compared with."""
+    stack.sink.reset()
+    pushes, seconds, cpu = engine.engine(setup, stack.sink, setup.engine_pushes, connections=1)
+    stack.check(pushes)
+    results.add(
+        "engine", round=turn, client="martlet engine", sink="apns-simulator with ledger", connections=1, pushes=pushes,
+        rate=pushes / seconds, cpuMicroseconds=cpu / pushes * 1e6, sinkMicroseconds=None)
 
 
 def warm(stack):
@@ -85,7 +97,7 @@ def warm(stack):
 
 
 def run(stack, results, case, turn, backlog, job, accepted_per_job=1, turns=1):
-    seconds = cpu = sink_cpu = redis_cpu = 0.0
+    seconds = cpu = sink_cpu = redis_cpu = others = 0.0
     commands = reads = 0
     stack.worker.forget_peak()
     user_before, system_before = stack.worker.proc_cpu_seconds()
@@ -99,10 +111,11 @@ def run(stack, results, case, turn, backlog, job, accepted_per_job=1, turns=1):
         calls_before, reads_before = command_calls(stack.redis), read_count(stack.redis)
         asked_before = stack.redis.exchanges
         before = [process.cpu_seconds() for process in (stack.worker, stack.sink.process, stack.redis_process)]
-        started = time.monotonic()
+        busy, started = busy_seconds(CLIENT_CORE), time.monotonic()
         stack.release()
         stack.wait_settled()
         seconds += time.monotonic() - started
+        others += busy_seconds(CLIENT_CORE) - busy
         after = [process.cpu_seconds() for process in (stack.worker, stack.sink.process, stack.redis_process)]
         cpu += after[0] - before[0]
         sink_cpu += after[1] - before[1]
@@ -119,7 +132,7 @@ def run(stack, results, case, turn, backlog, job, accepted_per_job=1, turns=1):
         "jobs", case=case, round=turn, backlog=backlog, jobs=jobs, pushes=pushes, seconds=seconds,
         rate=units / seconds, cpuMicroseconds=cpu / units * 1e6, sinkMicroseconds=sink_cpu / units * 1e6,
         redisMicroseconds=redis_cpu / units * 1e6, workerCore=cpu / seconds,
-        sinkCore=(sink_cpu + redis_cpu) / seconds,
+        sinkCore=(sink_cpu + redis_cpu) / seconds, othersCore=max(0, others - cpu) / seconds,
         procStatMicroseconds=(user - user_before + system - system_before) / units * 1e6,
         systemShare=(system - system_before) / max(1e-9, user - user_before + system - system_before),
         commandsPerUnit=commands / units, readsPerUnit=max(0, reads) / units,

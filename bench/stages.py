@@ -15,12 +15,12 @@ STAGES = [
     ("parse", r"6Worker6Intake|4Jobs9JobReader|4Jobs3JobV|4Jobs8AudienceO|4Jobs12NotificationV.*[pP]ars|4Jobs8EnvelopeV"),
     ("claim", r"4Jobs7Fetcher|4Jobs12BlockedClaim|4Jobs5ClaimC"),
     ("resolve", r"8Registry"),
-    ("answer", r"4APNs10ConnectionC4read|4APNs10ConnectionC14handleReceived|4APNs12HTTP2SessionC7receive|4APNs12HTTP2Session.*finishAnswer"
-               r"|4APNs13SecureChannelC7receive|nghttp2_session_mem_recv|SSL_read|4APNs10APNsAnswer|6Worker12DeliveryLineC7arrived"),
-    ("submit", r"6Worker12PushComposer|6Worker10SendWindow|6Worker9PushDraft|4APNs|nghttp2_|SSL_write"
+    ("answer", r"4APNs10ConnectionC4read|4APNs10ConnectionC14handleReceived|4APNs12HTTP2SessionC7receive"
+               r"|4APNs12HTTP2Session.*finishAnswer|4APNs13SecureChannelC7receive|nghttp2_session_mem_recv|SSL_read|EVP_Decrypt|tcp_recvmsg|4APNs10APNsAnswer|6Worker12DeliveryLineC7arrived"),
+    ("submit", r"6Worker12PushComposer|6Worker10SendWindow|6Worker9PushDraft|4APNs|nghttp2_|SSL_write|EVP_Encrypt|tcp_sendmsg"
                r"|6Worker12DeliveryLineC(6submit|5enter|4send)|4Jobs.*[pP]ayload"),
     ("conclude", r"6Worker12DeliveryLine|6Worker8Delivery"),
-    ("Redis, shared", r"5Redis|redisReader|hiredis"),
+    ("Redis, shared", r"5Redis|redisReader|hiredis|unix_stream"),
 ]
 ORDER = ["claim", "parse", "resolve", "submit", "answer", "record", "ack", "conclude", "Redis, shared", "loop"]
 PATTERNS = [(name, re.compile(pattern)) for name, pattern in STAGES]
@@ -37,7 +37,7 @@ def measure(setup, results):
                 ["taskset", "-c", str(SINK_CORE), "perf", "record", "-q", "-F", "1999", "--call-graph", "dwarf,4096",
                  "-o", data, "-p", str(stack.worker.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
-                jobs.run(stack, results, "profiled", turn, setup.mixed_jobs, jobs.user_job)
+                jobs.run(stack, results, "profiled", turn, setup.profiled_jobs, jobs.user_job)
             finally:
                 profiler.send_signal(2)
                 profiler.wait(60)
