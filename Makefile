@@ -32,7 +32,7 @@ test-quick: deps ## Run the tests that need no server
 bench: build ## Measure every budget into docs/bench.md; QUICK=1: a look in under two minutes
 	@bench/install-dependencies
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-bench
-	@QUICK=$(QUICK) bench/run $(RELEASE)
+	@QUICK=$(QUICK) PRIORITY=$(PRIORITY) bench/run $(RELEASE)
 
 lint: ## Check the style
 	$(SWIFT) format lint --strict --recursive $(SOURCES)

@@ -1,4 +1,4 @@
-"""A worker with nothing to do: how soon it is ready, what it holds, what it uses. Full load is noted by the job runs."""
+"""A worker with nothing to do: how soon it is ready, what it holds, what it uses. The job runs note full load."""
 
 import time
 

@@ -7,42 +7,57 @@ import subprocess
 import time
 
 from budgets import judge
+from processes import COMES_FIRST
 from stages import ORDER
 
 
 def write(setup, results, docs):
     verdicts = judge(setup, results)
-    results.add("machine", **machine())
-    lines = ["# What was measured", "", *introduction(setup, results), "", "## Budgets", "", *budget_table(verdicts), "",
-             "## The engine", "",
-             "Pushes of 209 bytes, each with its own apns-id; 1,000 under way. `h2load` sends one and the same request.",
-             "libcurl's multi interface sends a part of as many.", "", *engine_table(results), "",
-             "## Jobs, LPUSH to ack", "", "![throughput over backlog](throughput.png)", "",
-             "All jobs are in the list before the worker sees it. An audience's unit is a push, the others' a job.", "",
-             *job_table(results), "",
-             "## Redis", "",
-             "Commands are what Redis executed, those inside of scripts included; reads are its reads from connections,",
-             "so a pipelined exchange counts once.", "", *redis_table(setup, results), "",
-             "## Latency, LPUSH to the request's arrival", "", "![latency](latency.png)", "", *latency_table(results), "",
-             "## Memory and start", "", *memory_table(results), "",
-             "## Where the CPU of a job goes", "", "![CPU by stage](stages.png)", "",
-             "From a profile at full load, laid over the CPU of a job measured without the profiler.", "",
-             *stage_table(results), "", "The symbols with most samples:", "", *symbol_table(results), ""]
+    if not results.select("machine"):
+        results.add("machine", **machine(), comesFirst=COMES_FIRST)
+    lines = ["# What was measured", "", *introduction(setup, results)]
+    for title, body in sections(setup, results, verdicts):
+        lines += ["", f"## {title}", "", *body]
     with open(f"{docs}/bench.md", "w") as file:
-        file.write("\n".join(lines))
-    results.write(f"{docs}/bench.jsonl")
+        file.write("\n".join(lines) + "\n")
     return "\n".join(budget_table(verdicts))
 
 
+def sections(setup, results, verdicts):
+    yield "Budgets", budget_table(verdicts)
+    yield "The engine", [
+        "Pushes of 209 bytes, each with its own apns-id; 1,000 under way. `h2load` sends one and the same request.",
+        "libcurl's multi interface sends a part of as many.", "", *engine_table(results)]
+    yield "Jobs, LPUSH to ack", [
+        "![throughput over backlog](throughput.png)", "",
+        "All jobs are in the list before the worker sees it. An audience's unit is a push, the others' a job.", "",
+        *job_table(results)]
+    yield "Redis", [
+        "Commands are what Redis executed, those inside of scripts included; reads are its reads from connections,",
+        "so a pipelined exchange counts once.", "", *redis_table(results)]
+    yield "Latency, LPUSH to the request's arrival", ["![latency](latency.png)", "", *latency_table(results)]
+    yield "Memory and start", memory_table(results)
+    yield "Where the CPU of a job goes", [
+        "![CPU by stage](stages.png)", "",
+        "From a profile at full load, laid over the CPU of a job measured without the profiler.", "",
+        *stage_table(results), "", "The symbols with most samples:", "", *symbol_table(results)]
+
+
 def introduction(setup, results):
-    facts = machine()
-    return [f"By `make bench{' QUICK=1' if setup.quick else ''}` on {facts['date']}: {facts['cores']} cores of {facts['cpu']}, "
-            f"{facts['system']}, {facts['redis']}. "
-            "Workers and clients on core 0, Redis and the sink on core 1, all over loopback. "
-            f"Medians of {setup.rounds} round{'s' if setup.rounds > 1 else ''} with the lowest and the highest in brackets. "
-            f"Other processes had {others(results)} of core 0 meanwhile. "
-            "Every push of every round was counted: one missing or sent twice fails the run.",
-            "[bench.jsonl](bench.jsonl) holds every round."]
+    facts = results.select("machine")[0]
+    comes_first = facts["comesFirst"]
+    command = "make bench" + (" QUICK=1" if setup.quick else "") + (" PRIORITY=1" if comes_first else "")
+    lines = [
+        f"By `{command}` on {facts['date']}: {facts['cores']} cores of {facts['cpu']},",
+        f"{facts['system']}, {facts['redis']}, load average {facts['loadAverage']:.1f}.",
+        "Workers and clients on core 0, Redis and the sink on core 1, all over loopback.",
+        f"Medians of {setup.rounds} rounds, with the lowest and the highest in brackets.",
+        f"Other processes had {others(results)} of core 0 meanwhile: rates suffer from it more than CPU does."]
+    if comes_first:
+        lines.append("What is measured ran before all others (chrt --rr 1), for the machine was shared.")
+    return lines + [
+        "Every push of every round was counted: one missing or sent twice fails the run.",
+        "[bench.jsonl](bench.jsonl) holds every round."]
 
 
 def others(results):
@@ -56,8 +71,10 @@ def machine():
         cpu = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), platform.machine())
     redis = subprocess.run(["redis-server", "--version"], capture_output=True, text=True).stdout.split()
     version = next(word[2:] for word in redis if word.startswith("v="))
-    return {"date": time.strftime("%Y-%m-%d"), "cores": os.cpu_count(), "cpu": cpu, "system": f"Linux {platform.release()}",
-            "redis": f"Redis {version}", "loadAverage": os.getloadavg()[2]}
+    return {
+        "date": time.strftime("%Y-%m-%d"), "cores": os.cpu_count(), "cpu": cpu,
+        "system": f"Linux {platform.release().split('-')[0]}", "redis": f"Redis {version}",
+        "loadAverage": os.getloadavg()[2]}
 
 
 def table(head, rows):
@@ -99,7 +116,7 @@ def job_table(results):
         for (case, backlog), lines in groups(results, "jobs", "case", "backlog")])
 
 
-def redis_table(setup, results):
+def redis_table(results):
     rows = []
     for (case, backlog), lines in groups(results, "jobs", "case", "backlog"):
         calls = sorted(lines[-1]["calls"].items(), key=lambda item: -item[1])
@@ -135,7 +152,8 @@ def stage_table(results):
 
 def symbol_table(results):
     symbols = results.select("stages")[-1]["symbols"]
-    return table(["share", "symbol"], [[f"{share * 100:.1f} %", f"`{demangled(name)}`"] for name, share in symbols.items()])
+    return table(
+        ["share", "symbol"], [[f"{share:.1%}", f"`{demangled(name)}`"] for name, share in symbols.items()])
 
 
 def demangled(frame):

@@ -10,6 +10,13 @@ class Results:
         self.lines = []
         self._started = time.monotonic()
 
+    @staticmethod
+    def read(path):
+        results = Results()
+        with open(path) as file:
+            results.lines = [json.loads(line) for line in file]
+        return results
+
     def add(self, kind, **fields):
         self.lines.append({"kind": kind, **fields})
         words = [f"{name}={short(value)}" for name, value in fields.items() if not isinstance(value, (list, dict))]

@@ -12,13 +12,15 @@ from stack import Stack
 STAGES = [
     ("ack", r"4Jobs7Settler|4Jobs10SettlementV|4Jobs12ClaimLedger"),
     ("record", r"6Worker11OutcomeBook|4Jobs9JobResult|6Worker5Tally|6Worker10ConclusionV|6Worker11Disposition"),
-    ("parse", r"6Worker6Intake|4Jobs9JobReader|4Jobs3JobV|4Jobs8AudienceO|4Jobs12NotificationV.*[pP]ars|4Jobs8EnvelopeV"),
+    ("parse", r"6Worker6Intake|4Jobs9JobReader|4Jobs3JobV|4Jobs8AudienceO|4Jobs12NotificationV.*[pP]ars"
+              r"|4Jobs8EnvelopeV"),
     ("claim", r"4Jobs7Fetcher|4Jobs12BlockedClaim|4Jobs5ClaimC"),
     ("resolve", r"8Registry"),
     ("answer", r"4APNs10ConnectionC4read|4APNs10ConnectionC14handleReceived|4APNs12HTTP2SessionC7receive"
-               r"|4APNs12HTTP2Session.*finishAnswer|4APNs13SecureChannelC7receive|nghttp2_session_mem_recv|SSL_read|EVP_Decrypt|tcp_recvmsg|4APNs10APNsAnswer|6Worker12DeliveryLineC7arrived"),
-    ("submit", r"6Worker12PushComposer|6Worker10SendWindow|6Worker9PushDraft|4APNs|nghttp2_|SSL_write|EVP_Encrypt|tcp_sendmsg"
-               r"|6Worker12DeliveryLineC(6submit|5enter|4send)|4Jobs.*[pP]ayload"),
+               r"|4APNs12HTTP2Session.*finishAnswer|4APNs13SecureChannelC7receive|nghttp2_session_mem_recv|SSL_read"
+               r"|EVP_Decrypt|tcp_recvmsg|4APNs10APNsAnswer|6Worker12DeliveryLineC7arrived"),
+    ("submit", r"6Worker12PushComposer|6Worker10SendWindow|6Worker9PushDraft|4APNs|nghttp2_|SSL_write|EVP_Encrypt"
+               r"|tcp_sendmsg|6Worker12DeliveryLineC(6submit|5enter|4send)|4Jobs.*[pP]ayload"),
     ("conclude", r"6Worker12DeliveryLine|6Worker8Delivery"),
     ("Redis, shared", r"5Redis|redisReader|hiredis|unix_stream"),
 ]
@@ -57,8 +59,8 @@ def reference(setup, results):
 
 def read(data):
     output = subprocess.run(
-        ["perf", "script", "-i", data, "-F", "ip,sym,dso", "--no-inline"], capture_output=True, text=True, errors="replace",
-        timeout=600).stdout
+        ["perf", "script", "-i", data, "-F", "ip,sym,dso", "--no-inline"], capture_output=True, text=True,
+        errors="replace", timeout=600).stdout
     stages, symbols, samples = Counter(), Counter(), 0
     for block in output.split("\n\n"):
         frames = [line.strip().split(" ", 1)[1] for line in block.splitlines() if " " in line.strip()]
