@@ -10,6 +10,9 @@ from budgets import judge
 from processes import COMES_FIRST
 from stages import ORDER
 
+README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "README.md")
+START_MARK, END_MARK = "<!-- bench -->", "<!-- /bench -->"
+
 
 def write(setup, results, docs):
     verdicts = judge(setup, results)
@@ -20,7 +23,21 @@ def write(setup, results, docs):
         lines += ["", f"## {title}", "", *body]
     with open(f"{docs}/bench.md", "w") as file:
         file.write("\n".join(lines) + "\n")
+    if docs == "docs":
+        show(verdicts, README)
     return "\n".join(budget_table(verdicts))
+
+
+def show(verdicts, path):
+    """The budgets in the README, between its two marks."""
+    with open(path) as file:
+        text = file.read()
+    head, start, rest = text.partition(START_MARK)
+    _, end, tail = rest.partition(END_MARK)
+    if not (start and end):
+        raise RuntimeError(f"{path}: expected {START_MARK} and {END_MARK}")
+    with open(path, "w") as file:
+        file.write(head + start + "\n" + "\n".join(budget_table(verdicts)) + "\n" + end + tail)
 
 
 def sections(setup, results, verdicts):
@@ -62,7 +79,8 @@ def introduction(setup, results):
 
 def others(results):
     """What was not ours: where it is much, rates are too low, and CPU is what to look at."""
-    shares = [line["othersCore"] for kind in ("engine", "jobs") for line in results.select(kind) if "othersCore" in line]
+    lines = results.select("engine") + results.select("jobs")
+    shares = [line["othersCore"] for line in lines if "othersCore" in line]
     return f"{statistics.median(shares):.0%} (at most {max(shares):.0%})" if shares else "an unknown part"
 
 
