@@ -7,7 +7,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build demo test test-quick lint format sanitize clean
+.PHONY: help deps build demo bench test test-quick lint format sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -28,6 +28,11 @@ test: deps ## Run every test: pure, integration, chaos
 
 test-quick: deps ## Run the tests that need no server
 	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|APNsTests'
+
+bench: build ## Measure every budget into docs/bench.md; QUICK=1: a look in under two minutes
+	@bench/install-dependencies
+	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-bench
+	@QUICK=$(QUICK) PRIORITY=$(PRIORITY) bench/run $(RELEASE)
 
 lint: ## Check the style
 	$(SWIFT) format lint --strict --recursive $(SOURCES)

@@ -23,6 +23,7 @@ let package = Package(
   products: [
     .executable(name: "martlet", targets: ["Worker"]),
     .executable(name: "apns-simulator", targets: ["Simulator"]),
+    .executable(name: "martlet-bench", targets: ["Bench"]),
   ],
   targets: [
     .systemLibrary(name: "CCurl"),
@@ -47,6 +48,7 @@ let package = Package(
       name: "Simulator",
       dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry"],
       swiftSettings: strict),
+    .executableTarget(name: "Bench", dependencies: ["APNs", "EventLoop", "Telemetry"], swiftSettings: strict),
 
     .target(name: "TestSupport", dependencies: ["EventLoop"], path: "Tests/TestSupport", swiftSettings: strict),
     tests("EventLoop"),

@@ -1,0 +1,100 @@
+"""The APNs engine alone beside h2load and libcurl's multi interface, on the same sinks."""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+
+from processes import CLIENT_CORE, busy_seconds, run_pinned
+from sinks import Nghttpd, Simulator, token
+
+TOKENS = 1000
+WINDOW = 1000  # pushes under way
+BODY_BYTES = 209
+CURL_SHARE = 15  # libcurl multi is slow: a part of the pushes will do
+
+
+def measure(setup, results):
+    with tempfile.TemporaryDirectory() as directory:
+        body = os.path.join(directory, "body")
+        with open(body, "w") as file:
+            file.write('{"aps":{"alert":"' + "x" * (BODY_BYTES - 20) + '"}}')
+        curl_multi = build_curl_multi(directory)
+        uris = os.path.join(directory, "uris")
+        # The simulator keeps its ledger for Martlet; h2load sends one apns-id for ever, so both are spared it here.
+        sinks = [
+            Nghttpd(directory, TOKENS),
+            Simulator(setup.programs, directory, ["--no-auth-check", "--initial-streams", "1000", "--no-ledger"])]
+        try:
+            for turn in range(setup.rounds):
+                for sink in sinks:
+                    for connections in (1, 4):
+                        with open(uris, "w") as file:
+                            file.writelines(f"{sink.url}/3/device/{token(n)}\n" for n in range(1, TOKENS + 1))
+                        run_round(setup, results, turn, sink, connections, uris, body, curl_multi)
+        finally:
+            for sink in sinks:
+                sink.stop()
+
+
+def run_round(setup, results, turn, sink, connections, uris, body, curl_multi):
+    pushes = setup.engine_pushes
+    rows = {
+        "h2load": lambda: h2load(uris, body, pushes, connections),
+        "martlet engine": lambda: engine(setup, sink, pushes, connections),
+        "libcurl multi": lambda: curl(curl_multi, sink, pushes // CURL_SHARE, connections)}
+    for client, work in rows.items():
+        sink_before, busy, started = sink.process.cpu_seconds(), busy_seconds(CLIENT_CORE), time.monotonic()
+        sent, seconds, cpu = work()
+        others = busy_seconds(CLIENT_CORE) - busy - cpu
+        results.add(
+            "engine", round=turn, client=client, sink=sink.name, connections=connections, pushes=sent,
+            rate=sent / seconds, othersCore=max(0, others) / (time.monotonic() - started),
+            cpuMicroseconds=cpu / sent * 1e6,
+            sinkMicroseconds=(sink.process.cpu_seconds() - sink_before) / sent * 1e6)
+
+
+def engine(setup, sink, pushes, connections):
+    output, _, _ = run_pinned(
+        [f"{setup.programs}/martlet-bench", "--url", sink.url, "--ca", sink.authority, "--key", sink.key,
+         "--key-id", sink.key_id, "--team-id", sink.team_id, "--pushes", pushes, "--window", WINDOW,
+         "--connections", connections, "--tokens", TOKENS], CLIENT_CORE)
+    line = json.loads(output)  # it fails by itself when one is not accepted
+    return line["accepted"], line["seconds"], line["cpuSeconds"]
+
+
+def h2load(uris, body, pushes, connections):
+    """Its own clock for the rate, the kernel's for its CPU; process start included, which is 10 ms."""
+    output, cpu, _ = run_pinned(
+        ["h2load", "-n", pushes, "-c", connections, "-m", WINDOW // connections, "-d", body, "-i", uris,
+         *headers("bearer none", "00000000-0000-4000-8000-000000000001")], CLIENT_CORE)
+    counts = next(line for line in output.splitlines() if line.startswith("status codes:"))
+    accepted = int(counts.split()[2])
+    if accepted != pushes:
+        raise RuntimeError(f"h2load: {counts}")
+    finished = next(line for line in output.splitlines() if line.startswith("finished in"))
+    return accepted, pushes / float(finished.split(",")[1].split()[0]), cpu
+
+
+def headers(authorization, identifier):
+    lines = [f"authorization: {authorization}", "apns-topic: com.example.bench", "apns-push-type: alert",
+             "apns-priority: 10", f"apns-id: {identifier}"]
+    return [word for line in lines for word in ("-H", line)]
+
+
+def build_curl_multi(directory):
+    program = os.path.join(directory, "curl-multi")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "curl-multi.c")
+    subprocess.run(["gcc", "-O2", "-Wall", "-o", program, source, "-lcurl"], check=True)
+    with open(os.path.join(directory, "authorization"), "w") as file:
+        file.write("authorization: bearer none")
+    return program
+
+
+def curl(program, sink, pushes, connections):
+    authorization = os.path.join(os.path.dirname(program), "authorization")
+    output, _, _ = run_pinned(
+        [program, sink.url, sink.authority, authorization, pushes, WINDOW, connections], CLIENT_CORE)
+    line = json.loads(output)
+    return line["accepted"], line["seconds"], line["cpuSeconds"]

@@ -1,0 +1,162 @@
+"""Jobs from LPUSH to ack: backlogs, users with several devices, payloads, an audience; and what they cost Redis."""
+
+import json
+import time
+
+import engine
+from processes import CLIENT_CORE, busy_seconds
+from sinks import Nghttpd
+from stack import APP, USERS, Missing, Stack
+
+DEVICES_PER_USER = 5
+SMALL_BACKLOG_TURNS = 20  # a backlog of 1,000 is gone in a blink: this many one after the other make one round
+SMALL_BACKLOG = 1_000
+PAYLOAD = json.dumps({"aps": {"alert": {"title": "Lunch?", "body": "x" * 130}, "sound": "default"}})[:-1] + ',"id":1}'
+
+
+def measure(setup, results):
+    for turn in range(setup.rounds):
+        backlogs(setup, results, turn)
+        neutral_sink(setup, results, turn)
+        stale_devices(setup, results, turn)
+        payloads(setup, results, turn)
+    audience(setup, results)
+
+
+def user_job(number):
+    return f'{{"to":{{"user":"user{number % USERS + 1}"}},"title":"Lunch?","body":"At noon"}}'
+
+
+def payload_job(number):
+    return f'{{"to":{{"user":"user{number % USERS + 1}"}},"payload":{PAYLOAD}}}'
+
+
+def backlogs(setup, results, turn):
+    with Stack(setup.programs) as stack:
+        stack.register_users()
+        warm(stack)
+        for backlog in setup.backlogs:
+            turns = SMALL_BACKLOG_TURNS if backlog == SMALL_BACKLOG else 1
+            run(stack, results, "single", turn, backlog, user_job, turns=turns)
+
+
+def neutral_sink(setup, results, turn):
+    backlog = setup.backlogs[1]
+    with Stack(setup.programs, sink=lambda directory: Nghttpd(directory, USERS)) as stack:
+        stack.register_users()
+        run(stack, results, "single, nghttpd", turn, backlog, user_job)
+
+
+def payloads(setup, results, turn):
+    with Stack(setup.programs) as stack:
+        stack.register_users()
+        warm(stack)
+        run(stack, results, "payload", turn, setup.mixed_jobs, payload_job)
+
+
+def stale_devices(setup, results, turn):
+    """Five devices a user, one of them stale: it is refused and removed the first time, four are left for good."""
+    with Stack(setup.programs) as stack:
+        owned = stack.register_users(DEVICES_PER_USER)
+        since = int(time.time() * 1000) + 60_000
+        rules = [{"token": tokens[-1], "rule": "unregistered", "since": since} for tokens in owned]
+        for start in range(0, len(rules), 500):
+            stack.sink.ask("/devices", rules[start:start + 500], "POST")
+        run(stack, results, "five devices", turn, setup.mixed_jobs, user_job, accepted_per_job=DEVICES_PER_USER - 1)
+        left = sum(stack.redis("EXISTS", f"push:token:{tokens[-1]}") for tokens in owned)
+        if left:
+            raise Missing(f"{left} stale devices were not removed")
+
+
+def audience(setup, results):
+    """One job to everyone; the rate is that of pushes."""
+    with Stack(setup.programs, MARTLET_CONCURRENCY="1000") as stack:
+        stack.register_audience(setup.audience)
+        for turn in range(setup.rounds):
+            run(stack, results, "audience", turn, 1, lambda _: f'{{"to":{{"app":"{APP}"}},"title":"News"}}',
+                accepted_per_job=setup.audience)
+            engine_beside(setup, results, turn, stack)
+
+
+def engine_beside(setup, results, turn, stack):
+    """The engine alone on the very sink of the audience run, ledger and all: what that run is compared with."""
+    stack.sink.reset()
+    pushes, seconds, cpu = engine.engine(setup, stack.sink, setup.engine_pushes, connections=1)
+    stack.check(pushes)
+    results.add(
+        "engine", round=turn, client="martlet engine", sink="apns-simulator with ledger", connections=1, pushes=pushes,
+        rate=pushes / seconds, cpuMicroseconds=cpu / pushes * 1e6, sinkMicroseconds=None)
+
+
+def warm(stack):
+    """Opens the connection and fills the caches; not measured."""
+    stack.prepare(user_job(n) for n in range(1000))
+    stack.release()
+    stack.wait_settled()
+    stack.check(1000)
+
+
+def run(stack, results, case, turn, backlog, job, accepted_per_job=1, turns=1):
+    seconds = cpu = sink_cpu = redis_cpu = others = 0.0
+    commands = reads = 0
+    stack.worker.forget_peak()
+    user_before, system_before = stack.worker.proc_cpu_seconds()
+    for _ in range(turns):
+        stack.prepare(job(number) for number in range(backlog))
+        accepted_before = 0
+        if hasattr(stack.sink, "reset"):
+            stack.sink.reset()
+        else:
+            accepted_before = stack.outcomes()[1].get("accepted", 0)
+        calls_before, reads_before = command_calls(stack.redis), read_count(stack.redis)
+        asked_before = stack.redis.exchanges
+        before = [process.cpu_seconds() for process in (stack.worker, stack.sink.process, stack.redis_process)]
+        busy, started = busy_seconds(CLIENT_CORE), time.monotonic()
+        stack.release()
+        stack.wait_settled()
+        seconds += time.monotonic() - started
+        others += busy_seconds(CLIENT_CORE) - busy
+        after = [process.cpu_seconds() for process in (stack.worker, stack.sink.process, stack.redis_process)]
+        cpu += after[0] - before[0]
+        sink_cpu += after[1] - before[1]
+        redis_cpu += after[2] - before[2]
+        own = stack.redis.exchanges - asked_before
+        calls_after = command_calls(stack.redis)
+        commands += sum(calls_after.values()) - sum(calls_before.values())
+        reads += read_count(stack.redis) - reads_before - own - 1
+        stack.check(accepted_before + backlog * accepted_per_job)
+    jobs, pushes = backlog * turns, backlog * turns * accepted_per_job
+    units = pushes if case == "audience" else jobs
+    user, system = stack.worker.proc_cpu_seconds()
+    results.add(
+        "jobs", case=case, round=turn, backlog=backlog, jobs=jobs, pushes=pushes, seconds=seconds,
+        rate=units / seconds, cpuMicroseconds=cpu / units * 1e6, sinkMicroseconds=sink_cpu / units * 1e6,
+        redisMicroseconds=redis_cpu / units * 1e6, workerCore=cpu / seconds,
+        sinkCore=(sink_cpu + redis_cpu) / seconds, othersCore=max(0, others - cpu) / seconds,
+        procStatMicroseconds=(user - user_before + system - system_before) / units * 1e6,
+        systemShare=(system - system_before) / max(1e-9, user - user_before + system - system_before),
+        commandsPerUnit=commands / units, readsPerUnit=max(0, reads) / units,
+        calls=difference(calls_after, calls_before, backlog),
+        residentMegabytes=stack.worker.resident_megabytes(), peakMegabytes=stack.worker.resident_megabytes(peak=True))
+
+
+POLLING = {"llen", "smembers", "rename", "info", "config|resetstat"}
+
+
+def command_calls(redis):
+    """Calls by command, without the bench's own. Commands run by scripts count too: they cost Redis as much."""
+    calls = {}
+    for name, text in redis.info("commandstats").items():
+        command = name.removeprefix("cmdstat_")
+        if command not in POLLING:
+            calls[command] = int(text.split(",")[0].removeprefix("calls="))
+    return calls
+
+
+def read_count(redis):
+    """How often Redis read from a connection: the round trips, pipelined ones as one."""
+    return int(redis.info("stats")["total_reads_processed"])
+
+
+def difference(after, before, jobs):
+    return {name: (count - before.get(name, 0)) / jobs for name, count in after.items() if count > before.get(name, 0)}

@@ -1,0 +1,100 @@
+"""From LPUSH to the request's arrival at APNs: idle, and with half of what the worker can do going through."""
+
+import json
+import threading
+import time
+
+from redis_client import Redis
+from stack import QUEUE, Missing, Stack
+
+IDLE_PAUSE_SECONDS = 0.005  # longer than a job takes, so each finds the worker waiting
+PROBE_EVERY_SECONDS = 0.004
+BURST_SECONDS = 0.002  # half load comes in bursts of this, spaced evenly
+
+
+def measure(setup, results):
+    with Stack(setup.programs) as stack:
+        stack.register_users()
+        send(stack, warm_up := [], 100, IDLE_PAUSE_SECONDS)
+        for turn in range(setup.rounds):
+            sent = []
+            send(stack, sent, setup.idle_samples, IDLE_PAUSE_SECONDS, prefix=f"idle-{turn}")
+            report(stack, results, "idle", turn, sent)
+        full = full_rate(results, setup)
+        for turn in range(setup.rounds):
+            half_load(setup, stack, results, turn, full / 2)
+    assert warm_up
+
+
+def full_rate(results, setup):
+    rate = results.median("rate", "jobs", case="single", backlog=setup.backlogs[1])
+    return rate or 20_000  # measured alone: a guess
+
+
+def send(stack, sent, count, pause, prefix="warm"):
+    """One job after the other; each moment is taken just before its LPUSH."""
+    for number in range(count):
+        name = f"{prefix}-{number}"
+        element = f'{{"id":"{name}","to":{{"user":"user{number % 1000 + 1}"}},"title":"Lunch?"}}'
+        sent.append((name, time.time_ns()))
+        stack.redis("LPUSH", QUEUE, element)
+        time.sleep(pause)
+    stack.wait_settled()
+
+
+def half_load(setup, stack, results, turn, rate):
+    stack.sink.reset()
+    stop, loaded = threading.Event(), []
+    per_burst = max(1, int(rate * BURST_SECONDS))
+    load = threading.Thread(target=pour, args=(stack, per_burst, per_burst / rate, stop, loaded))
+    used, started = stack.worker.cpu_seconds(), time.monotonic()
+    load.start()
+    sent = []
+    count = int(setup.half_load_seconds / PROBE_EVERY_SECONDS)
+    send_probes(stack, sent, count, f"half-{turn}")
+    stop.set()
+    load.join()
+    elapsed = time.monotonic() - started
+    used = stack.worker.cpu_seconds() - used
+    stack.wait_settled()
+    stack.check(sum(loaded) + count)
+    report(stack, results, "half load", turn, sent, offered=sum(loaded) / elapsed, workerCore=used / elapsed)
+
+
+def send_probes(stack, sent, count, prefix):
+    for number in range(count):
+        name = f"{prefix}-{number}"
+        sent.append((name, time.time_ns()))
+        stack.redis("LPUSH", QUEUE, f'{{"id":"{name}","to":{{"user":"user{number % 1000 + 1}"}},"title":"Lunch?"}}')
+        time.sleep(PROBE_EVERY_SECONDS)
+
+
+def pour(stack, per_burst, interval, stop, loaded):
+    redis = Redis(f"{stack.directory}/redis.sock")
+    jobs = [f'{{"to":{{"user":"user{n % 1000 + 1}"}},"title":"Lunch?","body":"At noon"}}' for n in range(per_burst)]
+    due = time.monotonic()
+    while not stop.is_set():
+        redis("LPUSH", QUEUE, *jobs)
+        loaded.append(len(jobs))
+        due += interval
+        time.sleep(max(0, due - time.monotonic()))
+
+
+def report(stack, results, case, turn, sent, **more):
+    arrivals = stack.sink.arrivals()
+    delays = []
+    for name, moment in sent:
+        record = json.loads(stack.redis("GET", f"push:result:{name}") or b"{}")
+        identifier = record.get("results", [{}])[0].get("apnsId")
+        if identifier not in arrivals:
+            raise Missing(f"the push of job {name} did not arrive")
+        delays.append((arrivals[identifier] - moment) / 1e6)
+    delays.sort()
+    results.add(
+        "latency", case=case, round=turn, samples=len(delays), p50=percentile(delays, 0.5),
+        p99=percentile(delays, 0.99), p999=percentile(delays, 0.999), most=delays[-1], **more,
+        distribution=[percentile(delays, n / 200) for n in range(201)])
+
+
+def percentile(ordered, share):
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

@@ -1,0 +1,89 @@
+"""Processes of the bench: pinned to a core, measured through the kernel's books, ended with the bench."""
+
+import os
+import subprocess
+import time
+
+CLIENT_CORE = 0  # workers and clients
+SINK_CORE = 1  # Redis and the sink
+# PRIORITY=1: the measured processes go before all others, for a machine that cannot be had alone. Only root may.
+COMES_FIRST = os.environ.get("PRIORITY", "") not in ("", "0")
+PRIORITY = ["chrt", "--rr", "1"] if COMES_FIRST else []
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Process:
+    def __init__(self, command, core, log, environment=None, stdin=None):
+        self.log = log
+        with open(log, "ab") as output:
+            self._child = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *PRIORITY, "taskset", "-c", str(core), *map(str, command)],
+                stdin=stdin or subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                env=environment or os.environ)
+        self.pid = self._child.pid
+
+    def cpu_seconds(self):
+        """User and system time of all threads, ended ones included: what /proc/<pid>/stat shows, but in nanoseconds."""
+        return time.clock_gettime((~self.pid << 3) | 2)
+
+    def proc_cpu_seconds(self):
+        """The same from /proc/<pid>/stat, in steps of 10 ms: (user, system)."""
+        with open(f"/proc/{self.pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return int(fields[11]) / TICKS, int(fields[12]) / TICKS
+
+    def resident_megabytes(self, peak=False):
+        name = "VmHWM:" if peak else "VmRSS:"
+        with open(f"/proc/{self.pid}/status") as status:
+            return next(int(line.split()[1]) / 1000 * 1.024 for line in status if line.startswith(name))
+
+    def forget_peak(self):
+        with open(f"/proc/{self.pid}/clear_refs", "w") as refs:
+            refs.write("5")
+
+    def is_running(self):
+        return self._child.poll() is None
+
+    def stop(self, seconds=10):
+        if self.is_running():
+            self._child.terminate()
+        try:
+            return self._child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            return self._child.wait()
+
+
+def busy_seconds(core):
+    """What all processes together have used of the core, from /proc/stat."""
+    with open("/proc/stat") as stat:
+        fields = next(line.split() for line in stat if line.startswith(f"cpu{core} "))
+    user, nice, system, _, _, irq, softirq, steal = map(int, fields[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICKS
+
+
+def wait_until(what, condition, seconds=20, every=0.005, process=None):
+    end = time.monotonic() + seconds
+    while not condition():
+        if process and not process.is_running():
+            raise RuntimeError(f"{what}: the process ended\n{tail(process.log)}")
+        if time.monotonic() > end:
+            raise RuntimeError(f"gave up waiting for {what}\n{tail(process.log) if process else ''}")
+        time.sleep(every)
+
+
+def run_pinned(command, core, seconds=300):
+    """(output, CPU seconds, elapsed seconds) of a command run to its end. Its failure is ours."""
+    before, started = os.times(), time.monotonic()
+    result = subprocess.run(
+        [*PRIORITY, "taskset", "-c", str(core), *map(str, command)], capture_output=True, text=True, timeout=seconds)
+    elapsed, after = time.monotonic() - started, os.times()
+    if result.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed: {result.stderr[-500:] or result.stdout[-500:]}")
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return result.stdout, cpu, elapsed
+
+
+def tail(path, count=5):
+    with open(path, errors="replace") as log:
+        return "".join(log.readlines()[-count:])

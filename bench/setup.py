@@ -1,0 +1,31 @@
+"""How much is measured: everything, or a look in under two minutes (QUICK=1)."""
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Setup:
+    programs: str
+    quick: bool
+    rounds: int
+    engine_pushes: int
+    backlogs: tuple  # jobs queued
+    audience: int  # devices of the app
+    mixed_jobs: int  # jobs of the five-device and the payload case
+    profiled_jobs: int
+    idle_samples: int
+    half_load_seconds: float
+    rest_seconds: float
+
+    @staticmethod
+    def of(programs):
+        if os.environ.get("QUICK", "") not in ("", "0"):
+            return Setup(
+                programs, True, rounds=1, engine_pushes=100_000, backlogs=(1_000, 20_000, 100_000), audience=100_000,
+                mixed_jobs=10_000, profiled_jobs=30_000, idle_samples=300, half_load_seconds=2,
+                rest_seconds=3)
+        return Setup(
+            programs, False, rounds=3, engine_pushes=300_000, backlogs=(1_000, 100_000, 1_000_000),
+            audience=1_000_000, mixed_jobs=50_000, profiled_jobs=100_000, idle_samples=1_500,
+            half_load_seconds=8, rest_seconds=10)

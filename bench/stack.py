@@ -1,0 +1,155 @@
+"""A private Redis, a sink and a worker, each on its core; and the proof that every push arrived once."""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+import urllib.request
+
+from processes import CLIENT_CORE, SINK_CORE, Process, wait_until
+from redis_client import Redis
+from sinks import Simulator, token
+
+QUEUE = "push:jobs"
+APP = "com.example.bench"
+USERS = 1000
+
+
+class Missing(RuntimeError):
+    pass
+
+
+class Stack:
+    def __init__(self, programs, sink=None, worker=True, **settings):
+        self.directory = tempfile.mkdtemp(prefix="martlet-bench-")
+        self._programs, self._settings = programs, settings
+        self.worker = None
+        path = f"{self.directory}/redis.sock"
+        self.redis_process = Process(
+            ["redis-server", "--port", 0, "--unixsocket", path, "--dir", self.directory, "--save", "",
+             "--appendonly", "no"], SINK_CORE, f"{self.directory}/redis.log")
+        wait_until("redis-server", lambda: os.path.exists(path), process=self.redis_process)
+        self.redis = Redis(path)
+        self.sink = sink(self.directory) if sink else Simulator(programs, self.directory)
+        if worker:
+            self.start_worker()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in (self.worker, self.sink, self.redis_process):
+            if process:
+                process.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def start_worker(self):
+        """Milliseconds from the start of the process to its readiness."""
+        # Only what is set here: no variable of the caller's may change what is measured.
+        environment = {
+            "PATH": os.environ["PATH"], "REDIS_URL": f"unix://{self.directory}/redis.sock",
+            "MARTLET_ADMIN_ADDRESS": "127.0.0.1:0", **self.sink.environment(), **self._settings}
+        log = f"{self.directory}/worker.log"
+        open(log, "w").close()
+        started = time.monotonic()
+        self.worker = Process([f"{self._programs}/martlet", "worker"], CLIENT_CORE, log, environment)
+        wait_until("the worker", self._find_admin, every=0.001, process=self.worker)
+        wait_until("the worker's readiness", self._is_ready, every=0.001, process=self.worker)
+        return (time.monotonic() - started) * 1000
+
+    def _find_admin(self):
+        with open(f"{self.directory}/worker.log") as log:
+            found = re.search(r'admin port listens.*"port":(\d+)', log.read())
+        self._admin = found and f"http://127.0.0.1:{found[1]}"
+        return found
+
+    def _is_ready(self):
+        try:
+            with urllib.request.urlopen(f"{self._admin}/readyz", timeout=5) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def outcomes(self):
+        """Label of martlet_jobs_total and martlet_apns_pushes_total -> count."""
+        with urllib.request.urlopen(f"{self._admin}/metrics", timeout=30) as answer:
+            text = answer.read().decode()
+        jobs = dict(re.findall(r'^martlet_jobs_total\{status="([^"]+)"\} (\d+)', text, re.M))
+        pushes = dict(re.findall(r'^martlet_apns_pushes_total\{outcome="([^"]+)"\} (\d+)', text, re.M))
+        return {k: int(v) for k, v in jobs.items()}, {k: int(v) for k, v in pushes.items()}
+
+    def prepare(self, jobs):
+        """Queues the jobs where no worker looks; release() hands them over at once."""
+        def commands():
+            batch = []
+            for job in jobs:
+                batch.append(job)
+                if len(batch) == 500:
+                    yield ("LPUSH", "bench:prepared", *batch)
+                    batch = []
+            if batch:
+                yield ("LPUSH", "bench:prepared", *batch)
+        self.redis.pipeline(commands(), chunk=20)
+
+    def release(self):
+        self.redis("RENAME", "bench:prepared", QUEUE)
+
+    def wait_settled(self, seconds=600):
+        """Until nothing is queued and nothing in flight."""
+        workers = f"martlet:{{{QUEUE}}}:workers"
+        names = [name.decode() for name in self.redis("SMEMBERS", workers)]
+        keys = [QUEUE] + [f"martlet:{{{QUEUE}}}:inflight:{name}" for name in names]
+        # Rarely while there is much, so that asking costs Redis nothing.
+        end = time.monotonic() + seconds
+        while left := sum(self.redis("LLEN", key) for key in keys):
+            if time.monotonic() > end:
+                raise Missing(f"{left} jobs were not settled within {seconds} s")
+            if not self.worker.is_running():
+                raise Missing("the worker ended")
+            time.sleep(0.02 if left > 5000 else 0.001)
+
+    def check(self, accepted):
+        """Every push once: by the ledger where there is one, else by the worker's own count."""
+        if isinstance(self.sink, Simulator):
+            ledger = self.sink.ledger()
+            found, twice = ledger["distinct"] + ledger["overflow"], ledger["duplicates"]
+        else:
+            found, twice = self.outcomes()[1].get("accepted", 0), 0
+        if found != accepted or twice:
+            raise Missing(f"{accepted} pushes were due; {found} arrived, {twice} of them twice")
+
+    def register_users(self, devices=1):
+        """Users 1 to 1000 with so many devices each. Returns the tokens, user by user."""
+        now = int(time.time() * 1000)
+        owned = [[token((user - 1) * devices + n + 1) for n in range(devices)] for user in range(1, USERS + 1)]
+        commands = []
+        for user, tokens in enumerate(owned, start=1):
+            commands.append(("SADD", f"push:user:user{user}:tokens", *tokens))
+            record = json.dumps(
+                {"username": f"user{user}", "platform": "ios", "updatedAt": now, "bundleId": APP,
+                 "environment": "production"})
+            commands += [("SET", f"push:token:{name}", record, "EX", 31536000) for name in tokens]
+        self.redis.pipeline(commands)
+        return owned
+
+    def register_audience(self, count):
+        now = int(time.time() * 1000)
+        record = '{"username":"user%d","platform":"ios","updatedAt":' + str(now) + ',"bundleId":"' + APP + \
+            '","environment":"production"}'
+
+        def commands():
+            for n in range(1, count + 1):
+                name = token(n)
+                yield ("SET", f"push:token:{name}", record % n, "EX", 31536000)
+                yield ("ZADD", f"push:app:{APP}:tokens:{shard(name)}", 0, name)
+        self.redis.pipeline(commands())
+
+
+def shard(name, count=16):
+    """Where the registry keeps a token: FNV-1a, both halves folded."""
+    value = 0xCBF29CE484222325
+    for byte in name.encode():
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return (value ^ value >> 32) % count

@@ -1,0 +1,85 @@
+"""What each stage of a job costs: a profile of the worker at full load, its samples laid to the stages of the line."""
+
+import re
+import subprocess
+from collections import Counter
+
+import jobs
+from processes import SINK_CORE
+from stack import Stack
+
+# The innermost frame that matches says the stage. Names are as the compiler mangles them: length, then name.
+STAGES = [
+    ("ack", r"4Jobs7Settler|4Jobs10SettlementV|4Jobs12ClaimLedger"),
+    ("record", r"6Worker11OutcomeBook|4Jobs9JobResult|6Worker5Tally|6Worker10ConclusionV|6Worker11Disposition"),
+    ("parse", r"6Worker6Intake|4Jobs9JobReader|4Jobs3JobV|4Jobs8AudienceO|4Jobs12NotificationV.*[pP]ars"
+              r"|4Jobs8EnvelopeV"),
+    ("claim", r"4Jobs7Fetcher|4Jobs12BlockedClaim|4Jobs5ClaimC"),
+    ("resolve", r"8Registry"),
+    ("answer", r"4APNs10ConnectionC4read|4APNs10ConnectionC14handleReceived|4APNs12HTTP2SessionC7receive"
+               r"|4APNs12HTTP2Session.*finishAnswer|4APNs13SecureChannelC7receive|nghttp2_session_mem_recv|SSL_read"
+               r"|EVP_Decrypt|tcp_recvmsg|4APNs10APNsAnswer|6Worker12DeliveryLineC7arrived"),
+    ("submit", r"6Worker12PushComposer|6Worker10SendWindow|6Worker9PushDraft|4APNs|nghttp2_|SSL_write|EVP_Encrypt"
+               r"|tcp_sendmsg|6Worker12DeliveryLineC(6submit|5enter|4send)|4Jobs.*[pP]ayload"),
+    ("conclude", r"6Worker12DeliveryLine|6Worker8Delivery"),
+    ("Redis, shared", r"5Redis|redisReader|hiredis|unix_stream"),
+]
+ORDER = ["claim", "parse", "resolve", "submit", "answer", "record", "ack", "conclude", "Redis, shared", "loop"]
+PATTERNS = [(name, re.compile(pattern)) for name, pattern in STAGES]
+TOP = 25  # symbols kept for the note
+
+
+def measure(setup, results):
+    for turn in range(setup.rounds):
+        with Stack(setup.programs) as stack:
+            stack.register_users()
+            jobs.warm(stack)
+            data = f"{stack.directory}/perf.data"
+            profiler = subprocess.Popen(
+                ["taskset", "-c", str(SINK_CORE), "perf", "record", "-q", "-F", "1999", "--call-graph", "dwarf,4096",
+                 "-o", data, "-p", str(stack.worker.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                jobs.run(stack, results, "profiled", turn, setup.profiled_jobs, jobs.user_job)
+            finally:
+                profiler.send_signal(2)
+                profiler.wait(60)
+            stages, symbols, samples = read(data)
+            cost = reference(setup, results)
+            results.add(
+                "stages", round=turn, samples=samples,
+                microseconds={name: cost * stages[name] / samples for name in ORDER},
+                symbols={name: count / samples for name, count in symbols.most_common(TOP)})
+
+
+def reference(setup, results):
+    """Shares are laid over the cost measured without the profiler, when that was measured."""
+    return results.median("cpuMicroseconds", "jobs", case="single", backlog=setup.backlogs[1]) or results.median(
+        "cpuMicroseconds", "jobs", case="profiled")
+
+
+def read(data):
+    output = subprocess.run(
+        ["perf", "script", "-i", data, "-F", "ip,sym,dso", "--no-inline"], capture_output=True, text=True,
+        errors="replace", timeout=600).stdout
+    stages, symbols, samples = Counter(), Counter(), 0
+    for block in output.split("\n\n"):
+        frames = [line.strip().split(" ", 1)[1] for line in block.splitlines() if " " in line.strip()]
+        if not frames:
+            continue
+        samples += 1
+        stages[stage(frames)] += 1
+        symbols[frames[0]] += 1
+    if not samples:
+        raise RuntimeError("perf brought no samples; it needs root or kernel.perf_event_paranoid at most 1")
+    return stages, symbols, samples
+
+
+def stage(frames):
+    found = None
+    for frame in frames:
+        for name, pattern in PATTERNS:
+            if pattern.search(frame):
+                if name != "Redis, shared":
+                    return name
+                found = name
+    return found or "loop"
