@@ -17,7 +17,7 @@ class Contender:
 
 def from_list(name, worker, settings, **environment):
     fill = ["/usr/bin/python3", "list_filler.py"]
-    return Contender(name, fill, worker, 200_000, settings, environment)
+    return Contender(name, fill, worker, 100_000, settings, environment)
 
 
 CONTENDERS = [
@@ -29,21 +29,21 @@ CONTENDERS = [
     Contender(
         "arq + aioapns", ["{peers}/arq/bin/python", "arq_peer.py"],
         ["{peers}/arq/bin/arq", "arq_peer.WorkerSettings", "--custom-log-dict", "arq_peer.quiet"],
-        5_000, "max_jobs 256, poll_delay 10 ms",
+        4_000, "max_jobs 256, poll_delay 10 ms",
     ),
     Contender(
         "Celery + aioapns", ["{peers}/celery/bin/python", "celery_peer.py"],
         ["{peers}/celery/bin/celery", "-A", "celery_peer", "worker", "--loglevel=ERROR", "--concurrency=4"],
-        5_000, "prefork, 4 processes, a client each",
+        2_000, "prefork, 4 processes, a client each",
     ),
     Contender(
         "rq (SimpleWorker) + aioapns", ["{peers}/rq/bin/python", "rq_peer.py"],
         ["{peers}/rq/bin/rq", "worker", "--quiet", "--url", "{redis}", "-w", "rq.SimpleWorker", "push"],
-        2_000, "one process, one client",
+        1_000, "one process, one client",
     ),
     Contender(
         "rq + aioapns", ["{peers}/rq/bin/python", "rq_peer.py"],
         ["{peers}/rq/bin/rq", "worker", "--quiet", "--url", "{redis}", "push"],
-        100, "as it comes: a fork and a connection per job",
+        50, "as it comes: a fork and a connection per job",
     ),
 ]

@@ -37,7 +37,7 @@ when a push is missing or was sent twice according to the simulator's ledger.
 {table(results)}
 
 Medians. Rounds × jobs: {sizes}. {machine}. Other programs used up to {disturbance:.0%} of a core in a round
-(a round with more than 10 % is tried again, at most twice, and the calmest counts).
+(a round with more than 10 % is tried once more, and the calmer counts).
 
 - One device token per job, the same alert of 209 bytes, `apns-simulator` as everyone's sink, and a Redis of its own
   for each round, over TCP on loopback. The worker has core 0 (CPU: with all its children), Redis and the sink core 1.

@@ -25,9 +25,9 @@ HERE = Path(__file__).parent
 
 # A round is repeated when something else used more than this part of a core, as often as this; the calmest one counts.
 CALM = 0.1
-ATTEMPTS = 3
+ATTEMPTS = 2
 # Longest wait for a calm machine before an attempt.
-CALM_WAIT_SECONDS = 20
+CALM_WAIT_SECONDS = 10
 
 
 class Failure(Exception):
