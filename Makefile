@@ -7,7 +7,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build demo bench test test-quick lint format sanitize clean
+.PHONY: help deps build demo bench bench-peers test test-quick lint format sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -21,6 +21,10 @@ build: deps ## Build martlet and apns-simulator, optimised, into .build/release
 
 demo: build ## Watch 20,000 jobs go from redis-cli to a simulated APNs
 	@deploy/scripts/demo $(RELEASE)
+
+bench-peers: build ## Run what one would pick instead on the same work; writes docs/peers.md
+	@bench/peers/install-dependencies
+	@bench/peers/run $(RELEASE) $(if $(QUICK),--rounds 1)
 
 test: deps ## Run every test: pure, integration, chaos
 	$(SWIFT) build --build-tests
