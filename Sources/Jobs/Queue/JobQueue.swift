@@ -136,6 +136,7 @@ public final class JobQueue {
   func takenAway(_ claim: Claim) {
     claim.isFenced = true
     ledger.remove(claim)
+    onProgress?()
   }
 
   /// Stops claiming; what is under way goes on.
@@ -191,6 +192,7 @@ public final class JobQueue {
       // At most once, nobody else can have them.
       if self.mode == .atLeastOnce { counters.fenced.increment(by: self.ledger.fence()) }
       self.onFenced?()
+      self.onProgress?()
     }
     reconciler.onDropBlocked = { [weak self] index in self?.fetcher.dropBlocked(queueIndex: index) }
   }

@@ -54,6 +54,8 @@ final class Connection {
     source.cancel()
     self.source = nil
     session = nil
+    // Not left to its release, which may come a turn later: it must not fire for a connection that is gone.
+    delayTimer?.cancel()
     delayTimer = nil
     gateway.remove(self)
   }
