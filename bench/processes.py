@@ -8,17 +8,23 @@ CLIENT_CORE = 0  # workers and clients
 SINK_CORE = 1  # Redis and the sink
 # PRIORITY=1: the measured processes go before all others, for a machine that cannot be had alone. Only root may.
 COMES_FIRST = os.environ.get("PRIORITY", "") not in ("", "0")
-PRIORITY = ["chrt", "--rr", "1"] if COMES_FIRST else []
+# Above the others of its core: round robin lets equals run on, so that Redis would wait for the sink.
+FIRST, ORDINARY = 2, 1
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def pinned(command, core, priority=ORDINARY):
+    first = ["chrt", "--rr", str(priority)] if COMES_FIRST else []
+    return [*first, "taskset", "-c", str(core), *map(str, command)]
+
+
 class Process:
-    def __init__(self, command, core, log, environment=None, stdin=None):
+    def __init__(self, command, core, log, environment=None, priority=ORDINARY):
         self.log = log
         with open(log, "ab") as output:
             self._child = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *PRIORITY, "taskset", "-c", str(core), *map(str, command)],
-                stdin=stdin or subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                ["setpriv", "--pdeathsig", "KILL", *pinned(command, core, priority)],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 env=environment or os.environ)
         self.pid = self._child.pid
 
@@ -75,8 +81,7 @@ def wait_until(what, condition, seconds=20, every=0.005, process=None):
 def run_pinned(command, core, seconds=300):
     """(output, CPU seconds, elapsed seconds) of a command run to its end. Its failure is ours."""
     before, started = os.times(), time.monotonic()
-    result = subprocess.run(
-        [*PRIORITY, "taskset", "-c", str(core), *map(str, command)], capture_output=True, text=True, timeout=seconds)
+    result = subprocess.run(pinned(command, core), capture_output=True, text=True, timeout=seconds)
     elapsed, after = time.monotonic() - started, os.times()
     if result.returncode != 0:
         raise RuntimeError(f"{command[0]} failed: {result.stderr[-500:] or result.stdout[-500:]}")

@@ -8,7 +8,7 @@ import tempfile
 import time
 import urllib.request
 
-from processes import CLIENT_CORE, SINK_CORE, Process, wait_until
+from processes import CLIENT_CORE, FIRST, SINK_CORE, Process, wait_until
 from redis_client import Redis
 from sinks import Simulator, token
 
@@ -29,7 +29,7 @@ class Stack:
         path = f"{self.directory}/redis.sock"
         self.redis_process = Process(
             ["redis-server", "--port", 0, "--unixsocket", path, "--dir", self.directory, "--save", "",
-             "--appendonly", "no"], SINK_CORE, f"{self.directory}/redis.log")
+             "--appendonly", "no"], SINK_CORE, f"{self.directory}/redis.log", priority=FIRST)
         wait_until("redis-server", lambda: os.path.exists(path), process=self.redis_process)
         self.redis = Redis(path)
         self.sink = sink(self.directory) if sink else Simulator(programs, self.directory)
