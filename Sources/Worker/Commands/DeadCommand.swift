@@ -88,11 +88,13 @@ enum DeadCommand: Command {
   ) async throws -> Int {
     try await configuration.withConnection { connection in
       var count = 0
+      // A requeued job may be buried again meanwhile, in front of those still to come.
+      let startedAt = Clock.unixMilliseconds
       for queue in queues where count < pick.limit {
         let letters = DeadLetters(queue: queue, connection: connection)
         try await letters.forEach { entry in
           guard count < pick.limit else { return .stop }
-          guard pick.takes(entry.letter) else { return .kept }
+          guard entry.letter.at <= startedAt, pick.takes(entry.letter) else { return .kept }
           if isDry {
             count += 1
             return .kept

@@ -47,7 +47,7 @@ struct Conclusion: Equatable {
   private static func open(_ attempt: Attempt, schedule: RetrySchedule, random: Double) -> Conclusion {
     let tally = attempt.tally
     // A fault that is not the job's uses up none of its attempts; its expiration still counts.
-    let isFault = attempt.isCutShort || tally.isFault
+    let isFault = tally.isFault
     let patience = isFault ? RetrySchedule(maximumAttempts: .max) : schedule
     let delay = patience.delay(
       afterAttempt: attempt.attempts, now: attempt.now, expiration: attempt.expiration, atLeast: tally.wait,

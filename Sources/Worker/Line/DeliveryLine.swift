@@ -11,22 +11,22 @@ import Telemetry
 /// do their settlements.
 @EventLoop
 final class DeliveryLine {
-  private let queue: JobQueue
-  private let registry: Registry
+  let queue: JobQueue
+  let registry: Registry
   /// Nil in polling-only mode.
-  private let client: APNsClient?
-  private let permits: Permits
+  let client: APNsClient?
+  let permits: Permits
   private let dedupe: Dedupe
-  private let composer: PushComposer
+  let composer: PushComposer
   private let book: OutcomeBook
   private let metrics: LineMetrics
-  private let log: Log
-  private lazy var window = SendWindow(permits: permits) { [unowned self] draft in send(draft) }
-  private var broadcasts: [ObjectIdentifier: AudienceRun] = [:]
+  let log: Log
+  lazy var window = SendWindow(permits: permits) { [unowned self] draft in send(draft) }
+  var broadcasts: [ObjectIdentifier: AudienceRun] = [:]
   /// Jobs whose lease must be confirmed before they may be sent.
   private var held: [Delivery] = []
   /// Pushes likewise, each with its permit.
-  private var heldDrafts: [PushDraft] = []
+  var heldDrafts: [PushDraft] = []
 
   init(
     queue: JobQueue, connection: RedisConnection, registry: Registry, client: APNsClient?, permits: Permits,
@@ -116,17 +116,6 @@ final class DeliveryLine {
     }
   }
 
-  /// What stands in a user's set and is not the user's is never sent to, and taken out.
-  private func clean(_ removals: [Removal], of delivery: Delivery) {
-    guard !removals.isEmpty, let username = delivery.username else { return }
-    log.info(
-      "removed entries from a user's devices that are not the user's",
-      [
-        "username": .init(username), "entries": .init(removals.count), "reason": .init(removals[0].reason.rawValue),
-      ])
-    registry.clean(user: username, removals) { _ in }
-  }
-
   /// The process was stopped or Redis away for long: nothing is sent before the lease is known to hold.
   private func hold(_ deliveries: [Delivery]) {
     held.append(contentsOf: deliveries)
@@ -172,7 +161,7 @@ final class DeliveryLine {
     }
   }
 
-  private func enter(_ drafts: [PushDraft], of delivery: Delivery) {
+  func enter(_ drafts: [PushDraft], of delivery: Delivery) {
     let hasPermit = delivery.hasPermit
     delivery.hasPermit = false
     window.enter(drafts, hasPermit: hasPermit)
@@ -206,19 +195,7 @@ final class DeliveryLine {
     write(disposition, outcome, draft)
   }
 
-  private func removeStale(_ device: Device, unregisteredSince: Int64?) {
-    guard let owner = device.username else { return }
-    let stale = StaleDevice(
-      token: device.token, owner: owner, bundleID: device.bundleID, notAfter: unregisteredSince ?? device.updatedAt)
-    registry.removeStale([stale]) { _ in }
-  }
-
-  private func removalAllowed(_ draft: PushDraft, _ outcome: PushOutcome) -> Bool {
-    guard case .answered(let answer) = outcome, let push = draft.current, let client else { return false }
-    return client.removalAllowed(for: push, after: answer)
-  }
-
-  private func write(_ disposition: Disposition, _ outcome: PushOutcome, _ draft: PushDraft) {
+  func write(_ disposition: Disposition, _ outcome: PushOutcome, _ draft: PushDraft) {
     let delivery = draft.delivery
     let record = { (tally: inout Tally) in
       tally.record(
@@ -233,53 +210,9 @@ final class DeliveryLine {
     if delivery.unfinished == 0 { finish(delivery) }
   }
 
-  // MARK: - Broadcast
-
-  private func broadcast(_ delivery: Delivery, to app: String) {
-    // The claim's permit would be idle between pages; the pushes take their own.
-    releasePermit(of: delivery)
-    guard client != nil else { return conclude(delivery, Conclusion(status: .unsent, verb: .done)) }
-    let run = AudienceRun(delivery, app: app, registry: registry, queue: queue) { [self] devices, page in
-      submitPage(delivery, devices, page)
-    } ended: { [self] in
-      broadcasts[ObjectIdentifier(delivery)] = nil
-      finish(delivery)
-    }
-    broadcasts[ObjectIdentifier(delivery)] = run
-    run.start()
-  }
-
-  private func submitPage(_ delivery: Delivery, _ devices: [Device], _ page: Int) -> AudienceRun.SubmitAnswer {
-    switch composer.compose(delivery, devices, page: page) {
-    case .refused(let reason): return .refused(reason)
-    case .pushes(let drafts, let unsupported):
-      enter(drafts, of: delivery)
-      return .pushes(drafts.count, unsupported: unsupported)
-    }
-  }
-
-  /// Broadcasts end behind the pages under way; another worker goes on.
-  func stopBroadcasts() {
-    for run in broadcasts.values { run.stop() }
-  }
-
-  /// Gives up what has not been handed to APNs; the devices stay open.
-  func abandonWaiting() {
-    stopBroadcasts()
-    let unsent = heldDrafts
-    heldDrafts = []
-    for draft in unsent {
-      permits.release()
-      write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
-    }
-    for draft in window.drainWaiting() {
-      write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
-    }
-  }
-
   // MARK: - Concluded and settled
 
-  private func finish(_ delivery: Delivery) {
+  func finish(_ delivery: Delivery) {
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
     conclude(delivery, Conclusion(attempt, schedule: book.schedule, random: .random(in: 0..<1)))
   }
@@ -288,22 +221,19 @@ final class DeliveryLine {
   private func putOff(_ delivery: Delivery, _ error: RedisError) {
     delivery.isCutShort = true
     delivery.tally.openReason = "\(error)"
+    // Only this job's own keys are wrong: it must not come back for ever.
+    if case .reply(let reply) = error, reply.code == "WRONGTYPE" { delivery.tally.isFault = false }
     finish(delivery)
   }
 
-  private func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
+  func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
     metrics.finished(delivery.claim, conclusion.status)
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
     if case .app = delivery.job.audience { forgetProgress(of: delivery) }
     releasePermit(of: delivery)
   }
 
-  /// An attempt that has ended left everything in its envelope; behind the settlement, so that one of them is always there.
-  private func forgetProgress(of delivery: Delivery) {
-    EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
-  }
-
-  private func releasePermit(of delivery: Delivery) {
+  func releasePermit(of delivery: Delivery) {
     guard delivery.hasPermit else { return }
     delivery.hasPermit = false
     permits.release()
