@@ -43,9 +43,10 @@ Medians. Rounds × jobs: {sizes}. {machine}. Other programs used up to {disturba
   for each round, over TCP on loopback. The worker has core 0 (CPU: with all its children), Redis and the sink core 1.
 - The queue is filled first, through the peer's own API (Martlet and Go: LPUSH); measuring starts when a tenth of the
   jobs has gone by, so that start-up is nobody's cost.
-- A worker that does not fill its core waits for the servers: its jobs/s are what these give, and only its CPU per job
-  is its own.
+- A worker that does not fill its core waits, for the servers or because something else had the core: only its CPU per
+  job is its own. Martlet is such a one: it and its servers take turns, and neither core is full.
 - Not the same promises: the Go worker pops with BRPOP and keeps nothing of a job, so it loses what it holds when it
-  dies; Celery acknowledges before it runs a task unless told otherwise. Martlet and arq keep a job until it is done.
-- None of the peers finds out who owns a device, removes a stale token or keeps the apns-id when it sends again.
+  dies; by its documentation Celery acknowledges before it runs a task unless told otherwise, and arq keeps a job until it
+  is done, as Martlet does. What happens at a crash was not tried here.
+- As written here, no peer finds out who owns a device or removes a stale token.
 """
