@@ -11,7 +11,7 @@ import Registry
 final class AudienceRun {
   static let pageSize = 500
   /// Pages whose pushes may be under way or waiting at once.
-  private static let maximumPages = 3
+  private static let maximumPages = 8
   /// With so many devices put off the gateway is in trouble: the run backs off as a whole.
   private static let maximumOpen = 1000
 

@@ -25,7 +25,8 @@ struct PushComposer {
     } catch {
       return .refused(error.reason)
     }
-    let pushType = APNs.PushType(job.pushType)
+    // Devices of one job mostly share their app and environment.
+    var shared: PushContent?
     var drafts: [PushDraft] = []
     drafts.reserveCapacity(devices.count)
     var unsupported: [String] = []
@@ -37,11 +38,14 @@ struct PushComposer {
       guard let bundle = job.app ?? device.bundleID ?? bundleID else {
         return .refused("app: the job names no app, the token was registered for none, and APNS_BUNDLE_ID is not set")
       }
-      let content = PushContent(
-        topic: pushType.topic(bundleID: bundle),
-        environment: device.environment.map { $0 == .sandbox ? .sandbox : .production } ?? environment,
-        pushType: pushType, priority: job.priority, expiration: delivery.expirationHeader, collapseID: job.collapseID,
-        payload: payload)
+      let environment = device.environment.map { $0 == .sandbox ? .sandbox : .production } ?? environment
+      let content: PushContent
+      if let shared, shared.environment == environment, shared.bundleID == bundle {
+        content = shared
+      } else {
+        content = PushContent(delivery, payload: payload, bundleID: bundle, environment: environment)
+        shared = content
+      }
       drafts.append(PushDraft(delivery: delivery, device: device, content: content, page: page))
     }
     return .pushes(drafts, unsupported: unsupported)

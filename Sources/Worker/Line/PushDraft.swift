@@ -31,14 +31,3 @@ final class PushDraft {
   }
 }
 
-/// What all pushes of a job to one app and environment share.
-struct PushContent: Sendable {
-  var topic: String
-  var environment: APNsEnvironment
-  var pushType: APNs.PushType
-  var priority: Int
-  /// Unix seconds.
-  var expiration: Int64?
-  var collapseID: String?
-  var payload: [UInt8]
-}
