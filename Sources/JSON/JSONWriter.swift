@@ -136,9 +136,9 @@ public struct JSONWriter: Sendable {
     var string = string
     string.withUTF8 { text in
       // Most strings need no escape, and this loop is one that the compiler vectorises.
-      var isPlain = true
-      for byte in text { isPlain = isPlain && !JSONWriter.needsEscape(byte) }
-      guard !isPlain else { return bytes.append(contentsOf: text) }
+      var escapes: UInt8 = 0
+      for byte in text { escapes |= JSONWriter.needsEscape(byte) ? 1 : 0 }
+      guard escapes != 0 else { return bytes.append(contentsOf: text) }
       var copied = 0
       for index in text.indices where JSONWriter.needsEscape(text[index]) {
         bytes.append(contentsOf: text[copied..<index])
@@ -151,7 +151,11 @@ public struct JSONWriter: Sendable {
   }
 
   private static func needsEscape(_ byte: UInt8) -> Bool {
-    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    // Bitwise: a branch would keep the loops over it from being vectorised.
+    let isControl: UInt8 = byte < 0x20 ? 1 : 0
+    let isQuote: UInt8 = byte == UInt8(ascii: "\"") ? 1 : 0
+    let isBackslash: UInt8 = byte == UInt8(ascii: "\\") ? 1 : 0
+    return (isControl | isQuote | isBackslash) != 0
   }
 
   private mutating func escape(_ byte: UInt8) {

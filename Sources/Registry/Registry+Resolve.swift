@@ -25,11 +25,13 @@ extension Registry {
     }
   }
 
+  private static let withMetadata: [StaticString] = ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern]
+
   /// One command brings members and their metadata.
   private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
     var command = RedisCommand("SORT")
     command.append(RegistryKeys.userTokens(user))
-    for word in ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern] { command.append(word) }
+    for word in Registry.withMetadata { command.append(word) }
     exchange.expect()
     connection.send(command) { result in
       exchange.answer(index, result) { resolution, value in

@@ -12,7 +12,7 @@ public enum RegistryKeys {
   private static let tokenPrefix = Array("push:token:".utf8)
 
   /// What SORT puts an element's metadata in the place of.
-  static let tokenPattern = "push:token:*"
+  static let tokenPattern: StaticString = "push:token:*"
 
   /// The one active device of an instance: ``InstanceRecord``.
   public static func instance(_ id: String) -> String { "push:instance:\(id)" }
