@@ -17,6 +17,8 @@ final class Connection {
   /// One full TLS record.
   private static let writeBytes = 16 * 1024
   private static let readBytes = 32 * 1024
+  /// Within a long batch of answers the next pushes are written already: else this side and the server would take turns.
+  private static let endedPerRefill = 64
   /// Reads before other work of the loop gets its turn.
   private static let readsPerTurn = 64
 
@@ -233,6 +235,9 @@ final class Connection {
 
   private func report(_ ended: [Push], now: UInt64) {
     for push in ended { inFlight.remove(push) }
-    for push in ended { owner.ended(push, push.stream.outcome, on: self, now: now) }
+    for (place, push) in ended.enumerated() {
+      owner.ended(push, push.stream.outcome, on: self, now: now)
+      if place % Connection.endedPerRefill == Connection.endedPerRefill - 1 { owner.connectionMayTakeMore(self) }
+    }
   }
 }

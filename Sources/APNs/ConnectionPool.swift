@@ -152,6 +152,10 @@ extension ConnectionPool: ConnectionOwner {
     scheduleFill()
   }
 
+  func connectionMayTakeMore(_ connection: Connection) {
+    if connection.isReady, !waiting.isEmpty { fill() }
+  }
+
   func connectionDrains(_ connection: Connection) {
     draining.append(connection)
     for member in members { member.release(connection) }

@@ -30,4 +30,3 @@ final class PushDraft {
       environment: content.environment, completion: completion)
   }
 }
-
