@@ -9,10 +9,10 @@ import Testing
 extension SimulatorTests {
   @Suite @EventLoop
   struct ConfigurationFaultTests {
-    let apns: SimulatedAPNs
+    let apns: SimulatedGateway
 
     init() async throws {
-      apns = try await SimulatedAPNs.shared.value
+      apns = try await SimulatedGateway.shared.value
       try await apns.reset()
     }
 
@@ -44,7 +44,7 @@ extension SimulatorTests {
       #expect(await client.outcomes(1...1) == [refused])
       #expect(client.isParked(.production, topic: "com.example.demo") != nil)
       #expect(await client.outcomes(2...2) == [.notProcessed("RouteParked: InvalidProviderToken")])
-      #expect(try await apns.ledger.received == 2)
+      #expect(try await apns.ledger().received == 2)
     }
 
     @Test func `a topic that is not allowed parks its own route only`() async throws {
@@ -62,7 +62,7 @@ extension SimulatorTests {
     }
 
     @Test func `tokens are no longer removed when every one of them looks bad`() async throws {
-      try await apns.device(#"{"token":"\#(TestPush.token)","rule":"bad"}"#)
+      try await apns.device(TestPush.token, #""rule":"bad""#)
       let client = try apns.client()
       defer { client.close() }
       var allowed = 0
@@ -114,7 +114,7 @@ extension SimulatorTests {
       let client = APNsClient(configuration: configuration, metrics: Metrics(), log: .silent)
       defer { client.close() }
       #expect(await client.outcomes(1...2).allSatisfy(\.isNotProcessed))
-      #expect(try await apns.ledger.received == 0)
+      #expect(try await apns.ledger().received == 0)
     }
   }
 }

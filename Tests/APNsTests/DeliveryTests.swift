@@ -11,10 +11,10 @@ struct SimulatorTests {}
 extension SimulatorTests {
   @Suite @EventLoop
   struct DeliveryTests {
-    let apns: SimulatedAPNs
+    let apns: SimulatedGateway
 
     init() async throws {
-      apns = try await SimulatedAPNs.shared.value
+      apns = try await SimulatedGateway.shared.value
       try await apns.reset()
     }
 
@@ -23,7 +23,7 @@ extension SimulatorTests {
       defer { client.close() }
       client.start()
       #expect(await client.outcomes(1...1000).allSatisfy(\.isAccepted))
-      let ledger = try await apns.ledger
+      let ledger = try await apns.ledger()
       #expect(ledger.accepted == 1000)
       #expect(ledger.distinct == 1000)
       #expect(ledger.duplicates == 0)
@@ -37,9 +37,9 @@ extension SimulatorTests {
       let client = try apns.client(connections: 3)
       defer { client.close() }
       client.start()
-      try await eventually("three connections") { try await apns.ledger.openConnections == 3 }
+      try await eventually("three connections") { try await apns.ledger().openConnections == 3 }
       #expect(await client.outcomes(1...2000).allSatisfy(\.isAccepted))
-      #expect(try await apns.ledger.duplicates == 0)
+      #expect(try await apns.ledger().duplicates == 0)
     }
 
     @Test func `the headers of a push are what was asked for`() async throws {
@@ -73,7 +73,7 @@ extension SimulatorTests {
     }
 
     @Test func `a refusal is an answer with its reason and timestamp`() async throws {
-      try await apns.device(#"{"token":"\#(TestPush.token)","rule":"unregistered","since":1700000000000}"#)
+      try await apns.device(TestPush.token, #""rule":"unregistered","since":1700000000000"#)
       let client = try apns.client()
       defer { client.close() }
       let expected = APNsAnswer(status: 410, reason: "Unregistered", timestamp: 1_700_000_000_000)
@@ -86,7 +86,7 @@ extension SimulatorTests {
       let bad = await client.outcome { TestPush.make(2, topic: "com.a\r\n:x", completion: $0) }
       #expect(bad == .answered(APNsAnswer(status: 400, reason: "BadTopic")))
       #expect(await client.outcomes(3...50).allSatisfy(\.isAccepted))
-      #expect(try await apns.ledger.received == 48)
+      #expect(try await apns.ledger().received == 48)
     }
 
     @Test func `the largest payload arrives`() async throws {
@@ -109,7 +109,7 @@ extension SimulatorTests {
       #expect(await client.outcomes(101...400).allSatisfy(\.isAccepted))
       try await apns.settings(#"{"maxStreams":500}"#)
       #expect(await client.outcomes(401...1500).allSatisfy(\.isAccepted))
-      #expect(try await apns.ledger.duplicates == 0)
+      #expect(try await apns.ledger().duplicates == 0)
     }
 
     @Test func `after shutdown queued pushes come back and written ones are still answered`() async throws {
@@ -149,7 +149,7 @@ extension SimulatorTests {
       let client = try apns.client()
       #expect(await client.outcomes(1...1).first?.isAccepted == true)
       async let outcomes = client.outcomes(2...10)
-      try await eventually("nine pushes arrived") { try await apns.ledger.received == 10 }
+      try await eventually("nine pushes arrived") { try await apns.ledger().received == 10 }
       client.close()
       #expect(await outcomes.allSatisfy(\.isUncertain))
     }

@@ -7,10 +7,10 @@ import Testing
 extension SimulatorTests {
   @Suite @EventLoop
   struct FaultTests {
-    let apns: SimulatedAPNs
+    let apns: SimulatedGateway
 
     init() async throws {
-      apns = try await SimulatedAPNs.shared.value
+      apns = try await SimulatedGateway.shared.value
       try await apns.reset()
     }
 
@@ -19,7 +19,7 @@ extension SimulatorTests {
       let client = try apns.client { $0.maximumResends = 50 }
       defer { client.close() }
       #expect(await client.outcomes(1...5000).allSatisfy(\.isAccepted))
-      let ledger = try await apns.ledger
+      let ledger = try await apns.ledger()
       #expect(ledger.goaways >= 19)
       #expect(ledger.distinct == 5000)
       #expect(ledger.duplicates == 0)
@@ -32,7 +32,7 @@ extension SimulatorTests {
       let run = PushRun(of: 10_000, through: client)
       await run.run(atOnce: 300)
       #expect(run.accepted == 10_000)
-      #expect(try await apns.ledger.duplicates == 0)
+      #expect(try await apns.ledger().duplicates == 0)
     }
 
     @Test func `after an abrupt GOAWAY only what was processed is uncertain`() async throws {
@@ -40,7 +40,7 @@ extension SimulatorTests {
       let client = try apns.client { $0.maximumResends = 20 }
       defer { client.close() }
       let outcomes = await client.outcomes(1...1000)
-      let counts = try await apns.counts
+      let counts = try await apns.counts()
       #expect(outcomes.contains { $0.isUncertain })
       for (index, outcome) in outcomes.enumerated() {
         #expect(outcome.isAccepted || outcome.isUncertain, "\(outcome)")
@@ -53,7 +53,7 @@ extension SimulatorTests {
       let client = try apns.client { $0.maximumResends = 20 }
       defer { client.close() }
       #expect(await client.outcomes(1...500).allSatisfy(\.isAccepted))
-      let ledger = try await apns.ledger
+      let ledger = try await apns.ledger()
       #expect(ledger.resets >= 50)
       #expect(ledger.duplicates == 0)
     }
@@ -63,7 +63,7 @@ extension SimulatorTests {
       let client = try apns.client()
       defer { client.close() }
       #expect(await client.outcomes(1...1) == [.notProcessed("RefusedStream")])
-      #expect(try await apns.ledger.resets == 4)
+      #expect(try await apns.ledger().resets == 4)
     }
 
     @Test func `a stream reset for another reason is uncertain and not sent again`() async throws {
@@ -73,7 +73,7 @@ extension SimulatorTests {
       let outcomes = await client.outcomes(1...20)
       #expect(outcomes[0].isAccepted)
       #expect(outcomes.dropFirst().allSatisfy { $0 == .uncertain("StreamReset_2") })
-      #expect(try await apns.ledger.duplicates == 0)
+      #expect(try await apns.ledger().duplicates == 0)
     }
 
     @Test func `a dropped connection leaves the written pushes uncertain and the rest arrives`() async throws {
@@ -85,7 +85,7 @@ extension SimulatorTests {
       let uncertain = outcomes.count(where: \.isUncertain)
       #expect((1...50).contains(uncertain))
       #expect(outcomes.count(where: \.isAccepted) == 500 - uncertain)
-      #expect(try await apns.ledger.duplicates == 0)
+      #expect(try await apns.ledger().duplicates == 0)
     }
 
     @Test func `a push that is never answered ends at its deadline and delays no other`() async throws {
@@ -127,7 +127,7 @@ extension SimulatorTests {
       let client = try apns.client { $0.connectTimeout = .milliseconds(200) }
       defer { client.close() }
       async let outcomes = client.outcomes(1...20)
-      try await eventually("two attempts") { try await apns.ledger.connections >= 2 }
+      try await eventually("two attempts") { try await apns.ledger().connections >= 2 }
       try await apns.clearFaults()
       #expect(await outcomes.allSatisfy(\.isAccepted))
     }
@@ -137,7 +137,7 @@ extension SimulatorTests {
       let client = try apns.client()
       defer { client.close() }
       #expect(await client.outcomes(1...500).allSatisfy(\.isAccepted))
-      #expect(try await apns.ledger.duplicates == 0)
+      #expect(try await apns.ledger().duplicates == 0)
     }
 
     @Test func `a connection that dies while idle is replaced`() async throws {

@@ -85,9 +85,8 @@ struct HTTPServerTests {
     let answer = try await serving {
       $0.maximumHeaderBytes = 4096
     } client: { port in
-      let wire = try Wire(port: port)
-      wire.send("GET / HTTP/1.1\r\nHost: x\r\nX-Test: " + String(repeating: "a", count: 8000) + "\r\n\r\n")
-      return try wire.readToEnd()
+      try Wire.answer(
+        to: "GET / HTTP/1.1\r\nHost: x\r\nX-Test: " + String(repeating: "a", count: 8000) + "\r\n\r\n", port: port)
     }
     #expect(answer.contains(" 431 "))
   }
@@ -133,9 +132,7 @@ struct HTTPServerTests {
     let answer = try await serving {
       $0.connectionTimeout = 1
     } client: { port in
-      let wire = try Wire(port: port)
-      wire.send("GET / HTTP/1.1\r\nHos")
-      return try wire.readToEnd()
+      try Wire.answer(to: "GET / HTTP/1.1\r\nHos", port: port)
     }
     #expect(!answer.contains("200 OK"))
   }
@@ -150,9 +147,7 @@ struct HTTPServerTests {
     try server.start()
     let port = server.port
     async let answer = blocking {
-      let wire = try Wire(port: port)
-      wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-      return try wire.readToEnd()
+      try Wire.answer(to: "GET / HTTP/1.1\r\nHost: x\r\n\r\n", port: port)
     }
     while pending == nil { await Task.yield() }
     var isStopped = false
@@ -181,9 +176,7 @@ struct HTTPServerTests {
     try server.start()
     let port = server.port
     async let answer = blocking {
-      let wire = try Wire(port: port)
-      wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-      return try wire.readToEnd()
+      try Wire.answer(to: "GET / HTTP/1.1\r\nHost: x\r\n\r\n", port: port)
     }
     while server.requestsUnderWay == 0 { await Task.yield() }
     await server.stop(grace: .milliseconds(10))
@@ -204,9 +197,7 @@ struct HTTPServerTests {
     try server?.start()
     let port = try #require(server?.port)
     async let answer = blocking {
-      let wire = try Wire(port: port)
-      wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-      return try wire.readToEnd()
+      try Wire.answer(to: "GET / HTTP/1.1\r\nHost: x\r\n\r\n", port: port)
     }
     while server?.requestsUnderWay == 0 { await Task.yield() }
     server = nil

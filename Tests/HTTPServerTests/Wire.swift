@@ -22,6 +22,13 @@ struct Wire: ~Copyable {
 
   deinit { close(descriptor) }
 
+  /// Everything that comes back for `request` on a connection of its own, until the server closes it.
+  static func answer(to request: String, port: Int) throws -> String {
+    let wire = try Wire(port: port)
+    wire.send(request)
+    return try wire.readToEnd()
+  }
+
   func send(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {

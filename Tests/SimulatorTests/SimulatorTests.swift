@@ -7,8 +7,8 @@ import Testing
 /// The program itself, with curl and nghttp as its clients.
 @Suite(.serialized)
 struct SimulatorTests {
-  private static let shared = Task { try await SimulatorProcess(["--initial-streams", "1000"]) }
-  private let simulator: SimulatorProcess
+  private static let shared = Task { try await SimulatedGateway(initialStreams: 1000) }
+  private let simulator: SimulatedGateway
 
   init() async throws {
     simulator = try await Self.shared.value
@@ -52,13 +52,14 @@ struct SimulatorTests {
       "/devices", "-d",
       #"[{"token":"\#(token)","rule":"fixed","status":429,"reason":"TooManyRequests","retryAfter":9}]"#)
     #expect(try await simulator.push().contains("retry-after: 9"))
-    try await simulator.control("/devices", "-X", "DELETE")
+    try await simulator.clearDevices()
     #expect(try await simulator.push().hasPrefix("HTTP/2 200"))
-    #expect(try await simulator.control("/devices", "-d", #"{"token":"a","rule":"odd"}"#).contains("unknown rule"))
+    let odd = try await simulator.control("/devices", "--no-fail-with-body", "-d", #"{"token":"a","rule":"odd"}"#)
+    #expect(odd.contains("unknown rule"))
   }
 
   @Test func `before its first valid provider token a connection has one stream`() async throws {
-    try await simulator.control("/settings", "-d", #"{"initialStreams":1,"maxStreams":50}"#)
+    try await simulator.settings(#"{"initialStreams":1,"maxStreams":50}"#)
     let frames = try await simulator.pushes(20)
     let first = try #require(frames.firstRange(of: "MAX_CONCURRENT_STREAMS(0x03):1]"))
     let second = try #require(frames.firstRange(of: "MAX_CONCURRENT_STREAMS(0x03):50]"))
@@ -118,8 +119,8 @@ struct SimulatorTests {
   @Test func `early answers, added time and a small stream limit lose nothing`() async throws {
     try await simulator.fault(#"{"kind":"early"}"#)
     #expect(try await simulator.pushes(20).count(of: ":status: 200") == 20)
-    try await simulator.control("/faults", "-X", "DELETE")
-    try await simulator.control("/settings", "-d", #"{"rttMs":20,"maxStreams":100}"#)
+    try await simulator.clearFaults()
+    try await simulator.settings(#"{"rttMs":20,"maxStreams":100}"#)
     #expect(try await simulator.pushes(20).count(of: ":status: 200") == 20)
     #expect(try await simulator.ledger().accepted == 40)
   }
@@ -129,7 +130,7 @@ struct SimulatorTests {
     async let answer = simulator.push()
     try await eventually("the connection waits") { try await simulator.ledger().connections == 1 }
     #expect(try await simulator.ledger().received == 0)
-    try await simulator.control("/faults", "-X", "DELETE")
+    try await simulator.clearFaults()
     #expect(try await answer.hasPrefix("HTTP/2 200"))
   }
 
@@ -150,7 +151,7 @@ struct SimulatorTests {
   }
 
   @Test func `a connection that changes its provider token too often is told so`() async throws {
-    try await simulator.control("/settings", "-d", #"{"tokenUpdateSeconds":1200}"#)
+    try await simulator.settings(#"{"tokenUpdateSeconds":1200}"#)
     let path = try #require(simulator.ready.keyPath)
     let other = try ProviderTokenSigner(path: path)
       .authorization(issuedAt: Int64(Date().timeIntervalSince1970) - 60)
@@ -160,7 +161,7 @@ struct SimulatorTests {
       "curl",
       request + ["-H", "authorization: \(simulator.authorization)", "--next"] + request
         + ["-H", "authorization: \(other)"])
-    try await simulator.control("/settings", "-d", #"{"tokenUpdateSeconds":0}"#)
+    try await simulator.settings(#"{"tokenUpdateSeconds":0}"#)
     #expect(answer == #"{"reason":"TooManyProviderTokenUpdates"}"#)
   }
 
@@ -179,15 +180,15 @@ struct SimulatorTests {
   @Test func `a directory of its own is gone when it ends`() async throws {
     let own = try ChildProcess(try builtProduct("apns-simulator"))
     let line = try await own.line("its ready line") { $0.hasPrefix("{") }
-    let ready = try JSONDecoder().decode(SimulatorProcess.Ready.self, from: Data(line.utf8))
+    let ready = try JSONDecoder().decode(SimulatedGateway.Ready.self, from: Data(line.utf8))
     #expect(FileManager.default.fileExists(atPath: ready.caCertificate))
     #expect(try await own.stop() == 0)
     #expect(!FileManager.default.fileExists(atPath: ready.dir))
   }
 
   @Test func `it leaves a worker's settings behind and ends with 0 on SIGTERM`() async throws {
-    let own = try await SimulatorProcess()
-    let settings = try String(contentsOfFile: "\(own.directoryPath)/provider.env", encoding: .utf8)
+    let own = try await SimulatedGateway()
+    let settings = try String(contentsOfFile: "\(own.directory)/provider.env", encoding: .utf8)
     #expect(settings.contains("APNS_ENDPOINT_OVERRIDE=\(own.ready.url)\n"))
     #expect(settings.contains("APNS_KEY_PATH=\(own.ready.keyPath ?? "-")\n"))
     #expect(try await own.process.stop() == 0)

@@ -77,7 +77,7 @@ import Testing
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: worker.queue)
     let first = try await fleet.record(id, "put off") { $0.status == "retrying" }
     #expect(first.accepted == 695)
-    try await fleet.gateway.control("/devices", "-X", "DELETE")
+    try await fleet.gateway.clearDevices()
     let record = try await fleet.record(id)
     #expect(record.status == "accepted")
     #expect(record.accepted == 700)

@@ -152,7 +152,7 @@ import Testing
     let first = try await fleet.record(id, "the rest accepted") { $0.accepted == 9 }
     #expect(first.status == "retrying")
     #expect(first.reason == "TooManyRequests")
-    try await fleet.gateway.control("/devices", "-X", "DELETE")
+    try await fleet.gateway.clearDevices()
     let record = try await fleet.record(id)
     #expect(record.status == "accepted")
     #expect(record.accepted == 10)

@@ -52,7 +52,7 @@ import Testing
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Secret"}"#, on: worker.queue)
     _ = try await fleet.record(id, "put off") { $0.status == "retrying" }
     try await fleet.register(token, to: thief, updatedAt: 1_800_000_000_000)
-    try await fleet.gateway.control("/devices", "-X", "DELETE")
+    try await fleet.gateway.clearDevices()
     let record = try await fleet.record(id)
     #expect(record.status == "no_devices")
     #expect(try await fleet.gateway.ledger().accepted == 0)

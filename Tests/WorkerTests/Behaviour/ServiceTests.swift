@@ -38,7 +38,7 @@ import Testing
     #expect(try await worker.get("/healthz").status == 200)
     #expect(try await worker.get("/nothing").status == 404)
     try await fleet.gateway.fault(#"{"kind":"acceptStall"}"#)
-    try await fleet.gateway.control("/connections/close", "-X", "POST")
+    try await fleet.gateway.closeConnections()
     try await worker.readiness(503)
     #expect(try await worker.get("/readyz").body.contains("\"apns\":\"unreachable\""))
     #expect(try await worker.get("/healthz").status == 200)

@@ -1,0 +1,31 @@
+import EventLoop
+import Foundation
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import APNs
+
+extension SimulatedGateway {
+  /// Started by the first test that asks; ends with the test process.
+  static let shared = Task { try await SimulatedGateway() }
+
+  /// A client with short limits.
+  @EventLoop
+  func client(
+    _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }, connections: Int = 1, log: Log = .silent
+  ) throws -> APNsClient {
+    var limits = APNsConfiguration.Limits()
+    limits.tick = .milliseconds(20)
+    limits.minimumConnectBackoff = .milliseconds(10)
+    limits.maximumConnectBackoff = .milliseconds(50)
+    change(&limits)
+    let configuration = try APNsConfiguration(
+      keyID: ready.keyId, teamID: ready.teamId,
+      privateKeyPEM: try String(contentsOfFile: try #require(ready.keyPath), encoding: .utf8),
+      endpointOverride: ready.url,
+      caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8),
+      connectionsPerEnvironment: connections, limits: limits)
+    return APNsClient(configuration: configuration, metrics: Metrics(), log: log)
+  }
+}

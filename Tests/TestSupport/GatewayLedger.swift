@@ -1,0 +1,15 @@
+/// The numbers of the simulator's `GET /ledger`.
+public struct GatewayLedger: Decodable, Equatable, Sendable {
+  public let received: Int
+  public let accepted: Int
+  public let distinct: Int
+  public let duplicates: Int
+  public let byStatus: [String: Int]
+  public let byReason: [String: Int]
+  public let connections: Int
+  public let openConnections: Int
+  public let goaways: Int
+  public let resets: Int
+  public let stalls: Int
+  public let drops: Int
+}
