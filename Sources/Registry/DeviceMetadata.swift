@@ -24,7 +24,12 @@ public struct DeviceMetadata: Sendable, Equatable {
     self.createdAt = createdAt
   }
 
-  private static let keys = JSONKeys(["username", "platform", "updatedAt", "bundleId", "environment", "createdAt"])
+  /// By their places among ``keys``: nothing is compared as text.
+  private enum Key: Int, CaseIterable {
+    case username, platform, updatedAt, bundleId, environment, createdAt
+  }
+
+  private static let keys = JSONKeys(Key.allCases.map { "\($0)" })
 
   /// Other programs write these records too: only an object with a username is asked for, and of the rest what is
   /// not understood is left out. Nil when it is none.
@@ -47,13 +52,13 @@ public struct DeviceMetadata: Sendable, Equatable {
       try reader.skipValue()
       return
     }
-    switch (DeviceMetadata.keys.names[number], try reader.peek()) {
-    case ("username", .string): username = Username.normalized(try reader.readString())
-    case ("platform", .string): platform = Platform(rawValue: try reader.readString()) ?? .ios
-    case ("bundleId", .string): bundleID = try reader.readString()
-    case ("environment", .string): environment = DeviceEnvironment(rawValue: try reader.readString())
-    case ("updatedAt", .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader)
-    case ("createdAt", .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
+    switch (Key(rawValue: number), try reader.peek()) {
+    case (.username, .string): username = Username.normalized(try reader.readString())
+    case (.platform, .string): platform = Platform(rawValue: try reader.readString()) ?? .ios
+    case (.bundleId, .string): bundleID = try reader.readString()
+    case (.environment, .string): environment = DeviceEnvironment(rawValue: try reader.readString())
+    case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader)
+    case (.createdAt, .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
     default: try reader.skipValue()
     }
   }
