@@ -87,7 +87,7 @@ struct RedisConnectionTests {
 
   @Test func `a TCP connection works like one over a unix socket`() async throws {
     let port = try #require(try await Self.server.value.port)
-    let connection = try await RedisConnection.ready("redis://localhost:\(port)/2")
+    let connection = try await RedisConnection.ready("redis://127.0.0.1:\(port)/2")
     #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))
   }
 

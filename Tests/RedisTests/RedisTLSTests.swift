@@ -38,7 +38,7 @@ struct RedisTLSTests {
 
   private static let fixture = Task { try await Fixture() }
 
-  @Test(arguments: ["localhost", "127.0.0.1"])
+  @Test(arguments: ["localhost", "127.0.0.1"].filter(isResolvable))
   func `a server with the right name and authority is talked to`(host: String) async throws {
     let fixture = try await Self.fixture.value
     let connection = try await RedisConnection.ready("rediss://\(host):\(fixture.port)/3", ca: fixture.authority)
@@ -63,14 +63,14 @@ struct RedisTLSTests {
 
   @Test func `a certificate of an unknown authority is refused`() async throws {
     let fixture = try await Self.fixture.value
-    let connection = try RedisConnection.started("rediss://localhost:\(fixture.port)")
+    let connection = try RedisConnection.started("rediss://127.0.0.1:\(fixture.port)")
     _ = try await connection.refusal(containing: "certificate refused")
     connection.close()
   }
 
   @Test func `a server that goes away under TLS is found again`() async throws {
     let fixture = try await Fixture()
-    let connection = try await RedisConnection.ready("rediss://localhost:\(fixture.port)", ca: fixture.authority)
+    let connection = try await RedisConnection.ready("rediss://127.0.0.1:\(fixture.port)", ca: fixture.authority)
     try await fixture.server.restart()
     try await eventually("it reconnects") { connection.reconnects == 1 }
     #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))

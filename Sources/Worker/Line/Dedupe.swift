@@ -12,11 +12,13 @@ struct Dedupe {
   }
 
   private static let window = Duration.seconds(24 * 3600)
-  /// Answers the holder: whoever stood there, or the caller.
+  /// Answers the holder: whoever stood there, or the caller. The first write takes no memory, so that it runs when Redis is
+  /// full.
   private static let script = RedisScript(
     """
     local holder = redis.call('GET', KEYS[1])
     if holder then return holder end
+    redis.call('DEL', KEYS[1])
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
     return ARGV[1]
     """)

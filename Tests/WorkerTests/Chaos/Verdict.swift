@@ -1,5 +1,4 @@
 import Foundation
-import Foundation
 import Jobs
 import Redis
 import TestSupport
@@ -55,22 +54,6 @@ extension Fleet {
       }
     }
     return verdict
-  }
-
-  /// `key length` of everything that still holds jobs of a queue, dead letters apart.
-  func leftovers(_ queue: String) async throws -> [String] {
-    let keys = QueueKeys(queue: queue)
-    var left: [String] = []
-    let lists = try await redis("KEYS", keys.inflight("*")).array?.compactMap(\.string) ?? []
-    for key in lists + [queue] {
-      let length = try await redis("LLEN", key).integer ?? 0
-      if length > 0 { left.append("\(key) \(length)") }
-    }
-    for key in [keys.retry, keys.scheduled] {
-      let count = try await redis("ZCARD", key).integer ?? 0
-      if count > 0 { left.append("\(key) \(count)") }
-    }
-    return left
   }
 
   private func records(of jobs: [LoadJob]) async throws -> [JobRecord?] {

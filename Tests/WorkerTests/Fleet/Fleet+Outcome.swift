@@ -49,16 +49,31 @@ extension Fleet {
     return letters
   }
 
-  /// Jobs that wait in the list, stand in an in-flight list, or wait for their time.
-  func unsettled(_ queue: String) async throws -> Int {
+  /// `key length` of everything that still holds jobs of a queue, dead letters apart; read in one step, as jobs go from one
+  /// to another all the time.
+  func leftovers(_ queue: String) async throws -> [String] {
     let keys = QueueKeys(queue: queue)
-    var count = try await redis("LLEN", queue).integer ?? 0
-    count += try await redis("ZCARD", keys.retry).integer ?? 0
-    count += try await redis("ZCARD", keys.scheduled).integer ?? 0
-    for worker in try await redis("SMEMBERS", keys.workers).array ?? [] {
-      count += try await redis("LLEN", keys.inflight(worker.string ?? "")).integer ?? 0
-    }
-    return Int(count)
+    let script = """
+      local left = {}
+      local lists = redis.call('KEYS', ARGV[2])
+      lists[#lists + 1] = ARGV[1]
+      for _, key in ipairs(lists) do
+        local length = redis.call('TYPE', key).ok == 'list' and redis.call('LLEN', key) or 0
+        if length > 0 then left[#left + 1] = key .. ' ' .. length end
+      end
+      for _, key in ipairs({ARGV[3], ARGV[4]}) do
+        local count = redis.call('ZCARD', key)
+        if count > 0 then left[#left + 1] = key .. ' ' .. count end
+      end
+      return left
+      """
+    let answer = try await redis("EVAL", script, "0", queue, keys.inflight("*"), keys.retry, keys.scheduled)
+    return (answer.array ?? []).compactMap(\.string)
+  }
+
+  /// How many jobs these are.
+  func unsettled(_ queue: String) async throws -> Int {
+    try await leftovers(queue).reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
   }
 
   /// Waits until nothing is left to do in a queue.
