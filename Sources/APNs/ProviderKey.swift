@@ -46,10 +46,14 @@ final class ProviderKey: @unchecked Sendable {
     let refusal = APNsError.configuration(
       "the APNs private key is not the text of a .p8 file; expected a P-256 key between "
         + "-----BEGIN PRIVATE KEY----- and -----END PRIVATE KEY-----")
-    guard let bio = BIO_new_mem_buf(text, Int32(clamping: text.count)) else { throw refusal }
-    defer { BIO_free(bio) }
-    // Without a callback OpenSSL would ask on the terminal for the pass phrase of an encrypted key.
-    guard let key = PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil) else {
+    let read: OpaquePointer? = text.withUnsafeBytes { bytes in
+      // OpenSSL reads from the bytes in place: they must outlive it.
+      guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
+      defer { BIO_free(bio) }
+      // Without a callback OpenSSL would ask on the terminal for the pass phrase of an encrypted key.
+      return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+    }
+    guard let key = read else {
       ERR_clear_error()
       throw refusal
     }

@@ -66,9 +66,11 @@ struct ProviderTokenTests {
   }
 
   private func verify(_ message: [UInt8], _ signature: [UInt8]) -> Bool {
-    let bio = BIO_new_mem_buf(TestKey.publicPEM, -1)
-    defer { BIO_free(bio) }
-    let key = PEM_read_bio_PUBKEY(bio, nil, nil, nil)
+    let key = TestKey.publicPEM.withCString { text in
+      let bio = BIO_new_mem_buf(text, -1)
+      defer { BIO_free(bio) }
+      return PEM_read_bio_PUBKEY(bio, nil, nil, nil)
+    }
     defer { EVP_PKEY_free(key) }
     let pair = ECDSA_SIG_new()
     defer { ECDSA_SIG_free(pair) }
