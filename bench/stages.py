@@ -57,6 +57,11 @@ def reference(setup, results):
         "cpuMicroseconds", "jobs", case="profiled")
 
 
+def without_folder(frame):
+    """`symbol (/folder/program)` without the folder, which is the machine's own business."""
+    return re.sub(r"\((?:[^()]*/)([^/()]+)\)$", r"(\1)", frame)
+
+
 def read(data):
     output = subprocess.run(
         ["perf", "script", "-i", data, "-F", "ip,sym,dso", "--no-inline"], capture_output=True, text=True,
@@ -68,7 +73,7 @@ def read(data):
             continue
         samples += 1
         stages[stage(frames)] += 1
-        symbols[frames[0]] += 1
+        symbols[without_folder(frames[0])] += 1
     if not samples:
         raise RuntimeError("perf brought no samples; it needs root or kernel.perf_event_paranoid at most 1")
     return stages, symbols, samples
