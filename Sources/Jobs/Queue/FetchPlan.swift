@@ -81,11 +81,6 @@ struct FetchPlan: Sendable, Equatable {
     if isClaiming { phase = .hungry }
   }
 
-  /// How many of the taken permits no job has come for.
-  var permitsLeft: Int {
-    if case .claiming(_, let left) = phase { left } else { 0 }
-  }
-
   /// With a backlog in `queueIndex`, a connection blocked on a later queue would let its jobs overtake.
   func mustUnblock(_ blockedIndex: Int, afterFullClaimOf queueIndex: Int) -> Bool { blockedIndex > queueIndex }
 }

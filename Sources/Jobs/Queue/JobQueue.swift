@@ -30,8 +30,6 @@ public final class JobQueue {
       reconciler.onClaims = onClaims
     }
   }
-  /// Redis was lost or has come back.
-  public var onStateChange: (@EventLoop (Bool) -> Void)?
   /// A job was settled, or an answer to a claim has arrived.
   public var onProgress: (@EventLoop () -> Void)? {
     didSet {
@@ -208,7 +206,6 @@ public final class JobQueue {
       keeper.connectionReturned()
       lease.beat()
     }
-    onStateChange?(isReady)
   }
 
   /// Redis has lost the in-flight lists: what is in hand is written there again, before it is settled.

@@ -6,7 +6,7 @@ struct CommandLineWords {
   }
 
   private(set) var positional: [String] = []
-  private var values: [String: [String]] = [:]
+  private var values: [String: String] = [:]
   private var flags: Set<String> = []
 
   /// `options` take a value (`--limit 10` or `--limit=10`), `flags` do not.
@@ -34,7 +34,7 @@ struct CommandLineWords {
         guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
           throw Misuse(message: "--\(name) needs a value")
         }
-        values[name, default: []].append(value)
+        values[name] = value
       } else {
         throw Misuse(message: "unknown option --\(name)")
       }
@@ -44,9 +44,7 @@ struct CommandLineWords {
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
   /// The last value given.
-  func value(_ option: String) -> String? { values[option]?.last }
-
-  func all(_ option: String) -> [String] { values[option] ?? [] }
+  func value(_ option: String) -> String? { values[option] }
 
   func integer(_ option: String, in range: ClosedRange<Int>) throws(Misuse) -> Int? {
     guard let text = value(option) else { return nil }

@@ -23,9 +23,6 @@ final class SendWindow {
     reserve = permits.limit / SendWindow.reserveDivisor
   }
 
-  /// Pushes that wait for a permit.
-  var waitingCount: Int { waiting.count - head }
-
   /// Lets `drafts` in; the first rides on the job's permit if `hasPermit`. Each must call ``leave()`` when it has ended.
   func enter(_ drafts: [PushDraft], hasPermit: Bool) {
     var rest = drafts[...]
