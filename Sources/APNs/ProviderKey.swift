@@ -1,4 +1,5 @@
 import COpenSSL
+import Crypto
 
 /// The private key of a team, and the signing of provider tokens with it.
 ///

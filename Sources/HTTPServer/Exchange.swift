@@ -51,7 +51,7 @@ final class Exchange {
     else { return true }
     if length > Exchange.discardLimit {
       closesConnection = true
-      return send(configuration.refusal(413))
+      return send(refusal(413))
     }
     state = .discarding(bytes: 0)
     return true
@@ -78,7 +78,7 @@ final class Exchange {
   func proceed(_ handler: HTTPServer.Handler) -> Bool {
     switch state {
     case .receiving:
-      guard let target = HTTPTarget(parsing: target) else { return send(configuration.refusal(400)) }
+      guard let target = HTTPTarget(parsing: target) else { return send(refusal(400)) }
       state = .running
       let request = HTTPRequest(
         method: method, path: target.path, query: target.query, headers: headers, body: body)
@@ -89,7 +89,7 @@ final class Exchange {
       MHD_suspend_connection(connection)
       return true
     case .discarding:
-      return send(configuration.refusal(413))
+      return send(refusal(413))
     case .answered(let response):
       return send(response)
     case .running, .done:
@@ -124,6 +124,13 @@ final class Exchange {
         }, headers)
     }
     return headers
+  }
+
+  private func refusal(_ status: Int) -> HTTPResponse {
+    let parsed = HTTPTarget(parsing: target)
+    return configuration.refusal(
+      status,
+      HTTPRequest(method: method, path: parsed?.path ?? target, query: parsed?.query ?? [], headers: headers))
   }
 
   private func send(_ answer: HTTPResponse) -> Bool {

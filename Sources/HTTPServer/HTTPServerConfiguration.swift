@@ -8,8 +8,9 @@ public struct HTTPServerConfiguration: Sendable {
   /// A peer that is silent for so long, or takes longer to send one request, is cut off. Seconds.
   public var connectionTimeout = 30
   public var maximumConnections = 10_000
-  /// The whole answer to a request that never reaches the handler: 400 (bad target) or 413.
-  public var refusal: @Sendable (_ status: Int) -> HTTPResponse = { status in
+  /// The whole answer to a request that never reaches the handler: 400 (bad target) or 413. The request comes without its
+  /// body; the path of a bad target is what was sent.
+  public var refusal: @Sendable (_ status: Int, _ request: HTTPRequest) -> HTTPResponse = { status, _ in
     .text(status == 413 ? "body too large\n" : "bad request\n", status: status)
   }
 

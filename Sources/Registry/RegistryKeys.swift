@@ -19,4 +19,10 @@ public enum RegistryKeys {
 
   /// Sorted set of an app's tokens, all of score 0: one of ``AudienceShard/count``.
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
+
+  /// Hash of ``Credential``s by their names.
+  public static func credentials(_ kind: Credential.Kind) -> String { "martlet:{credentials}:\(kind.rawValue)" }
+
+  /// Hash of the same names by the digests of their secrets.
+  static func credentialDigests(_ kind: Credential.Kind) -> String { "martlet:{credentials}:\(kind.rawValue):digests" }
 }

@@ -9,13 +9,15 @@ import EventLoop
 @main
 enum Martlet {
   static let commands: [any Command.Type] = [
-    WorkerCommand.self, EnqueueCommand.self, StatusCommand.self, ResultCommand.self, DeadCommand.self,
+    WorkerCommand.self, SidecarCommand.self, AllCommand.self, EnqueueCommand.self, StatusCommand.self,
+    ResultCommand.self, DeadCommand.self,
   ]
 
   static func main() {
-    // Before any other thread exists; the worker listens to them, every other command lets them end it.
+    // Before any other thread exists; the services listen to them, every other command lets them end it.
     let words = Array(CommandLine.arguments.dropFirst())
-    if words.first == WorkerCommand.name { SignalSource.block([SIGTERM, SIGINT]) }
+    let services = [WorkerCommand.name, SidecarCommand.name, AllCommand.name]
+    if let name = words.first, services.contains(name) { SignalSource.block(Termination.signals) }
     signal(SIGPIPE, SIG_IGN)
     Task { @EventLoop in
       Glibc.exit(await run(words).rawValue)

@@ -69,7 +69,7 @@ struct HTTPServerTests {
   func `a body over the limit is refused before the handler`(rest: String) async throws {
     let answer = try await serving {
       $0.maximumBodyBytes = 10
-      $0.refusal = { .json(Array("{\"no\":\($0)}.".utf8), status: $0) }
+      $0.refusal = { status, _ in .json(Array("{\"no\":\(status)}.".utf8), status: status) }
     } handler: { _, _ in
       Issue.record("the handler was called")
     } client: { port in

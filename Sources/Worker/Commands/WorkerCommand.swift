@@ -1,10 +1,6 @@
 import EventLoop
 import Telemetry
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// `martlet worker`: the main job.
 enum WorkerCommand: Command {
   static let name = "worker"
@@ -29,16 +25,9 @@ enum WorkerCommand: Command {
 
   @EventLoop
   private static func serve(_ configuration: WorkerConfiguration) async throws -> ExitCode {
-    let log = Log(level: configuration.logLevel)
-    let service = WorkerService(configuration, log: log)
+    let service = WorkerService(configuration, log: Log(level: configuration.logLevel))
     try service.start()
-    var signals: [SignalSource] = []
-    await withCheckedContinuation { (stopped: CheckedContinuation<Void, Never>) in
-      signals = [SIGTERM, SIGINT].map { number in
-        SignalSource(number) { service.stop { stopped.resume() } }
-      }
-    }
-    withExtendedLifetime(signals) {}
+    await Termination.awaited { stopped in service.stop(then: stopped) }
     return .done
   }
 }

@@ -6,10 +6,13 @@ struct APNsSettings {
   var configuration: APNsConfiguration?
   var bundleID: String?
   var defaultEnvironment = APNsEnvironment.production
+  /// What a complete configuration lacks.
+  var missing: [String] = []
 
   private static let claudiatorBundleID = "com.claudiator.app"
 
-  static func read(_ reader: inout EnvironmentReader) -> APNsSettings {
+  /// A part of the settings without the others is a fault, unless `isPartAllowed`.
+  static func read(_ reader: inout EnvironmentReader, isPartAllowed: Bool = false) -> APNsSettings {
     var settings = APNsSettings()
     let keyID = reader.first(of: ["APNS_KEY_ID", "CLAUDIATOR_APNS_KEY_ID"])
     let teamID = reader.first(of: ["APNS_TEAM_ID", "CLAUDIATOR_APNS_TEAM_ID"])
@@ -24,20 +27,17 @@ struct APNsSettings {
     let certificate = reader.pem("APNS_CA_CERT")
     let override = readOverride(&reader)
 
-    let isNothingSet = keyID == nil && teamID == nil && keyPath == nil && keyText == nil && bundleID == nil
-    if isNothingSet { return settings }
     let usesClaudiatorNames = [keyID?.name, teamID?.name, keyPath?.name].contains {
       $0?.hasPrefix("CLAUDIATOR") == true
     }
     if settings.bundleID == nil, usesClaudiatorNames { settings.bundleID = claudiatorBundleID }
-
-    let because = "a value, as other APNS_* settings are there (or none of them for polling-only mode)"
-    if keyID == nil { reader.report("APNS_KEY_ID", seen: "not set", expected: because) }
-    if teamID == nil { reader.report("APNS_TEAM_ID", seen: "not set", expected: because) }
-    if settings.bundleID == nil { reader.report("APNS_BUNDLE_ID", seen: "not set", expected: because) }
-    if keyText == nil, keyPath == nil {
-      reader.report("APNS_PRIVATE_KEY", seen: "not set, nor APNS_KEY_PATH", expected: because)
-    }
+    let parts = [
+      ("APNS_KEY_ID", keyID != nil), ("APNS_TEAM_ID", teamID != nil), ("APNS_BUNDLE_ID", settings.bundleID != nil),
+      ("APNS_PRIVATE_KEY", keyText != nil || keyPath != nil),
+    ]
+    settings.missing = parts.filter { !$0.1 }.map(\.0)
+    if settings.missing.count == parts.count { return settings }
+    if !isPartAllowed { settings.reportMissing(&reader) }
     let pem = keyText != nil ? reader.pem("APNS_PRIVATE_KEY") : keyPath.flatMap { reader.file($0.name, path: $0.value) }
     guard let keyID, let teamID, let pem, settings.bundleID != nil else { return settings }
     do {
@@ -50,6 +50,14 @@ struct APNsSettings {
         expected: "the .p8 key of the developer account with its key id and team id")
     }
     return settings
+  }
+
+  private func reportMissing(_ reader: inout EnvironmentReader) {
+    for name in missing {
+      reader.report(
+        name, seen: name == "APNS_PRIVATE_KEY" ? "not set, nor APNS_KEY_PATH" : "not set",
+        expected: "a value, as other APNS_* settings are there (or none of them for polling-only mode)")
+    }
   }
 
   /// The origin of `APNS_ENDPOINT_OVERRIDE`; path and query are ignored.

@@ -39,10 +39,7 @@ struct EnvironmentReader {
 
   /// The value without white space around it; nil when absent or blank.
   func string(_ name: String) -> String? {
-    guard let value = values[name] else { return nil }
-    let trimmed = value.drop(while: \.isWhitespace)
-    guard let last = trimmed.lastIndex(where: { !$0.isWhitespace }) else { return nil }
-    return String(trimmed[...last])
+    values[name].flatMap { EnvironmentReader.trimmed($0) }
   }
 
   /// The first of `names` that is set.
@@ -51,6 +48,17 @@ struct EnvironmentReader {
       if let value = string(name) { return (name, value) }
     }
     return nil
+  }
+
+  /// Values separated by commas, without white space around them; empty ones are left out.
+  func list(_ name: String) -> [String] {
+    (string(name) ?? "").split(separator: ",").compactMap { EnvironmentReader.trimmed($0) }
+  }
+
+  private static func trimmed(_ value: some StringProtocol) -> String? {
+    let trimmed = value.drop(while: \.isWhitespace)
+    guard let last = trimmed.lastIndex(where: { !$0.isWhitespace }) else { return nil }
+    return String(trimmed[...last])
   }
 
   mutating func integer(_ name: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {

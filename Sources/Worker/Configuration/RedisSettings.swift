@@ -4,7 +4,7 @@ import Redis
 enum RedisSettings {
   static let expected = "redis://, rediss://, unix:///path or redis+sentinel://h1:p1,h2:p2/master"
 
-  /// Nil when absent or wrong; what is wrong, and an absence where Redis is required, has been reported.
+  /// Nil when absent or wrong; what is wrong, and what is missing where Redis is required, has been reported.
   static func read(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
     let certificate = reader.pem("REDIS_CA_CERT")
     if let url = reader.string("REDIS_URL") {
@@ -19,8 +19,8 @@ enum RedisSettings {
         return nil
       }
       return endpoint(url, named: "REDIS_KV_REST_API_URL", certificate, &reader)
-    case (nil, nil):
-      if isRequired { reader.report("REDIS_URL", seen: "not set", expected: expected) }
+    case _ where !isRequired: return nil
+    case (nil, nil): reader.report("REDIS_URL", seen: "not set", expected: expected)
     case (nil, _):
       reader.report("REDIS_KV_REST_API_URL", seen: "not set", expected: "https://host, as the token is set")
     case (_, nil): reader.report("REDIS_KV_REST_API_TOKEN", seen: "not set", expected: "the token of that store")

@@ -10,11 +10,12 @@ import Telemetry
 final class WorkerService {
   private let configuration: WorkerConfiguration
   private let log: Log
-  private let metrics: Metrics
+  let metrics: Metrics
   private let permits: Permits
   private let connection: RedisConnection
   private let queue: JobQueue
-  private let client: APNsClient?
+  /// Nil: polling-only mode.
+  let client: APNsClient?
   private let line: DeliveryLine
   private var admin: AdminServer?
   private let reporter: WorkerReporter

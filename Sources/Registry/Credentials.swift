@@ -1,0 +1,129 @@
+import Crypto
+public import EventLoop
+public import Redis
+
+/// The credentials in redis. Nothing is kept here: a revocation holds from the next request on.
+@EventLoop
+public final class Credentials {
+  /// KEYS: credentials by name, names by digest. ARGV: name, record, digest. The digest of a former secret goes with it.
+  /// 1 added, 0 there is one of that name, -1 another has that secret.
+  private static let add = RedisScript(
+    """
+    if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 0 end
+    if redis.call('HEXISTS', KEYS[2], ARGV[3]) == 1 then return -1 end
+    redis.call('HDEL', KEYS[1], ARGV[1])
+    redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+    redis.call('HSET', KEYS[2], ARGV[3], ARGV[1])
+    return 1
+    """)
+
+  /// KEYS as ``add``; ARGV: name, digest. Returns whether there was one.
+  private static let revoke = RedisScript(
+    """
+    redis.call('HDEL', KEYS[2], ARGV[2])
+    return redis.call('HDEL', KEYS[1], ARGV[1])
+    """)
+
+  /// KEYS as ``add``; ARGV: digest. {name, record}, or false.
+  private static let find = RedisScript(
+    """
+    local name = redis.call('HGET', KEYS[2], ARGV[1])
+    local record = name and redis.call('HGET', KEYS[1], name)
+    return record and {name, record}
+    """)
+
+  /// KEYS: credentials by name. ARGV: name, the record as it was, the record as it shall be. 1 done.
+  private static let replace = RedisScript(
+    """
+    if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+    redis.call('HDEL', KEYS[1], ARGV[1])
+    redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+    return 1
+    """)
+
+  /// Why a credential was not added.
+  public enum Conflict: Sendable, Equatable {
+    case nameTaken
+    case secretTaken
+  }
+
+  private let connection: RedisConnection
+
+  public init(connection: RedisConnection) {
+    self.connection = connection
+    connection.preload([Credentials.add, Credentials.revoke, Credentials.find, Credentials.replace])
+  }
+
+  /// Nil when it was added.
+  public func add(_ credential: Credential) async throws(RedisError) -> Conflict? {
+    let reply = try await connection.call(Credentials.add, keys: keys(credential.kind)) { command in
+      command.append(credential.name)
+      command.append(credential.json())
+      command.append(credential.digest)
+    }
+    return switch reply.integer {
+    case 0: .nameTaken
+    case -1: .secretTaken
+    default: nil
+    }
+  }
+
+  /// In the order of their names.
+  public func list(_ kind: Credential.Kind) async throws(RedisError) -> [Credential] {
+    let reply = try await connection.send(RedisCommand("HGETALL", keys(kind)[0])).array ?? []
+    var found: [Credential] = []
+    for index in stride(from: 0, to: reply.count - 1, by: 2) {
+      guard let name = reply[index].string, let json = reply[index + 1].bytes else { continue }
+      if let credential = Credential(kind: kind, name: name, json: json) { found.append(credential) }
+    }
+    return found.sorted { $0.name < $1.name }
+  }
+
+  /// False when there is none of that name.
+  public func revoke(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
+    let digest = try await named(kind, name)?.digest ?? ""
+    return try await connection.run(Credentials.revoke, keys: keys(kind), arguments: [name, digest]).integer == 1
+  }
+
+  /// False when there is none of that name.
+  public func setEnabled(_ isEnabled: Bool, _ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
+    guard let credential = try await named(kind, name) else { return false }
+    var changed = credential
+    changed.isEnabled = isEnabled
+    let reply = try await connection.call(Credentials.replace, keys: [keys(kind)[0]]) { command in
+      command.append(name)
+      command.append(credential.json())
+      command.append(changed.json())
+    }
+    return reply.integer == 1
+  }
+
+  /// Whether `bearer` is the token of `username` (normalised).
+  public func isValid(bearer: String, of username: String) async throws(RedisError) -> Bool {
+    guard let credential = try await named(.user, username), credential.isEnabled else { return false }
+    return Credentials.matches(credential, bearer)
+  }
+
+  /// The credential that `secret` belongs to, enabled or not; nil when there is none.
+  public func find(_ kind: Credential.Kind, secret: String) async throws(RedisError) -> Credential? {
+    let digest = Credential.digest(of: secret)
+    let reply = try await connection.run(Credentials.find, keys: keys(kind), arguments: [digest]).array ?? []
+    guard reply.count == 2, let name = reply[0].string, let json = reply[1].bytes,
+      let credential = Credential(kind: kind, name: name, json: json), Credentials.matches(credential, secret)
+    else { return nil }
+    return credential
+  }
+
+  private static func matches(_ credential: Credential, _ secret: String) -> Bool {
+    Secret.areEqual(Array(Credential.digest(of: secret).utf8), Array(credential.digest.utf8))
+  }
+
+  private func named(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Credential? {
+    let reply = try await connection.send(RedisCommand("HGET", keys(kind)[0], name))
+    return reply.bytes.flatMap { Credential(kind: kind, name: name, json: $0) }
+  }
+
+  private func keys(_ kind: Credential.Kind) -> [String] {
+    [RegistryKeys.credentials(kind), RegistryKeys.credentialDigests(kind)]
+  }
+}

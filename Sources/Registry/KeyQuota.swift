@@ -1,0 +1,33 @@
+import JSON
+
+/// How much an API key may ask of `/devices`, over the whole fleet.
+public struct KeyQuota: Sendable, Equatable {
+  /// contracts/device-registration-api.md: 100 a second, bursts of 200, 10,000 a day.
+  public static let standard = KeyQuota(perSecond: 100, burst: 200, perDay: 10_000)
+
+  public let perSecond: Int
+  public let burst: Int
+  public let perDay: Int
+
+  public init(perSecond: Int, burst: Int, perDay: Int) {
+    self.perSecond = perSecond
+    self.burst = burst
+    self.perDay = perDay
+  }
+
+  /// What is missing is the standard's.
+  init(_ value: JSONValue?) {
+    func number(_ key: String, _ fallback: Int) -> Int { value?[key]?.integer.flatMap(Int.init(exactly:)) ?? fallback }
+    self.init(
+      perSecond: number("perSecond", KeyQuota.standard.perSecond), burst: number("burst", KeyQuota.standard.burst),
+      perDay: number("perDay", KeyQuota.standard.perDay))
+  }
+
+  var json: JSONValue {
+    .object([
+      JSONMember(key: "perSecond", value: .integer(Int64(perSecond))),
+      JSONMember(key: "burst", value: .integer(Int64(burst))),
+      JSONMember(key: "perDay", value: .integer(Int64(perDay))),
+    ])
+  }
+}

@@ -1,0 +1,13 @@
+import HTTPServer
+import JSON
+
+extension HTTPResponse {
+  static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
+    .json(value.bytes, status: status)
+  }
+
+  /// `{"error":…}` and what else there is to say.
+  static func error(_ text: String, status: Int, _ members: [JSONMember] = []) -> HTTPResponse {
+    .json(.object([JSONMember(key: "error", value: .string(text))] + members), status: status)
+  }
+}

@@ -1,0 +1,45 @@
+import EventLoop
+import HTTPServer
+import JSON
+import Redis
+import Telemetry
+
+/// `/healthz` `/readyz` `/metrics`: for whoever runs the sidecar.
+@EventLoop
+struct OperationsSurface: Surface {
+  let configuration: SidecarConfiguration
+  let backend: Backend?
+  let sender: (any DirectSender)?
+  let metrics: Metrics
+  let isStopping: @EventLoop () -> Bool
+
+  let routes = ["/healthz", "/readyz", "/metrics"]
+
+  func respond(to request: SidecarRequest) async -> HTTPResponse {
+    guard request.method == "GET" || request.method == "HEAD" else {
+      var response = HTTPResponse.error("Method not allowed", status: 405)
+      response.headers.append(("Allow", "GET, HEAD"))
+      return response
+    }
+    switch request.route {
+    case "/readyz": return readiness
+    case "/metrics":
+      var response = HTTPResponse.text(metrics.prometheusText())
+      response.headers = [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")]
+      return response
+    default: return .text("ok\n")
+    }
+  }
+
+  /// Ready when devices can be registered; APNs is told of, and needed only by the test push.
+  private var readiness: HTTPResponse {
+    let redis = backend.map { $0.connection.isReady ? "ok" : "unreachable" } ?? "not configured"
+    let apns = sender.map { $0.isConnected ? "ok" : "unreachable" } ?? "not configured"
+    let isReady = redis == "ok" && !isStopping()
+    return .json(
+      .object([
+        JSONMember(key: "ready", value: .bool(isReady)), JSONMember(key: "redis", value: .string(redis)),
+        JSONMember(key: "apns", value: .string(apns)), JSONMember(key: "stopping", value: .bool(isStopping())),
+      ]), status: isReady ? 200 : 503)
+  }
+}

@@ -1,0 +1,16 @@
+/// Which browsers' pages may call the push API: contracts/ryos-push-api.md.
+public struct OriginPolicy: Sendable, Equatable {
+  public enum Environment: String, Sendable, CaseIterable {
+    case production, preview, development
+  }
+
+  public var environment = Environment.development
+  /// Of production, as `https://host[:port]`.
+  public var allowedOrigins: [String] = []
+  /// Of preview: hosts under `.vercel.app` that begin with one of these.
+  public var previewHostPrefixes: [String] = []
+  /// Everywhere: hosts that end with one of these.
+  public var trustedHostSuffixes: [String] = []
+
+  public init() {}
+}

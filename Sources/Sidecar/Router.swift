@@ -1,0 +1,36 @@
+import EventLoop
+import HTTPServer
+
+/// Finds the surface that answers a path.
+@EventLoop
+struct Router {
+  struct Match {
+    let surface: any Surface
+    let route: String
+    let parameter: String?
+  }
+
+  private var exact: [Substring: Match] = [:]
+  /// Routes with a parameter, by what stands before it.
+  private var prefixes: [Substring: (surface: any Surface, route: String)] = [:]
+
+  init(_ surfaces: [any Surface]) {
+    for surface in surfaces {
+      for route in surface.routes {
+        if let brace = route.firstIndex(of: "{") {
+          prefixes[route[..<brace]] = (surface, route)
+        } else {
+          exact[route[...]] = Match(surface: surface, route: route, parameter: nil)
+        }
+      }
+    }
+  }
+
+  func match(_ path: String) -> Match? {
+    if let match = exact[path[...]] { return match }
+    guard let slash = path.lastIndex(of: "/") else { return nil }
+    let parameter = path[path.index(after: slash)...]
+    guard !parameter.isEmpty, let found = prefixes[path[...slash]] else { return nil }
+    return Match(surface: found.surface, route: found.route, parameter: String(parameter))
+  }
+}

@@ -1,0 +1,30 @@
+public import Registry
+
+/// What the sidecar is told.
+public struct SidecarConfiguration: Sendable {
+  /// `host:port` or `unix:/path`.
+  public var address: String
+  public var originPolicy = OriginPolicy()
+  /// Settings that the storage lacks; empty when redis is configured.
+  public var missingRedisVariables: [String] = []
+  /// Settings that sending lacks; empty when APNs is configured.
+  public var missingAPNsVariables: [String] = []
+  /// Sends at once within one `/api/push/test`.
+  public var sendConcurrency = 4
+  /// Reported by the push API. The lookups themselves are one command.
+  public var lookupConcurrency = 8
+  /// No API key is asked for by `/newtoken` and `/newpush`.
+  public var isPushServerOpen = false
+  /// A backup.json that `/newtoken` and `/newpush` import when nothing is registered yet.
+  public var backupPath: String?
+  /// The app of registrations that name none.
+  public var bundleID: String?
+  /// The gateway of registrations that name none.
+  public var defaultEnvironment = DeviceEnvironment.production
+  /// Where `/newpush` puts its job.
+  public var queue = "push:jobs"
+
+  public init(address: String) {
+    self.address = address
+  }
+}

@@ -1,0 +1,20 @@
+import EventLoop
+import HTTPServer
+
+/// The endpoints of one document.
+@EventLoop
+protocol Surface {
+  /// The paths it answers, whatever the method. The last part may be a parameter: `/devices/{deviceToken}`.
+  var routes: [String] { get }
+
+  func respond(to request: SidecarRequest) async -> HTTPResponse
+
+  /// The answer to a request whose body was too large (413), or whose target makes no sense (400).
+  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse
+}
+
+extension Surface {
+  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
+    .error(status == 413 ? "Request body is too large (max 65536 bytes)" : "Bad request", status: status)
+  }
+}

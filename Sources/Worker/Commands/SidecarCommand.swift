@@ -1,0 +1,32 @@
+import EventLoop
+import Telemetry
+
+/// `martlet sidecar`: the HTTP registration service.
+enum SidecarCommand: Command {
+  static let name = "sidecar"
+  static let summary = "register devices over HTTP"
+  static let help = """
+    usage: martlet sidecar
+
+    Serves the registration documents on MARTLET_HTTP_ADDRESS; /openapi.json describes every route. Starts without Redis or
+    APNs settings, says so, and names in its answers what is missing; /readyz is 503 then.
+    Reads its configuration from the environment and reports every fault of it at once (exit 2).
+
+    SIGTERM or SIGINT: finish the requests under way within MARTLET_SHUTDOWN_GRACE, exit 0. A second one: exit at once.
+
+    """
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(words)
+    guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "takes no arguments") }
+    return try await serve(try SidecarSettings(environment: EnvironmentReader.processValues))
+  }
+
+  @EventLoop
+  private static func serve(_ settings: SidecarSettings) async throws -> ExitCode {
+    let service = SidecarService(settings, metrics: Metrics(), log: Log(level: settings.logLevel))
+    try service.start()
+    await Termination.awaited { stopped in service.stop(then: stopped) }
+    return .done
+  }
+}

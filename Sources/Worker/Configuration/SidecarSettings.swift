@@ -1,0 +1,57 @@
+import APNs
+import Redis
+import Registry
+import Sidecar
+import Telemetry
+
+/// Everything `martlet sidecar` is told, from the environment alone. It starts without Redis and without APNs.
+struct SidecarSettings {
+  static let defaultAddress = "127.0.0.1:8080"
+
+  var sidecar: SidecarConfiguration
+  /// Nil: not configured.
+  var redis: RedisEndpoint?
+  var gateway: APNsSettings
+  var shutdownGrace: Duration
+  var logLevel: LogLevel
+
+  init(environment values: [String: String]) throws(ConfigurationFaults) {
+    var reader = EnvironmentReader(values)
+    sidecar = SidecarConfiguration(address: SidecarSettings.readAddress(&reader))
+    redis = RedisSettings.read(&reader, isRequired: false)
+    gateway = APNsSettings.read(&reader, isPartAllowed: true)
+    if redis == nil {
+      sidecar.missingRedisVariables = ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"].filter {
+        reader.string($0) == nil
+      }
+    }
+    sidecar.missingAPNsVariables = gateway.missing
+    sidecar.originPolicy.environment = reader.choice("MARTLET_ENV", default: .development)
+    sidecar.originPolicy.allowedOrigins = reader.list("MARTLET_ALLOWED_ORIGINS")
+    sidecar.originPolicy.previewHostPrefixes = reader.list("MARTLET_PREVIEW_HOST_PREFIXES")
+    sidecar.originPolicy.trustedHostSuffixes = reader.list("MARTLET_TRUSTED_HOST_SUFFIXES")
+    sidecar.sendConcurrency = reader.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
+    sidecar.lookupConcurrency = reader.integer("PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
+    sidecar.isPushServerOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
+    sidecar.backupPath = reader.string("MARTLET_PUSH_SERVER_BACKUP")
+    sidecar.bundleID = gateway.bundleID
+    sidecar.defaultEnvironment = gateway.defaultEnvironment == .sandbox ? .sandbox : .production
+    let queues = WorkerConfiguration.readQueues(&reader)
+    sidecar.queue = queues.contains(sidecar.queue) ? sidecar.queue : queues[0]
+    shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
+    logLevel = WorkerConfiguration.readLogLevel(&reader)
+    guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }
+  }
+
+  private static func readAddress(_ reader: inout EnvironmentReader) -> String {
+    guard let value = reader.string("MARTLET_HTTP_ADDRESS") else { return defaultAddress }
+    if value.hasPrefix("unix:") { return value }
+    guard let colon = value.lastIndex(of: ":"), colon != value.startIndex,
+      UInt16(value[value.index(after: colon)...]) != nil
+    else {
+      reader.report("MARTLET_HTTP_ADDRESS", seen: "'\(value)'", expected: "host:port, port 0 for any free one (logged)")
+      return defaultAddress
+    }
+    return value
+  }
+}

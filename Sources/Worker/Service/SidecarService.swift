@@ -1,0 +1,55 @@
+import APNs
+import EventLoop
+import Redis
+import Sidecar
+import Telemetry
+
+/// A running sidecar with its connections.
+@EventLoop
+final class SidecarService {
+  private let settings: SidecarSettings
+  private let log: Log
+  private let connection: RedisConnection?
+  private let ownClient: APNsClient?
+  private let sidecar: Sidecar
+  private var isStopping = false
+
+  /// `client` is the worker's, when there is one in this process.
+  init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, log: Log) {
+    self.settings = settings
+    self.log = log
+    let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
+    let backend = connection.map { Backend(connection: $0, log: log) }
+    let own =
+      client == nil
+      ? settings.gateway.configuration.map { APNsClient(configuration: $0, metrics: metrics, log: log) } : nil
+    sidecar = Sidecar(settings.sidecar, backend: backend, sender: nil, metrics: metrics, log: log)
+    self.connection = connection
+    ownClient = own
+  }
+
+  func start() throws {
+    if settings.redis == nil {
+      log.warn(
+        "Redis is not configured: nothing can be registered",
+        ["missing": .init(settings.sidecar.missingRedisVariables.joined(separator: ","))])
+    }
+    connection?.start()
+    ownClient?.start()
+    try sidecar.start()
+  }
+
+  /// The second call does not wait for the requests under way.
+  func stop(then stopped: @escaping @EventLoop () -> Void) {
+    guard !isStopping else { return stopped() }
+    isStopping = true
+    log.info("stopping: no more connections")
+    Task { @EventLoop in
+      await sidecar.stop(grace: settings.shutdownGrace)
+      ownClient?.close()
+      connection?.close()
+      log.info("sidecar stopped")
+      stopped()
+    }
+  }
+}

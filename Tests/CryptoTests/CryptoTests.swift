@@ -1,0 +1,31 @@
+import Crypto
+import Testing
+
+struct CryptoTests {
+  @Test func `digests are those of the standard's examples`() {
+    #expect(SHA256.hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    #expect(SHA256.hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+    #expect(SHA1.hex("abc") == "a9993e364706816aba3e25717850c26c9cd0d89d")
+  }
+
+  @Test func `base64url comes back as it went`() {
+    for count in 0..<70 {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
+      #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
+    }
+  }
+
+  @Test(arguments: ["A", "AB", "AAB", "A=", "AA==", "A A", "+AAA", "AA\n"])
+  func `what is no base64url is refused`(text: String) {
+    #expect(Base64URL.decode(text.utf8) == nil)
+  }
+
+  @Test func `secrets differ, and equality looks at every byte`() {
+    #expect(Secret.random() != Secret.random())
+    #expect(Secret.random().utf8.count == 43)
+    #expect(Secret.areEqual([1, 2, 3], [1, 2, 3]))
+    #expect(!Secret.areEqual([1, 2, 3], [1, 2, 4]))
+    #expect(!Secret.areEqual([1, 2], [1, 2, 3]))
+    #expect(Secret.areEqual([], []))
+  }
+}

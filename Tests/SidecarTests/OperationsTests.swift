@@ -1,0 +1,38 @@
+import EventLoop
+import JSON
+import Sidecar
+import Telemetry
+import Testing
+
+@EventLoop
+struct OperationsTests {
+  @Test func `health, readiness and metrics are served`() async throws {
+    let fixture = try await SidecarFixture()
+    #expect(try await fixture.request("GET", "/healthz").status == 200)
+    let ready = try await fixture.request("GET", "/readyz")
+    #expect(ready.status == 200)
+    #expect(ready.json?["redis"]?.string == "ok")
+    #expect(ready.json?["apns"]?.string == "not configured")
+    let metrics = try await fixture.request("GET", "/metrics").body
+    #expect(metrics.contains(#"martlet_http_requests_total{request="GET /readyz 200"} 1"#))
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `without redis it starts, lives, and is not ready`() async throws {
+    let sidecar = Sidecar(
+      SidecarConfiguration(address: "127.0.0.1:0"), backend: nil, sender: nil, metrics: Metrics(), log: .silent)
+    try sidecar.start()
+    #expect(try await WebAnswer.ask(port: sidecar.port, "GET", "/healthz").status == 200)
+    #expect(try await WebAnswer.ask(port: sidecar.port, "GET", "/readyz").status == 503)
+    await sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `what is not there is not found, and other methods are told which there are`() async throws {
+    let fixture = try await SidecarFixture()
+    #expect(try await fixture.request("GET", "/nothing").error == "Not found")
+    let refused = try await fixture.request("POST", "/healthz")
+    #expect(refused.status == 405)
+    #expect(refused.headers["allow"] == "GET, HEAD")
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+}

@@ -1,0 +1,49 @@
+import EventLoop
+import Redis
+import Registry
+import Sidecar
+import Telemetry
+import TestSupport
+
+/// A sidecar on a real socket over a real redis-server, in the tests' own process. One redis for all suites; every test takes
+/// users, tokens and keys of its own.
+@EventLoop
+final class SidecarFixture {
+  private static let server = Task { try await RedisServer() }
+
+  let redis: RedisConnection
+  let backend: Backend
+  let sidecar: Sidecar
+
+  init(
+    sender: (any DirectSender)? = nil, _ adapt: (inout SidecarConfiguration) -> Void = { _ in }
+  ) async throws {
+    let url = try await SidecarFixture.server.value.url
+    redis = RedisConnection(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
+    redis.start()
+    try await redis.ready(within: .seconds(10))
+    backend = Backend(connection: redis, log: .silent)
+    var configuration = SidecarConfiguration(address: "127.0.0.1:0")
+    adapt(&configuration)
+    sidecar = Sidecar(configuration, backend: backend, sender: sender, metrics: Metrics(), log: .silent)
+    try sidecar.start()
+  }
+
+  /// A credential under a secret that the tests know.
+  func allow(_ kind: Credential.Kind, _ name: String, secret: String) async throws {
+    let credential = Credential(kind: kind, name: name, digest: Credential.digest(of: secret), createdAt: 1)
+    _ = try await backend.credentials.add(credential)
+  }
+
+  func request(_ method: String, _ path: String, _ headers: [String: String] = [:], body: String? = nil) async throws
+    -> WebAnswer
+  {
+    try await WebAnswer.ask(port: sidecar.port, method, path, headers, body: body)
+  }
+
+  func run(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+    var command = RedisCommand(name)
+    for word in words { command.append(word) }
+    return try await redis.send(command)
+  }
+}
