@@ -19,7 +19,8 @@ public final class APNsClient {
   let token: ProviderToken
   let routes = RouteTable()
   let instruments: ClientInstruments
-  private var pools: [APNsEnvironment: ConnectionPool] = [:]
+  private let requestNanoseconds: UInt64
+  private var pools = EnvironmentPools()
   private var ticker: LoopTimer?
   private var isShutDown = false
   private var wasConnected = false
@@ -30,6 +31,7 @@ public final class APNsClient {
     signal(SIGPIPE, SIG_IGN)
     self.configuration = configuration
     self.log = log
+    requestNanoseconds = configuration.limits.requestTimeout.unsigned
     token = ProviderToken(key: configuration.key, log: log)
     instruments = ClientInstruments(metrics: metrics)
   }
@@ -45,7 +47,7 @@ public final class APNsClient {
     let now = Clock.monotonicNanoseconds
     push.sentAt = now
     instruments.pending += 1
-    push.deadline = now + configuration.limits.requestTimeout.unsigned
+    push.deadline = now + requestNanoseconds
     guard !isShutDown else { return finishLater(push, .notProcessed("ShuttingDown")) }
     if let refusal = push.localRefusal { return finishLater(push, .answered(refusal)) }
     push.route = routes.route(push.environment, push.topic, now: now)
@@ -55,13 +57,13 @@ public final class APNsClient {
   }
 
   /// Pushes waiting for a connection or a free stream.
-  public var queued: Int { pools.values.reduce(0) { $0 + $1.queued } }
+  public var queued: Int { pools.all.reduce(0) { $0 + $1.queued } }
 
   /// Pushes on a connection.
-  public var inFlight: Int { pools.values.reduce(0) { $0 + $1.inFlight } }
+  public var inFlight: Int { pools.all.reduce(0) { $0 + $1.inFlight } }
 
   /// Whether any environment has a connection that takes pushes.
-  public var isConnected: Bool { pools.values.contains { $0.isConnected } }
+  public var isConnected: Bool { pools.all.contains { $0.isConnected } }
 
   /// Whether the environment has a connection that takes pushes.
   public func isConnected(_ environment: APNsEnvironment) -> Bool {
@@ -73,13 +75,13 @@ public final class APNsClient {
   public func shutdown() {
     guard !isShutDown else { return }
     isShutDown = true
-    for pool in pools.values { pool.shutdown() }
+    for pool in pools.all { pool.shutdown() }
   }
 
   /// Ends at once; what was written and not answered ends as uncertain.
   public func close() {
     shutdown()
-    for pool in pools.values { pool.close() }
+    for pool in pools.all { pool.close() }
     ticker = nil
     // A completion may call this, with outcomes of the same turn still to be reported.
     EventLoop.run { withExtendedLifetime(self) {} }
@@ -118,7 +120,7 @@ public final class APNsClient {
 
   private func tick() {
     let now = Clock.monotonicNanoseconds
-    for pool in pools.values { pool.tick(now: now) }
+    for pool in pools.all { pool.tick(now: now) }
   }
 
   /// With an endpoint override both environments go there, through one pool.

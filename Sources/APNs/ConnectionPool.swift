@@ -35,8 +35,6 @@ final class ConnectionPool {
   }
 
   func send(_ push: Push) {
-    // A gateway out of reach must not hold its pushes, and with them the permits of other routes, until their deadlines.
-    guard !isDown(now: push.sentAt) else { return client.finishLater(push, .notProcessed(noConnection)) }
     waiting.append(push)
     scheduleFill()
   }
@@ -50,11 +48,7 @@ final class ConnectionPool {
   }
 
   func tick(now: UInt64) {
-    let isDown = isDown(now: now)
-    while let push = waiting.first, isDown || push.deadline <= now {
-      waiting.remove(push)
-      client.finish(push, .notProcessed(isConnected ? "Timeout" : noConnection), now: now)
-    }
+    endWaiting(now: now)
     for connection in connections { connection.tick(now: now) }
     scheduleFill()
   }
@@ -69,6 +63,16 @@ final class ConnectionPool {
 
   func close() {
     for connection in connections { connection.close("ShuttingDown") }
+  }
+
+  /// Ends what has waited too long. A gateway out of reach must not hold its pushes, and with them the permits of other
+  /// routes, until their deadlines.
+  private func endWaiting(now: UInt64) {
+    let isDown = isDown(now: now)
+    while let push = waiting.first, isDown || push.deadline <= now {
+      waiting.remove(push)
+      client.finish(push, .notProcessed(isConnected ? "Timeout" : noConnection), now: now)
+    }
   }
 
   private func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
@@ -90,6 +94,7 @@ final class ConnectionPool {
   private func fill() {
     isFillScheduled = false
     let now = Clock.monotonicNanoseconds
+    endWaiting(now: now)
     if !waiting.isEmpty, token.prepare(now: now) {
       for offset in members.indices {
         let member = members[(nextMember + offset) % members.count]

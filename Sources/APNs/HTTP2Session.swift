@@ -1,10 +1,10 @@
 import CNGHTTP2
-import EventLoop
 
 /// The HTTP/2 client side by nghttp2: frames in, frames out, no socket.
 ///
-/// A push that is its stream's user data is kept alive by the connection's list of pushes in flight.
-@EventLoop
+/// A push that is its stream's user data is kept alive by the connection's list of pushes in flight. Not isolated: it belongs
+/// to one connection, and so nghttp2's callbacks, which come only from within ``receive(_:)`` and ``produce(into:target:)``,
+/// need not ask for every header field where they run.
 final class HTTP2Session {
   private static let maximumBodyBytes = 4096
   private static let unlimitedStreams = UInt32.max
@@ -14,6 +14,8 @@ final class HTTP2Session {
 
   /// Pushes whose stream was closed since they were last taken.
   private var ended: [Push] = []
+  /// Requests that nghttp2 has not taken to their end.
+  private var unwritten = 0
   private(set) var hasSettings = false
   private(set) var hasGoaway = false
   private(set) var pongs = 0
@@ -25,7 +27,7 @@ final class HTTP2Session {
     nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
   }
 
-  isolated deinit {
+  deinit {
     nghttp2_session_del(session)
   }
 
@@ -43,13 +45,14 @@ final class HTTP2Session {
   func submit(_ push: Push, authorization: [UInt8]) -> Bool {
     let id = HTTP2Session.submit(push, &headers, authorization, to: session)
     guard id > 0 else { return false }
-    push.stream = PushStream()
-    push.stream.id = id
+    push.stream = PushStream(id: id)
+    unwritten += 1
     return true
   }
 
   /// Gives up waiting for the answer; the push is not mentioned again.
   func cancel(_ push: Push) {
+    if !push.stream.isWritten { unwritten -= 1 }
     nghttp2_session_set_stream_user_data(session, push.stream.id, nil)
     nghttp2_submit_rst_stream(
       session, UInt8(NGHTTP2_FLAG_NONE.rawValue), push.stream.id, NGHTTP2_CANCEL.rawValue)
@@ -89,7 +92,7 @@ final class HTTP2Session {
   }
 }
 
-// What nghttp2 calls. It does so only inside `receive` and `produce`, that is on the loop.
+// What nghttp2 calls.
 extension HTTP2Session {
   private static func makeSession(userData: UnsafeMutableRawPointer) throws(APNsError) -> OpaquePointer? {
     var callbacks: OpaquePointer?
@@ -113,9 +116,7 @@ extension HTTP2Session {
     return session
   }
 
-  // Not isolated, like all that passes closures to the standard library once per push: closures that are isolated check
-  // their executor at every call.
-  private nonisolated static func submit(
+  private static func submit(
     _ push: Push, _ headers: inout RequestHeaders, _ authorization: [UInt8], to session: OpaquePointer?
   ) -> Int32 {
     let userData = Unmanaged.passUnretained(push).toOpaque()
@@ -125,7 +126,7 @@ extension HTTP2Session {
     }
   }
 
-  private nonisolated static func copy(
+  private static func copy(
     _ payload: [UInt8], from offset: Int, count: Int, to destination: UnsafeMutablePointer<UInt8>
   ) {
     payload.withUnsafeBufferPointer { payload in
@@ -133,13 +134,13 @@ extension HTTP2Session {
     }
   }
 
-  private nonisolated static func push(_ session: OpaquePointer?, _ stream: Int32) -> Push? {
+  private static func push(_ session: OpaquePointer?, _ stream: Int32) -> Push? {
     guard let data = nghttp2_session_get_stream_user_data(session, stream) else { return nil }
     return Unmanaged<Push>.fromOpaque(data).takeUnretainedValue()
   }
 
   /// `:status` is on every answer, the other two are rare: the rest is not looked at.
-  private nonisolated static func isAnswerHeader(_ name: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+  private static func isAnswerHeader(_ name: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     switch name.pointee {
     case UInt8(ascii: ":"): true
     case UInt8(ascii: "r"): count == 11
@@ -148,67 +149,60 @@ extension HTTP2Session {
     }
   }
 
-  private nonisolated static func session(_ userData: UnsafeMutableRawPointer?) -> HTTP2Session? {
+  private static func session(_ userData: UnsafeMutableRawPointer?) -> HTTP2Session? {
     userData.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  private nonisolated static let readPayload: nghttp2_data_source_read_callback = {
-    _, _, buffer, capacity, flags, source, _ in
-    guard let object = source?.pointee.ptr, let buffer, let flags else {
+  private static let readPayload: nghttp2_data_source_read_callback = {
+    _, _, buffer, capacity, flags, source, userData in
+    guard let object = source?.pointee.ptr, let buffer, let flags, let owner = HTTP2Session.session(userData) else {
       return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
     }
-    nonisolated(unsafe) let destination = buffer
-    nonisolated(unsafe) let flagBits = flags
     let push = Unmanaged<Push>.fromOpaque(object).takeUnretainedValue()
-    return EventLoop.assumeIsolated {
-      let count = min(capacity, push.payload.count - push.stream.payloadOffset)
-      copy(push.payload, from: push.stream.payloadOffset, count: count, to: destination)
-      push.stream.payloadOffset += count
-      if push.stream.payloadOffset == push.payload.count {
-        push.stream.isWritten = true
-        flagBits.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-      }
-      return count
+    let count = min(capacity, push.payload.count - push.stream.payloadOffset)
+    copy(push.payload, from: push.stream.payloadOffset, count: count, to: buffer)
+    push.stream.payloadOffset += count
+    if push.stream.payloadOffset == push.payload.count {
+      push.stream.isWritten = true
+      owner.unwritten -= 1
+      flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
     }
+    return count
   }
 
-  private nonisolated static let onHeader: nghttp2_on_header_callback = {
+  private static let onHeader: nghttp2_on_header_callback = {
     session, frame, name, nameCount, value, valueCount, _, _ in
     guard let frame, let name, isAnswerHeader(name, nameCount), let push = push(session, frame.pointee.hd.stream_id)
     else { return 0 }
-    nonisolated(unsafe) let nameBytes = UnsafeBufferPointer(start: name, count: nameCount)
-    nonisolated(unsafe) let value = UnsafeBufferPointer(start: value, count: valueCount)
-    EventLoop.assumeIsolated { push.stream.take(name: nameBytes, value: value) }
+    push.stream.take(
+      name: UnsafeBufferPointer(start: name, count: nameCount),
+      value: UnsafeBufferPointer(start: value, count: valueCount))
     return 0
   }
 
-  private nonisolated static let onData: nghttp2_on_data_chunk_recv_callback = { session, _, id, bytes, count, _ in
+  private static let onData: nghttp2_on_data_chunk_recv_callback = { session, _, id, bytes, count, _ in
     guard let push = push(session, id) else { return 0 }
-    nonisolated(unsafe) let bytes = UnsafeBufferPointer(start: bytes, count: count)
-    EventLoop.assumeIsolated {
-      let room = maximumBodyBytes - push.stream.body.count
-      push.stream.body.append(contentsOf: bytes.prefix(room))
-    }
+    let room = maximumBodyBytes - push.stream.body.count
+    push.stream.body.append(contentsOf: UnsafeBufferPointer(start: bytes, count: min(count, room)))
     return 0
   }
 
-  private nonisolated static let onFrame: nghttp2_on_frame_recv_callback = { session, frame, userData in
+  private static let onFrame: nghttp2_on_frame_recv_callback = { session, frame, userData in
     guard let frame else { return 0 }
     let header = frame.pointee.hd
-    nonisolated(unsafe) let session = session
-    let owner = HTTP2Session.session(userData)
+    guard let owner = HTTP2Session.session(userData) else { return 0 }
     switch UInt32(header.type) {
     case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
-      guard UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { return 0 }
+      guard owner.unwritten > 0, UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { return 0 }
       guard let push = push(session, header.stream_id) else { return 0 }
-      EventLoop.assumeIsolated { owner?.finishAnswer(of: push) }
+      owner.finishAnswer(of: push)
     case NGHTTP2_SETTINGS.rawValue:
-      EventLoop.assumeIsolated { owner?.hasSettings = true }
+      owner.hasSettings = true
     case NGHTTP2_GOAWAY.rawValue:
-      EventLoop.assumeIsolated { owner?.hasGoaway = true }
+      owner.hasGoaway = true
     case NGHTTP2_PING.rawValue:
       guard UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 else { return 0 }
-      EventLoop.assumeIsolated { owner?.pongs += 1 }
+      owner.pongs += 1
     default: break
     }
     return 0
@@ -222,16 +216,15 @@ extension HTTP2Session {
     ended.append(push)
   }
 
-  private nonisolated static let onStreamClose: nghttp2_on_stream_close_callback = { session, id, code, userData in
+  private static let onStreamClose: nghttp2_on_stream_close_callback = { session, id, code, userData in
     guard let push = push(session, id), let owner = HTTP2Session.session(userData) else { return 0 }
-    EventLoop.assumeIsolated {
-      switch code {
-      case NGHTTP2_NO_ERROR.rawValue: push.stream.end = .finished
-      case NGHTTP2_REFUSED_STREAM.rawValue: push.stream.end = .refused
-      default: push.stream.end = .reset(code)
-      }
-      owner.ended.append(push)
+    if !push.stream.isWritten { owner.unwritten -= 1 }
+    switch code {
+    case NGHTTP2_NO_ERROR.rawValue: push.stream.end = .finished
+    case NGHTTP2_REFUSED_STREAM.rawValue: push.stream.end = .refused
+    default: push.stream.end = .reset(code)
     }
+    owner.ended.append(push)
     return 0
   }
 }

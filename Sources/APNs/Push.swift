@@ -36,7 +36,8 @@ public final class Push {
   var tokenResends = 0
   /// The provider token that the last attempt carried.
   var tokenGeneration = 0
-  var stream = PushStream()
+  /// Of the one connection that it is on, which is on the loop: nghttp2's callbacks cannot say so.
+  nonisolated(unsafe) var stream = PushStream()
 
   // Links of the one ``PushList`` it is in.
   var next: Push?

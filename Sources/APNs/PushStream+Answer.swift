@@ -4,7 +4,8 @@ extension PushStream {
 
   /// Notes a response header, if it is one of the three that matter.
   mutating func take(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
-    if name.elementsEqual(":status".utf8) {
+    // The only pseudo-header field of a response; nghttp2 lets no other pass.
+    if name.first == UInt8(ascii: ":") {
       let code = PushStream.number(value) ?? 0
       // 1xx announces; the answer is yet to come.
       if code >= 200 { status = code }

@@ -27,13 +27,13 @@ struct RequestHeaders {
     fields.removeLast(fields.count - fixedFields)
     addPath(push.token)
     add("authorization", authorization)
-    add("apns-topic", push.topic.utf8)
-    add("apns-push-type", push.pushType.rawValue.utf8)
-    add("apns-priority", push.priority == 10 ? "10".utf8 : push.priority == 5 ? "5".utf8 : "1".utf8)
+    add("apns-topic", push.topic)
+    add("apns-push-type", push.pushType.rawValue)
+    add("apns-priority", push.priority == 10 ? "10" : push.priority == 5 ? "5" : "1")
     // These differ from push to push and would only push the others out of the peer's table.
-    add("apns-id", push.apnsID.utf8, isIndexed: false)
-    if let expiration = push.expiration { add("apns-expiration", String(expiration).utf8, isIndexed: false) }
-    if let collapseID = push.collapseID { add("apns-collapse-id", collapseID.utf8, isIndexed: false) }
+    add("apns-id", push.apnsID, isIndexed: false)
+    if let expiration = push.expiration { add("apns-expiration", String(expiration), isIndexed: false) }
+    if let collapseID = push.collapseID { add("apns-collapse-id", collapseID, isIndexed: false) }
     return values.withUnsafeMutableBufferPointer { values in
       var value = values.baseAddress
       for index in fields.indices {
@@ -50,15 +50,26 @@ struct RequestHeaders {
   private mutating func addPath(_ token: String) {
     let prefix: StaticString = "/3/device/"
     prefix.withUTF8Buffer { values.append(contentsOf: $0) }
-    values.append(contentsOf: token.utf8)
+    append(token)
     fields.append(
       RequestHeaders.field(":path", count: prefix.utf8CodeUnitCount + token.utf8.count, isIndexed: false))
   }
 
-  private mutating func add(_ name: StaticString, _ value: some Collection<UInt8>, isIndexed: Bool = true) {
-    let start = values.count
+  private mutating func add(_ name: StaticString, _ value: [UInt8]) {
     values.append(contentsOf: value)
-    fields.append(RequestHeaders.field(name, count: values.count - start, isIndexed: isIndexed))
+    fields.append(RequestHeaders.field(name, count: value.count))
+  }
+
+  private mutating func add(_ name: StaticString, _ value: String, isIndexed: Bool = true) {
+    append(value)
+    fields.append(RequestHeaders.field(name, count: value.utf8.count, isIndexed: isIndexed))
+  }
+
+  /// In one copy where the text lies in one piece, as native ones do.
+  private mutating func append(_ text: String) {
+    if text.utf8.withContiguousStorageIfAvailable({ values.append(contentsOf: $0) }) == nil {
+      values.append(contentsOf: text.utf8)
+    }
   }
 
   private static func field(_ name: StaticString, count: Int, isIndexed: Bool = true) -> nghttp2_nv {
