@@ -4,7 +4,8 @@ public enum PushType: String, Sendable, CaseIterable {
 
   /// The topic that Apple expects for this type: the bundle id and a suffix. For `mdm` pass the topic itself.
   public func topic(bundleID: String) -> String {
-    bundleID + topicSuffix
+    let suffix = topicSuffix
+    return suffix.isEmpty ? bundleID : bundleID + suffix
   }
 
   /// The only valid value for `background`; elsewhere what delivers at once.

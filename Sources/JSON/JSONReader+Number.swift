@@ -6,6 +6,8 @@ extension JSONReader {
 
   /// Integers beyond this cannot be told apart when written with a fraction or an exponent.
   private static let exactIntegers = 9_007_199_254_740_992.0
+  /// Numbers of so many characters are below it.
+  private static let exactDigits = 15
 
   /// A number without fraction: `12`, and also `12.0` and `1.2e1`, which JSON holds to be the same.
   public mutating func readInt64() throws(JSONError) -> Int64 {
@@ -26,7 +28,10 @@ extension JSONReader {
   /// Always finite.
   public mutating func readDouble() throws(JSONError) -> Double {
     try expect(.number)
-    return try double(try scanNumber().range)
+    let number = try scanNumber()
+    // Nothing is rounded, and nothing asked of the C library.
+    if number.isPlain, number.range.count <= JSONReader.exactDigits { return Double(try integer(number.range)) }
+    return try double(number.range)
   }
 
   /// An ``JSONValue/integer(_:)`` when it is written as one and fits, else a ``JSONValue/number(_:)``.

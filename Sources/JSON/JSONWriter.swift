@@ -174,6 +174,7 @@ public struct JSONWriter: Sendable {
   }
 
   private mutating func digits(_ integer: Int64) {
+    if (0...9).contains(integer) { return bytes.append(UInt8(ascii: "0") + UInt8(integer)) }
     if integer < 0 { bytes.append(UInt8(ascii: "-")) }
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: JSONWriter.maximumDigits) { digits in
       var rest = integer.magnitude

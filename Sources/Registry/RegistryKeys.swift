@@ -1,7 +1,7 @@
 /// Every key of the registry. A username or an id is written as its owner normalised it.
 public enum RegistryKeys {
   /// Set of a user's device tokens.
-  public static func userTokens(_ username: String) -> String { "push:user:\(username):tokens" }
+  public static func userTokens(_ username: String) -> String { "push:user:" + username + ":tokens" }
 
   /// Metadata of a device: ``DeviceMetadata``.
   public static func token(_ token: String) -> String { "push:token:\(token)" }

@@ -1,6 +1,7 @@
 /// What a job brings to a device.
 public enum JobContent: Sendable, Equatable {
-  case notification(Notification)
+  /// Indirect: jobs are handed on, and so much would be copied each time.
+  indirect case notification(Notification)
   /// The text of a JSON object, sent byte for byte.
   case payload([UInt8])
   /// Only to an instance.

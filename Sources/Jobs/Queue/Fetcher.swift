@@ -185,8 +185,11 @@ final class Fetcher {
   private func deliver(_ elements: [[UInt8]], queueIndex: Int, worker: String) {
     let now = Clock.unixMilliseconds
     let monotonic = Clock.monotonicNanoseconds
-    let claims = elements.map {
-      Claim(queueIndex: queueIndex, element: $0, nonce: lease.nextNonce(), now: now, monotonic: monotonic)
+    var claims: [Claim] = []
+    claims.reserveCapacity(elements.count)
+    for element in elements {
+      claims.append(
+        Claim(queueIndex: queueIndex, element: element, nonce: lease.nextNonce(), now: now, monotonic: monotonic))
     }
     // Claimed in the name of a life that is over: the reaper takes them back.
     guard worker == lease.name.value || mode == .atMostOnce else {

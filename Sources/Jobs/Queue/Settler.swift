@@ -58,13 +58,19 @@ final class Settler {
     isFlushScheduled = false
     guard connection.isReady, lease.isHeld, lease.isConfirmed else { return putOff() }
     for index in queues.indices where !waiting[index].isEmpty {
-      let entries = waiting[index].filter { !$0.claim.isFenced }
+      let entries = waiting[index]
       waiting[index] = []
-      let plain = entries.filter(\.settlement.isPlain)
-      for start in stride(from: 0, to: plain.count, by: QueueLimits.acknowledgeBatch) {
-        acknowledge(Array(plain[start..<min(start + QueueLimits.acknowledgeBatch, plain.count)]), in: index)
+      var plain: [Entry] = []
+      plain.reserveCapacity(entries.count)
+      var others: [Entry] = []
+      // Loops, as closures that are isolated ask for their executor at every call.
+      for entry in entries where !entry.claim.isFenced {
+        if entry.settlement.isPlain { plain.append(entry) } else { others.append(entry) }
       }
-      for entry in entries where !entry.settlement.isPlain { move(entry, in: index) }
+      for start in stride(from: 0, to: plain.count, by: QueueLimits.acknowledgeBatch) {
+        acknowledge(plain[start..<min(start + QueueLimits.acknowledgeBatch, plain.count)], in: index)
+      }
+      for entry in others { move(entry, in: index) }
     }
   }
 
@@ -82,12 +88,19 @@ final class Settler {
     }
   }
 
-  private func acknowledge(_ entries: [Entry], in index: Int) {
+  private func acknowledge(_ entries: ArraySlice<Entry>, in index: Int) {
     let inflight = queues[index].inflight(lease.name.value)
     var keys = [inflight]
     keys.reserveCapacity(entries.count + 1)
-    for entry in entries { keys.append(entry.settlement.record.map { QueueKeys.result($0.jobID) } ?? inflight) }
-    let timeToLive = entries.lazy.compactMap(\.settlement.record).first?.timeToLive ?? .zero
+    var timeToLive = Duration.zero
+    for entry in entries {
+      if let record = entry.settlement.record {
+        keys.append(QueueKeys.result(record.jobID))
+        timeToLive = record.timeToLive
+      } else {
+        keys.append(inflight)
+      }
+    }
     connection.call(QueueScripts.acknowledge, keys: keys) { command in
       command.append(timeToLive.milliseconds)
       command.append(mode == .atMostOnce ? "keep" : "take")
@@ -101,7 +114,7 @@ final class Settler {
         let lost = Set((answer.array ?? []).compactMap(\.integer))
         for (place, entry) in entries.enumerated() { conclude(entry, wasLost: lost.contains(Int64(place))) }
         recovered()
-      case .failure(let error): keep(entries, in: index, after: error)
+      case .failure(let error): keep(Array(entries), in: index, after: error)
       }
     }
   }

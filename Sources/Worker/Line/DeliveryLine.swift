@@ -75,7 +75,10 @@ final class DeliveryLine {
 
   /// Most jobs have no `dedupe` and go on at once.
   private func checkDuplicates(_ deliveries: [Delivery]) {
-    resolve(deliveries.filter { $0.job.dedupe == nil })
+    var plain: [Delivery] = []
+    plain.reserveCapacity(deliveries.count)
+    for delivery in deliveries where delivery.job.dedupe == nil { plain.append(delivery) }
+    resolve(plain)
     for delivery in deliveries where delivery.job.dedupe != nil {
       dedupe.claim(delivery) { [self] answer in
         switch answer {

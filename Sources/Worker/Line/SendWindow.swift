@@ -47,6 +47,7 @@ final class SendWindow {
   }
 
   private func fill() {
+    guard !waiting.isEmpty else { return }
     while head < waiting.count, permits.available > reserve, permits.take(upTo: 1) == 1 {
       let draft = waiting[head]
       head += 1
