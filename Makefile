@@ -7,7 +7,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build demo bench bench-peers test test-quick lint format sanitize clean
+.PHONY: help deps build demo up down bench bench-peers test test-quick lint format sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -21,6 +21,12 @@ build: deps ## Build martlet and apns-simulator, optimised, into .build/release
 
 demo: build ## Watch 20,000 jobs go from redis-cli to a simulated APNs
 	@deploy/scripts/demo $(RELEASE)
+
+up: build ## Start Redis, a simulated APNs, worker and sidecar, and leave them running
+	@deploy/scripts/up $(RELEASE)
+
+down: ## End what `make up` has started
+	@deploy/scripts/down
 
 bench-peers: build ## Run what one would pick instead on the same work; writes docs/peers.md
 	@bench/peers/install-dependencies

@@ -53,6 +53,9 @@ def sections(setup, results, verdicts):
         "Commands are what Redis executed, those inside of scripts included; reads are its reads from connections,",
         "so a pipelined exchange counts once.", "", *redis_table(results)]
     yield "Latency, LPUSH to the request's arrival", ["![latency](latency.png)", "", *latency_table(results)]
+    yield "Registrations", [
+        "POST /api/push/register over 64 kept connections: credential checked, device registered in Redis, answered.",
+        "The server is on core 0, h2load and Redis on core 1.", "", *registration_table(results)]
     yield "Memory and start", memory_table(results)
     yield "Where the CPU of a job goes", [
         "![CPU by stage](stages.png)", "",
@@ -150,6 +153,12 @@ def latency_table(results):
         [case, spread(lines, "p50", 2), spread(lines, "p99", 2), spread(lines, "p999", 2), spread(lines, "offered", 0),
          spread(lines, "workerCore", 0, 100) + (" %" if "workerCore" in lines[0] else "")]
         for (case,), lines in groups(results, "latency", "case")])
+
+
+def registration_table(results):
+    return table(["server", "requests/s", "CPU us/request", "Redis CPU us/request"], [
+        [server, spread(lines, "rate", 0), spread(lines, "cpuMicroseconds"), spread(lines, "redisMicroseconds")]
+        for (server,), lines in groups(results, "registrations", "server")])
 
 
 def memory_table(results):

@@ -17,6 +17,7 @@ class Setup:
     idle_samples: int
     half_load_seconds: float
     rest_seconds: float
+    registrations: int
 
     @staticmethod
     def of(programs):
@@ -24,8 +25,8 @@ class Setup:
             return Setup(
                 programs, True, rounds=1, engine_pushes=100_000, backlogs=(1_000, 20_000, 100_000), audience=100_000,
                 mixed_jobs=10_000, profiled_jobs=30_000, idle_samples=300, half_load_seconds=2,
-                rest_seconds=3)
+                rest_seconds=3, registrations=20_000)
         return Setup(
             programs, False, rounds=3, engine_pushes=300_000, backlogs=(1_000, 100_000, 1_000_000),
             audience=1_000_000, mixed_jobs=50_000, profiled_jobs=100_000, idle_samples=1_500,
-            half_load_seconds=8, rest_seconds=10)
+            half_load_seconds=8, rest_seconds=10, registrations=100_000)
