@@ -29,7 +29,8 @@ public final class Sidecar {
       configuration: configuration, backend: backend, sender: sender, metrics: metrics,
       isStopping: { [weak self] in self?.isStopping ?? true })
     let push = PushSurface(configuration, backend: backend, sender: sender, log: log)
-    router = Router([operations, push])
+    let notifications = NotificationsSurface(configuration, backend: backend, log: log)
+    router = Router([operations, push, notifications])
   }
 
   public func start() throws(HTTPServerError) {

@@ -29,14 +29,13 @@ struct CrossOrigin {
       // A page that may not call is told nothing else: the browser keeps the answer from it.
       return .answered(.error("Unauthorized", status: 403).with(fields))
     }
-    let preflight = Preflight(request.headers)
+    let preflight = isPreflight ? Preflight(request.headers) : nil
     fields += [
-      ("Access-Control-Allow-Methods", "\(method), OPTIONS"), ("Access-Control-Allow-Credentials", "true"),
-      (
-        "Access-Control-Allow-Headers", isPreflight ? preflight.allowedHeaders : Preflight.defaultHeaders
-      ), ("Access-Control-Max-Age", CrossOrigin.maximumAge),
+      ("Access-Control-Allow-Methods", "\(method), OPTIONS"),
+      ("Access-Control-Allow-Headers", preflight?.allowedHeaders ?? Preflight.defaultHeaders),
+      ("Access-Control-Allow-Credentials", "true"), ("Access-Control-Max-Age", CrossOrigin.maximumAge),
     ]
-    if isPreflight, preflight.asksFor(method) { return .answered(HTTPResponse(status: 204).with(fields)) }
+    if let preflight, preflight.asksFor(method) { return .answered(HTTPResponse(status: 204).with(fields)) }
     guard request.method == method else {
       let allow = [(name: "Allow", value: "\(method), OPTIONS")]
       return .answered(.error("Method not allowed", status: 405).with(fields + allow))

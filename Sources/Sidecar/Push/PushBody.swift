@@ -5,7 +5,7 @@ import Registry
 struct PushBody {
   private let object: JSONValue
 
-  init(_ bytes: [UInt8]) throws(BodyError) {
+  init(_ bytes: [UInt8]) throws(BadRequest) {
     guard !bytes.isEmpty else {
       object = .object([])
       return
@@ -17,14 +17,14 @@ struct PushBody {
   subscript(key: String) -> JSONValue? { object[key] }
 
   /// Trimmed; nil when absent.
-  func string(_ key: String, _ error: BodyError) throws(BodyError) -> String? {
+  func string(_ key: String, _ error: BadRequest) throws(BadRequest) -> String? {
     guard let value = object[key] else { return nil }
     guard let string = value.string else { throw error }
     return string.trimmed
   }
 
   /// The token, which has to have the form of one; nil when absent.
-  func token() throws(BodyError) -> String? {
+  func token() throws(BadRequest) -> String? {
     guard let token = try string("token", .invalidToken) else { return nil }
     guard DeviceToken.isWellFormed(token.utf8) else { throw .invalidToken }
     return token

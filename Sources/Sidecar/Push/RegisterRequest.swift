@@ -5,7 +5,7 @@ struct RegisterRequest: Equatable {
   let token: String
   let platform: Platform
 
-  init(_ bytes: [UInt8]) throws(BodyError) {
+  init(_ bytes: [UInt8]) throws(BadRequest) {
     let body = try PushBody(bytes)
     guard let token = try body.string("token", .invalidToken), !token.isEmpty else { throw .tokenRequired }
     guard DeviceToken.isWellFormed(token.utf8) else { throw .invalidToken }

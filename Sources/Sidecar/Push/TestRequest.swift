@@ -22,45 +22,45 @@ struct TestRequest: Equatable {
   /// An object.
   let data: JSONValue?
 
-  init(_ bytes: [UInt8]) throws(BodyError) {
+  init(_ bytes: [UInt8]) throws(BadRequest) {
     let body = try PushBody(bytes)
-    let title = try body.string("title", BodyError(text: "Title must be a string")) ?? ""
-    let text = try body.string("body", BodyError(text: "Body must be a string")) ?? ""
+    let title = try body.string("title", BadRequest(text: "Title must be a string")) ?? ""
+    let text = try body.string("body", BadRequest(text: "Body must be a string")) ?? ""
     _ = try body.string("token", .invalidToken)
-    let sound = try body.string("sound", BodyError(text: "Sound must be a string")) ?? ""
+    let sound = try body.string("sound", BadRequest(text: "Sound must be a string")) ?? ""
     guard title.utf16.count <= TestRequest.maximumTitle else {
-      throw BodyError(text: "Notification title is too long (max \(TestRequest.maximumTitle) characters)")
+      throw BadRequest(text: "Notification title is too long (max \(TestRequest.maximumTitle) characters)")
     }
     guard text.utf16.count <= TestRequest.maximumBody else {
-      throw BodyError(text: "Notification body is too long (max \(TestRequest.maximumBody) characters)")
+      throw BadRequest(text: "Notification body is too long (max \(TestRequest.maximumBody) characters)")
     }
     self.title = title.isEmpty ? TestRequest.defaultTitle : title
     self.body = text.isEmpty ? TestRequest.defaultBody : text
     token = try body.token()
     badge = try body["badge"].map(TestRequest.badge)
     guard sound.utf16.count <= TestRequest.maximumSound else {
-      throw BodyError(text: "Sound value is too long (max \(TestRequest.maximumSound) characters)")
+      throw BadRequest(text: "Sound value is too long (max \(TestRequest.maximumSound) characters)")
     }
     self.sound = sound.isEmpty ? nil : sound
     data = try body["data"].map(TestRequest.data)
   }
 
   /// `1.0` and `1e2` are integers, as in JavaScript.
-  private static func badge(_ value: JSONValue) throws(BodyError) -> Int64 {
+  private static func badge(_ value: JSONValue) throws(BadRequest) -> Int64 {
     let number: Double
     switch value {
     case .integer(let integer): number = Double(integer)
     case .number(let double) where double.rounded() == double: number = double
-    default: throw BodyError(text: "Badge must be an integer")
+    default: throw BadRequest(text: "Badge must be an integer")
     }
-    guard badges.contains(number) else { throw BodyError(text: "Badge must be between 0 and 9999") }
+    guard badges.contains(number) else { throw BadRequest(text: "Badge must be between 0 and 9999") }
     return Int64(number)
   }
 
-  private static func data(_ value: JSONValue) throws(BodyError) -> JSONValue {
-    guard value.members != nil else { throw BodyError(text: "Data payload must be a JSON object") }
+  private static func data(_ value: JSONValue) throws(BadRequest) -> JSONValue {
+    guard value.members != nil else { throw BadRequest(text: "Data payload must be a JSON object") }
     guard value.bytes.count <= maximumDataBytes else {
-      throw BodyError(text: "Data payload is too large (max \(maximumDataBytes) bytes)")
+      throw BadRequest(text: "Data payload is too large (max \(maximumDataBytes) bytes)")
     }
     return value
   }
