@@ -3,6 +3,9 @@ extension OriginPolicy {
   private static let loopbackPorts: Set<UInt16> = [80, 443, 3000, 5173]
   private static let previewDomain = ".vercel.app"
 
+  /// Whether `text` can be listed in ``allowedOrigins``: scheme, host, perhaps a port, nothing else.
+  public static func isOrigin(_ text: String) -> Bool { WebOrigin(parsing: text) != nil }
+
   /// Whether pages of this origin may call; `origin` is the text of an Origin header.
   func allows(_ origin: String) -> Bool {
     guard let parsed = WebOrigin(parsing: origin) else { return false }

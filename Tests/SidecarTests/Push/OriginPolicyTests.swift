@@ -85,7 +85,7 @@ struct OriginPolicyTests {
     #expect(!policy.allows("https://evil.vercel.app"))
   }
 
-  @Test func `an origin listed with a slash or capitals is meant as a browser writes it`() {
+  @Test func `an origin listed with capitals or a default port is meant as a browser writes it`() {
     var policy = OriginPolicy()
     policy.environment = .production
     policy.allowedOrigins = ["HTTPS://App.Example.com:443"]

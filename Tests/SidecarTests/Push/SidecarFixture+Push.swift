@@ -33,15 +33,6 @@ extension SidecarFixture {
     let key = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
     return try await run("ZSCORE", key, token) != .null
   }
-
-  /// Every key and a digest of its value: what must not change when a request is refused.
-  func contents() async throws -> [String: String] {
-    var contents: [String: String] = [:]
-    for key in try await run("KEYS", "*").array?.compactMap(\.string) ?? [] {
-      contents[key] = try await run("DUMP", key).bytes.map { "\($0)" } ?? ""
-    }
-    return contents
-  }
 }
 
 extension WebAnswer {
