@@ -5,8 +5,8 @@ extension Registry {
   /// A token and the app whose audience it is believed to be in; empty when in none.
   private typealias Candidate = (token: [UInt8], app: String)
 
-  /// Takes all devices from a user; other owners' metadata stays. Each device goes in one atomic step, hundreds of them at a
-  /// time; one that is registered meanwhile stays registered.
+  /// Takes all devices from a user that are in the set now; other owners' metadata stays. Each goes in one atomic step,
+  /// hundreds of them at a time.
   public func unregisterAll(username: String) async throws(RedisError) -> BulkUnregistration {
     var command = RedisCommand("SORT", RegistryKeys.userTokens(username))
     for word in Registry.withMetadata { command.append(word) }

@@ -1,8 +1,10 @@
 import EventLoop
 import JSON
+import Redis
 import Registry
 import Sidecar
 import Telemetry
+import TestSupport
 import Testing
 
 /// What stands before the work: order, texts, and the header fields of every answer.
@@ -89,6 +91,25 @@ struct PushGateTests {
       #expect(answer.headers["access-control-allow-origin"] == Self.origin)
     }
     _ = try await fixture.run("DEL", RegistryKeys.userTokens("gate-broken"))
+  }
+
+  @Test func `a redis that is gone is told in the same words`() async throws {
+    let server = try await RedisServer()
+    let redis = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
+    redis.start()
+    try await redis.ready(within: .seconds(10))
+    let sidecar = Sidecar(
+      SidecarConfiguration(address: "127.0.0.1:0"), backend: Backend(connection: redis, log: .silent), sender: nil,
+      metrics: Metrics(), log: .silent)
+    try sidecar.start()
+    try await server.stop()
+    for route in Self.routes {
+      let answer = try await WebAnswer.ask(
+        port: sidecar.port, "POST", "/api/push/\(route)", ["Authorization": "Bearer x", "X-Username": "a"], body: "{}")
+      #expect((answer.status, answer.body) == (500, #"{"error":"Internal server error"}"#))
+    }
+    await sidecar.stop(grace: .seconds(1))
+    redis.close()
   }
 
   // MARK: - Fields

@@ -125,7 +125,7 @@ import Testing
     let arrivals = try await fleet.gateway.recent().map(\.arrival).sorted()
     #expect(arrivals.count == 10)
     for (earlier, later) in zip(arrivals, arrivals.dropFirst(limit)) {
-      #expect(later - earlier >= held * 1_000_000)
+      #expect(later - earlier >= held * 900_000)
     }
     try await bounded.stop()
   }
