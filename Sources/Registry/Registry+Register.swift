@@ -2,7 +2,7 @@ public import Redis
 import Telemetry
 
 extension Registry {
-  private static let conflict = RedisError.notSent(
+  static let conflict = RedisError.notSent(
     "the token is being registered by others at the same time; try again")
 
   /// Makes a device the user's, in one atomic step; a device of another owner leaves that owner. Returns who that was.

@@ -10,6 +10,14 @@ extension Registry {
     clean(RegistryScripts.cleanUser, groups: [(set, removals)], expected: user, completion: completion)
   }
 
+  /// ``clean(user:_:completion:)`` that waits for the answer.
+  public func clean(user: String, _ removals: [Removal]) async throws(RedisError) -> Int {
+    let result = await withCheckedContinuation { continuation in
+      clean(user: user, removals) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+
   /// The same for an app's audience.
   public func clean(app: String, _ removals: [Removal], completion: @escaping CountCompletion) {
     let shards = Dictionary(grouping: removals) { AudienceShard.shard(of: $0.entry) }

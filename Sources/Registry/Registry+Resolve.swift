@@ -25,7 +25,7 @@ extension Registry {
     }
   }
 
-  private static let withMetadata: [StaticString] = ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern]
+  static let withMetadata: [StaticString] = ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern]
 
   /// One command brings members and their metadata.
   private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {

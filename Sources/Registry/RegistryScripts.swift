@@ -2,7 +2,7 @@ import Redis
 
 /// What has to happen all at once. All keys are declared; what shrinks comes first, so that a full redis lets it pass.
 enum RegistryScripts {
-  static let all = [cleanUser, cleanAudience, removeStale, register, unregister]
+  static let all = [cleanUser, cleanAudience, removeStale, register, unregister, unregisterAll]
 
   /// Reads a metadata key in Lua: its object, or nil when there is none that can be read.
   private static let read = """
@@ -97,5 +97,30 @@ enum RegistryScripts {
         if ARGV[3] ~= '' then redis.call('ZREM', KEYS[3], ARGV[1]) end
       end
       return {1, entries, records}
+      """)
+
+  /// KEYS: the user's set, then for each token its metadata and the audience's shard. ARGV: user, then for each token itself
+  /// and its bundle id. Returns {removed from the set, removed metadata, 1 when the set is gone, …}, then the number and the
+  /// bundle id of each token that was left alone because that was not the one declared.
+  static let unregisterAll = RedisScript(
+    read + """
+      local entries, records, left = 0, 0, {}
+      for i = 1, (#KEYS - 1) / 2 do
+        local token, app = ARGV[2 * i], ARGV[2 * i + 1]
+        local value = read(KEYS[2 * i])
+        local isOwn = value and owner(value) == ARGV[1]
+        if isOwn and text(value.bundleId) ~= app then
+          left[#left + 1] = i
+          left[#left + 1] = text(value.bundleId)
+        else
+          entries = entries + redis.call('SREM', KEYS[1], token)
+          if isOwn then
+            records = records + redis.call('DEL', KEYS[2 * i])
+            if app ~= '' then redis.call('ZREM', KEYS[2 * i + 1], token) end
+          end
+        end
+      end
+      local gone = entries > 0 and redis.call('EXISTS', KEYS[1]) == 0 and 1 or 0
+      return {entries, records, gone, unpack(left)}
       """)
 }

@@ -10,4 +10,9 @@ extension HTTPResponse {
   static func error(_ text: String, status: Int, _ members: [JSONMember] = []) -> HTTPResponse {
     .json(.object([JSONMember(key: "error", value: .string(text))] + members), status: status)
   }
+
+  /// To a request that never reached its surface.
+  static func refusal(_ status: Int) -> HTTPResponse {
+    .error(status == 413 ? "Request body is too large (max 65536 bytes)" : "Bad request", status: status)
+  }
 }

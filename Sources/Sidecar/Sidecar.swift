@@ -28,7 +28,9 @@ public final class Sidecar {
     let operations = OperationsSurface(
       configuration: configuration, backend: backend, sender: sender, metrics: metrics,
       isStopping: { [weak self] in self?.isStopping ?? true })
-    router = Router([operations])
+    let push = PushSurface(configuration, backend: backend, sender: sender, log: log)
+    let notifications = NotificationsSurface(configuration, backend: backend, log: log)
+    router = Router([operations, push, notifications])
   }
 
   public func start() throws(HTTPServerError) {
@@ -66,7 +68,8 @@ public final class Sidecar {
   }
 
   private func refuse(_ status: Int, _ request: HTTPRequest) -> HTTPResponse {
-    let match = router.match(request.path)
+    // The path of a bad target is all that was sent.
+    let match = router.match(String(request.path.prefix { $0 != "?" }))
     count(request, route: match?.route ?? "none", status: status, since: Clock.monotonicNanoseconds)
     return match?.surface.refusal(status, of: request) ?? .error("Bad request", status: status)
   }

@@ -15,6 +15,6 @@ protocol Surface {
 
 extension Surface {
   func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
-    .error(status == 413 ? "Request body is too large (max 65536 bytes)" : "Bad request", status: status)
+    .refusal(status)
   }
 }

@@ -26,10 +26,7 @@ struct SidecarSettings {
       }
     }
     sidecar.missingAPNsVariables = gateway.missing
-    sidecar.originPolicy.environment = reader.choice("MARTLET_ENV", default: .development)
-    sidecar.originPolicy.allowedOrigins = reader.list("MARTLET_ALLOWED_ORIGINS")
-    sidecar.originPolicy.previewHostPrefixes = reader.list("MARTLET_PREVIEW_HOST_PREFIXES")
-    sidecar.originPolicy.trustedHostSuffixes = reader.list("MARTLET_TRUSTED_HOST_SUFFIXES")
+    sidecar.originPolicy = SidecarSettings.readOriginPolicy(&reader)
     sidecar.sendConcurrency = reader.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
     sidecar.lookupConcurrency = reader.integer("PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
     sidecar.isPushServerOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
@@ -41,6 +38,20 @@ struct SidecarSettings {
     shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
     logLevel = WorkerConfiguration.readLogLevel(&reader)
     guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }
+  }
+
+  private static func readOriginPolicy(_ reader: inout EnvironmentReader) -> OriginPolicy {
+    var policy = OriginPolicy()
+    policy.environment = reader.choice("MARTLET_ENV", default: .development)
+    policy.allowedOrigins = reader.list("MARTLET_ALLOWED_ORIGINS")
+    policy.previewHostPrefixes = reader.list("MARTLET_PREVIEW_HOST_PREFIXES")
+    policy.trustedHostSuffixes = reader.list("MARTLET_TRUSTED_HOST_SUFFIXES")
+    for origin in policy.allowedOrigins where !OriginPolicy.isOrigin(origin) {
+      reader.report(
+        "MARTLET_ALLOWED_ORIGINS", seen: "'\(origin)'",
+        expected: "https://host[:port] without a path, separated by commas")
+    }
+    return policy
   }
 
   private static func readAddress(_ reader: inout EnvironmentReader) -> String {

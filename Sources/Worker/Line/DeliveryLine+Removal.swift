@@ -19,9 +19,7 @@ extension DeliveryLine {
 
   /// A token that APNs calls stale goes, unless it was registered anew since.
   func removeStale(_ device: Device, unregisteredSince: Int64?) {
-    guard let owner = device.username else { return }
-    let stale = StaleDevice(
-      token: device.token, owner: owner, bundleID: device.bundleID, notAfter: unregisteredSince ?? device.updatedAt)
+    guard let stale = StaleDevice(device, unregisteredSince: unregisteredSince) else { return }
     registry.removeStale([stale]) { _ in }
   }
 

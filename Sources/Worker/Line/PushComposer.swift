@@ -35,10 +35,10 @@ struct PushComposer {
         unsupported.append(device.token)
         continue
       }
-      guard let bundle = job.app ?? device.bundleID ?? bundleID else {
+      guard let bundle = job.app ?? bundleID(of: device) else {
         return .refused("app: the job names no app, the token was registered for none, and APNS_BUNDLE_ID is not set")
       }
-      let environment = device.environment.map { $0 == .sandbox ? .sandbox : .production } ?? environment
+      let environment = environment(of: device)
       let content: PushContent
       if let shared, shared.environment == environment, shared.bundleID == bundle {
         content = shared
@@ -49,5 +49,12 @@ struct PushComposer {
       drafts.append(PushDraft(delivery: delivery, device: device, content: content, page: page))
     }
     return .pushes(drafts, unsupported: unsupported)
+  }
+
+  /// Nil when neither the device nor the configuration names an app.
+  func bundleID(of device: Device) -> String? { device.bundleID ?? bundleID }
+
+  func environment(of device: Device) -> APNsEnvironment {
+    device.environment.map { $0 == .sandbox ? .sandbox : .production } ?? environment
   }
 }

@@ -2,7 +2,7 @@ import Jobs
 
 /// What the pushes of a job, or of one page of a broadcast, have come to.
 struct Tally {
-  private static let unsupportedPlatform = "UnsupportedPlatform"
+  static let unsupportedPlatform = "UnsupportedPlatform"
 
   var result: JobResult
   /// Devices to try again.

@@ -23,9 +23,19 @@ final class SidecarService {
     let own =
       client == nil
       ? settings.gateway.configuration.map { APNsClient(configuration: $0, metrics: metrics, log: log) } : nil
-    sidecar = Sidecar(settings.sidecar, backend: backend, sender: nil, metrics: metrics, log: log)
+    sidecar = Sidecar(
+      settings.sidecar, backend: backend,
+      sender: SidecarService.sender(client ?? own, backend, settings.gateway, log), metrics: metrics, log: log)
     self.connection = connection
     ownClient = own
+  }
+
+  private static func sender(
+    _ client: APNsClient?, _ backend: Backend?, _ gateway: APNsSettings, _ log: Log
+  ) -> (any DirectSender)? {
+    guard let client, let backend else { return nil }
+    let composer = PushComposer(bundleID: gateway.bundleID, environment: gateway.defaultEnvironment)
+    return DirectLine(client: client, registry: backend.registry, composer: composer, log: log)
   }
 
   func start() throws {

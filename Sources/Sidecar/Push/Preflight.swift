@@ -1,0 +1,55 @@
+import HTTPServer
+
+/// What a browser asks before it sends a request across origins.
+struct Preflight {
+  static let defaultHeaders = "Content-Type, Authorization, X-Username"
+
+  private static let maximumMethodBytes = 32
+  private static let maximumNameBytes = 128
+  /// Names echoed, and names looked at.
+  private static let maximumNames = 50
+  private static let maximumCandidates = 200
+
+  /// In upper case; nil when none is named.
+  let method: String?
+  /// For Access-Control-Allow-Headers.
+  let allowedHeaders: String
+
+  init(_ headers: HTTPHeaders) {
+    let methods = headers.values(of: "Access-Control-Request-Method").lazy.map(\.trimmed)
+    method = methods.first { !$0.isEmpty }?.uppercased()
+    let names = Preflight.names(headers.values(of: "Access-Control-Request-Headers"))
+    allowedHeaders = names.isEmpty ? Preflight.defaultHeaders : names.joined(separator: ", ")
+  }
+
+  /// Whether the method asked for, if any, is `only`.
+  func asksFor(_ only: String) -> Bool {
+    guard let method else { return true }
+    return method.utf8.count <= Preflight.maximumMethodBytes && method == only
+  }
+
+  /// Trimmed; of names that differ by case alone the first.
+  private static func names(_ values: [String]) -> [String] {
+    let candidates = values.lazy.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+    var seen: Set<String> = []
+    var names: [String] = []
+    for candidate in candidates.prefix(maximumCandidates) where names.count < maximumNames {
+      let name = candidate.trimmed
+      guard isFieldName(name), seen.insert(name.lowercased()).inserted else { continue }
+      names.append(name)
+    }
+    return names
+  }
+
+  /// A token of RFC 7230.
+  private static func isFieldName(_ name: String) -> Bool {
+    (1...maximumNameBytes).contains(name.utf8.count)
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      }
+  }
+}

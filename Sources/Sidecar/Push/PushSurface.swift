@@ -1,0 +1,41 @@
+import EventLoop
+import HTTPServer
+import Redis
+import Telemetry
+
+/// `/api/push/register` `/api/push/unregister` `/api/push/test`: contracts/ryos-push-api.md.
+@EventLoop
+struct PushSurface: Surface {
+  private static let register = "/api/push/register"
+  private static let unregister = "/api/push/unregister"
+  private static let test = "/api/push/test"
+
+  let configuration: SidecarConfiguration
+  let sender: (any DirectSender)?
+  let log: Log
+  private let gate: UserGate
+
+  let routes = [register, unregister, test]
+
+  init(_ configuration: SidecarConfiguration, backend: Backend?, sender: (any DirectSender)?, log: Log) {
+    self.configuration = configuration
+    self.sender = sender
+    self.log = log
+    gate = UserGate(configuration, method: "POST", backend: backend, log: log)
+  }
+
+  func respond(to request: SidecarRequest) async -> HTTPResponse {
+    let body = request.http.body
+    return await gate.respond(to: request) { (username, backend) async throws(RedisError) -> HTTPResponse in
+      switch request.route {
+      case PushSurface.register: try await register(body, for: username, backend.registry)
+      case PushSurface.unregister: try await unregister(body, for: username, backend.registry)
+      default: try await test(body, for: username, backend.registry)
+      }
+    }
+  }
+
+  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
+    gate.refusal(status, of: request)
+  }
+}

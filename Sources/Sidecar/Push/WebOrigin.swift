@@ -1,0 +1,71 @@
+/// Where a page came from: scheme, host and port, in lower case.
+struct WebOrigin: Sendable, Equatable {
+  let scheme: String
+  /// IPv6 addresses in their brackets.
+  let host: String
+  /// Nil: the scheme's own.
+  let port: UInt16?
+
+  private static let maximumBytes = 512
+
+  /// Of an Origin header: `scheme://host[:port]` and nothing else; no user, no path, not `null`.
+  init?(parsing text: some StringProtocol) {
+    guard text.utf8.count <= WebOrigin.maximumBytes, let separator = text.firstIndex(of: ":") else { return nil }
+    let scheme = text[..<separator]
+    let rest = text[separator...]
+    guard WebOrigin.isScheme(scheme), rest.hasPrefix("://") else { return nil }
+    let authority = rest.dropFirst(3)
+    // The last colon, unless it is one of an IPv6 address.
+    let bracket = authority.lastIndex(of: "]") ?? authority.startIndex
+    let colon = authority[bracket...].firstIndex(of: ":")
+    let host = authority[..<(colon ?? authority.endIndex)]
+    guard WebOrigin.isHost(host) else { return nil }
+    self.scheme = scheme.lowercased()
+    self.host = host.lowercased()
+    guard let colon else {
+      port = nil
+      return
+    }
+    let digits = authority[authority.index(after: colon)...]
+    guard digits.utf8.allSatisfy(WebOrigin.isDigit), let number = UInt16(digits), number > 0 else { return nil }
+    port = number == WebOrigin.defaultPort(self.scheme) ? nil : number
+  }
+
+  /// Of a Referer header: the origin of a whole address.
+  init?(ofPage address: String) {
+    guard let scheme = address.utf8.firstIndex(of: UInt8(ascii: ":")), address[scheme...].hasPrefix("://") else {
+      return nil
+    }
+    let start = address.index(scheme, offsetBy: 3)
+    let end = address[start...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? address.endIndex
+    self.init(parsing: address[..<end])
+  }
+
+  var effectivePort: UInt16 { port ?? WebOrigin.defaultPort(scheme) }
+
+  /// As a browser writes it.
+  var text: String { "\(scheme)://\(host)" + (port.map { ":\($0)" } ?? "") }
+
+  private static func defaultPort(_ scheme: String) -> UInt16 { scheme == "https" ? 443 : 80 }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+
+  private static func isScheme(_ text: some StringProtocol) -> Bool {
+    guard let first = text.utf8.first, isLetter(first) else { return false }
+    return text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) }
+  }
+
+  private static func isHost(_ text: some StringProtocol) -> Bool {
+    if text.hasPrefix("[") {
+      let inside = text.dropFirst().dropLast()
+      return text.hasSuffix("]") && !inside.isEmpty
+        && inside.utf8.allSatisfy { isDigit($0) || isLetter($0) || ":.".utf8.contains($0) }
+    }
+    let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+    return labels.allSatisfy { label in
+      !label.isEmpty && label.utf8.allSatisfy { isLetter($0) || isDigit($0) || "-_".utf8.contains($0) }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import APNs
+import EventLoop
+import Jobs
+import Registry
+import Sidecar
+import Telemetry
+
+/// Sends without a job: what the sidecar's test push travels on.
+@EventLoop
+struct DirectLine: DirectSender {
+  let client: APNsClient
+  let registry: Registry
+  let composer: PushComposer
+  let log: Log
+
+  var isConnected: Bool { client.isConnected }
+
+  func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport {
+    let run = DirectRun(payload, devices, client: client, composer: composer)
+    let ended = await run.end(concurrency: concurrency)
+    guard !ended.stale.isEmpty else { return DirectReport(results: ended.results, staleRemoved: 0) }
+    let removed = await withCheckedContinuation { continuation in
+      registry.removeStale(ended.stale) { continuation.resume(returning: $0) }
+    }
+    switch removed {
+    case .success(let count): return DirectReport(results: ended.results, staleRemoved: count)
+    case .failure(let error):
+      // What was sent was sent; the next push finds the token stale again.
+      log.warn("stale tokens could not be removed", ["error": .init("\(error)")])
+      return DirectReport(results: ended.results, staleRemoved: 0)
+    }
+  }
+}

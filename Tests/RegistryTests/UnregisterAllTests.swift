@@ -1,0 +1,67 @@
+import EventLoop
+import Redis
+import Registry
+import Testing
+
+@EventLoop
+struct UnregisterAllTests {
+  @Test func `every device of the user goes, other owners' metadata stays`() async throws {
+    let fixture = try await Fixture()
+    let (own, foreign) = (fixture.token("all-own"), fixture.token("all-foreign"))
+    _ = try await fixture.register(own, "all", app: "com.all")
+    _ = try await fixture.register(foreign, "all-other", app: "com.all")
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens("all"), foreign, "no token")
+    let result = try await fixture.registry.unregisterAll(username: "all")
+    var expected = BulkUnregistration(entries: 2, metadata: 1)
+    expected.malformedEntries = 1
+    expected.hasLookedUp = true
+    expected.isSetGone = true
+    #expect(result == expected)
+    #expect(try await fixture.metadata(own) == nil)
+    #expect(try await !fixture.audience("com.all", of: own))
+    #expect(try await fixture.metadata(foreign)?.username == "all-other")
+    #expect(try await fixture.audience("com.all", of: foreign))
+    #expect(try await fixture.registry.unregisterAll(username: "all") == BulkUnregistration())
+  }
+
+  @Test func `metadata that only the script can read leaves its audience too`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("all-odd")
+    _ = try await fixture.register(token, "all-odd", app: "com.odd")
+    // No JSON, and yet read by Redis: the app in it is not known beforehand.
+    let odd = #"{"username":"all-odd","bundleId":"com.odd","updatedAt":nan}"#
+    _ = try await fixture.run("SET", RegistryKeys.token(token), odd)
+    let result = try await fixture.registry.unregisterAll(username: "all-odd")
+    #expect(result.metadata == 1)
+    #expect(result.isSetGone)
+    #expect(try await !fixture.audience("com.odd", of: token))
+    #expect(try await fixture.run("EXISTS", RegistryKeys.token(token)).integer == 0)
+  }
+
+  @Test func `more devices than one script takes`() async throws {
+    let fixture = try await Fixture()
+    for index in 0..<701 { _ = try await fixture.register(fixture.token("bulk-\(index)"), "bulk", app: "com.bulk") }
+    let result = try await fixture.registry.unregisterAll(username: "bulk")
+    #expect(result.entries == 701)
+    #expect(result.metadata == 701)
+    #expect(result.isSetGone)
+    #expect(try await fixture.run("KEYS", "push:app:com.bulk:*").array == [])
+  }
+
+  @Test func `devices registered and unregistered at once end either way, whole`() async throws {
+    let fixture = try await Fixture()
+    let tokens = (0..<40).map { fixture.token("churn-\($0)") }
+    await withTaskGroup(of: Void.self) { group in
+      for token in tokens {
+        group.addTask { _ = try? await fixture.register(token, "churn", app: "com.churn") }
+        group.addTask { _ = try? await fixture.registry.unregisterAll(username: "churn") }
+      }
+    }
+    let members = try await fixture.members("churn")
+    for token in tokens {
+      let isThere = members.contains(token)
+      #expect(try await (fixture.metadata(token) != nil) == isThere)
+      #expect(try await fixture.audience("com.churn", of: token) == isThere)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import EventLoop
+import Redis
+import Registry
+import Sidecar
+import Testing
+
+@EventLoop
+struct PushUnregisterTests {
+  private func body(
+    removed: Int, metadata: Int, invalid: Int = 0, concurrency: Int = 0, set: Int = 0
+  ) -> String {
+    #"{"success":true,"removed":\#(removed),"metadataRemoved":\#(metadata),"invalidStoredTokensRemoved":\#(invalid),"#
+      + #""skippedNonStringTokenCount":0,"pushMetadataLookupConcurrency":\#(concurrency),"removedUserTokenSet":\#(set)}"#
+  }
+
+  private func register(_ fixture: SidecarFixture, _ token: String, _ user: String, app: String? = nil) async throws {
+    try await fixture.backend.registry.register(
+      Registration(token: token, username: user, platform: .ios, bundleID: app, now: 1000))
+  }
+
+  @Test func `one device goes, and going again removes nothing`() async throws {
+    let fixture = try await SidecarFixture()
+    let (one, two, user) = (fixture.token("un-1"), fixture.token("un-2"), try await fixture.user("un-one"))
+    for token in [one, two] { try await register(fixture, token, "un-one", app: "com.un.one") }
+    let answer = try await fixture.push("unregister", user, #"{"token":" \#(one) "}"#)
+    #expect(answer.status == 200)
+    #expect(answer.body == body(removed: 1, metadata: 1))
+    #expect(try await fixture.metadata(one) == nil)
+    #expect(try await !fixture.audience("com.un.one", of: one))
+    #expect(try await fixture.members("un-one") == [two])
+    #expect(try await fixture.push("unregister", user, #"{"token":"\#(one)"}"#).body == body(removed: 0, metadata: 0))
+  }
+
+  @Test func `somebody else's device keeps its owner`() async throws {
+    let fixture = try await SidecarFixture()
+    let (token, user) = (fixture.token("un-foreign"), try await fixture.user("un-stranger"))
+    try await register(fixture, token, "un-owner")
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens("un-stranger"), token)
+    #expect(try await fixture.push("unregister", user, #"{"token":"\#(token)"}"#).body == body(removed: 1, metadata: 0))
+    #expect(try await fixture.metadata(token)?.username == "un-owner")
+    #expect(try await fixture.members("un-owner") == [token])
+  }
+
+  @Test(arguments: ["{}", "", #"{"other":true}"#])
+  func `all devices go: own metadata with them, other owners' not, and what is no token is counted`(
+    request: String
+  ) async throws {
+    let fixture = try await SidecarFixture { $0.lookupConcurrency = 5 }
+    let name = "un-all-\(request.utf8.count)"
+    let user = try await fixture.user(name)
+    let own = (1...3).map { fixture.token("\(name)-\($0)") }
+    for (index, token) in own.enumerated() {
+      try await register(fixture, token, name, app: index == 0 ? nil : "com.\(name).\(index)")
+    }
+    let (foreign, forgotten) = (fixture.token("\(name)-foreign"), fixture.token("\(name)-forgotten"))
+    try await register(fixture, foreign, "\(name)-other")
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens(name), foreign, forgotten, "no token", "")
+    let answer = try await fixture.push("unregister", user, request)
+    #expect(answer.body == body(removed: 7, metadata: 3, invalid: 2, concurrency: 5, set: 1))
+    for token in own { #expect(try await fixture.metadata(token) == nil) }
+    #expect(try await !fixture.audience("com.\(name).1", of: own[1]))
+    #expect(try await fixture.metadata(foreign)?.username == "\(name)-other")
+    #expect(try await fixture.members("\(name)-other") == [foreign])
+    #expect(try await fixture.run("EXISTS", RegistryKeys.userTokens(name)).integer == 0)
+    #expect(try await fixture.push("unregister", user, request).body == body(removed: 0, metadata: 0))
+  }
+
+  @Test func `with nothing but malformed entries no owner is looked up`() async throws {
+    let fixture = try await SidecarFixture()
+    let user = try await fixture.user("un-malformed")
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens("un-malformed"), "short", "with space in its middle")
+    #expect(try await fixture.push("unregister", user).body == body(removed: 2, metadata: 0, invalid: 2))
+  }
+
+  @Test func `thousands of devices go in one request`() async throws {
+    let fixture = try await SidecarFixture()
+    let user = try await fixture.user("un-many")
+    for index in 0..<2500 { try await register(fixture, fixture.token("many-\(index)"), "un-many", app: "com.un.many") }
+    #expect(
+      try await fixture.push("unregister", user).body == body(removed: 2500, metadata: 2500, concurrency: 8, set: 1))
+    #expect(try await fixture.run("KEYS", "push:token:token-many-*").array == [])
+    #expect(try await fixture.run("KEYS", "push:app:com.un.many:*").array == [])
+  }
+
+  @Test func `unreadable metadata is left where it is`() async throws {
+    let fixture = try await SidecarFixture()
+    let user = try await fixture.user("un-garbage")
+    let tokens = (0..<4).map { fixture.token("un-garbage-\($0)") }
+    for (token, garbage) in zip(tokens, ["{", "[]", #"{"username":7}"#, "null"]) {
+      _ = try await fixture.run("SET", RegistryKeys.token(token), garbage)
+      _ = try await fixture.run("SADD", RegistryKeys.userTokens("un-garbage"), token)
+    }
+    #expect(
+      try await fixture.push("unregister", user).body == body(removed: 4, metadata: 0, concurrency: 8, set: 1))
+    #expect(try await fixture.run("GET", RegistryKeys.token(tokens[0])).string == "{")
+  }
+}

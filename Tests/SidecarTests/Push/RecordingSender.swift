@@ -1,0 +1,33 @@
+import EventLoop
+import Jobs
+import Registry
+import Sidecar
+
+/// A sender that keeps what it was told and answers as it was told.
+@EventLoop
+final class RecordingSender: DirectSender {
+  struct Call: Equatable {
+    let payload: String
+    let tokens: [String]
+    let concurrency: Int
+  }
+
+  let isConnected = true
+  private(set) var calls: [Call] = []
+  var staleRemoved = 0
+  /// Reasons of refused tokens; others are accepted.
+  var refusals: [String: (status: Int, reason: String)] = [:]
+
+  func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport {
+    calls.append(
+      Call(
+        payload: String(decoding: payload, as: UTF8.self), tokens: devices.map(\.token), concurrency: concurrency))
+    let results = devices.map { device in
+      let refusal = refusals[device.token]
+      return DeviceResult(
+        token: device.token, ok: refusal == nil, status: refusal?.status ?? 200,
+        apnsID: refusal?.status == 0 ? "" : "id-of-\(device.token)", reason: refusal?.reason)
+    }
+    return DirectReport(results: results, staleRemoved: staleRemoved)
+  }
+}

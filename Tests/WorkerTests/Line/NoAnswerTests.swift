@@ -1,0 +1,23 @@
+import APNs
+import Testing
+
+@testable import Worker
+
+struct NoAnswerTests {
+  private static let table: [(outcome: PushOutcome, reason: String?)] = [
+    (.answered(APNsAnswer(status: 200)), nil), (.answered(APNsAnswer(status: 503, reason: "HTTP_503")), nil),
+    (.notProcessed("Timeout"), "TIMEOUT"), (.uncertain("Timeout"), "TIMEOUT"),
+    (.notProcessed("NoConnection: refused"), "SESSION_ERROR:NoConnection: refused"),
+    (.notProcessed("NoConnection"), "SESSION_ERROR:NoConnection"),
+    (.notProcessed("ShuttingDown"), "SESSION_ERROR:ShuttingDown"),
+    (.notProcessed("RefusedStream"), "REQUEST_ERROR:RefusedStream"),
+    (.uncertain("StreamReset_2"), "REQUEST_ERROR:StreamReset_2"), (.uncertain("NoAnswer"), "REQUEST_ERROR:NoAnswer"),
+    (.notProcessed("RouteParked: TopicDisallowed"), "REQUEST_ERROR:RouteParked: TopicDisallowed"),
+    (.notProcessed("RouteParked: InvalidProviderToken"), "JWT_ERROR:RouteParked: InvalidProviderToken"),
+  ]
+
+  @Test(arguments: table)
+  func `why there was no answer is told in the document's words`(outcome: PushOutcome, reason: String?) {
+    #expect(NoAnswer.reason(outcome) == reason)
+  }
+}
