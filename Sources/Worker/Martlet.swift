@@ -10,7 +10,7 @@ import EventLoop
 enum Martlet {
   static let commands: [any Command.Type] = [
     WorkerCommand.self, SidecarCommand.self, AllCommand.self, EnqueueCommand.self, StatusCommand.self,
-    ResultCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self,
+    ResultCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
   ]
 
   static func main() {
