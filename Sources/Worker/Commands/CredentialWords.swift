@@ -2,15 +2,18 @@ import Registry
 
 /// Which credential a command line means.
 struct CredentialWords {
-  private static let quotaOptions = ["rate", "burst", "daily"]
+  private static let keyOptions = ["scopes", "rate", "burst", "daily"]
   private static let maximumQuota = 1_000_000_000
 
   let kind: Credential.Kind
   /// Normalised.
   let name: String
+  private let isEnabled: Bool
+  private let scopes: Set<KeyScope>
+  private let quota: KeyQuota
 
-  /// Of `VERB KIND NAME`.
-  init(_ line: CommandLineWords) throws(CommandLineWords.Misuse) {
+  /// Of `VERB KIND NAME`; only a new one may have settings.
+  init(_ line: CommandLineWords, isNew: Bool) throws(CommandLineWords.Misuse) {
     guard line.positional.count == 3 else { throw .init(message: "expected user, key or instance, and a name") }
     kind = try CredentialWords.kind(line.positional[1])
     guard let name = Credential.normalized(line.positional[2], of: kind) else {
@@ -20,6 +23,23 @@ struct CredentialWords {
       )
     }
     self.name = name
+    if !isNew {
+      try CredentialWords.refuse(["secret", "disabled"] + CredentialWords.keyOptions, of: line, "goes with add")
+    }
+    if kind != .key { try CredentialWords.refuse(CredentialWords.keyOptions, of: line, "is for keys") }
+    guard line.value("secret") ?? "-" == "-" else {
+      throw .init(message: "--secret takes only -: the secret is read from stdin, where no list of processes shows it")
+    }
+    isEnabled = !line.has("disabled")
+    scopes = try CredentialWords.scopes(line)
+    quota = try CredentialWords.quota(line)
+  }
+
+  /// The credential to be added.
+  func credential(secret: String, now: Int64) -> Credential {
+    Credential(
+      kind: kind, name: name, digest: Credential.digest(of: secret), createdAt: now, isEnabled: isEnabled,
+      scopes: scopes, quota: quota)
   }
 
   /// Of `VERB [KIND]`; without, all of them.
@@ -28,36 +48,24 @@ struct CredentialWords {
     return line.positional.count == 2 ? [try kind(line.positional[1])] : Credential.Kind.allCases
   }
 
-  /// The credential to be added.
-  func credential(secret: String, _ line: CommandLineWords, now: Int64) throws(CommandLineWords.Misuse) -> Credential {
-    guard line.value("secret") ?? "-" == "-" else {
-      throw .init(message: "--secret takes only -: the secret is read from stdin, where no list of processes shows it")
+  private static func refuse(
+    _ names: [String], of line: CommandLineWords, _ reason: String
+  ) throws(CommandLineWords.Misuse) {
+    for name in names where line.has(name) || line.value(name) != nil {
+      throw .init(message: "--\(name) \(reason) only")
     }
-    if kind != .key { try refuse(["scopes"] + CredentialWords.quotaOptions, of: line, "is for keys only") }
+  }
+
+  private static func quota(_ line: CommandLineWords) throws(CommandLineWords.Misuse) -> KeyQuota {
     let standard = KeyQuota.standard
-    let range = 1...CredentialWords.maximumQuota
+    let range = 1...maximumQuota
     let perSecond = try line.integer("rate", in: range) ?? standard.perSecond
-    let quota = KeyQuota(
+    return KeyQuota(
       perSecond: perSecond, burst: try line.integer("burst", in: range) ?? max(standard.burst, perSecond),
       perDay: try line.integer("daily", in: range) ?? standard.perDay)
-    return Credential(
-      kind: kind, name: name, digest: Credential.digest(of: secret), createdAt: now, isEnabled: !line.has("disabled"),
-      scopes: try scopes(line), quota: quota)
   }
 
-  /// Nothing but a name goes with the verbs that change what is there.
-  func refuseSettings(of line: CommandLineWords) throws(CommandLineWords.Misuse) {
-    try refuse(["secret", "scopes"] + CredentialWords.quotaOptions, of: line, "goes with add only")
-    if line.has("disabled") { throw .init(message: "--disabled goes with add only") }
-  }
-
-  private func refuse(
-    _ options: [String], of line: CommandLineWords, _ reason: String
-  ) throws(CommandLineWords.Misuse) {
-    for option in options where line.value(option) != nil { throw .init(message: "--\(option) \(reason)") }
-  }
-
-  private func scopes(_ line: CommandLineWords) throws(CommandLineWords.Misuse) -> Set<KeyScope> {
+  private static func scopes(_ line: CommandLineWords) throws(CommandLineWords.Misuse) -> Set<KeyScope> {
     guard let text = line.value("scopes") else { return Set(KeyScope.allCases) }
     var scopes: Set<KeyScope> = []
     for word in text.split(separator: ",", omittingEmptySubsequences: false) {

@@ -32,11 +32,9 @@ enum CredentialsCommand: Command {
     case "list":
       try await list(try CredentialWords.kinds(line), line)
     case "add":
-      try await add(try CredentialWords(line), line)
+      try await add(try CredentialWords(line, isNew: true), line)
     case "revoke", "enable", "disable":
-      let words = try CredentialWords(line)
-      try words.refuseSettings(of: line)
-      try await change(words, verb)
+      try await change(try CredentialWords(line, isNew: false), verb)
     default: throw CommandLineWords.Misuse(message: "expected add, list, revoke, enable or disable")
     }
     return .done
@@ -46,7 +44,7 @@ enum CredentialsCommand: Command {
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
     let given = line.value("secret") == nil ? nil : try readSecret()
     let secret = given ?? Credential.randomSecret()
-    let credential = try words.credential(secret: secret, line, now: Clock.unixMilliseconds)
+    let credential = words.credential(secret: secret, now: Clock.unixMilliseconds)
     let conflict = try await configuration.withConnection { connection in
       try await Credentials(connection: connection).add(credential)
     }
