@@ -4,3 +4,7 @@ public struct BackupFailure: Error, Sendable, Equatable {
   /// Until then.
   public let done: BackupSummary
 }
+
+extension BackupFailure: CustomStringConvertible {
+  public var description: String { "\(cause); \(done.total) entries were done before" }
+}

@@ -132,6 +132,16 @@ import Testing
     #expect(try await fleet.martlet("credentials", "revoke", "key", "b").exitCode == 0)
   }
 
+  @Test func `a record that others wrote can be disabled and revoked`() async throws {
+    let digest = Credential.digest(of: "written-by-hand")
+    try await fleet.redis("HSET", RegistryKeys.credentials(.user), "hand", #"{ "createdAt":1, "sha256":"\#(digest)" }"#)
+    #expect(try await credentials().isValid(bearer: "written-by-hand", of: "hand"))
+    #expect(try await fleet.martlet("credentials", "disable", "user", "hand").exitCode == 0)
+    #expect(try await !credentials().isValid(bearer: "written-by-hand", of: "hand"))
+    #expect(try await fleet.martlet("credentials", "revoke", "user", "hand").exitCode == 0)
+    #expect(try await fleet.redis("DBSIZE").integer == 0)
+  }
+
   @Test(arguments: [
     ["add", "key", "no spaces"], ["add", "user", " "], ["add", "user", "a\u{1}b"], ["add", "instance", ""],
     ["add", "key", String(repeating: "x", count: 129)], ["add", "robot", "x"], ["add", "key"], ["add"], [],
