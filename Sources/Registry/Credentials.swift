@@ -17,10 +17,13 @@ public final class Credentials {
     return 1
     """)
 
-  /// KEYS as ``add``; ARGV: name, digest. Returns whether there was one.
+  /// KEYS as ``add``; ARGV: name. Returns whether there was one.
   private static let revoke = RedisScript(
     """
-    redis.call('HDEL', KEYS[2], ARGV[2])
+    local ok, record = pcall(cjson.decode, redis.call('HGET', KEYS[1], ARGV[1]) or '')
+    if ok and type(record) == 'table' and type(record.sha256) == 'string' then
+      redis.call('HDEL', KEYS[2], record.sha256)
+    end
     return redis.call('HDEL', KEYS[1], ARGV[1])
     """)
 
@@ -81,21 +84,22 @@ public final class Credentials {
 
   /// False when there is none of that name.
   public func revoke(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
-    let digest = try await named(kind, name)?.digest ?? ""
-    return try await connection.run(Credentials.revoke, keys: keys(kind), arguments: [name, digest]).integer == 1
+    try await connection.run(Credentials.revoke, keys: keys(kind), arguments: [name]).integer == 1
   }
 
   /// False when there is none of that name.
   public func setEnabled(_ isEnabled: Bool, _ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
-    guard let credential = try await named(kind, name) else { return false }
-    var changed = credential
-    changed.isEnabled = isEnabled
-    let reply = try await connection.call(Credentials.replace, keys: [keys(kind)[0]]) { command in
-      command.append(name)
-      command.append(credential.json())
-      command.append(changed.json())
+    // Once more when somebody else has changed it between reading and writing.
+    while let stored = try await stored(kind, name), var credential = Credential(kind: kind, name: name, json: stored) {
+      credential.isEnabled = isEnabled
+      let reply = try await connection.call(Credentials.replace, keys: [keys(kind)[0]]) { command in
+        command.append(name)
+        command.append(stored)
+        command.append(credential.json())
+      }
+      if reply.integer == 1 { return true }
     }
-    return reply.integer == 1
+    return false
   }
 
   /// Whether `bearer` is the token of `username` (normalised).
@@ -119,8 +123,11 @@ public final class Credentials {
   }
 
   private func named(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Credential? {
-    let reply = try await connection.send(RedisCommand("HGET", keys(kind)[0], name))
-    return reply.bytes.flatMap { Credential(kind: kind, name: name, json: $0) }
+    try await stored(kind, name).flatMap { Credential(kind: kind, name: name, json: $0) }
+  }
+
+  private func stored(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> [UInt8]? {
+    try await connection.send(RedisCommand("HGET", keys(kind)[0], name)).bytes
   }
 
   private func keys(_ kind: Credential.Kind) -> [String] {

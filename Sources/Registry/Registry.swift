@@ -20,6 +20,6 @@ public final class Registry {
   public init(connection: RedisConnection, log: Log) {
     self.connection = connection
     self.log = log
-    connection.preload(RegistryScripts.all)
+    connection.preload(RegistryScripts.all + BackupScripts.all)
   }
 }

@@ -5,7 +5,7 @@ enum RegistryScripts {
   static let all = [cleanUser, cleanAudience, removeStale, register, unregister, unregisterAll]
 
   /// Reads a metadata key in Lua: its object, or nil when there is none that can be read.
-  private static let read = """
+  static let read = """
     local function read(key)
       local text = redis.pcall('GET', key)
       if type(text) ~= 'string' then return nil end

@@ -10,7 +10,7 @@ import EventLoop
 enum Martlet {
   static let commands: [any Command.Type] = [
     WorkerCommand.self, SidecarCommand.self, AllCommand.self, EnqueueCommand.self, StatusCommand.self,
-    ResultCommand.self, DeadCommand.self,
+    ResultCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
   ]
 
   static func main() {
@@ -60,8 +60,9 @@ enum Martlet {
   }
 
   private static var help: String {
+    let nameWidth = (commands.map { $0.name.count }.max() ?? 0) + 2
     let list = commands.map { command in
-      "  " + command.name + String(repeating: " ", count: 10 - command.name.count) + command.summary + "\n"
+      "  " + command.name + String(repeating: " ", count: nameWidth - command.name.count) + command.summary + "\n"
     }.joined()
     return """
       martlet delivers push notifications: jobs from Redis lists to Apple's push service.

@@ -6,10 +6,10 @@ struct CommandLineWords {
   }
 
   private(set) var positional: [String] = []
-  private var values: [String: String] = [:]
+  private var values: [String: [String]] = [:]
   private var flags: Set<String> = []
 
-  /// `options` take a value (`--limit 10` or `--limit=10`), `flags` do not.
+  /// `options` take a value (`--limit 10` or `--limit=10`) and may stand several times, `flags` take none.
   init(_ words: [String], options: Set<String> = [], flags known: Set<String> = []) throws(Misuse) {
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -34,7 +34,7 @@ struct CommandLineWords {
         guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
           throw Misuse(message: "--\(name) needs a value")
         }
-        values[name] = value
+        values[name, default: []].append(value)
       } else {
         throw Misuse(message: "unknown option --\(name)")
       }
@@ -44,7 +44,10 @@ struct CommandLineWords {
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
   /// The last value given.
-  func value(_ option: String) -> String? { values[option] }
+  func value(_ option: String) -> String? { values[option]?.last }
+
+  /// Every value given, in its order.
+  func values(_ option: String) -> [String] { values[option] ?? [] }
 
   func integer(_ option: String, in range: ClosedRange<Int>) throws(Misuse) -> Int? {
     guard let text = value(option) else { return nil }

@@ -10,6 +10,8 @@ enum Console {
 
   static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
+  static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
   /// Lines of stdin without their ends; a line over `maximumBytes` is cut one byte past it.
   static func lines(maximumBytes: Int) -> some Sequence<[UInt8]> {
     sequence(state: ()) { _ in

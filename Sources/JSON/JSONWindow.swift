@@ -1,0 +1,173 @@
+/// Reads a JSON text that comes in pieces, of any size, in a bounded memory: goes from mark to mark, and cuts out strings and
+/// objects whole, for ``JSONReader``.
+///
+/// Nil always means: more bytes are needed, nothing was taken; after ``close()`` it is an error instead.
+public struct JSONWindow: Sendable {
+  /// What is wrong with the text, and where.
+  public struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// From 1.
+    public let line: Int
+    /// Bytes from the start of the text.
+    public let offset: Int
+    public let text: String
+
+    public var description: String { "line \(line), byte \(offset): \(text)" }
+  }
+
+  /// A part of the text.
+  public struct Piece: Sendable, Equatable {
+    public let bytes: [UInt8]
+    /// Bytes from the start of the text.
+    public let offset: Int
+    /// From 1.
+    public let line: Int
+
+    /// What is wrong with it.
+    public func fault(_ text: String) -> Fault { Fault(line: line, offset: offset, text: text) }
+  }
+
+  private var bytes: [UInt8] = []
+  private var index = 0
+  /// Of `bytes[0]` in the text.
+  private var base = 0
+  /// Of `bytes[index]`, from 1.
+  private var line = 1
+  private var isClosed = false
+  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+  public init() {}
+
+  public mutating func append(_ chunk: [UInt8]) {
+    precondition(!isClosed, "the text was closed")
+    bytes.removeSubrange(..<index)
+    base += index
+    index = 0
+    bytes += chunk
+  }
+
+  /// No more comes.
+  public mutating func close() {
+    isClosed = true
+  }
+
+  /// The next byte that is no white space. After ``close()`` nil is the end of the text.
+  public mutating func peek() -> UInt8? {
+    guard skipByteOrderMark() else { return nil }
+    skipWhitespace()
+    return index < bytes.count ? bytes[index] : nil
+  }
+
+  /// Takes the byte that ``peek()`` showed.
+  public mutating func take() {
+    index += 1
+  }
+
+  /// Whether these parts come next, white space between them or none. They are taken then, and nothing otherwise.
+  public mutating func take(_ parts: [StaticString]) -> Bool? {
+    guard peek() != nil else { return isClosed ? false : nil }
+    let (first, firstLine) = (index, line)
+    for part in parts {
+      skipWhitespace()
+      for position in 0..<part.utf8CodeUnitCount {
+        guard index < bytes.count, bytes[index] == part.utf8Start[position] else {
+          let isCut = index == bytes.count && !isClosed
+          (index, line) = (first, firstLine)
+          return isCut ? nil : false
+        }
+        index += 1
+      }
+    }
+    return true
+  }
+
+  /// A string with its quotes; the next byte has to be one.
+  public mutating func string(_ what: String, maximumBytes: Int) throws(Fault) -> Piece? {
+    try cut(what, opening: UInt8(ascii: "\""), maximumBytes) { text in
+      var position = 1
+      while position < text.count {
+        switch text[position] {
+        case UInt8(ascii: "\""): return position + 1
+        case UInt8(ascii: "\\"): position += 2
+        default: position += 1
+        }
+      }
+      return nil
+    }
+  }
+
+  /// An object with its braces; the next byte has to be one. Only its braces and strings have been looked at.
+  public mutating func object(_ what: String, maximumBytes: Int) throws(Fault) -> Piece? {
+    try cut(what, opening: UInt8(ascii: "{"), maximumBytes) { text in
+      var (depth, position, isInString) = (0, 0, false)
+      while position < text.count {
+        let byte = text[position]
+        position += 1
+        if isInString {
+          if byte == UInt8(ascii: "\\") { position += 1 }
+          if byte == UInt8(ascii: "\"") { isInString = false }
+          continue
+        }
+        switch byte {
+        case UInt8(ascii: "\""): isInString = true
+        case UInt8(ascii: "{"): depth += 1
+        case UInt8(ascii: "}"):
+          depth -= 1
+          if depth == 0 { return position }
+        default: break
+        }
+      }
+      return nil
+    }
+  }
+
+  /// What stands here instead of `expected`, as an error.
+  public mutating func unexpected(_ expected: String) -> Fault {
+    guard let byte = peek() else { return fault("the text ends here; expected \(expected)") }
+    let isPrintable = byte > 0x20 && byte < 0x7F
+    let found = isPrintable ? "'\(Unicode.Scalar(byte))'" : "byte 0x\(String(byte, radix: 16))"
+    return fault("expected \(expected), found \(found)")
+  }
+
+  private mutating func cut(
+    _ what: String, opening: UInt8, _ maximumBytes: Int, _ end: (UnsafeBufferPointer<UInt8>) -> Int?
+  ) throws(Fault) -> Piece? {
+    guard let first = peek() else {
+      if isClosed { throw unexpected(what) }
+      return nil
+    }
+    guard first == opening else { throw unexpected(what) }
+    let length = bytes.withUnsafeBufferPointer { end(UnsafeBufferPointer(rebasing: $0[index...])) }
+    guard let length else {
+      if bytes.count - index > maximumBytes { throw fault("\(what) is longer than \(maximumBytes) bytes") }
+      if isClosed { throw fault("\(what) begins here and has no end") }
+      return nil
+    }
+    guard length <= maximumBytes else { throw fault("\(what) is longer than \(maximumBytes) bytes") }
+    let piece = Piece(bytes: Array(bytes[index..<index + length]), offset: base + index, line: line)
+    for byte in piece.bytes where byte == 0x0A { line += 1 }
+    index += length
+    return piece
+  }
+
+  /// Some editors put one in front. False: more bytes are needed to tell.
+  private mutating func skipByteOrderMark() -> Bool {
+    guard base + index == 0, !bytes.isEmpty, JSONWindow.byteOrderMark.starts(with: bytes.prefix(3)) else { return true }
+    guard bytes.count >= JSONWindow.byteOrderMark.count else { return isClosed }
+    index = JSONWindow.byteOrderMark.count
+    return true
+  }
+
+  private mutating func skipWhitespace() {
+    while index < bytes.count {
+      switch bytes[index] {
+      case 0x0A:
+        line += 1
+        index += 1
+      case 0x20, 0x0D, 0x09: index += 1
+      default: return
+      }
+    }
+  }
+
+  private func fault(_ text: String) -> Fault { Fault(line: line, offset: base + index, text: text) }
+}

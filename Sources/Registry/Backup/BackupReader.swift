@@ -1,0 +1,143 @@
+package import JSON
+
+/// Reads a backup file piece by piece. Takes `{"app":{"token":{…}}}`, `{"app":[{"token":{…}},…]}`, and the text as it is
+/// printed in contracts/push-server.md, which is no JSON: `{"app":["token":{…},…]}`.
+package struct BackupReader: BackupSource {
+  /// What encloses a token and its record.
+  private enum Container: Equatable {
+    case object
+    case array
+    /// An object in an array.
+    case element
+  }
+
+  private enum Place: Equatable {
+    case start
+    case app(isFirst: Bool)
+    case appColon
+    case container
+    case token(isFirst: Bool, Container)
+    case tokenColon(Container)
+    case record(Container)
+    case afterRecord(Container)
+    case afterApp
+    case end
+  }
+
+  private enum Section: Equatable {
+    case app(String)
+    case instances
+    /// Of a version to come.
+    case unknown
+
+    init(_ key: String) {
+      if key == BackupFormat.instances {
+        self = .instances
+      } else {
+        self = key.hasPrefix(BackupFormat.reserved) ? .unknown : .app(key)
+      }
+    }
+  }
+
+  private var window = JSONWindow()
+  private var isClosed = false
+  private var place = Place.start
+  private var section = Section.unknown
+  private var token = ""
+
+  package init() {}
+
+  package mutating func append(_ chunk: [UInt8]) {
+    window.append(chunk)
+  }
+
+  package mutating func close() {
+    window.close()
+    isClosed = true
+  }
+
+  package mutating func next() throws(JSONWindow.Fault) -> BackupEntry? {
+    while window.peek() != nil {
+      if case .record(let container) = place {
+        guard let record = try window.record("the record of a token", maximumBytes: BackupFormat.maximumRecordBytes)
+        else { return nil }
+        place = .afterRecord(container)
+        if let entry = entry(record) { return entry }
+      } else {
+        guard let next = try step() else { return nil }
+        place = next
+      }
+    }
+    guard !isClosed || place == .end else { throw window.unexpected(expectation) }
+    return nil
+  }
+
+  private func entry(_ record: JSONValue) -> BackupEntry? {
+    switch section {
+    case .app(let app): BackupEntry(app: app, token: token, record: record)
+    case .instances: BackupEntry(instance: token, record: record)
+    case .unknown: nil
+    }
+  }
+
+  /// Where the next mark or key leads; nil when more bytes are needed.
+  private mutating func step() throws(JSONWindow.Fault) -> Place? {
+    switch place {
+    case .start: return try mark("{").map { _ in .app(isFirst: true) }
+    case .app(let isFirst):
+      if isFirst, window.peek() == UInt8(ascii: "}") { return try mark("}").map { _ in .end } }
+      guard let key = try window.key(expectation) else { return nil }
+      section = Section(key)
+      return .appColon
+    case .appColon: return try mark(":").map { _ in .container }
+    case .container:
+      return try mark("{[").map { .token(isFirst: true, $0 == UInt8(ascii: "{") ? .object : .array) }
+    case .token(let isFirst, let container): return try stepToToken(isFirst, container)
+    case .tokenColon(let container): return try mark(":").map { _ in .record(container) }
+    case .afterRecord(let container):
+      return try mark(container == .array ? ",]" : ",}").map {
+        $0 == UInt8(ascii: ",") ? .token(isFirst: false, container) : BackupReader.end(of: container)
+      }
+    case .afterApp: return try mark(",}").map { $0 == UInt8(ascii: ",") ? .app(isFirst: false) : .end }
+    case .record, .end: throw window.unexpected(expectation)
+    }
+  }
+
+  private mutating func stepToToken(_ isFirst: Bool, _ container: Container) throws(JSONWindow.Fault) -> Place? {
+    let closing = container == .array ? "]" : "}"
+    if isFirst, let byte = window.peek(), closing.utf8.contains(byte) {
+      window.take()
+      return BackupReader.end(of: container)
+    }
+    if container == .array, window.peek() == UInt8(ascii: "{") {
+      window.take()
+      return .token(isFirst: true, .element)
+    }
+    guard let key = try window.key(expectation) else { return nil }
+    token = key
+    return .tokenColon(container)
+  }
+
+  private mutating func mark(_ marks: String) throws(JSONWindow.Fault) -> UInt8? {
+    try window.mark(marks, expected: expectation)
+  }
+
+  private static func end(of container: Container) -> Place {
+    container == .element ? .afterRecord(.array) : .afterApp
+  }
+
+  private var expectation: String {
+    switch place {
+    case .start: "{ at the start of a backup file"
+    case .app: "the bundle id of an app, in quotes"
+    case .appColon, .tokenColon: "a colon"
+    case .container: "{ or [ after the bundle id"
+    case .token(_, .array): "a token in quotes, or {"
+    case .token: "a token in quotes"
+    case .record: "the record of a token: {"
+    case .afterRecord(.array): "a comma or ]"
+    case .afterRecord, .afterApp: "a comma or }"
+    case .end: "nothing after the last }"
+    }
+  }
+}

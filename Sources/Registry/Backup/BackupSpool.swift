@@ -1,0 +1,90 @@
+import EventLoop
+import JSON
+
+/// Puts entries that come in any order under their apps, in a memory that grows with the number of apps alone: what does not
+/// fit waits in a file, in segments.
+@EventLoop
+final class BackupSpool {
+  /// Bytes held in memory, over all apps.
+  private static let maximumBufferedBytes = 4 * 1024 * 1024
+
+  private struct Section {
+    var segments: [Range<Int>] = []
+    var buffer: [UInt8] = []
+  }
+
+  private let file: BackupFile
+  private var sections: [String: Section] = [:]
+  private var bufferedBytes = 0
+  private var fileBytes = 0
+
+  /// `file` is empty.
+  init(_ file: BackupFile) {
+    self.file = file
+  }
+
+  /// What was refused is left out.
+  func add(_ entry: BackupEntry) async throws(BackupError) {
+    guard let name = entry.section, let member = entry.member else { return }
+    var writer = JSONWriter()
+    writer.key(member.key)
+    writer.value(member.value)
+    let separator = Array(",\n".utf8)
+    sections[name, default: Section()].buffer += writer.bytes + separator
+    bufferedBytes += writer.bytes.count + separator.count
+    if bufferedBytes > BackupSpool.maximumBufferedBytes { try await flush() }
+  }
+
+  /// Writes the whole backup. Apps stand in the order of their names.
+  func write(to destination: BackupFile) async throws(BackupError) {
+    try await flush()
+    var isFirst = true
+    try await destination.write(Array("{".utf8))
+    for (name, section) in sections.sorted(by: { $0.key < $1.key }) {
+      var head = JSONWriter()
+      head.key(name)
+      try await destination.write(Array((isFirst ? "\n" : ",\n").utf8) + head.bytes + Array("{\n".utf8))
+      isFirst = false
+      for (number, segment) in section.segments.enumerated() {
+        var bytes = try await file.read(segment.count, at: segment.lowerBound)
+        // Each entry ends with a separator; the last one has none behind it.
+        if number == section.segments.count - 1 { bytes.removeLast(2) }
+        try await destination.write(bytes)
+      }
+      try await destination.write(Array("\n}".utf8))
+    }
+    try await destination.write(Array("\n}\n".utf8))
+  }
+
+  private func flush() async throws(BackupError) {
+    var out: [UInt8] = []
+    out.reserveCapacity(bufferedBytes)
+    for (name, section) in sections where !section.buffer.isEmpty {
+      let start = fileBytes + out.count
+      out += section.buffer
+      sections[name]?.segments.append(start..<start + section.buffer.count)
+      sections[name]?.buffer = []
+    }
+    bufferedBytes = 0
+    fileBytes += out.count
+    try await file.write(out)
+  }
+}
+
+extension BackupSpool {
+  /// Writes a backup file of what `body` adds. Nothing is left behind when it fails.
+  static func written(
+    to path: String, _ body: (BackupSpool) async throws(BackupError) -> Void
+  ) async throws(BackupError) {
+    let spool = BackupSpool(try BackupDestination.spool(beside: path))
+    let destination = try BackupDestination(path)
+    do throws(BackupError) {
+      try await body(spool)
+      try await spool.write(to: destination.file)
+      try await destination.commit()
+    } catch {
+      destination.abandon()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package import JSON
+
+/// Reads an export of Parse's `_Installation` piece by piece: an array, `{"results":[…]}`, or one object per line.
+package struct InstallationReader: BackupSource {
+  /// Bytes of one installation, with its channels and whatever else the app stored there.
+  private static let maximumBytes = 256 * 1024
+
+  private enum Place: Equatable {
+    case start
+    /// Elements of an array, within `{"results":` when `isWrapped`.
+    case element(isFirst: Bool, isWrapped: Bool)
+    case afterElement(isWrapped: Bool)
+    case wrapperEnd
+    case line
+    case end
+  }
+
+  private let bundleIDs: Set<String>
+  private var window = JSONWindow()
+  private var isClosed = false
+  private var place = Place.start
+
+  /// Takes the devices of these apps only.
+  package init(bundleIDs: Set<String>) {
+    self.bundleIDs = bundleIDs
+  }
+
+  package mutating func append(_ chunk: [UInt8]) {
+    window.append(chunk)
+  }
+
+  package mutating func close() {
+    window.close()
+    isClosed = true
+  }
+
+  package mutating func next() throws(JSONWindow.Fault) -> BackupEntry? {
+    while let byte = window.peek() {
+      switch place {
+      case .element(true, let isWrapped) where byte == UInt8(ascii: "]"):
+        window.take()
+        place = isWrapped ? .wrapperEnd : .end
+      case .element(_, let isWrapped):
+        guard let record = try record() else { return nil }
+        place = .afterElement(isWrapped: isWrapped)
+        return BackupEntry(installation: record, of: bundleIDs)
+      case .line:
+        guard let record = try record() else { return nil }
+        return BackupEntry(installation: record, of: bundleIDs)
+      default:
+        guard let next = try step(byte) else { return nil }
+        place = next
+      }
+    }
+    guard !isClosed || place == .end || place == .line else { throw window.unexpected(expectation) }
+    return nil
+  }
+
+  private mutating func record() throws(JSONWindow.Fault) -> JSONValue? {
+    try window.record("an installation", maximumBytes: InstallationReader.maximumBytes)
+  }
+
+  private mutating func step(_ byte: UInt8) throws(JSONWindow.Fault) -> Place? {
+    switch place {
+    case .start where byte == UInt8(ascii: "{"):
+      return window.take(["{", "\"results\"", ":", "["]).map { $0 ? .element(isFirst: true, isWrapped: true) : .line }
+    case .start: return try mark("[").map { _ in .element(isFirst: true, isWrapped: false) }
+    case .afterElement(let isWrapped):
+      return try mark(",]").map {
+        if $0 == UInt8(ascii: ",") { return .element(isFirst: false, isWrapped: isWrapped) }
+        return isWrapped ? .wrapperEnd : .end
+      }
+    case .wrapperEnd: return try mark("}").map { _ in .end }
+    case .element, .line, .end: throw window.unexpected(expectation)
+    }
+  }
+
+  private mutating func mark(_ marks: String) throws(JSONWindow.Fault) -> UInt8? {
+    try window.mark(marks, expected: expectation)
+  }
+
+  private var expectation: String {
+    switch place {
+    case .start: "an export of _Installation: [, {\"results\":[, or an object per line"
+    case .element, .line: "an installation: {"
+    case .afterElement: "a comma or ]"
+    case .wrapperEnd: "}"
+    case .end: "nothing after the last installation"
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import EventLoop
+package import Redis
+
+extension Registry {
+  /// Devices of one script; more would hold up others for longer than a millisecond or two.
+  private static let restoredPerScript = 100
+
+  /// Writes each entry exactly as it is, unless what is there is as new. Several scripts are under way at once.
+  package func restore(_ entries: [BackupEntry]) async throws(RedisError) -> BackupSummary {
+    var summary = BackupSummary()
+    var devices: [Restoring] = []
+    var instances: [(id: String, record: InstanceRecord)] = []
+    for entry in entries {
+      switch entry {
+      case .refused(let reason): summary.refuse(reason)
+      case .device(let token, let metadata): devices.append(Restoring(token: token, metadata: metadata))
+      case .instance(let id, let record): instances.append((id, record))
+      }
+    }
+    summary += try await restore(instances)
+    for _ in 0..<Registry.maximumConflicts where !devices.isEmpty {
+      devices = try await restore(devices, &summary)
+    }
+    guard devices.isEmpty else {
+      throw .notSent("tokens are being registered by others at the same time; try again")
+    }
+    return summary
+  }
+
+  /// Returns those whose previous owner or app was another than thought, to be tried again.
+  private func restore(
+    _ devices: [Restoring], _ summary: inout BackupSummary
+  ) async throws(RedisError) -> [Restoring] {
+    let batches = stride(from: 0, to: devices.count, by: Registry.restoredPerScript).map {
+      devices[$0..<min($0 + Registry.restoredPerScript, devices.count)]
+    }
+    var conflicts: [Restoring] = []
+    for (batch, reply) in zip(batches, try await answers(to: batches)) {
+      for (device, verdict) in zip(batch, reply.array ?? []) {
+        guard let previous = verdict.array, previous.count == 2 else {
+          summary.count(verdict.integer)
+          continue
+        }
+        var next = device
+        next.previousOwner = previous[0].string ?? ""
+        next.previousApp = previous[1].string ?? ""
+        conflicts.append(next)
+      }
+    }
+    return conflicts
+  }
+
+  /// In the order of the batches; the first error of any.
+  private func answers(to batches: [ArraySlice<Restoring>]) async throws(RedisError) -> [RedisValue] {
+    guard !batches.isEmpty else { return [] }
+    let result: Result<[RedisValue], RedisError> = await withCheckedContinuation { continuation in
+      let exchange = RestoreExchange(count: batches.count) { continuation.resume(returning: $0) }
+      for (number, batch) in batches.enumerated() {
+        connection.call(
+          BackupScripts.restore, keys: batch.flatMap(\.keys),
+          arguments: { command in
+            command.append(Registry.metadataLifetime)
+            for device in batch { device.append(to: &command) }
+          }, { exchange.answer(number, $0) })
+      }
+    }
+    return try result.get()
+  }
+
+  private func restore(_ instances: [(id: String, record: InstanceRecord)]) async throws(RedisError) -> BackupSummary {
+    var summary = BackupSummary()
+    for start in stride(from: 0, to: instances.count, by: Registry.restoredPerScript) {
+      let batch = instances[start..<min(start + Registry.restoredPerScript, instances.count)]
+      let reply = try await connection.call(
+        BackupScripts.restoreInstances, keys: batch.map { RegistryKeys.instance($0.id) },
+        arguments: { command in
+          for (_, record) in batch {
+            command.append(record.json())
+            command.append(record.updatedAt)
+          }
+        })
+      for verdict in reply.array ?? [] { summary.count(verdict.integer) }
+    }
+    return summary
+  }
+}
+
+extension BackupSummary {
+  fileprivate mutating func count(_ verdict: Int64?) {
+    switch verdict {
+    case 1: created += 1
+    case 2: updated += 1
+    case 0: kept += 1
+    default: refuse(.wrongType)
+    }
+  }
+}
+
+extension Restoring {
+  fileprivate func append(to command: inout RedisCommand) {
+    command.append(token)
+    command.append(metadata.username)
+    command.append(metadata.bundleID ?? "")
+    command.append(metadata.json())
+    command.append(metadata.updatedAt)
+    command.append(previousOwner)
+    command.append(previousApp)
+  }
+}

@@ -1,0 +1,57 @@
+import APNs
+import EventLoop
+import Telemetry
+
+/// Signs with the provider key and opens a connection to APNs. Nothing is sent.
+@EventLoop
+struct GatewayExamination {
+  private static let patience = Duration.seconds(10)
+  private static let interval = Duration.milliseconds(20)
+
+  /// Nil: polling-only mode.
+  let configuration: APNsConfiguration?
+
+  nonisolated init(configuration: APNsConfiguration?) {
+    self.configuration = configuration
+  }
+
+  func findings() async throws -> [Finding] {
+    guard let configuration else {
+      return [
+        Finding(
+          "apns", .note, "not configured: polling-only mode, nothing is pushed",
+          mend: "set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY to push")
+      ]
+    }
+    return [signing(configuration), try await reach(configuration)]
+  }
+
+  private func signing(_ configuration: APNsConfiguration) -> Finding {
+    do {
+      try configuration.checkSigning()
+      return Finding("provider key", .ok, "signs")
+    } catch {
+      return Finding("provider key", .fail, "\(error)", mend: "set the .p8 key of the developer account")
+    }
+  }
+
+  private func reach(_ configuration: APNsConfiguration) async throws -> Finding {
+    let mend = "check the network, proxy and firewall (port 443), APNS_ENDPOINT_OVERRIDE and APNS_CA_CERT"
+    let origin: String
+    do {
+      origin = try configuration.defaultOrigin
+    } catch {
+      return Finding("apns", .fail, "\(error)", mend: mend)
+    }
+    let reason = LoggedReason()
+    let client = APNsClient(configuration: configuration, metrics: Metrics(), log: reason.log)
+    defer { client.close() }
+    client.start()
+    let deadline = ContinuousClock.now + GatewayExamination.patience
+    while !client.isConnected, reason.text == nil, ContinuousClock.now < deadline {
+      try await Task.sleep(for: GatewayExamination.interval)
+    }
+    if client.isConnected { return Finding("apns", .ok, "\(origin) takes connections") }
+    return Finding("apns", .fail, "\(origin) cannot be reached: \(reason.text ?? "no answer")", mend: mend)
+  }
+}
