@@ -16,6 +16,7 @@ enum Martlet {
     // Before any other thread exists; the worker listens to them, every other command lets them end it.
     let words = Array(CommandLine.arguments.dropFirst())
     if words.first == WorkerCommand.name { SignalSource.block([SIGTERM, SIGINT]) }
+    PolicySettings.adoptTimeZone(EnvironmentReader.processValues)
     signal(SIGPIPE, SIG_IGN)
     Task { @EventLoop in
       Glibc.exit(await run(words).rawValue)

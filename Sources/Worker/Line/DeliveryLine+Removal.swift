@@ -18,10 +18,14 @@ extension DeliveryLine {
   }
 
   /// A token that APNs calls stale goes, unless it was registered anew since.
-  func removeStale(_ device: Device, unregisteredSince: Int64?) {
+  func removeStale(_ draft: PushDraft, unregisteredSince: Int64?) {
+    let device = draft.device
+    let notAfter = unregisteredSince ?? device.updatedAt
+    if case .instance(let id) = draft.delivery.job.audience {
+      registry.deactivate(instance: id, token: device.token, notAfter: notAfter) { _ in }
+    }
     guard let owner = device.username else { return }
-    let stale = StaleDevice(
-      token: device.token, owner: owner, bundleID: device.bundleID, notAfter: unregisteredSince ?? device.updatedAt)
+    let stale = StaleDevice(token: device.token, owner: owner, bundleID: device.bundleID, notAfter: notAfter)
     registry.removeStale([stale]) { _ in }
   }
 
