@@ -85,10 +85,13 @@ extension DeliveryPolicy {
       }
     }
     for (phrase, path) in reader.list(object, "phrases", count: 0...ToneRules.maximumAdded) {
-      guard let text = phrase.string, text.unicodeScalars.count <= ToneRules.maximumPhraseLength, tone.add(text) else {
+      guard let text = phrase.string, text.unicodeScalars.count <= ToneRules.maximumPhraseLength,
+        let rules = tone.adding(text)
+      else {
         reader.report(path, phrase, expected: "words, at most \(ToneRules.maximumPhraseLength) characters")
         continue
       }
+      tone = rules
     }
   }
 }

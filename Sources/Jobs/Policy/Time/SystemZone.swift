@@ -27,7 +27,8 @@ public enum SystemZone {
     let name = value.hasPrefix(":") ? String(value.dropFirst()) : value
     if name.hasPrefix("/") { return isZoneFile(name) ? nil : "no file of a zone" }
     let isRule = name.utf8.first.map { $0 == UInt8(ascii: "<") || isLetterOrDigit($0) } == true
-    if isRule, name.utf8.contains(where: { (0x30...0x39).contains($0) }), !name.contains("/") { return nil }
+    let hasDigit = name.utf8.contains { (0x30...0x39).contains($0) }
+    if isRule, hasDigit, !name.contains("/") || name.contains(",") { return nil }
     return fault(of: name)
   }
 

@@ -18,11 +18,12 @@ public struct ToneRules: Sendable, Equatable {
 
   public static let none = ToneRules(entries: [], harmless: [], asksForCalm: false)
 
-  /// The same and one phrase more, in plain words; false when it has none.
-  public mutating func add(_ phrase: String) -> Bool {
-    guard let phrase = TonePhrase(plain: phrase) else { return false }
-    entries.append(Entry(rule: .added, phrase: phrase))
-    return true
+  /// The same and one phrase more, in plain words; nil when it has none.
+  public func adding(_ phrase: String) -> ToneRules? {
+    guard let phrase = TonePhrase(plain: phrase) else { return nil }
+    var rules = self
+    rules.entries.append(Entry(rule: .added, phrase: phrase))
+    return rules
   }
 
   /// The first fault of a text.
