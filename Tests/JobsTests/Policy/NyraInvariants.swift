@@ -18,6 +18,8 @@ struct NyraInvariants {
 
   /// Every sentence of the document that the newest notification breaks.
   mutating func faults(after newest: Sent) -> [String] {
+    // Older than any sentence of the document looks back.
+    history[newest.instance, default: []].removeAll { newest.at - $0.at > 86_400_000 }
     history[newest.instance, default: []].append(newest)
     let others = history[newest.instance, default: []].filter { $0.job != newest.job }
     func jobs(within seconds: Int64, where isMeant: (Sent) -> Bool = { _ in true }) -> Int {
