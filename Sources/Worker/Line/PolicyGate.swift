@@ -57,8 +57,10 @@ final class PolicyGate {
       switch result {
       case .failure(let error): answer(take(key), .fault(error), key)
       case .success(let value):
-        let parts = value.array ?? []
-        decide(key, found: parts.first?.bytes ?? [], now: parts.last?.integer ?? Clock.unixMilliseconds)
+        guard let parts = value.array, parts.count == 2, let now = parts[1].integer else {
+          preconditionFailure("the script answers a state and a time")
+        }
+        decide(key, found: parts[0].bytes ?? [], now: now)
       }
     }
   }
