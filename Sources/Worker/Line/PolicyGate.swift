@@ -21,6 +21,8 @@ final class PolicyGate {
   private static let conflict = RedisError.notSent(
     "other workers change the policy's state of the instance all the time")
 
+  private static let noState = RedisError.notSent("Redis answered no state of a policy and no time")
+
   private struct Entry {
     let request: PolicyRequest
     let completion: Completion
@@ -58,7 +60,7 @@ final class PolicyGate {
       case .failure(let error): answer(take(key), .fault(error), key)
       case .success(let value):
         guard let parts = value.array, parts.count == 2, let now = parts[1].integer else {
-          preconditionFailure("the script answers a state and a time")
+          return answer(take(key), .fault(PolicyGate.noState), key)
         }
         decide(key, found: parts[0].bytes ?? [], now: now)
       }

@@ -20,6 +20,12 @@ struct ToneTests {
     "The baby monitor is offline.", "Restored after 3 minutes.",
     "There were items waiting in the queue.", "They're waiting at the gate.", "Review pending for instance home-1.",
     "Dear diary was backed up.", "Küche: Fenster offen.", "Нет новостей", "新しい更新があります", "3 updates, 1 decision",
+    "You have a new reply.", "You have new mail now.", "Two items are waiting for review.",
+    "I have two notes waiting for you.",
+    "The decision depends on you.", "Your fault report was received.", "Trains run without delay.", "You owe nothing.",
+    "The valve was closed immediately.", "No one gets notified twice.", "You complete the list by adding a name.",
+    "The answer is not known right now.", "Calls are not possible right now.", "You need to water the plants today.",
+    "We did everything on the list.", "After all, it was found.", "The plants survive without water.",
     "You are free to ignore the old notes.", "The sensor ignored two readings.",
   ]
 
@@ -39,7 +45,8 @@ struct ToneTests {
     ("I feel lonely.", .leverage), ("Nyra is sad today", .leverage), ("You make me cry", .leverage),
     ("It breaks my heart", .leverage), ("If you cared, you would look", .leverage), ("You'll regret it", .leverage),
     ("Urgent: read this", .urgency), ("Respond immediately", .urgency), ("Act now!", .urgency), ("Hurry up", .urgency),
-    ("You must answer", .urgency), ("Last chance", .urgency), ("Don't miss out", .urgency),
+    ("You must answer", .urgency), ("You have to reply", .urgency), ("Do it immediately", .urgency),
+    ("Answer at once", .urgency), ("Last chance", .urgency), ("Don't miss out", .urgency),
     ("Answer me right now", .urgency),
     ("Please reply ASAP", .urgency), ("Time is running out", .urgency), ("Look before it's too late", .urgency),
     ("I love you", .romance), ("Missing you", .romance), ("Thinking of you", .romance),
@@ -47,7 +54,7 @@ struct ToneTests {
     ("Hello beautiful", .romance), ("Kisses", .romance), ("Do you miss me?", .romance), ("A new note ❤️", .romance),
     ("I need you", .dependency), ("I can't live without you", .dependency), ("You need me", .dependency),
     ("Don't leave me", .dependency), ("Nobody else understands you", .dependency), ("You can count on me", .dependency),
-    ("Come back to me", .dependency), ("You're all I have", .dependency),
+    ("Come back to me", .dependency), ("You're all I have", .dependency), ("I depend on you", .dependency),
     ("A new update!!", .calm), ("Really?!", .calm), ("A DECISION IS PENDING", .calm),
   ]
 

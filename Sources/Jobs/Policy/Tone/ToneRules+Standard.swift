@@ -5,8 +5,10 @@ extension ToneRules {
       (ToneRule.guilt, guilt), (.leverage, leverage), (.urgency, urgency), (.romance, romance),
       (.dependency, dependency),
     ].flatMap { rule, phrases in phrases.map { Entry(rule: rule, phrase: TonePhrase(pattern: $0)) } },
-    harmless: ["urgent care", "non|not|nothing|less|no that|very|so|too? urgent|urgency|hurry|rush"].map(
-      TonePhrase.init(pattern:)),
+    harmless: [
+      "urgent care", "non|not|nothing|less|no that|very|so|too? urgent|urgency|hurry",
+      "was|were|has|have been? * immediately",
+    ].map(TonePhrase.init(pattern:)),
     asksForCalm: true)
 
   private static let guilt = [
@@ -16,10 +18,11 @@ extension ToneRules {
     "you are? keep? always? ignoring|neglecting|avoiding|forgetting",
     "you never|rarely|hardly|barely answer|reply|respond|call|write|visit|check|listen|care|talk",
     "you do|did not even? care|bother|listen|love",
-    "how could you", "shame on", "ashamed", "guilty", "your fault", "you owe", "you promised",
+    "how could you", "shame on", "ashamed", "guilty", "is|was|all your fault", "you owe me|us|nyra|it", "you promised",
     "let|letting me|us|nyra down",
     "disappointed in|by|with you", "i|we|nyra am|are|is|was|were * disappointed",
-    "after all|everything i|we|nyra", "i|we did all|everything", "i am|have * waiting", "we are|have * waiting for you",
+    "after all|everything i|we|nyra have|has? do|does|did|done", "i|we did all|everything * for you",
+    "i am|have been? still|always|just? waiting", "we are|have been? still|always|just? waiting for you",
     "where have you been",
   ]
 
@@ -37,13 +40,14 @@ extension ToneRules {
   private static let urgency = [
     "urgent|urgently|urgency", "asap", "as soon as possible", "immediately",
     "immediate attention|action|response|reply|answer",
-    "you need|must|have|should|better|got * respond|reply|answer|react|act",
-    "you need|must|have|should|better|got * now|immediately|instantly|quickly|fast|today",
-    "respond|reply|answer|react|act to? me|us? right? now|immediately|instantly|quickly|fast|today",
-    "respond|reply|answer|act|come|hurry|call|do * at once", "respond|reply|answer|act|come|call|do * right now|away",
-    "hurry", "quick quick", "last chance|warning|opportunity", "final chance|warning|notice|call|opportunity|reminder",
+    "you need|have|got|ought to * respond|reply|answer|react|act",
+    "you must|should|better * respond|reply|answer|react|act",
+    "you need|have|got|ought to * now|instantly|quickly|fast", "you must|should|better * now|instantly|quickly|fast",
+    "respond|reply|answer|react|act|come|look to? me|us|it|this? right? now|away|instantly|quickly|fast",
+    "respond|reply|answer|react|act|come to? me|us|it|this? at once", "respond|reply|answer|react|act without delay",
+    "hurry", "last chance|warning|opportunity", "final chance|warning|notice|call|opportunity|reminder",
     "not miss out|this|it|your", "not wait|delay", "before * too late", "time is? running out", "running out of time",
-    "limited time", "now or never", "or else", "without delay", "what are you waiting for",
+    "limited time", "now or never", "or else", "what are you waiting for",
     "only * left to respond|reply|answer|act|decide",
   ]
 
@@ -63,10 +67,12 @@ extension ToneRules {
     "i|we|nyra * without you", "nothing|lost|incomplete|empty|lonely without you|me|us|nyra", "without me|nyra",
     "can|could not * live|cope|exist|survive|function * without",
     "only i|nyra * understand|understands|know|knows|care|cares",
-    "no one|body else? * understands|knows|cares|loves|gets", "nobody|noone else? * understands|knows|cares|loves|gets",
-    "depend|depends|rely|relying|count|counting on|upon me|us|nyra|you", "come back to? me|us|nyra",
+    "no one|body else? * cares", "no one|body else? * understands|knows|loves|gets|needs you",
+    "nobody|noone else? * cares", "nobody|noone else? * understands|knows|loves|gets|needs you",
+    "depend|rely|count|lean on|upon me|us|nyra", "i|we|nyra * depend|depends|rely|relies|count|counts on|upon you",
+    "come back to? me|us|nyra",
     "not|never leave me|us|nyra", "you are all|everything i|we|to", "i am all you", "only friend",
-    "stay with me|us|nyra",
-    "belong together", "belong to me|nyra", "you complete", "live|exist for you",
+    "stay with me|nyra",
+    "we|i belong together", "belong to me|nyra", "you complete me|us|nyra", "i|nyra * live|lives|exist|exists for you",
   ]
 }
