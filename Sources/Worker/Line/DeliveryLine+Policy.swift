@@ -5,8 +5,11 @@ import Telemetry
 
 /// Jobs with a notification class: their policy is asked last, when nothing else keeps them from being sent.
 extension DeliveryLine {
-  func askPolicy(_ match: PolicyMatch, of delivery: Delivery, then devices: [Device]) {
-    guard case .instance(let instance) = delivery.job.audience else { return submit(delivery, to: devices) }
+  /// A policy has a say only where there is something to send, and to whom.
+  func pass(_ delivery: Delivery, to devices: [Device]) {
+    guard let match = delivery.match, case .instance(let instance) = delivery.job.audience, client != nil,
+      !devices.isEmpty
+    else { return submit(delivery, to: devices) }
     let request = PolicyRequest(
       job: delivery.claim.envelope.nonce ?? delivery.id, notificationClass: match.notificationClass,
       expiration: delivery.state.expiresAt)

@@ -147,12 +147,6 @@ final class DeliveryLine {
     leaseConfirmed()
   }
 
-  /// A policy has a say only where there is something to send, and to whom.
-  private func pass(_ delivery: Delivery, to devices: [Device]) {
-    guard let match = delivery.match, client != nil, !devices.isEmpty else { return submit(delivery, to: devices) }
-    askPolicy(match, of: delivery, then: devices)
-  }
-
   // MARK: - Submitted
 
   func submit(_ delivery: Delivery, to devices: [Device]) {
