@@ -52,6 +52,18 @@ extension Registry {
     sum.close()
   }
 
+  /// Marks the record of an instance inactive, until its device registers again: only if it still has this token, and did
+  /// not register it after `notAfter` (unix ms). Tells how many were marked.
+  public func deactivate(
+    instance id: String, token: String, notAfter: Int64, completion: @escaping CountCompletion
+  ) {
+    let sum = CountExchange(completion: completion)
+    sum.expect()
+    connection.run(
+      RegistryScripts.deactivate, keys: [RegistryKeys.instance(id)], arguments: [token, String(notAfter)], sum.answer)
+    sum.close()
+  }
+
   private func clean(
     _ script: RedisScript, groups: [(key: String, removals: [Removal])], expected: String,
     completion: @escaping CountCompletion

@@ -2,7 +2,7 @@ import Redis
 
 /// What has to happen all at once. All keys are declared; what shrinks comes first, so that a full redis lets it pass.
 enum RegistryScripts {
-  static let all = [cleanUser, cleanAudience, removeStale, register, unregister, unregisterAll]
+  static let all = [cleanUser, cleanAudience, removeStale, deactivate, register, unregister, unregisterAll]
 
   /// Reads a metadata key in Lua: its object, or nil when there is none that can be read.
   static let read = """
@@ -57,6 +57,19 @@ enum RegistryScripts {
         end
       end
       return removed
+      """)
+
+  /// KEYS: the record of an instance. ARGV: token, the latest registration that is stale (unix ms).
+  /// Returns 1 when it was marked inactive.
+  static let deactivate = RedisScript(
+    read + """
+      local value = read(KEYS[1])
+      if not value or value.token ~= ARGV[1] or value.active == false then return 0 end
+      if (tonumber(value.updatedAt) or 0) > tonumber(ARGV[2]) then return 0 end
+      value.active = false
+      redis.call('DEL', KEYS[1])
+      redis.call('SET', KEYS[1], cjson.encode(value))
+      return 1
       """)
 
   /// KEYS: metadata, the user's set, the audience's shard, the previous owner's set, the previous audience's shard.

@@ -18,6 +18,7 @@ enum Martlet {
     let words = Array(CommandLine.arguments.dropFirst())
     let services = [WorkerCommand.name, SidecarCommand.name, AllCommand.name]
     if let name = words.first, services.contains(name) { SignalSource.block(Termination.signals) }
+    PolicySettings.adoptTimeZone(EnvironmentReader.processValues)
     signal(SIGPIPE, SIG_IGN)
     Task { @EventLoop in
       Glibc.exit(await run(words).rawValue)

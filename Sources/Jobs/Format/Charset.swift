@@ -4,6 +4,9 @@ struct Charset: Sendable {
   static let bundleID = Charset("._-", length: 1...200)
   /// contracts/ryos-push-api.md.
   static let token = Charset(":_.-", length: 20...512)
+  /// Of a notification class, and of a delivery policy.
+  static let className = Charset(
+    of: "abcdefghijklmnopqrstuvwxyz0123456789_", length: 1...64, "1 to 64 lower-case letters, digits or _")
 
   let length: ClosedRange<Int>
   /// `letters, digits and ._:-`
@@ -12,12 +15,17 @@ struct Charset: Sendable {
   private let high: UInt64
 
   private init(_ punctuation: String, length: ClosedRange<Int>) {
+    self.init(
+      of: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + punctuation, length: length,
+      "\(length.lowerBound) to \(length.upperBound) letters, digits or any of \(punctuation)")
+  }
+
+  private init(of characters: String, length: ClosedRange<Int>, _ description: String) {
     self.length = length
-    description = "\(length.lowerBound) to \(length.upperBound) letters, digits or any of \(punctuation)"
+    self.description = description
     var low: UInt64 = 0
     var high: UInt64 = 0
-    let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-    for byte in (letters + punctuation).utf8 {
+    for byte in characters.utf8 {
       if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte - 64) }
     }
     self.low = low

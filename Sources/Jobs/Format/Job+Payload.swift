@@ -2,12 +2,13 @@ import JSON
 
 extension Job {
   /// What is sent to every device of the job; build it once. Throws `PayloadTooLarge: …` before APNs has to say so.
-  public func apnsPayload() throws(JobError) -> [UInt8] {
+  /// `match` is what ``PolicyBook/match(_:)`` says of the job: without it a job with a class has no payload.
+  public func apnsPayload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
     let bytes =
       switch content {
       case .payload(let bytes): bytes
       case .notification(let notification): notification.apnsPayload()
-      case .classed(let notificationClass, let preview): classedPayload(notificationClass, preview)
+      case .classed(_, let preview): try classedPayload(match, preview)
       }
     guard bytes.count <= pushType.maximumPayloadBytes else {
       throw JobError(reason: "PayloadTooLarge: \(bytes.count) bytes, at most \(pushType.maximumPayloadBytes)")
@@ -16,25 +17,25 @@ extension Job {
   }
 
   /// The shape of contracts/nyra-apns-base-1.0.md, 3.3.
-  private func classedPayload(_ notificationClass: NotificationClass, _ preview: String?) -> [UInt8] {
-    guard case .instance(let instance) = audience else { preconditionFailure("a class goes to an instance") }
+  private func classedPayload(_ match: PolicyMatch?, _ preview: String?) throws(JobError) -> [UInt8] {
+    guard let match, case .instance(let instance) = audience else {
+      throw JobError(reason: "class: no delivery policy for it")
+    }
+    let shown = match.shownClass
     var aps = Notification()
-    aps.title = "Nyra"
-    aps.body = preview ?? notificationClass.defaultPreview
+    aps.title = match.policy.title
+    aps.body = preview ?? shown.preview
     aps.sound = .named("default")
     aps.badge = 1
     aps.contentAvailable = true
     var json = JSONWriter(capacity: 256)
     json.beginObject()
     aps.write(to: &json)
-    json.key("nyra")
+    json.key(match.policy.member)
     json.beginObject()
-    json.key("class")
-    json.string(notificationClass.rawValue)
-    json.key("instance_id")
-    json.string(instance)
-    json.key("hint")
-    json.string("poll")
+    json.member("class", shown.name)
+    json.member("instance_id", instance)
+    json.member("hint", "poll")
     json.endObject()
     json.endObject()
     return json.bytes

@@ -4,6 +4,6 @@ public enum JobContent: Sendable, Equatable {
   indirect case notification(Notification)
   /// The text of a JSON object, sent byte for byte.
   case payload([UInt8])
-  /// Only to an instance.
-  case classed(NotificationClass, preview: String?)
+  /// A notification class of a delivery policy, by its name; only to an instance.
+  case classed(String, preview: String?)
 }

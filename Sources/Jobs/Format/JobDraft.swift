@@ -13,7 +13,7 @@ struct JobDraft {
   private var app: String?
   private var notification = Notification()
   private var payload: [UInt8]?
-  private var notificationClass: NotificationClass?
+  private var className: String?
   private var preview: String?
   private var pushType: PushType?
   private var priority: Int?
@@ -49,7 +49,7 @@ struct JobDraft {
     case .collapseId: collapseID = try JobDraft.collapseID(from: &reader)
     case .expiration: expiration = try reader.integer(in: 0...Timestamp.maximum / 1000)
     case .ttl: ttl = try reader.integer(in: 0...Job.maximumTTL)
-    case .class: notificationClass = try reader.choice(of: NotificationClass.self)
+    case .class: className = try reader.identifier(Charset.className)
     case .preview: preview = try reader.string(of: JobDraft.previewLength)
     case .sendAt: sendAt = try JobDraft.sendAt(from: &reader)
     case .dedupe: dedupe = try reader.string(of: 1...256)
@@ -82,7 +82,7 @@ struct JobDraft {
   }
 
   private func content(for audience: Audience, as pushType: PushType) throws(JobError) -> JobContent {
-    if let notificationClass { return try classed(notificationClass, for: audience) }
+    if let className { return try classed(className, for: audience) }
     guard preview == nil else { throw JobError(reason: "preview: only together with class") }
     if let payload {
       try refuseNotification(besides: "payload")
@@ -101,11 +101,11 @@ struct JobDraft {
     return .notification(notification)
   }
 
-  private func classed(_ notificationClass: NotificationClass, for audience: Audience) throws(JobError) -> JobContent {
+  private func classed(_ className: String, for audience: Audience) throws(JobError) -> JobContent {
     guard case .instance = audience else { throw JobError(reason: "class: only for a job to an instance") }
     guard payload == nil else { throw JobError(reason: "payload: not together with class") }
     try refuseNotification(besides: "class")
-    return .classed(notificationClass, preview: preview)
+    return .classed(className, preview: preview)
   }
 
   private func refuseNotification(besides other: String) throws(JobError) {

@@ -43,6 +43,11 @@ public struct QueueKeys: Sendable, Equatable {
   /// Holder of a `dedupe` value, whatever the queue.
   public static func dedupe(_ value: String) -> String { "martlet:{dedupe}:" + value }
 
+  /// String with a TTL: what a delivery policy remembers of an instance, ``PolicyState``.
+  public static func policyState(_ policy: String, instance: String) -> String {
+    "martlet:{policy}:\(policy):\(instance)"
+  }
+
   /// Stream of a user's notification records, for polling.
   public static func notifications(_ username: String) -> String { "push:user:\(username):notifications" }
 }

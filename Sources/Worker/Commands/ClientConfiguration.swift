@@ -7,10 +7,14 @@ struct ClientConfiguration {
   var redis: RedisEndpoint
   var queues: [String]
 
-  init(environment values: [String: String]) throws(ConfigurationFaults) {
+  /// `readMore` reads what the command needs beside it, so that its faults are reported, too.
+  init(
+    environment values: [String: String], readMore: (inout EnvironmentReader) -> Void = { _ in }
+  ) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(values)
     let redis = RedisSettings.read(&reader, isRequired: true)
     queues = WorkerConfiguration.readQueues(&reader)
+    readMore(&reader)
     guard reader.faults.isEmpty, let redis else { throw ConfigurationFaults(reader.faults) }
     self.redis = redis
   }

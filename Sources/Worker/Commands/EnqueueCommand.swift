@@ -9,6 +9,7 @@ enum EnqueueCommand: Command {
   static let summary = "check a job and queue it"
   static let help = """
     usage: martlet enqueue [--queue LIST] (--user U | --token T | --app B | --instance I) [--title T] [--body B] ...
+           martlet enqueue [--queue LIST] --instance I --class C [--preview TEXT] ...
            martlet enqueue [--queue LIST] [--json] < jobs.jsonl
 
     Checks a job against version 1 of the format and LPUSHes it; prints its id. With no flag of a job, reads jobs from
@@ -17,6 +18,7 @@ enum EnqueueCommand: Command {
       --queue LIST       list to push to; default: push:jobs if it is among MARTLET_QUEUES, else the first of them
       --user U --token T --instance I --app B     whom to send to (--user with --token: that device of the user)
       --id ID  --title T  --subtitle S  --body B  --badge N  --sound S  --category C  --thread-id T
+      --class C  --preview TEXT                   a class of a delivery policy (also of MARTLET_POLICY_FILE), to an instance
       --data JSON  --payload JSON                 objects; a payload is sent byte for byte
       --push-type T  --priority N  --collapse-id C  --ttl SECONDS  --expiration UNIX_SECONDS
       --send-at TIME     ISO 8601 or unix milliseconds
@@ -30,7 +32,7 @@ enum EnqueueCommand: Command {
   private static let strings = [
     "id": "id", "title": "title", "subtitle": "subtitle", "body": "body", "sound": "sound", "category": "category",
     "thread-id": "threadId", "push-type": "pushType", "collapse-id": "collapseId", "dedupe": "dedupe",
-    "reply-to": "replyTo",
+    "reply-to": "replyTo", "class": "class", "preview": "preview",
   ]
   private static let numbers = ["badge": "badge", "priority": "priority", "ttl": "ttl", "expiration": "expiration"]
   private static let raws = ["data": "data", "payload": "payload"]
@@ -39,17 +41,22 @@ enum EnqueueCommand: Command {
     let options = target + Array(strings.keys) + Array(numbers.keys) + Array(raws.keys) + ["queue", "send-at"]
     let line = try CommandLineWords(words, options: Set(options), flags: ["json", "dry-run"])
     guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "unexpected '\(line.positional[0])'") }
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
+    var policies = PolicyBook.standard
+    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
+      policies = PolicySettings.read(&reader)
+    }
     let queue = line.value("queue") ?? defaultQueue(configuration.queues)
     let isFromFlags = options.contains { $0 != "queue" && line.value($0) != nil }
     let isDry = line.has("dry-run")
     if isFromFlags {
-      let job = try checked(job(from: line))
+      let job = try checked(job(from: line), policies)
       if !isDry { try await configuration.withConnection { try await push([job], to: queue, $0) } }
       report(job, queue, line)
       return .done
     }
-    return try await configuration.withConnection { try await pushStandardInput(to: queue, $0, line) }
+    return try await configuration.withConnection { [policies] connection in
+      try await pushStandardInput(to: queue, connection, line, policies)
+    }
   }
 
   static func defaultQueue(_ queues: [String]) -> String {
@@ -63,7 +70,7 @@ enum EnqueueCommand: Command {
 
   @EventLoop
   private static func pushStandardInput(
-    to queue: String, _ connection: RedisConnection, _ line: CommandLineWords
+    to queue: String, _ connection: RedisConnection, _ line: CommandLineWords, _ policies: PolicyBook
   ) async throws -> ExitCode {
     var exit = ExitCode.done
     var number = 0
@@ -71,7 +78,7 @@ enum EnqueueCommand: Command {
       number += 1
       if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
       do {
-        let job = try checked(bytes)
+        let job = try checked(bytes, policies)
         if !line.has("dry-run") { try await push([job], to: queue, connection) }
         report(job, queue, line)
       } catch let failure as CommandFailure {
@@ -102,10 +109,11 @@ enum EnqueueCommand: Command {
   }
 
   /// The job with an id: its own, or a new one put in front.
-  private static func checked(_ bytes: [UInt8]) throws -> CheckedJob {
+  private static func checked(_ bytes: [UInt8], _ policies: PolicyBook) throws -> CheckedJob {
     let job: Job
     do {
       job = try Job(parsing: bytes)
+      _ = try policies.match(job)
     } catch {
       throw CommandFailure(message: error.reason)
     }

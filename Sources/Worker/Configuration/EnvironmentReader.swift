@@ -13,7 +13,7 @@ struct EnvironmentReader {
     var description: String { "\(name): \(seen); expected \(expected)" }
   }
 
-  private static let maximumFileBytes = 64 * 1024
+  private static let maximumPEMBytes = 64 * 1024
   private let values: [String: String]
   private(set) var faults: [Fault] = []
 
@@ -117,20 +117,31 @@ struct EnvironmentReader {
   }
 
   mutating func file(_ name: String, path: String) -> String? {
-    guard let handle = fopen(path, "r") else {
-      report(
-        name, seen: "the file '\(path)' cannot be read (\(String(cString: strerror(errno))))",
-        expected: "PEM text, or the path of a readable PEM file")
-      return nil
-    }
-    defer { fclose(handle) }
-    var bytes = [UInt8](repeating: 0, count: EnvironmentReader.maximumFileBytes)
-    let count = fread(&bytes, 1, bytes.count, handle)
-    let text = String(decoding: bytes[..<count], as: UTF8.self)
+    let expected = "PEM text, or the path of a readable PEM file"
+    let bytes = contents(name, path: path, maximumBytes: EnvironmentReader.maximumPEMBytes, expected: expected)
+    guard let text = bytes.map({ String(decoding: $0, as: UTF8.self) }) else { return nil }
     guard text.contains("-----BEGIN") else {
       report(name, seen: "the file '\(path)' holds no PEM", expected: "a file that begins with -----BEGIN")
       return nil
     }
     return text
+  }
+
+  /// What stands in a file.
+  mutating func contents(_ name: String, path: String, maximumBytes: Int, expected: String) -> [UInt8]? {
+    guard let handle = fopen(path, "r") else {
+      report(
+        name, seen: "the file '\(path)' cannot be read (\(String(cString: strerror(errno))))", expected: expected)
+      return nil
+    }
+    defer { fclose(handle) }
+    var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
+    let count = fread(&bytes, 1, bytes.count, handle)
+    guard ferror(handle) == 0, count <= maximumBytes else {
+      let why = count > maximumBytes ? "is larger than \(maximumBytes) bytes" : "cannot be read"
+      report(name, seen: "the file '\(path)' \(why)", expected: expected)
+      return nil
+    }
+    return Array(bytes[..<count])
   }
 }

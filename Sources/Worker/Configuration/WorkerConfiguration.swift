@@ -25,6 +25,8 @@ struct WorkerConfiguration {
   var results: ResultPolicy
   var resultTimeToLive: Duration
   var notifications: NotificationPolicy
+  /// For jobs with a notification class.
+  var policies: PolicyBook
   var shutdownGrace: Duration
   /// Host and port; nil when off.
   var adminAddress: String?
@@ -45,6 +47,7 @@ struct WorkerConfiguration {
     results = reader.choice("MARTLET_RESULTS", default: .all)
     resultTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: .seconds(24 * 3600))
     notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: .unsent)
+    policies = PolicySettings.read(&reader)
     shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
     adminAddress = WorkerConfiguration.readAdminAddress(&reader)
     logLevel = WorkerConfiguration.readLogLevel(&reader)

@@ -6,6 +6,10 @@ struct Conclusion: Equatable {
     case done
     case retry(delay: Duration, countsAttempt: Bool)
     case bury(reason: String)
+    /// Ended by a delivery policy.
+    case suppress(SuppressionReason)
+    /// Held by a delivery policy; unix ms.
+    case deferUntil(Int64)
   }
 
   /// What is known when an attempt is over.

@@ -8,6 +8,8 @@ final class Delivery {
   let claim: Claim
   let job: Job
   let id: String
+  /// The policy and the class of a job that has one.
+  let match: PolicyMatch?
   /// What a part of the job that has not begun has come to.
   let emptyResult: JobResult
   private var builtPayload: [UInt8]?
@@ -23,9 +25,10 @@ final class Delivery {
   /// For the notification record: the user addressed, or the owner of the token.
   var username: String?
 
-  init(claim: Claim, job: Job, state: AttemptState, worker: String) {
+  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, worker: String) {
     self.claim = claim
     self.job = job
+    self.match = match
     self.state = state
     id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
     emptyResult = JobResult(
@@ -54,20 +57,24 @@ final class Delivery {
   /// Built once, however many pages a broadcast has.
   func payload() throws(JobError) -> [UInt8] {
     if let builtPayload { return builtPayload }
-    let payload = try job.apnsPayload()
+    let payload = try job.apnsPayload(match)
     builtPayload = payload
     return payload
   }
 
   /// What the conclusion is drawn from.
   func attempt(now: Int64) -> Conclusion.Attempt {
-    Conclusion.Attempt(
+    var tally = tally
+    if let match { tally.wait = max(tally.wait, .seconds(match.policy.retrySeconds)) }
+    return Conclusion.Attempt(
       tally: tally, isCutShort: isCutShort, attempts: tally.result.attempts, expiration: state.expiresAt, now: now)
   }
 
   /// `devices` without those that an earlier attempt has settled.
   func stillOpen(_ devices: [Device]) -> [Device] {
     guard let open = state.open else { return devices }
+    // An instance has one device: what is open is the job, whichever that is now.
+    if case .instance = job.audience, !open.isEmpty { return devices }
     let wanted = Set(open)
     return devices.filter { wanted.contains($0.token) }
   }

@@ -18,7 +18,12 @@ extension DeliveryLine {
   }
 
   /// A token that APNs calls stale goes, unless it was registered anew since.
-  func removeStale(_ device: Device, unregisteredSince: Int64?) {
+  func removeStale(_ draft: PushDraft, unregisteredSince: Int64?) {
+    let device = draft.device
+    if case .instance(let id) = draft.delivery.job.audience {
+      let notAfter = unregisteredSince ?? device.updatedAt
+      registry.deactivate(instance: id, token: device.token, notAfter: notAfter) { _ in }
+    }
     guard let stale = StaleDevice(device, unregisteredSince: unregisteredSince) else { return }
     registry.removeStale([stale]) { _ in }
   }

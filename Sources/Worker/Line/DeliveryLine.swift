@@ -5,7 +5,7 @@ import Redis
 import Registry
 import Telemetry
 
-/// The way of a job, top to bottom: claimed, parsed, resolved, submitted, concluded, settled.
+/// The way of a job, top to bottom: claimed, parsed, resolved, asked of its policy, submitted, concluded, settled.
 ///
 /// Works in batches: one exchange resolves the owners of all jobs of a claim, pushes of one turn leave in one write, and so
 /// do their settlements.
@@ -17,9 +17,11 @@ final class DeliveryLine {
   let client: APNsClient?
   let permits: Permits
   private let dedupe: Dedupe
+  private let policies: PolicyBook
+  let gate: PolicyGate
   let composer: PushComposer
   private let book: OutcomeBook
-  private let metrics: LineMetrics
+  let metrics: LineMetrics
   let log: Log
   lazy var window = SendWindow(permits: permits) { [unowned self] draft in send(draft) }
   var broadcasts: [ObjectIdentifier: AudienceRun] = [:]
@@ -39,6 +41,8 @@ final class DeliveryLine {
     self.metrics = metrics
     self.log = log
     dedupe = Dedupe(connection: connection)
+    policies = configuration.policies
+    gate = PolicyGate(connection: connection, localTime: .system)
     composer = PushComposer(bundleID: configuration.bundleID, environment: configuration.defaultEnvironment)
     book = OutcomeBook(configuration)
   }
@@ -49,7 +53,9 @@ final class DeliveryLine {
     var deliveries: [Delivery] = []
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
-      switch Intake.read(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
+      switch Intake.read(
+        claim, policies: policies, worker: queue.lease.name.value, now: Clock.unixMilliseconds)
+      {
       case .deliver(let delivery):
         queue.adopt(claim)
         deliveries.append(delivery)
@@ -113,7 +119,7 @@ final class DeliveryLine {
           putOff(delivery, error)
         } else {
           clean(resolution.removals, of: delivery)
-          submit(delivery, to: delivery.stillOpen(resolution.devices))
+          pass(delivery, to: delivery.stillOpen(resolution.devices))
         }
       }
     }
@@ -146,7 +152,7 @@ final class DeliveryLine {
 
   // MARK: - Submitted
 
-  private func submit(_ delivery: Delivery, to devices: [Device]) {
+  func submit(_ delivery: Delivery, to devices: [Device]) {
     guard client != nil else {
       delivery.username = delivery.username ?? devices.first?.username
       return conclude(delivery, Conclusion(status: .unsent, verb: .done))
@@ -193,7 +199,7 @@ final class DeliveryLine {
     let disposition = Disposition(outcome, removalAllowed: removalAllowed(draft, outcome))
     draft.current = nil
     if case .stale(let since) = disposition {
-      removeStale(draft.device, unregisteredSince: since)
+      removeStale(draft, unregisteredSince: since)
     }
     write(disposition, outcome, draft)
   }
@@ -221,7 +227,7 @@ final class DeliveryLine {
   }
 
   /// Redis did not let the attempt begin.
-  private func putOff(_ delivery: Delivery, _ error: RedisError) {
+  func putOff(_ delivery: Delivery, _ error: RedisError) {
     delivery.isCutShort = true
     delivery.tally.openReason = "\(error)"
     // Only this job's own keys are wrong: it must not come back for ever.

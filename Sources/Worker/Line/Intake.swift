@@ -14,19 +14,18 @@ enum Intake {
     case refuse(String)
   }
 
-  static func read(_ claim: Claim, worker: String, now: Int64) -> Answer {
+  static func read(_ claim: Claim, policies: PolicyBook, worker: String, now: Int64) -> Answer {
     let job: Job
+    let match: PolicyMatch?
     do {
       job = try Job(parsing: claim.envelope.job)
+      match = try policies.match(job)
     } catch {
       return .refuse(error.reason)
     }
-    if case .classed = job.content {
-      return .refuse("class: this worker has no delivery policy for notification classes")
-    }
     var state = AttemptState(json: claim.envelope.state)
     if state.expiresAt == nil { state.expiresAt = expiration(of: job, now: now) }
-    let delivery = Delivery(claim: claim, job: job, state: state, worker: worker)
+    let delivery = Delivery(claim: claim, job: job, match: match, state: state, worker: worker)
     if let at = job.sendAt, at > now, !state.isReleased { return .schedule(delivery, at: at) }
     if let expiresAt = state.expiresAt, expiresAt <= now {
       return .settle(delivery, Conclusion(status: .expired, verb: .done))

@@ -19,14 +19,13 @@ struct OutcomeBook {
   func settlement(of delivery: Delivery, _ conclusion: Conclusion) -> Settlement {
     let now = Clock.unixMilliseconds
     delivery.tally.result.status = conclusion.status
-    if case .bury(let reason) = conclusion.verb { delivery.tally.result.reason = reason }
-    if conclusion.status == .retrying { delivery.tally.result.reason = delivery.tally.openReason }
+    delivery.tally.result.reason = reason(of: delivery, conclusion)
     delivery.tally.result.finishedAt = now
     let json = delivery.tally.result.json()
     var settlement = Settlement(verb(of: delivery, conclusion, at: now))
     settlement.record = record(json, id: delivery.id, conclusion.status)
     // The list gets the end of the job, not every attempt.
-    settlement.replyTo = conclusion.status == .retrying ? nil : delivery.job.replyTo
+    settlement.replyTo = conclusion.status.isFinal ? delivery.job.replyTo : nil
     if settlement.replyTo != nil, settlement.record == nil {
       settlement.record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
     }
@@ -45,9 +44,20 @@ struct OutcomeBook {
     return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead))
   }
 
+  private func reason(of delivery: Delivery, _ conclusion: Conclusion) -> String? {
+    switch conclusion.verb {
+    case .done: nil
+    case .retry: delivery.tally.openReason
+    case .bury(let reason): reason
+    case .suppress(let reason): reason.rawValue
+    case .deferUntil: SuppressionReason.quietHours.rawValue
+    }
+  }
+
   private func verb(of delivery: Delivery, _ conclusion: Conclusion, at now: Int64) -> Settlement.Verb {
     switch conclusion.verb {
-    case .done: return .done
+    case .done, .suppress: return .done
+    case .deferUntil(let time): return .schedule(element: delivery.scheduledElement, at: time)
     case .retry(let delay, let countsAttempt):
       return .retry(element: delivery.nextElement(countsAttempt: countsAttempt), delay: delay)
     case .bury(let reason):

@@ -7,7 +7,8 @@ struct JobTests {
   }
 
   private func payload(_ text: String) throws -> String {
-    String(decoding: try job(text).apnsPayload(), as: UTF8.self)
+    let job = try job(text)
+    return String(decoding: try job.apnsPayload(PolicyBook.standard.match(job)), as: UTF8.self)
   }
 
   @Test(arguments: Corpus.valid)

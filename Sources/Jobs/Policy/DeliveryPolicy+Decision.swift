@@ -1,0 +1,89 @@
+extension DeliveryPolicy {
+  /// What becomes of a job at `now` (unix ms), and what is remembered from then on. Pure.
+  ///
+  /// A job that comes again, as a retry or after a crash, gives its own grant back and is decided anew: it is never counted
+  /// twice, never held back by itself, and the rules hold for the time at which it really is sent.
+  public func decide(
+    _ state: PolicyState, _ request: PolicyRequest, now: Int64, localTime: LocalTime
+  ) -> (verdict: PolicyVerdict, state: PolicyState) {
+    var next = state
+    if next.held?.job == request.job { next.held = nil }
+    if let until = quietHours?.end(at: now, localTime), request.notificationClass.quiet != .pass {
+      let verdict = quietVerdict(for: request, held: next.held, until: until, now: now)
+      if case .deferUntil = verdict { next.held = PolicyState.Held(job: request.job, until: until) }
+      return (verdict, next)
+    }
+    let others = state.grants.filter { $0.job != request.job }
+    if let reason = suppression(of: request.notificationClass, others: others, now: now, localTime: localTime) {
+      // An earlier grant of its own stays: nobody knows whether a worker that crashed had sent it.
+      return (.suppress(reason), next)
+    }
+    next.grants = remembered(others, at: now)
+    next.grants.append(.init(job: request.job, className: request.notificationClass.name, at: now))
+    return (.send, next)
+  }
+
+  /// How long a state has to be kept, in ms from `now`.
+  public func lifetime(of state: PolicyState, now: Int64) -> Int64 {
+    max(memory * 1000, (state.held?.until ?? now) - now)
+  }
+
+  private func quietVerdict(
+    for request: PolicyRequest, held: PolicyState.Held?, until: Int64, now: Int64
+  ) -> PolicyVerdict {
+    guard request.notificationClass.quiet == .deferCollapsed else { return .suppress(.quietHours) }
+    if let expiration = request.expiration, expiration <= until { return .suppress(.quietHours) }
+    if let held, held.until > now { return .suppress(.collapsed) }
+    return .deferUntil(until)
+  }
+
+  private func suppression(
+    of notificationClass: PolicyClass, others: [PolicyState.Grant], now: Int64, localTime: LocalTime
+  ) -> SuppressionReason? {
+    func isRecent(_ grant: PolicyState.Grant, _ seconds: Int64) -> Bool { now - grant.at < seconds * 1000 }
+    if isNearQuietHours(notificationClass, now, localTime) { return .rhythm }
+    let spacing = notificationClass.spacingSeconds
+    if spacing > 0, others.contains(where: { $0.className == notificationClass.name && isRecent($0, spacing) }) {
+      return .spacing
+    }
+    if let window = collapseSeconds(of: notificationClass) {
+      let names = namesCollapsing(with: notificationClass)
+      if others.contains(where: { names.contains($0.className) && isRecent($0, window) }) { return .collapsed }
+    }
+    let isFull = limits.contains { limit in others.count { isRecent($0, limit.seconds) } >= limit.count }
+    return isFull ? .limit : nil
+  }
+
+  private func isNearQuietHours(_ notificationClass: PolicyClass, _ now: Int64, _ localTime: LocalTime) -> Bool {
+    guard rhythm.suppressBeforeQuietMinutes > 0, notificationClass.urgency == .low, notificationClass.quiet != .pass,
+      let begin = quietHours?.nextBegin(after: now, localTime)
+    else { return false }
+    return begin - now <= rhythm.suppressBeforeQuietMinutes * 60_000
+  }
+
+  private func collapseSeconds(of notificationClass: PolicyClass) -> Int64? {
+    notificationClass.collapse.map { max($0.seconds, rhythm.collapseSeconds) }
+  }
+
+  private func namesCollapsing(with notificationClass: PolicyClass) -> [String] {
+    guard notificationClass.collapse?.isShared == true else { return [notificationClass.name] }
+    return classes.filter { $0.collapse?.isShared == true }.map(\.name)
+  }
+
+  /// Seconds after which a grant is of no account to any rule.
+  private var memory: Int64 {
+    let spans = limits.map(\.seconds) + classes.map { max($0.spacingSeconds, collapseSeconds(of: $0) ?? 0) }
+    return spans.max() ?? 0
+  }
+
+  /// Those that a limit counts, and of each class the latest, which collapse and spacing ask for.
+  private func remembered(_ grants: [PolicyState.Grant], at now: Int64) -> [PolicyState.Grant] {
+    let longest = (limits.map(\.seconds).max() ?? 0) * 1000
+    let memory = memory * 1000
+    return grants.filter { grant in
+      let age = now - grant.at
+      guard age >= longest else { return true }
+      return age < memory && !grants.contains { $0.className == grant.className && $0.at > grant.at }
+    }
+  }
+}

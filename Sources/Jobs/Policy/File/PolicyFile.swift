@@ -1,0 +1,64 @@
+import JSON
+
+/// Reads delivery policies from JSON: `{"policies":[…]}`, described in docs/policy.md.
+public enum PolicyFile {
+  public static let maximumBytes = 256 * 1024
+  static let maximumPolicies = 32
+
+  /// The built-in policy, adapted if the file says so, and the file's own; with every fault of the file. `quietHours` are
+  /// those of policies that name none.
+  public static func read(_ bytes: [UInt8], quietHours: QuietHours?) -> (book: PolicyBook, faults: [PolicyFault]) {
+    var reader = PolicyReader()
+    var builtIn = DeliveryPolicy.nyra
+    builtIn.quietHours = quietHours
+    var policies = [builtIn]
+    var names: Set<String> = []
+    for (policy, path) in definitions(in: bytes, quietHours, builtIn, &reader) {
+      if !names.insert(policy.name).inserted {
+        reader.report("\(path).name", seen: "\"\(policy.name)\"", expected: "a name that no other policy has")
+      } else if policy.name == builtIn.name {
+        policies[0] = policy
+      } else {
+        reportTakenNames(of: policy, path, policies, &reader)
+        policies.append(policy)
+      }
+    }
+    return (PolicyBook(policies), reader.faults)
+  }
+
+  private static func definitions(
+    in bytes: [UInt8], _ quietHours: QuietHours?, _ builtIn: DeliveryPolicy, _ reader: inout PolicyReader
+  ) -> [(DeliveryPolicy, path: String)] {
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: bytes)
+    } catch {
+      reader.report("", seen: "not JSON: \(error)", expected: "{\"policies\":[…]}")
+      return []
+    }
+    guard let file = reader.object(value, "", keys: ["policies"]) else { return [] }
+    reader.require(file, "policies")
+    return reader.list(file, "policies", count: 0...maximumPolicies).compactMap { value, path in
+      let policy =
+        value["name"]?.string == builtIn.name
+        ? builtIn.adapted(by: value, path, &reader)
+        : DeliveryPolicy(value, path, quietHours: quietHours, &reader)
+      return policy.map { ($0, path) }
+    }
+  }
+
+  /// A job's class selects its policy.
+  private static func reportTakenNames(
+    of policy: DeliveryPolicy, _ path: String, _ others: [DeliveryPolicy], _ reader: inout PolicyReader
+  ) {
+    for (place, notificationClass) in policy.classes.enumerated() {
+      let owner =
+        others.first { $0.classes.contains { $0.name == notificationClass.name } }
+        ?? (policy.classes[..<place].contains { $0.name == notificationClass.name } ? policy : nil)
+      guard let owner else { continue }
+      reader.report(
+        "\(path).classes[\(place)].name", seen: "\"\(notificationClass.name)\"",
+        expected: "a name that no other class has; policy \(owner.name) has it")
+    }
+  }
+}

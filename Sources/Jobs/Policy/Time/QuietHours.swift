@@ -1,0 +1,57 @@
+/// Hours of the day in which nothing but what is critical is sent; they may go over midnight.
+public struct QuietHours: Sendable, Equatable {
+  public static let expected = "hours like 23:00-08:00 with different ends, or off"
+  public static let standard = QuietHours(beginMinute: 23 * 60, endMinute: 8 * 60)
+
+  /// Minutes of the local day.
+  let beginMinute: Int64
+  /// The first minute that is not quiet.
+  let endMinute: Int64
+
+  init(beginMinute: Int64, endMinute: Int64) {
+    self.beginMinute = beginMinute
+    self.endMinute = endMinute
+  }
+
+  /// Reads `23:00-08:00`. Nil for anything else, and when both ends are the same.
+  public init?(_ text: String) {
+    let ends = text.split(separator: "-", omittingEmptySubsequences: false).map(QuietHours.minute)
+    guard ends.count == 2, let begin = ends[0], let end = ends[1], begin != end else { return nil }
+    self.init(beginMinute: begin, endMinute: end)
+  }
+
+  private static func minute(_ text: Substring) -> Int64? {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2,
+      parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+      let hour = Int64(parts[0]), let minute = Int64(parts[1]), hour < 24, minute < 60
+    else { return nil }
+    return hour * 60 + minute
+  }
+}
+
+extension QuietHours {
+  /// When the quiet hours that `now` lies in are over, unix ms; nil outside of them.
+  ///
+  /// An hour that comes twice is quiet both times: they begin when the wall first shows their begin, and end when it last
+  /// shows their end.
+  public func end(at now: Int64, _ localTime: LocalTime) -> Int64? {
+    periods(around: now, localTime).first { $0.contains(now) }?.upperBound
+  }
+
+  /// When quiet hours begin next, unix ms.
+  public func nextBegin(after now: Int64, _ localTime: LocalTime) -> Int64? {
+    periods(around: now, localTime).map(\.lowerBound).filter { $0 > now }.min()
+  }
+
+  /// Of yesterday, today and tomorrow; unix ms. One that a leap of the clock swallows whole is left out.
+  private func periods(around now: Int64, _ localTime: LocalTime) -> [Range<Int64>] {
+    let today = localTime.day(at: now / 1000)
+    return (today - 1...today + 1).compactMap { day in
+      let lastDay = endMinute > beginMinute ? day : day + 1
+      let begin = localTime.first(LocalTime.wall(day: day, minute: beginMinute))
+      let end = localTime.last(LocalTime.wall(day: lastDay, minute: endMinute))
+      return begin < end ? begin * 1000..<end * 1000 : nil
+    }
+  }
+}

@@ -1,0 +1,58 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The time zone of the process, as glibc knows it.
+public enum SystemZone {
+  private static let directory = "/usr/share/zoneinfo"
+
+  /// Makes a zone the process' own. Only before there are other threads: it changes the environment.
+  public static func adopt(_ name: String) {
+    setenv("TZ", name, 1)
+    tzset()
+  }
+
+  /// Why a name is no zone of this machine; nil when it is one. glibc itself would say nothing, and take UTC.
+  public static func fault(of name: String) -> String? {
+    if name == "UTC" { return nil }
+    let isWellFormed =
+      (1...64).contains(name.utf8.count) && !name.hasPrefix("/") && !name.contains("..")
+      && name.utf8.allSatisfy { isLetterOrDigit($0) || "+-_/".utf8.contains($0) }
+    guard isWellFormed else { return "no name of a zone" }
+    return isZoneFile("\(directory)/\(name)") ? nil : "not installed on this machine"
+  }
+
+  /// The same for a value of `TZ`, which may be a rule (`CET-1CEST,M3.5.0,M10.5.0/3`) or a file, too.
+  public static func fault(ofVariable value: String) -> String? {
+    let name = value.hasPrefix(":") ? String(value.dropFirst()) : value
+    if name.hasPrefix("/") { return isZoneFile(name) ? nil : "no file of a zone" }
+    let isRule = name.utf8.first.map { $0 == UInt8(ascii: "<") || isLetterOrDigit($0) } == true
+    let hasDigit = name.utf8.contains { (0x30...0x39).contains($0) }
+    if isRule, hasDigit, !name.contains("/") || name.contains(",") { return nil }
+    return fault(of: name)
+  }
+
+  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: false
+    }
+  }
+
+  private static func isZoneFile(_ path: String) -> Bool {
+    guard let file = fopen(path, "r") else { return false }
+    defer { fclose(file) }
+    var magic = [UInt8](repeating: 0, count: 4)
+    return fread(&magic, 1, 4, file) == 4 && magic == Array("TZif".utf8)
+  }
+}
+
+extension LocalTime {
+  /// In the zone of the process.
+  public static let system = LocalTime { instant in
+    var instant = time_t(instant)
+    var local = tm()
+    guard localtime_r(&instant, &local) != nil else { return 0 }
+    return Int64(local.tm_gmtoff)
+  }
+}

@@ -1,0 +1,49 @@
+import EventLoop
+import Redis
+import Registry
+import Testing
+
+/// A token that APNs calls stale makes its instance inactive.
+@EventLoop
+struct DeactivationTests {
+  private func deactivate(_ fixture: Fixture, _ id: String, token: String, notAfter: Int64) async throws -> Int {
+    try await withCheckedContinuation { continuation in
+      fixture.registry.deactivate(instance: id, token: token, notAfter: notAfter) { continuation.resume(returning: $0) }
+    }.get()
+  }
+
+  private func stored(_ fixture: Fixture, _ id: String) async throws -> InstanceRecord? {
+    try await fixture.run("GET", RegistryKeys.instance(id)).bytes.flatMap(InstanceRecord.init(parsing:))
+  }
+
+  @Test func `the record keeps everything but that it is active`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("stale")
+    var record = InstanceRecord(
+      token: token, environment: .sandbox, bundleID: "com.example", updatedAt: 1_700_000_000_123)
+    try await fixture.registry.register(instance: "deactivated", record)
+    #expect(try await deactivate(fixture, "deactivated", token: token, notAfter: record.updatedAt) == 1)
+    record.isActive = false
+    #expect(try await stored(fixture, "deactivated") == record)
+    #expect(await fixture.resolve([.instance("deactivated")])[0].devices == [])
+    #expect(try await deactivate(fixture, "deactivated", token: token, notAfter: .max) == 0)
+  }
+
+  @Test func `a later registration stays, of the same token and of another`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("renewed")
+    let record = InstanceRecord(token: token, environment: nil, updatedAt: 2000)
+    try await fixture.registry.register(instance: "renewed", record)
+    #expect(try await deactivate(fixture, "renewed", token: token, notAfter: 1999) == 0)
+    #expect(try await deactivate(fixture, "renewed", token: fixture.token("former"), notAfter: 3000) == 0)
+    #expect(try await stored(fixture, "renewed") == record)
+  }
+
+  @Test func `an instance that is not known, or whose record cannot be read, stays as it is`() async throws {
+    let fixture = try await Fixture()
+    #expect(try await deactivate(fixture, "nobody", token: fixture.token("x"), notAfter: 1) == 0)
+    _ = try await fixture.run("SET", RegistryKeys.instance("garbage"), "garbage")
+    #expect(try await deactivate(fixture, "garbage", token: fixture.token("x"), notAfter: 1) == 0)
+    #expect(try await fixture.run("GET", RegistryKeys.instance("garbage")).string == "garbage")
+  }
+}
