@@ -1,5 +1,5 @@
-/// Reads `2026-01-31T09:30:00.250+01:00`.
-enum Timestamp {
+/// Reads `2026-01-31T09:30:00.250+01:00`, and writes such times.
+public enum Timestamp {
   /// Year 9999, in unix milliseconds.
   static let maximum: Int64 = 253_402_300_799_999
 
