@@ -19,9 +19,11 @@ extension DeliveryLine {
 
   /// A token that APNs calls stale goes, unless it was registered anew since.
   func removeStale(_ device: Device, unregisteredSince: Int64?) {
-    guard let owner = device.username else { return }
+    // A device of nobody stands in its app's audience; what stands nowhere needs no removal.
+    guard device.username != nil || device.bundleID != nil else { return }
     let stale = StaleDevice(
-      token: device.token, owner: owner, bundleID: device.bundleID, notAfter: unregisteredSince ?? device.updatedAt)
+      token: device.token, owner: device.username ?? "", bundleID: device.bundleID,
+      notAfter: unregisteredSince ?? device.updatedAt)
     registry.removeStale([stale]) { _ in }
   }
 
