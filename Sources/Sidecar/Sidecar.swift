@@ -16,9 +16,11 @@ public final class Sidecar {
   /// The port it listens on; 0 before ``start()``.
   public var port: Int { server?.port ?? 0 }
 
-  /// Without `backend` redis is not configured, without `sender` APNs is not.
+  /// Without `backend` redis is not configured, without `sender` APNs is not. `backupImport` reads the backup file that
+  /// the configuration names.
   public init(
-    _ configuration: SidecarConfiguration, backend: Backend?, sender: (any DirectSender)?, metrics: Metrics, log: Log
+    _ configuration: SidecarConfiguration, backend: Backend?, sender: (any DirectSender)?,
+    backupImport: BackupImport? = nil, metrics: Metrics, log: Log
   ) {
     self.configuration = configuration
     self.log = log
@@ -28,7 +30,10 @@ public final class Sidecar {
     let operations = OperationsSurface(
       configuration: configuration, backend: backend, sender: sender, metrics: metrics,
       isStopping: { [weak self] in self?.isStopping ?? true })
-    router = Router([operations])
+    let devices = DevicesSurface(configuration, backend: backend, log: log)
+    let pushServer = PushServerSurface(configuration, backend: backend, backupImport: backupImport, log: log)
+    let nyra = NyraSurface(backend: backend, log: log)
+    router = Router([operations, devices, pushServer, nyra])
   }
 
   public func start() throws(HTTPServerError) {

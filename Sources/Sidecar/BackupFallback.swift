@@ -1,0 +1,91 @@
+import EventLoop
+import Jobs
+import Redis
+import Registry
+import Telemetry
+
+/// Brings the devices of a backup.json into the registry, and tells how many. May be called again after a crash or a
+/// failure: what is there already must not come twice.
+public typealias BackupImport = @EventLoop @Sendable (_ path: String) async throws -> Int
+
+/// The fallback of contracts/push-server.md: the backup file is brought in on a request for an app that has no devices,
+/// once for the whole fleet.
+@EventLoop
+final class BackupFallback {
+  private let path: String
+  private let importBackup: BackupImport
+  private let registry: Registry
+  private let claim: ImportClaim
+  private let log: Log
+  private var isDone = false
+  private var running: Task<Result<Void, Refusal>, Never>?
+
+  init(path: String, backend: Backend, importBackup: @escaping BackupImport, log: Log) {
+    self.path = path
+    self.importBackup = importBackup
+    self.log = log
+    registry = backend.registry
+    claim = ImportClaim(connection: backend.connection, owner: JobID.random())
+  }
+
+  /// Returns when the app's devices are there, as far as the file knows them. Requests that come meanwhile wait.
+  func prepare(_ app: String) async throws(Refusal) {
+    while let running { _ = await running.value }
+    guard !isDone else { return }
+    let task = Task { @EventLoop in await self.attempt(app) }
+    running = task
+    let result = await task.value
+    running = nil
+    try result.get()
+  }
+
+  private func attempt(_ app: String) async -> Result<Void, Refusal> {
+    do throws(RedisError) {
+      var verdict = try await claim.begin(hasDevices: true)
+      if verdict == .unneeded, try await !hasDevices(app) { verdict = try await claim.begin(hasDevices: false) }
+      switch verdict {
+      case .unneeded: return .success(())
+      case .done: isDone = true
+      case .busy: return .failure(.backupIsComing)
+      case .granted: return try await bringIn()
+      }
+      return .success(())
+    } catch {
+      return .failure(Refusal(error))
+    }
+  }
+
+  /// A file that cannot be read holds the requests up: a first device would end the fallback for its app, and the others
+  /// would be forgotten.
+  private func bringIn() async throws(RedisError) -> Result<Void, Refusal> {
+    do {
+      let count = try await importBackup(path)
+      log.info("backup imported", ["path": .init(path), "devices": .init(count)])
+    } catch {
+      log.error("the backup cannot be imported", ["path": .init(path), "reason": .init("\(error)")])
+      try await claim.finish(isDone: false)
+      return .failure(Refusal(500, Refusal.serverError, "The backup file cannot be imported; the log says why"))
+    }
+    try await claim.finish(isDone: true)
+    isDone = true
+    return .success(())
+  }
+
+  private func hasDevices(_ app: String) async throws(RedisError) -> Bool {
+    var cursor: AudienceCursor? = .start
+    while let from = cursor {
+      let page = try await registry.page(app: app, from: from)
+      guard page.devices.isEmpty else { return true }
+      cursor = page.next
+    }
+    return false
+  }
+}
+
+extension Refusal {
+  fileprivate static let backupIsComing: Refusal = {
+    var refusal = Refusal(503, "Service unavailable", "The backup file is being imported; try again")
+    refusal.headers = [("Retry-After", "1")]
+    return refusal
+  }()
+}
