@@ -16,7 +16,8 @@ final class SidecarFixture {
   let sidecar: Sidecar
 
   init(
-    sender: (any DirectSender)? = nil, _ adapt: (inout SidecarConfiguration) -> Void = { _ in }
+    sender: (any DirectSender)? = nil, _ adapt: (inout SidecarConfiguration) -> Void = { _ in },
+    backupImport: BackupImport? = nil
   ) async throws {
     let url = try await SidecarFixture.server.value.url
     redis = RedisConnection(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
@@ -25,7 +26,8 @@ final class SidecarFixture {
     backend = Backend(connection: redis, log: .silent)
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
     adapt(&configuration)
-    sidecar = Sidecar(configuration, backend: backend, sender: sender, metrics: Metrics(), log: .silent)
+    sidecar = Sidecar(
+      configuration, backend: backend, sender: sender, backupImport: backupImport, metrics: Metrics(), log: .silent)
     try sidecar.start()
   }
 
