@@ -32,11 +32,13 @@ final class BackupFallback {
   func prepare(_ app: String) async throws(Refusal) {
     while let running { _ = await running.value }
     guard !isDone else { return }
-    let task = Task { @EventLoop in await self.attempt(app) }
+    let task = Task { @EventLoop in
+      // Forgotten before it ends: who waits must not find a task that is over, and wait no longer.
+      defer { self.running = nil }
+      return await self.attempt(app)
+    }
     running = task
-    let result = await task.value
-    running = nil
-    try result.get()
+    try await task.value.get()
   }
 
   private func attempt(_ app: String) async -> Result<Void, Refusal> {

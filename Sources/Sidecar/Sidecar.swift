@@ -71,7 +71,8 @@ public final class Sidecar {
   }
 
   private func refuse(_ status: Int, _ request: HTTPRequest) -> HTTPResponse {
-    let match = router.match(request.path)
+    // A target that cannot be read comes whole, with its query.
+    let match = router.match(String(request.path.prefix { $0 != "?" }))
     count(request, route: match?.route ?? "none", status: status, since: Clock.monotonicNanoseconds)
     return match?.surface.refusal(status, of: request) ?? .error("Bad request", status: status)
   }

@@ -5,6 +5,7 @@ import Jobs
 import Redis
 import Registry
 import Sidecar
+import TestSupport
 import Testing
 
 /// A client with an API key on a sidecar of its own. Everything it names is like no other's.
@@ -14,15 +15,17 @@ final class APIClient {
 
   let fixture: SidecarFixture
   let key: String
+  var keyName: String { "key-\(tag)" }
   private let tag = Secret.random().lowercased()
 
   init(
     quota: KeyQuota = .standard, scopes: Set<KeyScope> = Set(KeyScope.allCases),
-    _ adapt: (inout SidecarConfiguration) -> Void = { _ in }, backupImport: BackupImport? = nil
+    _ adapt: (inout SidecarConfiguration) -> Void = { _ in }, backupImport: BackupImport? = nil,
+    server: RedisServer? = nil
   ) async throws {
-    fixture = try await SidecarFixture(adapt, backupImport: backupImport)
+    fixture = try await SidecarFixture(adapt, backupImport: backupImport, server: server)
     key = "secret-\(tag)"
-    try await allow("key-\(tag)", secret: key, quota: quota, scopes: scopes)
+    try await allow(keyName, secret: key, quota: quota, scopes: scopes)
   }
 
   func allow(

@@ -54,7 +54,8 @@ struct DevicesListTests {
   @Test func `a user without devices has an empty list`() async throws {
     let client = try await APIClient()
     let answer = try await client.send("GET", "/devices?userId=\(client.unique("nobody"))")
-    #expect(answer.json == .object([.init(key: "success", value: .bool(true)), .init(key: "devices", value: .array([]))]))
+    #expect(
+      answer.json == .object([.init(key: "success", value: .bool(true)), .init(key: "devices", value: .array([]))]))
     await client.stop()
   }
 
@@ -91,7 +92,9 @@ struct DevicesListTests {
     await client.stop()
   }
 
-  @Test func `other systems' devices are listed as they are, and what is not the user's is not, and cleaned`() async throws {
+  @Test func `other systems' devices are listed as they are, and what is not the user's is not, and cleaned`()
+    async throws
+  {
     let client = try await APIClient()
     let (user, other) = (client.unique("mixed"), client.unique("other"))
     let own = [client.token("own"), "Android:\(client.unique("fcm"))"].sorted()

@@ -66,7 +66,8 @@ struct DevicesTests {
   }
 
   @Test(arguments: ["", #","bundleId":"""#, #","bundleId":null"#])
-  func `without a bundle id the configured one is taken, unless the device's own is known`(member: String) async throws {
+  func `without a bundle id the configured one is taken, unless the device's own is known`(member: String) async throws
+  {
     let client = try await APIClient {
       $0.bundleID = "com.example.default"
       $0.defaultEnvironment = .sandbox
@@ -151,7 +152,9 @@ struct DevicesTests {
     let app = client.app("gone")
     try await client.register(owned, user, app: app)
     try await client.register(free, "", app: app)
-    for (token, spelling) in [(owned, owned.uppercased()), (free, "%\(String(free.utf8.first!, radix: 16))\(free.dropFirst())")] {
+    for (token, spelling) in [
+      (owned, owned.uppercased()), (free, "%\(String(free.utf8.first!, radix: 16))\(free.dropFirst())"),
+    ] {
       let answer = try await client.send("DELETE", "/devices/\(spelling)")
       #expect(answer.status == 200, "\(answer.body)")
       answer.isCrossOrigin()

@@ -17,9 +17,10 @@ final class SidecarFixture {
 
   init(
     sender: (any DirectSender)? = nil, _ adapt: (inout SidecarConfiguration) -> Void = { _ in },
-    backupImport: BackupImport? = nil
+    backupImport: BackupImport? = nil, server: RedisServer? = nil
   ) async throws {
-    let url = try await SidecarFixture.server.value.url
+    let shared = try await SidecarFixture.server.value
+    let url = (server ?? shared).url
     redis = RedisConnection(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
     redis.start()
     try await redis.ready(within: .seconds(10))
