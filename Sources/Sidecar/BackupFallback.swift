@@ -30,47 +30,46 @@ final class BackupFallback {
 
   /// Returns when the app's devices are there, as far as the file knows them. Requests that come meanwhile wait.
   func prepare(_ app: String) async throws(Refusal) {
-    while let running { _ = await running.value }
     guard !isDone else { return }
-    let task = Task { @EventLoop in
-      // Forgotten before it ends: who waits must not find a task that is over, and wait no longer.
-      defer { self.running = nil }
-      return await self.attempt(app)
+    if let running { return try await running.value.get() }
+    let verdict: ImportClaim.Verdict
+    do { verdict = try await ask(for: app) } catch { throw Refusal(error) }
+    switch verdict {
+    case .unneeded: return
+    case .done: isDone = true
+    case .busy:
+      guard let running else { throw .backupIsComing }
+      try await running.value.get()
+    case .granted:
+      let task = Task { @EventLoop in
+        defer { running = nil }
+        return await bringIn()
+      }
+      running = task
+      try await task.value.get()
     }
-    running = task
-    try await task.value.get()
   }
 
-  private func attempt(_ app: String) async -> Result<Void, Refusal> {
-    do throws(RedisError) {
-      var verdict = try await claim.begin(hasDevices: true)
-      if verdict == .unneeded, try await !hasDevices(app) { verdict = try await claim.begin(hasDevices: false) }
-      switch verdict {
-      case .unneeded: return .success(())
-      case .done: isDone = true
-      case .busy: return .failure(.backupIsComing)
-      case .granted: return try await bringIn()
-      }
-      return .success(())
-    } catch {
-      return .failure(Refusal(error))
-    }
+  private func ask(for app: String) async throws(RedisError) -> ImportClaim.Verdict {
+    let verdict = try await claim.begin(hasDevices: true)
+    guard verdict == .unneeded, try await !hasDevices(app) else { return verdict }
+    return try await claim.begin(hasDevices: false)
   }
 
   /// A file that cannot be read holds the requests up: a first device would end the fallback for its app, and the others
   /// would be forgotten.
-  private func bringIn() async throws(RedisError) -> Result<Void, Refusal> {
+  private func bringIn() async -> Result<Void, Refusal> {
+    var isImported = false
     do {
       let count = try await importBackup(path)
       log.info("backup imported", ["path": .init(path), "devices": .init(count)])
+      isImported = true
     } catch {
       log.error("the backup cannot be imported", ["path": .init(path), "reason": .init("\(error)")])
-      try await claim.finish(isDone: false)
-      return .failure(Refusal(500, Refusal.serverError, "The backup file cannot be imported; the log says why"))
     }
-    try await claim.finish(isDone: true)
-    isDone = true
-    return .success(())
+    do { try await claim.finish(isDone: isImported) } catch { return .failure(Refusal(error)) }
+    isDone = isImported
+    return isImported ? .success(()) : .failure(.backupIsUnreadable)
   }
 
   private func hasDevices(_ app: String) async throws(RedisError) -> Bool {
@@ -85,6 +84,9 @@ final class BackupFallback {
 }
 
 extension Refusal {
+  fileprivate static let backupIsUnreadable = Refusal(
+    500, serverError, "The backup file cannot be imported; the log says why")
+
   fileprivate static let backupIsComing: Refusal = {
     var refusal = Refusal(503, "Service unavailable", "The backup file is being imported; try again")
     refusal.headers = [("Retry-After", "1")]

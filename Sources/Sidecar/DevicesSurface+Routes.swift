@@ -6,9 +6,6 @@ import Redis
 import Registry
 
 extension DevicesSurface {
-  private static let limits = 1...100
-  private static let defaultLimit = 10
-
   /// 201, also for a device that the user has: the date of its registration stays.
   func create(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
     let body = try request.jsonObject()
@@ -28,47 +25,43 @@ extension DevicesSurface {
 
   func update(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
     let body = try request.jsonObject()
-    let sent = body["currentToken"]?.string
-    let current = try RequestFields.hexToken(sent, "currentToken")
+    let spellings = try RequestFields.spellings(body["currentToken"]?.string, "currentToken")
     let new = try RequestFields.hexToken(body["newToken"]?.string, "newToken")
     let userID = try RequestFields.userID(body["userId"]?.string)
-    let device: Device?
-    do {
-      device = try await DevicesSurface.first(of: [current, sent ?? current]) { token throws(RedisError) in
-        try await registry.replace(token: token, with: new, of: userID, now: Clock.unixMilliseconds)
-      }
-    } catch { throw Refusal(error) }
-    guard let device else { throw .deviceNotFound }
-    return DevicesSurface.success([
-      ("platformEndpointArn", .string(arn(of: device))), ("lastUpdated", .string(Timestamp.text(device.updatedAt))),
-    ])
+    for current in spellings {
+      let device: Device?
+      do {
+        device = try await registry.replace(token: current, with: new, of: userID, now: Clock.unixMilliseconds)
+      } catch { throw Refusal(error) }
+      guard let device else { continue }
+      return DevicesSurface.success([
+        ("platformEndpointArn", .string(arn(of: device))), ("lastUpdated", .string(Timestamp.text(device.updatedAt))),
+      ])
+    }
+    throw .deviceNotFound
   }
 
   func delete(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
     let sent = request.parameter.flatMap { FormEncoding.decoded($0) }
-    let token = try RequestFields.hexToken(sent, "deviceToken")
-    let isRemoved: Void?
-    do {
-      isRemoved = try await DevicesSurface.first(of: [token, sent ?? token]) { token throws(RedisError) in
-        try await registry.forget(token: token) ? () : nil
-      }
-    } catch { throw Refusal(error) }
-    guard isRemoved != nil else { throw .deviceNotFound }
-    return DevicesSurface.success([("deletedAt", .string(Timestamp.text(Clock.unixMilliseconds)))])
+    for token in try RequestFields.spellings(sent, "deviceToken") {
+      let isRemoved: Bool
+      do { isRemoved = try await registry.forget(token: token) } catch { throw Refusal(error) }
+      guard isRemoved else { continue }
+      return DevicesSurface.success([("deletedAt", .string(Timestamp.text(Clock.unixMilliseconds)))])
+    }
+    throw .deviceNotFound
   }
 
   func list(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
-    let userID = try RequestFields.userID(try DevicesSurface.item("userId", of: request))
-    let limit = try DevicesSurface.limit(of: request)
-    let after = try DevicesSurface.start(of: request, userID)
+    let query = try DeviceListQuery(request.http.query)
     let page: DevicePage
     do {
-      page = try await registry.devices(of: userID, after: after?.deviceToken, limit: limit)
+      page = try await registry.devices(of: query.userID, after: query.after, limit: query.limit)
     } catch { throw Refusal(error) }
-    if !page.removals.isEmpty { registry.clean(user: userID, page.removals) { _ in } }
-    var members: [(String, JSONValue)] = [("devices", .array(page.devices.map { entry($0, of: userID) }))]
+    if !page.removals.isEmpty { registry.clean(user: query.userID, page.removals) { _ in } }
+    var members: [(String, JSONValue)] = [("devices", .array(page.devices.map { entry($0, of: query.userID) }))]
     if page.hasMore, let last = page.devices.last {
-      let next = DevicePageToken(userID: userID, deviceToken: last.token)
+      let next = DevicePageToken(userID: query.userID, deviceToken: last.token)
       members.append(("nextToken", .string(next.text)))
     }
     return DevicesSurface.success(members)
@@ -89,40 +82,6 @@ extension DevicesSurface {
     PlatformEndpoint(
       device: device, defaultBundleID: configuration.bundleID, defaultEnvironment: configuration.defaultEnvironment
     ).arn
-  }
-
-  /// A token that another surface registered in upper case is found as it is written.
-  private static func first<Found>(
-    of spellings: [String], _ find: (String) async throws(RedisError) -> Found?
-  ) async throws(RedisError) -> Found? {
-    if let found = try await find(spellings[0]) { return found }
-    return spellings[1] == spellings[0] ? nil : try await find(spellings[1])
-  }
-
-  /// An item of the query. Nil when it is missing or empty.
-  private static func item(_ name: String, of request: SidecarRequest) throws(Refusal) -> String? {
-    let values = request.http.query.filter { $0.name == name }.map(\.value)
-    guard values.count < 2 else { throw Refusal(400, "Invalid \(name)", "\(name): given twice") }
-    return values.first.flatMap { $0.isEmpty ? nil : $0 }
-  }
-
-  private static func limit(of request: SidecarRequest) throws(Refusal) -> Int {
-    guard let text = try item("limit", of: request) else { return defaultLimit }
-    guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let limit = Int(text),
-      limits.contains(limit)
-    else {
-      throw Refusal(
-        400, "Invalid limit", "limit: expected a whole number from \(limits.lowerBound) to \(limits.upperBound)")
-    }
-    return limit
-  }
-
-  private static func start(of request: SidecarRequest, _ userID: String) throws(Refusal) -> DevicePageToken? {
-    guard let text = try item("nextToken", of: request) else { return nil }
-    guard let token = DevicePageToken(parsing: text, userID: userID) else {
-      throw Refusal(400, "Invalid nextToken", "nextToken: expected the one of this user's last page, unchanged")
-    }
-    return token
   }
 
   private static func success(_ members: [(String, JSONValue)], status: Int = 200) -> HTTPResponse {

@@ -16,6 +16,12 @@ enum RequestFields {
     return token
   }
 
+  /// The same of a device that has to be found: one that another surface registered in upper case is there as it was written.
+  static func spellings(_ value: String?, _ field: String) throws(Refusal) -> [String] {
+    let token = try hexToken(value, field)
+    return value == token ? [token] : [token] + [value].compactMap { $0 }
+  }
+
   /// 20 to 512 characters, as iOS or another system gave it: `<abcd 1234 …>`, the description of iOS' data, is read, too.
   static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> String {
     let token = (value ?? "").filter { !"<> ".contains($0) }

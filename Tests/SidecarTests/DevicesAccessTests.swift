@@ -78,7 +78,7 @@ struct DevicesAccessTests {
     await sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `a redis that is gone is 500, and what failed is done when it is back`() async throws {
+  @Test func `a redis that is gone is 500 in the document's shape`() async throws {
     let server = try await RedisServer()
     let client = try await APIClient(server: server)
     try await server.kill()
