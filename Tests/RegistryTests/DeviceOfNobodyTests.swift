@@ -9,15 +9,15 @@ struct DeviceOfNobodyTests {
   @Test func `it is in the audience and in no user's set`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("nobody")
-    _ = try await fixture.register(token, "", app: "com.nobody")
+    _ = try await fixture.register(token, "", app: "com.ownerless")
     #expect(try await fixture.metadata(token)?.username == "")
     #expect(try await fixture.members("").isEmpty)
-    let page = try await fixture.registry.page(app: "com.nobody", from: .start)
+    let page = try await fixture.registry.page(app: "com.ownerless", from: .start)
     #expect(page.devices.map(\.token) == [token])
     #expect(page.devices.first?.username == nil)
     #expect(page.removals.isEmpty)
     let named = await fixture.registry.resolve(.token(token)).devices
-    #expect(named.map(\.bundleID) == ["com.nobody"])
+    #expect(named.map(\.bundleID) == ["com.ownerless"])
   }
 
   @Test func `no user sees it, whatever a set says`() async throws {
