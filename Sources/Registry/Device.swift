@@ -1,7 +1,7 @@
 /// A device that a push may be sent to.
 public struct Device: Sendable, Equatable {
   public let token: String
-  /// Nil for an instance's device, and for a token that nobody registered.
+  /// Nil for an instance's device, a device that belongs to an app alone, and a token that nobody registered.
   public let username: String?
   public let platform: Platform
   /// Nil: the configured one.
@@ -10,10 +10,12 @@ public struct Device: Sendable, Equatable {
   public let environment: DeviceEnvironment?
   /// Unix milliseconds; 0 when nobody registered the token.
   public let updatedAt: Int64
+  /// Unix milliseconds of the first registration; nil when it is not known.
+  public let createdAt: Int64?
 
   public init(
     token: String, username: String? = nil, platform: Platform = .ios, bundleID: String? = nil,
-    environment: DeviceEnvironment? = nil, updatedAt: Int64 = 0
+    environment: DeviceEnvironment? = nil, updatedAt: Int64 = 0, createdAt: Int64? = nil
   ) {
     self.token = token
     self.username = username
@@ -21,11 +23,13 @@ public struct Device: Sendable, Equatable {
     self.bundleID = bundleID
     self.environment = environment
     self.updatedAt = updatedAt
+    self.createdAt = createdAt
   }
 
   init(token: String, metadata: DeviceMetadata) {
     self.init(
-      token: token, username: metadata.username, platform: metadata.platform, bundleID: metadata.bundleID,
-      environment: metadata.environment, updatedAt: metadata.updatedAt)
+      token: token, username: metadata.username.isEmpty ? nil : metadata.username, platform: metadata.platform,
+      bundleID: metadata.bundleID, environment: metadata.environment, updatedAt: metadata.updatedAt,
+      createdAt: metadata.createdAt)
   }
 }

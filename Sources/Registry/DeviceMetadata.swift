@@ -2,6 +2,7 @@ import JSON
 
 /// What is stored about a device under `push:token:<token>`.
 public struct DeviceMetadata: Sendable, Equatable {
+  /// Empty: nobody's; the device stands in its app's audience alone.
   public var username: String
   public var platform: Platform
   /// Unix milliseconds.
@@ -31,36 +32,43 @@ public struct DeviceMetadata: Sendable, Equatable {
 
   private static let keys = JSONKeys(Key.allCases.map { "\($0)" })
 
-  /// Other programs write these records too: only an object with a username is asked for, and of the rest what is
-  /// not understood is left out. Nil when it is none.
+  /// Other programs write these records too: only an object with a username, be it empty, is asked for, and of the rest
+  /// what is not understood is left out. Nil when it is none.
   public init?(parsing bytes: [UInt8]) {
     var metadata = DeviceMetadata(username: "", platform: .ios, updatedAt: 0)
+    var hasUsername = false
     do {
       var reader = JSONReader(bytes)
       try reader.beginObject()
-      while let key = try reader.nextKey(among: DeviceMetadata.keys) { try metadata.read(key, from: &reader) }
+      while let key = try reader.nextKey(among: DeviceMetadata.keys) {
+        if try metadata.read(key, from: &reader) == .username { hasUsername = true }
+      }
       try reader.end()
     } catch {
       return nil
     }
-    guard !metadata.username.isEmpty else { return nil }
+    guard hasUsername else { return nil }
     self = metadata
   }
 
-  private mutating func read(_ key: JSONKey, from reader: inout JSONReader) throws(JSONError) {
-    guard case .known(let number) = key else {
+  /// Tells which key was understood.
+  private mutating func read(_ key: JSONKey, from reader: inout JSONReader) throws(JSONError) -> Key? {
+    guard case .known(let number) = key, let known = Key(rawValue: number) else {
       try reader.skipValue()
-      return
+      return nil
     }
-    switch (Key(rawValue: number), try reader.peek()) {
+    switch (known, try reader.peek()) {
     case (.username, .string): username = Username.normalized(try reader.readString())
     case (.platform, .string): platform = Platform(rawValue: try reader.readString()) ?? .ios
     case (.bundleId, .string): bundleID = try reader.readString()
     case (.environment, .string): environment = DeviceEnvironment(rawValue: try reader.readString())
     case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader)
     case (.createdAt, .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
-    default: try reader.skipValue()
+    default:
+      try reader.skipValue()
+      return nil
     }
+    return known
   }
 
   /// A time with a fraction loses it; what is no time is 0.

@@ -1,10 +1,13 @@
 /// A device as it is to be registered. Values have been checked and normalised by who asks.
 public struct Registration: Sendable, Equatable {
   public let token: String
+  /// Empty: for the app's audience alone. An owner that the device has stays.
   public let username: String
   public let platform: Platform
   /// Nil: what is known already stays.
   public let bundleID: String?
+  /// `bundleID` was not named by the device: what is known already goes before it.
+  public let isBundleAssumed: Bool
   /// Nil: what is known already stays.
   public let environment: DeviceEnvironment?
   /// Unix milliseconds.
@@ -12,12 +15,13 @@ public struct Registration: Sendable, Equatable {
 
   public init(
     token: String, username: String, platform: Platform, bundleID: String? = nil,
-    environment: DeviceEnvironment? = nil, now: Int64
+    isBundleAssumed: Bool = false, environment: DeviceEnvironment? = nil, now: Int64
   ) {
     self.token = token
     self.username = username
     self.platform = platform
     self.bundleID = bundleID
+    self.isBundleAssumed = isBundleAssumed
     self.environment = environment
     self.now = now
   }

@@ -2,12 +2,16 @@ public import Redis
 import Telemetry
 
 extension Registry {
-  static let conflict = RedisError.notSent(
-    "the token is being registered by others at the same time; try again")
+  static let conflict = RedisError.notSent("the token is being registered by others at the same time; try again")
 
   /// Makes a device the user's, in one atomic step; a device of another owner leaves that owner. Returns who that was.
   @discardableResult
   public func register(_ registration: Registration) async throws(RedisError) -> String? {
+    try await enroll(registration).previousOwner
+  }
+
+  /// ``register(_:)`` that tells what is known of the device now.
+  public func enroll(_ registration: Registration) async throws(RedisError) -> Enrollment {
     // The script must be told the keys of the previous owner and app: most devices have none, and no read comes first.
     var previous = (owner: "", app: registration.bundleID ?? "")
     for _ in 0..<Registry.maximumConflicts {
@@ -24,10 +28,15 @@ extension Registry {
             command.append(previous.owner)
             command.append(previous.app)
             command.append(Registry.metadataLifetime)
+            command.append(registration.isBundleAssumed ? 1 : 0)
           }
         ).array ?? []
       let owner = reply.dropFirst().first?.string ?? ""
-      if reply.first?.integer == 1 { return owner.isEmpty ? nil : owner }
+      if reply.first?.integer == 1 {
+        let metadata = reply.dropFirst(2).first?.bytes
+        return Enrollment(
+          device: Ownership.named(registration.token, metadata: metadata), previousOwner: owner.isEmpty ? nil : owner)
+      }
       previous = (owner, reply.dropFirst(2).first?.string ?? "")
     }
     log.warn("registration gave up", ["token": .string(Log.shortened(registration.token)), "reason": "conflict"])

@@ -2,7 +2,9 @@ import Redis
 
 /// What has to happen all at once. All keys are declared; what shrinks comes first, so that a full redis lets it pass.
 enum RegistryScripts {
-  static let all = [cleanUser, cleanAudience, removeStale, deactivate, register, unregister, unregisterAll]
+  static let all = [
+    cleanUser, cleanAudience, removeStale, deactivate, register, unregister, unregisterAll, replace, forget,
+  ]
 
   /// Reads a metadata key in Lua: its object, or nil when there is none that can be read.
   static let read = """
@@ -73,27 +75,34 @@ enum RegistryScripts {
       """)
 
   /// KEYS: metadata, the user's set, the audience's shard, the previous owner's set, the previous audience's shard.
-  /// ARGV: token, user, platform, now, bundle id, environment, previous owner, previous bundle id, seconds to live.
-  /// Returns {1, previous owner}, or {0, previous owner, previous bundle id} when those were not the ones declared.
+  /// ARGV: token, user, platform, now, bundle id, environment, previous owner, previous bundle id, seconds to live, whether
+  /// a bundle id that is known goes before the given one. A user that is empty leaves the device to the owner it has.
+  /// Returns {1, who lost it, metadata}, or {0, previous owner, previous bundle id} when those were not the ones declared.
   static let register = RedisScript(
     read + """
       local value = read(KEYS[1]) or {}
       local user, app = owner(value), text(value.bundleId)
       if user == ARGV[2] then user = '' end
-      local bundle = ARGV[5] ~= '' and ARGV[5] or app
+      local bundle = (ARGV[5] == '' or (ARGV[10] == '1' and app ~= '')) and app or ARGV[5]
       local left = app ~= bundle and app or ''
       if user ~= ARGV[7] or (app ~= '' and app ~= ARGV[8]) then return {0, user, app} end
+      local name, set, platform = ARGV[2], KEYS[2], ARGV[3]
+      if user ~= '' and name == '' then
+        name, set, user = user, KEYS[4], ''
+        platform = text(value.platform) ~= '' and value.platform or platform
+      end
       if user ~= '' then redis.call('SREM', KEYS[4], ARGV[1]) end
       if left ~= '' then redis.call('ZREM', KEYS[5], ARGV[1]) end
       local environment = ARGV[6] ~= '' and ARGV[6] or text(value.environment)
-      local record = {username = ARGV[2], platform = ARGV[3], updatedAt = tonumber(ARGV[4])}
+      local record = {username = name, platform = platform, updatedAt = tonumber(ARGV[4])}
       record.createdAt = type(value.createdAt) == 'number' and value.createdAt or record.updatedAt
       if bundle ~= '' then record.bundleId = bundle end
       if environment ~= '' then record.environment = environment end
-      redis.call('SET', KEYS[1], cjson.encode(record), 'EX', ARGV[9])
-      redis.call('SADD', KEYS[2], ARGV[1])
+      local metadata = cjson.encode(record)
+      redis.call('SET', KEYS[1], metadata, 'EX', ARGV[9])
+      if name ~= '' then redis.call('SADD', set, ARGV[1]) end
       if bundle ~= '' then redis.call('ZADD', bundle == ARGV[5] and KEYS[3] or KEYS[5], 0, ARGV[1]) end
-      return {1, user}
+      return {1, user, metadata}
       """)
 
   /// KEYS: metadata, the user's set, the audience's shard. ARGV: token, user, bundle id.

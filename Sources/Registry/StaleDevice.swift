@@ -1,7 +1,7 @@
 /// A device whose token APNs called stale.
 public struct StaleDevice: Sendable, Equatable {
   public let token: String
-  /// As the resolution named them.
+  /// As the resolution named them; empty for a device of nobody.
   public let owner: String
   public let bundleID: String?
   /// Unix milliseconds: a later registration stays. `Int64.max` when APNs gave no time.

@@ -16,9 +16,11 @@ public final class Sidecar {
   /// The port it listens on; 0 before ``start()``.
   public var port: Int { server?.port ?? 0 }
 
-  /// Without `backend` redis is not configured, without `sender` APNs is not.
+  /// Without `backend` redis is not configured, without `sender` APNs is not. `backupImport` reads the backup file that
+  /// the configuration names.
   public init(
-    _ configuration: SidecarConfiguration, backend: Backend?, sender: (any DirectSender)?, metrics: Metrics, log: Log
+    _ configuration: SidecarConfiguration, backend: Backend?, sender: (any DirectSender)?,
+    backupImport: BackupImport? = nil, metrics: Metrics, log: Log
   ) {
     self.configuration = configuration
     self.log = log
@@ -30,7 +32,10 @@ public final class Sidecar {
       isStopping: { [weak self] in self?.isStopping ?? true })
     let push = PushSurface(configuration, backend: backend, sender: sender, log: log)
     let notifications = NotificationsSurface(configuration, backend: backend, log: log)
-    router = Router([operations, push, notifications])
+    let devices = DevicesSurface(configuration, backend: backend, log: log)
+    let pushServer = PushServerSurface(configuration, backend: backend, backupImport: backupImport, log: log)
+    let nyra = NyraSurface(backend: backend, log: log)
+    router = Router([operations, push, notifications, devices, pushServer, nyra])
   }
 
   public func start() throws(HTTPServerError) {
@@ -68,7 +73,7 @@ public final class Sidecar {
   }
 
   private func refuse(_ status: Int, _ request: HTTPRequest) -> HTTPResponse {
-    // The path of a bad target is all that was sent.
+    // A target that cannot be read comes whole, with its query.
     let match = router.match(String(request.path.prefix { $0 != "?" }))
     count(request, route: match?.route ?? "none", status: status, since: Clock.monotonicNanoseconds)
     return match?.surface.refusal(status, of: request) ?? .error("Bad request", status: status)

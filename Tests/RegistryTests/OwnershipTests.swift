@@ -23,9 +23,20 @@ struct OwnershipTests {
   @Test func `an entry that is another's, unknown or unreadable is removed`() {
     #expect(verdict(token, #"{"username":"bob"}"#) == removal(token, .otherOwner))
     #expect(verdict(token, nil) == removal(token, .noMetadata))
-    for bad in ["", "[]", "{}", "nonsense", #"{"username":7}"#, #"{"username":" "}"#, #"{"username":"alice""#] {
+    for bad in ["", "[]", "{}", "nonsense", #"{"username":7}"#, #"{"username":"alice""#] {
       #expect(verdict(token, bad) == removal(token, .invalidMetadata), "\(bad)")
     }
+    for nobody in [#"{"username":""}"#, #"{"username":" "}"#] {
+      #expect(verdict(token, nobody) == removal(token, .otherOwner), "\(nobody)")
+    }
+  }
+
+  @Test func `a device of nobody is its app's`() {
+    let metadata = DeviceMetadata(username: "", platform: .ios, updatedAt: 5, bundleID: "com.a", createdAt: 4)
+    #expect(DeviceMetadata(parsing: metadata.json()) == metadata)
+    #expect(
+      Ownership.judge(entry: Array(token.utf8), metadata: metadata.json(), app: "com.a")
+        == .send(Device(token: token, username: nil, bundleID: "com.a", updatedAt: 5, createdAt: 4)))
   }
 
   @Test(arguments: ["", "short", "abcdef 0123456789abcdef", "abcdef0123456789abcde\0", "abcdef0123456789abcdé"])

@@ -16,16 +16,19 @@ final class SidecarFixture {
   let sidecar: Sidecar
 
   init(
-    sender: (any DirectSender)? = nil, _ adapt: (inout SidecarConfiguration) -> Void = { _ in }
+    sender: (any DirectSender)? = nil, _ adapt: (inout SidecarConfiguration) -> Void = { _ in },
+    backupImport: BackupImport? = nil, server: RedisServer? = nil
   ) async throws {
-    let url = try await SidecarFixture.server.value.url
+    let shared = try await SidecarFixture.server.value
+    let url = (server ?? shared).url
     redis = RedisConnection(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
     redis.start()
     try await redis.ready(within: .seconds(10))
     backend = Backend(connection: redis, log: .silent)
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
     adapt(&configuration)
-    sidecar = Sidecar(configuration, backend: backend, sender: sender, metrics: Metrics(), log: .silent)
+    sidecar = Sidecar(
+      configuration, backend: backend, sender: sender, backupImport: backupImport, metrics: Metrics(), log: .silent)
     try sidecar.start()
   }
 

@@ -89,7 +89,7 @@ extension BackupEntry {
 
   /// What no ISO date can say stays a number.
   private static func date(_ milliseconds: Int64) -> JSONValue {
-    ISODate.text(milliseconds).map(JSONValue.string) ?? .integer(milliseconds)
+    (0...Timestamp.maximum).contains(milliseconds) ? .string(Timestamp.text(milliseconds)) : .integer(milliseconds)
   }
 }
 
@@ -125,7 +125,7 @@ extension BackupEntry {
     /// Unix milliseconds.
     func date(_ key: String) throws(Refused) -> Int64? {
       guard let value = value(key) else { return nil }
-      guard let date = value.integer ?? value.string.flatMap(ISODate.milliseconds) else {
+      guard let date = value.integer ?? value.string.flatMap(Timestamp.milliseconds) else {
         throw Refused(.malformedDate)
       }
       return date

@@ -1,5 +1,3 @@
-import JSON
-
 extension BackupEntry {
   /// Reads what is stored of a device. Nil when it is not there any more.
   init?(storedToken token: [UInt8], metadata: [UInt8]?) {
@@ -8,7 +6,7 @@ extension BackupEntry {
       self = .refused(.malformedToken)
       return
     }
-    guard let metadata = DeviceMetadata(parsing: metadata) ?? DeviceMetadata(ownerless: metadata) else {
+    guard let metadata = DeviceMetadata(parsing: metadata) else {
       self = .refused(.malformedRecord)
       return
     }
@@ -23,19 +21,5 @@ extension BackupEntry {
       return
     }
     self = .instance(id: String(decoding: id, as: UTF8.self), record)
-  }
-}
-
-extension DeviceMetadata {
-  /// A token of a push server: its record names an app and nobody.
-  fileprivate init?(ownerless bytes: [UInt8]) {
-    let value: JSONValue
-    do { value = try JSONValue(parsing: bytes) } catch { return nil }
-    guard value.members != nil, (value["username"]?.string ?? "").isEmpty else { return nil }
-    self.init(
-      username: "", platform: value["platform"]?.string.flatMap(Platform.init) ?? .ios,
-      updatedAt: value["updatedAt"]?.integer ?? 0, bundleID: value["bundleId"]?.string,
-      environment: value["environment"]?.string.flatMap(DeviceEnvironment.init),
-      createdAt: value["createdAt"]?.integer)
   }
 }

@@ -38,7 +38,7 @@ enum CredentialReport {
           credential.kind.rawValue, credential.name, credential.isEnabled ? "yes" : "no",
           isKey ? scopes(credential).joined(separator: ",") : "-",
           isKey ? "\(quota.perSecond)/s burst \(quota.burst), \(quota.perDay)/day" : "-",
-          ISODate.text(credential.createdAt) ?? "-",
+          Timestamp.text(credential.createdAt),
         ]
       })
   }

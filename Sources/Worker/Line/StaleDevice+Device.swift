@@ -1,10 +1,12 @@
 import Registry
 
 extension StaleDevice {
-  /// A token that APNs calls stale, unless it was registered anew since; nil when nobody owns it.
+  /// A token that APNs calls stale, unless it was registered anew since. A device of nobody stands in its app's audience; nil
+  /// when it stands nowhere.
   init?(_ device: Device, unregisteredSince: Int64?) {
-    guard let owner = device.username else { return nil }
+    guard device.username != nil || device.bundleID != nil else { return nil }
     self.init(
-      token: device.token, owner: owner, bundleID: device.bundleID, notAfter: unregisteredSince ?? device.updatedAt)
+      token: device.token, owner: device.username ?? "", bundleID: device.bundleID,
+      notAfter: unregisteredSince ?? device.updatedAt)
   }
 }

@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Redis
+import Registry
 import Sidecar
 import Telemetry
 
@@ -25,9 +26,16 @@ final class SidecarService {
       ? settings.gateway.configuration.map { APNsClient(configuration: $0, metrics: metrics, log: log) } : nil
     sidecar = Sidecar(
       settings.sidecar, backend: backend,
-      sender: SidecarService.sender(client ?? own, backend, settings.gateway, log), metrics: metrics, log: log)
+      sender: SidecarService.sender(client ?? own, backend, settings.gateway, log),
+      backupImport: SidecarService.backupImport(backend),
+      metrics: metrics, log: log)
     self.connection = connection
     ownClient = own
+  }
+
+  private static func backupImport(_ backend: Backend?) -> BackupImport? {
+    guard let registry = backend?.registry else { return nil }
+    return { path in try await registry.importBackup(path: path).total }
   }
 
   private static func sender(

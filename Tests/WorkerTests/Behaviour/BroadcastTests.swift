@@ -36,6 +36,27 @@ import Testing
     #expect(try await fleet.redis("KEYS", "martlet:*progress*").array == [])
   }
 
+  @Test func `a device of nobody is reached, and removed once APNs calls it stale`() async throws {
+    let app = "com.example.\(fleet.unique("anonymous"))"
+    let (live, stale) = (fleet.uniqueToken(), fleet.uniqueToken())
+    try await fleet.register([live, stale], to: "", bundleID: app)
+    try await fleet.gateway.device(stale, #""rule":"unregistered","since":1800000000000"#)
+    let worker = try await fleet.worker()
+    let id = fleet.unique("broadcast")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: worker.queue)
+    let record = try await fleet.record(id)
+    #expect(record.accepted == 1)
+    #expect(record.stale == 1)
+    try await eventually("the stale device is removed") {
+      try await fleet.redis("EXISTS", RegistryKeys.token(stale)).integer == 0
+    }
+    for (token, isLeft) in [(live, true), (stale, false)] {
+      let key = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
+      #expect(try await fleet.redis("ZSCORE", key, token).isNull != isLeft)
+    }
+    #expect(try await worker.stop() == 0)
+  }
+
   @Test func `when its worker is killed midway another goes on, and every device is reached`() async throws {
     let app = "com.example.\(fleet.unique("news"))"
     let tokens = fleet.uniqueTokens(2600)

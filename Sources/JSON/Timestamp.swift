@@ -1,11 +1,11 @@
-/// Reads `2026-01-31T09:30:00.250+01:00`.
-enum Timestamp {
+/// A moment as JSON texts carry it (ISO 8601): `2026-01-31T09:30:00.250+01:00`.
+public enum Timestamp {
   /// Year 9999, in unix milliseconds.
-  static let maximum: Int64 = 253_402_300_799_999
+  public static let maximum: Int64 = 253_402_300_799_999
 
   /// Unix milliseconds of an ISO 8601 date and time with a zone (`Z`, `+hh:mm`, `+hhmm`). Seconds and up to 9 digits of
   /// fraction may be left out; years are 1970 to 9999. Nil for anything else, including a 30th of February.
-  static func milliseconds(_ text: String) -> Int64? {
+  public static func milliseconds(_ text: String) -> Int64? {
     var digits = Digits(Array(text.utf8))
     guard let year = digits.number(4), year >= 1970, digits.take("-"),
       let month = digits.number(2), (1...12).contains(month), digits.take("-"),

@@ -1,0 +1,84 @@
+import EventLoop
+import HTTPServer
+import JSON
+import Jobs
+import Redis
+import Registry
+import Telemetry
+
+/// contracts/push-server.md: `/newtoken` and `/newpush`.
+@EventLoop
+struct PushServerSurface: Surface {
+  private let configuration: SidecarConfiguration
+  private let backend: Backend?
+  private let fallback: BackupFallback?
+  private let log: Log
+
+  let routes = ["/newtoken", "/newpush"]
+
+  init(_ configuration: SidecarConfiguration, backend: Backend?, backupImport: BackupImport?, log: Log) {
+    self.configuration = configuration
+    self.backend = backend
+    self.log = log
+    if let path = configuration.backupPath, let backend, let backupImport {
+      fallback = BackupFallback(path: path, backend: backend, importBackup: backupImport, log: log)
+    } else {
+      fallback = nil
+    }
+  }
+
+  func respond(to request: SidecarRequest) async -> HTTPResponse {
+    do throws(Refusal) {
+      guard request.method == "POST" else { throw .methodNotAllowed("POST") }
+      guard let backend else { throw .notConfigured }
+      let isPush = request.route == "/newpush"
+      if !configuration.isPushServerOpen {
+        let check = APIKeyCheck(credentials: backend.credentials)
+        _ = try await check.credential(of: request, for: isPush ? .push : .tokens)
+      }
+      let body = try request.jsonOrFormObject()
+      return try await isPush ? push(body, backend) : register(body, backend)
+    } catch {
+      log.failure(error, of: request)
+      return error.response
+    }
+  }
+
+  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
+    Refusal.unread(status).response
+  }
+
+  /// The device is nobody's, unless it has an owner.
+  private func register(_ body: JSONValue, _ backend: Backend) async throws(Refusal) -> HTTPResponse {
+    let app = try PushServerSurface.app(body)
+    let token = try RequestFields.anyToken(body["token"]?.string, "token")
+    try await fallback?.prepare(app)
+    let registration = Registration(
+      token: token, username: "", platform: .ios, bundleID: app, now: Clock.unixMilliseconds)
+    do { try await backend.registry.register(registration) } catch { throw Refusal(error) }
+    return .json(.object([JSONMember(key: "success", value: .bool(true))]))
+  }
+
+  private func push(_ body: JSONValue, _ backend: Backend) async throws(Refusal) -> HTTPResponse {
+    let app = try PushServerSurface.app(body)
+    let broadcast = try Broadcast(body, to: app, id: JobID.random())
+    try await fallback?.prepare(app)
+    do {
+      _ = try await backend.connection.send(RedisCommand("LPUSH", configuration.queue).with(broadcast.job))
+    } catch { throw Refusal(error) }
+    return .json(
+      .object([
+        JSONMember(key: "success", value: .bool(true)), JSONMember(key: "id", value: .string(broadcast.id)),
+      ]))
+  }
+
+  /// The document writes both names.
+  private static func app(_ body: JSONValue) throws(Refusal) -> String {
+    let named = try RequestFields.bundleID(body["bundleId"], "bundleId")
+    let otherwise = try RequestFields.bundleID(body["bundledId"], "bundledId")
+    guard let app = named ?? otherwise else {
+      throw Refusal(400, "Invalid bundleId", "bundleId: missing; it names the app")
+    }
+    return app
+  }
+}

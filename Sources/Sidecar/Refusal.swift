@@ -1,0 +1,63 @@
+import HTTPServer
+import JSON
+import Redis
+
+/// An answer instead of what was asked for: `{"error","message"?}`.
+struct Refusal: Error {
+  let status: Int
+  let error: String
+  var message: String?
+  var headers: [(name: String, value: String)] = []
+  /// What Redis said: for the log, never for who asked.
+  var cause: RedisError?
+
+  init(_ status: Int, _ error: String, _ message: String? = nil) {
+    self.status = status
+    self.error = error
+    self.message = message
+  }
+
+  /// 500: the request is good.
+  init(_ cause: RedisError) {
+    let message =
+      if case .outcomeUnknown = cause {
+        "Redis did not answer in time: whether it was done is not known"
+      } else {
+        "Redis does not answer, or takes nothing more: nothing was done; try again later"
+      }
+    self.init(500, Refusal.serverError, message)
+    self.cause = cause
+  }
+
+  static let serverError = "Internal server error"
+
+  static let notConfigured = Refusal(500, serverError, "Redis is not configured: set REDIS_URL")
+
+  static func methodNotAllowed(_ allowed: String) -> Refusal {
+    var refusal = Refusal(405, "Method not allowed", "Allowed here: \(allowed)")
+    refusal.headers = [("Allow", allowed)]
+    return refusal
+  }
+
+  /// The server took the request no further: its body is too large (413), or its target makes no sense (400).
+  static func unread(_ status: Int) -> Refusal {
+    status == 413
+      ? Refusal(413, "Request body is too large", "at most 65536 bytes")
+      : Refusal(status, "Bad request", "the request target cannot be read")
+  }
+
+  static let deviceNotFound = Refusal(404, "Device not found")
+
+  static func tooManyRequests(_ message: String, after seconds: Int) -> Refusal {
+    var refusal = Refusal(429, "Too many requests", message)
+    refusal.headers = [("Retry-After", String(seconds))]
+    return refusal
+  }
+
+  var response: HTTPResponse {
+    let members = message.map { [JSONMember(key: "message", value: .string($0))] } ?? []
+    var response = HTTPResponse.error(error, status: status, members)
+    response.headers += headers
+    return response
+  }
+}

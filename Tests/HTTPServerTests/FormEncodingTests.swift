@@ -1,0 +1,21 @@
+import HTTPServer
+import Testing
+
+struct FormEncodingTests {
+  @Test func `fields are decoded in their order and repeated ones kept`() throws {
+    let items = try #require(FormEncoding.items(of: "a=1+2&b=%C3%A9&a&=c&d=e=f&&"))
+    #expect(items.map(\.name) == ["a", "b", "a", "", "d"])
+    #expect(items.map(\.value) == ["1 2", "é", "", "c", "e=f"])
+    #expect(FormEncoding.items(of: "")?.isEmpty == true)
+  }
+
+  @Test(arguments: ["%", "a=%4", "a=%zz", "a=%ff", "%c3=a", "a=%+1", "a=%１１"])
+  func `a broken escape, or what is no UTF-8, is refused`(text: String) {
+    #expect(FormEncoding.items(of: text) == nil)
+  }
+
+  @Test(arguments: [("a+b", "a+b"), ("%2561", "%61"), ("%2F..", "/.."), ("%00", "\0"), ("é%41", "éA")])
+  func `a part of a path is decoded once, and a plus stays one`(text: String, decoded: String) {
+    #expect(FormEncoding.decoded(text) == decoded)
+  }
+}

@@ -1,0 +1,116 @@
+import EventLoop
+import Redis
+import Registry
+import Testing
+
+/// Replacing and forgetting devices, and what stays when others do so at the same time.
+@EventLoop
+struct DeviceExchangeTests {
+  @Test func `a new token takes over what the device had, also the environment`() async throws {
+    let fixture = try await Fixture()
+    let (old, new) = (fixture.token("swap-old"), fixture.token("swap-new"))
+    try await fixture.registry.register(
+      Registration(
+        token: old, username: "swapper", platform: .android, bundleID: "com.swap", environment: .sandbox, now: 5))
+    let device = try await fixture.registry.replace(token: old, with: new, of: "swapper", now: 9)
+    #expect(
+      device
+        == Device(
+          token: new, username: "swapper", platform: .android, bundleID: "com.swap", environment: .sandbox,
+          updatedAt: 9,
+          createdAt: 5))
+    #expect(try await fixture.metadata(old) == nil)
+    #expect(try await fixture.members("swapper") == [new])
+    #expect(try await fixture.run("TTL", RegistryKeys.token(new)).integer ?? 0 > 31_500_000)
+  }
+
+  @Test func `a device that other programs wrote down is replaced as far as it is understood`() async throws {
+    let fixture = try await Fixture()
+    let (old, new) = (fixture.token("plain-old"), fixture.token("plain-new"))
+    _ = try await fixture.run("SET", RegistryKeys.token(old), #"{"username":" Plain ","updatedAt":7,"createdAt":"x"}"#)
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens("plain"), old)
+    let device = try await fixture.registry.replace(token: old, with: new, of: "plain", now: 9)
+    #expect(device?.createdAt == 9)
+    #expect(device?.platform == .ios)
+    #expect(try await fixture.members("plain") == [new])
+  }
+
+  @Test func `of many who exchange one token at once one succeeds, and the device is there once`() async throws {
+    let fixture = try await Fixture()
+    let old = fixture.token("contended")
+    _ = try await fixture.register(old, "contender", app: "com.contended")
+    let new = (0..<8).map { fixture.token("contended-\($0)") }
+    let winners = await withTaskGroup(of: String?.self) { group in
+      for token in new {
+        group.addTask {
+          let device = try? await fixture.registry.replace(token: old, with: token, of: "contender", now: 2)
+          return device == nil ? nil : token
+        }
+      }
+      var winners: [String] = []
+      for await winner in group.compactMap({ $0 }) { winners.append(winner) }
+      return winners
+    }
+    #expect(winners.count == 1)
+    #expect(try await fixture.members("contender") == Set(winners))
+    let page = try await fixture.registry.page(app: "com.contended", from: .start)
+    #expect(page.devices.map(\.token) == winners)
+    #expect(page.removals.isEmpty)
+  }
+
+  @Test func `of registering, exchanging and forgetting at once something whole is left`() async throws {
+    let fixture = try await Fixture()
+    let tokens = (0..<3).map { fixture.token("turmoil-\($0)") }
+    let users = ["turmoil-a", "turmoil-b", ""]
+    await withTaskGroup(of: Void.self) { group in
+      for round in 0..<40 {
+        let (token, other, user) = (tokens[round % 3], tokens[(round + 1) % 3], users[round / 3 % 3])
+        // Who loses five times in a row is told so; what stands in redis is what counts.
+        group.addTask {
+          switch round % 4 {
+          case 0, 1: _ = try? await fixture.register(token, user, app: "com.turmoil.\(round % 2)")
+          case 2: _ = try? await fixture.registry.replace(token: token, with: other, of: user, now: 3)
+          default: _ = try? await fixture.registry.forget(token: token)
+          }
+        }
+      }
+    }
+    for token in tokens {
+      let metadata = try await fixture.metadata(token)
+      for user in users where !user.isEmpty {
+        #expect(try await fixture.members(user).contains(token) == (metadata?.username == user))
+      }
+      for app in ["com.turmoil.0", "com.turmoil.1"] {
+        #expect(try await fixture.audience(app, of: token) == (metadata?.bundleID == app))
+      }
+    }
+    #expect(try await fixture.members("").isEmpty)
+  }
+
+  @Test func `what nobody registered, or nobody can read, is not found`() async throws {
+    let fixture = try await Fixture()
+    let (missing, unreadable) = (fixture.token("missing"), fixture.token("unreadable"))
+    _ = try await fixture.run("SET", RegistryKeys.token(unreadable), "{")
+    for token in [missing, unreadable] {
+      #expect(try await fixture.registry.replace(token: token, with: token, of: "anybody", now: 1) == nil)
+      #expect(try await !fixture.registry.forget(token: token))
+    }
+    #expect(try await fixture.members("anybody").isEmpty)
+  }
+
+  @Test func `a list goes on behind a batch of entries that are another's`() async throws {
+    let fixture = try await Fixture()
+    var command = RedisCommand("SADD", RegistryKeys.userTokens("long-list"))
+    for index in 0..<700 { command.append(fixture.token("aaa-\(1000 + index)")) }
+    _ = try await fixture.redis.send(command)
+    let own = [fixture.token("zzz-1"), fixture.token("zzz-2")]
+    for token in own { _ = try await fixture.register(token, "long-list") }
+    let page = try await fixture.registry.devices(of: "long-list", after: nil, limit: 1)
+    #expect(page.devices.map(\.token) == [own[0]])
+    #expect(page.hasMore)
+    #expect(page.removals.count == 700)
+    let rest = try await fixture.registry.devices(of: "long-list", after: own[0], limit: 1)
+    #expect(rest.devices.map(\.token) == [own[1]])
+    #expect(!rest.hasMore)
+  }
+}

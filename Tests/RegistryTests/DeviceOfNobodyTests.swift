@@ -1,0 +1,70 @@
+import EventLoop
+import Redis
+import Registry
+import Testing
+
+/// Devices that stand in their app's audience alone.
+@EventLoop
+struct DeviceOfNobodyTests {
+  @Test func `it is in the audience and in no user's set`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("nobody")
+    _ = try await fixture.register(token, "", app: "com.ownerless")
+    #expect(try await fixture.metadata(token)?.username == "")
+    #expect(try await fixture.members("").isEmpty)
+    let page = try await fixture.registry.page(app: "com.ownerless", from: .start)
+    #expect(page.devices.map(\.token) == [token])
+    #expect(page.devices.first?.username == nil)
+    #expect(page.removals.isEmpty)
+    let named = await fixture.registry.resolve(.token(token)).devices
+    #expect(named.map(\.bundleID) == ["com.ownerless"])
+  }
+
+  @Test func `no user sees it, whatever a set says`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("unseen")
+    _ = try await fixture.register(token, "", app: "com.unseen")
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens("curious"), token)
+    let all = await fixture.registry.resolve(.user("curious"))
+    #expect(all.devices.isEmpty)
+    #expect(all.removals.map(\.reason) == [.otherOwner])
+    #expect(await fixture.registry.resolve(.userToken(user: "curious", token: token)).devices.isEmpty)
+    #expect(try await fixture.clean(user: "curious", all.removals) == 1)
+    #expect(try await fixture.members("curious").isEmpty)
+    #expect(try await fixture.audience("com.unseen", of: token))
+  }
+
+  @Test func `a user who registers it owns it, and keeps it when it is registered for nobody`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("found")
+    _ = try await fixture.register(token, "", app: "com.found", now: 1)
+    #expect(try await fixture.register(token, "finder", now: 2) == nil)
+    #expect(try await fixture.members("finder") == [token])
+    #expect(try await fixture.metadata(token)?.createdAt == 1)
+    #expect(try await fixture.register(token, "", app: "com.later", now: 3) == nil)
+    let metadata = try await fixture.metadata(token)
+    #expect(metadata?.username == "finder")
+    #expect(metadata?.updatedAt == 3)
+    #expect(try await fixture.members("finder") == [token])
+    #expect(try await fixture.audience("com.later", of: token))
+    #expect(try await !fixture.audience("com.found", of: token))
+  }
+
+  @Test func `it is removed when it is stale, unless it was registered later or has an owner by now`() async throws {
+    let fixture = try await Fixture()
+    let (token, owned) = (fixture.token("stale-nobody"), fixture.token("stale-owned"))
+    func stale(_ token: String, _ notAfter: Int64) -> StaleDevice {
+      StaleDevice(token: token, owner: "", bundleID: "com.stale.nobody", notAfter: notAfter)
+    }
+    _ = try await fixture.register(token, "", app: "com.stale.nobody", now: 1000)
+    _ = try await fixture.register(owned, "", app: "com.stale.nobody", now: 1000)
+    _ = try await fixture.register(owned, "owner-by-now", now: 1000)
+    #expect(try await fixture.removeStale(stale(token, 999), stale(owned, 2000)) == 0)
+    #expect(try await fixture.audience("com.stale.nobody", of: token))
+    #expect(try await fixture.removeStale(stale(token, 1000)) == 1)
+    #expect(try await fixture.metadata(token) == nil)
+    #expect(try await !fixture.audience("com.stale.nobody", of: token))
+    #expect(try await fixture.members("owner-by-now") == [owned])
+    #expect(try await fixture.audience("com.stale.nobody", of: owned))
+  }
+}

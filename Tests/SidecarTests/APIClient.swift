@@ -1,0 +1,105 @@
+import Crypto
+import EventLoop
+import JSON
+import Jobs
+import Redis
+import Registry
+import Sidecar
+import TestSupport
+import Testing
+
+/// A client with an API key on a sidecar of its own. Everything it names is like no other's.
+@EventLoop
+final class APIClient {
+  static let formatError = "Invalid device token format (must be 64-character hex string)"
+
+  let fixture: SidecarFixture
+  let key: String
+  var keyName: String { "key-\(tag)" }
+  private let tag = Secret.random().lowercased()
+
+  init(
+    quota: KeyQuota = .standard, scopes: Set<KeyScope> = Set(KeyScope.allCases),
+    _ adapt: (inout SidecarConfiguration) -> Void = { _ in }, backupImport: BackupImport? = nil,
+    server: RedisServer? = nil
+  ) async throws {
+    fixture = try await SidecarFixture(adapt, backupImport: backupImport, server: server)
+    key = "secret-\(tag)"
+    try await allow(keyName, secret: key, quota: quota, scopes: scopes)
+  }
+
+  func allow(
+    _ name: String, secret: String, quota: KeyQuota = .standard, scopes: Set<KeyScope> = Set(KeyScope.allCases),
+    isEnabled: Bool = true
+  ) async throws {
+    let credential = Credential(
+      kind: .key, name: name, digest: Credential.digest(of: secret), createdAt: 1, isEnabled: isEnabled,
+      scopes: scopes, quota: quota)
+    #expect(try await fixture.backend.credentials.add(credential) == nil)
+  }
+
+  /// A word that no other client has.
+  func unique(_ name: String) -> String { "\(name)-\(tag)" }
+
+  /// A device token that no other client has: 64 hexadecimal digits.
+  func token(_ name: String) -> String { SHA256.hex(unique(name)) }
+
+  func app(_ name: String) -> String { "com.example.\(unique(name))" }
+
+  func send(_ method: String, _ path: String, _ body: String? = nil, _ headers: [String: String] = [:]) async throws
+    -> WebAnswer
+  {
+    try await fixture.request(method, path, ["X-API-Key": key].merging(headers) { _, own in own }, body: body)
+  }
+
+  func send(_ method: String, _ path: String, bytes: [UInt8]) async throws -> WebAnswer {
+    try await WebAnswer.ask(port: fixture.sidecar.port, method, path, fields: [("X-API-Key", key)], bytes: bytes)
+  }
+
+  func metadata(_ token: String) async throws -> DeviceMetadata? {
+    try await fixture.run("GET", RegistryKeys.token(token)).bytes.flatMap(DeviceMetadata.init(parsing:))
+  }
+
+  func devices(of user: String) async throws -> Set<String> {
+    Set(try await fixture.run("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
+  }
+
+  func isAudience(_ app: String, _ token: String) async throws -> Bool {
+    let key = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
+    return try await fixture.run("ZSCORE", key, token) != .null
+  }
+
+  /// Registers as another surface does.
+  func register(_ token: String, _ user: String, app: String? = nil, platform: Platform = .ios, now: Int64 = 1000)
+    async throws
+  {
+    try await fixture.backend.registry.register(
+      Registration(token: token, username: user, platform: platform, bundleID: app, now: now))
+  }
+
+  func stop() async {
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+}
+
+extension WebAnswer {
+  /// An error of the device API and of the push server: `{"error","message"?}`, and no word of what is inside.
+  func isError(_ status: Int, _ error: String? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(self.status == status, "\(body)", sourceLocation: sourceLocation)
+    #expect(headers["content-type"] == "application/json", sourceLocation: sourceLocation)
+    if let error { #expect(self.error == error, sourceLocation: sourceLocation) }
+    let keys = json?.members?.map(\.key) ?? []
+    #expect(keys == ["error"] || keys == ["error", "message"], "\(body)", sourceLocation: sourceLocation)
+    #expect(!body.contains(".swift") && !body.contains("user_script"), "\(body)", sourceLocation: sourceLocation)
+  }
+
+  /// The headers that contracts/device-registration-api.md lists.
+  func isCrossOrigin(sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(headers["access-control-allow-origin"] == "*", sourceLocation: sourceLocation)
+    #expect(
+      headers["access-control-allow-methods"] == "GET, POST, PUT, DELETE, OPTIONS", sourceLocation: sourceLocation)
+    #expect(
+      headers["access-control-allow-headers"]
+        == "Content-Type, X-Amz-Date, Authorization, X-Api-Key, X-Amz-Security-Token", sourceLocation: sourceLocation)
+  }
+}

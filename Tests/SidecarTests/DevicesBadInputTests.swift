@@ -1,0 +1,171 @@
+import EventLoop
+import Registry
+import Sidecar
+import Testing
+
+/// What the device API refuses: always in its own shape, and without a trace.
+@EventLoop
+struct DevicesBadInputTests {
+  private func fields(_ members: [(String, String)]) -> String {
+    members.map { "\"\($0.0)\":\"\($0.1)\"" }.joined(separator: ",")
+  }
+
+  @Test(arguments: ["POST", "PUT"])
+  func `a body that is no object of JSON changes nothing`(method: String) async throws {
+    let client = try await APIClient()
+    let (token, new, user) = (client.token("body"), client.token("new"), client.unique("body"))
+    try await client.register(token, user)
+    let before = try await client.metadata(token)
+    let good =
+      method == "POST"
+      ? fields([("deviceToken", new), ("userId", user)])
+      : fields([("currentToken", token), ("newToken", new), ("userId", user)])
+    for (what, bytes) in hostileBodies(good) {
+      let answer = try await client.send(method, "/devices", bytes: bytes)
+      answer.isError(400, "Invalid JSON in request body")
+      answer.isCrossOrigin()
+      #expect(answer.body.utf8.count < 400, "\(what)")
+      #expect(try await client.devices(of: user) == [token], "\(what)")
+    }
+    #expect(try await client.metadata(token) == before)
+    #expect(try await client.metadata(new) == nil)
+    await client.stop()
+  }
+
+  @Test func `a body of 64 KiB is read, one byte more is refused`() async throws {
+    let client = try await APIClient()
+    let (token, user) = (client.token("large"), client.unique("large"))
+    let good = fields([("deviceToken", token), ("userId", user)])
+    let refused = try await client.send("POST", "/devices", bytes: padded(good, to: 65_537))
+    refused.isError(413)
+    refused.isCrossOrigin()
+    #expect(try await client.metadata(token) == nil)
+    #expect(try await client.send("POST", "/devices", bytes: padded(good, to: 65_536)).status == 201)
+    await client.stop()
+  }
+
+  @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "image/png; x=y", ""])
+  func `the content type does not matter, as clients get it wrong`(type: String) async throws {
+    let client = try await APIClient()
+    let good = "{\(fields([("deviceToken", client.token("type")), ("userId", client.unique("type"))]))}"
+    #expect(try await client.send("POST", "/devices", good, ["Content-Type": type]).status == 201)
+    await client.stop()
+  }
+
+  @Test func `members that nobody knows are ignored`() async throws {
+    let client = try await APIClient()
+    let good = fields([("deviceToken", client.token("more")), ("userId", client.unique("more"))])
+    let answer = try await client.send("POST", "/devices", #"{"extra":{"a":[1]},\#(good),"environment":7}"#)
+    #expect(answer.status == 201)
+    await client.stop()
+  }
+
+  private nonisolated static let badTokens = [
+    "null", "7", "[]", "{}", "true", "\"\"", "\"abc\"", "\"\(String(repeating: "a", count: 63))\"",
+    "\"\(String(repeating: "a", count: 65))\"", "\"\(String(repeating: "g", count: 64))\"",
+    "\" \(String(repeating: "a", count: 64))\"", "\"\(String(repeating: "a", count: 63))\\u0000\"",
+    "\"\(String(repeating: "a", count: 62))é\"", "\"\(String(repeating: "a", count: 63))\\uff21\"",
+    "\"\(String(repeating: "@", count: 64))\"",
+    "\"\(String(repeating: "a", count: 32) + "/../" + String(repeating: "a", count: 28))\"",
+  ]
+
+  @Test func `a token that is not 64 hexadecimal digits is refused in the document's words`() async throws {
+    let client = try await APIClient()
+    let (own, user) = (client.token("own"), client.unique("format"))
+    try await client.register(own, user)
+    let before = try await client.metadata(own)
+    for bad in Self.badTokens + [nil] {
+      func field(_ name: String) -> String { bad.map { ",\"\(name)\":\($0)" } ?? "" }
+      let answers = [
+        try await client.send("POST", "/devices", #"{"userId":"\#(user)"\#(field("deviceToken"))}"#),
+        try await client.send(
+          "PUT", "/devices", #"{"userId":"\#(user)","newToken":"\#(own)"\#(field("currentToken"))}"#),
+        try await client.send(
+          "PUT", "/devices", #"{"userId":"\#(user)","currentToken":"\#(own)"\#(field("newToken"))}"#),
+      ]
+      for answer in answers {
+        answer.isError(400, APIClient.formatError)
+        answer.isCrossOrigin()
+      }
+    }
+    #expect(try await client.metadata(own) == before)
+    #expect(try await client.devices(of: user) == [own])
+    await client.stop()
+  }
+
+  @Test func `a parameter is decoded once, and must be a token`() async throws {
+    let client = try await APIClient()
+    let (own, user) = (client.token("own"), client.unique("parameter"))
+    try await client.register(own, user)
+    let parameters = [
+      "", "abc", "..", ".", "%2e%2e", "%2F", "..%2F\(own)", "%2F\(own)", "\(own)%2F", "%5C\(own)", "\(own)%00",
+      "\(own)%", "\(own)%4", "%zz\(own)", "%ff\(own)", "+\(own.dropFirst())", "\(own)0", "*", "%25\(own)",
+      // Encoded twice: after one decoding there still is a percent sign.
+      "%2561\(own.dropFirst())",
+    ]
+    for parameter in parameters {
+      let answer = try await client.send("DELETE", "/devices/\(parameter)")
+      answer.isError(400, APIClient.formatError)
+      answer.isCrossOrigin()
+    }
+    for path in ["/devices/../devices/\(own)", "/devices/x/\(own)", "/v1/v1/devices/\(own)", "//devices/\(own)"] {
+      try await client.send("DELETE", path).isError(404, "Not found")
+    }
+    #expect(try await client.devices(of: user) == [own])
+    #expect(try await client.metadata(own) != nil)
+    await client.stop()
+  }
+
+  @Test func `a user id is asked for, and kept within limits`() async throws {
+    let client = try await APIClient()
+    let token = client.token("userless")
+    let long = String(repeating: "u", count: 257)
+    for id in [
+      "", ",\"userId\":\"\"", ",\"userId\":\" \\t\"", ",\"userId\":7", ",\"userId\":null", ",\"userId\":[\"a\"]",
+      ",\"userId\":\"\(long)\"", ",\"userId\":\"a\\u0000b\"", ",\"userId\":\"a\\nb\"", ",\"userId\":\"a\\u0085b\"",
+    ] {
+      try await client.send("POST", "/devices", #"{"deviceToken":"\#(token)"\#(id)}"#).isError(400, "Invalid userId")
+      try await client.send("PUT", "/devices", #"{"currentToken":"\#(token)","newToken":"\#(token)"\#(id)}"#)
+        .isError(400, "Invalid userId")
+    }
+    for query in ["", "?userId=", "?userId=%20", "?userId=a%00b", "?userId=\(long)", "?user=a"] {
+      try await client.send("GET", "/devices\(query)").isError(400, "Invalid userId")
+    }
+    try await client.send("GET", "/devices?userId=a&userId=b").isError(400, "Invalid userId")
+    #expect(try await client.metadata(token) == nil)
+    await client.stop()
+  }
+
+  @Test(arguments: [
+    "7", "[]", "\"a b\"", "\"a/b\"", "\"a:b\"", "\"a\\u0000\"", "\"é\"", "\"\(String(repeating: "b", count: 201))\"",
+  ])
+  func `a bundle id that is none is refused`(value: String) async throws {
+    let client = try await APIClient()
+    let token = client.token("bundle")
+    let answer = try await client.send(
+      "POST", "/devices", #"{"deviceToken":"\#(token)","userId":"\#(client.unique("u"))","bundleId":\#(value)}"#)
+    answer.isError(400, "Invalid bundleId")
+    #expect(try await client.metadata(token) == nil)
+    await client.stop()
+  }
+
+  @Test(arguments: [
+    "0", "-1", "101", "1.5", "+5", "%205", "ten", "99999999999999999999999", "1e1", "0x10", "١", "5&limit=5",
+  ])
+  func `a limit is a whole number from 1 to 100`(limit: String) async throws {
+    let client = try await APIClient()
+    let answer = try await client.send("GET", "/devices?userId=\(client.unique("u"))&limit=\(limit)")
+    answer.isError(400, "Invalid limit")
+    answer.isCrossOrigin()
+    await client.stop()
+  }
+
+  @Test(arguments: ["?userId=%", "?userId=%zz", "?userId=%ff", "?%=1"])
+  func `a target that cannot be read is refused in the document's shape`(query: String) async throws {
+    let client = try await APIClient()
+    let answer = try await client.send("GET", "/devices\(query)")
+    answer.isError(400)
+    answer.isCrossOrigin()
+    await client.stop()
+  }
+}
