@@ -41,7 +41,9 @@ let package = Package(
     room("HTTPServer", ["CMicroHTTPD", "EventLoop", "Telemetry"]),
     room("Jobs", ["EventLoop", "JSON", "Redis", "Telemetry"]),
     room("Registry", ["Crypto", "EventLoop", "JSON", "Redis", "Telemetry"]),
-    room("Sidecar", ["Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "Redis", "Registry", "Telemetry"]),
+    room(
+      "Sidecar", ["Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "Redis", "Registry", "Telemetry"],
+      resources: [.embedInCode("openapi.json")]),
     .executableTarget(
       name: "Worker",
       dependencies: [

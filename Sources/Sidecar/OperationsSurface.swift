@@ -4,7 +4,7 @@ import JSON
 import Redis
 import Telemetry
 
-/// `/healthz` `/readyz` `/metrics`: for whoever runs the sidecar.
+/// `/healthz` `/readyz` `/metrics` `/openapi.json`: for whoever runs the sidecar.
 @EventLoop
 struct OperationsSurface: Surface {
   let configuration: SidecarConfiguration
@@ -13,7 +13,7 @@ struct OperationsSurface: Surface {
   let metrics: Metrics
   let isStopping: @EventLoop () -> Bool
 
-  let routes = ["/healthz", "/readyz", "/metrics"]
+  let routes = ["/healthz", "/readyz", "/metrics", "/openapi.json"]
 
   func respond(to request: SidecarRequest) async -> HTTPResponse {
     guard request.method == "GET" || request.method == "HEAD" else {
@@ -27,6 +27,7 @@ struct OperationsSurface: Surface {
       var response = HTTPResponse.text(metrics.prometheusText())
       response.headers = [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")]
       return response
+    case "/openapi.json": return .json(PackageResources.openapi_json)
     default: return .text("ok\n")
     }
   }
