@@ -7,7 +7,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build demo up down bench bench-peers test test-quick lint format sanitize clean
+.PHONY: help deps build demo up down bench bench-peers test test-api test-quick lint format sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -35,6 +35,9 @@ bench-peers: build ## Run what one would pick instead on the same work; writes d
 test: deps ## Run every test: pure, integration, chaos
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --no-parallel
+
+test-api: build ## Let schemathesis try every route of the sidecar's /openapi.json; EXAMPLES=100 tries more
+	@Tests/API/check-api $(RELEASE) $(EXAMPLES)
 
 test-quick: deps ## Run the tests that need no server
 	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|APNsTests'
