@@ -3,6 +3,12 @@ public enum Hex {
   private static let digits = Array("0123456789abcdef".utf8)
 
   public static func encode(_ bytes: [UInt8]) -> String {
-    String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+      for (place, byte) in bytes.enumerated() {
+        text[2 * place] = digits[Int(byte >> 4)]
+        text[2 * place + 1] = digits[Int(byte & 15)]
+      }
+      return bytes.count * 2
+    }
   }
 }

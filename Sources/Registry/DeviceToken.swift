@@ -3,7 +3,12 @@ public enum DeviceToken {
   public static let length = 20...512
 
   /// 20 to 512 letters, digits, `:`, `_`, `-` or `.`.
-  public static func isWellFormed(_ token: some Collection<UInt8>) -> Bool {
+  public static func isWellFormed(_ token: String.UTF8View) -> Bool {
+    length.contains(token.count) && token.allSatisfy(contains)
+  }
+
+  /// The same of bytes.
+  public static func isWellFormed(_ token: [UInt8]) -> Bool {
     length.contains(token.count) && token.allSatisfy(contains)
   }
 

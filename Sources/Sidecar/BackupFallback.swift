@@ -38,6 +38,8 @@ final class BackupFallback {
     case .unneeded: return
     case .done: isDone = true
     case .busy:
+      // Done while the answer was on its way.
+      if isDone { return }
       guard let running else { throw .backupIsComing }
       try await running.value.get()
     case .granted:

@@ -32,9 +32,11 @@ enum BearerCredentials: Equatable {
 
   /// Nil when it is another scheme, or nothing follows it.
   private static func token(_ authorization: String) -> String? {
-    let words = authorization.trimmed.split(maxSplits: 1, whereSeparator: \.isWhitespace)
-    guard words.count == 2, words[0].lowercased() == scheme else { return nil }
-    let token = words[1].trimmed
+    let text = authorization.trimmed
+    guard let space = text.utf8.firstIndex(where: { $0 == 0x20 || $0 == 0x09 }),
+      text[..<space].lowercased() == scheme
+    else { return nil }
+    let token = text[space...].dropFirst().trimmed
     return token.isEmpty ? nil : token
   }
 }
