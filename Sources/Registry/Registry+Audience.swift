@@ -6,15 +6,21 @@ extension Registry {
   public static let defaultPageSize = 500
 
   /// Reads up to `limit` entries of an app's audience, from `cursor` on. A page may be short or empty and have a next one.
+  ///
+  /// `onNext` is told, at most once and before the page itself is there, where the next one begins: it can be asked for
+  /// meanwhile.
   public func page(
     app: String, from cursor: AudienceCursor, limit: Int = Registry.defaultPageSize,
+    onNext: @escaping @EventLoop (AudienceCursor?) -> Void = { _ in },
     completion: @escaping @EventLoop (Result<AudiencePage, RedisError>) -> Void
   ) {
     // One entry could be the empty one, and a cursor behind it would begin anew.
     gather(app, from: cursor, limit: max(limit, 2), entries: []) { [self] result in
       switch result {
       case .failure(let error): completion(.failure(error))
-      case .success(let (entries, next)): judge(entries, of: app, next: next, completion)
+      case .success(let (entries, next)):
+        onNext(next)
+        judge(entries, of: app, next: next, completion)
       }
     }
   }

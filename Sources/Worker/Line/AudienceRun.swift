@@ -5,12 +5,12 @@ import Registry
 
 /// A broadcast: walks the audience of an app in pages and writes down how far it has come, never backwards.
 ///
-/// The next pages are fetched while the pushes of the last are under way; pages are committed in order. After a crash the
-/// walk goes on behind the last committed page.
+/// The next pages are asked for while the last ones are on their way and their pushes under way; pages are committed in
+/// order. After a crash the walk goes on behind the last committed page.
 @EventLoop
 final class AudienceRun {
   static let pageSize = 500
-  /// Pages whose pushes may be under way or waiting at once.
+  /// Pages asked for, or with pushes under way or waiting, at once.
   private static let maximumPages = 8
   /// With so many devices put off the gateway is in trouble: the run backs off as a whole.
   private static let maximumOpen = 1000
@@ -20,9 +20,13 @@ final class AudienceRun {
 
   private struct Page {
     var tally: Tally
-    var left: Int
+    /// Pushes that have not ended; nil until the devices are there.
+    var left: Int?
+    let start: AudienceCursor?
+    /// Devices that an earlier attempt left open, in their own page.
+    var named: [String] = []
     /// Where the walk goes on behind this page; nil behind the last.
-    let next: AudienceCursor?
+    var next: AudienceCursor?
   }
 
   private let delivery: Delivery
@@ -33,8 +37,12 @@ final class AudienceRun {
   private let ended: @EventLoop () -> Void
   private var pages: [Page] = []
   private var firstPage = 0
+  /// Where the next page begins; nil behind the last, and before the run is positioned.
   private var cursor: AudienceCursor?
-  private var isFetching = false
+  /// It is known how far the walk had come before.
+  private var isPositioned = false
+  /// What ``cursor`` will be is being asked for.
+  private var isLocating = false
   private var isStopping = false
   private var hasEnded = false
 
@@ -62,12 +70,12 @@ final class AudienceRun {
 
   /// Goes on behind the last page that was committed, by this worker or another.
   func start() {
-    isFetching = true
     queue.loadProgress(of: delivery.claim) { [self] answer in
-      isFetching = false
+      guard !hasEnded else { return }
       switch answer {
       case .failure(let error): return cutShort(because: "\(error)")
       case .success(let progress):
+        isPositioned = true
         if let progress { delivery.resume(from: progress) }
         cursor = AudienceRun.position(delivery.state.cursor)
         if let open = delivery.state.open, !open.isEmpty { retry(open) } else { fetch() }
@@ -80,64 +88,90 @@ final class AudienceRun {
     text == endCursor ? nil : text.flatMap(AudienceCursor.init) ?? .start
   }
 
-  /// Fetches no more pages; ends when those under way have.
+  /// Takes no more pages; ends when those under way have.
   func stop() {
     isStopping = true
+    if let index = pages.firstIndex(where: { $0.left == nil }) { drop(from: index) }
     endIfDone()
   }
 
   /// A push of page `number` has ended; `record` writes it down.
   func pushEnded(page number: Int, _ record: (inout Tally) -> Void) {
     let index = number - firstPage
-    guard pages.indices.contains(index) else { return }
+    guard pages.indices.contains(index), let left = pages[index].left else { return }
     record(&pages[index].tally)
-    pages[index].left -= 1
+    pages[index].left = left - 1
     commitFinished()
   }
 
   /// Devices that an earlier attempt left open come first, as a page of their own.
   private func retry(_ open: [String]) {
-    isFetching = true
+    let number = begin()
+    pages[number - firstPage].next = cursor
+    pages[number - firstPage].named = open
     registry.resolve([.tokens(open)]) { [self] resolutions in
-      isFetching = false
       guard let resolution = resolutions.first else { return }
-      if let error = resolution.error { return cutShort(because: "\(error)") }
-      take(resolution.devices, next: cursor)
+      if let error = resolution.error { return cutShort(at: number, because: "\(error)") }
+      take(resolution.devices, page: number)
     }
   }
 
   private func fetch() {
-    guard !isFetching, !isStopping, pages.count < AudienceRun.maximumPages, let from = cursor,
+    guard !isLocating, !isStopping, pages.count < AudienceRun.maximumPages, let from = cursor,
       delivery.tally.open.count < AudienceRun.maximumOpen
     else { return endIfDone() }
-    isFetching = true
-    registry.page(app: app, from: from, limit: AudienceRun.pageSize) { [self] answer in
-      isFetching = false
+    isLocating = true
+    let number = begin()
+    registry.page(app: app, from: from, limit: AudienceRun.pageSize) { [self] next in
+      isLocating = false
+      guard pages.indices.contains(number - firstPage) else { return endIfDone() }
+      pages[number - firstPage].next = next
+      cursor = next
+      fetch()
+    } completion: { [self] answer in
       switch answer {
-      case .failure(let error): cutShort(because: "\(error)")
+      case .failure(let error):
+        isLocating = false
+        cutShort(at: number, because: "\(error)")
       case .success(let page):
-        cursor = page.next
         if !page.removals.isEmpty { registry.clean(app: app, page.removals) { _ in } }
-        take(page.devices, next: page.next)
+        take(page.devices, page: number)
       }
     }
   }
 
-  private func take(_ devices: [Device], next: AudienceCursor?) {
-    guard !delivery.claim.isFenced else { return cutShort(because: "fenced") }
-    pages.append(Page(tally: Tally(result: delivery.emptyResult), left: devices.count, next: next))
-    let number = firstPage + pages.count - 1
+  /// A place for a page that is being asked for; its number.
+  private func begin() -> Int {
+    pages.append(Page(tally: Tally(result: delivery.emptyResult), left: nil, start: cursor, next: nil))
+    return firstPage + pages.count - 1
+  }
+
+  private func take(_ devices: [Device], page number: Int) {
+    guard !delivery.claim.isFenced else { return cutShort(at: number, because: "fenced") }
+    guard pages.indices.contains(number - firstPage) else { return endIfDone() }
+    // Before anything is submitted, as a push may end at once.
+    pages[number - firstPage].left = devices.count
     switch submit(devices, number) {
     case .refused(let reason):
       delivery.tally.badJobReason = reason
-      pages.removeLast()
       isStopping = true
+      drop(from: number - firstPage)
     case .pushes(let count, let unsupported):
-      pages[pages.count - 1].left = count
-      pages[pages.count - 1].tally.recordUnsupported(unsupported)
+      pages[number - firstPage].left = count
+      pages[number - firstPage].tally.recordUnsupported(unsupported)
     }
     commitFinished()
     fetch()
+  }
+
+  /// Forgets the page and those behind it, none of which was submitted: the walk goes on there.
+  private func drop(from index: Int) {
+    guard pages.indices.contains(index) else { return }
+    cursor = pages[index].start
+    for token in pages[index...].flatMap(\.named) {
+      delivery.tally.leaveOpen(token, reason: delivery.tally.openReason, after: .zero, isFault: true)
+    }
+    pages.removeSubrange(index...)
   }
 
   private func commitFinished() {
@@ -161,16 +195,19 @@ final class AudienceRun {
     queue.commitProgress(progress, of: delivery.claim)
   }
 
-  private func cutShort(because reason: String) {
+  private func cutShort(at number: Int? = nil, because reason: String) {
+    guard !hasEnded else { return }
     delivery.tally.openReason = reason
+    if let number { drop(from: number - firstPage) }
     stop()
   }
 
   private func endIfDone() {
-    guard !hasEnded, !isFetching, pages.isEmpty else { return }
-    let isWholeWalkDone = cursor == nil
+    guard !hasEnded, pages.isEmpty else { return }
+    let isWholeWalkDone = isPositioned && cursor == nil
     guard isWholeWalkDone || isStopping || delivery.tally.open.count >= AudienceRun.maximumOpen else { return }
     hasEnded = true
+    delivery.isProgressUnknown = !isPositioned
     delivery.isCutShort = !isWholeWalkDone && delivery.tally.badJobReason == nil
     ended()
   }

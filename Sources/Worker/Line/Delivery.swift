@@ -22,6 +22,8 @@ final class Delivery {
   var hasPermit = true
   /// The attempt ends before all that was open has been tried: Redis did not let it begin, or a broadcast stopped midway.
   var isCutShort = false
+  /// A broadcast was cut short before it knew how far an earlier worker had come: what stands in Redis stays there.
+  var isProgressUnknown = false
   /// For the notification record: the user addressed, or the owner of the token.
   var username: String?
 

@@ -238,7 +238,7 @@ final class DeliveryLine {
   func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
     metrics.finished(delivery.claim, conclusion.status)
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
-    if case .app = delivery.job.audience { forgetProgress(of: delivery) }
+    if case .app = delivery.job.audience, !delivery.isProgressUnknown { forgetProgress(of: delivery) }
     releasePermit(of: delivery)
   }
 

@@ -23,4 +23,30 @@ import Testing
     #expect(try await fleet.leftovers(queue) == [])
     #expect(try await worker.stop() == 0)
   }
+
+  @Test func `a broadcast that cannot learn how far it had come is put off, and nobody is sent to twice`() async throws {
+    let fleet = try await Fleet()
+    let queue = fleet.unique("unknown")
+    let app = "com.example.\(queue)"
+    let tokens = fleet.uniqueTokens(3000)
+    try await fleet.register(tokens, to: queue, bundleID: app)
+    // Everything but how far broadcasts have come may be read.
+    let internals = ["inflight:*", "heartbeat:*", "tombstone:*", "workers", "keeper", "retry", "scheduled", "dead"]
+    let allowed = ["~push:*", "~\(queue)"] + internals.map { "~*}:\($0)" }
+    try await fleet.redis.redisCLI(["ACL", "SETUSER", "default", "resetkeys"] + allowed)
+    let worker = try await fleet.worker(["MARTLET_LOG": "info"], on: queue)
+    try await fleet.enqueue(#"{"id":"\#(queue)","to":{"app":"\#(app)"},"title":"All"}"#, on: queue)
+    let putOff = try await fleet.record(queue, "its being put off") { $0.status == "retrying" }
+    #expect(putOff.accepted == 0)
+    #expect(putOff.reason?.contains("NOPERM") == true)
+    #expect(try await fleet.gateway.ledger().received == 0)
+    try await fleet.redis.redisCLI(["ACL", "SETUSER", "default", "allkeys"])
+    let record = try await fleet.record(queue)
+    let ledger = try await fleet.gateway.ledger()
+    #expect(record.status == "accepted")
+    #expect(record.accepted == 3000)
+    #expect(ledger.accepted == 3000)
+    #expect(ledger.duplicates == 0)
+    #expect(try await worker.stop() == 0)
+  }
 }
