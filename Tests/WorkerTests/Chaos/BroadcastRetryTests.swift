@@ -24,7 +24,8 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `a broadcast that cannot learn how far it had come is put off, and nobody is sent to twice`() async throws {
+  @Test func `a broadcast that cannot learn how far it had come is put off, and nobody is sent to twice`() async throws
+  {
     let fleet = try await Fleet()
     let queue = fleet.unique("unknown")
     let app = "com.example.\(queue)"
