@@ -71,6 +71,17 @@ struct EnvironmentReader {
     return number
   }
 
+  /// `value` if it is `host:port`; `other` is what else could stand there.
+  mutating func hostAndPort(_ name: String, _ value: String, or other: String) -> String? {
+    guard let colon = value.lastIndex(of: ":"), colon != value.startIndex,
+      UInt16(value[value.index(after: colon)...]) != nil
+    else {
+      report(name, seen: "'\(value)'", expected: "host:port, port 0 for any free one (logged), or \(other)")
+      return nil
+    }
+    return value
+  }
+
   mutating func boolean(_ name: String) -> Bool {
     switch string(name)?.lowercased() {
     case nil, "false", "0", "no", "off": return false

@@ -57,12 +57,6 @@ struct SidecarSettings {
   private static func readAddress(_ reader: inout EnvironmentReader) -> String {
     guard let value = reader.string("MARTLET_HTTP_ADDRESS") else { return defaultAddress }
     if value.hasPrefix("unix:") { return value }
-    guard let colon = value.lastIndex(of: ":"), colon != value.startIndex,
-      UInt16(value[value.index(after: colon)...]) != nil
-    else {
-      reader.report("MARTLET_HTTP_ADDRESS", seen: "'\(value)'", expected: "host:port, port 0 for any free one (logged)")
-      return defaultAddress
-    }
-    return value
+    return reader.hostAndPort("MARTLET_HTTP_ADDRESS", value, or: "unix:/path") ?? defaultAddress
   }
 }

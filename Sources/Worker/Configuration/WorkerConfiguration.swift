@@ -85,12 +85,6 @@ struct WorkerConfiguration {
     guard let value = reader.string("MARTLET_ADMIN_ADDRESS") else { return defaultAdminAddress }
     if value.lowercased() == "off" { return nil }
     if value == "0" { return "127.0.0.1:0" }
-    guard let colon = value.lastIndex(of: ":"), colon != value.startIndex,
-      UInt16(value[value.index(after: colon)...]) != nil
-    else {
-      reader.report("MARTLET_ADMIN_ADDRESS", seen: "'\(value)'", expected: "host:port, port 0 for any free one, or off")
-      return nil
-    }
-    return value
+    return reader.hostAndPort("MARTLET_ADMIN_ADDRESS", value, or: "off")
   }
 }
