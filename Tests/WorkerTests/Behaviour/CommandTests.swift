@@ -118,3 +118,29 @@ import Testing
     #expect(try await ids() == ["dead-3", "dead-1"])
   }
 }
+
+extension CommandTests {
+  @Test func `status goes on until it is interrupted, and shows what has changed`() async throws {
+    let child = try ChildProcess(
+      try builtProduct("martlet"), ["status", "--watch", "--json"],
+      environment: fleet.environment(["MARTLET_QUEUES": queue]))
+    try await child.line("an empty queue") { $0.contains(#""waiting":0"#) }
+    try await fleet.enqueue(#"{"to":{"user":"a"},"title":"x"}"#, on: queue)
+    try await child.line("the job that came") { $0.contains(#""waiting":1"#) }
+    child.signal(SIGINT)
+    #expect(try await child.exit() == 128 + SIGINT)
+  }
+
+  @Test(arguments: ["requeue", "purge"])
+  func `what would be done to dead letters is told, and not done`(verb: String) async throws {
+    let worker = try await fleet.worker(on: queue)
+    try await fleet.enqueue("no job", on: queue)
+    let letters = try await fleet.deadLetters(queue, count: 1)
+    let dry = try await martlet("dead", verb, "--dry-run")
+    #expect(dry.exitCode == 0)
+    #expect(dry.lines(of: .output).contains { $0.contains(letters[0].id) || $0.contains("1") })
+    #expect(try await fleet.deadLetters(queue).count == 1)
+    #expect(try await waiting().isEmpty)
+    try await worker.stop()
+  }
+}

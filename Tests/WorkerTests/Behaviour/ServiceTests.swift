@@ -33,6 +33,19 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
+  @Test(arguments: [("unsent", 0, 1), ("all", 1, 1), ("off", 0, 0)])
+  func `what is kept for polling is the operator's choice`(choice: String, ofSent: Int, ofUnsent: Int) async throws {
+    for (isPollingOnly, expected) in [(false, ofSent), (true, ofUnsent)] {
+      let (user, id) = (fleet.unique("reader"), fleet.unique("kept"))
+      try await fleet.register(fleet.uniqueToken(), to: user)
+      let worker = try await fleet.worker(["MARTLET_NOTIFICATION_LOG": choice], isPollingOnly: isPollingOnly)
+      try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: worker.queue)
+      #expect(try await fleet.record(id).status == (isPollingOnly ? "unsent" : "accepted"))
+      #expect(try await fleet.redis("XLEN", QueueKeys.notifications(user)).integer == Int64(expected))
+      try await worker.stop()
+    }
+  }
+
   @Test func `readiness follows the gateway, and jobs wait in Redis meanwhile`() async throws {
     let worker = try await fleet.worker()
     #expect(try await worker.get("/healthz").status == 200)
