@@ -135,10 +135,10 @@ extension CommandTests {
   func `what would be done to dead letters is told, and not done`(verb: String) async throws {
     let worker = try await fleet.worker(on: queue)
     try await fleet.enqueue("no job", on: queue)
-    let letters = try await fleet.deadLetters(queue, count: 1)
+    _ = try await fleet.deadLetters(queue, count: 1)
     let dry = try await martlet("dead", verb, "--dry-run")
     #expect(dry.exitCode == 0)
-    #expect(dry.lines(of: .output).contains { $0.contains(letters[0].id) || $0.contains("1") })
+    #expect(dry.lines(of: .output) == ["would \(verb) 1"])
     #expect(try await fleet.deadLetters(queue).count == 1)
     #expect(try await waiting().isEmpty)
     try await worker.stop()
