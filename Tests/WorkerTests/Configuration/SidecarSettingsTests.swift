@@ -41,6 +41,19 @@ struct SidecarSettingsTests {
     #expect(settings.shutdownGrace == .seconds(25))
   }
 
+  @Test(
+    arguments: [
+      (["REDIS_KV_REST_API_URL": "https://store.example"], ["REDIS_KV_REST_API_TOKEN"]),
+      (["REDIS_KV_REST_API_TOKEN": "t"], ["REDIS_KV_REST_API_URL"]),
+      (["REDIS_KV_REST_API_URL": "https://store.example", "REDIS_KV_REST_API_TOKEN": "t"], []),
+      (["REDIS_URL": "redis://localhost"], []),
+    ] as [([String: String], [String])])
+  func `half of the key-value store's pair names the other half`(values: [String: String], missing: [String]) throws {
+    let settings = try SidecarSettings(environment: values)
+    #expect(settings.sidecar.missingRedisVariables == missing)
+    #expect((settings.redis == nil) == !missing.isEmpty)
+  }
+
   @Test(arguments: [nil, "true", "1", "false"])
   func `the environment of a device is written down only when a setting says which it is`(value: String?) throws {
     var values: [String: String] = [:]
