@@ -15,8 +15,19 @@ public final class ImportClaim {
     /// Nothing was imported, and nothing needs to be: the app has devices.
     case unneeded
     case done
+
+    init(_ reply: RedisValue) {
+      self =
+        switch reply.string {
+        case "granted": .granted
+        case "done": .done
+        case "unneeded": .unneeded
+        default: .busy
+        }
+    }
   }
 
+  private static let keys = [RegistryKeys.backupState, RegistryKeys.backupLease]
   /// Milliseconds: longer than an import takes.
   private static let leaseMilliseconds = 600_000
 
@@ -52,21 +63,24 @@ public final class ImportClaim {
   }
 
   /// Asks for the import. An import that was begun is to be finished even though the app has devices by now.
-  public func begin(hasDevices: Bool) async throws(RedisError) -> Verdict {
-    let reply = try await connection.run(
-      ImportClaim.begin, keys: [RegistryKeys.backupState, RegistryKeys.backupLease],
-      arguments: [hasDevices ? "1" : "0", owner, String(ImportClaim.leaseMilliseconds)])
-    return switch reply.string {
-    case "granted": .granted
-    case "done": .done
-    case "unneeded": .unneeded
-    default: .busy
+  ///
+  /// `granted` is called before any later question of this process is answered; tasks resume in no certain order.
+  public func begin(
+    hasDevices: Bool, granted: @escaping @EventLoop () -> Void
+  ) async throws(RedisError) -> Verdict {
+    let arguments = [hasDevices ? "1" : "0", owner, String(ImportClaim.leaseMilliseconds)]
+    let result = await withCheckedContinuation { continuation in
+      connection.run(ImportClaim.begin, keys: ImportClaim.keys, arguments: arguments) { reply in
+        let verdict = reply.map(Verdict.init)
+        if verdict == .success(.granted) { granted() }
+        continuation.resume(returning: verdict)
+      }
     }
+    return try result.get()
   }
 
   public func finish(isDone: Bool) async throws(RedisError) {
     _ = try await connection.run(
-      ImportClaim.end, keys: [RegistryKeys.backupState, RegistryKeys.backupLease],
-      arguments: [owner, isDone ? "1" : "0"])
+      ImportClaim.end, keys: ImportClaim.keys, arguments: [owner, isDone ? "1" : "0"])
   }
 }

@@ -43,19 +43,23 @@ final class BackupFallback {
       guard let running else { throw .backupIsComing }
       try await running.value.get()
     case .granted:
-      let task = Task { @EventLoop in
-        defer { running = nil }
-        return await bringIn()
-      }
-      running = task
-      try await task.value.get()
+      if let running { return try await running.value.get() }
+      // It has ended already.
+      guard isDone else { throw .backupIsUnreadable }
+    }
+  }
+
+  private func start() {
+    running = Task { @EventLoop in
+      defer { running = nil }
+      return await bringIn()
     }
   }
 
   private func ask(for app: String) async throws(RedisError) -> ImportClaim.Verdict {
-    let verdict = try await claim.begin(hasDevices: true)
+    let verdict = try await claim.begin(hasDevices: true) { [self] in start() }
     guard verdict == .unneeded, try await !hasDevices(app) else { return verdict }
-    return try await claim.begin(hasDevices: false)
+    return try await claim.begin(hasDevices: false) { [self] in start() }
   }
 
   /// A file that cannot be read holds the requests up: a first device would end the fallback for its app, and the others

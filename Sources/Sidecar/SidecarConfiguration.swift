@@ -21,6 +21,9 @@ public struct SidecarConfiguration: Sendable {
   public var bundleID: String?
   /// The gateway of registrations that name none.
   public var defaultEnvironment = DeviceEnvironment.production
+  /// The gateway that is written down of tokens the push API registers. Nil when nobody has said which it is: whoever sends
+  /// takes its own default.
+  public var registrationEnvironment: DeviceEnvironment?
   /// Where `/newpush` puts its job.
   public var queue = "push:jobs"
 

@@ -7,6 +7,12 @@ struct RateVerdictTests {
     RateVerdict(verdict: verdict, detail: detail, KeyQuota(perSecond: perSecond, burst: 200, perDay: 10_000))
   }
 
+  @Test func `a key has the document's rate, burst and day unless it is given others`() {
+    #expect(KeyQuota.standard == KeyQuota(perSecond: 100, burst: 200, perDay: 10_000))
+    let credential = Credential(kind: .key, name: "app", digest: "", createdAt: 1)
+    #expect(credential.quota == .standard)
+  }
+
   @Test func `who is admitted is not told to wait`() {
     #expect(verdict(1, 0) == .admitted)
   }

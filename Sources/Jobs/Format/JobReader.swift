@@ -109,9 +109,23 @@ struct JobReader {
     }
   }
 
+  /// Why a whole text that begins like another value than an object is not even that one.
+  private var textFault: JSONError? {
+    guard field.isEmpty else { return nil }
+    var rest = json
+    do {
+      try rest.skipValue()
+    } catch {
+      guard case .unexpectedByte = error else { return nil }
+      return error
+    }
+    return nil
+  }
+
   private func fault(_ fault: JSONError) -> JobError {
     switch fault {
-    case .mismatch(let expected, let found, _): error("expected \(expected), found \(found)")
+    case .mismatch(let expected, let found, _):
+      textFault.map { JobError(reason: "not JSON: \($0)") } ?? error("expected \(expected), found \(found)")
     case .numberOutOfRange: error("number out of range")
     default: JobError(reason: "not JSON: \(fault)")
     }

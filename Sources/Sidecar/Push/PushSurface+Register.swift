@@ -14,7 +14,7 @@ extension PushSurface {
     let previous = try await registry.register(
       Registration(
         token: wanted.token, username: username, platform: wanted.platform, bundleID: configuration.bundleID,
-        environment: configuration.defaultEnvironment, now: Clock.unixMilliseconds))
+        environment: configuration.registrationEnvironment, now: Clock.unixMilliseconds))
     if let previous {
       log.info(
         "a device changed hands",

@@ -15,16 +15,14 @@ enum AllCommand: Command {
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words)
     guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "takes no arguments") }
-    let values = EnvironmentReader.processValues
-    return try await serve(try WorkerConfiguration(environment: values), try SidecarSettings(environment: values))
+    return try await serve(try AllConfiguration(environment: EnvironmentReader.processValues))
   }
 
   @EventLoop
-  private static func serve(_ configuration: WorkerConfiguration, _ settings: SidecarSettings) async throws -> ExitCode
-  {
-    let log = Log(level: configuration.logLevel)
-    let worker = WorkerService(configuration, log: log)
-    let sidecar = SidecarService(settings, metrics: worker.metrics, client: worker.client, log: log)
+  private static func serve(_ configuration: AllConfiguration) async throws -> ExitCode {
+    let log = Log(level: configuration.worker.logLevel)
+    let worker = WorkerService(configuration.worker, log: log)
+    let sidecar = SidecarService(configuration.sidecar, metrics: worker.metrics, client: worker.client, log: log)
     try sidecar.start()
     try worker.start()
     await Termination.awaited { stopped in

@@ -8,7 +8,7 @@ enum DeadCommand: Command {
   static let summary = "list, show, requeue or purge dead letters"
   static let help = """
     usage: martlet dead list    [--reason TEXT] [--queue LIST] [--limit N] [--json]
-           martlet dead show ID
+           martlet dead show ID    [--json]
            martlet dead requeue [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
            martlet dead purge   [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
 

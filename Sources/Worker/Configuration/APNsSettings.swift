@@ -6,9 +6,12 @@ struct APNsSettings {
   var configuration: APNsConfiguration?
   var bundleID: String?
   var defaultEnvironment = APNsEnvironment.production
+  /// Whether a setting says which environment it is.
+  var isEnvironmentNamed = false
   /// What a complete configuration lacks.
   var missing: [String] = []
 
+  private static let claudiatorBundleName = "CLAUDIATOR_APNS_BUNDLE_ID"
   private static let claudiatorBundleID = "com.claudiator.app"
 
   /// A part of the settings without the others is a fault, unless `isPartAllowed`.
@@ -18,11 +21,9 @@ struct APNsSettings {
     let teamID = reader.first(of: ["APNS_TEAM_ID", "CLAUDIATOR_APNS_TEAM_ID"])
     let keyPath = reader.first(of: ["APNS_KEY_PATH", "CLAUDIATOR_APNS_KEY_PATH"])
     let keyText = reader.string("APNS_PRIVATE_KEY")
-    let bundleID = reader.first(of: ["APNS_BUNDLE_ID", "CLAUDIATOR_APNS_BUNDLE_ID"])
+    let bundleID = reader.first(of: ["APNS_BUNDLE_ID", claudiatorBundleName])
     settings.bundleID = bundleID?.value
-    if reader.boolean("APNS_USE_SANDBOX") || reader.boolean("CLAUDIATOR_APNS_SANDBOX") {
-      settings.defaultEnvironment = .sandbox
-    }
+    settings.readEnvironment(&reader)
     let connections = reader.integer("APNS_CONNECTIONS", in: 1...64, default: 1)
     let certificate = reader.pem("APNS_CA_CERT")
     let override = readOverride(&reader)
@@ -36,7 +37,9 @@ struct APNsSettings {
       ("APNS_PRIVATE_KEY", keyText != nil || keyPath != nil),
     ]
     settings.missing = parts.filter { !$0.1 }.map(\.0)
-    if settings.missing.count == parts.count { return settings }
+    // The app alone configures nothing where it has a default.
+    let isAppAlone = bundleID?.name == claudiatorBundleName && settings.missing.count == parts.count - 1
+    if settings.missing.count == parts.count || isAppAlone { return settings }
     if !isPartAllowed { settings.reportMissing(&reader) }
     let pem = keyText != nil ? reader.pem("APNS_PRIVATE_KEY") : keyPath.flatMap { reader.file($0.name, path: $0.value) }
     guard let keyID, let teamID, let pem, settings.bundleID != nil else { return settings }
@@ -50,6 +53,12 @@ struct APNsSettings {
         expected: "the .p8 key of the developer account with its key id and team id")
     }
     return settings
+  }
+
+  private mutating func readEnvironment(_ reader: inout EnvironmentReader) {
+    guard let named = reader.first(of: ["APNS_USE_SANDBOX", "CLAUDIATOR_APNS_SANDBOX"]) else { return }
+    isEnvironmentNamed = true
+    if reader.boolean(named.name) { defaultEnvironment = .sandbox }
   }
 
   private func reportMissing(_ reader: inout EnvironmentReader) {

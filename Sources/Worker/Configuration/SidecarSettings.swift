@@ -33,6 +33,7 @@ struct SidecarSettings {
     sidecar.backupPath = reader.string("MARTLET_PUSH_SERVER_BACKUP")
     sidecar.bundleID = gateway.bundleID
     sidecar.defaultEnvironment = gateway.defaultEnvironment == .sandbox ? .sandbox : .production
+    sidecar.registrationEnvironment = gateway.isEnvironmentNamed ? sidecar.defaultEnvironment : nil
     let queues = WorkerConfiguration.readQueues(&reader)
     sidecar.queue = queues.contains(sidecar.queue) ? sidecar.queue : queues[0]
     shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))

@@ -36,7 +36,8 @@ enum Intake {
   /// Unix ms. A `ttl` counts from `sendAt`, or from the first claim.
   private static func expiration(of job: Job, now: Int64) -> Int64? {
     // 0 asks APNs not to store the push; it says nothing of our own retries.
-    if let seconds = job.expiration { return seconds == 0 ? nil : seconds * 1000 }
+    if job.expiration == 0 || job.ttl == 0 { return nil }
+    if let seconds = job.expiration { return seconds * 1000 }
     return job.ttl.map { max(job.sendAt ?? now, now) + $0 * 1000 }
   }
 }

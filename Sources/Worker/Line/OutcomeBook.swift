@@ -23,7 +23,8 @@ struct OutcomeBook {
     delivery.tally.result.finishedAt = now
     let json = delivery.tally.result.json()
     var settlement = Settlement(verb(of: delivery, conclusion, at: now))
-    settlement.record = record(json, id: delivery.id, conclusion.status)
+    settlement.record = record(
+      json, id: delivery.id, conclusion.status, isFirst: delivery.state.result == nil)
     // The list gets the end of the job, not every attempt.
     settlement.replyTo = conclusion.status.isFinal ? delivery.job.replyTo : nil
     if settlement.replyTo != nil, settlement.record == nil {
@@ -41,7 +42,7 @@ struct OutcomeBook {
       id: id, status: .dead, reason: reason, attempts: claim.envelope.attempts + 1, worker: worker,
       claimedAt: claim.claimedAt, finishedAt: now)
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
-    return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead))
+    return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead, isFirst: true))
   }
 
   private func reason(of delivery: Delivery, _ conclusion: Conclusion) -> String? {
@@ -68,10 +69,11 @@ struct OutcomeBook {
     }
   }
 
-  private func record(_ json: [UInt8], id: String, _ status: JobStatus) -> Settlement.Record? {
+  /// `isFirst`: no earlier attempt has left a record.
+  private func record(_ json: [UInt8], id: String, _ status: JobStatus, isFirst: Bool) -> Settlement.Record? {
     switch results {
     case .none: return nil
-    case .failures: if status == .accepted { return nil }
+    case .failures: if status == .deferred || (status == .accepted && isFirst) { return nil }
     case .all: break
     }
     // A duplicate with the id of the job it repeats must not wipe out that job's record.

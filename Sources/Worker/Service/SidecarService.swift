@@ -52,6 +52,11 @@ final class SidecarService {
         "Redis is not configured: nothing can be registered",
         ["missing": .init(settings.sidecar.missingRedisVariables.joined(separator: ","))])
     }
+    if settings.gateway.configuration == nil {
+      log.info(
+        "APNs is not configured: no test pushes",
+        ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
+    }
     connection?.start()
     ownClient?.start()
     try sidecar.start()

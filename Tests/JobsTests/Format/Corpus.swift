@@ -34,7 +34,7 @@ enum Corpus {
   static let invalid: [(job: String, reason: String)] = [
     ("", "not JSON: the text ends at byte 0, inside a value"),
     ("[]", "expected an object, found an array"),
-    ("null", "expected an object, found null"),
+    ("null", "expected an object, found null"), ("nope", "not JSON: unexpected character 'o' at byte 1"),
     (#"{"to":{"user":"a"},"title":"t"}x"#, "not JSON: unexpected character 'x' after the value, at byte 31"),
     (#"{"to":{"user":"a"},"title":"t""#, "not JSON: the text ends at byte 30, inside a value"),
     (#"{"title":"t"}"#, "to: missing; it says who gets the push"),

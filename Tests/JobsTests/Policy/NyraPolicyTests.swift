@@ -53,9 +53,23 @@ struct NyraPolicyTests {
     #expect(match?.policy.tone.fault(in: preview) == nil)
   }
 
-  @Test(arguments: [#""title":"t""#, #""body":"b""#, #""badge":7"#, #""data":{"event":1}"#, #""payload":{}"#])
-  func `3: nothing else can be put into a notification with a class`(member: String) {
+  @Test(
+    arguments: [
+      #""title":"t""#, #""subtitle":"s""#, #""body":"b""#, #""badge":7"#, #""sound":"loud.caf""#,
+      #""data":{"event":1}"#,
+      #""payload":{}"#, #""category":"REPLY""#, #""mutableContent":true"#, #""threadId":"t""#,
+      #""contentAvailable":true"#,
+      #""interruptionLevel":"critical""#, #""relevanceScore":1"#,
+    ])
+  func `3, 10: nothing else can be put into a notification with a class, no reply and no action`(member: String) {
     #expect(throws: JobError.self) { try nyra(#"{"to":{"instance":"i"},"class":"attention_ping",\#(member)}"#) }
+  }
+
+  @Test(arguments: [#"{"user":"u"}"#, #"{"token":"aaaaaaaaaaaaaaaaaaaaaaaa"}"#, #"{"app":"com.a"}"#])
+  func `10: a class goes to one instance, and to nobody else`(to: String) {
+    #expect(throws: JobError(reason: "class: only for a job to an instance")) {
+      try nyra(#"{"to":\#(to),"class":"attention_ping"}"#)
+    }
   }
 
   // MARK: - 4 Throttling

@@ -9,7 +9,7 @@ struct PushRegisterTests {
   private func fixture() async throws -> SidecarFixture {
     try await SidecarFixture {
       $0.bundleID = "com.push.app"
-      $0.defaultEnvironment = .sandbox
+      $0.registrationEnvironment = .sandbox
     }
   }
 
@@ -28,6 +28,17 @@ struct PushRegisterTests {
     #expect(metadata?.bundleID == "com.push.app")
     #expect((metadata?.updatedAt ?? 0) > 1_700_000_000_000)
     #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
+  }
+
+  @Test func `an environment that nobody named is left to whoever sends, and one that is known stays`() async throws {
+    let fixture = try await SidecarFixture()
+    let (token, alice) = (fixture.token("reg-where"), try await fixture.user("reg-where"))
+    #expect(try await fixture.push("register", alice, #"{"token":"\#(token)"}"#).status == 200)
+    #expect(try await fixture.metadata(token)?.environment == nil)
+    try await fixture.backend.registry.register(
+      Registration(token: token, username: "reg-where", platform: .ios, environment: .sandbox, now: 1))
+    #expect(try await fixture.push("register", alice, #"{"token":"\#(token)"}"#).status == 200)
+    #expect(try await fixture.metadata(token)?.environment == .sandbox)
   }
 
   @Test func `the content type does not count, the body does`() async throws {

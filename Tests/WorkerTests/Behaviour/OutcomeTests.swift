@@ -110,6 +110,13 @@ import Testing
     #expect(expiration >= earliest && expiration < earliest + 60)
   }
 
+  @Test(arguments: ["expiration", "ttl"])
+  func `now or never is sent now, and not stored by APNs`(field: String) async throws {
+    let token = fleet.uniqueToken()
+    #expect(try await deliver(#","\#(field)":0"#, to: token).status == "accepted")
+    #expect(try await fleet.gateway.recent().last { $0.token == token }?.expiration == "0")
+  }
+
   @Test func `retries stop at the expiration`() async throws {
     let token = fleet.uniqueToken()
     try await fleet.gateway.device(token, #""rule":"fixed","status":503,"retryAfter":30"#)
@@ -183,6 +190,16 @@ import Testing
     try await fleet.settled(worker.queue)
     for (id, isKept) in zip(ids, kept) { #expect(try await (fleet.currentRecord(id) != nil) == isKept) }
     #expect(try await fleet.gateway.ledger().received == 2)
+    try await worker.stop()
+  }
+
+  @Test func `with failures alone kept, none stands there that was mended since`() async throws {
+    let worker = try await fleet.worker(["MARTLET_RESULTS": "failures"])
+    let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
+    try await fleet.gateway.fault(#"{"kind":"status","status":503,"retryAfter":1,"count":1}"#)
+    try await enqueue("", to: token, id: id, on: worker.queue)
+    _ = try await fleet.record(id, "put off") { $0.status == "retrying" }
+    #expect(try await fleet.record(id).status == "accepted")
     try await worker.stop()
   }
 }

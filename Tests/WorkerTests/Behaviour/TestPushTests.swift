@@ -192,6 +192,8 @@ import Testing
       #expect(answer.status == 500)
       #expect(answer.json["error"]?.string == "APNs is not configured.")
       #expect(answer.json["missingEnvVars"]?.array?.compactMap(\.string) == missing)
+      let told = "\"missing\":\"\(missing.joined(separator: ","))\""
+      #expect(service.process.lines.contains { $0.contains("APNs is not configured") && $0.contains(told) })
       try await service.stop()
     }
   }

@@ -37,8 +37,10 @@ struct ClaudiatorSettingsTests {
     let configuration = try WorkerConfiguration(
       environment: try await values([
         "CLAUDIATOR_APNS_KEY_ID": "wrong", "APNS_KEY_ID": try await Self.gateway.value.ready.keyId,
-        "APNS_BUNDLE_ID": "com.own", "CLAUDIATOR_APNS_BUNDLE_ID": "com.other",
+        "APNS_BUNDLE_ID": "com.own", "CLAUDIATOR_APNS_BUNDLE_ID": "com.other", "APNS_USE_SANDBOX": "false",
+        "CLAUDIATOR_APNS_SANDBOX": "true",
       ]))
+    #expect(configuration.defaultEnvironment == .production)
     #expect(configuration.apns != nil)
     #expect(configuration.bundleID == "com.own")
   }
@@ -51,11 +53,18 @@ struct ClaudiatorSettingsTests {
     #expect(error?.faults.map(\.name) == [expected])
   }
 
-  @Test func `the app or the sandbox alone configure nothing`() throws {
-    let configuration = try WorkerConfiguration(environment: [
-      "REDIS_URL": "redis://localhost", "CLAUDIATOR_APNS_SANDBOX": "false",
-    ])
-    #expect(configuration.apns == nil)
+  @Test(arguments: [("CLAUDIATOR_APNS_BUNDLE_ID", "com.other"), ("CLAUDIATOR_APNS_SANDBOX", "false")])
+  func `the app or the sandbox alone configure nothing`(name: String, value: String) throws {
+    let values = ["REDIS_URL": "redis://localhost", name: value]
+    #expect(try WorkerConfiguration(environment: values).apns == nil)
+    #expect(try SidecarSettings(environment: values).gateway.configuration == nil)
+  }
+
+  @Test func `this program's own app alone is a part without the others`() {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost", "APNS_BUNDLE_ID": "com.own"])
+    }
+    #expect(error?.faults.map(\.name) == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_PRIVATE_KEY"])
   }
 
   @Test func `a key file that cannot be read is a fault`() async throws {

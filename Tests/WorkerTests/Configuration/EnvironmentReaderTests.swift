@@ -1,3 +1,5 @@
+import Jobs
+import Telemetry
 import Testing
 
 @testable import Worker
@@ -47,11 +49,19 @@ struct EnvironmentReaderTests {
     #expect(error?.text.contains("SECRET") == false)
   }
 
-  @Test func `without any of the APNs settings the worker polls only`() throws {
+  @Test func `without any of the APNs settings the worker polls only, and has the usual defaults`() throws {
     let configuration = try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost"])
     #expect(configuration.apns == nil)
     #expect(configuration.queues == ["push:jobs:high", "push:jobs", "push:jobs:low"])
     #expect(configuration.concurrency == 512)
+    #expect(configuration.mode == .atLeastOnce)
+    #expect(configuration.maximumAttempts == 8)
+    #expect(configuration.results == .all)
+    #expect(configuration.resultTimeToLive == .seconds(86_400))
+    #expect(configuration.notifications == .unsent)
+    #expect(configuration.shutdownGrace == .seconds(25))
+    #expect(configuration.adminAddress == "127.0.0.1:9090")
+    #expect(configuration.logLevel == .info)
   }
 
   @Test func `the key-value store's pair becomes a TLS address`() {

@@ -30,6 +30,11 @@ import Testing
     #expect(record.status == "accepted")
     let push = try #require(try await fleet.gateway.recent().last { $0.token == token })
     #expect(push.pushType == "alert")
+    #expect(push.priority == "10")
+    let payload =
+      #"{"aps":{"alert":{"title":"Nyra","body":"A new update is available."},"badge":1,"sound":"default","#
+      + #""content-available":1},"nyra":{"class":"attention_ping","instance_id":"\#(instance)","hint":"poll"}}"#
+    #expect(push.payloadBytes == payload.utf8.count)
     let state = try #require(try await fleet.policyState(of: instance))
     #expect(state.grants.map(\.className) == ["attention_ping"])
     let left = try await fleet.redis("TTL", QueueKeys.policyState("nyra", instance: instance)).integer ?? 0

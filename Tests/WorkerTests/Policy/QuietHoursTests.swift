@@ -47,6 +47,19 @@ import Testing
     try await worker.stop()
   }
 
+  @Test func `what is held is no failure`() async throws {
+    let hours = try fleet.hoursAroundNow(in: "UTC")
+    let worker = try await fleet.worker([
+      "MARTLET_QUIET_HOURS": hours.text, "MARTLET_TIME_ZONE": "UTC", "MARTLET_RESULTS": "failures",
+    ])
+    let held = try await fleet.enqueue("attention_ping", to: instance, on: worker.queue)
+    let second = try await fleet.deliver("attention_ping", to: instance, on: worker.queue)
+    #expect(second.reason == "collapsed")
+    #expect(try await fleet.currentRecord(held) == nil)
+    #expect(try await due(worker.queue) == [hours.end])
+    try await worker.stop()
+  }
+
   @Test func `another zone has other hours`() async throws {
     let hours = try fleet.hoursAroundNow(in: "UTC")
     let worker = try await fleet.worker(["MARTLET_QUIET_HOURS": hours.text, "MARTLET_TIME_ZONE": "Asia/Tokyo"])

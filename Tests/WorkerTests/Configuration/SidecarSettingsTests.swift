@@ -1,0 +1,65 @@
+import Registry
+import Sidecar
+import Testing
+
+@testable import Worker
+
+struct SidecarSettingsTests {
+  @Test func `both services in one process report the faults of both at once, each once`() {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try AllConfiguration(environment: [
+        "MARTLET_CONCURRENCY": "many", "MARTLET_LOG": "loud", "MARTLET_ENV": "staging",
+        "MARTLET_HTTP_ADDRESS": "nowhere",
+        "APNS_SEND_CONCURRENCY": "21", "PUSH_METADATA_LOOKUP_CONCURRENCY": "0",
+      ])
+    }
+    #expect(
+      error?.faults.map(\.name).sorted() == [
+        "APNS_SEND_CONCURRENCY", "MARTLET_CONCURRENCY", "MARTLET_ENV", "MARTLET_HTTP_ADDRESS", "MARTLET_LOG",
+        "PUSH_METADATA_LOOKUP_CONCURRENCY", "REDIS_URL",
+      ])
+  }
+
+  @Test func `one service's fault is enough`() {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try AllConfiguration(environment: ["REDIS_URL": "redis://localhost", "MARTLET_ENV": "staging"])
+    }
+    #expect(error?.faults.map(\.name) == ["MARTLET_ENV"])
+  }
+
+  @Test func `without settings it starts with the documents' defaults, and names what is missing`() throws {
+    let settings = try SidecarSettings(environment: [:])
+    #expect(settings.redis == nil)
+    #expect(settings.sidecar.missingRedisVariables == ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"])
+    #expect(
+      settings.sidecar.missingAPNsVariables == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY"])
+    #expect(settings.sidecar.address == "127.0.0.1:8080")
+    #expect(settings.sidecar.sendConcurrency == 4)
+    #expect(settings.sidecar.lookupConcurrency == 8)
+    #expect(!settings.sidecar.isPushServerOpen)
+    #expect(settings.sidecar.originPolicy.environment == .development)
+    #expect(settings.shutdownGrace == .seconds(25))
+  }
+
+  @Test(
+    arguments: [
+      (["REDIS_KV_REST_API_URL": "https://store.example"], ["REDIS_KV_REST_API_TOKEN"]),
+      (["REDIS_KV_REST_API_TOKEN": "t"], ["REDIS_KV_REST_API_URL"]),
+      (["REDIS_KV_REST_API_URL": "https://store.example", "REDIS_KV_REST_API_TOKEN": "t"], []),
+      (["REDIS_URL": "redis://localhost"], []),
+    ] as [([String: String], [String])])
+  func `half of the key-value store's pair names the other half`(values: [String: String], missing: [String]) throws {
+    let settings = try SidecarSettings(environment: values)
+    #expect(settings.sidecar.missingRedisVariables == missing)
+    #expect((settings.redis == nil) == !missing.isEmpty)
+  }
+
+  @Test(arguments: [nil, "true", "1", "false"])
+  func `the environment of a device is written down only when a setting says which it is`(value: String?) throws {
+    var values: [String: String] = [:]
+    values["APNS_USE_SANDBOX"] = value
+    let settings = try SidecarSettings(environment: values)
+    #expect(settings.sidecar.registrationEnvironment == value.map { $0 == "false" ? .production : .sandbox })
+    #expect(settings.sidecar.defaultEnvironment == settings.sidecar.registrationEnvironment ?? .production)
+  }
+}
