@@ -32,11 +32,11 @@ struct OperationsSurface: Surface {
     }
   }
 
-  /// Ready when devices can be registered; APNs is told of, and needed only by the test push.
+  /// Ready when Redis answers and APNs is configured. APNs out of reach keeps nobody from registering: that is only told.
   private var readiness: HTTPResponse {
     let redis = backend.map { $0.connection.isReady ? "ok" : "unreachable" } ?? "not configured"
     let apns = sender.map { $0.isConnected ? "ok" : "unreachable" } ?? "not configured"
-    let isReady = redis == "ok" && !isStopping()
+    let isReady = redis == "ok" && sender != nil && !isStopping()
     return .json(
       .object([
         JSONMember(key: "ready", value: .bool(isReady)), JSONMember(key: "redis", value: .string(redis)),

@@ -7,14 +7,23 @@ import Testing
 @EventLoop
 struct OperationsTests {
   @Test func `health, readiness and metrics are served`() async throws {
-    let fixture = try await SidecarFixture()
+    let fixture = try await SidecarFixture(sender: RecordingSender())
     #expect(try await fixture.request("GET", "/healthz").status == 200)
     let ready = try await fixture.request("GET", "/readyz")
     #expect(ready.status == 200)
     #expect(ready.json?["redis"]?.string == "ok")
-    #expect(ready.json?["apns"]?.string == "not configured")
+    #expect(ready.json?["apns"]?.string == "ok")
     let metrics = try await fixture.request("GET", "/metrics").body
     #expect(metrics.contains(#"martlet_http_requests_total{request="GET /readyz 200"} 1"#))
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `without APNs it registers devices, and is not ready`() async throws {
+    let fixture = try await SidecarFixture()
+    let ready = try await fixture.request("GET", "/readyz")
+    #expect(ready.status == 503)
+    #expect(ready.json?["redis"]?.string == "ok")
+    #expect(ready.json?["apns"]?.string == "not configured")
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
