@@ -12,18 +12,13 @@ final class Fetcher {
   private let lease: Lease
   private let ledger: ClaimLedger
   private let metrics: QueueMetrics
-  private let log: Log
+  private let faults: FetchFaults
   private let blocked: [BlockedClaim]
   private var plan: FetchPlan
-  private var pauseTimer: LoopTimer?
   private var gatherTimer: LoopTimer?
   private var isTurnScheduled = false
   /// Claims by script whose answers are on their way.
   private var asking = 0
-  private var hasFault = false
-  private var hasBlockingFault = false
-  /// Queues whose key was last found to be no list.
-  private var brokenQueues: Set<Int> = []
 
   /// An answer to a claim has arrived and was dealt with.
   var onAnswer: (@EventLoop () -> Void)?
@@ -41,10 +36,11 @@ final class Fetcher {
     self.lease = lease
     self.ledger = ledger
     self.metrics = metrics
-    self.log = log
+    faults = FetchFaults(queues: queues, log: log)
     plan = FetchPlan(queueCount: queues.count, batch: QueueLimits.claimBatch, permits: permits.limit)
     let connections = mode == .atMostOnce ? 1 : queues.count
     blocked = (0..<connections).map { _ in BlockedClaim(endpoint: endpoint) }
+    faults.onRetry = { [weak self] in self?.takeTurn(hasGathered: true) }
     permits.onRelease = { [weak self] in self?.scheduleTurn() }
     for claim in blocked {
       claim.onReady = { [weak self] in self?.resume() }
@@ -101,7 +97,7 @@ final class Fetcher {
   }
 
   private func takeTurn(hasGathered: Bool = false) {
-    guard pauseTimer == nil, lease.mayClaim, connection.isReady else { return }
+    guard !faults.isPausing, lease.mayClaim, connection.isReady else { return }
     perform(plan.next(permits: permits.available, hasGathered: hasGathered))
   }
 
@@ -132,8 +128,7 @@ final class Fetcher {
       defer { self.onAnswer?() }
       switch result {
       case .success(.array(let elements)):
-        self.recovered()
-        self.brokenQueues.remove(queueIndex)
+        self.faults.claimed(from: queueIndex)
         self.accept(elements.compactMap(\.bytes), queueIndex: queueIndex, asked: count, worker: worker)
       case .success:
         // At most once, RPOP answers nil for an empty list; the script answers false when the heartbeat has lapsed.
@@ -141,14 +136,16 @@ final class Fetcher {
           self.accept([], queueIndex: queueIndex, asked: count, worker: worker)
         } else {
           self.claimFailed(left: count)
-          self.pauseForHeartbeat()
+          // The heartbeat says whether the jobs are still this worker's.
+          self.lease.beat()
+          self.faults.pause()
         }
       case .failure(let error) where error.isWrongType:
-        self.passOver(queueIndex)
+        self.faults.passOver(queueIndex)
         self.accept([], queueIndex: queueIndex, asked: count, worker: worker)
       case .failure(let error):
         self.claimFailed(left: count)
-        self.pauseAfter(error)
+        self.faults.claimFailed(error)
       }
     }
     asking += 1
@@ -211,7 +208,7 @@ final class Fetcher {
 
   private func block() {
     for index in blocked.indices where blocked[index].isReady && !blocked[index].isBlocked {
-      guard plan.isIdle, lease.mayClaim, pauseTimer == nil, permits.take(upTo: 1) == 1 else { return }
+      guard plan.isIdle, lease.mayClaim, !faults.isPausing, permits.take(upTo: 1) == 1 else { return }
       let worker = lease.name.value
       let completion: @EventLoop (BlockedClaim.Answer) -> Void = { [weak self] answer in
         self?.unblocked(answer, index: index, worker: worker)
@@ -229,66 +226,22 @@ final class Fetcher {
     defer { onAnswer?() }
     switch answer {
     case .job(let queueIndex, let element):
-      hasBlockingFault = false
+      faults.blockingWorked()
       plan.expectJobs()
       deliver([element], queueIndex: queueIndex, worker: worker)
       scheduleTurn()
     case .nothing:
-      hasBlockingFault = false
+      faults.blockingWorked()
       permits.release()
       // There may be fewer permits than queues: each wait that ends in vain looks at all of them.
       resume()
     case .fault(let error):
       permits.release()
       plan.expectJobs()
-      guard error.isWrongType else { return pauseAfterBlocking(error) }
-      if mode == .atLeastOnce { passOver(index) }
-      pause()
+      guard error.isWrongType else { return faults.blockingFailed(error) }
+      if mode == .atLeastOnce { faults.passOver(index) }
+      faults.pause()
     }
-  }
-
-  /// The key is no list: the other queues are served, and this one again as soon as it is gone.
-  private func passOver(_ queueIndex: Int) {
-    guard brokenQueues.insert(queueIndex).inserted else { return }
-    log.error(
-      "a queue key is no list; the other queues are served, move it away", ["key": .init(queues[queueIndex].queue)])
-  }
-
-  private func pauseAfter(_ error: RedisError) {
-    if error.isRefusal, !hasFault {
-      hasFault = true
-      log.warn("claiming from Redis failed; trying again until it works", ["error": .init("\(error)")])
-    }
-    pause()
-  }
-
-  /// Redis refuses to block while its memory is full; claims by script go on.
-  private func pauseAfterBlocking(_ error: RedisError) {
-    if error.isRefusal, !hasBlockingFault, !hasFault {
-      log.warn("waiting for jobs in Redis failed; asking for them instead", ["error": .init("\(error)")])
-    }
-    hasBlockingFault = hasBlockingFault || error.isRefusal
-    pause()
-  }
-
-  /// The heartbeat says whether the jobs are still this worker's.
-  private func pauseForHeartbeat() {
-    lease.beat()
-    pause()
-  }
-
-  private func pause() {
-    guard pauseTimer == nil else { return }
-    pauseTimer = .after(QueueLimits.faultPause) { [weak self] in
-      self?.pauseTimer = nil
-      self?.takeTurn(hasGathered: true)
-    }
-  }
-
-  private func recovered() {
-    guard hasFault else { return }
-    hasFault = false
-    log.info("claiming from Redis works again")
   }
 }
 
