@@ -13,6 +13,18 @@ struct HTTPTargetTests {
     #expect(target.query.map(\.value) == ["1 2", "é", "", "c", "e=f"])
   }
 
+  @Test(arguments: ["http://x/a/b?c=1", "HTTPS://[::1]:80/a/b?c=1"])
+  func `an address is read as its path`(target: String) throws {
+    let target = try #require(HTTPTarget(parsing: target))
+    #expect(target.path == "/a/b")
+    #expect(target.query.map(\.name) == ["c"])
+  }
+
+  @Test(arguments: ["http://", "http:///a", "http:/a", "http:a/b", "ftp://x/a", "x:80", "http://x", "://x/a"])
+  func `what is no address of a path is refused`(target: String) {
+    #expect(HTTPTarget(parsing: target) == nil)
+  }
+
   @Test(arguments: ["", "*", "host/path", "/?a=%", "/?a=%4", "/?a=%zz", "/?a=%ff", "/?%ff=a"])
   func `a target that cannot be read is refused`(target: String) {
     #expect(HTTPTarget(parsing: target) == nil)
