@@ -56,11 +56,10 @@ struct SidecarSettings {
 
   private static func readAddress(_ reader: inout EnvironmentReader) -> String {
     guard let value = reader.string("MARTLET_HTTP_ADDRESS") else { return defaultAddress }
-    if value.hasPrefix("unix:") { return value }
-    guard let colon = value.lastIndex(of: ":"), colon != value.startIndex,
-      UInt16(value[value.index(after: colon)...]) != nil
-    else {
-      reader.report("MARTLET_HTTP_ADDRESS", seen: "'\(value)'", expected: "host:port, port 0 for any free one (logged)")
+    guard WorkerConfiguration.isAddress(value) else {
+      reader.report(
+        "MARTLET_HTTP_ADDRESS", seen: "'\(value)'",
+        expected: "host:port, [IPv6 address]:port, or unix:/path; port 0 for any free one (logged)")
       return defaultAddress
     }
     return value

@@ -1,4 +1,5 @@
 import APNs
+import HTTPServer
 import Jobs
 import Redis
 import Telemetry
@@ -85,12 +86,18 @@ struct WorkerConfiguration {
     guard let value = reader.string("MARTLET_ADMIN_ADDRESS") else { return defaultAdminAddress }
     if value.lowercased() == "off" { return nil }
     if value == "0" { return "127.0.0.1:0" }
-    guard let colon = value.lastIndex(of: ":"), colon != value.startIndex,
-      UInt16(value[value.index(after: colon)...]) != nil
-    else {
-      reader.report("MARTLET_ADMIN_ADDRESS", seen: "'\(value)'", expected: "host:port, port 0 for any free one, or off")
+    guard isAddress(value) else {
+      reader.report(
+        "MARTLET_ADMIN_ADDRESS", seen: "'\(value)'",
+        expected: "host:port, [IPv6 address]:port, or unix:/path; port 0 for any free one; or off")
       return nil
     }
     return value
+  }
+
+  /// What a server of this process can be told to listen on; every interface has to be named.
+  static func isAddress(_ text: String) -> Bool {
+    do { _ = try HTTPAddress(parsing: text) } catch { return false }
+    return !text.hasPrefix(":")
   }
 }
