@@ -35,6 +35,9 @@ public final class HTTPServer {
   /// By the address of the daemon's connection.
   var peers: [UInt: Peer] = [:]
 
+  /// What is configured, or what the process has descriptors for.
+  private(set) var maximumConnections = 0
+
   /// The port it listens on; 0 before ``start()`` and for a unix socket.
   public private(set) var port = 0
 
@@ -51,6 +54,7 @@ public final class HTTPServer {
   public func start() throws(HTTPServerError) {
     precondition(daemon == nil, "started twice")
     DescriptorLimit.raise()
+    maximumConnections = DescriptorLimit.room(for: configuration.maximumConnections)
     let socket = try ListeningSocket(configuration.address)
     guard let daemon = startDaemon(listening: socket.descriptor) else {
       Glibc.close(socket.descriptor)
@@ -120,7 +124,7 @@ public final class HTTPServer {
 
   /// A house nearly full takes new guests: who has been idle or unfinished for the longest leaves.
   private func makeRoom() {
-    let excess = peers.count - configuration.comfortableConnections
+    let excess = peers.count - (maximumConnections - maximumConnections / 10)
     guard excess > 0 else { return }
     let waiting = peers.values.filter { $0.deadline != .max }.sorted { $0.deadline < $1.deadline }
     for peer in waiting.prefix(excess) { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }

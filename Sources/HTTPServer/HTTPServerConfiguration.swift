@@ -7,9 +7,9 @@ public struct HTTPServerConfiguration: Sendable {
   public var maximumHeaderBytes = 16_384
   /// A peer that is silent for so long, or takes longer to send one request, is cut off. Seconds.
   public var connectionTimeout = 30
+  /// Fewer when the process may not open so many descriptors. Over nine tenths of it, those that wait for a request are
+  /// closed, the longest waiting first.
   public var maximumConnections = 10_000
-  /// With more, those that wait for a request are closed, the longest waiting first.
-  var comfortableConnections: Int { maximumConnections - maximumConnections / 10 }
   /// The whole answer to a request that never reaches the handler: 400 (bad target, or a body whose end can be read in two
   /// ways) or 413. The request comes without its body; the path of a bad target is what was sent.
   public var refusal: @Sendable (_ status: Int, _ request: HTTPRequest) -> HTTPResponse = { status, _ in

@@ -42,6 +42,13 @@ struct HTTPTargetTests {
     #expect(throws: HTTPServerError.badAddress(text)) { try HTTPAddress(parsing: text) }
   }
 
+  @Test(arguments: [
+    (10_000, 1 << 20, 10_000), (10_000, 10_128, 10_000), (10_000, 1024, 896), (10_000, 64, 32), (10, 64, 10), (5, 1, 1),
+  ])
+  func `connections leave descriptors for everything else`(wanted: Int, limit: Int, room: Int) {
+    #expect(DescriptorLimit.room(for: wanted, limit: limit) == room)
+  }
+
   @Test func `header names are compared without regard to case`() {
     let headers = HTTPHeaders([("Accept", "a"), ("X-Name", "b"), ("accept", "c")])
     #expect(headers["ACCEPT"] == "a")

@@ -13,7 +13,8 @@ struct EnvironmentReader {
     var description: String { "\(name): \(seen); expected \(expected)" }
   }
 
-  private static let maximumPEMBytes = 64 * 1024
+  /// A bundle of all authorities, as systems have it, is a quarter of it.
+  private static let maximumPEMBytes = 1024 * 1024
   private let values: [String: String]
   private(set) var faults: [Fault] = []
 
