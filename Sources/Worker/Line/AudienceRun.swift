@@ -26,14 +26,15 @@ final class AudienceRun {
   }
 
   private let delivery: Delivery
-  private let app: String
+  let app: String
   private let registry: Registry
   private let queue: JobQueue
   private let submit: @EventLoop (_ devices: [Device], _ page: Int) -> SubmitAnswer
   private let ended: @EventLoop () -> Void
   private var pages: [Page] = []
   private var firstPage = 0
-  private var cursor: AudienceCursor?
+  private var cursor: AudienceCursor? = .start
+  private(set) var hasStarted = false
   private var isFetching = false
   private var isStopping = false
   private var hasEnded = false
@@ -62,6 +63,7 @@ final class AudienceRun {
 
   /// Goes on behind the last page that was committed, by this worker or another.
   func start() {
+    hasStarted = true
     isFetching = true
     queue.loadProgress(of: delivery.claim) { [self] answer in
       isFetching = false
@@ -70,7 +72,7 @@ final class AudienceRun {
       case .success(let progress):
         if let progress { delivery.resume(from: progress) }
         cursor = AudienceRun.position(delivery.state.cursor)
-        if let open = delivery.state.open, !open.isEmpty { retry(open) } else { fetch() }
+        if let open = delivery.state.open, !open.isEmpty, !isStopping { retry(open) } else { fetch() }
       }
     }
   }
@@ -80,10 +82,10 @@ final class AudienceRun {
     text == endCursor ? nil : text.flatMap(AudienceCursor.init) ?? .start
   }
 
-  /// Fetches no more pages; ends when those under way have.
+  /// Fetches no more pages; ends when those under way have. One that waits for its turn only learns how far others came.
   func stop() {
     isStopping = true
-    endIfDone()
+    if hasStarted { endIfDone() } else { start() }
   }
 
   /// A push of page `number` has ended; `record` writes it down.
