@@ -156,7 +156,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `of many broadcasts to an app few are under way at once, all arrive, and other apps do not wait`() async throws {
+  @Test func `few broadcasts of an app are under way at once, all arrive, and no other app waits`() async throws {
     let (app, other) = ("com.example.\(fleet.unique("crowd"))", "com.example.\(fleet.unique("other"))")
     try await fleet.register(fleet.uniqueTokens(600), to: fleet.unique("readers"), bundleID: app)
     try await fleet.register(fleet.uniqueTokens(1), to: fleet.unique("reader"), bundleID: other)
