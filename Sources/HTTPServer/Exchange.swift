@@ -47,9 +47,14 @@ final class Exchange {
   func receiveHead(method: String) -> Bool {
     hasHead = true
     self.method = method
+    let headers = headers
+    guard BodyFraming.isUnambiguous(headers) else {
+      closesConnection = true
+      return send(refusal(400))
+    }
     guard let length = headers["Content-Length"].flatMap({ Int($0) }), length > configuration.maximumBodyBytes
     else { return true }
-    if length > Exchange.discardLimit {
+    if length > Exchange.discardLimit || headers["Expect"] != nil {
       closesConnection = true
       return send(refusal(413))
     }

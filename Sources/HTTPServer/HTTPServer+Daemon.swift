@@ -8,7 +8,7 @@ extension HTTPServer {
     let context = Unmanaged.passUnretained(self).toOpaque()
     var options = [
       option(.LISTEN_SOCKET, Int(descriptor)),
-      option(.CONNECTION_LIMIT, configuration.maximumConnections),
+      option(.CONNECTION_LIMIT, maximumConnections),
       option(.CONNECTION_TIMEOUT, configuration.connectionTimeout),
       option(.CONNECTION_MEMORY_LIMIT, configuration.maximumHeaderBytes),
       option(.URI_LOG_CALLBACK, Int(bitPattern: unsafeBitCast(onTarget, to: UInt.self)), context),

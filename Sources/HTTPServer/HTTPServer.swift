@@ -16,6 +16,8 @@ public final class HTTPServer {
   public typealias Handler = @EventLoop (HTTPRequest, @escaping @EventLoop (HTTPResponse) -> Void) -> Void
 
   let configuration: HTTPServerConfiguration
+  /// How long a stop waits for requests to arrive whole.
+  private static let stoppingPatience = Duration.seconds(3)
   static let unavailable = HTTPResponse.text("stopping\n", status: 503)
 
   private let log: Log
@@ -33,6 +35,9 @@ public final class HTTPServer {
   /// By the address of the daemon's connection.
   var peers: [UInt: Peer] = [:]
 
+  /// What is configured, or what the process has descriptors for.
+  private(set) var maximumConnections = 0
+
   /// The port it listens on; 0 before ``start()`` and for a unix socket.
   public private(set) var port = 0
 
@@ -49,6 +54,7 @@ public final class HTTPServer {
   public func start() throws(HTTPServerError) {
     precondition(daemon == nil, "started twice")
     DescriptorLimit.raise()
+    maximumConnections = DescriptorLimit.room(for: configuration.maximumConnections)
     let socket = try ListeningSocket(configuration.address)
     guard let daemon = startDaemon(listening: socket.descriptor) else {
       Glibc.close(socket.descriptor)
@@ -78,6 +84,7 @@ public final class HTTPServer {
     let listening = MHD_quiesce_daemon(daemon)
     if listening >= 0 { Glibc.close(listening) }
     for exchange in exchanges.values { exchange.closesConnection = true }
+    hastenPeers()
     graceTimer = .after(grace) { [weak self] in self?.finish() }
     scheduleRun()
   }
@@ -111,7 +118,22 @@ public final class HTTPServer {
   private func expire() {
     let now = Clock.monotonicNanoseconds
     for peer in peers.values where peer.deadline < now { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
+    makeRoom()
     run()
+  }
+
+  /// A house nearly full takes new guests: who has been idle or unfinished for the longest leaves.
+  private func makeRoom() {
+    let excess = peers.count - (maximumConnections - maximumConnections / 10)
+    guard excess > 0 else { return }
+    let waiting = peers.values.filter { $0.deadline != .max }.sorted { $0.deadline < $1.deadline }
+    for peer in waiting.prefix(excess) { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
+  }
+
+  /// Who has not sent the whole request by now does not hold up the end for long.
+  private func hastenPeers() {
+    let latest = Clock.monotonicNanoseconds + UInt64(HTTPServer.stoppingPatience.nanoseconds)
+    for (key, peer) in peers where peer.deadline != .max && peer.deadline > latest { peers[key]?.deadline = latest }
   }
 
   private func finish() {

@@ -7,9 +7,11 @@ public struct HTTPServerConfiguration: Sendable {
   public var maximumHeaderBytes = 16_384
   /// A peer that is silent for so long, or takes longer to send one request, is cut off. Seconds.
   public var connectionTimeout = 30
+  /// Fewer when the process may not open so many descriptors. Over nine tenths of it, those that wait for a request are
+  /// closed, the longest waiting first.
   public var maximumConnections = 10_000
-  /// The whole answer to a request that never reaches the handler: 400 (bad target) or 413. The request comes without its
-  /// body; the path of a bad target is what was sent.
+  /// The whole answer to a request that never reaches the handler: 400 (bad target, or a body whose end can be read in two
+  /// ways) or 413. The request comes without its body; the path of a bad target is what was sent.
   public var refusal: @Sendable (_ status: Int, _ request: HTTPRequest) -> HTTPResponse = { status, _ in
     .text(status == 413 ? "body too large\n" : "bad request\n", status: status)
   }

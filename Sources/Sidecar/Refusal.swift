@@ -39,11 +39,11 @@ struct Refusal: Error {
     return refusal
   }
 
-  /// The server took the request no further: its body is too large (413), or its target makes no sense (400).
+  /// The server took the request no further: its body is too large (413), or its target or framing makes no sense (400).
   static func unread(_ status: Int) -> Refusal {
     status == 413
       ? Refusal(413, "Request body is too large", "at most 65536 bytes")
-      : Refusal(status, "Bad request", "the request target cannot be read")
+      : Refusal(status, "Bad request", "the request target, or where the body ends, cannot be read")
   }
 
   static let deviceNotFound = Refusal(404, "Device not found")

@@ -14,6 +14,7 @@ enum Martlet {
   ]
 
   static func main() {
+    Console.holdStandardDescriptors()
     // Before any other thread exists; the services listen to them, every other command lets them end it.
     let words = Array(CommandLine.arguments.dropFirst())
     let services = [WorkerCommand.name, SidecarCommand.name, AllCommand.name]

@@ -9,13 +9,13 @@ import Testing
 /// A server per test on a free port; clients are blocking sockets on threads of their own.
 @EventLoop
 struct HTTPServerTests {
-  private static func echo(_ request: HTTPRequest, _ reply: @escaping @EventLoop (HTTPResponse) -> Void) {
+  static func echo(_ request: HTTPRequest, _ reply: @escaping @EventLoop (HTTPResponse) -> Void) {
     let head = "\(request.method) \(request.path) \(request.query.map { "\($0.name)=\($0.value)" })"
     reply(.text("\(head) \(request.headers["X-Test"] ?? "-") \(request.body.count)."))
   }
 
   /// Starts a server, runs `client` away from the loop, stops the server.
-  private func serving<T: Sendable>(
+  func serving<T: Sendable>(
     _ change: (inout HTTPServerConfiguration) -> Void = { _ in },
     handler: @escaping HTTPServer.Handler = HTTPServerTests.echo,
     client: @escaping @Sendable (Int) throws -> T

@@ -13,6 +13,18 @@ struct HTTPTargetTests {
     #expect(target.query.map(\.value) == ["1 2", "é", "", "c", "e=f"])
   }
 
+  @Test(arguments: ["http://x/a/b?c=1", "HTTPS://[::1]:80/a/b?c=1"])
+  func `an address is read as its path`(target: String) throws {
+    let target = try #require(HTTPTarget(parsing: target))
+    #expect(target.path == "/a/b")
+    #expect(target.query.map(\.name) == ["c"])
+  }
+
+  @Test(arguments: ["http://", "http:///a", "http:/a", "http:a/b", "ftp://x/a", "x:80", "http://x", "://x/a"])
+  func `what is no address of a path is refused`(target: String) {
+    #expect(HTTPTarget(parsing: target) == nil)
+  }
+
   @Test(arguments: ["", "*", "host/path", "/?a=%", "/?a=%4", "/?a=%zz", "/?a=%ff", "/?%ff=a"])
   func `a target that cannot be read is refused`(target: String) {
     #expect(HTTPTarget(parsing: target) == nil)
@@ -28,6 +40,13 @@ struct HTTPTargetTests {
   @Test(arguments: ["", "localhost", "a:b", "a:70000", "::1:80", "unix:"])
   func `what is no address is refused with its text`(text: String) {
     #expect(throws: HTTPServerError.badAddress(text)) { try HTTPAddress(parsing: text) }
+  }
+
+  @Test(arguments: [
+    (10_000, 1 << 20, 10_000), (10_000, 10_128, 10_000), (10_000, 1024, 896), (10_000, 64, 32), (10, 64, 10), (5, 1, 1),
+  ])
+  func `connections leave descriptors for everything else`(wanted: Int, limit: Int, room: Int) {
+    #expect(DescriptorLimit.room(for: wanted, limit: limit) == room)
   }
 
   @Test func `header names are compared without regard to case`() {

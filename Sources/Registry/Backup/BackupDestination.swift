@@ -20,6 +20,7 @@ final class BackupDestination {
       temporaryPath = ""
       return
     }
+    try BackupDestination.refuseSpecialFile(path)
     // In the same directory, so that it can be renamed.
     let (descriptor, temporaryPath) = try BackupDestination.temporary(beside: path)
     file = BackupFile(descriptor: descriptor, name: path)
@@ -44,6 +45,13 @@ final class BackupDestination {
     let (descriptor, temporaryPath) = try temporary(beside: path == "-" ? "/tmp/martlet-backup" : path)
     unlink(temporaryPath)
     return BackupFile(descriptor: descriptor, name: "a temporary file beside \(path)")
+  }
+
+  /// A rename would put the backup in the place of a pipe or a device, which others go on using.
+  private static func refuseSpecialFile(_ path: String) throws(BackupError) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+    throw .file("'\(path)' is no regular file; - writes to stdout")
   }
 
   private static func temporary(beside path: String) throws(BackupError) -> (Int32, String) {

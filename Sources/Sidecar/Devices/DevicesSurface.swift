@@ -74,11 +74,3 @@ struct DevicesSurface: Surface {
     }
   }
 }
-
-extension Log {
-  /// Only what the operator can mend: refused requests are counted.
-  func failure(_ refusal: Refusal, of request: SidecarRequest) {
-    guard let cause = refusal.cause else { return }
-    warn("a request failed", ["route": .init(request.route), "reason": .init("\(cause)")])
-  }
-}

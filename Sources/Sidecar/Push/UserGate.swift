@@ -47,9 +47,7 @@ struct UserGate {
       guard try await backend.credentials.isValid(bearer: token, of: username) else { return UserGate.invalidToken }
       return try await work(username, backend)
     } catch {
-      log.error(
-        "a request failed",
-        ["route": .init(request.route), "username": .init(username), "error": .init("\(error)")])
+      log.failure(error, of: request)
       return .error("Internal server error", status: 500)
     }
   }

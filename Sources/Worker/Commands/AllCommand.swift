@@ -26,7 +26,7 @@ enum AllCommand: Command {
     try sidecar.start()
     try worker.start()
     await Termination.awaited { stopped in
-      sidecar.stop { worker.stop(then: stopped) }
+      worker.stop(others: sidecar.stop, then: stopped)
     }
     return .done
   }

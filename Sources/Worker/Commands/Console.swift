@@ -4,9 +4,25 @@
 
 /// The terminal, or the pipe, that a command talks to.
 enum Console {
-  static func print(_ text: String) { write(text, to: STDOUT_FILENO) }
+  /// Ends the program when it cannot be written: what nobody was told, as a new secret, is not done.
+  static func print(_ text: String) {
+    guard !write(text, to: STDOUT_FILENO) else { return }
+    complain("martlet: cannot write to standard output: \(String(cString: strerror(errno)))\n")
+    Glibc.exit(ExitCode.failed.rawValue)
+  }
 
-  static func complain(_ text: String) { write(text, to: STDERR_FILENO) }
+  /// There is nobody to complain to when this fails.
+  static func complain(_ text: String) { _ = write(text, to: STDERR_FILENO) }
+
+  /// Standard descriptors that were closed become ones that refuse reading and writing: otherwise a socket would take their
+  /// number, and be written to as if it were the output. To be called first.
+  static func holdStandardDescriptors() {
+    for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+    where fcntl(descriptor, F_GETFD) == -1 {
+      // The lowest free number is this one.
+      _ = open("/dev/null", mode)
+    }
+  }
 
   static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
@@ -40,12 +56,15 @@ enum Console {
     }.joined()
   }
 
-  private static func write(_ text: String, to descriptor: Int32) {
+  /// False when not all could be written; `errno` says why.
+  private static func write(_ text: String, to descriptor: Int32) -> Bool {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      guard written > 0 else { return }
+      if written < 0, errno == EINTR { continue }
+      guard written > 0 else { return false }
       bytes = bytes.dropFirst(written)
     }
+    return true
   }
 }

@@ -1,3 +1,5 @@
+import HTTPServer
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -13,7 +15,8 @@ struct EnvironmentReader {
     var description: String { "\(name): \(seen); expected \(expected)" }
   }
 
-  private static let maximumPEMBytes = 64 * 1024
+  /// A bundle of all authorities, as systems have it, is a quarter of it.
+  private static let maximumPEMBytes = 1024 * 1024
   private let values: [String: String]
   private(set) var faults: [Fault] = []
 
@@ -71,15 +74,15 @@ struct EnvironmentReader {
     return number
   }
 
-  /// `value` if it is `host:port`; `other` is what else could stand there.
-  mutating func hostAndPort(_ name: String, _ value: String, or other: String) -> String? {
-    guard let colon = value.lastIndex(of: ":"), colon != value.startIndex,
-      UInt16(value[value.index(after: colon)...]) != nil
-    else {
-      report(name, seen: "'\(value)'", expected: "host:port, port 0 for any free one (logged), or \(other)")
-      return nil
-    }
-    return value
+  /// `value` if a server can be told to listen there: every interface has to be named. `other` is what else could stand there.
+  mutating func address(_ name: String, _ value: String, or other: String = "") -> String? {
+    var isAddress = !value.hasPrefix(":")
+    do { _ = try HTTPAddress(parsing: value) } catch { isAddress = false }
+    if isAddress { return value }
+    report(
+      name, seen: "'\(value)'",
+      expected: "host:port, [IPv6 address]:port, or unix:/path; port 0 for any free one (logged)\(other)")
+    return nil
   }
 
   mutating func boolean(_ name: String) -> Bool {

@@ -57,7 +57,6 @@ struct SidecarSettings {
 
   private static func readAddress(_ reader: inout EnvironmentReader) -> String {
     guard let value = reader.string("MARTLET_HTTP_ADDRESS") else { return defaultAddress }
-    if value.hasPrefix("unix:") { return value }
-    return reader.hostAndPort("MARTLET_HTTP_ADDRESS", value, or: "unix:/path") ?? defaultAddress
+    return reader.address("MARTLET_HTTP_ADDRESS", value) ?? defaultAddress
   }
 }

@@ -85,6 +85,6 @@ struct WorkerConfiguration {
     guard let value = reader.string("MARTLET_ADMIN_ADDRESS") else { return defaultAdminAddress }
     if value.lowercased() == "off" { return nil }
     if value == "0" { return "127.0.0.1:0" }
-    return reader.hostAndPort("MARTLET_ADMIN_ADDRESS", value, or: "off")
+    return reader.address("MARTLET_ADMIN_ADDRESS", value, or: "; or off")
   }
 }

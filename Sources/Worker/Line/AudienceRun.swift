@@ -30,7 +30,7 @@ final class AudienceRun {
   }
 
   private let delivery: Delivery
-  private let app: String
+  let app: String
   private let registry: Registry
   private let queue: JobQueue
   private let submit: @EventLoop (_ devices: [Device], _ page: Int) -> SubmitAnswer
@@ -43,6 +43,8 @@ final class AudienceRun {
   private var isPositioned = false
   /// What ``cursor`` will be is being asked for.
   private var isLocating = false
+  /// It waits for its turn no longer.
+  private(set) var hasStarted = false
   private var isStopping = false
   private var hasEnded = false
 
@@ -70,6 +72,7 @@ final class AudienceRun {
 
   /// Goes on behind the last page that was committed, by this worker or another.
   func start() {
+    hasStarted = true
     queue.loadProgress(of: delivery.claim) { [self] answer in
       guard !hasEnded else { return }
       switch answer {
@@ -91,6 +94,7 @@ final class AudienceRun {
   /// Takes no more pages; ends when those under way have.
   func stop() {
     isStopping = true
+    hasStarted = true
     if let index = pages.firstIndex(where: { $0.left == nil }) { drop(from: index) }
     endIfDone()
   }

@@ -29,6 +29,10 @@ extension Delivery {
 
   private var nextState: AttemptState {
     var next = state
+    if isProgressUnknown {
+      next.isReleased = true
+      return next
+    }
     next.result = tally.result
     next.isReleased = true
     next.uncertain = tally.uncertain

@@ -12,11 +12,36 @@ extension DeliveryLine {
     let run = AudienceRun(delivery, app: app, registry: registry, queue: queue) { [self] devices, page in
       submitPage(delivery, devices, page)
     } ended: { [self] in
-      broadcasts[ObjectIdentifier(delivery)] = nil
+      forget(broadcastOf: delivery)
       finish(delivery)
     }
     broadcasts[ObjectIdentifier(delivery)] = run
-    run.start()
+    waitingBroadcasts[app, default: []].append(run)
+    beginBroadcasts(of: app)
+  }
+
+  func forget(broadcastOf delivery: Delivery) {
+    guard let run = broadcasts.removeValue(forKey: ObjectIdentifier(delivery)) else { return }
+    beginBroadcasts(of: run.app)
+  }
+
+  /// Of each app a few walk at once, in the order in which they came: pages in memory are many, and a backlog may hold
+  /// thousands of broadcasts. Those of other apps do not wait.
+  private func beginBroadcasts(of app: String) {
+    var waiting = waitingBroadcasts.removeValue(forKey: app) ?? []
+    waiting.removeAll { $0.hasStarted || $0.isFenced }
+    let walking = broadcasts.values.count { $0.app == app && $0.hasStarted }
+    let next = waiting.prefix(max(0, DeliveryLine.maximumBroadcastsOfApp - walking))
+    waiting.removeFirst(next.count)
+    if !waiting.isEmpty { waitingBroadcasts[app] = waiting }
+    for run in next { run.start() }
+  }
+
+  /// The fleet has taken jobs away: what they were waiting for will not come.
+  func dropFencedBroadcasts() {
+    let apps = Set(broadcasts.values.filter(\.isFenced).map(\.app))
+    broadcasts = broadcasts.filter { !$0.value.isFenced }
+    for app in apps { beginBroadcasts(of: app) }
   }
 
   private func submitPage(_ delivery: Delivery, _ devices: [Device], _ page: Int) -> AudienceRun.SubmitAnswer {

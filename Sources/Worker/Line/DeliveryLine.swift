@@ -25,6 +25,9 @@ final class DeliveryLine {
   let log: Log
   lazy var window = SendWindow(permits: permits) { [unowned self] draft in send(draft) }
   var broadcasts: [ObjectIdentifier: AudienceRun] = [:]
+  /// By app, in the order in which they came; those that have begun may be among them.
+  var waitingBroadcasts: [String: [AudienceRun]] = [:]
+  static let maximumBroadcastsOfApp = 2
   /// Jobs whose lease must be confirmed before they may be sent.
   private var held: [Delivery] = []
   /// Pushes likewise, each with its permit.
@@ -146,7 +149,7 @@ final class DeliveryLine {
 
   /// The fleet has taken jobs away: what they were waiting for will not come.
   func dropFenced() {
-    broadcasts = broadcasts.filter { !$0.value.isFenced }
+    dropFencedBroadcasts()
     leaseConfirmed()
   }
 
@@ -179,7 +182,7 @@ final class DeliveryLine {
   private func send(_ draft: PushDraft) {
     // Taken away since: nothing is sent in its name, and nothing written.
     guard !draft.delivery.claim.isFenced else {
-      if draft.page != nil { broadcasts[ObjectIdentifier(draft.delivery)] = nil }
+      if draft.page != nil { forget(broadcastOf: draft.delivery) }
       EventLoop.atEndOfTurn { [self] in window.leave() }
       return
     }

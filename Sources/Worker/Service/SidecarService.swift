@@ -14,6 +14,7 @@ final class SidecarService {
   private let ownClient: APNsClient?
   private let sidecar: Sidecar
   private var isStopping = false
+  private var onStopped: [@EventLoop () -> Void] = []
 
   /// `client` is the worker's, when there is one in this process.
   init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, log: Log) {
@@ -62,9 +63,10 @@ final class SidecarService {
     try sidecar.start()
   }
 
-  /// The second call does not wait for the requests under way.
+  /// The second call ends the wait for the requests under way, of the first one too.
   func stop(then stopped: @escaping @EventLoop () -> Void) {
-    guard !isStopping else { return stopped() }
+    onStopped.append(stopped)
+    guard !isStopping else { return ended() }
     isStopping = true
     log.info("stopping: no more connections")
     Task { @EventLoop in
@@ -72,7 +74,13 @@ final class SidecarService {
       ownClient?.close()
       connection?.close()
       log.info("sidecar stopped")
-      stopped()
+      ended()
     }
+  }
+
+  private func ended() {
+    let waiting = onStopped
+    onStopped = []
+    for stopped in waiting { stopped() }
   }
 }

@@ -73,17 +73,26 @@ final class WorkerService {
   }
 
   /// SIGTERM: stops claiming, finishes within the grace time, hands the rest back. The second one hurries.
-  func stop(then exit: @escaping @EventLoop () -> Void) {
+  ///
+  /// `others`, told of each call, end meanwhile: the connections to APNs are theirs too and close after them.
+  func stop(
+    others: @EventLoop (_ ended: @escaping @EventLoop () -> Void) -> Void = { $0() },
+    then exit: @escaping @EventLoop () -> Void
+  ) {
     guard !isStopping else {
       isHurried = true
+      others {}
       return endIfFinished()
     }
     isStopping = true
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
     queue.stopClaiming()
     line.stopBroadcasts()
+    let (ended, ending) = AsyncStream<Void>.makeStream()
+    others { ending.finish() }
     Task { @EventLoop in
       await finishWithinGrace()
+      for await _ in ended {}
       await handBack()
       exit()
     }

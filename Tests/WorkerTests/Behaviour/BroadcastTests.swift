@@ -156,6 +156,51 @@ import Testing
     try await worker.stop()
   }
 
+  @Test func `few broadcasts of an app are under way at once, all arrive, and no other app waits`() async throws {
+    let (app, other) = ("com.example.\(fleet.unique("crowd"))", "com.example.\(fleet.unique("other"))")
+    try await fleet.register(fleet.uniqueTokens(600), to: fleet.unique("readers"), bundleID: app)
+    try await fleet.register(fleet.uniqueTokens(1), to: fleet.unique("reader"), bundleID: other)
+    let ids = (0..<12).map { _ in fleet.unique("broadcast") }
+    try await fleet.gateway.settings(#"{"rttMs":20}"#)
+    let worker = try await fleet.worker(["MARTLET_CONCURRENCY": "32"])
+    for id in ids {
+      try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: worker.queue)
+    }
+    let late = fleet.unique("broadcast")
+    try await fleet.enqueue(#"{"id":"\#(late)","to":{"app":"\#(other)"},"title":"News"}"#, on: worker.queue)
+    #expect(try await fleet.record(ids[0], within: .seconds(60)).accepted == 600)
+    // Were they all under way, the first would end when nearly everything has been sent.
+    #expect(try await fleet.gateway.ledger().received < 6 * 600)
+    #expect(try await fleet.record(late, within: .seconds(60)).accepted == 1)
+    for id in ids { #expect(try await fleet.record(id, within: .seconds(60)).accepted == 600) }
+    let ledger = try await fleet.gateway.ledger()
+    #expect(ledger.received == 12 * 600 + 1)
+    #expect(ledger.duplicates == 0)
+    #expect(try await worker.stop() == 0)
+    #expect(try await fleet.redis("KEYS", "martlet:*progress*").array == [])
+  }
+
+  @Test func `broadcasts that wait for their turn are handed back whole`() async throws {
+    let app = "com.example.\(fleet.unique("handed"))"
+    try await fleet.register(fleet.uniqueTokens(3000), to: fleet.unique("readers"), bundleID: app)
+    try await fleet.gateway.settings(#"{"rttMs":50}"#)
+    let ids = (0..<8).map { _ in fleet.unique("broadcast") }
+    let first = try await fleet.worker(["MARTLET_CONCURRENCY": "64"])
+    for id in ids {
+      try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: first.queue)
+    }
+    try await eventually("the first are under way") { try await fleet.gateway.ledger().accepted > 300 }
+    #expect(try await first.stop() == 0)
+    #expect(try await fleet.gateway.ledger().accepted < 8 * 3000)
+    try await fleet.gateway.settings(#"{"rttMs":0}"#)
+    let second = try await fleet.worker(on: first.queue)
+    for id in ids { #expect(try await fleet.record(id, within: .seconds(60)).accepted == 3000) }
+    let ledger = try await fleet.gateway.ledger()
+    #expect(ledger.accepted == 8 * 3000)
+    #expect(ledger.duplicates == 0)
+    #expect(try await second.stop() == 0)
+  }
+
   @Test func `an app that nobody is registered for has no devices`() async throws {
     let worker = try await fleet.worker()
     let id = fleet.unique("broadcast")

@@ -60,6 +60,15 @@ import Testing
     for secret in [user.secret, key.secret, instance.secret] { #expect(!everything.contains(secret)) }
   }
 
+  @Test(arguments: ["> /dev/full", ">&-"])
+  func `a secret that could not be written to stdout is a failure that says so`(redirection: String) async throws {
+    let program = try builtProduct("martlet")
+    let child = try ChildProcess(
+      "sh", ["-c", "exec '\(program)' credentials add user unseen \(redirection)"], environment: fleet.environment())
+    #expect(try await child.exit() == 1)
+    #expect(child.lines.contains { $0.hasPrefix("martlet: cannot write to standard output: ") }, "\(child.lines)")
+  }
+
   @Test func `a list shows neither secrets nor digests`() async throws {
     let key = try await add("key", "listed")
     let user = try await add("user", "listed")

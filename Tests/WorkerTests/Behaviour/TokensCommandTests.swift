@@ -56,6 +56,23 @@ import Testing
     #expect(try await fleet.martlet("tokens", "import", nobodys).exitCode == 0)
   }
 
+  @Test func `a pipe or a directory is not replaced by a backup`() async throws {
+    #expect(mkfifo(path("pipe"), 0o600) == 0)
+    #expect(mkdir(path("directory"), 0o700) == 0)
+    let installations = try write("[]", to: "parse.json")
+    for name in ["pipe", "directory"] {
+      for words in [["export", path(name)], ["migrate", installations, "--bundle", "com.a", "--output", path(name)]] {
+        let child = try ChildProcess(
+          try builtProduct("martlet"), ["tokens"] + words, environment: fleet.environment())
+        #expect(try await child.exit() == 1)
+        #expect(child.lines == ["martlet tokens: '\(path(name))' is no regular file; - writes to stdout"])
+      }
+    }
+    var status = stat()
+    #expect(stat(path("pipe"), &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 3)
+  }
+
   @Test func `export, loss of everything, and import leave the same registry`() async throws {
     try await fill()
     #expect(try await fleet.martlet("credentials", "add", "key", "not-in-the-backup").exitCode == 0)

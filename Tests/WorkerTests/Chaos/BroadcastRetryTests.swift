@@ -31,10 +31,7 @@ import Testing
     let app = "com.example.\(queue)"
     let tokens = fleet.uniqueTokens(3000)
     try await fleet.register(tokens, to: queue, bundleID: app)
-    // Everything but how far broadcasts have come may be read.
-    let internals = ["inflight:*", "heartbeat:*", "tombstone:*", "workers", "keeper", "retry", "scheduled", "dead"]
-    let allowed = ["~push:*", "~\(queue)"] + internals.map { "~*}:\($0)" }
-    try await fleet.redis.redisCLI(["ACL", "SETUSER", "default", "resetkeys"] + allowed)
+    try await hideProgress(fleet, queue)
     let worker = try await fleet.worker(["MARTLET_LOG": "info"], on: queue)
     try await fleet.enqueue(#"{"id":"\#(queue)","to":{"app":"\#(app)"},"title":"All"}"#, on: queue)
     let putOff = try await fleet.record(queue, "its being put off") { $0.status == "retrying" }
@@ -49,5 +46,35 @@ import Testing
     #expect(ledger.accepted == 3000)
     #expect(ledger.duplicates == 0)
     #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `devices left open are not forgotten by an attempt that learns nothing`() async throws {
+    let fleet = try await Fleet()
+    let queue = fleet.unique("kept")
+    let app = "com.example.\(queue)"
+    let tokens = fleet.uniqueTokens(600)
+    try await fleet.register(tokens, to: queue, bundleID: app)
+    try await fleet.gateway.device(tokens[400], #""rule":"fixed","status":503,"reason":"ServiceUnavailable""#)
+    let worker = try await fleet.worker(["MARTLET_LOG": "info"], on: queue)
+    try await fleet.enqueue(#"{"id":"\#(queue)","to":{"app":"\#(app)"},"title":"All"}"#, on: queue)
+    _ = try await fleet.record(queue, "what is left") { $0.status == "retrying" && $0.accepted == 599 }
+    try await hideProgress(fleet, queue)
+    try await fleet.gateway.device(tokens[400], #""rule":"good""#)
+    _ = try await fleet.record(queue, "the attempt in vain") { $0.reason?.contains("NOPERM") == true }
+    try await fleet.redis.redisCLI(["ACL", "SETUSER", "default", "allkeys"])
+    let record = try await fleet.record(queue)
+    let ledger = try await fleet.gateway.ledger()
+    #expect(record.status == "accepted")
+    #expect(record.accepted == 600)
+    #expect(ledger.accepted == 600)
+    #expect(ledger.duplicates == 0)
+    #expect(try await worker.stop() == 0)
+  }
+
+  /// From now on all may be read but how far broadcasts have come.
+  private func hideProgress(_ fleet: Fleet, _ queue: String) async throws {
+    let internals = ["inflight:*", "heartbeat:*", "tombstone:*", "workers", "keeper", "retry", "scheduled", "dead"]
+    let allowed = ["~push:*", "~\(queue)"] + internals.map { "~*}:\($0)" }
+    try await fleet.redis.redisCLI(["ACL", "SETUSER", "default", "resetkeys"] + allowed)
   }
 }

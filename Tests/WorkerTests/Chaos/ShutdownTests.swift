@@ -68,6 +68,28 @@ import Testing
     #expect(try await heir.stop() == 0)
   }
 
+  @Test func `martlet all stops claiming at once, and a second SIGTERM ends requests and jobs alike`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    let (queue, user, token) = (fleet.unique("all"), try await fleet.userWithCredentials("all"), fleet.uniqueToken())
+    try await fleet.register(token, to: user)
+    let service = try await fleet.sidecar(
+      "all", ["MARTLET_QUEUES": queue, "MARTLET_LOG": "info", "MARTLET_SHUTDOWN_GRACE": "5m"])
+    try await service.apns("ok")
+    #expect(try await service.push("test", as: user).status == 200)
+    try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
+    let request = Task { try await service.push("test", as: user) }
+    try await fleet.enqueue(#"{"to":{"token":"\#(token)"},"title":"Stalled"}"#, on: queue)
+    try await eventually("a job and a request wait for APNs") { try await fleet.gateway.ledger().accepted == 3 }
+    service.process.signal(SIGTERM)
+    let patience = Duration.seconds(10)
+    try await service.process.line(within: patience, "that it stops") { $0.contains("stopping: no more claims") }
+    #expect(try await service.process.stop(within: patience) == 0)
+    _ = await request.result
+    #expect(try await fleet.leftovers(queue).filter { $0.contains("inflight") } == [])
+    try await fleet.gateway.clearFaults()
+  }
+
   @Test func `a broadcast in the middle is handed over and finished by another worker`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()

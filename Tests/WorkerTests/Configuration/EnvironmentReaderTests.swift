@@ -1,10 +1,23 @@
+import Foundation
 import Jobs
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Worker
 
 struct EnvironmentReaderTests {
+  @Test func `a file with all the authorities of a system is read`() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/authorities.pem"
+    let certificate = "-----BEGIN CERTIFICATE-----\n\(String(repeating: "A", count: 1400))\n-----END CERTIFICATE-----\n"
+    let text = String(repeating: certificate, count: 150)
+    try text.write(toFile: path, atomically: false, encoding: .utf8)
+    var reader = EnvironmentReader(["CA": path])
+    #expect(reader.pem("CA") == text)
+    #expect(reader.faults == [])
+  }
+
   @Test(arguments: [
     ("500ms", Duration.milliseconds(500)), ("25s", .seconds(25)), ("15m", .seconds(900)), ("24h", .seconds(86_400)),
     ("30d", .seconds(30 * 86_400)),

@@ -1,0 +1,20 @@
+import Sidecar
+import Testing
+
+@testable import Worker
+
+struct AddressSettingsTests {
+  @Test(arguments: ["127.0.0.1:0", "localhost:8080", "[::1]:8080", "unix:/run/martlet.sock"])
+  func `an address that can be listened on is taken`(address: String) throws {
+    #expect(try SidecarSettings(environment: ["MARTLET_HTTP_ADDRESS": address]).sidecar.address == address)
+  }
+
+  @Test(arguments: ["nowhere", ":8080", "127.0.0.1:99999", "127.0.0.1:", "::1:8080", "[::1", "unix:"])
+  func `one that no server takes is a fault, before anything starts`(address: String) {
+    let settings = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_ADMIN_ADDRESS": address]
+    let sidecar = #expect(throws: ConfigurationFaults.self) { try SidecarSettings(environment: settings) }
+    #expect(sidecar?.faults.map(\.name) == ["MARTLET_HTTP_ADDRESS"])
+    let worker = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: settings) }
+    #expect(worker?.faults.filter { $0.name == "MARTLET_ADMIN_ADDRESS" }.map(\.seen) == ["'\(address)'"])
+  }
+}
