@@ -12,7 +12,7 @@ public final class Registry {
   static let maximumBatch = 300
 
   /// Others that change the same token at the same moment; each try reads what the last one left.
-  static let maximumConflicts = 5
+  static let maximumConflicts = 32
 
   let connection: RedisConnection
   let log: Log

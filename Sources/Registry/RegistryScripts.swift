@@ -86,6 +86,11 @@ enum RegistryScripts {
       local bundle = (ARGV[5] == '' or (ARGV[10] == '1' and app ~= '')) and app or ARGV[5]
       local left = app ~= bundle and app or ''
       if user ~= ARGV[7] or (app ~= '' and app ~= ARGV[8]) then return {0, user, app} end
+      -- What would fail halfway fails before anything is written.
+      for i = 2, 5 do
+        local found, wanted = redis.call('TYPE', KEYS[i]).ok, i % 2 == 0 and 'set' or 'zset'
+        if found ~= 'none' and found ~= wanted then return redis.error_reply('WRONGTYPE ' .. KEYS[i] .. ' is a ' .. found) end
+      end
       local name, set, platform = ARGV[2], KEYS[2], ARGV[3]
       if user ~= '' and name == '' then
         name, set, user = user, KEYS[4], ''

@@ -104,4 +104,21 @@ struct RegisterTests {
     #expect(try await fixture.members("stale").isEmpty)
     #expect(try await !fixture.audience("com.stale", of: token))
   }
+
+  @Test(arguments: ["push:user:odd-%:tokens", "push:app:com.odd-%:tokens:SHARD", "push:user:odd-%-before:tokens"])
+  func `a key of another type is told, and nothing is half registered`(pattern: String) async throws {
+    let fixture = try await Fixture()
+    let name = "\(pattern.utf8.count)"
+    let token = fixture.token("odd-\(name)")
+    _ = try await fixture.register(token, "odd-\(name)-before", app: "com.odd-\(name)", now: 1)
+    let shard = "\(AudienceShard.shard(of: token))"
+    let key = pattern.replacing("%", with: name).replacing("SHARD", with: shard)
+    _ = try await fixture.run("SET", key, "text")
+    let before = try await fixture.metadata(token)
+    let error = await #expect(throws: RedisError.self) {
+      try await fixture.register(token, "odd-\(name)", app: "com.odd-\(name)", now: 2)
+    }
+    #expect("\(error.map { "\($0)" } ?? "")".contains("WRONGTYPE \(key)"))
+    #expect(try await fixture.metadata(token) == before)
+  }
 }

@@ -104,6 +104,7 @@ struct JobDraft {
   private func classed(_ className: String, for audience: Audience) throws(JobError) -> JobContent {
     guard case .instance = audience else { throw JobError(reason: "class: only for a job to an instance") }
     guard payload == nil else { throw JobError(reason: "payload: not together with class") }
+    guard pushType ?? .alert == .alert else { throw JobError(reason: "pushType: a class is always an alert") }
     try refuseNotification(besides: "class")
     return .classed(className, preview: preview)
   }

@@ -26,6 +26,7 @@ enum Corpus {
     #"{"to":{"instance":"i"},"class":"attention_ping","preview":"Something to look at"}"#,
     #"{"to":{"instance":"i"},"class":"safety_critical","ttl":60,"collapseId":"c c"}"#,
     #"{"to":{"instance":"i"},"class":"a_class_of_the_operators_own_2"}"#,
+    #"{"to":{"instance":"i"},"class":"attention_ping","pushType":"alert","priority":5}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":"2026-01-31T09:30:00.250+01:00","dedupe":"d","replyTo":"replies"}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":"2026-02-28T09:30Z"}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":1790000000000,"ttl":2419200}"#,
@@ -77,6 +78,10 @@ enum Corpus {
     (#"{"to":{"instance":"a"},"class":"Ping"}"#, "class: expected 1 to 64 lower-case letters, digits or _"),
     (#"{"to":{"instance":"a"},"class":""}"#, "class: expected 1 to 64 lower-case letters, digits or _"),
     (#"{"to":{"instance":"a"},"class":"attention_ping","title":"t"}"#, "title: not together with class"),
+    (
+      #"{"to":{"instance":"a"},"class":"attention_ping","pushType":"background"}"#,
+      "pushType: a class is always an alert"
+    ),
     (#"{"to":{"instance":"a"},"preview":"p","title":"t"}"#, "preview: only together with class"),
     (
       #"{"to":{"user":"a"}}"#,
