@@ -1,5 +1,4 @@
 import Foundation
-import Foundation
 import Jobs
 import Redis
 import TestSupport

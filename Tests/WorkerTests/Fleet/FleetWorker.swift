@@ -14,6 +14,7 @@ final class FleetWorker: Sendable {
     let line = try await process.line("its admin port") { $0.contains("admin port listens") }
     struct Entry: Decodable { let port: Int }
     adminPort = try JSONDecoder().decode(Entry.self, from: Data(line.utf8)).port
+    try await process.line("its name") { $0.contains("worker starts") }
   }
 
   /// Status and body of the answer of the admin port.
