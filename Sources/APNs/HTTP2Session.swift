@@ -7,7 +7,6 @@ import CNGHTTP2
 /// need not ask for every header field where they run.
 final class HTTP2Session {
   private static let maximumBodyBytes = 4096
-  private static let unlimitedStreams = UInt32.max
 
   private var session: OpaquePointer?
   private var headers: RequestHeaders

@@ -95,13 +95,6 @@ public struct JSONReader: Sendable {
     try readWord("null")
   }
 
-  /// Whether the next value is null; reads it if so.
-  public mutating func readNullIfPresent() throws(JSONError) -> Bool {
-    guard try peek() == .null else { return false }
-    try readNull()
-    return true
-  }
-
   public mutating func readString() throws(JSONError) -> String {
     try expect(.string)
     let string = try scanString()

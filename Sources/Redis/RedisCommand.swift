@@ -66,8 +66,6 @@ public struct RedisCommand: Sendable {
     }
   }
 
-  var wordCount: Int { ends.count }
-
   /// The same keys and arguments for EVAL: the name and the digest give way to the name and the source.
   func evaluating(_ source: String) -> RedisCommand {
     var command = RedisCommand("EVAL")

@@ -15,6 +15,14 @@ public enum RedisError: Error, Sendable, Equatable {
   }
 }
 
+extension RedisError {
+  /// The key of the command holds another type; redis 6 wraps what a script's command answered.
+  public var isWrongType: Bool {
+    guard case .reply(let error) = self else { return false }
+    return error.code == "WRONGTYPE" || error.message.contains("-WRONGTYPE")
+  }
+}
+
 extension RedisError: CustomStringConvertible {
   public var description: String {
     switch self {

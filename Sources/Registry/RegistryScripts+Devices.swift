@@ -14,6 +14,8 @@ extension RegistryScripts {
       local taken = ARGV[1] ~= ARGV[2] and read(KEYS[2]) or {}
       local app, user, left = text(value.bundleId), owner(taken), text(taken.bundleId)
       if app ~= ARGV[5] or user ~= ARGV[6] or left ~= ARGV[7] then return {0, app, user, left} end
+      local misfit = misfits({[3] = 'set', [4] = 'zset', [5] = 'zset', [6] = 'set', [7] = 'zset'})
+      if misfit then return misfit end
       redis.call('DEL', KEYS[1])
       redis.call('SREM', KEYS[3], ARGV[1])
       if app ~= '' then redis.call('ZREM', KEYS[4], ARGV[1]) end
@@ -40,6 +42,8 @@ extension RegistryScripts {
       if not value then return {-1} end
       local user, app = owner(value), text(value.bundleId)
       if user ~= ARGV[2] or app ~= ARGV[3] then return {0, user, app} end
+      local misfit = misfits({[2] = 'set', [3] = 'zset'})
+      if misfit then return misfit end
       redis.call('DEL', KEYS[1])
       if user ~= '' then redis.call('SREM', KEYS[2], ARGV[1]) end
       if app ~= '' then redis.call('ZREM', KEYS[3], ARGV[1]) end

@@ -16,6 +16,15 @@ enum RegistryScripts {
       return value
     end
     local function text(value) if type(value) == 'string' then return value end return '' end
+    local function fits(key, kind)
+      local found = redis.call('TYPE', key).ok
+      return found == 'none' or found == kind
+    end
+    local function misfits(kinds)
+      for i, kind in pairs(kinds) do
+        if not fits(KEYS[i], kind) then return redis.error_reply('WRONGTYPE ' .. KEYS[i] .. ' is no ' .. kind) end
+      end
+    end
     local function owner(value) return text(value.username):match('^%s*(.-)%s*$'):lower() end
 
     """
@@ -87,10 +96,8 @@ enum RegistryScripts {
       local left = app ~= bundle and app or ''
       if user ~= ARGV[7] or (app ~= '' and app ~= ARGV[8]) then return {0, user, app} end
       -- What would fail halfway fails before anything is written.
-      for i = 2, 5 do
-        local found, wanted = redis.call('TYPE', KEYS[i]).ok, i % 2 == 0 and 'set' or 'zset'
-        if found ~= 'none' and found ~= wanted then return redis.error_reply('WRONGTYPE ' .. KEYS[i] .. ' is a ' .. found) end
-      end
+      local misfit = misfits({[2] = 'set', [3] = 'zset', [4] = 'set', [5] = 'zset'})
+      if misfit then return misfit end
       local name, set, platform = ARGV[2], KEYS[2], ARGV[3]
       if user ~= '' and name == '' then
         name, set, user = user, KEYS[4], ''

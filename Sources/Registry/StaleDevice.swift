@@ -4,7 +4,7 @@ public struct StaleDevice: Sendable, Equatable {
   /// As the resolution named them; empty for a device of nobody.
   public let owner: String
   public let bundleID: String?
-  /// Unix milliseconds: a later registration stays. `Int64.max` when APNs gave no time.
+  /// Unix milliseconds: a later registration stays. When APNs gave no time: when the device was registered, as it was read.
   public let notAfter: Int64
 
   public init(token: String, owner: String, bundleID: String?, notAfter: Int64) {

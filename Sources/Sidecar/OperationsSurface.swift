@@ -7,7 +7,6 @@ import Telemetry
 /// `/healthz` `/readyz` `/metrics` `/openapi.json`: for whoever runs the sidecar.
 @EventLoop
 struct OperationsSurface: Surface {
-  let configuration: SidecarConfiguration
   let backend: Backend?
   let sender: (any DirectSender)?
   let metrics: Metrics

@@ -28,7 +28,7 @@ public final class Sidecar {
       "martlet_http_requests_total", label: "request", help: "Answered requests by method, route and status.")
     durations = metrics.histogram("martlet_http_request_seconds", help: "From a whole request to its answer.")
     let operations = OperationsSurface(
-      configuration: configuration, backend: backend, sender: sender, metrics: metrics,
+      backend: backend, sender: sender, metrics: metrics,
       isStopping: { [weak self] in self?.isStopping ?? true })
     let push = PushSurface(configuration, backend: backend, sender: sender, log: log)
     let notifications = NotificationsSurface(configuration, backend: backend, log: log)

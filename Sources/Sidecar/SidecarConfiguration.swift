@@ -15,7 +15,7 @@ public struct SidecarConfiguration: Sendable {
   public var lookupConcurrency = 8
   /// No API key is asked for by `/newtoken` and `/newpush`.
   public var isPushServerOpen = false
-  /// A backup.json that `/newtoken` and `/newpush` import when nothing is registered yet.
+  /// A backup.json that is imported on a `/newtoken` or `/newpush` for an app that has no devices, once for the whole fleet.
   public var backupPath: String?
   /// The app of registrations that name none.
   public var bundleID: String?

@@ -4,16 +4,20 @@ extension Job {
   /// What is sent to every device of the job; build it once. Throws `PayloadTooLarge: …` before APNs has to say so.
   /// `match` is what ``PolicyBook/match(_:)`` says of the job: without it a job with a class has no payload.
   public func apnsPayload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
-    let bytes =
-      switch content {
-      case .payload(let bytes): bytes
-      case .notification(let notification): notification.apnsPayload()
-      case .classed(_, let preview): try classedPayload(match, preview)
-      }
+    let bytes = try payload(match)
     guard bytes.count <= pushType.maximumPayloadBytes else {
       throw JobError(reason: "PayloadTooLarge: \(bytes.count) bytes, at most \(pushType.maximumPayloadBytes)")
     }
     return bytes
+  }
+
+  /// The same, however large: for clients that poll.
+  public func payload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
+    switch content {
+    case .payload(let bytes): bytes
+    case .notification(let notification): notification.apnsPayload()
+    case .classed(_, let preview): try classedPayload(match, preview)
+    }
   }
 
   /// The shape of contracts/nyra-apns-base-1.0.md, 3.3.

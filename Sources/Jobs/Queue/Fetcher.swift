@@ -244,11 +244,3 @@ final class Fetcher {
     }
   }
 }
-
-extension RedisError {
-  /// The key of the command holds another type; redis 6 wraps what a script's command answered.
-  fileprivate var isWrongType: Bool {
-    guard case .reply(let error) = self else { return false }
-    return error.code == "WRONGTYPE" || error.message.contains("-WRONGTYPE")
-  }
-}

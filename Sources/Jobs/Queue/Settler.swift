@@ -16,6 +16,8 @@ final class Settler {
   private var isFlushScheduled = false
   private var retryTimer: LoopTimer?
   private var hasFault = false
+  /// Keys that were last found to hold another type.
+  private var broken: Set<String> = []
 
   /// Called whenever settlements have been confirmed or given up.
   var onSettled: (@EventLoop () -> Void)?
@@ -140,9 +142,12 @@ final class Settler {
     } _: { [self] result in
       switch result {
       case .success(.integer(-1)):
-        log.error("a queue key holds another type; move it away, the job waits", ["key": .init(target)])
+        if broken.insert(target).inserted {
+          log.error("a queue key holds another type; move it away, its jobs wait", ["key": .init(target)])
+        }
         keep([entry], in: index, after: nil)
       case .success(let answer):
+        broken.remove(target)
         if answer.integer == 1 { count(settlement.verb) }
         conclude(entry, wasLost: answer.integer == 0)
         recovered()

@@ -14,7 +14,8 @@ enum BackupFormat {
   static let maximumRecordBytes = 16 * 1024
 
   private static let bundleIDLength = 0...200
-  private static let usernameLength = 0...512
+  /// 256 characters of four bytes.
+  private static let usernameLength = 0...1024
 
   static func isBundleID(_ text: String) -> Bool {
     bundleIDLength.contains(text.utf8.count)

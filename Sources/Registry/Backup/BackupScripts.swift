@@ -11,11 +11,6 @@ enum BackupScripts {
   /// declared.
   static let restore = RedisScript(
     RegistryScripts.read + """
-      local function fits(key, kind)
-        local found = redis.call('TYPE', key).ok
-        return found == 'none' or found == kind
-      end
-
       local function restore(k, a)
         local token, user, app, record, at = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], tonumber(ARGV[a + 4])
         local value = read(KEYS[k])

@@ -72,7 +72,8 @@ final class BackupSpool {
 }
 
 extension BackupSpool {
-  /// Writes a backup file of what `body` adds. Nothing is left behind when it fails.
+  /// Writes a backup file of what `body` adds. Nothing is left behind when it throws; a process that is killed leaves
+  /// `FILE.XXXXXX`.
   static func written(
     to path: String, _ body: (BackupSpool) async throws(BackupError) -> Void
   ) async throws(BackupError) {

@@ -11,7 +11,9 @@ struct NotificationCursor: Equatable {
 
   /// Nil unless it is the ``text`` of a cursor.
   init?(parsing text: String) {
-    guard let bytes = Base64URL.decode(text.utf8), let id = StreamID(parsing: String(decoding: bytes, as: UTF8.self))
+    guard let bytes = Base64URL.decode(text.utf8), let id = StreamID(parsing: String(decoding: bytes, as: UTF8.self)),
+      // Redis reads nothing behind the last id there could be.
+      id != StreamID(milliseconds: .max, sequence: .max)
     else { return nil }
     self.id = id
   }

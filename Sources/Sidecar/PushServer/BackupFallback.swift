@@ -4,9 +4,9 @@ import Redis
 import Registry
 import Telemetry
 
-/// Brings the devices of a backup.json into the registry, and tells how many. May be called again after a crash or a
+/// Brings the devices of a backup.json into the registry, and logs what came of it. May be called again after a crash or a
 /// failure: what is there already must not come twice.
-public typealias BackupImport = @EventLoop @Sendable (_ path: String) async throws -> Int
+public typealias BackupImport = @EventLoop @Sendable (_ path: String) async throws -> Void
 
 /// The fallback of contracts/push-server.md: the backup file is brought in on a request for an app that has no devices,
 /// once for the whole fleet.
@@ -18,6 +18,9 @@ final class BackupFallback {
   private let claim: ImportClaim
   private let log: Log
   private var isDone = false
+  /// A file that cannot be read is not read anew for every request.
+  private static let pauseNanoseconds: UInt64 = 1_000_000_000
+  private var failedAt: UInt64?
   private var running: Task<Result<Void, Refusal>, Never>?
 
   init(path: String, backend: Backend, importBackup: @escaping BackupImport, log: Log) {
@@ -31,6 +34,9 @@ final class BackupFallback {
   /// Returns when the app's devices are there, as far as the file knows them. Requests that come meanwhile wait.
   func prepare(_ app: String) async throws(Refusal) {
     guard !isDone else { return }
+    if let failedAt, Clock.monotonicNanoseconds - failedAt < BackupFallback.pauseNanoseconds {
+      throw .backupIsUnreadable
+    }
     if let running { return try await running.value.get() }
     let verdict: ImportClaim.Verdict
     do { verdict = try await ask(for: app) } catch { throw Refusal(error) }
@@ -67,14 +73,19 @@ final class BackupFallback {
   private func bringIn() async -> Result<Void, Refusal> {
     var isImported = false
     do {
-      let count = try await importBackup(path)
-      log.info("backup imported", ["path": .init(path), "devices": .init(count)])
+      try await importBackup(path)
       isImported = true
     } catch {
       log.error("the backup cannot be imported", ["path": .init(path), "reason": .init("\(error)")])
     }
-    do { try await claim.finish(isDone: isImported) } catch { return .failure(Refusal(error)) }
     isDone = isImported
+    if !isImported { failedAt = Clock.monotonicNanoseconds }
+    do {
+      try await claim.finish(isDone: isImported)
+    } catch {
+      // Should nobody learn that it is done, it is done again, which changes nothing.
+      log.warn("the end of the backup's import could not be written down", ["error": .init("\(error)")])
+    }
     return isImported ? .success(()) : .failure(.backupIsUnreadable)
   }
 

@@ -4,7 +4,7 @@
 
 /// The terminal, or the pipe, that a command talks to.
 enum Console {
-  /// Ends the program when it cannot be written: what nobody was told, as a new secret, is not done.
+  /// Ends the program, as failed, when it cannot be written: whoever asked has not been told.
   static func print(_ text: String) {
     guard !write(text, to: STDOUT_FILENO) else { return }
     complain("martlet: cannot write to standard output: \(String(cString: strerror(errno)))\n")

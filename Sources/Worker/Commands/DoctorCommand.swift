@@ -24,6 +24,9 @@ enum DoctorCommand: Command {
     if let configuration {
       findings += await RedisExamination(endpoint: configuration.redis, queues: configuration.queues).findings()
       findings += try await GatewayExamination(configuration: configuration.apns).findings()
+    } else {
+      findings.append(
+        Finding("redis, apns", .note, "not examined", mend: "mend the settings first, then run doctor again"))
     }
     Console.print(line.has("json") ? DoctorReport.json(findings) : DoctorReport.text(findings))
     guard faults.isEmpty else { return .wrongUsage }

@@ -2,7 +2,7 @@ import APNs
 
 /// The provider key and the gateway. The names of the Claudiator server are accepted for the same things.
 struct APNsSettings {
-  /// Nil: none of it is set, polling-only mode; or it is wrong, and reported.
+  /// Nil: none of it is set, polling-only mode; or it is wrong, and reported; or a part is ``missing``.
   var configuration: APNsConfiguration?
   var bundleID: String?
   var defaultEnvironment = APNsEnvironment.production

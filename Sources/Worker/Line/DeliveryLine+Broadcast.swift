@@ -9,6 +9,12 @@ extension DeliveryLine {
     // The claim's permit would be idle between pages; the pushes take their own.
     releasePermit(of: delivery)
     guard client != nil else { return conclude(delivery, Conclusion(status: .unsent, verb: .done)) }
+    guard hasRoom(forBroadcastOf: app) else {
+      // Untouched, it comes back: what an earlier attempt left stays in Redis.
+      delivery.isProgressUnknown = true
+      let later = Conclusion.Verb.retry(delay: Disposition.faultDelay, countsAttempt: false)
+      return conclude(delivery, Conclusion(status: .retrying, verb: later))
+    }
     let run = AudienceRun(delivery, app: app, registry: registry, queue: queue) { [self] devices, page in
       submitPage(delivery, devices, page)
     } ended: { [self] in
@@ -18,6 +24,12 @@ extension DeliveryLine {
     broadcasts[ObjectIdentifier(delivery)] = run
     waitingBroadcasts[app, default: []].append(run)
     beginBroadcasts(of: app)
+  }
+
+  /// Broadcasts hold no permit while they wait: without a bound a backlog of them would all be claimed.
+  private func hasRoom(forBroadcastOf app: String) -> Bool {
+    broadcasts.count < DeliveryLine.maximumBroadcasts
+      && waitingBroadcasts[app, default: []].count < DeliveryLine.maximumWaitingOfApp
   }
 
   func forget(broadcastOf delivery: Delivery) {

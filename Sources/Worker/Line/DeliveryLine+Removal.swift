@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Jobs
+import Redis
 import Registry
 import Telemetry
 
@@ -9,12 +10,16 @@ extension DeliveryLine {
   /// What stands in a user's set and is not the user's is never sent to, and taken out.
   func clean(_ removals: [Removal], of delivery: Delivery) {
     guard !removals.isEmpty, let username = delivery.username else { return }
-    log.info(
-      "removed entries from a user's devices that are not the user's",
-      [
-        "username": .init(username), "entries": .init(removals.count), "reason": .init(removals[0].reason.rawValue),
-      ])
-    registry.clean(user: username, removals) { _ in }
+    let reason = removals[0].reason.rawValue
+    registry.clean(user: username, removals) { [self] result in
+      switch result {
+      case .success(let count):
+        log.info(
+          "removed entries from a user's devices that are not the user's",
+          ["username": .init(username), "entries": .init(count), "reason": .init(reason)])
+      case .failure(let error): removalFailed(error)
+      }
+    }
   }
 
   /// A token that APNs calls stale goes, unless it was registered anew since.
@@ -22,10 +27,19 @@ extension DeliveryLine {
     let device = draft.device
     if case .instance(let id) = draft.delivery.job.audience {
       let notAfter = unregisteredSince ?? device.updatedAt
-      registry.deactivate(instance: id, token: device.token, notAfter: notAfter) { _ in }
+      registry.deactivate(instance: id, token: device.token, notAfter: notAfter) { [self] result in
+        if case .failure(let error) = result { removalFailed(error) }
+      }
     }
     guard let stale = StaleDevice(device, unregisteredSince: unregisteredSince) else { return }
-    registry.removeStale([stale]) { _ in }
+    registry.removeStale([stale]) { [self] result in
+      if case .failure(let error) = result { removalFailed(error) }
+    }
+  }
+
+  /// The next push finds it again.
+  private func removalFailed(_ error: RedisError) {
+    log.debug("an entry of the registry could not be taken out", ["error": .init("\(error)")])
   }
 
   func removalAllowed(_ draft: PushDraft, _ outcome: PushOutcome) -> Bool {

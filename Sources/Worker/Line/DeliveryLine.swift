@@ -28,6 +28,9 @@ final class DeliveryLine {
   /// By app, in the order in which they came; those that have begun may be among them.
   var waitingBroadcasts: [String: [AudienceRun]] = [:]
   static let maximumBroadcastsOfApp = 2
+  /// Of an app, those that wait for their turn here; more come back later.
+  static let maximumWaitingOfApp = 6
+  static let maximumBroadcasts = 256
   /// Jobs whose lease must be confirmed before they may be sent.
   private var held: [Delivery] = []
   /// Pushes likewise, each with its permit.
@@ -234,7 +237,7 @@ final class DeliveryLine {
     delivery.isCutShort = true
     delivery.tally.openReason = "\(error)"
     // Only this job's own keys are wrong: it must not come back for ever.
-    if case .reply(let reply) = error, reply.code == "WRONGTYPE" { delivery.tally.isFault = false }
+    if error.isWrongType { delivery.tally.isFault = false }
     finish(delivery)
   }
 

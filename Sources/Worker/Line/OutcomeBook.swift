@@ -87,9 +87,14 @@ struct OutcomeBook {
     case .unsent: guard delivery.tally.result.accepted == 0, status.leavesUserUnreached else { return nil }
     case .all: guard status != .duplicate else { return nil }
     }
-    // A payload too large for APNs is one that a client may still poll.
-    guard let payload = try? delivery.payload() else { return nil }
-    let record = NotificationRecord(id: delivery.id, at: now, status: status, payload: payload)
-    return Settlement.Notification(username: username, json: record.json())
+    do {
+      // A payload too large for APNs is one that a client may still poll.
+      let payload = try delivery.job.payload(delivery.match)
+      let record = NotificationRecord(id: delivery.id, at: now, status: status, payload: payload)
+      return Settlement.Notification(username: username, json: record.json())
+    } catch {
+      // A class without a policy goes to an instance, which has no user.
+      return nil
+    }
   }
 }

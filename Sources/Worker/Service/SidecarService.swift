@@ -28,15 +28,23 @@ final class SidecarService {
     sidecar = Sidecar(
       settings.sidecar, backend: backend,
       sender: SidecarService.sender(client ?? own, backend, settings.gateway, log),
-      backupImport: SidecarService.backupImport(backend),
+      backupImport: SidecarService.backupImport(backend, log),
       metrics: metrics, log: log)
     self.connection = connection
     ownClient = own
   }
 
-  private static func backupImport(_ backend: Backend?) -> BackupImport? {
+  private static func backupImport(_ backend: Backend?, _ log: Log) -> BackupImport? {
     guard let registry = backend?.registry else { return nil }
-    return { path in try await registry.importBackup(path: path).total }
+    return { path in
+      let done = try await registry.importBackup(path: path)
+      log.info(
+        "backup imported",
+        [
+          "path": .init(path), "new": .init(done.created), "updated": .init(done.updated), "kept": .init(done.kept),
+          "refused": .init(done.refused.values.reduce(0, +)),
+        ])
+    }
   }
 
   private static func sender(

@@ -8,7 +8,7 @@ struct NotificationQueryTests {
     try NotificationQuery(items.map { (name: $0.0, value: $0.1) })
   }
 
-  @Test(arguments: ["0-0", "1700000000000-0", "18446744073709551615-18446744073709551615"])
+  @Test(arguments: ["0-0", "1700000000000-0", "18446744073709551615-18446744073709551614"])
   func `a cursor survives the way to the client and back`(text: String) throws {
     let cursor = NotificationCursor(id: try #require(StreamID(parsing: text)))
     #expect(NotificationCursor(parsing: cursor.text) == cursor)

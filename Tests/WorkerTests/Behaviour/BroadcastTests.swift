@@ -209,4 +209,20 @@ import Testing
     #expect(try await fleet.gateway.ledger().received == 0)
     try await worker.stop()
   }
+
+  @Test func `a backlog of broadcasts is not all claimed, and all of it is sent`() async throws {
+    let app = "com.example.\(fleet.unique("backlog"))"
+    try await fleet.register(fleet.uniqueTokens(3), to: fleet.unique("reader"), bundleID: app)
+    let worker = try await fleet.worker(["MARTLET_LOG": "info"])
+    let ids = (0..<40).map { _ in fleet.unique("news") }
+    try await fleet.enqueue(
+      ids.map { Array(#"{"id":"\#($0)","to":{"app":"\#(app)"},"title":"News"}"#.utf8) }, on: worker.queue)
+    for id in ids {
+      let record = try await fleet.record(id, within: .seconds(60))
+      #expect(record.status == "accepted")
+      #expect(record.accepted == 3)
+      #expect(record.attempts == 1)
+    }
+    #expect(try await worker.stop() == 0)
+  }
 }

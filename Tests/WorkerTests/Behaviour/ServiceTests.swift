@@ -46,6 +46,20 @@ import Testing
     }
   }
 
+  @Test func `what is too large for APNs may still be polled`() async throws {
+    let (user, id) = (fleet.unique("large"), fleet.unique("large"))
+    try await fleet.register(fleet.uniqueToken(), to: user)
+    let worker = try await fleet.worker()
+    let body = String(repeating: "x", count: 5000)
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"body":"\#(body)"}"#, on: worker.queue)
+    #expect(try await fleet.record(id).status == "dead")
+    let stream = try await fleet.redis("XRANGE", QueueKeys.notifications(user), "-", "+").array ?? []
+    let fields = try #require(stream.first?.array?.last?.array)
+    let record = String(decoding: fields.compactMap(\.bytes).last ?? [], as: UTF8.self)
+    #expect(record.contains(body))
+    try await worker.stop()
+  }
+
   @Test func `readiness follows the gateway, and jobs wait in Redis meanwhile`() async throws {
     let worker = try await fleet.worker()
     #expect(try await worker.get("/healthz").status == 200)

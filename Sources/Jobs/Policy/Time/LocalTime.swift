@@ -9,8 +9,6 @@ public struct LocalTime: Sendable {
     self.offset = offset
   }
 
-  public static let utc = LocalTime { _ in 0 }
-
   /// The number of the local day, counted from 1970.
   func day(at instant: Int64) -> Int64 {
     let wall = instant + offset(instant)
