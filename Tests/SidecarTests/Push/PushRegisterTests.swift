@@ -66,12 +66,11 @@ struct PushRegisterTests {
   @Test func `two who register one token at once, many times: one owns it, and only one`() async throws {
     let fixture = try await fixture()
     let users = ["reg-race-1", "reg-race-2"]
-    var headers: [[String: String]] = []
-    for user in users { headers.append(try await fixture.user(user)) }
+    let (one, other) = (try await fixture.user(users[0]), try await fixture.user(users[1]))
     for round in 0..<25 {
       let body = #"{"token":"\#(fixture.token("race-\(round)"))"}"#
-      async let first = fixture.push("register", headers[0], body)
-      async let second = fixture.push("register", headers[1], body)
+      async let first = fixture.push("register", one, body)
+      async let second = fixture.push("register", other, body)
       #expect(try await [first.status, second.status] == [200, 200])
     }
     for round in 0..<25 {
