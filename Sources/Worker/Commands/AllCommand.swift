@@ -14,7 +14,7 @@ enum AllCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words)
-    guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "takes no arguments") }
+    try line.refuseArguments()
     return try await serve(try AllConfiguration(environment: EnvironmentReader.processValues))
   }
 

@@ -41,6 +41,11 @@ struct CommandLineWords {
     }
   }
 
+  /// For a command that knows options only.
+  func refuseArguments() throws(Misuse) {
+    guard positional.isEmpty else { throw Misuse(message: "takes no arguments") }
+  }
+
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
   /// The last value given.

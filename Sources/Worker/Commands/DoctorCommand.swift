@@ -15,7 +15,7 @@ enum DoctorCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words, flags: ["json"])
-    guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "takes no arguments") }
+    try line.refuseArguments()
     let values = EnvironmentReader.processValues
     let (configuration, faults) = settings(values)
     var findings = faults.map { Finding("settings", .fail, "\($0.name): \($0.seen)", mend: "expected \($0.expected)") }

@@ -17,7 +17,7 @@ enum StatusCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["interval"], flags: ["watch", "json"])
-    guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "takes no arguments") }
+    try line.refuseArguments()
     let interval = try line.integer("interval", in: 1...3600) ?? 1
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
     try await configuration.withConnection { connection in

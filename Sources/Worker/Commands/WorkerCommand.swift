@@ -18,7 +18,7 @@ enum WorkerCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words)
-    guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "takes no arguments") }
+    try line.refuseArguments()
     let configuration = try WorkerConfiguration(environment: EnvironmentReader.processValues)
     return try await serve(configuration)
   }
