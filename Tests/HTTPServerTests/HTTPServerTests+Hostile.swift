@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPServer
 import Telemetry
+import TestSupport
 import Testing
 
 /// What proxies, slow clients and crowds do.

@@ -1,10 +1,10 @@
 import Glibc
 
 /// A blocking client socket of a test: bytes out, text in. A read that waits longer than ten seconds fails.
-struct Wire: ~Copyable {
+public struct Wire: ~Copyable {
   private let descriptor: Int32
 
-  init(port: Int) throws {
+  public init(port: Int) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var patience = timeval(tv_sec: 10, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -23,13 +23,13 @@ struct Wire: ~Copyable {
   deinit { close(descriptor) }
 
   /// Everything that comes back for `request` on a connection of its own, until the server closes it.
-  static func answer(to request: String, port: Int) throws -> String {
+  public static func answer(to request: String, port: Int) throws -> String {
     let wire = try Wire(port: port)
     wire.send(request)
     return try wire.readToEnd()
   }
 
-  func send(_ text: String) {
+  public func send(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes {
@@ -41,7 +41,7 @@ struct Wire: ~Copyable {
   }
 
   /// Everything up to `count` occurrences of `end`.
-  func read(until end: String, count: Int = 1) throws -> String {
+  public func read(until end: String, count: Int = 1) throws -> String {
     var text = ""
     while text.components(of: end) < count {
       guard let more = receive(), !more.isEmpty else { throw WireError.ended(text) }
@@ -51,7 +51,7 @@ struct Wire: ~Copyable {
   }
 
   /// Everything up to the end of the connection.
-  func readToEnd() throws -> String {
+  public func readToEnd() throws -> String {
     var text = ""
     while true {
       guard let more = receive() else { throw WireError.ended(text) }
@@ -69,7 +69,7 @@ struct Wire: ~Copyable {
   }
 }
 
-enum WireError: Error {
+public enum WireError: Error {
   case notConnected(Int32)
   /// With what had come until then.
   case ended(String)

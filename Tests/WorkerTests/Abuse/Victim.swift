@@ -1,0 +1,134 @@
+import Foundation
+import Jobs
+import Synchronization
+import TestSupport
+import Testing
+
+/// Another user of the same process while an attack runs: reads notifications over one connection, registers now and then,
+/// and enqueues jobs to the same queue.
+final class Victim: Sendable {
+  /// Seconds.
+  private static let requestPause = 0.01
+  private static let jobPause = Duration.milliseconds(20)
+  /// Registrations of a user are limited: one in so many requests.
+  private static let requestsPerRegistration = 100
+
+  private let fleet: Fleet
+  private let sidecar: SidecarProcess
+  private let queue: String
+  let user: String
+  let token: String
+  private let isStopping = Atomic<Bool>(false)
+
+  /// `queue` is served by `sidecar`, which is `martlet all`.
+  init(_ fleet: Fleet, _ sidecar: SidecarProcess, queue: String) async throws {
+    self.fleet = fleet
+    self.sidecar = sidecar
+    self.queue = queue
+    user = try await fleet.userWithCredentials("victim")
+    token = fleet.uniqueToken()
+    #expect(try await sidecar.push("register", as: user, #"{"token":"\#(token)"}"#).status == 200)
+  }
+
+  /// Runs `attack` and asks and enqueues all the while; what came of it, once every job has ended.
+  func served(_ name: String, while attack: () async throws -> Void) async throws -> VictimAccount {
+    isStopping.store(false, ordering: .relaxed)
+    async let requests = blocking { try self.ask() }
+    async let jobs = enqueue()
+    // At least so much is seen of either, however short the attack is.
+    try await Task.sleep(for: .milliseconds(500))
+    do { try await attack() } catch {
+      isStopping.store(true, ordering: .relaxed)
+      _ = try? await (requests, jobs)
+      throw error
+    }
+    try await Task.sleep(for: .milliseconds(500))
+    isStopping.store(true, ordering: .relaxed)
+    var account = VictimAccount(name: name)
+    (account.statuses, account.requestSeconds) = try await requests
+    for (id, enqueuedAt) in try await jobs {
+      let record = try await fleet.record(id)
+      account.recordStatuses[record.status, default: 0] += 1
+      account.jobSeconds.append(Double(record.finishedAt - enqueuedAt) / 1000)
+    }
+    print(account.description)
+    return account
+  }
+
+  private func ask() throws -> ([Int: Int], [Double]) {
+    var statuses: [Int: Int] = [:]
+    var seconds: [Double] = []
+    let wire = try Wire(port: sidecar.port)
+    var count = 0
+    while !isStopping.load(ordering: .relaxed) {
+      count += 1
+      let start = ContinuousClock.now
+      wire.send(request(isRegistration: count.isMultiple(of: Victim.requestsPerRegistration)))
+      // Its answers are flat objects.
+      let head = try wire.read(until: "}")
+      let took = start.duration(to: .now)
+      seconds.append(Double(took.components.seconds) + Double(took.components.attoseconds) / 1e18)
+      statuses[Int(head.split(separator: " ").dropFirst().first ?? "") ?? 0, default: 0] += 1
+      Thread.sleep(forTimeInterval: Victim.requestPause)
+    }
+    return (statuses, seconds)
+  }
+
+  private func request(isRegistration: Bool) -> String {
+    let fields = """
+      Host: localhost\r
+      Authorization: Bearer \(SidecarProcess.secret(of: user))\r
+      X-Username: \(user)\r
+
+      """
+    guard isRegistration else { return "GET /notifications?limit=1 HTTP/1.1\r\n\(fields)\r\n" }
+    let body = #"{"token":"\#(token)"}"#
+    return "POST /api/push/register HTTP/1.1\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+  }
+
+  private func enqueue() async throws -> [(id: String, enqueuedAt: Int64)] {
+    var jobs: [(id: String, enqueuedAt: Int64)] = []
+    while !isStopping.load(ordering: .relaxed) {
+      let id = fleet.unique("victim-job")
+      let now = Int64(Date().timeIntervalSince1970 * 1000)
+      try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: queue)
+      jobs.append((id, now))
+      try await Task.sleep(for: Victim.jobPause)
+    }
+    return jobs
+  }
+}
+
+/// How the victim was served.
+struct VictimAccount: CustomStringConvertible {
+  let name: String
+  /// Answers by their status.
+  var statuses: [Int: Int] = [:]
+  /// Of each request, from sending to the whole answer.
+  var requestSeconds: [Double] = []
+  var recordStatuses: [String: Int] = [:]
+  /// Of each job, from enqueueing to its record.
+  var jobSeconds: [Double] = []
+
+  init(name: String) {
+    self.name = name
+  }
+
+  /// Every request was answered 200, every job was accepted.
+  func expectServed(sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(Set(statuses.keys) == [200], "\(self)", sourceLocation: sourceLocation)
+    #expect(Set(recordStatuses.keys) == ["accepted"], "\(self)", sourceLocation: sourceLocation)
+  }
+
+  var description: String {
+    "victim of \(name): \(requestSeconds.count) requests \(statuses), \(VictimAccount.figures(requestSeconds)); "
+      + "\(jobSeconds.count) jobs \(recordStatuses), \(VictimAccount.figures(jobSeconds))"
+  }
+
+  private static func figures(_ seconds: [Double]) -> String {
+    let sorted = seconds.sorted()
+    guard let longest = sorted.last else { return "none" }
+    let p99 = sorted[min(sorted.count - 1, sorted.count * 99 / 100)]
+    return String(format: "p99 %.1f ms, longest %.1f ms", p99 * 1000, longest * 1000)
+  }
+}
