@@ -49,7 +49,7 @@ struct SidecarSettings {
     policy.trustedHostSuffixes = reader.list("MARTLET_TRUSTED_HOST_SUFFIXES")
     for origin in policy.allowedOrigins where !OriginPolicy.isOrigin(origin) {
       reader.report(
-        "MARTLET_ALLOWED_ORIGINS", seen: "'\(origin)'",
+        "MARTLET_ALLOWED_ORIGINS", wrong: origin,
         expected: "https://host[:port] without a path, separated by commas")
     }
     return policy

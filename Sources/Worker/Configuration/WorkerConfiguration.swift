@@ -62,20 +62,25 @@ struct WorkerConfiguration {
     }
     let isGood =
       names.count <= 16 && Set(names).count == names.count
-      && names.allSatisfy { !$0.isEmpty && $0.utf8.count <= 128 && !$0.contains { "{} \n".contains($0) } }
+      && names.allSatisfy { !$0.isEmpty && $0.utf8.count <= 128 && !$0.unicodeScalars.contains(where: isForeign) }
     guard isGood else {
       reader.report(
-        "MARTLET_QUEUES", seen: "'\(value)'",
+        "MARTLET_QUEUES", wrong: value,
         expected: "1 to 16 different list names separated by commas, without braces or spaces, first is served first")
       return defaultQueues
     }
     return names
   }
 
+  /// To the name of a list.
+  private static func isForeign(_ scalar: Unicode.Scalar) -> Bool {
+    "{} ".unicodeScalars.contains(scalar) || scalar.properties.generalCategory == .control
+  }
+
   static func readLogLevel(_ reader: inout EnvironmentReader) -> LogLevel {
     guard let value = reader.string("MARTLET_LOG") else { return .info }
     guard let level = LogLevel(value.lowercased()) else {
-      reader.report("MARTLET_LOG", seen: "'\(value)'", expected: "one of error, warn, info, debug")
+      reader.report("MARTLET_LOG", wrong: value, expected: "one of error, warn, info, debug")
       return .info
     }
     return level
