@@ -2,6 +2,7 @@ import EventLoop
 import JSON
 import Jobs
 import Redis
+import Telemetry
 
 /// `martlet enqueue`: checks a job before it is queued.
 enum EnqueueCommand: Command {
@@ -82,7 +83,7 @@ enum EnqueueCommand: Command {
         if !line.has("dry-run") { try await push([job], to: queue, connection) }
         report(job, queue, line)
       } catch let failure as CommandFailure {
-        Console.complain("martlet enqueue: line \(number): \(failure.message)\n")
+        Console.complain("martlet enqueue: line \(number): \(TerminalText.line(failure.message))\n")
         exit = .failed
       }
     }
