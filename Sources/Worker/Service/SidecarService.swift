@@ -13,12 +13,15 @@ final class SidecarService {
   private let connection: RedisConnection?
   private let ownClient: APNsClient?
   private let sidecar: Sidecar
+  /// Otherwise a worker of this process tells what they share.
+  private let isAlone: Bool
   private var isStopping = false
   private var onStopped: [@EventLoop () -> Void] = []
 
-  /// `client` is the worker's, when there is one in this process.
-  init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, log: Log) {
+  /// `client` is the worker's, when there is one in this process that is not in polling-only mode.
+  init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, isAlone: Bool = true, log: Log) {
     self.settings = settings
+    self.isAlone = isAlone
     self.log = log
     let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
     let backend = connection.map { Backend(connection: $0, log: log) }
@@ -61,14 +64,17 @@ final class SidecarService {
         "Redis is not configured: nothing can be registered",
         ["missing": .init(settings.sidecar.missingRedisVariables.joined(separator: ","))])
     }
-    if settings.gateway.configuration == nil {
-      log.info(
-        "APNs is not configured: no test pushes",
-        ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
-    }
+    if isAlone { announceAPNs() }
     connection?.start()
     ownClient?.start()
     try sidecar.start()
+  }
+
+  private func announceAPNs() {
+    guard settings.gateway.configuration == nil else { return log.info("APNs push notifications enabled") }
+    log.info(
+      "APNs not configured: polling-only mode",
+      ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
   }
 
   /// The second call ends the wait for the requests under way, of the first one too.
