@@ -32,7 +32,7 @@ enum DeadCommand: Command {
     }
     let id = line.positional.count == 2 ? line.positional[1] : nil
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
-    let queues = line.value("queue").map { [$0] } ?? configuration.queues
+    let queues = try line.queue().map { [$0] } ?? configuration.queues
     let limit = try line.integer("limit", in: 1...Int.max)
     let pick = Pick(id: id, reason: line.value("reason"), limit: limit ?? (verb == "list" ? listLimit : .max))
     switch verb {

@@ -46,7 +46,7 @@ enum EnqueueCommand: Command {
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
       policies = PolicySettings.read(&reader)
     }
-    let queue = line.value("queue") ?? defaultQueue(configuration.queues)
+    let queue = try line.queue() ?? defaultQueue(configuration.queues)
     let isFromFlags = options.contains { $0 != "queue" && line.value($0) != nil }
     let isDry = line.has("dry-run")
     if isFromFlags {
@@ -161,6 +161,12 @@ enum EnqueueCommand: Command {
     }
     for (option, field) in raws.sorted(by: { $0.key < $1.key }) {
       guard let value = line.value(option) else { continue }
+      // More than one value would add members to the job.
+      do {
+        _ = try JSONValue(parsing: Array(value.utf8))
+      } catch {
+        throw .init(message: "--\(option) takes JSON: \(error)")
+      }
       writer.key(field)
       writer.raw(Array(value.utf8))
     }

@@ -4,9 +4,18 @@
 
 /// A file that a setting names.
 enum SettingFile {
-  struct Fault: Error, Equatable {
+  struct Fault: Error, Equatable, CustomStringConvertible {
     /// `cannot be read (No such file or directory)`
     let reason: String
+
+    var description: String { "the file \(reason)" }
+  }
+
+  /// Why there is no regular file to be read; nil when there is one.
+  static func fault(of path: String) -> Fault? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return .system() }
+    return status.st_mode & S_IFMT == S_IFREG ? nil : .irregular
   }
 
   /// Of a regular file only: a pipe without a writer would keep the program from starting, a device may never end.
@@ -16,7 +25,7 @@ enum SettingFile {
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return .failure(.system()) }
-    guard status.st_mode & S_IFMT == S_IFREG else { return .failure(Fault(reason: "is no regular file")) }
+    guard status.st_mode & S_IFMT == S_IFREG else { return .failure(.irregular) }
     var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
     var count = 0
     while count < bytes.count {
@@ -34,6 +43,8 @@ enum SettingFile {
 }
 
 extension SettingFile.Fault {
+  fileprivate static let irregular = SettingFile.Fault(reason: "is no regular file")
+
   /// From `errno`.
   fileprivate static func system() -> SettingFile.Fault {
     .init(reason: "cannot be read (\(String(cString: strerror(errno))))")

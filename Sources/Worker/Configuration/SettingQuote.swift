@@ -70,7 +70,9 @@ enum SettingQuote {
 
   /// Rather than text that some put in the place of its path: absolute, or with an extension.
   private static func isPath(_ value: String) -> Bool {
-    guard !value.contains("://"), !value.contains("@"), !value.contains(where: \.isNewline) else { return false }
+    guard !value.contains("://"), !value.contains(where: \.isNewline) else { return false }
+    // systemd puts an @ into paths.
+    guard !value.contains("@") || (value.hasPrefix("/") && !value.contains(":")) else { return false }
     if ["/", "./", "../"].contains(where: value.hasPrefix) { return true }
     guard let dot = value.lastIndex(of: ".") else { return false }
     let name = value[value.index(after: dot)...]

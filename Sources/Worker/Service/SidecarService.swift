@@ -40,6 +40,8 @@ final class SidecarService {
   private static func backupImport(_ backend: Backend?, _ log: Log) -> BackupImport? {
     guard let registry = backend?.registry else { return nil }
     return { path in
+      // Whoever waits for a pipe's writer serves nobody meanwhile.
+      if let fault = SettingFile.fault(of: path) { throw fault }
       let done = try await registry.importBackup(path: path)
       log.info(
         "backup imported",

@@ -31,7 +31,8 @@ struct SettingQuoteTests {
   }
 
   @Test(arguments: [
-    ("/etc/martlet/AuthKey_ABC123DEFG.p8", true), ("AuthKey.p8", true), ("../key.pem", true), ("word", false),
+    ("/etc/martlet/AuthKey_ABC123DEFG.p8", true), ("AuthKey.p8", true), ("../key.pem", true),
+    ("/run/credentials/martlet@1.service/key", true), ("/x:word@host", false), ("word", false),
     ("/\(String(repeating: "a", count: 64))", false), ("/a\n/b", false), ("MIGTAgEA/MBMGByqGSM49", false),
   ])
   func `a path is shown, text in its place is not`(value: String, isShown: Bool) {
