@@ -66,17 +66,18 @@ final class SidecarService {
         "Redis is not configured: nothing can be registered",
         ["missing": .init(settings.sidecar.missingRedisVariables.joined(separator: ","))])
     }
-    if isAlone { announceAPNs() }
+    let isPolling = settings.gateway.configuration == nil
+    if isAlone {
+      log.info(isPolling ? "APNs not configured: polling-only mode" : "APNs push notifications enabled")
+    }
+    if isPolling {
+      log.info(
+        "APNs is not configured: no test pushes",
+        ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
+    }
     connection?.start()
     ownClient?.start()
     try sidecar.start()
-  }
-
-  private func announceAPNs() {
-    guard settings.gateway.configuration == nil else { return log.info("APNs push notifications enabled") }
-    log.info(
-      "APNs not configured: polling-only mode",
-      ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
   }
 
   /// The second call ends the wait for the requests under way, of the first one too.
