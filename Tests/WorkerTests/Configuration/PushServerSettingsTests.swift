@@ -4,7 +4,7 @@ import Testing
 
 @testable import Worker
 
-/// The names of contracts/push-server.md.
+/// The names that the push server has for its key.
 struct PushServerSettingsTests {
   private static let gateway = Task { try await SimulatedGateway() }
 
