@@ -4,10 +4,11 @@ SHELL := /bin/bash
 
 SWIFT ?= swift
 RELEASE := .build/release
-RELEASE_FLAGS := -c release --static-swift-stdlib
+# All of Swift is linked in, so no path of libraries is needed: whoever can write there could put in one of their own.
+RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build demo up down bench bench-peers test test-api test-quick lint format sanitize clean
+.PHONY: help deps build demo up down bench bench-peers test test-api test-linking test-quick lint format sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -38,6 +39,9 @@ test: deps ## Run every test: pure, integration, chaos
 
 test-api: build ## Let schemathesis try every route of the sidecar's /openapi.json; EXAMPLES=100 tries more
 	@Tests/API/check-api $(RELEASE) $(EXAMPLES)
+
+test-linking: build ## Check how martlet and apns-simulator are linked
+	@Tests/Linking/check-linking $(RELEASE)
 
 test-quick: deps ## Run the tests that need no server
 	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|APNsTests'

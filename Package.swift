@@ -8,6 +8,11 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// Full RELRO: the tables of addresses are bound at the start and cannot be overwritten later.
+let hardened: [LinkerSetting] = [
+  .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now"])
+]
+
 func room(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
   .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
@@ -49,11 +54,11 @@ let package = Package(
       dependencies: [
         "APNs", "EventLoop", "HTTPServer", "JSON", "Jobs", "Redis", "Registry", "Sidecar", "Telemetry",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Simulator",
       dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry"],
-      swiftSettings: strict),
+      swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(name: "Bench", dependencies: ["APNs", "EventLoop", "Telemetry"], swiftSettings: strict),
 
     .target(name: "TestSupport", dependencies: ["EventLoop"], path: "Tests/TestSupport", swiftSettings: strict),

@@ -10,4 +10,17 @@ extension APNsConfiguration {
   package func checkSigning() throws(APNsError) {
     _ = try key.sign(issuedAt: Clock.unixMilliseconds / 1000)
   }
+
+  /// Whether a gateway can be reached there: an https URL without a user.
+  package static func isOrigin(_ text: String) -> Bool {
+    do throws(APNsError) {
+      _ = try Origin(text)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Whether it can be a key id or a team id.
+  package static func isIdentifier(_ text: String) -> Bool { ProviderKey.isIdentifier(text) }
 }

@@ -8,14 +8,17 @@ struct Origin: Sendable, Equatable {
   let authority: String
 
   init(_ text: String) throws(APNsError) {
+    // Not quoted: it may carry a password.
     func refuse(_ why: String) -> APNsError {
-      .configuration("the APNs endpoint \"\(text.prefix(200))\" \(why); expected https://host or https://host:port")
+      .configuration("the APNs endpoint \(why); expected https://host or https://host:port")
     }
     guard let parsed = curl_url() else { throw .configuration("out of memory") }
     defer { curl_url_cleanup(parsed) }
     guard curl_url_set(parsed, CURLUPART_URL, text, 0) == CURLUE_OK else { throw refuse("is no URL") }
     guard Origin.part(parsed, CURLUPART_SCHEME) == "https" else { throw refuse("does not use https") }
-    guard Origin.part(parsed, CURLUPART_USER) == nil else { throw refuse("carries a user name") }
+    guard Origin.part(parsed, CURLUPART_USER) == nil, Origin.part(parsed, CURLUPART_PASSWORD) == nil else {
+      throw refuse("carries a user name or a password")
+    }
     guard let host = Origin.part(parsed, CURLUPART_HOST),
       let port = Origin.part(parsed, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT))
     else { throw refuse("has no host") }

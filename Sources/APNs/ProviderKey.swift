@@ -14,11 +14,9 @@ final class ProviderKey: @unchecked Sendable {
 
   init(keyID: String, teamID: String, pem: String) throws(APNsError) {
     for (name, value) in [("key id", keyID), ("team id", teamID)] {
-      let isValid =
-        (1...ProviderKey.maximumIdentifierCharacters).contains(value.utf8.count)
-        && value.utf8.allSatisfy { Base64URL.alphabet.prefix(62).contains($0) }
-      guard isValid else {
-        throw .configuration("the APNs \(name) \"\(value.prefix(40))\" is not valid; expected 10 letters and digits")
+      // Not quoted: the key's own text may have been put in its place.
+      guard ProviderKey.isIdentifier(value) else {
+        throw .configuration("the APNs \(name) is not valid; expected 10 letters and digits")
       }
     }
     self.keyID = keyID
@@ -28,6 +26,11 @@ final class ProviderKey: @unchecked Sendable {
 
   deinit {
     EVP_PKEY_free(key)
+  }
+
+  static func isIdentifier(_ text: String) -> Bool {
+    (1...maximumIdentifierCharacters).contains(text.utf8.count)
+      && text.utf8.allSatisfy { Base64URL.alphabet.prefix(62).contains($0) }
   }
 
   /// `<header>.<claims>.<signature>`, each base64url; `issuedAt` in unix seconds.

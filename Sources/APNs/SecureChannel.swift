@@ -102,13 +102,20 @@ final class SecureChannel: @unchecked Sendable {
     }
     let code = curl_easy_perform(handle)
     guard code == CURLE_OK else {
-      throw .connection(detail.pointee == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: detail))
+      throw .connection(reason(code, String(cString: detail)))
     }
     var socket: curl_socket_t = -1
     guard martlet_curl_get_socket(handle, &socket) == CURLE_OK, socket >= 0 else {
       throw .connection("libcurl gave no socket")
     }
     return socket
+  }
+
+  /// libcurl's text for what went wrong; without that of a proxy's URL, which it quotes with the password.
+  static func reason(_ code: CURLcode, _ detail: String) -> String {
+    guard !detail.isEmpty else { return String(cString: curl_easy_strerror(code)) }
+    guard detail.hasPrefix("Unsupported proxy"), let quote = detail.firstIndex(of: "'") else { return detail }
+    return "\(detail[..<quote])the proxy variable of the environment"
   }
 
   /// libcurl shows its TLS session only once something was sent.

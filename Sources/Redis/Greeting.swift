@@ -46,7 +46,10 @@ struct Greeting {
 
   private static func explain(_ step: Step, _ error: RedisReplyError) -> String {
     switch (step, error.code) {
-    case (.authenticate, _): "redis refused the user or password of REDIS_URL: \(error.message)"
+    case (.authenticate, "WRONGPASS"), (.authenticate, "NOPERM"):
+      "redis refused the user or password of REDIS_URL: \(error.message)"
+    // Of commands that it does not know Redis quotes the arguments: the password.
+    case (.authenticate, _): "redis refused AUTH with the user or password of REDIS_URL (\(error.code))"
     case (_, "NOAUTH"): "redis wants a password, REDIS_URL has none: \(error.message)"
     case (.select, _): "redis refused the database of REDIS_URL: \(error.message)"
     case (_, "LOADING"), (_, "MASTERDOWN"): "redis is not ready: \(error.message)"

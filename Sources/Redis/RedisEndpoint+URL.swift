@@ -33,11 +33,18 @@ extension RedisEndpoint {
     switch scheme {
     case "unix":
       guard authority.isEmpty else { throw .configuration("needs three slashes: unix:///path/to/redis.sock") }
+      // Otherwise it would be taken for the name of a directory, and shown.
+      guard !path.contains("@") else {
+        throw .configuration("has an '@' in the path: unix://user:password@/path; write %40 for one in the path")
+      }
       address = .unix(path: try RedisEndpoint.socketPath(path))
     case "redis+sentinel":
       let names = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
       guard let master = names.first, !master.isEmpty, names.count <= 2 else {
         throw .configuration("needs the master's name: redis+sentinel://host:port,host:port/master[/db]")
+      }
+      guard !master.contains("@") else {
+        throw .configuration("has an '@' in the master's name: credentials stand in front of the first host")
       }
       var sentinels: [HostAndPort] = []
       for part in authority.split(separator: ",", omittingEmptySubsequences: false) {

@@ -56,7 +56,7 @@ struct LogEntry {
 
   /// Control characters would let a hostile value forge lines or move the cursor.
   private static func printable(_ string: String) -> String {
-    String(String.UnicodeScalarView(string.unicodeScalars.map { $0.properties.generalCategory == .control ? "�" : $0 }))
+    String(String.UnicodeScalarView(string.unicodeScalars.map { TerminalText.isShown($0) ? $0 : "�" }))
   }
 
   private static func appendQuoted(_ string: String, to line: inout String) {
@@ -65,12 +65,8 @@ struct LogEntry {
       switch scalar {
       case "\"": line += "\\\""
       case "\\": line += "\\\\"
-      case "\n": line += "\\n"
-      case "\r": line += "\\r"
-      case "\t": line += "\\t"
-      case _ where scalar.value < 0x20:
-        let digits = String(scalar.value, radix: 16)
-        line += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      // Logs are read on terminals.
+      case _ where !TerminalText.isShown(scalar): line += TerminalText.escape(scalar)
       default: line.unicodeScalars.append(scalar)
       }
     }

@@ -1,5 +1,6 @@
 import Dispatch
 import EventLoop
+import Telemetry
 
 #if canImport(Glibc)
   import Glibc
@@ -37,7 +38,7 @@ enum Martlet {
       return .done
     }
     guard let command = commands.first(where: { $0.name == name }) else {
-      Console.complain("martlet: unknown command '\(name)'\n\n\(help)")
+      Console.complain("martlet: unknown command '\(TerminalText.line(name))'\n\n\(help)")
       return .wrongUsage
     }
     if words.contains("--help") {
@@ -47,16 +48,16 @@ enum Martlet {
     do {
       return try await command.run(Array(words.dropFirst()))
     } catch let misuse as CommandLineWords.Misuse {
-      Console.complain("martlet \(name): \(misuse.message)\nSee martlet \(name) --help\n")
+      Console.complain("martlet \(name): \(TerminalText.line(misuse.message))\nSee martlet \(name) --help\n")
       return .wrongUsage
     } catch let faults as ConfigurationFaults {
       Console.complain(faults.text)
       return .wrongUsage
     } catch let failure as CommandFailure {
-      Console.complain("martlet \(name): \(failure.message)\n")
+      Console.complain("martlet \(name): \(TerminalText.line(failure.message))\n")
       return .failed
     } catch {
-      Console.complain("martlet \(name): \(error)\n")
+      Console.complain("martlet \(name): \(TerminalText.line("\(error)"))\n")
       return .failed
     }
   }

@@ -44,7 +44,7 @@ struct RedisEndpointTests {
     "redis://u:sesame%ff@h", "redis://u:sesame/x@h", "redis://[::1", "redis://[::1]x", "redis://a%00b",
     "unix://run/redis.sock", "unix://", "unix:///", "unix:///a%00b", "unix:///\(String(repeating: "p", count: 108))",
     "redis+sentinel://h", "redis+sentinel://h/", "redis+sentinel://h,/m", "redis+sentinel:///m",
-    "redis+sentinel://h/m/x", "redis+sentinel://h/m/1/2",
+    "unix:///u:p@run/redis.sock", "redis+sentinel://h/u:p@m", "redis+sentinel://h/m/x", "redis+sentinel://h/m/1/2",
   ])
   func `what is wrong is refused in words without the password`(url: String) {
     let error = #expect(throws: RedisError.self) { try RedisEndpoint(url: url) }

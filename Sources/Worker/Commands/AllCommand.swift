@@ -22,7 +22,8 @@ enum AllCommand: Command {
   private static func serve(_ configuration: AllConfiguration) async throws -> ExitCode {
     let log = Log(level: configuration.worker.logLevel)
     let worker = WorkerService(configuration.worker, log: log)
-    let sidecar = SidecarService(configuration.sidecar, metrics: worker.metrics, client: worker.client, log: log)
+    let sidecar = SidecarService(
+      configuration.sidecar, metrics: worker.metrics, client: worker.client, isAlone: false, log: log)
     try sidecar.start()
     try worker.start()
     await Termination.awaited { stopped in

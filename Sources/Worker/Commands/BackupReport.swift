@@ -32,11 +32,11 @@ struct BackupReport {
   }
 
   private func progress(_ count: Int) {
-    if Console.isErrorTerminal { Console.complain("\r\(count) entries") }
+    if Console.isErrorTerminal { Console.showProgress("\(count) entries") }
   }
 
   private func finishProgress() {
-    if Console.isErrorTerminal { Console.complain("\r\u{1B}[K") }
+    if Console.isErrorTerminal { Console.showProgress("") }
   }
 
   private func text(_ counts: [(String, Int)], _ rest: (name: String, reasons: [String: Int])) -> String {

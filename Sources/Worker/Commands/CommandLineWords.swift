@@ -54,9 +54,18 @@ struct CommandLineWords {
   /// Every value given, in its order.
   func values(_ option: String) -> [String] { values[option] ?? [] }
 
+  /// The last list named by --queue.
+  func queue() throws(Misuse) -> String? {
+    guard let name = value("queue") else { return nil }
+    guard WorkerConfiguration.isQueueName(name) else {
+      throw Misuse(message: "--queue takes the name of a list, without braces or spaces")
+    }
+    return name
+  }
+
   func integer(_ option: String, in range: ClosedRange<Int>) throws(Misuse) -> Int? {
     guard let text = value(option) else { return nil }
-    guard let number = Int(text), range.contains(number) else {
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number) else {
       throw Misuse(message: "--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number

@@ -1,46 +1,50 @@
 import EventLoop
 import JSON
 import Jobs
+import Telemetry
 
 /// `martlet dead`: what became of jobs that were given up.
 enum DeadCommand: Command {
   static let name = "dead"
   static let summary = "list, show, requeue or purge dead letters"
   static let help = """
-    usage: martlet dead list    [--reason TEXT] [--queue LIST] [--limit N] [--json]
-           martlet dead show ID    [--json]
+    usage: martlet dead list    [--reason TEXT] [--queue LIST] [--limit N] [--json | --raw]
+           martlet dead show ID    [--json | --raw]
            martlet dead requeue [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
            martlet dead purge   [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
 
     Dead letters of the queues of MARTLET_QUEUES (or of --queue), newest first. --reason picks those whose reason contains
     TEXT. A requeued job tries only the devices that were left open or uncertain, under the same apns-ids, and may use all
     attempts again. requeue and purge without ID, --reason or --limit take all of them. list shows 50 unless --limit says
-    otherwise. --dry-run tells what would be done. show prints the producer's bytes as they came.
+    otherwise. --dry-run tells what would be done. show prints the producer's bytes, too.
+
+    Control characters and bytes that are no UTF-8 are escaped, on a terminal and elsewhere. --raw: list escapes nothing;
+    show prints the producer's bytes as they came, and nothing else.
 
     """
 
   private static let listLimit = 50
 
   static func run(_ words: [String]) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["reason", "limit", "queue"], flags: ["dry-run", "json"])
+    let line = try CommandLineWords(words, options: ["reason", "limit", "queue"], flags: ["dry-run", "json", "raw"])
     guard let verb = line.positional.first, line.positional.count <= 2 else {
       throw CommandLineWords.Misuse(message: "expected list, show, requeue or purge, and at most one id")
     }
     let id = line.positional.count == 2 ? line.positional[1] : nil
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
-    let queues = line.value("queue").map { [$0] } ?? configuration.queues
+    let queues = try line.queue().map { [$0] } ?? configuration.queues
     let limit = try line.integer("limit", in: 1...Int.max)
     let pick = Pick(id: id, reason: line.value("reason"), limit: limit ?? (verb == "list" ? listLimit : .max))
     switch verb {
     case "list" where id == nil:
       let entries = try await collect(configuration, queues, pick)
-      Console.print(line.has("json") ? entries.map { json($0) }.joined() : table(entries))
+      showList(entries, line)
       return .done
     case "show":
       guard id != nil else { throw CommandLineWords.Misuse(message: "show needs an id") }
       let entries = try await collect(configuration, queues, Pick(id: id, reason: nil, limit: 1))
       guard let entry = entries.first else { throw CommandFailure(message: "no dead letter of job '\(id ?? "")'") }
-      Console.print(line.has("json") ? json(entry) : description(entry))
+      show(entry, line)
       return .done
     case "requeue", "purge":
       let isDry = line.has("dry-run")
@@ -107,7 +111,18 @@ enum DeadCommand: Command {
     }
   }
 
-  private static func table(_ entries: [Found]) -> String {
+  private static func showList(_ entries: [Found], _ line: CommandLineWords) {
+    if line.has("json") { return Console.print(entries.map { json($0) }.joined()) }
+    let table = table(entries, isRaw: line.has("raw"))
+    line.has("raw") ? Console.printRaw(Array(table.utf8)) : Console.print(table)
+  }
+
+  private static func show(_ entry: Found, _ line: CommandLineWords) {
+    if line.has("raw") { return Console.printRaw(entry.letter.envelope.job) }
+    Console.print(line.has("json") ? json(entry) : description(entry))
+  }
+
+  private static func table(_ entries: [Found], isRaw: Bool) -> String {
     guard !entries.isEmpty else { return "no dead letters\n" }
     let now = Clock.unixMilliseconds
     return Console.table(
@@ -117,7 +132,7 @@ enum DeadCommand: Command {
           $0.letter.id, $0.queue, age(now - $0.letter.at), "\($0.letter.attempts)",
           String($0.letter.reason.prefix(120)),
         ]
-      })
+      }, isRaw: isRaw)
   }
 
   private static func age(_ milliseconds: Int64) -> String {
@@ -131,12 +146,12 @@ enum DeadCommand: Command {
 
   private static func description(_ entry: Found) -> String {
     """
-    id        \(entry.letter.id)
-    queue     \(entry.queue)
-    reason    \(entry.letter.reason)
+    id        \(TerminalText.line(entry.letter.id))
+    queue     \(TerminalText.line(entry.queue))
+    reason    \(TerminalText.line(entry.letter.reason))
     attempts  \(entry.letter.attempts)
     crashes   \(entry.letter.envelope.crashes)
-    job       \(String(decoding: entry.letter.envelope.job, as: UTF8.self))
+    job       \(TerminalText.line(String(decoding: entry.letter.envelope.job, as: UTF8.self)))
 
     """
   }

@@ -6,8 +6,8 @@ enum DoctorCommand: Command {
     usage: martlet doctor [--json]
 
     Checks every setting, Redis (reachable, version, noeviction, AOF, clock, the keys of the queues), the provider key, a
-    connection to APNs (nothing is sent), the limit of open files and the time zones. One line each: ok, note, warn or fail,
-    what was found, and how to mend it. --json prints {"check","verdict","text","mend"}, one per line.
+    connection to APNs (nothing is sent), whom the HTTP services let in, the limit of open files and the time zones. One line
+    each: ok, note, warn or fail, what was found, and how to mend it. --json prints {"check","verdict","text","mend"}, one per line.
 
     Exit 0 when nothing failed, 1 when something did, 2 when settings are wrong.
 
@@ -17,10 +17,16 @@ enum DoctorCommand: Command {
     let line = try CommandLineWords(words, flags: ["json"])
     try line.refuseArguments()
     let values = EnvironmentReader.processValues
-    let (configuration, faults) = settings(values)
+    let (configuration, sidecar, faults) = settings(values)
     var findings = faults.map { Finding("settings", .fail, "\($0.name): \($0.seen)", mend: "expected \($0.expected)") }
     if findings.isEmpty { findings.append(Finding("settings", .ok, "all can be used")) }
     findings += MachineExamination(timeZone: EnvironmentReader(values).string("MARTLET_TIME_ZONE")).findings()
+    if let configuration, let sidecar {
+      findings += SidecarExamination(
+        settings: sidecar, adminAddress: configuration.adminAddress,
+        isEnvironmentNamed: EnvironmentReader(values).string("MARTLET_ENV") != nil
+      ).findings()
+    }
     if let configuration {
       findings += await RedisExamination(endpoint: configuration.redis, queues: configuration.queues).findings()
       findings += try await GatewayExamination(configuration: configuration.apns).findings()
@@ -33,11 +39,12 @@ enum DoctorCommand: Command {
     return findings.contains { $0.verdict == .fail } ? .failed : .done
   }
 
-  /// What a worker would run with, and what is wrong with the settings of either service, each once.
+  /// What either service would run with, and what is wrong with the settings, each once.
   private static func settings(
     _ values: [String: String]
-  ) -> (WorkerConfiguration?, [EnvironmentReader.Fault]) {
+  ) -> (WorkerConfiguration?, SidecarSettings?, [EnvironmentReader.Fault]) {
     var configuration: WorkerConfiguration?
+    var sidecar: SidecarSettings?
     var faults: [EnvironmentReader.Fault] = []
     do {
       configuration = try WorkerConfiguration(environment: values)
@@ -45,10 +52,10 @@ enum DoctorCommand: Command {
       faults += error.faults
     }
     do {
-      _ = try SidecarSettings(environment: values)
+      sidecar = try SidecarSettings(environment: values)
     } catch {
       faults += error.faults.filter { !faults.contains($0) }
     }
-    return (configuration, faults)
+    return (configuration, sidecar, faults)
   }
 }

@@ -2,6 +2,7 @@ import EventLoop
 import JSON
 import Jobs
 import Redis
+import Telemetry
 
 /// `martlet enqueue`: checks a job before it is queued.
 enum EnqueueCommand: Command {
@@ -45,7 +46,7 @@ enum EnqueueCommand: Command {
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
       policies = PolicySettings.read(&reader)
     }
-    let queue = line.value("queue") ?? defaultQueue(configuration.queues)
+    let queue = try line.queue() ?? defaultQueue(configuration.queues)
     let isFromFlags = options.contains { $0 != "queue" && line.value($0) != nil }
     let isDry = line.has("dry-run")
     if isFromFlags {
@@ -82,7 +83,7 @@ enum EnqueueCommand: Command {
         if !line.has("dry-run") { try await push([job], to: queue, connection) }
         report(job, queue, line)
       } catch let failure as CommandFailure {
-        Console.complain("martlet enqueue: line \(number): \(failure.message)\n")
+        Console.complain("martlet enqueue: line \(number): \(TerminalText.line(failure.message))\n")
         exit = .failed
       }
     }
@@ -160,6 +161,12 @@ enum EnqueueCommand: Command {
     }
     for (option, field) in raws.sorted(by: { $0.key < $1.key }) {
       guard let value = line.value(option) else { continue }
+      // More than one value would add members to the job.
+      do {
+        _ = try JSONValue(parsing: Array(value.utf8))
+      } catch {
+        throw .init(message: "--\(option) takes JSON: \(error)")
+      }
       writer.key(field)
       writer.raw(Array(value.utf8))
     }

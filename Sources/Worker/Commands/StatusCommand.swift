@@ -37,7 +37,7 @@ enum StatusCommand: Command {
     for overview in overviews { workers.merge(overview.workers) { first, _ in first } }
     let sorted = workers.sorted { $0.key < $1.key }
     if line.has("json") { return Console.print(json(overviews, sorted)) }
-    if line.has("watch"), Console.isTerminal { Console.print("\u{1B}[H\u{1B}[2J") }
+    if line.has("watch"), Console.isTerminal { Console.clearScreen() }
     Console.print(
       Console.table(
         ["queue", "waiting", "in flight", "retry", "scheduled", "dead"],

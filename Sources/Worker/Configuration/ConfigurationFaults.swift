@@ -1,3 +1,5 @@
+import Telemetry
+
 /// Every fault of a configuration.
 struct ConfigurationFaults: Error, Equatable {
   let faults: [EnvironmentReader.Fault]
@@ -9,6 +11,6 @@ struct ConfigurationFaults: Error, Equatable {
   /// One line each, for stderr.
   var text: String {
     let noun = faults.count == 1 ? "1 setting is" : "\(faults.count) settings are"
-    return "martlet: \(noun) wrong\n" + faults.map { "  \($0)\n" }.joined()
+    return "martlet: \(noun) wrong\n" + faults.map { "  \(TerminalText.line("\($0)"))\n" }.joined()
   }
 }

@@ -35,7 +35,7 @@ enum PolicySettings {
     guard let value = reader.string("MARTLET_QUIET_HOURS") else { return .standard }
     if value.lowercased() == "off" { return nil }
     guard let hours = QuietHours(value) else {
-      reader.report("MARTLET_QUIET_HOURS", seen: "'\(value)'", expected: QuietHours.expected)
+      reader.report("MARTLET_QUIET_HOURS", wrong: value, expected: QuietHours.expected)
       return .standard
     }
     return hours

@@ -7,15 +7,15 @@ enum RedisSettings {
   /// Nil when absent or wrong; what is wrong, and what is missing where Redis is required, has been reported.
   static func read(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
     let certificate = reader.pem("REDIS_CA_CERT")
-    if let url = reader.string("REDIS_URL") {
+    if let url = reader.url("REDIS_URL") {
       return endpoint(url, named: "REDIS_URL", certificate, &reader)
     }
-    let host = reader.string("REDIS_KV_REST_API_URL")
-    let token = reader.string("REDIS_KV_REST_API_TOKEN")
+    let host = reader.url("REDIS_KV_REST_API_URL")
+    let token = reader.secret("REDIS_KV_REST_API_TOKEN")
     switch (host, token) {
     case (let host?, let token?):
       guard let url = url(host: host, token: token) else {
-        reader.report("REDIS_KV_REST_API_URL", seen: "'\(host)'", expected: "https://host")
+        reader.report("REDIS_KV_REST_API_URL", wrong: host, expected: "https://host")
         return nil
       }
       return endpoint(url, named: "REDIS_KV_REST_API_URL", certificate, &reader)

@@ -30,7 +30,7 @@ struct SidecarSettings {
     sidecar.sendConcurrency = reader.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
     sidecar.lookupConcurrency = reader.integer("PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
     sidecar.isPushServerOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
-    sidecar.backupPath = reader.string("MARTLET_PUSH_SERVER_BACKUP")
+    sidecar.backupPath = SidecarSettings.readBackupPath(&reader)
     sidecar.bundleID = gateway.bundleID
     sidecar.defaultEnvironment = gateway.defaultEnvironment == .sandbox ? .sandbox : .production
     sidecar.registrationEnvironment = gateway.isEnvironmentNamed ? sidecar.defaultEnvironment : nil
@@ -49,10 +49,21 @@ struct SidecarSettings {
     policy.trustedHostSuffixes = reader.list("MARTLET_TRUSTED_HOST_SUFFIXES")
     for origin in policy.allowedOrigins where !OriginPolicy.isOrigin(origin) {
       reader.report(
-        "MARTLET_ALLOWED_ORIGINS", seen: "'\(origin)'",
+        "MARTLET_ALLOWED_ORIGINS", wrong: origin,
         expected: "https://host[:port] without a path, separated by commas")
     }
     return policy
+  }
+
+  private static func readBackupPath(_ reader: inout EnvironmentReader) -> String? {
+    let name = "MARTLET_PUSH_SERVER_BACKUP"
+    guard let path = reader.path(name) else { return nil }
+    // To an import - is stdin.
+    guard path != "-", !path.contains("://"), !path.contains(where: \.isNewline) else {
+      reader.report(name, wrong: path, expected: "the path of a backup.json")
+      return nil
+    }
+    return path
   }
 
   private static func readAddress(_ reader: inout EnvironmentReader) -> String {

@@ -60,22 +60,28 @@ struct WorkerConfiguration {
     let names = value.split(separator: ",", omittingEmptySubsequences: false).map {
       String($0.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     }
-    let isGood =
-      names.count <= 16 && Set(names).count == names.count
-      && names.allSatisfy { !$0.isEmpty && $0.utf8.count <= 128 && !$0.contains { "{} \n".contains($0) } }
-    guard isGood else {
+    guard names.count <= 16, Set(names).count == names.count, names.allSatisfy(isQueueName) else {
       reader.report(
-        "MARTLET_QUEUES", seen: "'\(value)'",
+        "MARTLET_QUEUES", wrong: value,
         expected: "1 to 16 different list names separated by commas, without braces or spaces, first is served first")
       return defaultQueues
     }
     return names
   }
 
+  /// Whether a list can have that name: it stands between braces in others.
+  static func isQueueName(_ name: String) -> Bool {
+    (1...128).contains(name.utf8.count) && !name.unicodeScalars.contains(where: isForeign)
+  }
+
+  private static func isForeign(_ scalar: Unicode.Scalar) -> Bool {
+    "{} ".unicodeScalars.contains(scalar) || scalar.properties.generalCategory == .control
+  }
+
   static func readLogLevel(_ reader: inout EnvironmentReader) -> LogLevel {
     guard let value = reader.string("MARTLET_LOG") else { return .info }
     guard let level = LogLevel(value.lowercased()) else {
-      reader.report("MARTLET_LOG", seen: "'\(value)'", expected: "one of error, warn, info, debug")
+      reader.report("MARTLET_LOG", wrong: value, expected: "one of error, warn, info, debug")
       return .info
     }
     return level

@@ -1,4 +1,5 @@
 import JSON
+import Telemetry
 
 /// Findings as they are shown, one line each.
 enum DoctorReport {
@@ -7,7 +8,7 @@ enum DoctorReport {
     return findings.map { finding in
       let verdict = finding.verdict.rawValue + String(repeating: " ", count: 4 - finding.verdict.rawValue.count)
       let check = finding.check + String(repeating: " ", count: width - finding.check.count)
-      return "\(verdict)  \(check)  \(finding.text)\(finding.mend.map { "; \($0)" } ?? "")\n"
+      return TerminalText.line("\(verdict)  \(check)  \(finding.text)\(finding.mend.map { "; \($0)" } ?? "")") + "\n"
     }.joined()
   }
 

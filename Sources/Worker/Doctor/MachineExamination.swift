@@ -41,6 +41,7 @@ struct MachineExamination {
     return isThere(name)
       ? Finding("time zones", .ok, "\(name) is known")
       : Finding(
-        "time zones", .fail, "MARTLET_TIME_ZONE: there is no zone '\(name)'", mend: "a name like Europe/Berlin or UTC")
+        "time zones", .fail, "MARTLET_TIME_ZONE: there is no zone \(SettingQuote.text(name))",
+        mend: "a name like Europe/Berlin or UTC")
   }
 }

@@ -13,12 +13,15 @@ final class SidecarService {
   private let connection: RedisConnection?
   private let ownClient: APNsClient?
   private let sidecar: Sidecar
+  /// Otherwise a worker of this process tells what they share.
+  private let isAlone: Bool
   private var isStopping = false
   private var onStopped: [@EventLoop () -> Void] = []
 
-  /// `client` is the worker's, when there is one in this process.
-  init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, log: Log) {
+  /// `client` is the worker's, when there is one in this process that is not in polling-only mode.
+  init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, isAlone: Bool = true, log: Log) {
     self.settings = settings
+    self.isAlone = isAlone
     self.log = log
     let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
     let backend = connection.map { Backend(connection: $0, log: log) }
@@ -37,6 +40,8 @@ final class SidecarService {
   private static func backupImport(_ backend: Backend?, _ log: Log) -> BackupImport? {
     guard let registry = backend?.registry else { return nil }
     return { path in
+      // Whoever waits for a pipe's writer serves nobody meanwhile.
+      if let fault = SettingFile.fault(of: path) { throw fault }
       let done = try await registry.importBackup(path: path)
       log.info(
         "backup imported",
@@ -61,7 +66,11 @@ final class SidecarService {
         "Redis is not configured: nothing can be registered",
         ["missing": .init(settings.sidecar.missingRedisVariables.joined(separator: ","))])
     }
-    if settings.gateway.configuration == nil {
+    let isPolling = settings.gateway.configuration == nil
+    if isAlone {
+      log.info(isPolling ? "APNs not configured: polling-only mode" : "APNs push notifications enabled")
+    }
+    if isPolling {
       log.info(
         "APNs is not configured: no test pushes",
         ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])

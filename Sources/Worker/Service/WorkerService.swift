@@ -59,7 +59,7 @@ final class WorkerService {
       try admin.start()
       self.admin = admin
     }
-    if client == nil { log.info("APNs not configured: polling-only mode") }
+    log.info(client == nil ? "APNs not configured: polling-only mode" : "APNs push notifications enabled")
     log.info(
       "worker starts",
       [

@@ -69,6 +69,37 @@ import Testing
     #expect(try await waiting().isEmpty)
   }
 
+  @Test(arguments: [
+    ["--queue", ""], ["--queue", "a b"], ["--queue", "{x}"], ["--queue", "a\u{1B}[2J"],
+    ["--data", #"{"a":1},"title":"x""#],
+    ["--data", "nope"], ["--payload", ""], ["--ttl", "+5"], ["--priority", "９"],
+  ])
+  func `an option that cannot be right is wrong usage, and nothing is queued`(words: [String]) async throws {
+    let child = try ChildProcess(
+      try builtProduct("martlet"), ["enqueue", "--user", "a", "--title", "x"] + words,
+      environment: fleet.environment(["MARTLET_QUEUES": queue]))
+    #expect(try await child.exit() == 2)
+    #expect(child.lines.first?.hasPrefix("martlet enqueue: \(words[0]) takes ") == true, "\(child.lines)")
+    #expect(try await waiting().isEmpty)
+    let keys = try await fleet.redis("KEYS", "*\(words[1])*").array ?? []
+    #expect(words[0] != "--queue" || words[1].isEmpty || keys.isEmpty)
+  }
+
+  @Test func `hostile lines are reported one by one, and queue nothing`() async throws {
+    let large = String(repeating: "a", count: 70_000)
+    let lines = [
+      "\0\0", large, #"{"to":{"user":"a"},"title":"\#(large)"}"#, #"{"to":{"user":"a"},"title":"\#("\0")"}"#,
+      "\u{FEFF}{}",
+    ]
+    let child = try await martlet("enqueue", input: lines.joined(separator: "\n"))
+    #expect(child.exitCode == 1)
+    #expect(child.lines.count == lines.count)
+    for (number, line) in child.lines.enumerated() {
+      #expect(line.hasPrefix("martlet enqueue: line \(number + 1): "))
+    }
+    #expect(try await waiting().isEmpty)
+  }
+
   @Test func `status counts what stands in the queue`() async throws {
     _ = try await martlet("enqueue", "--user", "a", "--title", "x")
     let child = try await martlet("status", "--json")

@@ -143,4 +143,16 @@ import Testing
     ] { #expect(text.contains(name)) }
     #expect(!text.contains("PRIVATE KEY-----"))
   }
+
+  @Test(arguments: ["worker", "sidecar", "all"], [true, false])
+  func `each service says once at its start whether APNs is configured`(command: String, isPolling: Bool) async throws {
+    let environment = fleet.environment(
+      ["MARTLET_HTTP_ADDRESS": "127.0.0.1:0", "MARTLET_QUEUES": fleet.unique("jobs")], isPollingOnly: isPolling)
+    let child = try ChildProcess(try builtProduct("martlet"), [command], environment: environment)
+    try await child.line("its start") { $0.contains(command == "sidecar" ? "sidecar listens" : "worker starts") }
+    try await child.stop()
+    let (enabled, polling) = ("APNs push notifications enabled", "APNs not configured: polling-only mode")
+    #expect(child.lines.filter { $0.contains(enabled) }.count == (isPolling ? 0 : 1))
+    #expect(child.lines.filter { $0.contains(polling) }.count == (isPolling ? 1 : 0))
+  }
 }

@@ -28,12 +28,49 @@ struct EnvironmentReaderTests {
     #expect(reader.faults.isEmpty)
   }
 
-  @Test(arguments: ["5", "s", "-1s", "0s", "1.5h", "99999999999d", "1y"])
+  @Test(arguments: [
+    "5", "s", "-1s", "+1s", "0s", "1.5h", "1 s", "1_000s", "99999999999d", "9223372036854775807d", "1y",
+  ])
   func `a duration that is none is a fault that quotes it`(text: String) {
     var reader = EnvironmentReader(["D": text])
     _ = reader.duration("D", default: .seconds(1))
     #expect(reader.faults.map(\.name) == ["D"])
     #expect(reader.faults[0].seen == "'\(text)'")
+  }
+
+  @Test(arguments: ["+5", "-5", "5.0", "1_0", "0x5", "٥", "5 5", "9223372036854775808"])
+  func `a number is digits alone`(text: String) {
+    var reader = EnvironmentReader(["N": text])
+    #expect(reader.integer("N", in: 1...64, default: 7) == 7)
+    #expect(reader.faults.map(\.seen) == ["'\(text)'"])
+  }
+
+  @Test func `white space around a value does not count`() {
+    var reader = EnvironmentReader(["N": " 5\n", "D": "\t5s "])
+    #expect(reader.integer("N", in: 1...64, default: 7) == 5)
+    #expect(reader.duration("D", default: .seconds(1)) == .seconds(5))
+    #expect(reader.faults.isEmpty)
+  }
+
+  @Test(arguments: ["pipe", "directory", "/dev/zero", "large.pem", "other.pem", "absent.pem"])
+  func `only a regular file of PEM text is read`(name: String) throws {
+    let directory = try TemporaryDirectory()
+    #expect(mkfifo(directory.path + "/pipe", 0o600) == 0)
+    #expect(mkdir(directory.path + "/directory", 0o700) == 0)
+    try String(repeating: "-----BEGIN", count: 110_000).write(
+      toFile: directory.path + "/large.pem", atomically: false, encoding: .utf8)
+    try "\0".write(toFile: directory.path + "/other.pem", atomically: false, encoding: .utf8)
+    let path = name.hasPrefix("/") ? name : "\(directory.path)/\(name)"
+    var reader = EnvironmentReader(["CA": path])
+    #expect(reader.pem("CA") == nil)
+    #expect(reader.faults.count == 1)
+    #expect(reader.faults[0].seen.hasPrefix("the file '\(path)' "))
+  }
+
+  @Test(arguments: ["x@127.0.0.1:80", "a b:80", "h\u{1B}:80", "127.0.0.1:+80", "a/b:80"])
+  func `an address has a host and a port`(address: String) {
+    var reader = EnvironmentReader([:])
+    #expect(reader.address("A", address) == nil)
   }
 
   @Test func `every fault of a configuration is reported at once`() {

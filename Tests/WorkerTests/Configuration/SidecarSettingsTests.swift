@@ -20,6 +20,15 @@ struct SidecarSettingsTests {
       ])
   }
 
+  @Test(arguments: ["-", "https://user:word@host/backup.json", "a\nb"])
+  func `a backup that is no file is a fault`(path: String) {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try SidecarSettings(environment: ["MARTLET_PUSH_SERVER_BACKUP": path])
+    }
+    #expect(error?.faults.map(\.name) == ["MARTLET_PUSH_SERVER_BACKUP"])
+    #expect(error?.text.contains("word") == false)
+  }
+
   @Test func `one service's fault is enough`() {
     let error = #expect(throws: ConfigurationFaults.self) {
       try AllConfiguration(environment: ["REDIS_URL": "redis://localhost", "MARTLET_ENV": "staging"])

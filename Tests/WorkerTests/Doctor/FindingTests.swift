@@ -65,4 +65,33 @@ struct FindingTests {
 
         """)
   }
+
+  private func findings(_ changes: [String: String]) throws -> [String: Finding.Verdict] {
+    let values = ["REDIS_URL": "redis://localhost"].merging(changes) { $1 }
+    let findings = SidecarExamination(
+      settings: try SidecarSettings(environment: values),
+      adminAddress: try WorkerConfiguration(environment: values).adminAddress,
+      isEnvironmentNamed: values["MARTLET_ENV"] != nil
+    ).findings()
+    return Dictionary(uniqueKeysWithValues: findings.map { ($0.check, $0.verdict) })
+  }
+
+  @Test(arguments: [
+    "127.0.0.1:8080", "127.8.9.10:80", "localhost:8080", "[::1]:8080", "[::ffff:127.0.0.1]:80", "unix:/run/m",
+  ])
+  func `an address of this machine alone lets nobody else in`(address: String) throws {
+    let changes = [
+      "MARTLET_HTTP_ADDRESS": address, "MARTLET_PUSH_SERVER_OPEN": "true", "MARTLET_ADMIN_ADDRESS": address,
+    ]
+    #expect(try findings(changes) == ["sidecar": .ok])
+  }
+
+  @Test(arguments: ["0.0.0.0:8080", "[::]:8080", "10.0.0.1:80", "127.example:80", "host.example:80", "[::2]:80"])
+  func `any other address is worth a word`(address: String) throws {
+    #expect(try findings(["MARTLET_HTTP_ADDRESS": address]) == ["sidecar": .ok, "origins": .note])
+    #expect(try findings(["MARTLET_HTTP_ADDRESS": address, "MARTLET_ENV": "production"]) == ["sidecar": .ok])
+    let open = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_PUSH_SERVER_OPEN": "true", "MARTLET_ENV": "production"]
+    #expect(try findings(open) == ["sidecar": .warn])
+    #expect(try findings(["MARTLET_ADMIN_ADDRESS": address]) == ["sidecar": .ok, "admin port": .note])
+  }
 }

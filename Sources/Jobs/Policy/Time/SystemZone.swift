@@ -40,10 +40,12 @@ public enum SystemZone {
   }
 
   private static func isZoneFile(_ path: String) -> Bool {
-    guard let file = fopen(path, "r") else { return false }
-    defer { fclose(file) }
+    // A pipe without a writer would hold the program up.
+    let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
     var magic = [UInt8](repeating: 0, count: 4)
-    return fread(&magic, 1, 4, file) == 4 && magic == Array("TZif".utf8)
+    return Glibc.read(descriptor, &magic, magic.count) == magic.count && magic == Array("TZif".utf8)
   }
 }
 
