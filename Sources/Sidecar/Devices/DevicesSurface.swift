@@ -15,14 +15,16 @@ struct DevicesSurface: Surface {
 
   let configuration: SidecarConfiguration
   let backend: Backend?
+  let access: Access?
   let limiter: RateLimiter?
   let log: Log
 
   let routes = ["", "/v1"].flatMap { ["\($0)/devices", "\($0)/devices/", "\($0)/devices/{deviceToken}"] }
 
-  init(_ configuration: SidecarConfiguration, backend: Backend?, log: Log) {
+  init(_ configuration: SidecarConfiguration, backend: Backend?, access: Access?, log: Log) {
     self.configuration = configuration
     self.backend = backend
+    self.access = access
     self.log = log
     limiter = backend.map { RateLimiter(connection: $0.connection) }
   }
@@ -50,8 +52,8 @@ struct DevicesSurface: Surface {
     let isOneDevice = !request.route.hasSuffix("/devices")
     let allowed = isOneDevice ? ["DELETE", "OPTIONS"] : ["GET", "POST", "PUT", "OPTIONS"]
     guard allowed.contains(request.method) else { throw .methodNotAllowed(allowed.joined(separator: ", ")) }
-    guard let backend, let limiter else { throw .notConfigured }
-    let key = try await APIKeyCheck(credentials: backend.credentials).credential(of: request, for: .devices)
+    guard let backend, let access, let limiter else { throw .notConfigured }
+    let key = try await APIKeyCheck(access: access).credential(of: request, for: .devices)
     try await DevicesSurface.admit(key, limiter)
     return switch request.method {
     case "POST": try await create(request, backend.registry)
