@@ -31,12 +31,14 @@ public final class Sidecar {
       backend: backend, sender: sender, metrics: metrics,
       isStopping: { [weak self] in self?.isStopping ?? true })
     let access = backend.map { Access(configuration, $0, metrics: metrics, log: log) }
-    let push = PushSurface(configuration, backend: backend, access: access, sender: sender, log: log)
-    let notifications = NotificationsSurface(configuration, backend: backend, access: access, log: log)
-    let devices = DevicesSurface(configuration, backend: backend, access: access, log: log)
+    let failures = FailedRequestLog(log)
+    let push = PushSurface(
+      configuration, backend: backend, access: access, sender: sender, failures: failures, log: log)
+    let notifications = NotificationsSurface(configuration, backend: backend, access: access, failures: failures)
+    let devices = DevicesSurface(configuration, backend: backend, access: access, failures: failures)
     let pushServer = PushServerSurface(
-      configuration, backend: backend, access: access, backupImport: backupImport, log: log)
-    let nyra = NyraSurface(backend: backend, access: access, log: log)
+      configuration, backend: backend, access: access, backupImport: backupImport, failures: failures, log: log)
+    let nyra = NyraSurface(backend: backend, access: access, failures: failures)
     router = Router([operations, push, notifications, devices, pushServer, nyra])
   }
 

@@ -20,7 +20,7 @@ final class FailureLimit {
   private let proxies: TrustedProxies
   private let limiter: RateLimiter
   private let log: Log
-  private let lines: FailureLog
+  private let lines: FailedAuthenticationLog
   private let failures: CounterFamily
   private var table: FailureTable?
 
@@ -29,7 +29,7 @@ final class FailureLimit {
     proxies = configuration.trustedProxies
     self.limiter = limiter
     self.log = log
-    lines = FailureLog(log)
+    lines = FailedAuthenticationLog(log)
     failures = metrics.counters(
       "martlet_auth_failures_total", label: "kind", help: "Wrong credentials of users, API keys and instances.")
     table = limit.map { FailureTable($0) }

@@ -1,7 +1,6 @@
 import EventLoop
 import HTTPServer
 import Registry
-import Telemetry
 
 /// contracts/device-registration-api.md: `/devices`, also under `/v1`.
 @EventLoop
@@ -17,15 +16,15 @@ struct DevicesSurface: Surface {
   let backend: Backend?
   let access: Access?
   let limiter: RateLimiter?
-  let log: Log
+  let failures: FailedRequestLog
 
   let routes = ["", "/v1"].flatMap { ["\($0)/devices", "\($0)/devices/", "\($0)/devices/{deviceToken}"] }
 
-  init(_ configuration: SidecarConfiguration, backend: Backend?, access: Access?, log: Log) {
+  init(_ configuration: SidecarConfiguration, backend: Backend?, access: Access?, failures: FailedRequestLog) {
     self.configuration = configuration
     self.backend = backend
     self.access = access
-    self.log = log
+    self.failures = failures
     limiter = backend.map { RateLimiter(connection: $0.connection) }
   }
 
@@ -34,7 +33,7 @@ struct DevicesSurface: Surface {
     do throws(Refusal) {
       response = try await answer(request)
     } catch {
-      log.failure(error, of: request)
+      failures.failed(request, error)
       response = error.response
     }
     response.headers += DevicesSurface.crossOrigin

@@ -4,7 +4,6 @@ import JSON
 import Jobs
 import Redis
 import Registry
-import Telemetry
 
 /// contracts/nyra-apns-base-1.0.md: the one device of an instance (1.1), and what it polls (0.3). Every error is a bare code.
 @EventLoop
@@ -13,14 +12,14 @@ struct NyraSurface: Surface {
 
   private let backend: Backend?
   private let access: Access?
-  private let log: Log
+  private let failures: FailedRequestLog
 
   let routes = ["/push/apns/register", events]
 
-  init(backend: Backend?, access: Access?, log: Log) {
+  init(backend: Backend?, access: Access?, failures: FailedRequestLog) {
     self.backend = backend
     self.access = access
-    self.log = log
+    self.failures = failures
   }
 
   func respond(to request: SidecarRequest) async -> HTTPResponse {
@@ -37,7 +36,7 @@ struct NyraSurface: Surface {
       return try await isPolling
         ? events(of: instance, request, backend) : register(instance, request, backend, access)
     } catch {
-      log.failure(error, of: request)
+      failures.failed(request, error)
       return error.response
     }
   }

@@ -3,7 +3,6 @@ import HTTPServer
 import JSON
 import Jobs
 import Redis
-import Telemetry
 
 /// `GET /notifications`: what a user missed, for clients that poll. Who may call is decided as for the push API.
 @EventLoop
@@ -12,8 +11,8 @@ struct NotificationsSurface: Surface {
 
   let routes = ["/notifications"]
 
-  init(_ configuration: SidecarConfiguration, backend: Backend?, access: Access?, log: Log) {
-    gate = UserGate(configuration, method: "GET", backend: backend, access: access, log: log)
+  init(_ configuration: SidecarConfiguration, backend: Backend?, access: Access?, failures: FailedRequestLog) {
+    gate = UserGate(configuration, method: "GET", backend: backend, access: access, failures: failures)
   }
 
   func respond(to request: SidecarRequest) async -> HTTPResponse {

@@ -20,13 +20,14 @@ struct PushSurface: Surface {
   let routes = [register, unregister, test]
 
   init(
-    _ configuration: SidecarConfiguration, backend: Backend?, access: Access?, sender: (any DirectSender)?, log: Log
+    _ configuration: SidecarConfiguration, backend: Backend?, access: Access?, sender: (any DirectSender)?,
+    failures: FailedRequestLog, log: Log
   ) {
     self.configuration = configuration
     self.access = access
     self.sender = sender
     self.log = log
-    gate = UserGate(configuration, method: "POST", backend: backend, access: access, log: log)
+    gate = UserGate(configuration, method: "POST", backend: backend, access: access, failures: failures)
   }
 
   func respond(to request: SidecarRequest) async -> HTTPResponse {

@@ -2,7 +2,6 @@ import EventLoop
 import HTTPServer
 import Redis
 import Registry
-import Telemetry
 
 /// What stands before every route of a user, in this order: origin, method, credentials there, redis configured, credentials
 /// right. contracts/ryos-push-api.md.
@@ -14,14 +13,17 @@ struct UserGate {
   let backend: Backend?
   let access: Access?
   let missingRedisVariables: [String]
-  let log: Log
+  let failures: FailedRequestLog
 
-  init(_ configuration: SidecarConfiguration, method: String, backend: Backend?, access: Access?, log: Log) {
+  init(
+    _ configuration: SidecarConfiguration, method: String, backend: Backend?, access: Access?,
+    failures: FailedRequestLog
+  ) {
     crossOrigin = CrossOrigin(policy: configuration.originPolicy, method: method)
     self.backend = backend
     self.access = access
     missingRedisVariables = configuration.missingRedisVariables
-    self.log = log
+    self.failures = failures
   }
 
   /// `work` is done for users who are who they say.
@@ -51,7 +53,7 @@ struct UserGate {
       case .blocked(let seconds): return .tooManyRequests(after: seconds)
       }
     } catch {
-      log.failure(error, of: request)
+      failures.failed(request, error)
       return .error("Internal server error", status: 500)
     }
   }

@@ -13,17 +13,18 @@ struct PushServerSurface: Surface {
   private let backend: Backend?
   private let access: Access?
   private let fallback: BackupFallback?
-  private let log: Log
+  private let failures: FailedRequestLog
 
   let routes = ["/newtoken", "/newpush"]
 
   init(
-    _ configuration: SidecarConfiguration, backend: Backend?, access: Access?, backupImport: BackupImport?, log: Log
+    _ configuration: SidecarConfiguration, backend: Backend?, access: Access?, backupImport: BackupImport?,
+    failures: FailedRequestLog, log: Log
   ) {
     self.configuration = configuration
     self.backend = backend
     self.access = access
-    self.log = log
+    self.failures = failures
     if let path = configuration.backupPath, let backend, let backupImport {
       fallback = BackupFallback(path: path, backend: backend, importBackup: backupImport, log: log)
     } else {
@@ -40,7 +41,7 @@ struct PushServerSurface: Surface {
       let body = try request.jsonOrFormObject()
       return try await isPush ? push(body, of: caller, backend) : register(body, of: caller, backend)
     } catch {
-      log.failure(error, of: request)
+      failures.failed(request, error)
       return error.response
     }
   }

@@ -91,7 +91,7 @@ struct FailedAuthenticationLogTests {
   }
 
   @EventLoop private func record(_ log: Log) {
-    let failures = FailureLog(log, interval: .seconds(3600))
+    let failures = FailedAuthenticationLog(log, interval: .seconds(3600))
     failures.failed(from: "192.0.2.0", isRefused: false)
     for index in 0..<1000 { failures.failed(from: "192.0.2.\(index % 200)", isRefused: false) }
     for _ in 0..<500 { failures.failed(from: "192.0.2.9", isRefused: true) }

@@ -3,7 +3,7 @@ import Telemetry
 
 /// Logs failed authentications: the first at once, what follows once a minute with its number.
 @EventLoop
-final class FailureLog {
+final class FailedAuthenticationLog {
   private static let maximumAddresses = 5
 
   private let log: Log
@@ -21,7 +21,9 @@ final class FailureLog {
   /// A secret that was wrong, or (`isRefused`) was not even looked at.
   func failed(from address: String, isRefused: Bool) {
     if isRefused { refused += 1 } else { failures += 1 }
-    if addresses.count < FailureLog.maximumAddresses, !addresses.contains(address) { addresses.append(address) }
+    if addresses.count < FailedAuthenticationLog.maximumAddresses, !addresses.contains(address) {
+      addresses.append(address)
+    }
     if timer == nil { flush() }
   }
 
