@@ -8,6 +8,7 @@ extension Registry {
     for (index, query) in queries.enumerated() {
       switch query {
       case .user(let user): sendUser(user, index, exchange)
+      case .someOfUser(let user, let limit): sendUser(user, limit: limit, index, exchange)
       case .userToken(let user, let token): sendUserToken(user, token, index, exchange)
       case .token(let token): exchange.named.append((index, token))
       case .tokens(let tokens): for token in tokens { exchange.named.append((index, token)) }
@@ -28,10 +29,15 @@ extension Registry {
   static let withMetadata: [StaticString] = ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern]
 
   /// One command brings members and their metadata.
-  private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
+  private func sendUser(_ user: String, limit: Int? = nil, _ index: Int, _ exchange: ResolveExchange) {
     var command = RedisCommand("SORT")
     command.append(RegistryKeys.userTokens(user))
     for word in Registry.withMetadata { command.append(word) }
+    if let limit {
+      command.append("LIMIT")
+      command.append(0)
+      command.append(limit)
+    }
     exchange.expect()
     connection.send(command) { result in
       exchange.answer(index, result) { resolution, value in

@@ -23,6 +23,11 @@ public enum RegistryKeys {
   /// Hash: what an API key has asked for lately, a token bucket and the count of a day.
   static func allowance(_ key: String) -> String { "martlet:{allowance}:\(key)" }
 
+  /// String with a TTL: how often something has happened in a window.
+  static func windowCount(_ action: LimitedAction, _ subject: String) -> String {
+    "martlet:{limit}:\(action.rawValue):\(subject)"
+  }
+
   /// String: whether backup.json was brought in, ``ImportClaim``.
   static let backupState = "martlet:{backup}:state"
 

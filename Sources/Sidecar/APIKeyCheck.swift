@@ -6,19 +6,34 @@ import Registry
 /// Who calls, by `X-API-Key`.
 @EventLoop
 struct APIKeyCheck {
-  let credentials: Credentials
+  let access: Access
 
-  /// 401 unless exactly one key was sent, and it is known and enabled; 403 when it is not meant for `scope`.
+  /// 401 unless exactly one key was sent, and it is known and enabled; 403 when it is not meant for `scope`; 429 when the
+  /// client has sent too many wrong ones.
   func credential(of request: SidecarRequest, for scope: KeyScope) async throws(Refusal) -> Credential {
     let unauthorized = Refusal(401, "Unauthorized", "Send a valid API key in the header X-API-Key, once")
-    guard let secret = request.http.headers.secret("X-API-Key") else { throw unauthorized }
-    let found: Credential?
-    do { found = try await credentials.find(.key, secret: secret) } catch { throw Refusal(error) }
-    guard let found, found.isEnabled else { throw unauthorized }
+    guard request.http.headers["X-API-Key"] != nil else { throw unauthorized }
+    let found: Credential
+    switch try await check(request.http) {
+    case .known(let credential): found = credential
+    case .unknown: throw unauthorized
+    case .blocked(let seconds):
+      throw .tooManyRequests("too many wrong API keys came from this address", after: seconds)
+    }
     guard found.scopes.contains(scope) else {
       throw Refusal(403, "Forbidden", "This API key has no scope \"\(scope.rawValue)\"")
     }
     return found
+  }
+
+  private func check(_ request: HTTPRequest) async throws(Refusal) -> FailureLimit.Outcome<Credential> {
+    let secret = request.headers.secret("X-API-Key")
+    do {
+      return try await access.failures.check(.key, "", of: request) { () async throws(RedisError) -> Credential? in
+        guard let secret, let found = try await access.credentials.find(.key, secret: secret) else { return nil }
+        return found.isEnabled ? found : nil
+      }
+    } catch { throw Refusal(error) }
   }
 }
 

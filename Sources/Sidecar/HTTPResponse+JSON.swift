@@ -11,6 +11,13 @@ extension HTTPResponse {
     .json(.object([JSONMember(key: "error", value: .string(text))] + members), status: status)
   }
 
+  /// 429, as the push API says it.
+  static func tooManyRequests(after seconds: Int) -> HTTPResponse {
+    var response = HTTPResponse.error("Too many requests", status: 429)
+    response.headers.append(("Retry-After", String(seconds)))
+    return response
+  }
+
   /// To a request that never reached its surface.
   static func refusal(_ status: Int) -> HTTPResponse {
     .error(status == 413 ? "Request body is too large (max 65536 bytes)" : "Bad request", status: status)

@@ -31,11 +31,12 @@ struct OperationsSurface: Surface {
     }
   }
 
-  /// Ready when Redis answers and APNs is configured. APNs out of reach keeps nobody from registering: that is only told.
+  /// Ready when Redis answers. Without APNs, or with APNs out of reach, devices are registered and records are polled: that is
+  /// only told.
   private var readiness: HTTPResponse {
     let redis = backend.map { $0.connection.isReady ? "ok" : "unreachable" } ?? "not configured"
     let apns = sender.map { $0.isConnected ? "ok" : "unreachable" } ?? "not configured"
-    let isReady = redis == "ok" && sender != nil && !isStopping()
+    let isReady = redis == "ok" && !isStopping()
     return .json(
       .object([
         JSONMember(key: "ready", value: .bool(isReady)), JSONMember(key: "redis", value: .string(redis)),

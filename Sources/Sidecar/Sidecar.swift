@@ -30,11 +30,15 @@ public final class Sidecar {
     let operations = OperationsSurface(
       backend: backend, sender: sender, metrics: metrics,
       isStopping: { [weak self] in self?.isStopping ?? true })
-    let push = PushSurface(configuration, backend: backend, sender: sender, log: log)
-    let notifications = NotificationsSurface(configuration, backend: backend, log: log)
-    let devices = DevicesSurface(configuration, backend: backend, log: log)
-    let pushServer = PushServerSurface(configuration, backend: backend, backupImport: backupImport, log: log)
-    let nyra = NyraSurface(backend: backend, log: log)
+    let access = backend.map { Access(configuration, $0, metrics: metrics, log: log) }
+    let failures = FailedRequestLog(log)
+    let push = PushSurface(
+      configuration, backend: backend, access: access, sender: sender, failures: failures, log: log)
+    let notifications = NotificationsSurface(configuration, backend: backend, access: access, failures: failures)
+    let devices = DevicesSurface(configuration, backend: backend, access: access, failures: failures)
+    let pushServer = PushServerSurface(
+      configuration, backend: backend, access: access, backupImport: backupImport, failures: failures, log: log)
+    let nyra = NyraSurface(backend: backend, access: access, failures: failures)
     router = Router([operations, push, notifications, devices, pushServer, nyra])
   }
 

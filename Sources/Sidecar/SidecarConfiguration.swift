@@ -24,6 +24,16 @@ public struct SidecarConfiguration: Sendable {
   /// The gateway that is written down of tokens the push API registers. Nil when nobody has said which it is: whoever sends
   /// takes its own default.
   public var registrationEnvironment: DeviceEnvironment?
+  /// Failed authentications of a client address for a name. Nil, here and below: no limit.
+  public var failureLimit: WindowLimit?
+  /// Whose word is taken for where a request comes from.
+  public var trustedProxies = TrustedProxies()
+  /// Registrations of a user or an instance.
+  public var registrationLimit: WindowLimit?
+  /// Test pushes of a user.
+  public var testLimit: WindowLimit?
+  /// `/newtoken` and `/newpush` of an API key; of a client address where no key is asked for.
+  public var broadcastLimit: WindowLimit?
   /// Where `/newpush` puts its job.
   public var queue = "push:jobs"
 

@@ -1,3 +1,4 @@
+import EventLoop
 import HTTPServer
 import Redis
 import Synchronization
@@ -7,23 +8,53 @@ import Testing
 @testable import Sidecar
 
 /// What a request that redis failed leaves in the log.
+@EventLoop
 struct FailureLogTests {
-  private func lines(_ error: RedisError, level: LogLevel = .info) -> [String] {
+  private let written = Lines()
+
+  private final class Lines: Sendable {
     let lines = Mutex<[String]>([])
-    let log = Log(level: level, isText: true) { line in lines.withLock { $0.append(line) } }
-    log.failure(
-      error,
-      of: SidecarRequest(http: HTTPRequest(method: "POST", path: "/devices"), route: "/devices", parameter: nil))
-    return lines.withLock { $0 }
   }
 
-  @Test func `an outage is not told again by every request`() {
-    #expect(lines(.notSent("not connected")) == [])
-    #expect(lines(.notSent("not connected"), level: .debug).count == 1)
+  private func failures(level: LogLevel = .info) -> FailedRequestLog {
+    let written = written
+    let log = Log(level: level, isText: true) { line in written.lines.withLock { $0.append(line) } }
+    return FailedRequestLog(log, interval: .seconds(3600))
   }
 
-  @Test func `what redis refused, or perhaps did, is told`() {
-    #expect(lines(.outcomeUnknown("no answer")).count == 1)
-    #expect(lines(.reply(RedisReplyError(message: "OOM command not allowed"))).count == 1)
+  private var lines: [String] { written.lines.withLock { $0 } }
+
+  private func request(_ route: String) -> SidecarRequest {
+    SidecarRequest(http: HTTPRequest(method: "POST", path: route), route: route, parameter: nil)
+  }
+
+  @Test(arguments: [(LogLevel.info, 0), (.debug, 1)])
+  func `an outage is not told again by every request`(level: LogLevel, count: Int) {
+    failures(level: level).failed(request("/devices"), .notSent("not connected"))
+    #expect(lines.count == count)
+  }
+
+  @Test(arguments: [
+    RedisError.outcomeUnknown("no answer"), .reply(RedisReplyError(message: "OOM command not allowed")),
+  ])
+  func `what redis refused, or perhaps did, is told`(error: RedisError) {
+    failures().failed(request("/devices"), error)
+    #expect(lines.count == 1)
+  }
+
+  @Test func `of each route the first failure is told at once, and the others with their number`() {
+    let failures = failures()
+    for index in 1...1000 { failures.failed(request("/devices"), .outcomeUnknown("no answer \(index)")) }
+    failures.failed(request("/newpush"), .outcomeUnknown("no answer"))
+    #expect(lines.count == 2)
+    failures.flush()
+    #expect(lines.count == 3)
+    #expect(lines.last?.contains("route=/devices requests=999 reason=") == true)
+    #expect(lines.last?.contains("no answer 1000") == true)
+    failures.flush()
+    #expect(lines.count == 3)
+    // What comes after quiet is a first one again.
+    failures.failed(request("/devices"), .outcomeUnknown("no answer"))
+    #expect(lines.count == 4)
   }
 }

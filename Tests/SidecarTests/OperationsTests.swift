@@ -2,6 +2,7 @@ import EventLoop
 import JSON
 import Sidecar
 import Telemetry
+import TestSupport
 import Testing
 
 @EventLoop
@@ -18,10 +19,11 @@ struct OperationsTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `without APNs it registers devices, and is not ready`() async throws {
+  @Test func `without APNs it is ready: polling alone is a normal mode`() async throws {
     let fixture = try await SidecarFixture()
     let ready = try await fixture.request("GET", "/readyz")
-    #expect(ready.status == 503)
+    #expect(ready.status == 200)
+    #expect(ready.json?["ready"]?.bool == true)
     #expect(ready.json?["redis"]?.string == "ok")
     #expect(ready.json?["apns"]?.string == "not configured")
     await fixture.sidecar.stop(grace: .seconds(1))
@@ -34,6 +36,19 @@ struct OperationsTests {
     #expect(try await WebAnswer.ask(port: sidecar.port, "GET", "/healthz").status == 200)
     #expect(try await WebAnswer.ask(port: sidecar.port, "GET", "/readyz").status == 503)
     await sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `with a redis that is gone it is not ready`() async throws {
+    let server = try await RedisServer()
+    let fixture = try await SidecarFixture(server: server)
+    #expect(try await fixture.request("GET", "/readyz").status == 200)
+    try await server.kill()
+    try await eventually(within: .seconds(20), "/readyz answers 503") {
+      let answer = try await fixture.request("GET", "/readyz")
+      return answer.status == 503 && answer.json?["redis"]?.string == "unreachable"
+    }
+    await fixture.sidecar.stop(grace: .seconds(1))
+    try await server.stop()
   }
 
   @Test func `what is not there is not found, and other methods are told which there are`() async throws {

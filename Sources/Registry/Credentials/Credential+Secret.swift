@@ -1,8 +1,8 @@
 import Crypto
 
 extension Credential {
-  /// Bytes of a secret that was made elsewhere.
-  private static let secretLength = 8...512
+  /// Bytes of a secret that was made elsewhere. A shorter one that is stored already goes on working.
+  private static let secretLength = 16...512
 
   /// A new secret that nobody can guess.
   public static func randomSecret() -> String { Secret.random() }

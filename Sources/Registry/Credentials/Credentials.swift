@@ -27,12 +27,12 @@ public final class Credentials {
     return redis.call('HDEL', KEYS[1], ARGV[1])
     """)
 
-  /// KEYS as ``add``; ARGV: digest. {name, record}, or false.
+  /// KEYS as ``add``; ARGV: digest. {name, record}, or false, after the same reads.
   private static let find = RedisScript(
     """
     local name = redis.call('HGET', KEYS[2], ARGV[1])
-    local record = name and redis.call('HGET', KEYS[1], name)
-    return record and {name, record}
+    local record = redis.call('HGET', KEYS[1], name or '')
+    return name and record and {name, record}
     """)
 
   /// KEYS: credentials by name. ARGV: name, the record as it was, the record as it shall be. 1 done.
@@ -102,28 +102,37 @@ public final class Credentials {
     return false
   }
 
-  /// Whether `bearer` is the token of `username` (normalised).
+  /// Whether `bearer` is the token of `username` (normalised). Takes the same time whether or not there is such a user.
   public func isValid(bearer: String, of username: String) async throws(RedisError) -> Bool {
-    guard let credential = try await named(.user, username), credential.isEnabled else { return false }
-    return Credentials.matches(credential, bearer)
+    let stored = try await stored(.user, username)
+    return Credentials.verified(.user, username, stored, digest: Credential.digest(of: bearer))?.isEnabled == true
   }
 
   /// The credential that `secret` belongs to, enabled or not; nil when there is none.
   public func find(_ kind: Credential.Kind, secret: String) async throws(RedisError) -> Credential? {
     let digest = Credential.digest(of: secret)
     let reply = try await connection.run(Credentials.find, keys: keys(kind), arguments: [digest]).array ?? []
-    guard reply.count == 2, let name = reply[0].string, let json = reply[1].bytes,
-      let credential = Credential(kind: kind, name: name, json: json), Credentials.matches(credential, secret)
-    else { return nil }
-    return credential
+    return Credentials.verified(kind, reply.first?.string ?? "", reply.dropFirst().first?.bytes, digest: digest)
   }
 
-  private static func matches(_ credential: Credential, _ secret: String) -> Bool {
-    Secret.areEqual(Array(Credential.digest(of: secret).utf8), Array(credential.digest.utf8))
+  /// The credential of a record, if its digest is this one. Where there is no record, another is read and compared in its place.
+  private static func verified(
+    _ kind: Credential.Kind, _ name: String, _ record: [UInt8]?, digest: String
+  ) -> Credential? {
+    let stored = record.flatMap { Credential(kind: kind, name: name, json: $0) }
+    let credential = stored ?? Credential(kind: kind, name: name, json: absent(kind))
+    let isEqual = Secret.areEqual(Array(digest.utf8), Array((credential?.digest ?? "").utf8))
+    return isEqual ? stored : nil
   }
 
-  private func named(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Credential? {
-    try await stored(kind, name).flatMap { Credential(kind: kind, name: name, json: $0) }
+  /// What is read in the place of a record that is not there: as long as one, and no secret's.
+  private static func absent(_ kind: Credential.Kind) -> [UInt8] { kind == .key ? absentKey : absentOther }
+  private static let absentKey = absentRecord(.key)
+  private static let absentOther = absentRecord(.user)
+
+  private static func absentRecord(_ kind: Credential.Kind) -> [UInt8] {
+    let digest = String(repeating: "0", count: Credential.digest(of: "").utf8.count)
+    return Credential(kind: kind, name: "", digest: digest, createdAt: Clock.unixMilliseconds).json()
   }
 
   private func stored(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> [UInt8]? {

@@ -1,8 +1,8 @@
 public import EventLoop
 public import Redis
 
-/// What API keys may ask for, counted in redis for the whole fleet and by redis' clock: a token bucket, and a count of the
-/// UTC day.
+/// Counts in redis, for the whole fleet and by redis' clock: what API keys may ask for, by a token bucket and a count of the
+/// UTC day; and what may happen so many times within a window.
 @EventLoop
 public final class RateLimiter {
   /// Seconds without a request after which nothing needs to be known of a key.
@@ -31,11 +31,46 @@ public final class RateLimiter {
     return {1}
     """)
 
+  /// KEYS
+  ///   1  the count, a string that expires with its window
+  /// ARGV
+  ///   1  times within a window
+  ///   2  the window in milliseconds
+  /// Returns {times with this one, milliseconds until the window ends}. What is over the limit is not counted. The removal
+  /// comes first, so that a full redis goes on counting.
+  private static let count = RedisScript(
+    """
+    local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+    local count = tonumber(redis.call('GET', KEYS[1]) or '') or 0
+    local left = redis.call('PTTL', KEYS[1])
+    if left <= 0 or left > window then count, left = 0, window end
+    if count < limit then
+      redis.call('DEL', KEYS[1])
+      redis.call('SET', KEYS[1], count + 1, 'PX', left)
+    end
+    return {count + 1, left}
+    """)
+
   private let connection: RedisConnection
 
   public init(connection: RedisConnection) {
     self.connection = connection
-    connection.preload([RateLimiter.take])
+    connection.preload([RateLimiter.take, RateLimiter.count])
+  }
+
+  /// Counts `action` of `subject` once more, unless the limit is reached.
+  public func count(
+    _ action: LimitedAction, of subject: String, _ limit: WindowLimit
+  ) async throws(RedisError) -> WindowCount {
+    let reply = try await connection.call(RateLimiter.count, keys: [RegistryKeys.windowCount(action, subject)]) {
+      command in
+      command.append(limit.count)
+      command.append(limit.window.milliseconds)
+    }
+    let numbers = reply.array?.compactMap(\.integer) ?? []
+    // A reply that makes no sense admits nobody.
+    guard numbers.count == 2 else { return WindowCount(count: .max, left: limit.window) }
+    return WindowCount(count: Int(clamping: numbers[0]), left: .milliseconds(numbers[1]))
   }
 
   /// Takes one request out of the allowance of the API key `name`.

@@ -1,7 +1,6 @@
 import EventLoop
 import HTTPServer
 import Registry
-import Telemetry
 
 /// contracts/device-registration-api.md: `/devices`, also under `/v1`.
 @EventLoop
@@ -15,15 +14,17 @@ struct DevicesSurface: Surface {
 
   let configuration: SidecarConfiguration
   let backend: Backend?
+  let access: Access?
   let limiter: RateLimiter?
-  let log: Log
+  let failures: FailedRequestLog
 
   let routes = ["", "/v1"].flatMap { ["\($0)/devices", "\($0)/devices/", "\($0)/devices/{deviceToken}"] }
 
-  init(_ configuration: SidecarConfiguration, backend: Backend?, log: Log) {
+  init(_ configuration: SidecarConfiguration, backend: Backend?, access: Access?, failures: FailedRequestLog) {
     self.configuration = configuration
     self.backend = backend
-    self.log = log
+    self.access = access
+    self.failures = failures
     limiter = backend.map { RateLimiter(connection: $0.connection) }
   }
 
@@ -32,7 +33,7 @@ struct DevicesSurface: Surface {
     do throws(Refusal) {
       response = try await answer(request)
     } catch {
-      log.failure(error, of: request)
+      failures.failed(request, error)
       response = error.response
     }
     response.headers += DevicesSurface.crossOrigin
@@ -50,8 +51,8 @@ struct DevicesSurface: Surface {
     let isOneDevice = !request.route.hasSuffix("/devices")
     let allowed = isOneDevice ? ["DELETE", "OPTIONS"] : ["GET", "POST", "PUT", "OPTIONS"]
     guard allowed.contains(request.method) else { throw .methodNotAllowed(allowed.joined(separator: ", ")) }
-    guard let backend, let limiter else { throw .notConfigured }
-    let key = try await APIKeyCheck(credentials: backend.credentials).credential(of: request, for: .devices)
+    guard let backend, let access, let limiter else { throw .notConfigured }
+    let key = try await APIKeyCheck(access: access).credential(of: request, for: .devices)
     try await DevicesSurface.admit(key, limiter)
     return switch request.method {
     case "POST": try await create(request, backend.registry)

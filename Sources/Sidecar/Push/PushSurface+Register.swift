@@ -11,6 +11,9 @@ extension PushSurface {
   ) async throws(RedisError) -> HTTPResponse {
     let wanted: RegisterRequest
     do { wanted = try RegisterRequest(body) } catch { return .error(error.text, status: 400) }
+    if let seconds = try await access?.wait(.registration, of: "user:" + username) {
+      return .tooManyRequests(after: seconds)
+    }
     let previous = try await registry.register(
       Registration(
         token: wanted.token, username: username, platform: wanted.platform, bundleID: configuration.bundleID,

@@ -11,7 +11,23 @@ extension PushSurface {
     guard let sender else { return .notConfigured("APNs", missing: configuration.missingAPNsVariables) }
     let wanted: TestRequest
     do { wanted = try TestRequest(body) } catch { return .error(error.text, status: 400) }
-    let query = wanted.token.map { DeviceQuery.userToken(user: username, token: $0) } ?? .user(username)
+    if let seconds = try await access?.wait(.testPush, of: "user:" + username) {
+      return .tooManyRequests(after: seconds)
+    }
+    guard await turns.enter(username) else { return .tooManyRequests(after: UserTurns.retryAfter) }
+    defer { turns.leave(username) }
+    return try await send(wanted, to: username, registry, sender)
+  }
+
+  /// Devices that one test push goes to. A user cannot register more.
+  private static let maximumDevices = 1000
+
+  private func send(
+    _ wanted: TestRequest, to username: String, _ registry: Registry, _ sender: any DirectSender
+  ) async throws(RedisError) -> HTTPResponse {
+    let query =
+      wanted.token.map { DeviceQuery.userToken(user: username, token: $0) }
+      ?? .someOfUser(username, limit: PushSurface.maximumDevices)
     let resolution = await registry.resolve(query)
     if let error = resolution.error { throw error }
     let cleanup = try await clean(resolution, of: username, registry)

@@ -13,15 +13,21 @@ struct PushSurface: Surface {
   let configuration: SidecarConfiguration
   let sender: (any DirectSender)?
   let log: Log
+  let access: Access?
+  let turns = UserTurns()
   private let gate: UserGate
 
   let routes = [register, unregister, test]
 
-  init(_ configuration: SidecarConfiguration, backend: Backend?, sender: (any DirectSender)?, log: Log) {
+  init(
+    _ configuration: SidecarConfiguration, backend: Backend?, access: Access?, sender: (any DirectSender)?,
+    failures: FailedRequestLog, log: Log
+  ) {
     self.configuration = configuration
+    self.access = access
     self.sender = sender
     self.log = log
-    gate = UserGate(configuration, method: "POST", backend: backend, log: log)
+    gate = UserGate(configuration, method: "POST", backend: backend, access: access, failures: failures)
   }
 
   func respond(to request: SidecarRequest) async -> HTTPResponse {

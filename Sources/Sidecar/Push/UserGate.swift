@@ -2,7 +2,6 @@ import EventLoop
 import HTTPServer
 import Redis
 import Registry
-import Telemetry
 
 /// What stands before every route of a user, in this order: origin, method, credentials there, redis configured, credentials
 /// right. contracts/ryos-push-api.md.
@@ -12,14 +11,19 @@ struct UserGate {
 
   let crossOrigin: CrossOrigin
   let backend: Backend?
+  let access: Access?
   let missingRedisVariables: [String]
-  let log: Log
+  let failures: FailedRequestLog
 
-  init(_ configuration: SidecarConfiguration, method: String, backend: Backend?, log: Log) {
+  init(
+    _ configuration: SidecarConfiguration, method: String, backend: Backend?, access: Access?,
+    failures: FailedRequestLog
+  ) {
     crossOrigin = CrossOrigin(policy: configuration.originPolicy, method: method)
     self.backend = backend
+    self.access = access
     missingRedisVariables = configuration.missingRedisVariables
-    self.log = log
+    self.failures = failures
   }
 
   /// `work` is done for users who are who they say.
@@ -41,14 +45,28 @@ struct UserGate {
   private func answer(_ request: SidecarRequest, _ work: Work) async -> HTTPResponse {
     let credentials = BearerCredentials(request.http.headers)
     if credentials == .missing { return .error("Unauthorized - missing credentials", status: 401) }
-    guard let backend else { return .notConfigured("Redis", missing: missingRedisVariables) }
-    guard case .named(let username, let token) = credentials else { return UserGate.invalidToken }
+    guard let backend, let access else { return .notConfigured("Redis", missing: missingRedisVariables) }
     do {
-      guard try await backend.credentials.isValid(bearer: token, of: username) else { return UserGate.invalidToken }
-      return try await work(username, backend)
+      switch try await check(credentials, request.http, access) {
+      case .known(let username): return try await work(username, backend)
+      case .unknown: return UserGate.invalidToken
+      case .blocked(let seconds): return .tooManyRequests(after: seconds)
+      }
     } catch {
-      log.failure(error, of: request)
+      failures.failed(request, error)
       return .error("Internal server error", status: 500)
+    }
+  }
+
+  /// A name that nobody can have, or credentials that are nobody's, are a failure like any other.
+  private func check(
+    _ credentials: BearerCredentials, _ request: HTTPRequest, _ access: Access
+  ) async throws(RedisError) -> FailureLimit.Outcome<String> {
+    guard case .named(let sent, let token) = credentials, let username = Credential.normalized(sent, of: .user) else {
+      return try await access.failures.check(.user, "", of: request) { nil }
+    }
+    return try await access.failures.check(.user, username, of: request) { () async throws(RedisError) -> String? in
+      try await access.credentials.isValid(bearer: token, of: username) ? username : nil
     }
   }
 

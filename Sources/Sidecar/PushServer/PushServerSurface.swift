@@ -11,15 +11,20 @@ import Telemetry
 struct PushServerSurface: Surface {
   private let configuration: SidecarConfiguration
   private let backend: Backend?
+  private let access: Access?
   private let fallback: BackupFallback?
-  private let log: Log
+  private let failures: FailedRequestLog
 
   let routes = ["/newtoken", "/newpush"]
 
-  init(_ configuration: SidecarConfiguration, backend: Backend?, backupImport: BackupImport?, log: Log) {
+  init(
+    _ configuration: SidecarConfiguration, backend: Backend?, access: Access?, backupImport: BackupImport?,
+    failures: FailedRequestLog, log: Log
+  ) {
     self.configuration = configuration
     self.backend = backend
-    self.log = log
+    self.access = access
+    self.failures = failures
     if let path = configuration.backupPath, let backend, let backupImport {
       fallback = BackupFallback(path: path, backend: backend, importBackup: backupImport, log: log)
     } else {
@@ -30,16 +35,13 @@ struct PushServerSurface: Surface {
   func respond(to request: SidecarRequest) async -> HTTPResponse {
     do throws(Refusal) {
       guard request.method == "POST" else { throw .methodNotAllowed("POST") }
-      guard let backend else { throw .notConfigured }
+      guard let backend, let access else { throw .notConfigured }
       let isPush = request.route == "/newpush"
-      if !configuration.isPushServerOpen {
-        let check = APIKeyCheck(credentials: backend.credentials)
-        _ = try await check.credential(of: request, for: isPush ? .push : .tokens)
-      }
+      let caller = try await caller(request, access, for: isPush ? .push : .tokens)
       let body = try request.jsonOrFormObject()
-      return try await isPush ? push(body, backend) : register(body, backend)
+      return try await isPush ? push(body, of: caller, backend) : register(body, of: caller, backend)
     } catch {
-      log.failure(error, of: request)
+      failures.failed(request, error)
       return error.response
     }
   }
@@ -48,10 +50,30 @@ struct PushServerSurface: Surface {
     Refusal.unread(status).response
   }
 
+  /// Whose requests are counted together: those of a key, or, where none is asked for, of a client address.
+  private func caller(
+    _ request: SidecarRequest, _ access: Access, for scope: KeyScope
+  ) async throws(Refusal) -> String {
+    if configuration.isPushServerOpen { return "address:" + access.client(of: request.http) }
+    return try await "key:" + APIKeyCheck(access: access).credential(of: request, for: scope).name
+  }
+
+  private func admit(_ caller: String) async throws(Refusal) {
+    let seconds: Int?
+    do { seconds = try await access?.wait(.broadcast, of: caller) } catch { throw Refusal(error) }
+    guard let seconds, let limit = configuration.broadcastLimit else { return }
+    throw .tooManyRequests(
+      "at most \(limit.count) requests to /newtoken and /newpush within \(WindowCount.seconds(limit.window)) s",
+      after: seconds)
+  }
+
   /// The device is nobody's, unless it has an owner.
-  private func register(_ body: JSONValue, _ backend: Backend) async throws(Refusal) -> HTTPResponse {
+  private func register(
+    _ body: JSONValue, of caller: String, _ backend: Backend
+  ) async throws(Refusal) -> HTTPResponse {
     let app = try PushServerSurface.app(body)
     let token = try RequestFields.anyToken(body["token"]?.string, "token")
+    try await admit(caller)
     try await fallback?.prepare(app)
     let registration = Registration(
       token: token, username: "", platform: .ios, bundleID: app, now: Clock.unixMilliseconds)
@@ -59,9 +81,10 @@ struct PushServerSurface: Surface {
     return .json(.object([JSONMember(key: "success", value: .bool(true))]))
   }
 
-  private func push(_ body: JSONValue, _ backend: Backend) async throws(Refusal) -> HTTPResponse {
+  private func push(_ body: JSONValue, of caller: String, _ backend: Backend) async throws(Refusal) -> HTTPResponse {
     let app = try PushServerSurface.app(body)
     let broadcast = try Broadcast(body, to: app, id: JobID.random())
+    try await admit(caller)
     try await fallback?.prepare(app)
     do {
       _ = try await backend.connection.send(RedisCommand("LPUSH", configuration.queue).with(broadcast.job))

@@ -15,7 +15,7 @@ enum CredentialsCommand: Command {
     this once: only its SHA-256 is stored. Each name has one secret; to change it, revoke it and add it again. What is
     revoked or disabled is refused from the next request on.
 
-      --secret -         take the secret from stdin (one line, 8 to 512 bytes), so that existing clients go on working
+      --secret -         take the secret from stdin (one line, 16 to 512 bytes), so that existing clients go on working
       --disabled         not to be used until enable
       --scopes LIST      of a key: what it may do; default: all of devices (/devices), tokens (/newtoken), push (/newpush)
       --rate N --burst N --daily N
@@ -101,7 +101,7 @@ enum CredentialsCommand: Command {
     var bytes = lines.next() ?? []
     if bytes.last == 0x0D { bytes.removeLast() }
     guard let secret = Credential.secret(bytes), lines.next() == nil else {
-      throw CommandFailure(message: "no secret on stdin; expected one line of \(Credential.expectedSecret)")
+      throw CommandFailure(message: "no usable secret on stdin; expected one line of \(Credential.expectedSecret)")
     }
     return secret
   }

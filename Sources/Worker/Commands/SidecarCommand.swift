@@ -9,7 +9,7 @@ enum SidecarCommand: Command {
     usage: martlet sidecar
 
     Serves the registration documents on MARTLET_HTTP_ADDRESS; /openapi.json describes every route. Starts without Redis or
-    APNs settings, says so, and names in its answers what is missing; without one of them /readyz is 503.
+    APNs settings, says so, and names in its answers what is missing; without Redis /readyz is 503.
     Reads its configuration from the environment and reports every fault of it at once (exit 2).
 
     SIGTERM or SIGINT: finish the requests under way within MARTLET_SHUTDOWN_GRACE, exit 0. A second one: exit at once.

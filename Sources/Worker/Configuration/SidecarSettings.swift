@@ -36,6 +36,7 @@ struct SidecarSettings {
     sidecar.registrationEnvironment = gateway.isEnvironmentNamed ? sidecar.defaultEnvironment : nil
     let queues = WorkerConfiguration.readQueues(&reader)
     sidecar.queue = queues.contains(sidecar.queue) ? sidecar.queue : queues[0]
+    sidecar.readLimits(&reader)
     shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
     logLevel = WorkerConfiguration.readLogLevel(&reader)
     guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }

@@ -86,6 +86,27 @@ struct NotificationsTests {
     #expect(page.json?["cursor"]?.string != answer.json?["cursor"]?.string)
   }
 
+  @Test func `a page is bounded in bytes, and a record that is larger goes out alone`() async throws {
+    let fixture = try await SidecarFixture()
+    let headers = try await fixture.user("poll-large")
+    func large(_ id: Int, _ bytes: Int) -> String {
+      #"{"id":"\#(id)","text":"\#(String(repeating: "x", count: bytes))"}"#
+    }
+    for id in 1...9 { try await add(fixture, "poll-large", large(id, 60_000)) }
+    try await add(fixture, "poll-large", large(10, 300_000))
+    try await add(fixture, "poll-large", large(11, 300_000))
+    for id in 12...40 { try await add(fixture, "poll-large", record(id)) }
+    var (cursor, pages, hasMore): (String, [[String]], Bool) = ("", [], true)
+    while hasMore {
+      let answer = try await poll(fixture, headers, "?limit=200&since=\(cursor)")
+      #expect(answer.status == 200)
+      pages.append(ids(answer))
+      cursor = try #require(answer.json?["cursor"]?.string)
+      hasMore = answer.json?["hasMore"]?.bool ?? false
+    }
+    #expect(pages == [["1", "2", "3", "4"], ["5", "6", "7", "8"], ["9"], ["10"], ["11"], (12...40).map(String.init)])
+  }
+
   @Test func `a cursor older than the stream goes on with its oldest`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("poll-trimmed")

@@ -14,10 +14,11 @@ final class SidecarFixture {
   let redis: RedisConnection
   let backend: Backend
   let sidecar: Sidecar
+  let metrics = Metrics()
 
   init(
     sender: (any DirectSender)? = nil, _ adapt: (inout SidecarConfiguration) -> Void = { _ in },
-    backupImport: BackupImport? = nil, server: RedisServer? = nil
+    backupImport: BackupImport? = nil, server: RedisServer? = nil, log: Log = .silent
   ) async throws {
     let shared = try await SidecarFixture.server.value
     let url = (server ?? shared).url
@@ -28,7 +29,7 @@ final class SidecarFixture {
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
     adapt(&configuration)
     sidecar = Sidecar(
-      configuration, backend: backend, sender: sender, backupImport: backupImport, metrics: Metrics(), log: .silent)
+      configuration, backend: backend, sender: sender, backupImport: backupImport, metrics: metrics, log: log)
     try sidecar.start()
   }
 

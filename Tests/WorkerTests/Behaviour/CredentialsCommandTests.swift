@@ -102,19 +102,23 @@ import Testing
   }
 
   @Test func `the secret of an existing system goes on working`() async throws {
-    let added = try await add("instance", "old", "--secret", "-", input: "old-device-key\r\n")
-    #expect(added.secret == "old-device-key")
-    #expect(try await credentials().find(.instance, secret: "old-device-key")?.name == "old")
+    let added = try await add("instance", "old", "--secret", "-", input: "old-device-key-1\r\n")
+    #expect(added.secret == "old-device-key-1")
+    #expect(try await credentials().find(.instance, secret: "old-device-key-1")?.name == "old")
     let shared = try await fleet.martlet(
-      "credentials", "add", "instance", "new", "--secret", "-", input: "old-device-key")
+      "credentials", "add", "instance", "new", "--secret", "-", input: "old-device-key-1")
     #expect(shared.exitCode == 1)
-    for input in ["", "short", "two lines of\nsecrets!", "control\u{1}character", String(repeating: "x", count: 513)] {
+    for input in [
+      "", "short", "only-15-bytes-x", "two lines of\nsecrets that are long", "control\u{1}character in it",
+      String(repeating: "x", count: 513),
+    ] {
       let child = try await fleet.martlet("credentials", "add", "user", "bad", "--secret", "-", input: input)
       #expect(child.exitCode == 1, "\(input)")
     }
-    let quiet = try await fleet.martlet("credentials", "add", "user", "quiet", "--secret", "-", input: "quiet-secret")
+    let quiet = try await fleet.martlet(
+      "credentials", "add", "user", "quiet", "--secret", "-", input: "quiet-secret-1234")
     #expect(quiet.exitCode == 0)
-    #expect(!quiet.lines.joined().contains("quiet-secret"))
+    #expect(!quiet.lines.joined().contains("quiet-secret-1234"))
   }
 
   @Test func `of two who add one name at once one succeeds`() async throws {

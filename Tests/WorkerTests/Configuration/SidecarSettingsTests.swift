@@ -71,4 +71,45 @@ struct SidecarSettingsTests {
     #expect(settings.sidecar.registrationEnvironment == value.map { $0 == "false" ? .production : .sandbox })
     #expect(settings.sidecar.defaultEnvironment == settings.sidecar.registrationEnvironment ?? .production)
   }
+
+  @Test func `limits have the usual defaults, and can be changed or turned off`() throws {
+    let usual = try SidecarSettings(environment: [:]).sidecar
+    #expect(usual.failureLimit == WindowLimit(20, per: .seconds(60)))
+    #expect(usual.registrationLimit == WindowLimit(120, per: .seconds(60)))
+    #expect(usual.testLimit == WindowLimit(60, per: .seconds(60)))
+    #expect(usual.broadcastLimit == WindowLimit(600, per: .seconds(60)))
+    #expect(usual.trustedProxies == TrustedProxies())
+    let changed = try SidecarSettings(environment: [
+      "MARTLET_AUTH_FAILURE_LIMIT": "5/30s", "MARTLET_REGISTER_LIMIT": " off ", "MARTLET_TEST_LIMIT": "1/24h",
+      "MARTLET_BROADCAST_LIMIT": "OFF", "MARTLET_TRUSTED_PROXIES": "10.0.0.0/8, ::1,unix",
+    ]).sidecar
+    #expect(changed.failureLimit == WindowLimit(5, per: .seconds(30)))
+    #expect(changed.registrationLimit == nil)
+    #expect(changed.testLimit == WindowLimit(1, per: .seconds(86_400)))
+    #expect(changed.broadcastLimit == nil)
+    var proxies = TrustedProxies()
+    for word in ["10.0.0.0/8", "::1", "unix"] where !proxies.add(word) { Issue.record("\(word) is not added") }
+    #expect(changed.trustedProxies == proxies)
+  }
+
+  @Test(arguments: [
+    "20", "/1m", "20/", "0/1m", "-1/1m", "20/0s", "20/1m/1", "many/1m", "20/1y", "1.5/1m", "9999999/1m",
+  ])
+  func `a limit that is none is a fault that quotes it`(text: String) {
+    let names = [
+      "MARTLET_AUTH_FAILURE_LIMIT", "MARTLET_REGISTER_LIMIT", "MARTLET_TEST_LIMIT", "MARTLET_BROADCAST_LIMIT",
+    ]
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try SidecarSettings(environment: Dictionary(uniqueKeysWithValues: names.map { ($0, text) }))
+    }
+    #expect(error?.faults.map(\.name) == names)
+    #expect(error?.faults.allSatisfy { $0.seen == "'\(text)'" } == true)
+  }
+
+  @Test func `every proxy that is no block is a fault of its own`() {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try SidecarSettings(environment: ["MARTLET_TRUSTED_PROXIES": "10.0.0.0/33, proxy.example, 10.0.0.1"])
+    }
+    #expect(error?.faults.map(\.seen) == ["'10.0.0.0/33'", "'proxy.example'"])
+  }
 }

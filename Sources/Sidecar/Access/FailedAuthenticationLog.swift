@@ -1,0 +1,42 @@
+import EventLoop
+import Telemetry
+
+/// Logs failed authentications: the first at once, what follows once a minute with its number.
+@EventLoop
+final class FailedAuthenticationLog {
+  private static let maximumAddresses = 5
+
+  private let log: Log
+  private let interval: Duration
+  private var timer: LoopTimer?
+  private var failures = 0
+  private var refused = 0
+  private var addresses: [String] = []
+
+  init(_ log: Log, interval: Duration = .seconds(60)) {
+    self.log = log
+    self.interval = interval
+  }
+
+  /// A secret that was wrong, or (`isRefused`) was not even looked at.
+  func failed(from address: String, isRefused: Bool) {
+    if isRefused { refused += 1 } else { failures += 1 }
+    if addresses.count < FailedAuthenticationLog.maximumAddresses, !addresses.contains(address) {
+      addresses.append(address)
+    }
+    if timer == nil { flush() }
+  }
+
+  /// Logs what there is, if there is something; nothing more before the interval has passed.
+  func flush() {
+    guard failures + refused > 0 else {
+      timer = nil
+      return
+    }
+    log.warn(
+      "authentication failed",
+      ["failures": .init(failures), "refused": .init(refused), "addresses": .init(addresses.joined(separator: ", "))])
+    (failures, refused, addresses) = (0, 0, [])
+    timer = .after(interval) { [weak self] in self?.flush() }
+  }
+}
