@@ -10,9 +10,10 @@ public struct Backend {
   public let registry: Registry
   public let credentials: Credentials
 
-  public init(connection: RedisConnection, log: Log) {
+  /// `maximumDevices` is of one user.
+  public init(connection: RedisConnection, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
     self.connection = connection
-    registry = Registry(connection: connection, log: log)
+    registry = Registry(connection: connection, maximumDevices: maximumDevices, log: log)
     credentials = Credentials(connection: connection)
   }
 }
