@@ -18,6 +18,8 @@ extension Registry {
       case .instance(let id, let record): instances.append((id, record))
       }
     }
+    // Those that stay come before those that a user would have too many.
+    devices.sort { $0.metadata.updatedAt > $1.metadata.updatedAt }
     summary += try await restore(instances)
     for _ in 0..<Registry.maximumConflicts where !devices.isEmpty {
       devices = try await restore(devices, &summary)
