@@ -158,6 +158,9 @@ extension Pipeline {
       switch reader.next() {
       case .needsMore: return watchDeadline()
       case .broken(let reason): return lose(reason)
+      case .tooLarge(let reason):
+        guard let element = pending.popFirst() else { return lose("protocol error: a reply that nobody asked for") }
+        element.completion(.failure(.replyTooLarge(reason)))
       case .value(.error(let error)):
         guard let element = pending.popFirst() else { return lose(error.message) }
         element.completion(.failure(.reply(error)))

@@ -10,7 +10,7 @@ extension RedisEndpoint {
   /// Reads one of
   /// `redis://[user:password@]host[:port][/db]` (`redis://:password@host` for the default user), `rediss://…` (TLS),
   /// `unix://[user:password@]/path[?db=N]`, `redis+sentinel://[user:password@]host[:port],…/master[/db]`.
-  /// User and password are percent-decoded. `caCertificatePEM` replaces the system's authorities for TLS.
+  /// User and password are percent-decoded. `caCertificatePEM` is trusted beside the system's authorities.
   ///
   /// Throws ``RedisError/configuration(_:)``.
   public init(url: String, caCertificatePEM: String? = nil) throws(RedisError) {

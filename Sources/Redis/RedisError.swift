@@ -8,10 +8,16 @@ public enum RedisError: Error, Sendable, Equatable {
   case outcomeUnknown(String)
   /// Redis said no.
   case reply(RedisReplyError)
+  /// Redis ran the command; its reply exceeds a limit and was dropped. The text says which limit.
+  case replyTooLarge(String)
 
-  /// Redis said no to the command; of errors that cost the connection the connection itself tells.
+  /// The command has no result although redis works; of errors that cost the connection the connection itself tells.
   public var isRefusal: Bool {
-    if case .reply(let error) = self { !error.asksForReconnect } else { false }
+    switch self {
+    case .reply(let error): !error.asksForReconnect
+    case .replyTooLarge: true
+    case .configuration, .notSent, .outcomeUnknown: false
+    }
   }
 }
 
@@ -23,10 +29,21 @@ extension RedisError {
   }
 }
 
+extension RedisError {
+  /// What the command's own keys hold is at fault, and not redis: other commands succeed, and this one fails again.
+  public var isOfThisCommand: Bool {
+    switch self {
+    case .reply(let error): isWrongType || error.isScriptFailure
+    case .replyTooLarge: true
+    case .configuration, .notSent, .outcomeUnknown: false
+    }
+  }
+}
+
 extension RedisError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .configuration(let text), .notSent(let text): text
+    case .configuration(let text), .notSent(let text), .replyTooLarge(let text): text
     case .outcomeUnknown(let text): "outcome unknown: \(text)"
     case .reply(let error): error.message
     }

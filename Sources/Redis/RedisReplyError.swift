@@ -18,10 +18,16 @@ extension RedisReplyError {
   var asksForReconnect: Bool {
     switch code {
     case "READONLY", "UNBLOCKED", "LOADING", "MASTERDOWN", "NOAUTH": true
-    // Redis 6 wraps what a script's command answered.
-    case "ERR": message.contains("-READONLY")
+    // Redis 6 wraps what a script's command answered. Other messages may quote arguments.
+    case "ERR": message.hasPrefix("ERR Error running script") && message.contains("-READONLY")
     default: false
     }
+  }
+
+  /// Whether a script itself failed, as on data that it did not expect, and none of its commands.
+  var isScriptFailure: Bool {
+    code == "ERR" && message.contains("user_script:")
+      && !message.split(separator: " ").contains { $0.first == "-" && $0.dropFirst().first?.isUppercase == true }
   }
 
   /// Whether a step of the greeting that is only a courtesy may fail like this.

@@ -57,7 +57,7 @@ enum Sentinel {
     while true {
       switch reader.next() {
       case .value(let value): return value
-      case .broken(let reason): throw .notSent("sentinel \(name): \(reason)")
+      case .broken(let reason), .tooLarge(let reason): throw .notSent("sentinel \(name): \(reason)")
       case .needsMore: break
       }
       guard Poll.wait(transport.descriptor, for: POLLIN, until: deadline) else {

@@ -11,8 +11,8 @@ final class TLSSession {
   private let context: OpaquePointer
   private let session: OpaquePointer
 
-  /// `host` is the name or the address that the certificate must carry. Without `caCertificatePEM` the system's
-  /// authorities are trusted.
+  /// `host` is the name or the address that the certificate must carry as a subject alternative name. The system's
+  /// authorities are trusted, and those of `caCertificatePEM`.
   init(descriptor: Int32, host: String, caCertificatePEM: String?) throws(RedisError) {
     _ = TLSSession.ignoresBrokenPipes
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw TLSSession.failure("cannot make a context") }
@@ -97,10 +97,9 @@ extension TLSSession {
     let modes =
       SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
+    guard SSL_CTX_set_default_verify_paths(context) == 1 else { return nil }
     if let caCertificatePEM {
       guard add(caCertificatePEM, to: SSL_CTX_get_cert_store(context)) else { return nil }
-    } else {
-      guard SSL_CTX_set_default_verify_paths(context) == 1 else { return nil }
     }
     guard let session = SSL_new(context) else { return nil }
     guard SSL_set_fd(session, descriptor) == 1, expect(host, of: session) else {
@@ -112,6 +111,8 @@ extension TLSSession {
 
   /// Names the host to the peer (SNI) and demands it in the certificate; an address is compared as an address.
   private static func expect(_ host: String, of session: OpaquePointer) -> Bool {
+    // A common name is no host name: nobody has checked it as one.
+    X509_VERIFY_PARAM_set_hostflags(SSL_get0_param(session), UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
     if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) == 1 { return true }
     let named = host.withCString { name in
       SSL_ctrl(

@@ -1,8 +1,6 @@
 /// Whose devices are looked for. Usernames are normalised already.
 public enum DeviceQuery: Sendable, Equatable {
   case user(String)
-  /// At most so many of them.
-  case someOfUser(String, limit: Int)
   /// That device, only if the user owns it.
   case userToken(user: String, token: String)
   /// Sent to even when nobody registered it: whoever asks has named it.

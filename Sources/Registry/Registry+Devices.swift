@@ -10,7 +10,8 @@ extension Registry {
   ) async throws(RedisError) -> Device? {
     // Owner and app of a token that is fresh are empty; the app of the current one takes a second try.
     var known = (app: "", owner: "", left: "")
-    for _ in 0..<Registry.maximumConflicts {
+    var leaving: [Member] = []
+    for attempt in 0..<Registry.maximumConflicts {
       let (shard, newShard) = (AudienceShard.shard(of: current), AudienceShard.shard(of: new))
       let keys = [
         RegistryKeys.token(current), RegistryKeys.token(new), RegistryKeys.userTokens(username),
@@ -19,10 +20,23 @@ extension Registry {
       ]
       let arguments = [
         current, new, username, String(now), known.app, known.owner, known.left, String(Registry.metadataLifetime),
+        String(maximumDevices), attempt < Registry.politeAttempts ? "0" : "1",
       ]
-      let reply = try await connection.run(RegistryScripts.replace, keys: keys, arguments: arguments).array ?? []
+      let reply =
+        try await connection.call(
+          RegistryScripts.replace, keys: keys + leaving.flatMap(\.keys),
+          arguments: { command in
+            for argument in arguments { command.append(argument) }
+            for member in leaving { member.append(to: &command) }
+          }
+        ).array ?? []
       switch reply.first?.integer {
-      case 1: return Ownership.named(new, metadata: reply.dropFirst().first?.bytes)
+      case 1:
+        cleanStray(new, Registry.place(reply.dropFirst(2)))
+        return Ownership.named(new, metadata: reply.dropFirst().first?.bytes)
+      case 2:
+        leaving = try await self.leaving(
+          Int(reply.dropFirst().first?.integer ?? 1), of: username, except: [current, new])
       case -1: return nil
       default:
         guard reply.count == 4 else { continue }
@@ -34,43 +48,42 @@ extension Registry {
 
   /// Removes a device, whoever owns it. False when nobody registered it.
   public func forget(token: String) async throws(RedisError) -> Bool {
-    var known = (owner: "", app: "")
-    for _ in 0..<Registry.maximumConflicts {
+    var known: Place = ("", "")
+    for attempt in 0..<Registry.maximumConflicts {
       let keys = [
         RegistryKeys.token(token), RegistryKeys.userTokens(known.owner),
         RegistryKeys.audience(known.app, shard: AudienceShard.shard(of: token)),
       ]
-      let arguments = [token, known.owner, known.app]
+      let arguments = [token, known.owner, known.app, attempt < Registry.politeAttempts ? "0" : "1"]
       let reply = try await connection.run(RegistryScripts.forget, keys: keys, arguments: arguments).array ?? []
       switch reply.first?.integer {
-      case 1: return true
+      case 1:
+        cleanStray(token, Registry.place(reply.dropFirst()))
+        return true
       case -1: return false
       default:
-        guard reply.count == 3 else { continue }
-        known = (reply[1].string ?? "", reply[2].string ?? "")
+        known = Registry.place(reply.dropFirst())
       }
     }
     throw Registry.conflict
   }
 
   /// Up to `limit` of a user's devices in the order of their tokens, from behind `token` on: what comes and goes meanwhile
-  /// moves no other device to another page. Entries that are not the user's are left out, and to be cleaned.
+  /// moves no other device to another page. Entries that are not the user's are left out, and to be cleaned. Of a set with
+  /// more than ``maximumScanned`` entries only so many are looked at.
   public func devices(
     of username: String, after token: String?, limit: Int
   ) async throws(RedisError) -> DevicePage {
-    let members = try await connection.send(RedisCommand("SMEMBERS", RegistryKeys.userTokens(username))).array ?? []
     let last = Array((token ?? "").utf8)
-    var entries = members.compactMap(\.bytes).filter { last.isEmpty || last.lexicographicallyPrecedes($0) }
-    entries.sort { $0.lexicographicallyPrecedes($1) }
+    let entries = try await entries(of: username).filter { last.isEmpty || last.lexicographicallyPrecedes($0) }
+      .sorted { $0.lexicographicallyPrecedes($1) }
+    var rest = entries[...]
     var found = Resolution()
-    while found.devices.count <= limit, !entries.isEmpty {
-      let batch = entries.prefix(Registry.maximumBatch)
-      entries.removeFirst(batch.count)
-      var command = RedisCommand("MGET")
-      for entry in batch { command.append(RegistryKeys.token(entry)) }
-      let metadata = try await connection.send(command).array ?? []
-      for (entry, metadata) in zip(batch, metadata) {
-        found.apply(Ownership.judge(entry: entry, metadata: metadata.bytes, owner: username))
+    while found.devices.count <= limit, !rest.isEmpty {
+      let batch = rest.prefix(Registry.maximumBatch)
+      rest.removeFirst(batch.count)
+      for (entry, stored) in zip(batch, try await stored(batch)) {
+        found.apply(Ownership.judge(entry: entry, metadata: stored, owner: username))
       }
     }
     return DevicePage(

@@ -13,34 +13,73 @@ extension Registry {
   /// ``register(_:)`` that tells what is known of the device now.
   public func enroll(_ registration: Registration) async throws(RedisError) -> Enrollment {
     // The script must be told the keys of the previous owner and app: most devices have none, and no read comes first.
-    var previous = (owner: "", app: registration.bundleID ?? "")
-    for _ in 0..<Registry.maximumConflicts {
-      let reply =
-        try await connection.call(
-          RegistryScripts.register, keys: keys(of: registration, previous.owner, previous.app),
-          arguments: { command in
-            command.append(registration.token)
-            command.append(registration.username)
-            command.append(registration.platform.rawValue)
-            command.append(registration.now)
-            command.append(registration.bundleID ?? "")
-            command.append(registration.environment?.rawValue ?? "")
-            command.append(previous.owner)
-            command.append(previous.app)
-            command.append(Registry.metadataLifetime)
-            command.append(registration.isBundleAssumed ? 1 : 0)
-          }
-        ).array ?? []
-      let owner = reply.dropFirst().first?.string ?? ""
-      if reply.first?.integer == 1 {
-        let metadata = reply.dropFirst(2).first?.bytes
-        return Enrollment(
-          device: Ownership.named(registration.token, metadata: metadata), previousOwner: owner.isEmpty ? nil : owner)
+    var previous: Place = ("", registration.bundleID ?? "")
+    var leaving: [Member] = []
+    for attempt in 0..<Registry.maximumConflicts {
+      let reply = try await call(registration, previous, leaving, isForced: attempt >= Registry.politeAttempts)
+      switch reply.first?.integer {
+      case 1: return enrolled(registration, reply)
+      case 2:
+        leaving = try await self.leaving(
+          Int(reply.dropFirst().first?.integer ?? 1), of: registration.username, except: [registration.token])
+      default: previous = Registry.place(reply.dropFirst())
       }
-      previous = (owner, reply.dropFirst(2).first?.string ?? "")
     }
     log.warn("registration gave up", ["token": .string(Log.shortened(registration.token)), "reason": "conflict"])
     throw Registry.conflict
+  }
+
+  /// An owner and an app; empty for none.
+  typealias Place = (owner: String, app: String)
+
+  static func place(_ reply: ArraySlice<RedisValue>) -> Place {
+    (reply.first?.string ?? "", reply.dropFirst().first?.string ?? "")
+  }
+
+  private func call(
+    _ registration: Registration, _ previous: Place, _ leaving: [Member], isForced: Bool
+  ) async throws(RedisError) -> [RedisValue] {
+    try await connection.call(
+      RegistryScripts.register,
+      keys: keys(of: registration, previous.owner, previous.app) + leaving.flatMap(\.keys),
+      arguments: { command in
+        command.append(registration.token)
+        command.append(registration.username)
+        command.append(registration.platform.rawValue)
+        command.append(registration.now)
+        command.append(registration.bundleID ?? "")
+        command.append(registration.environment?.rawValue ?? "")
+        command.append(previous.owner)
+        command.append(previous.app)
+        command.append(Registry.metadataLifetime)
+        command.append(registration.isBundleAssumed ? 1 : 0)
+        command.append(maximumDevices)
+        command.append(isForced ? 1 : 0)
+        for member in leaving { member.append(to: &command) }
+      }
+    ).array ?? []
+  }
+
+  private func enrolled(_ registration: Registration, _ reply: [RedisValue]) -> Enrollment {
+    cleanStray(registration.token, Registry.place(reply.dropFirst(3)))
+    let gone = reply.dropFirst(5).first?.integer ?? 0
+    if gone > 0 {
+      log.info(
+        "a user has as many devices as allowed; those registered longest ago left",
+        ["username": .init(registration.username), "left": .init(gone)])
+    }
+    let owner = reply.dropFirst().first?.string ?? ""
+    return Enrollment(
+      device: Ownership.named(registration.token, metadata: reply.dropFirst(2).first?.bytes),
+      previousOwner: owner.isEmpty ? nil : owner)
+  }
+
+  /// Takes a token out of the sets of an owner and an app that it does not belong to any more. Should that fail, whoever
+  /// resolves them does it: the metadata names neither.
+  func cleanStray(_ token: String, _ place: Place) {
+    let entry = Array(token.utf8)
+    if !place.owner.isEmpty { clean(user: place.owner, [Removal(entry: entry, reason: .otherOwner)]) { _ in } }
+    if !place.app.isEmpty { clean(app: place.app, [Removal(entry: entry, reason: .otherApp)]) { _ in } }
   }
 
   /// Takes a device from a user; another owner's metadata stays.

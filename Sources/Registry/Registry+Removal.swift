@@ -68,22 +68,37 @@ extension Registry {
     _ script: RedisScript, groups: [(key: String, removals: [Removal])], expected: String,
     completion: @escaping CountCompletion
   ) {
-    let sum = CountExchange(completion: completion)
+    var batches: [(key: String, removals: ArraySlice<Removal>)] = []
     for (key, removals) in groups {
       for start in stride(from: 0, to: removals.count, by: Registry.maximumBatch) {
-        let batch = removals[start..<min(start + Registry.maximumBatch, removals.count)]
-        let checked = batch.filter { $0.reason != .malformedToken }
-        let unchecked = batch.filter { $0.reason == .malformedToken }
-        let keys = checked.map { RegistryKeys.token(String(decoding: $0.entry, as: UTF8.self)) }
-        sum.expect()
-        connection.call(
-          script, keys: [key] + keys,
-          arguments: { command in
-            command.append(expected)
-            for removal in checked + unchecked { command.append(removal.entry) }
-          }, sum.answer)
+        batches.append((key, removals[start..<min(start + Registry.maximumBatch, removals.count)]))
       }
     }
-    sum.close()
+    clean(script, batches[...], expected: expected, removed: 0, completion)
+  }
+
+  /// One after the other: many at once would hold up what comes behind them.
+  private func clean(
+    _ script: RedisScript, _ batches: ArraySlice<(key: String, removals: ArraySlice<Removal>)>, expected: String,
+    removed: Int, _ completion: @escaping CountCompletion
+  ) {
+    guard let (key, removals) = batches.first else { return completion(.success(removed)) }
+    let checked = removals.filter { $0.reason != .malformedToken }
+    let unchecked = removals.filter { $0.reason == .malformedToken }
+    let keys = checked.map { RegistryKeys.token(String(decoding: $0.entry, as: UTF8.self)) }
+    connection.call(
+      script, keys: [key] + keys,
+      arguments: { command in
+        command.append(expected)
+        for removal in checked + unchecked { command.append(removal.entry) }
+      }
+    ) { [self] result in
+      switch result {
+      case .failure(let error): completion(.failure(error))
+      case .success(let value):
+        let removed = removed + Int(value.integer ?? 0)
+        clean(script, batches.dropFirst(), expected: expected, removed: removed, completion)
+      }
+    }
   }
 }

@@ -5,10 +5,17 @@ extension Registry {
   /// Finds the devices of every query in one pipelined exchange. Resolutions stand in the order of the queries.
   public func resolve(_ queries: [DeviceQuery], completion: @escaping @EventLoop ([Resolution]) -> Void) {
     let exchange = ResolveExchange(count: queries.count, completion: completion)
+    // Several jobs to one user are one question.
+    var users: [String: Int] = [:]
     for (index, query) in queries.enumerated() {
       switch query {
-      case .user(let user): sendUser(user, index, exchange)
-      case .someOfUser(let user, let limit): sendUser(user, limit: limit, index, exchange)
+      case .user(let user):
+        if queries.count > 1, let first = users.updateValue(index, forKey: user) {
+          users[user] = first
+          exchange.same.append((index, first))
+        } else {
+          sendUser(user, index, exchange)
+        }
       case .userToken(let user, let token): sendUserToken(user, token, index, exchange)
       case .token(let token): exchange.named.append((index, token))
       case .tokens(let tokens): for token in tokens { exchange.named.append((index, token)) }
@@ -19,29 +26,45 @@ extension Registry {
     exchange.close()
   }
 
-  /// ``resolve(_:completion:)`` of one query, that waits for the answer.
+  /// ``resolve(_:completion:)`` of one query, that waits for the answer. A user's set is measured before it is read.
   public func resolve(_ query: DeviceQuery) async -> Resolution {
-    await withCheckedContinuation { continuation in
-      resolve([query]) { continuation.resume(returning: $0[0]) }
+    if case .user(let user) = query {
+      do throws(RedisError) {
+        let size = try await connection.send(RedisCommand("SCARD", RegistryKeys.userTokens(user))).integer ?? 0
+        if size > Registry.maximumResolved { largeUsers.insert(user) }
+      } catch {
+        return Resolution(error: error)
+      }
+    }
+    return await withCheckedContinuation { continuation in
+      resolve([query]) { [self] resolutions in
+        guard let user = resolutions[0].largeUser else { return continuation.resume(returning: resolutions[0]) }
+        resolveLarge(user) { continuation.resume(returning: $0) }
+      }
     }
   }
 
-  static let withMetadata: [StaticString] = ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern]
+  private static let withMetadata: [StaticString] = ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern]
 
-  /// One command brings members and their metadata.
-  private func sendUser(_ user: String, limit: Int? = nil, _ index: Int, _ exchange: ResolveExchange) {
+  /// One command brings members and their metadata. SORT goes through the whole set whatever its LIMIT: users whose set is
+  /// large are asked for in this way once.
+  private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
+    guard !largeUsers.contains(user) else { return exchange.setLarge(user, index) }
     var command = RedisCommand("SORT")
     command.append(RegistryKeys.userTokens(user))
     for word in Registry.withMetadata { command.append(word) }
-    if let limit {
-      command.append("LIMIT")
-      command.append(0)
-      command.append(limit)
-    }
+    command.append("LIMIT" as StaticString)
+    command.append("0" as StaticString)
+    command.append(Registry.maximumResolved + 1)
     exchange.expect()
-    connection.send(command) { result in
+    connection.send(command) { [self] result in
       exchange.answer(index, result) { resolution, value in
         let values = value.array ?? []
+        guard values.count <= 2 * Registry.maximumResolved else {
+          largeUsers.insert(user)
+          resolution.largeUser = user
+          return
+        }
         for pair in stride(from: 0, to: values.count - 1, by: 2) {
           guard let entry = values[pair].bytes else { continue }
           resolution.apply(Ownership.judge(entry: entry, metadata: values[pair + 1].bytes, owner: user))

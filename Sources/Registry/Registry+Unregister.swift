@@ -6,29 +6,43 @@ extension Registry {
   private typealias Candidate = (token: [UInt8], app: String)
 
   /// Takes all devices from a user that are in the set now; other owners' metadata stays. Each goes in one atomic step,
-  /// hundreds of them at a time.
+  /// hundreds of them at a time; others are served in between.
   public func unregisterAll(username: String) async throws(RedisError) -> BulkUnregistration {
-    var command = RedisCommand("SORT", RegistryKeys.userTokens(username))
-    for word in Registry.withMetadata { command.append(word) }
-    let values = try await connection.send(command).array ?? []
+    var result = BulkUnregistration()
+    var cursor: String? = "0"
+    var pages = 0
+    while let from = cursor {
+      let page = try await scan(username, from: from)
+      try await unregister(page.entries, from: username, &result)
+      cursor = page.next
+      pages += 1
+    }
+    if pages > 1, result.entries > 0 {
+      let key = RegistryKeys.userTokens(username)
+      result.isSetGone = try await connection.send(RedisCommand("EXISTS", key)).integer == 0
+    }
+    return result
+  }
+
+  /// Takes these entries from a user.
+  private func unregister(
+    _ entries: [[UInt8]], from username: String, _ result: inout BulkUnregistration
+  ) async throws(RedisError) {
     var candidates: [Candidate] = []
     var malformed: [Removal] = []
-    for pair in stride(from: 0, to: values.count - 1, by: 2) {
-      guard let entry = values[pair].bytes else { continue }
+    for (entry, stored) in zip(entries, try await stored(entries)) {
       guard DeviceToken.isWellFormed(entry) else {
         malformed.append(Removal(entry: entry, reason: .malformedToken))
         continue
       }
-      candidates.append((entry, values[pair + 1].bytes.flatMap(DeviceMetadata.init(parsing:))?.bundleID ?? ""))
+      candidates.append((entry, stored.flatMap(DeviceMetadata.init(parsing:))?.bundleID ?? ""))
     }
-    var result = BulkUnregistration()
-    if !malformed.isEmpty { result.malformedEntries = try await clean(user: username, malformed) }
-    result.hasLookedUp = !candidates.isEmpty
+    if !malformed.isEmpty { result.malformedEntries += try await clean(user: username, malformed) }
+    result.hasLookedUp = result.hasLookedUp || !candidates.isEmpty
     for start in stride(from: 0, to: candidates.count, by: Registry.maximumBatch) {
       let batch = Array(candidates[start..<min(start + Registry.maximumBatch, candidates.count)])
       try await unregister(batch, from: username, &result)
     }
-    return result
   }
 
   private func unregister(

@@ -2,7 +2,7 @@ public import EventLoop
 public import Redis
 public import Telemetry
 
-/// Who owns which device. Stateless: everything is in redis.
+/// Who owns which device. Everything is in redis; only which users have a large set is remembered.
 @EventLoop
 public final class Registry {
   /// Seconds; a year from the last registration.
@@ -11,14 +11,26 @@ public final class Registry {
   /// Keys and entries of one command or script.
   static let maximumBatch = 300
 
-  /// Others that change the same token at the same moment; each try reads what the last one left.
+  /// Others that change the same token or the same user's devices at the same moment; each try reads what the last one left.
   static let maximumConflicts = 32
+
+  /// After so many lost tries a token is taken whoever has it by then, and its former places are cleaned afterwards.
+  static let politeAttempts = 8
+
+  /// What ``maximumDevices`` may be.
+  public nonisolated static let deviceLimits = 1...1000
+  public nonisolated static let defaultMaximumDevices = 100
+
+  /// Of one user.
+  public let maximumDevices: Int
 
   let connection: RedisConnection
   let log: Log
+  var largeUsers = LargeUsers()
 
-  public init(connection: RedisConnection, log: Log) {
+  public init(connection: RedisConnection, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
     self.connection = connection
+    self.maximumDevices = maximumDevices
     self.log = log
     connection.preload(RegistryScripts.all + BackupScripts.all)
   }

@@ -7,6 +7,9 @@ final class ResolveExchange {
   /// Tokens to be looked up together, each with the place of its query.
   var named: [(query: Int, token: String)] = []
 
+  /// Queries that ask the same as an earlier one.
+  var same: [(query: Int, first: Int)] = []
+
   private var resolutions: [Resolution]
   private let completion: @EventLoop ([Resolution]) -> Void
   /// Replies that are still to come, and one more while queries are being sent.
@@ -37,6 +40,11 @@ final class ResolveExchange {
     finishOne()
   }
 
+  /// The user's devices are to be asked for apart from the others'.
+  func setLarge(_ user: String, _ query: Int) {
+    resolutions[query].largeUser = user
+  }
+
   /// The reply to an MGET of these tokens.
   func answer(_ named: ArraySlice<(query: Int, token: String)>, _ result: Result<RedisValue, RedisError>) {
     switch result {
@@ -52,7 +60,9 @@ final class ResolveExchange {
 
   private func finishOne() {
     open -= 1
-    if open == 0 { completion(resolutions) }
+    guard open == 0 else { return }
+    for (query, first) in same { resolutions[query] = resolutions[first] }
+    completion(resolutions)
   }
 }
 

@@ -12,9 +12,10 @@ public struct Backend {
   public let credentials: Credentials
   let notifications: NotificationLog
 
-  public init(connection: RedisConnection, log: Log) {
+  /// `maximumDevices` is of one user.
+  public init(connection: RedisConnection, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
     self.connection = connection
-    registry = Registry(connection: connection, log: log)
+    registry = Registry(connection: connection, maximumDevices: maximumDevices, log: log)
     credentials = Credentials(connection: connection)
     notifications = NotificationLog(connection: connection)
   }

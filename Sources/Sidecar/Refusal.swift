@@ -20,9 +20,10 @@ struct Refusal: Error {
   /// 500: the request is good.
   init(_ cause: RedisError) {
     let message =
-      if case .outcomeUnknown = cause {
-        "Redis did not answer in time: whether it was done is not known"
-      } else {
+      switch cause {
+      case .outcomeUnknown: "Redis did not answer in time: whether it was done is not known"
+      case .replyTooLarge: "What Redis holds for this request is too large to be read"
+      case .notSent, .reply, .configuration:
         "Redis does not answer, or takes nothing more: nothing was done; try again later"
       }
     self.init(500, Refusal.serverError, message)

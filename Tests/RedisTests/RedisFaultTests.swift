@@ -39,8 +39,8 @@ struct RedisFaultTests {
   }
 
   @Test(arguments: [
-    "what is this\r\n", "$-5\r\n", "*1000000000000\r\n", "*2147483647\r\n", ":12x\r\n", "$3\r\nabcdef\r\n",
-    String(repeating: "*1\r\n", count: 9) + ":1\r\n",
+    "what is this\r\n", "$-5\r\n", "*1000000000000\r\n", "*2147483647\r\nwhat\r\n", ":12x\r\n", "$3\r\nabcdef\r\n",
+    String(repeating: "*1\r\n", count: 9) + "1\r\n",
   ])
   func `bytes that are no reply end the connection and the next one works`(garbage: String) async throws {
     let server = try FakeRedis { number, words in FakeRedis.greeting(words) ?? (number == 0 ? garbage : "+fine\r\n") }

@@ -13,7 +13,9 @@ struct RedisTLSTests {
     let authority: String
     private let directory: TemporaryDirectory
 
-    init() async throws {
+    init(extensions: String = "subjectAltName=DNS:localhost,IP:127.0.0.1", subject: String = "/CN=localhost")
+      async throws
+    {
       directory = try TemporaryDirectory()
       let path = directory.path
       let key = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
@@ -23,9 +25,9 @@ struct RedisTLSTests {
       try await ChildProcess.run(
         "openssl",
         ["req", "-x509"] + key + [
-          "-keyout", "\(path)/redis.key", "-out", "\(path)/redis.crt", "-subj", "/CN=localhost",
+          "-keyout", "\(path)/redis.key", "-out", "\(path)/redis.crt", "-subj", subject,
           "-CA", "\(path)/ca.crt", "-CAkey", "\(path)/ca.key",
-          "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE",
+          "-addext", extensions, "-addext", "basicConstraints=critical,CA:FALSE",
         ])
       port = try freePort()
       server = try await RedisServer([
@@ -66,6 +68,35 @@ struct RedisTLSTests {
     let connection = try RedisConnection.started("rediss://127.0.0.1:\(fixture.port)")
     _ = try await connection.refusal(containing: "certificate refused")
     connection.close()
+  }
+
+  @Test func `a common name is no host name`() async throws {
+    let fixture = try await Fixture(extensions: "keyUsage=digitalSignature", subject: "/CN=127.0.0.1")
+    for host in ["127.0.0.1", "localhost"].filter(isResolvable) {
+      let connection = try RedisConnection.started("rediss://\(host):\(fixture.port)", ca: fixture.authority)
+      _ = try await connection.refusal(containing: "certificate refused: ")
+      connection.close()
+    }
+    let named = try await Fixture(extensions: "keyUsage=digitalSignature")
+    guard isResolvable("localhost") else { return }
+    let connection = try RedisConnection.started("rediss://localhost:\(named.port)", ca: named.authority)
+    _ = try await connection.refusal(containing: "certificate refused: hostname mismatch")
+    connection.close()
+  }
+
+  @Test func `an authority that is named is trusted beside those of the system`() async throws {
+    let (fixture, other) = (try await Self.fixture.value, try await Fixture())
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    let bundle = "\(directory.path)/system.pem"
+    try fixture.authority.write(toFile: bundle, atomically: true, encoding: .utf8)
+    setenv("SSL_CERT_FILE", bundle, 1)
+    defer { unsetenv("SSL_CERT_FILE") }
+    for port in [fixture.port, other.port] {
+      let connection = try await RedisConnection.ready("rediss://127.0.0.1:\(port)", ca: other.authority)
+      #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))
+      connection.close()
+    }
   }
 
   @Test func `a server that goes away under TLS is found again`() async throws {

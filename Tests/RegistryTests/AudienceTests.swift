@@ -22,7 +22,7 @@ struct AudienceTests {
   }
 
   @Test func `every device of an app is on exactly one page`() async throws {
-    let fixture = try await Fixture()
+    let fixture = try await Fixture(maximumDevices: 1000)
     let tokens = (0..<300).map { fixture.token("page-\($0)") }
     for token in tokens { _ = try await fixture.register(token, "pages", app: "com.pages") }
     for limit in [1, 7, 100, 500] {

@@ -99,7 +99,7 @@ struct DeviceExchangeTests {
   }
 
   @Test func `a list goes on behind a batch of entries that are another's`() async throws {
-    let fixture = try await Fixture()
+    let fixture = try await Fixture(maximumDevices: 1000)
     var command = RedisCommand("SADD", RegistryKeys.userTokens("long-list"))
     for index in 0..<700 { command.append(fixture.token("aaa-\(1000 + index)")) }
     _ = try await fixture.redis.send(command)

@@ -41,13 +41,30 @@ struct DeviceOfNobodyTests {
     #expect(try await fixture.register(token, "finder", now: 2) == nil)
     #expect(try await fixture.members("finder") == [token])
     #expect(try await fixture.metadata(token)?.createdAt == 1)
+    let before = try await fixture.metadata(token)
+    _ = try await fixture.run("EXPIRE", RegistryKeys.token(token), "1000")
     #expect(try await fixture.register(token, "", app: "com.later", now: 3) == nil)
-    let metadata = try await fixture.metadata(token)
-    #expect(metadata?.username == "finder")
-    #expect(metadata?.updatedAt == 3)
+    #expect(try await fixture.register(token, "", app: "com.found", now: 3) == nil)
+    #expect(try await fixture.metadata(token) == before)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 <= 1000)
     #expect(try await fixture.members("finder") == [token])
-    #expect(try await fixture.audience("com.later", of: token))
-    #expect(try await !fixture.audience("com.found", of: token))
+    #expect(try await fixture.audience("com.found", of: token))
+    #expect(try await !fixture.audience("com.later", of: token))
+  }
+
+  @Test func `it stays with the first app that registers it, until it is gone from there`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("first-app")
+    _ = try await fixture.register(token, "", app: "com.first", now: 1)
+    _ = try await fixture.register(token, "", app: "com.second", now: 2)
+    #expect(try await fixture.metadata(token)?.bundleID == "com.first")
+    #expect(try await fixture.metadata(token)?.updatedAt == 1)
+    #expect(try await !fixture.audience("com.second", of: token))
+    _ = try await fixture.register(token, "", app: "com.first", now: 3)
+    #expect(try await fixture.metadata(token)?.updatedAt == 3)
+    #expect(try await fixture.registry.forget(token: token))
+    _ = try await fixture.register(token, "", app: "com.second", now: 4)
+    #expect(try await fixture.audience("com.second", of: token))
   }
 
   @Test func `it is removed when it is stale, unless it was registered later or has an owner by now`() async throws {

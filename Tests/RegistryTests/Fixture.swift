@@ -12,10 +12,13 @@ struct Fixture {
   let redis: RedisConnection
   let registry: Registry
 
-  init() async throws {
-    let url = try await Fixture.server.value.url
-    redis = RedisConnection(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
-    registry = Registry(connection: redis, log: .silent)
+  /// `server` is for tests that keep redis busy.
+  init(
+    maximumDevices: Int = Registry.defaultMaximumDevices, server: RedisServer? = nil, log: Log = .silent
+  ) async throws {
+    let shared = try await Fixture.server.value
+    redis = RedisConnection(endpoint: try RedisEndpoint(url: (server ?? shared).url), name: "test", log: .silent)
+    registry = Registry(connection: redis, maximumDevices: maximumDevices, log: log)
     redis.start()
     try await redis.ready(within: .seconds(10))
   }

@@ -39,7 +39,7 @@ struct UnregisterAllTests {
   }
 
   @Test func `more devices than one script takes`() async throws {
-    let fixture = try await Fixture()
+    let fixture = try await Fixture(maximumDevices: 1000)
     for index in 0..<701 { _ = try await fixture.register(fixture.token("bulk-\(index)"), "bulk", app: "com.bulk") }
     let result = try await fixture.registry.unregisterAll(username: "bulk")
     #expect(result.entries == 701)

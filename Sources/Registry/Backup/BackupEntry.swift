@@ -15,6 +15,8 @@ package enum BackupEntry: Sendable, Equatable {
     case otherPlatform = "other_platform"
     /// Of a Parse export: an installation that may not be sent to.
     case noToken = "no_token"
+    /// The user has as many devices as allowed, and none of them is older.
+    case tooManyDevices = "too_many_devices"
     /// What redis has under one of the entry's keys is of another type.
     case wrongType = "wrong_type"
   }

@@ -5,9 +5,9 @@ enum BackupScripts {
   static let all = [restore, restoreInstances]
 
   /// KEYS for each device: metadata, the owner's set, the audience's shard, the previous owner's set, the previous
-  /// audience's shard. ARGV: seconds to live, then for each: token, owner, bundle id, record, updated at (unix ms), previous
+  /// audience's shard. ARGV: seconds to live, the most devices of a user, then for each: token, owner, bundle id, record, updated at (unix ms), previous
   /// owner, previous bundle id. Owners and bundle ids may be empty. Replies for each: 1 created, 2 replaced an older one,
-  /// 0 what is there stays, -1 a key of another type, or {previous owner, previous bundle id} when those were not the ones
+  /// 0 what is there stays, -1 a key of another type, -2 the user has as many devices as allowed, or {previous owner, previous bundle id} when those were not the ones
   /// declared.
   static let restore = RedisScript(
     RegistryScripts.read + """
@@ -24,6 +24,8 @@ enum BackupScripts {
         end
         if user ~= '' and not fits(KEYS[k + 1], 'set') then return -1 end
         if app ~= '' and not fits(KEYS[k + 2], 'zset') then return -1 end
+        if user ~= '' and redis.call('SCARD', KEYS[k + 1]) >= tonumber(ARGV[2])
+          and redis.call('SISMEMBER', KEYS[k + 1], token) == 0 then return -2 end
         redis.call('SET', KEYS[k], record, 'EX', ARGV[1])
         if user ~= '' then redis.call('SADD', KEYS[k + 1], token) end
         if app ~= '' then redis.call('ZADD', KEYS[k + 2], 0, token) end
@@ -33,7 +35,7 @@ enum BackupScripts {
       end
 
       local replies = {}
-      for i = 0, #KEYS / 5 - 1 do replies[i + 1] = restore(i * 5 + 1, i * 7 + 2) end
+      for i = 0, #KEYS / 5 - 1 do replies[i + 1] = restore(i * 5 + 1, i * 7 + 3) end
       return replies
       """)
 

@@ -2,9 +2,6 @@ import EventLoop
 import Redis
 
 extension Registry {
-  /// Keys of one SCAN, about.
-  private static let scanCount = 1000
-
   /// Writes every device and every instance into a backup file (`-`: stdout), mode 0600, that has its name only once it is
   /// whole. Credentials stay out. A token that changes meanwhile may stand twice or not at all.
   public func exportBackup(

@@ -5,7 +5,8 @@ extension Registry {
   /// Devices of one script; more would hold up others for longer than a millisecond or two.
   private static let restoredPerScript = 100
 
-  /// Writes each entry exactly as it is, unless what is there is as new. Several scripts are under way at once.
+  /// Writes each entry exactly as it is, unless what is there is as new. A user who would get more devices than allowed
+  /// keeps the newest. Several scripts are under way at once.
   package func restore(_ entries: [BackupEntry]) async throws(RedisError) -> BackupSummary {
     var summary = BackupSummary()
     var devices: [Restoring] = []
@@ -17,37 +18,66 @@ extension Registry {
       case .instance(let id, let record): instances.append((id, record))
       }
     }
+    // Those that stay come before those that a user would have too many.
+    devices.sort { $0.metadata.updatedAt > $1.metadata.updatedAt }
     summary += try await restore(instances)
     for _ in 0..<Registry.maximumConflicts where !devices.isEmpty {
       devices = try await restore(devices, &summary)
     }
-    guard devices.isEmpty else {
+    guard devices.allSatisfy(\.isSurplus) else {
       throw .notSent("tokens are being registered by others at the same time; try again")
     }
+    for _ in devices { summary.refuse(.tooManyDevices) }
     return summary
   }
 
-  /// Returns those whose previous owner or app was another than thought, to be tried again.
+  /// Returns those to be tried again: their previous owner or app was another than thought, or room was made for them.
   private func restore(
     _ devices: [Restoring], _ summary: inout BackupSummary
   ) async throws(RedisError) -> [Restoring] {
     let batches = stride(from: 0, to: devices.count, by: Registry.restoredPerScript).map {
       devices[$0..<min($0 + Registry.restoredPerScript, devices.count)]
     }
-    var conflicts: [Restoring] = []
+    var again: [Restoring] = []
+    var surplus: [Restoring] = []
     for (batch, reply) in zip(batches, try await answers(to: batches)) {
       for (device, verdict) in zip(batch, reply.array ?? []) {
-        guard let previous = verdict.array, previous.count == 2 else {
-          summary.count(verdict.integer)
-          continue
-        }
         var next = device
-        next.previousOwner = previous[0].string ?? ""
-        next.previousApp = previous[1].string ?? ""
-        conflicts.append(next)
+        next.isSurplus = verdict.integer == -2
+        if let previous = verdict.array, previous.count == 2 {
+          (next.previousOwner, next.previousApp) = Registry.place(previous[...])
+          again.append(next)
+        } else if next.isSurplus {
+          surplus.append(next)
+        } else {
+          summary.count(verdict.integer)
+        }
       }
     }
-    return conflicts
+    for (user, devices) in Dictionary(grouping: surplus, by: \.metadata.username) {
+      again += try await admit(devices, to: user, &summary)
+    }
+    return again
+  }
+
+  /// Makes room for those that are newer than what the user has, and returns them. The others are refused.
+  private func admit(
+    _ devices: [Restoring], to user: String, _ summary: inout BackupSummary
+  ) async throws(RedisError) -> [Restoring] {
+    let members = try await members(of: user).sorted { $1.leaves(before: $0) }
+    let devices = devices.sorted { $0.metadata.updatedAt > $1.metadata.updatedAt }
+    var kept = 0
+    var admitted = 0
+    // The newest of both, and what is there before what would come.
+    while kept + admitted < maximumDevices {
+      let member = kept < members.count ? members[kept].metadata?.updatedAt : nil
+      let device = admitted < devices.count ? devices[admitted].metadata.updatedAt : nil
+      guard member != nil || device != nil else { break }
+      if member ?? .min >= device ?? .min { kept += 1 } else { admitted += 1 }
+    }
+    try await evict(Array(members[kept...]), from: user)
+    for _ in devices[admitted...] { summary.refuse(.tooManyDevices) }
+    return Array(devices[..<admitted])
   }
 
   /// In the order of the batches; the first error of any.
@@ -60,6 +90,7 @@ extension Registry {
           BackupScripts.restore, keys: batch.flatMap(\.keys),
           arguments: { command in
             command.append(Registry.metadataLifetime)
+            command.append(maximumDevices)
             for device in batch { device.append(to: &command) }
           }, { exchange.answer(number, $0) })
       }

@@ -4,6 +4,8 @@ struct Restoring: Sendable {
   let metadata: DeviceMetadata
   var previousOwner = ""
   var previousApp = ""
+  /// The user had as many devices as allowed when it was last tried.
+  var isSurplus = false
 
   /// In the order of ``BackupScripts/restore``.
   var keys: [String] {

@@ -19,15 +19,10 @@ extension PushSurface {
     return try await send(wanted, to: username, registry, sender)
   }
 
-  /// Devices that one test push goes to. A user cannot register more.
-  private static let maximumDevices = 1000
-
   private func send(
     _ wanted: TestRequest, to username: String, _ registry: Registry, _ sender: any DirectSender
   ) async throws(RedisError) -> HTTPResponse {
-    let query =
-      wanted.token.map { DeviceQuery.userToken(user: username, token: $0) }
-      ?? .someOfUser(username, limit: PushSurface.maximumDevices)
+    let query = wanted.token.map { DeviceQuery.userToken(user: username, token: $0) } ?? .user(username)
     let resolution = await registry.resolve(query)
     if let error = resolution.error { throw error }
     let cleanup = try await clean(resolution, of: username, registry)

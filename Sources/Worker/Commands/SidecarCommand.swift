@@ -12,6 +12,9 @@ enum SidecarCommand: Command {
     APNs settings, says so, and names in its answers what is missing; without Redis /readyz is 503.
     Reads its configuration from the environment and reports every fault of it at once (exit 2).
 
+    A user has at most MARTLET_MAX_DEVICES devices (1 to 1000, default 100): with one more the one registered longest ago
+    leaves.
+
     SIGTERM or SIGINT: finish the requests under way within MARTLET_SHUTDOWN_GRACE, exit 0. A second one: exit at once.
 
     """

@@ -18,7 +18,7 @@ enum TokensCommand: Command {
 
     Tokens that name no app stand under "", instances under "martlet:instances". import also reads arrays of such objects,
     and the notation of the push server's own document. It writes each record as it is; what Redis has stays when it is as
-    new, or has an owner where the file names none. So it may be interrupted, and done again. An entry that cannot be right
+    new, or has an owner where the file names none, and a user keeps the newest MARTLET_MAX_DEVICES (100) devices. So it may be interrupted, and done again. An entry that cannot be right
     is counted by reason and left out; a file that is no backup ends the import where it stops being one (exit 1).
 
     migrate reads an export of Parse's _Installation (an array, {"results":[...]}, or an object per line) and takes the iOS
@@ -85,9 +85,12 @@ enum TokensCommand: Command {
   }
 
   private static func withRegistry(_ body: @EventLoop (Registry) async throws -> Void) async throws {
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
-    try await configuration.withConnection { connection in
-      try await body(Registry(connection: connection, log: .silent))
+    var maximumDevices = Registry.defaultMaximumDevices
+    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
+      maximumDevices = SidecarSettings.readMaximumDevices(&reader)
+    }
+    try await configuration.withConnection { [maximumDevices] connection in
+      try await body(Registry(connection: connection, maximumDevices: maximumDevices, log: .silent))
     }
   }
 

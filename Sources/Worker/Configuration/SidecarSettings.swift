@@ -11,6 +11,8 @@ struct SidecarSettings {
   var sidecar: SidecarConfiguration
   /// Nil: not configured.
   var redis: RedisEndpoint?
+  /// Of one user.
+  var maximumDevices: Int
   var gateway: APNsSettings
   var shutdownGrace: Duration
   var logLevel: LogLevel
@@ -19,6 +21,7 @@ struct SidecarSettings {
     var reader = EnvironmentReader(values)
     sidecar = SidecarConfiguration(address: SidecarSettings.readAddress(&reader))
     redis = RedisSettings.read(&reader, isRequired: false)
+    maximumDevices = SidecarSettings.readMaximumDevices(&reader)
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
     if redis == nil {
       sidecar.missingRedisVariables = ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"].filter {
@@ -65,6 +68,10 @@ struct SidecarSettings {
       return nil
     }
     return path
+  }
+
+  static func readMaximumDevices(_ reader: inout EnvironmentReader) -> Int {
+    reader.integer("MARTLET_MAX_DEVICES", in: Registry.deviceLimits, default: Registry.defaultMaximumDevices)
   }
 
   private static func readAddress(_ reader: inout EnvironmentReader) -> String {

@@ -76,7 +76,7 @@ final class AudienceRun {
     queue.loadProgress(of: delivery.claim) { [self] answer in
       guard !hasEnded else { return }
       switch answer {
-      case .failure(let error): return cutShort(because: "\(error)")
+      case .failure(let error): return cutShort(because: error)
       case .success(let progress):
         isPositioned = true
         if let progress { delivery.resume(from: progress) }
@@ -115,7 +115,7 @@ final class AudienceRun {
     pages[number - firstPage].named = open
     registry.resolve([.tokens(open)]) { [self] resolutions in
       guard let resolution = resolutions.first else { return }
-      if let error = resolution.error { return cutShort(at: number, because: "\(error)") }
+      if let error = resolution.error { return cutShort(at: number, because: error) }
       take(resolution.devices, page: number)
     }
   }
@@ -136,7 +136,7 @@ final class AudienceRun {
       switch answer {
       case .failure(let error):
         isLocating = false
-        cutShort(at: number, because: "\(error)")
+        cutShort(at: number, because: error)
       case .success(let page):
         if !page.removals.isEmpty { registry.clean(app: app, page.removals) { _ in } }
         take(page.devices, page: number)
@@ -197,6 +197,11 @@ final class AudienceRun {
     progress.uncertain = delivery.tally.uncertain
     progress.result = delivery.tally.result
     queue.commitProgress(progress, of: delivery.claim)
+  }
+
+  private func cutShort(at number: Int? = nil, because error: RedisError) {
+    if error.isOfThisCommand { delivery.tally.isFault = false }
+    cutShort(at: number, because: "\(error)")
   }
 
   private func cutShort(at number: Int? = nil, because reason: String) {

@@ -118,15 +118,20 @@ final class DeliveryLine {
       }
     }
     guard !direct.isEmpty else { return }
-    registry.resolve(queries) { [self] resolutions in
-      guard queue.lease.isFresh else { return hold(direct) }
-      for (delivery, resolution) in zip(direct, resolutions) {
-        if let error = resolution.error {
-          putOff(delivery, error)
-        } else {
-          clean(resolution.removals, of: delivery)
-          pass(delivery, to: delivery.stillOpen(resolution.devices))
-        }
+    registry.resolve(queries) { [self] in resolved(direct, $0) }
+  }
+
+  private func resolved(_ deliveries: [Delivery], _ resolutions: [Resolution]) {
+    guard queue.lease.isFresh else { return hold(deliveries) }
+    for (delivery, resolution) in zip(deliveries, resolutions) {
+      if let error = resolution.error {
+        putOff(delivery, error)
+      } else if let user = resolution.largeUser {
+        // The other jobs do not wait for it.
+        registry.resolveLarge(user) { [self] in resolved([delivery], [$0]) }
+      } else {
+        clean(resolution.removals, of: delivery)
+        pass(delivery, to: delivery.stillOpen(resolution.devices))
       }
     }
   }
@@ -237,7 +242,7 @@ final class DeliveryLine {
     delivery.isCutShort = true
     delivery.tally.openReason = "\(error)"
     // Only this job's own keys are wrong: it must not come back for ever.
-    if error.isWrongType { delivery.tally.isFault = false }
+    if error.isOfThisCommand { delivery.tally.isFault = false }
     finish(delivery)
   }
 

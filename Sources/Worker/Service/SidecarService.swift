@@ -24,7 +24,7 @@ final class SidecarService {
     self.isAlone = isAlone
     self.log = log
     let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
-    let backend = connection.map { Backend(connection: $0, log: log) }
+    let backend = connection.map { Backend(connection: $0, maximumDevices: settings.maximumDevices, log: log) }
     let own =
       client == nil
       ? settings.gateway.configuration.map { APNsClient(configuration: $0, metrics: metrics, log: log) } : nil

@@ -125,7 +125,7 @@ struct RestoreTests {
   }
 
   @Test func `more than a script takes is restored, and the same again changes nothing`() async throws {
-    let fixture = try await Fixture()
+    let fixture = try await Fixture(maximumDevices: 1000)
     let entries = (0..<1234).map { device(fixture.token("restored-\($0)"), "restored-\($0 % 7)", app: "com.restored") }
     #expect(try await fixture.registry.restore(entries).created == 1234)
     #expect(try await fixture.registry.restore(entries).kept == 1234)

@@ -73,7 +73,7 @@ struct PushUnregisterTests {
   }
 
   @Test func `thousands of devices go in one request`() async throws {
-    let fixture = try await SidecarFixture()
+    let fixture = try await SidecarFixture(maximumDevices: 5000)
     let user = try await fixture.user("un-many")
     for index in 0..<2500 { try await register(fixture, fixture.token("many-\(index)"), "un-many", app: "com.un.many") }
     #expect(

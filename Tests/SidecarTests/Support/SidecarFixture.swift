@@ -18,14 +18,15 @@ final class SidecarFixture {
 
   init(
     sender: (any DirectSender)? = nil, _ adapt: (inout SidecarConfiguration) -> Void = { _ in },
-    backupImport: BackupImport? = nil, server: RedisServer? = nil, log: Log = .silent
+    backupImport: BackupImport? = nil, server: RedisServer? = nil,
+    maximumDevices: Int = Registry.defaultMaximumDevices, log: Log = .silent
   ) async throws {
     let shared = try await SidecarFixture.server.value
     let url = (server ?? shared).url
     redis = RedisConnection(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
     redis.start()
     try await redis.ready(within: .seconds(10))
-    backend = Backend(connection: redis, log: .silent)
+    backend = Backend(connection: redis, maximumDevices: maximumDevices, log: .silent)
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
     adapt(&configuration)
     sidecar = Sidecar(

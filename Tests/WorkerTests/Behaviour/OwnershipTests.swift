@@ -42,6 +42,50 @@ import Testing
     try await worker.stop()
   }
 
+  @Test func `jobs to a user with half a million entries are delivered, and hold up nobody`() async throws {
+    let (large, user) = (fleet.unique("large"), fleet.unique("user"))
+    let fill = "for i = ARGV[1], ARGV[2] do redis.call('SADD', KEYS[1], string.format('%064x', i)) end"
+    for start in stride(from: 1, through: 524_289, by: 65_536) {
+      let end = String(min(start + 65_535, 524_289))
+      _ = try await fleet.redis("EVAL", fill, "1", RegistryKeys.userTokens(large), String(start), end)
+    }
+    try await fleet.register(fleet.uniqueToken(), to: large)
+    try await fleet.register(fleet.uniqueToken(), to: user)
+    let worker = try await fleet.worker()
+    func enqueue(_ count: Int, to user: String) async throws -> [String] {
+      let ids = (0..<count).map { _ in fleet.unique("job") }
+      try await fleet.enqueue(
+        ids.map { Array(#"{"id":"\#($0)","to":{"user":"\#(user)"},"title":"Hello"}"#.utf8) }, on: worker.queue)
+      return ids
+    }
+    let jobs = try await enqueue(21, to: large) + enqueue(100, to: user)
+    for id in jobs {
+      let record = try await fleet.record(id)
+      #expect(record.status == "accepted" && record.attempts == 1)
+    }
+    #expect(try await fleet.redis("SCARD", RegistryKeys.userTokens(large)).integer == 1)
+    try await worker.stop()
+  }
+
+  @Test func `a job whose devices cannot be read uses up its attempts, and the next one is delivered`() async throws {
+    let (large, user) = (fleet.unique("large"), fleet.unique("user"))
+    let token = fleet.uniqueToken()
+    try await fleet.redis("SADD", RegistryKeys.userTokens(large), token)
+    try await fleet.redis("SETRANGE", RegistryKeys.token(token), "70000000", "x")
+    try await fleet.register(fleet.uniqueToken(), to: user)
+    let worker = try await fleet.worker(["MARTLET_MAX_ATTEMPTS": "1"])
+    let (first, second) = (fleet.unique("unreadable"), fleet.unique("readable"))
+    for (id, user) in [(first, large), (second, user)] {
+      try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: worker.queue)
+    }
+    #expect(try await fleet.record(second).status == "accepted")
+    let record = try await fleet.record(first)
+    #expect(record.status == "dead")
+    #expect(record.reason?.contains("larger than") == true)
+    try await fleet.redis("DEL", RegistryKeys.token(token))
+    try await worker.stop()
+  }
+
   @Test func `a device that changes hands while its push waits for a retry is not sent to`() async throws {
     let (user, thief) = (fleet.unique("alice"), fleet.unique("bob"))
     let token = fleet.uniqueToken()

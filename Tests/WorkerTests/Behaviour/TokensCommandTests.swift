@@ -100,6 +100,21 @@ import Testing
     #expect(try await RegistrySnapshot(fleet, without: "martlet:") == before)
   }
 
+  @Test func `a user keeps the newest devices of a backup, as many as allowed`() async throws {
+    let tokens = fleet.uniqueTokens(5)
+    let entries = tokens.enumerated().map { index, token in
+      #""\#(token)":{"updatedAt":"201\#(index)-01-02T03:04:05.678Z","username":"alice"}"#
+    }
+    let file = try write("{\"com.limit\":{\(entries.joined(separator: ","))}}", to: "limit.json")
+    let limit = ["MARTLET_MAX_DEVICES": "2"]
+    let done = try await fleet.martlet("tokens", "import", file, "--json", environment: limit)
+    #expect(try summary(done)["too_many_devices"] == 3)
+    let members = try await fleet.redis("SMEMBERS", RegistryKeys.userTokens("alice")).array?.compactMap(\.string)
+    #expect(Set(members ?? []) == Set(tokens.suffix(2)))
+    let wrong = try await fleet.martlet("tokens", "import", file, environment: ["MARTLET_MAX_DEVICES": "1001"])
+    #expect(wrong.exitCode == 2)
+  }
+
   @Test func `a backup goes through pipes too`() async throws {
     try await fill()
     let before = try await RegistrySnapshot(fleet, without: "martlet:")

@@ -29,6 +29,17 @@ struct SidecarSettingsTests {
     #expect(error?.text.contains("word") == false)
   }
 
+  @Test func `a user has 100 devices at most, or as many as is said, up to 1,000`() throws {
+    #expect(try SidecarSettings(environment: [:]).maximumDevices == 100)
+    #expect(try SidecarSettings(environment: ["MARTLET_MAX_DEVICES": "1000"]).maximumDevices == 1000)
+    for wrong in ["0", "1001", "many"] {
+      let error = #expect(throws: ConfigurationFaults.self) {
+        try SidecarSettings(environment: ["MARTLET_MAX_DEVICES": wrong])
+      }
+      #expect(error?.faults.map(\.name) == ["MARTLET_MAX_DEVICES"])
+    }
+  }
+
   @Test func `one service's fault is enough`() {
     let error = #expect(throws: ConfigurationFaults.self) {
       try AllConfiguration(environment: ["REDIS_URL": "redis://localhost", "MARTLET_ENV": "staging"])

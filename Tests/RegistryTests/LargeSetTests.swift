@@ -1,0 +1,143 @@
+import EventLoop
+import Redis
+import Registry
+import Synchronization
+import Telemetry
+import TestSupport
+import Testing
+
+/// A user whose set is far larger than any reply, and everybody else.
+@EventLoop
+@Suite(.serialized) struct LargeSetTests {
+  private static let server = Task { try await RedisServer() }
+  /// Half the elements of the largest reply, and one more.
+  private static let entries = 524_289
+
+  /// A user with so many entries that nobody registered, and one device. Written in steps, as others would.
+  private func fixture(_ user: String, entries: Int = LargeSetTests.entries) async throws -> (Fixture, String) {
+    let fixture = try await Fixture(server: try await Self.server.value)
+    let script = """
+      for i = ARGV[1], ARGV[2] do redis.call('SADD', KEYS[1], string.format('%064x', i)) end
+      """
+    for start in stride(from: 1, through: entries, by: 50_000) {
+      _ = try await fixture.run(
+        "EVAL", script, "1", RegistryKeys.userTokens(user), String(start), String(min(start + 49_999, entries)))
+    }
+    let token = fixture.token("large-\(user)")
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), token)
+    let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: 5, bundleID: "com.large")
+    _ = try await fixture.redis.send(RedisCommand("SET", RegistryKeys.token(token)).with(metadata.json()))
+    return (fixture, token)
+  }
+
+  /// Another user's requests, one after the other until `body` has ended. None may fail; says how many there were.
+  private func others(_ fixture: Fixture, while body: @escaping @EventLoop () async throws -> Void) async throws -> Int
+  {
+    var isDone = false
+    let task = Task { @EventLoop in
+      defer { isDone = true }
+      try await body()
+    }
+    var count = 0
+    while !isDone {
+      let token = fixture.token("bystander-\(count % 10)")
+      _ = try await fixture.register(token, "bystander", now: Int64(count))
+      let resolution = await fixture.registry.resolve(.user("bystander"))
+      #expect(resolution.error == nil && resolution.devices.contains { $0.token == token })
+      count += 1
+    }
+    try await task.value
+    #expect(fixture.redis.reconnects == 0)
+    return count
+  }
+
+  @Test func `its devices are found, its entries go, and others are served meanwhile`() async throws {
+    let (fixture, token) = try await fixture("large-resolve")
+    let count = try await others(fixture) {
+      let tasks = (0..<21).map { _ in
+        Task { @EventLoop in await fixture.registry.resolve(.user("large-resolve")) }
+      }
+      for task in tasks {
+        let resolution = await task.value
+        #expect(resolution.error == nil)
+        #expect(resolution.devices.map(\.token) == [token])
+      }
+    }
+    #expect(count > 20)
+    #expect(try await fixture.members("large-resolve") == [token])
+  }
+
+  @Test func `a batch of queries does not wait for it`() async throws {
+    let (fixture, token) = try await fixture("large-batch", entries: 3000)
+    _ = try await fixture.register(fixture.token("plain"), "plain")
+    for _ in 0..<2 {
+      let resolutions = await fixture.resolve([.user("large-batch"), .user("plain")])
+      #expect(resolutions[0] == Resolution(largeUser: "large-batch"))
+      #expect(resolutions[1].devices.map(\.token) == [fixture.token("plain")])
+    }
+    // Several jobs to one user read its set once.
+    _ = try await fixture.run("CONFIG", "RESETSTAT")
+    let same = await fixture.resolve([.user("plain"), .user("large-batch"), .user("plain"), .user("large-batch")])
+    #expect(same[2] == same[0] && same[0].devices.count == 1)
+    #expect(same[3] == same[1] && same[1].largeUser == "large-batch")
+    #expect(try await fixture.run("INFO", "commandstats").string?.contains("cmdstat_sort:calls=1,") == true)
+    let resolution = await withCheckedContinuation { continuation in
+      fixture.registry.resolveLarge("large-batch") { continuation.resume(returning: $0) }
+    }
+    #expect(resolution.devices.map(\.token) == [token])
+    // Not large any more.
+    #expect(await fixture.resolve([.user("large-batch")])[0].devices.map(\.token) == [token])
+  }
+
+  @Test func `all of it is unregistered, counted, while others are served`() async throws {
+    let (fixture, token) = try await fixture("large-unregister")
+    var result = BulkUnregistration()
+    let count = try await others(fixture) {
+      result = try await fixture.registry.unregisterAll(username: "large-unregister")
+    }
+    #expect(count > 20)
+    var expected = BulkUnregistration(entries: Self.entries + 1, metadata: 1)
+    expected.hasLookedUp = true
+    expected.isSetGone = true
+    #expect(result == expected)
+    #expect(try await fixture.metadata(token) == nil)
+  }
+
+  @Test func `a list and a registration look at a part of it only`() async throws {
+    let (fixture, _) = try await fixture("large-list")
+    let page = try await fixture.registry.devices(of: "large-list", after: nil, limit: 1)
+    #expect(page.removals.count < 20_000)
+    #expect(try await fixture.clean(user: "large-list", page.removals) == page.removals.count)
+    let before = try await fixture.run("SCARD", RegistryKeys.userTokens("large-list")).integer ?? 0
+    let token = fixture.token("large-list-new")
+    _ = try await fixture.register(token, "large-list", now: 9)
+    #expect(try await fixture.run("SCARD", RegistryKeys.userTokens("large-list")).integer == before - 299)
+    #expect(try await fixture.run("SISMEMBER", RegistryKeys.userTokens("large-list"), token).integer == 1)
+    #expect(fixture.redis.reconnects == 0)
+  }
+
+  @Test func `a push is sent to 1,000 devices of a user, and one line says that there are more`() async throws {
+    let lines = Mutex<[String]>([])
+    let log = Log(level: .info, isText: false) { line in lines.withLock { $0.append(line) } }
+    let fixture = try await Fixture(server: try await Self.server.value, log: log)
+    let script = """
+      for i = 1, ARGV[2] do
+        local token = string.format('abcd%060x', i)
+        redis.call('SADD', KEYS[1], token)
+        redis.call('SET', 'push:token:' .. token, '{"username":"' .. ARGV[1] .. '"}')
+      end
+      """
+    for (user, count, expected) in [("owner-1000", 1000, 1000), ("owner-2500", 2500, 1000)] {
+      _ = try await fixture.run("EVAL", script, "1", RegistryKeys.userTokens(user), user, String(count))
+      for _ in 0..<3 {
+        let resolution = await fixture.registry.resolve(.user(user))
+        #expect(Set(resolution.devices.map(\.token)).count == expected)
+        #expect(resolution.devices.count == expected)
+        #expect(resolution.removals.isEmpty)
+      }
+    }
+    let said = lines.withLock { $0 }
+    #expect(said.count == 1)
+    #expect(said.first?.contains("owner-2500") == true)
+  }
+}
