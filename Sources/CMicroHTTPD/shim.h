@@ -13,6 +13,12 @@ static inline int martlet_epoll_descriptor(struct MHD_Daemon *daemon) {
   return info ? info->epoll_fd : -1;
 }
 
+/// `MHD_get_connection_info` is variadic. NULL when there is none.
+static inline const struct sockaddr *martlet_connection_address(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  return info ? info->client_addr : NULL;
+}
+
 /// `MHD_get_connection_info` is variadic. -1 when there is none.
 static inline int martlet_connection_descriptor(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);

@@ -19,6 +19,7 @@ final class Exchange {
   private static let discardLimit = 1 << 20
 
   private let connection: OpaquePointer
+  private let peerAddress: String
   private let target: String
   private let configuration: HTTPServerConfiguration
   private let onResume: @EventLoop () -> Void
@@ -34,10 +35,11 @@ final class Exchange {
 
   /// `onResume` is called when the daemon must run because of an answer that came late.
   init(
-    connection: OpaquePointer, target: String, configuration: HTTPServerConfiguration,
+    connection: OpaquePointer, peerAddress: String, target: String, configuration: HTTPServerConfiguration,
     onResume: @escaping @EventLoop () -> Void
   ) {
     self.connection = connection
+    self.peerAddress = peerAddress
     self.target = target
     self.configuration = configuration
     self.onResume = onResume
@@ -86,7 +88,7 @@ final class Exchange {
       guard let target = HTTPTarget(parsing: target) else { return send(refusal(400)) }
       state = .running
       let request = HTTPRequest(
-        method: method, path: target.path, query: target.query, headers: headers, body: body)
+        method: method, path: target.path, query: target.query, headers: headers, body: body, peerAddress: peerAddress)
       body = []
       handler(request) { self.answer($0) }
       if case .answered(let response) = state { return send(response) }
@@ -135,7 +137,9 @@ final class Exchange {
     let parsed = HTTPTarget(parsing: target)
     return configuration.refusal(
       status,
-      HTTPRequest(method: method, path: parsed?.path ?? target, query: parsed?.query ?? [], headers: headers))
+      HTTPRequest(
+        method: method, path: parsed?.path ?? target, query: parsed?.query ?? [], headers: headers,
+        peerAddress: peerAddress))
   }
 
   private func send(_ answer: HTTPResponse) -> Bool {

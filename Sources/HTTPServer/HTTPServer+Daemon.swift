@@ -28,7 +28,8 @@ extension HTTPServer {
 
   func connected(_ connection: OpaquePointer) {
     peers[UInt(bitPattern: connection)] = Peer(
-      descriptor: martlet_connection_descriptor(connection), deadline: nextDeadline)
+      descriptor: martlet_connection_descriptor(connection),
+      address: Peer.text(of: martlet_connection_address(connection)), deadline: nextDeadline)
   }
 
   func disconnected(_ connection: OpaquePointer) {
@@ -37,7 +38,10 @@ extension HTTPServer {
 
   func begin(_ connection: OpaquePointer, target: String) -> Exchange {
     peers[UInt(bitPattern: connection)]?.deadline = nextDeadline
-    let exchange = Exchange(connection: connection, target: target, configuration: configuration) { [weak self] in
+    let exchange = Exchange(
+      connection: connection, peerAddress: peers[UInt(bitPattern: connection)]?.address ?? HTTPRequest.unixPeer,
+      target: target, configuration: configuration
+    ) { [weak self] in
       self?.scheduleRun()
     }
     exchange.closesConnection = isStopping

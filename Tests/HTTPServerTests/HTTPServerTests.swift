@@ -40,6 +40,28 @@ struct HTTPServerTests {
     #expect(answer.hasSuffix(#"PUT /a%20b ["c=d e"] yes 5."#))
   }
 
+  @Test func `a request tells the address that it comes from`() async throws {
+    let answer = try await serving(handler: { request, reply in
+      reply(.text("from \(request.peerAddress)."))
+    }) { port in
+      let wire = try Wire(port: port)
+      wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+      return try wire.read(until: "127.0.0.1.")
+    }
+    #expect(answer.hasSuffix("from 127.0.0.1."))
+  }
+
+  @Test(arguments: [("::ffff:192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"), ("::1", "::1")])
+  func `an IPv4 address is told as one, whatever the socket`(address: String, text: String) {
+    var name = sockaddr_in6()
+    name.sin6_family = sa_family_t(AF_INET6)
+    inet_pton(AF_INET6, address, &name.sin6_addr)
+    let found = withUnsafePointer(to: &name) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Peer.text(of: $0) }
+    }
+    #expect(found == text)
+  }
+
   @Test func `a connection serves request after request, also pipelined ones, in order`() async throws {
     let answers = try await serving { port in
       let wire = try Wire(port: port)
@@ -208,7 +230,11 @@ struct HTTPServerTests {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/http.sock"
     let server = HTTPServer(
-      configuration: HTTPServerConfiguration(address: .unix(path: path)), log: .silent, handler: Self.echo)
+      configuration: HTTPServerConfiguration(address: .unix(path: path)), log: .silent
+    ) { request, reply in
+      #expect(request.peerAddress == HTTPRequest.unixPeer)
+      Self.echo(request, reply)
+    }
     try server.start()
     let answer = try await ChildProcess.run("curl", ["-sS", "--unix-socket", path, "http://x/hello"])
     #expect(answer.contains("GET /hello"))
