@@ -7,6 +7,8 @@ enum RequestFields {
 
   /// Characters of a user id.
   private static let userIDLength = 1...256
+  /// Of a device token with white space and angle brackets.
+  private static let maximumTokenTextBytes = 2048
   /// Bytes of a bundle id.
   private static let bundleIDLength = 1...200
 
@@ -24,7 +26,8 @@ enum RequestFields {
 
   /// 20 to 512 characters, as iOS or another system gave it: `<abcd 1234 …>`, the description of iOS' data, is read, too.
   static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> String {
-    let token = (value ?? "").filter { !"<> ".contains($0) }
+    let value = value ?? ""
+    let token = value.utf8.count > maximumTokenTextBytes ? "" : value.filter { !"<> ".contains($0) }
     guard DeviceToken.isWellFormed(token.utf8) else {
       throw Refusal(400, "Invalid device token", "\(field): expected 20 to 512 letters, digits or any of :_-.")
     }
