@@ -74,9 +74,9 @@ public final class Sidecar {
 
   private func refuse(_ status: Int, _ request: HTTPRequest) -> HTTPResponse {
     // A target that cannot be read comes whole, with its query.
-    let match = router.match(String(request.path.prefix { $0 != "?" }))
+    let match = router.match(String(Substring(request.path.utf8.prefix { $0 != UInt8(ascii: "?") })))
     count(request, route: match?.route ?? "none", status: status, since: Clock.monotonicNanoseconds)
-    return match?.surface.refusal(status, of: request) ?? .error("Bad request", status: status)
+    return match?.surface.refusal(status, of: request) ?? .refusal(status)
   }
 
   private func count(_ request: HTTPRequest, route: String, status: Int, since start: UInt64) {

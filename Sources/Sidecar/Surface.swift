@@ -9,7 +9,7 @@ protocol Surface {
 
   func respond(to request: SidecarRequest) async -> HTTPResponse
 
-  /// The answer to a request whose body was too large (413), or whose target makes no sense (400).
+  /// The answer to a request whose body is too large (413), whose header fields are too many or too large (431), or that is malformed (400).
   func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse
 }
 
