@@ -12,6 +12,7 @@ struct PushServerSurface: Surface {
   private let configuration: SidecarConfiguration
   private let backend: Backend?
   private let fallback: BackupFallback?
+  private let crossOrigin: CrossOrigin
   private let log: Log
 
   let routes = ["/newtoken", "/newpush"]
@@ -20,6 +21,7 @@ struct PushServerSurface: Surface {
     self.configuration = configuration
     self.backend = backend
     self.log = log
+    crossOrigin = CrossOrigin(policy: configuration.originPolicy, method: "POST")
     if let path = configuration.backupPath, let backend, let backupImport {
       fallback = BackupFallback(path: path, backend: backend, importBackup: backupImport, log: log)
     } else {
@@ -27,9 +29,23 @@ struct PushServerSurface: Surface {
     }
   }
 
+  /// The origin comes first: without API keys nothing else keeps a page of any site from sending to everyone.
   func respond(to request: SidecarRequest) async -> HTTPResponse {
+    switch crossOrigin.judge(request.http) {
+    case .answered(let response): return response
+    case .admitted(let fields): return await answer(request).with(fields)
+    }
+  }
+
+  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
+    switch crossOrigin.judge(request) {
+    case .answered(let response): response
+    case .admitted(let fields): Refusal.unread(status).response.with(fields)
+    }
+  }
+
+  private func answer(_ request: SidecarRequest) async -> HTTPResponse {
     do throws(Refusal) {
-      guard request.method == "POST" else { throw .methodNotAllowed("POST") }
       guard let backend else { throw .notConfigured }
       let isPush = request.route == "/newpush"
       if !configuration.isPushServerOpen {
@@ -42,10 +58,6 @@ struct PushServerSurface: Surface {
       log.failure(error, of: request)
       return error.response
     }
-  }
-
-  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
-    Refusal.unread(status).response
   }
 
   /// The device is nobody's, unless it has an owner.
