@@ -17,8 +17,11 @@ struct Router {
   /// Routes with a parameter, by what stands before it.
   private var prefixes: [Substring: (surface: any Surface, route: String)] = [:]
 
+  private var roots: [(path: String, surface: any Surface)] = []
+
   init(_ surfaces: [any Surface]) {
     for surface in surfaces {
+      roots += surface.roots.map { ($0, surface) }
       for route in surface.routes {
         if let brace = route.firstIndex(of: "{") {
           prefixes[route[..<brace]] = (surface, route)
@@ -37,5 +40,10 @@ struct Router {
     let parameter = path[path.index(after: slash)...]
     guard !parameter.isEmpty, let found = prefixes[path[...slash]] else { return nil }
     return Match(surface: found.surface, route: found.route, parameter: String(parameter))
+  }
+
+  /// The surface of a path that may be no route.
+  func owner(of path: String) -> (any Surface)? {
+    match(path)?.surface ?? roots.first { path.utf8.starts(with: $0.path.utf8) }?.surface
   }
 }

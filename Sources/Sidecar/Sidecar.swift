@@ -62,7 +62,7 @@ public final class Sidecar {
     let start = Clock.monotonicNanoseconds
     guard let match = router.match(request.path) else {
       count(request, route: "none", status: 404, since: start)
-      return respond(.error("Not found", status: 404))
+      return respond(router.owner(of: request.path)?.notFound ?? .error("Not found", status: 404))
     }
     Task { @EventLoop in
       let response = await match.surface.respond(
@@ -74,9 +74,9 @@ public final class Sidecar {
 
   private func refuse(_ status: Int, _ request: HTTPRequest) -> HTTPResponse {
     // A target that cannot be read comes whole, with its query.
-    let match = router.match(String(Substring(request.path.utf8.prefix { $0 != UInt8(ascii: "?") })))
-    count(request, route: match?.route ?? "none", status: status, since: Clock.monotonicNanoseconds)
-    return match?.surface.refusal(status, of: request) ?? .refusal(status)
+    let path = String(Substring(request.path.utf8.prefix { $0 != UInt8(ascii: "?") }))
+    count(request, route: router.match(path)?.route ?? "none", status: status, since: Clock.monotonicNanoseconds)
+    return router.owner(of: path)?.refusal(status, of: request) ?? .refusal(status)
   }
 
   private func count(_ request: HTTPRequest, route: String, status: Int, since start: UInt64) {
