@@ -10,11 +10,15 @@ public final class Sidecar {
   private let requests: CounterFamily
   private let durations: Histogram
   private var router = Router([])
+  private var operations: OperationsSurface?
   private var server: HTTPServer?
   private var isStopping = false
 
   /// The port it listens on; 0 before ``start()``.
   public var port: Int { server?.port ?? 0 }
+
+  /// The answer of `/readyz`.
+  public var readiness: HTTPResponse { operations?.readiness ?? .error("stopping", status: 503) }
 
   /// Without `backend` redis is not configured, without `sender` APNs is not. `backupImport` reads the backup file that
   /// the configuration names.
@@ -28,13 +32,14 @@ public final class Sidecar {
       "martlet_http_requests_total", label: "request", help: "Answered requests by method, route and status.")
     durations = metrics.histogram("martlet_http_request_seconds", help: "From a whole request to its answer.")
     let operations = OperationsSurface(
-      backend: backend, sender: sender, metrics: metrics,
+      backend: backend, sender: sender,
       isStopping: { [weak self] in self?.isStopping ?? true })
     let push = PushSurface(configuration, backend: backend, sender: sender, log: log)
     let notifications = NotificationsSurface(configuration, backend: backend, log: log)
     let devices = DevicesSurface(configuration, backend: backend, log: log)
     let pushServer = PushServerSurface(configuration, backend: backend, backupImport: backupImport, log: log)
     let nyra = NyraSurface(backend: backend, log: log)
+    self.operations = operations
     router = Router([operations, push, notifications, devices, pushServer, nyra])
   }
 

@@ -8,7 +8,8 @@ enum AllCommand: Command {
   static let help = """
     usage: martlet all
 
-    What martlet worker and martlet sidecar do, in one process: for small installations. Settings are those of both.
+    What martlet worker and martlet sidecar do, in one process: for small installations. Settings are those of both. One admin
+    port, the worker's, has the metrics of both.
 
     """
 
@@ -22,7 +23,8 @@ enum AllCommand: Command {
   private static func serve(_ configuration: AllConfiguration) async throws -> ExitCode {
     let log = Log(level: configuration.worker.logLevel)
     let worker = WorkerService(configuration.worker, log: log)
-    let sidecar = SidecarService(configuration.sidecar, metrics: worker.metrics, client: worker.client, log: log)
+    let sidecar = SidecarService(
+      configuration.sidecar, metrics: worker.metrics, client: worker.client, hasAdminPort: false, log: log)
     try sidecar.start()
     try worker.start()
     await Termination.awaited { stopped in

@@ -7,11 +7,15 @@ import Telemetry
 /// Everything `martlet sidecar` is told, from the environment alone. It starts without Redis and without APNs.
 struct SidecarSettings {
   static let defaultAddress = "127.0.0.1:8080"
+  /// Not the worker's: both may run on one machine.
+  static let defaultAdminAddress = "127.0.0.1:9091"
 
   var sidecar: SidecarConfiguration
   /// Nil: not configured.
   var redis: RedisEndpoint?
   var gateway: APNsSettings
+  /// Of a sidecar alone; nil when off.
+  var adminAddress: String?
   var shutdownGrace: Duration
   var logLevel: LogLevel
 
@@ -36,6 +40,7 @@ struct SidecarSettings {
     sidecar.registrationEnvironment = gateway.isEnvironmentNamed ? sidecar.defaultEnvironment : nil
     let queues = WorkerConfiguration.readQueues(&reader)
     sidecar.queue = queues.contains(sidecar.queue) ? sidecar.queue : queues[0]
+    adminAddress = WorkerConfiguration.readAdminAddress(&reader, default: SidecarSettings.defaultAdminAddress)
     shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
     logLevel = WorkerConfiguration.readLogLevel(&reader)
     guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }

@@ -13,13 +13,21 @@ final class SidecarService {
   private let connection: RedisConnection?
   private let ownClient: APNsClient?
   private let sidecar: Sidecar
+  private let metrics: Metrics
+  /// Nil beside a worker, whose admin port tells the metrics of both.
+  private let adminAddress: String?
+  private var admin: AdminServer?
   private var isStopping = false
   private var onStopped: [@EventLoop () -> Void] = []
 
-  /// `client` is the worker's, when there is one in this process.
-  init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, log: Log) {
+  /// `client` is the worker's, when there is one in this process; the admin port is the worker's, too, then.
+  init(
+    _ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, hasAdminPort: Bool = true, log: Log
+  ) {
     self.settings = settings
+    self.metrics = metrics
     self.log = log
+    adminAddress = hasAdminPort ? settings.adminAddress : nil
     let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
     let backend = connection.map { Backend(connection: $0, log: log) }
     let own =
@@ -66,6 +74,13 @@ final class SidecarService {
         "APNs is not configured: no test pushes",
         ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
     }
+    if let adminAddress {
+      let admin = try AdminServer(
+        address: adminAddress, metrics: metrics, log: log,
+        readiness: { [weak self] in self?.sidecar.readiness ?? Readiness.gone.response })
+      try admin.start()
+      self.admin = admin
+    }
     connection?.start()
     ownClient?.start()
     try sidecar.start()
@@ -81,6 +96,7 @@ final class SidecarService {
       await sidecar.stop(grace: settings.shutdownGrace)
       ownClient?.close()
       connection?.close()
+      await admin?.stop()
       log.info("sidecar stopped")
       ended()
     }
