@@ -22,7 +22,7 @@ final class Exchange {
   /// A refused body is read up to here, so that the peer gets to read the answer; then the connection is cut. Bytes.
   private static let discardLimit = 1 << 20
 
-  private let connection: OpaquePointer
+  let connection: OpaquePointer
   private let peerAddress: String
   private let target: String
   private let configuration: HTTPServerConfiguration
@@ -37,6 +37,14 @@ final class Exchange {
   private(set) var hasHead = false
   /// The answer says that the connection ends with it.
   var closesConnection = false
+
+  /// Its body is in chunks and has not arrived whole.
+  var awaitsChunks: Bool {
+    switch state {
+    case .receiving, .discarding: headers["Transfer-Encoding"] != nil
+    case .running, .answered, .done: false
+    }
+  }
 
   /// `onResume` is called when the daemon must run because of an answer that came late.
   init(

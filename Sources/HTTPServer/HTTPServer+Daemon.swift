@@ -34,16 +34,19 @@ extension HTTPServer {
   }
 
   func connected(_ connection: OpaquePointer) {
+    calls += 1
     peers[UInt(bitPattern: connection)] = Peer(
       descriptor: martlet_connection_descriptor(connection),
       address: Peer.text(of: martlet_connection_address(connection)), deadline: nextDeadline)
   }
 
   func disconnected(_ connection: OpaquePointer) {
+    calls += 1
     peers[UInt(bitPattern: connection)] = nil
   }
 
   func begin(_ connection: OpaquePointer, target: String) -> Exchange {
+    calls += 1
     peers[UInt(bitPattern: connection)]?.deadline = nextDeadline
     let exchange = Exchange(
       connection: connection, peerAddress: peers[UInt(bitPattern: connection)]?.address ?? HTTPRequest.unixPeer,
@@ -62,6 +65,7 @@ extension HTTPServer {
   }
 
   func completed(_ exchange: Exchange, _ connection: OpaquePointer) {
+    calls += 1
     peers[UInt(bitPattern: connection)]?.deadline = nextDeadline
     exchange.end()
     exchanges[ObjectIdentifier(exchange)] = nil
@@ -113,6 +117,7 @@ private let onAccess: MHD_AccessHandlerCallback = {
   return EventLoop.assumeIsolated {
     let server = Unmanaged<HTTPServer>.fromOpaque(server).takeUnretainedValue()
     let exchange = Unmanaged<Exchange>.fromOpaque(current).takeUnretainedValue()
+    server.calls += 1
     guard exchange.hasHead else { return exchange.receiveHead(method: methodStart, version: versionStart) }
     guard size.pointee > 0 else { return server.proceed(exchange, peer) }
     defer { size.pointee = 0 }

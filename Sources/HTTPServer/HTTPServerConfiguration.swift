@@ -8,7 +8,7 @@ public struct HTTPServerConfiguration: Sendable {
   /// A peer that is silent for so long, or takes longer to send one request, is cut off. Seconds.
   public var connectionTimeout = 30
   /// Fewer when the process may not open so many descriptors. Over nine tenths of it, those that wait for a request are
-  /// closed, the longest waiting first.
+  /// closed: those of the address with the most connections first, and of these the longest waiting.
   public var maximumConnections = 10_000
   /// The whole answer to a request that never reaches the handler: 400 (malformed, or more query items than
   /// ``FormEncoding/maximumItems``), 413, or 431 (more than 100 header fields, or a head over ``maximumHeaderBytes``). The request comes without its body; the path
