@@ -42,7 +42,8 @@ def allow(setup, stack):
 def environment(stack):
     return {
         "PATH": os.environ["PATH"], "REDIS_URL": f"unix://{stack.directory}/redis.sock",
-        "MARTLET_HTTP_ADDRESS": "127.0.0.1:0", "MARTLET_REGISTER_LIMIT": "1000000/1s", **stack.sink.environment()}
+        "MARTLET_HTTP_ADDRESS": "127.0.0.1:0", "MARTLET_ADMIN_ADDRESS": "off", "MARTLET_REGISTER_LIMIT": "off",
+        **stack.sink.environment()}
 
 
 def bare(stack):

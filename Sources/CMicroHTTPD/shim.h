@@ -19,6 +19,13 @@ static inline const struct sockaddr *martlet_connection_address(struct MHD_Conne
   return info ? info->client_addr : NULL;
 }
 
+/// `MHD_get_connection_info` is variadic. Bytes from the request line to the empty line after the header fields; 0 before
+/// that is read.
+static inline size_t martlet_connection_head_size(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  return info ? info->header_size : 0;
+}
+
 /// `MHD_get_connection_info` is variadic. -1 when there is none.
 static inline int martlet_connection_descriptor(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);

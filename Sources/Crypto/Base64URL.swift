@@ -27,8 +27,8 @@ public enum Base64URL {
     var bits: UInt32 = 0
     var count = 0
     for character in text {
-      guard let value = alphabet.firstIndex(of: character) else { return nil }
-      bits = bits << 6 | UInt32(value)
+      guard let value = value(of: character) else { return nil }
+      bits = bits << 6 | value
       count += 6
       if count >= 8 {
         count -= 8
@@ -37,5 +37,16 @@ public enum Base64URL {
     }
     // Bits left over must be zero, or two texts would mean the same.
     return bits & (1 << UInt32(count) - 1) == 0 ? bytes : nil
+  }
+
+  private static func value(of character: UInt8) -> UInt32? {
+    switch character {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
+    case UInt8(ascii: "-"): 62
+    case UInt8(ascii: "_"): 63
+    default: nil
+    }
   }
 }

@@ -1,6 +1,10 @@
 import CMicroHTTPD
 import EventLoop
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// One request under way and its answer. Lives from the request line until the daemon is done with it.
 ///
 /// `connection` is the daemon's; it is valid exactly as long.
@@ -18,12 +22,13 @@ final class Exchange {
   /// A refused body is read up to here, so that the peer gets to read the answer; then the connection is cut. Bytes.
   private static let discardLimit = 1 << 20
 
-  private let connection: OpaquePointer
+  let connection: OpaquePointer
   private let peerAddress: String
   private let target: String
   private let configuration: HTTPServerConfiguration
   private let onResume: @EventLoop () -> Void
   private var method = ""
+  private var headers = HTTPHeaders()
   private var body: [UInt8] = []
   private var state = State.receiving
   private var isSuspended = false
@@ -32,6 +37,14 @@ final class Exchange {
   private(set) var hasHead = false
   /// The answer says that the connection ends with it.
   var closesConnection = false
+
+  /// Its body is in chunks and has not arrived whole.
+  var awaitsChunks: Bool {
+    switch state {
+    case .receiving, .discarding: headers["Transfer-Encoding"] != nil
+    case .running, .answered, .done: false
+    }
+  }
 
   /// `onResume` is called when the daemon must run because of an answer that came late.
   init(
@@ -45,14 +58,20 @@ final class Exchange {
     self.onResume = onResume
   }
 
-  /// False: cut the connection.
-  func receiveHead(method: String) -> Bool {
+  /// The daemon's arguments `method` and `version` point into the head. False: cut the connection.
+  func receiveHead(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
     hasHead = true
-    self.method = method
-    let headers = headers
-    guard BodyFraming.isUnambiguous(headers) else {
+    self.method = String(cString: method)
+    let head = RequestHead(connection, method: method, target: target, version: version)
+    headers = head.headers
+    switch head.fault(maximumBytes: configuration.maximumHeaderBytes) {
+    case nil: break
+    case .malformed?:
       closesConnection = true
-      return send(refusal(400))
+      return send(refusal(RequestHead.Fault.malformed.rawValue))
+    case .tooLarge?:
+      sendPastDaemon(refusal(RequestHead.Fault.tooLarge.rawValue))
+      return false
     }
     guard let length = headers["Content-Length"].flatMap({ Int($0) }), length > configuration.maximumBodyBytes
     else { return true }
@@ -119,20 +138,6 @@ final class Exchange {
     state = .done
   }
 
-  private var headers: HTTPHeaders {
-    var headers = HTTPHeaders()
-    withUnsafeMutablePointer(to: &headers) { headers in
-      _ = MHD_get_connection_values_n(
-        connection, .HEADER_KIND,
-        { context, _, name, nameCount, value, valueCount in
-          guard let headers = context?.assumingMemoryBound(to: HTTPHeaders.self) else { return .NO }
-          headers.pointee.append(text(name, nameCount), text(value, valueCount))
-          return .YES
-        }, headers)
-    }
-    return headers
-  }
-
   private func refusal(_ status: Int) -> HTTPResponse {
     let parsed = HTTPTarget(parsing: target)
     return configuration.refusal(
@@ -140,6 +145,20 @@ final class Exchange {
       HTTPRequest(
         method: method, path: parsed?.path ?? target, query: parsed?.query ?? [], headers: headers,
         peerAddress: peerAddress))
+  }
+
+  /// For a head that may leave the daemon no memory for an answer: it would end the connection without one.
+  private func sendPastDaemon(_ answer: HTTPResponse) {
+    state = .done
+    let fields = answer.headers + [("Content-Length", "\(answer.body.count)"), ("Connection", "close")]
+    let head = "HTTP/1.1 \(answer.status) Refused\r\n" + fields.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
+    let bytes = Array(head.utf8) + (method == "HEAD" ? [] : answer.body)
+    // One that does not fit is cut off, as everything is that this peer still has to say.
+    _ = bytes.withUnsafeBytes {
+      Glibc.send(
+        martlet_connection_descriptor(connection), $0.baseAddress, $0.count,
+        Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+    }
   }
 
   private func send(_ answer: HTTPResponse) -> Bool {
@@ -156,8 +175,4 @@ final class Exchange {
     if closesConnection, MHD_add_response_header(response, "Connection", "close") != MHD_Result.YES { return false }
     return MHD_queue_response(connection, UInt32(answer.status), response) == .YES
   }
-}
-
-private func text(_ characters: UnsafePointer<CChar>?, _ count: Int) -> String {
-  String(decoding: UnsafeRawBufferPointer(start: characters, count: characters == nil ? 0 : count), as: UTF8.self)
 }

@@ -1,36 +1,62 @@
 /// `a=1&b=x%20y`: queries, and bodies of type `application/x-www-form-urlencoded`.
 public enum FormEncoding {
-  /// In their order, repeated names are kept; a `+` is a space. Nil when an escape is broken or no UTF-8.
+  /// Items of one query or form.
+  public static let maximumItems = 100
+
+  /// In their order, repeated names are kept; a `+` is a space. Nil when an escape is broken or no UTF-8, and when there
+  /// are more than ``maximumItems``.
   public static func items(of text: some StringProtocol) -> [(name: String, value: String)]? {
+    let bytes = Array(text.utf8)
     var items: [(name: String, value: String)] = []
-    for pair in text.split(separator: "&") {
-      let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let name = decoded(sides[0], plusIsSpace: true),
-        let value = decoded(sides.count > 1 ? sides[1] : "", plusIsSpace: true)
-      else { return nil }
-      items.append((name, value))
+    var start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: UInt8(ascii: "&")) ?? bytes.count
+      defer { start = end + 1 }
+      guard end > start else { continue }
+      guard items.count < maximumItems, let item = item(bytes[start..<end]) else { return nil }
+      items.append(item)
     }
     return items
   }
 
   /// Percent escapes are decoded, once. Nil when one is broken, or the whole is no UTF-8.
-  public static func decoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+  public static func decoded(_ text: some StringProtocol) -> String? {
+    decoded(Array(text.utf8)[...], plusIsSpace: false)
+  }
+
+  private static func item(_ pair: ArraySlice<UInt8>) -> (name: String, value: String)? {
+    let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+    guard let name = decoded(pair[..<equals], plusIsSpace: true),
+      let value = decoded(pair[equals...].dropFirst(), plusIsSpace: true)
+    else { return nil }
+    return (name, value)
+  }
+
+  private static func decoded(_ text: ArraySlice<UInt8>, plusIsSpace: Bool) -> String? {
     var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      switch byte {
+    bytes.reserveCapacity(text.count)
+    var index = text.startIndex
+    while index < text.endIndex {
+      switch text[index] {
       case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
-        guard rest.count >= 2, let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit)
+        guard index + 2 < text.endIndex, let high = digit(text[index + 1]), let low = digit(text[index + 2])
         else { return nil }
         bytes.append(high << 4 | low)
-      default: bytes.append(byte)
+        index += 2
+      case let byte: bytes.append(byte)
       }
+      index += 1
     }
     return String(validating: bytes, as: UTF8.self)
   }
 
   private static func digit(_ byte: UInt8) -> UInt8? {
-    Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    default: nil
+    }
   }
 }

@@ -1,8 +1,15 @@
 import CMicroHTTPD
 import EventLoop
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// Where the server and its daemon meet.
 extension HTTPServer {
+  /// The memory of a connection holds the head, about 64 bytes for each field, and the head of the answer. In heads.
+  private static let headShare = 2
+
   func startDaemon(listening descriptor: Int32) -> OpaquePointer? {
     // The server outlives its daemon: `finish` stops it, and so does `deinit`.
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -10,7 +17,7 @@ extension HTTPServer {
       option(.LISTEN_SOCKET, Int(descriptor)),
       option(.CONNECTION_LIMIT, maximumConnections),
       option(.CONNECTION_TIMEOUT, configuration.connectionTimeout),
-      option(.CONNECTION_MEMORY_LIMIT, configuration.maximumHeaderBytes),
+      option(.CONNECTION_MEMORY_LIMIT, HTTPServer.headShare * configuration.maximumHeaderBytes),
       option(.URI_LOG_CALLBACK, Int(bitPattern: unsafeBitCast(onTarget, to: UInt.self)), context),
       option(.NOTIFY_COMPLETED, Int(bitPattern: unsafeBitCast(onCompleted, to: UInt.self)), context),
       option(.NOTIFY_CONNECTION, Int(bitPattern: unsafeBitCast(onConnection, to: UInt.self)), context),
@@ -27,16 +34,19 @@ extension HTTPServer {
   }
 
   func connected(_ connection: OpaquePointer) {
+    calls += 1
     peers[UInt(bitPattern: connection)] = Peer(
       descriptor: martlet_connection_descriptor(connection),
       address: Peer.text(of: martlet_connection_address(connection)), deadline: nextDeadline)
   }
 
   func disconnected(_ connection: OpaquePointer) {
+    calls += 1
     peers[UInt(bitPattern: connection)] = nil
   }
 
   func begin(_ connection: OpaquePointer, target: String) -> Exchange {
+    calls += 1
     peers[UInt(bitPattern: connection)]?.deadline = nextDeadline
     let exchange = Exchange(
       connection: connection, peerAddress: peers[UInt(bitPattern: connection)]?.address ?? HTTPRequest.unixPeer,
@@ -55,6 +65,7 @@ extension HTTPServer {
   }
 
   func completed(_ exchange: Exchange, _ connection: OpaquePointer) {
+    calls += 1
     peers[UInt(bitPattern: connection)]?.deadline = nextDeadline
     exchange.end()
     exchanges[ObjectIdentifier(exchange)] = nil
@@ -86,6 +97,9 @@ private let onTarget:
     context, target, connection in
     guard let context, let target, let connection else { return nil }
     let text = String(cString: target)
+    // The daemon would decode the query, which nobody asks it for, and end the connection without an answer when that takes
+    // more memory than it has. It finds the query where this pointer points to, and ends it at a zero.
+    if let mark = strchr(target, Int32(UInt8(ascii: "?"))) { mark[1] = 0 }
     nonisolated(unsafe) let (server, peer) = (context, connection)
     let exchange = EventLoop.assumeIsolated {
       Unmanaged<HTTPServer>.fromOpaque(server).takeUnretainedValue().begin(peer, target: text)
@@ -94,15 +108,17 @@ private let onTarget:
   }
 
 private let onAccess: MHD_AccessHandlerCallback = {
-  context, connection, _, method, _, data, count, state in
-  guard let context, let connection, let method, let count, let exchange = state?.pointee else { return .NO }
+  context, connection, _, method, version, data, count, state in
+  guard let context, let connection, let method, let version, let count, let exchange = state?.pointee else {
+    return .NO
+  }
   nonisolated(unsafe) let (server, peer, bytes, size) = (context, connection, data, count)
-  nonisolated(unsafe) let current = exchange
-  let name = String(cString: method)
+  nonisolated(unsafe) let (current, methodStart, versionStart) = (exchange, method, version)
   return EventLoop.assumeIsolated {
     let server = Unmanaged<HTTPServer>.fromOpaque(server).takeUnretainedValue()
     let exchange = Unmanaged<Exchange>.fromOpaque(current).takeUnretainedValue()
-    guard exchange.hasHead else { return exchange.receiveHead(method: name) }
+    server.calls += 1
+    guard exchange.hasHead else { return exchange.receiveHead(method: methodStart, version: versionStart) }
     guard size.pointee > 0 else { return server.proceed(exchange, peer) }
     defer { size.pointee = 0 }
     return exchange.receive(UnsafeRawBufferPointer(start: bytes, count: size.pointee))

@@ -16,8 +16,11 @@ public final class HTTPServer {
   public typealias Handler = @EventLoop (HTTPRequest, @escaping @EventLoop (HTTPResponse) -> Void) -> Void
 
   let configuration: HTTPServerConfiguration
-  /// How long a stop waits for requests to arrive whole.
+  /// How long a request may take to arrive whole when something waits for it.
   private static let stoppingPatience = Duration.seconds(3)
+  /// More runs in a row that get nothing done are spread out.
+  private static let maximumVainRuns = 64
+  private static let slowRunInterval = Duration.milliseconds(20)
   static let unavailable = HTTPResponse.text("stopping\n", status: 503)
 
   private let log: Log
@@ -31,6 +34,12 @@ public final class HTTPServer {
   /// The grace is over: what is complete now is answered 503.
   private(set) var isFinishing = false
   private var isRunScheduled = false
+  /// Calls of the daemon so far; it makes one for whatever it gets done with a request.
+  var calls = 0
+  /// Runs in a row without such a call.
+  private var vainRuns = 0
+  private(set) var runs = 0
+  private var slowRun: LoopTimer?
   var exchanges: [ObjectIdentifier: Exchange] = [:]
   /// By the address of the daemon's connection.
   var peers: [UInt: Peer] = [:]
@@ -99,10 +108,22 @@ public final class HTTPServer {
   /// Lets the daemon do what is ready; again at the end of the turn while it has more.
   private func run() {
     guard let daemon else { return }
+    let before = calls
+    runs += 1
     MHD_run(daemon)
+    vainRuns = calls == before ? vainRuns + 1 : 0
     var milliseconds: UInt64 = 0
-    if MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0 { scheduleRun() }
+    if MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0 {
+      if vainRuns < HTTPServer.maximumVainRuns { scheduleRun() } else { scheduleSlowRun() }
+    }
     if isStopping, exchanges.isEmpty { finish() }
+  }
+
+  /// The daemon asks to be run at once, for ever, while one connection's memory is full with the line of a chunk's size that
+  /// does not end. Which connection it is cannot be seen; all that send chunks have to end soon.
+  private func scheduleSlowRun() {
+    for exchange in exchanges.values where exchange.awaitsChunks { hasten(UInt(bitPattern: exchange.connection)) }
+    slowRun = .after(HTTPServer.slowRunInterval) { [weak self] in self?.run() }
   }
 
   func scheduleRun() {
@@ -122,18 +143,22 @@ public final class HTTPServer {
     run()
   }
 
-  /// A house nearly full takes new guests: who has been idle or unfinished for the longest leaves.
+  /// Closes connections that wait for a request while the server is nearly full.
   private func makeRoom() {
     let excess = peers.count - (maximumConnections - maximumConnections / 10)
     guard excess > 0 else { return }
-    let waiting = peers.values.filter { $0.deadline != .max }.sorted { $0.deadline < $1.deadline }
-    for peer in waiting.prefix(excess) { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
+    for peer in Peer.dispensable(of: peers.values).prefix(excess) { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
   }
 
   /// Who has not sent the whole request by now does not hold up the end for long.
   private func hastenPeers() {
+    for key in peers.keys { hasten(key) }
+  }
+
+  private func hasten(_ key: UInt) {
     let latest = Clock.monotonicNanoseconds + UInt64(HTTPServer.stoppingPatience.nanoseconds)
-    for (key, peer) in peers where peer.deadline != .max && peer.deadline > latest { peers[key]?.deadline = latest }
+    guard let deadline = peers[key]?.deadline, deadline != .max, deadline > latest else { return }
+    peers[key]?.deadline = latest
   }
 
   private func finish() {
@@ -152,6 +177,7 @@ public final class HTTPServer {
   private func close(_ daemon: OpaquePointer) {
     self.daemon = nil
     tick = nil
+    slowRun = nil
     graceTimer = nil
     source?.cancel()
     source = nil

@@ -8,12 +8,17 @@ public struct HTTPServerConfiguration: Sendable {
   /// A peer that is silent for so long, or takes longer to send one request, is cut off. Seconds.
   public var connectionTimeout = 30
   /// Fewer when the process may not open so many descriptors. Over nine tenths of it, those that wait for a request are
-  /// closed, the longest waiting first.
+  /// closed: those of the address with the most connections first, and of these the longest waiting.
   public var maximumConnections = 10_000
-  /// The whole answer to a request that never reaches the handler: 400 (bad target, or a body whose end can be read in two
-  /// ways) or 413. The request comes without its body; the path of a bad target is what was sent.
+  /// The whole answer to a request that never reaches the handler: 400 (malformed, or more query items than
+  /// ``FormEncoding/maximumItems``), 413, or 431 (more than 100 header fields, or a head over ``maximumHeaderBytes``). The request comes without its body; the path
+  /// of a bad target is what was sent.
   public var refusal: @Sendable (_ status: Int, _ request: HTTPRequest) -> HTTPResponse = { status, _ in
-    .text(status == 413 ? "body too large\n" : "bad request\n", status: status)
+    switch status {
+    case 413: .text("body too large\n", status: status)
+    case 431: .text("header fields too large\n", status: status)
+    default: .text("bad request\n", status: status)
+    }
   }
 
   public init(address: HTTPAddress) {

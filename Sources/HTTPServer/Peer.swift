@@ -12,6 +12,17 @@ struct Peer {
   /// When the request that it is sending must be complete. Monotonic nanoseconds.
   var deadline: UInt64
 
+  /// Those that wait for a request, in the order in which they may be closed: of the address with the most connections first,
+  /// the longest waiting of an address first. So one client cannot take the place of the others.
+  static func dispensable(of peers: some Sequence<Peer>) -> [Peer] {
+    var rank: [(share: Int, peer: Peer)] = []
+    for peers in Dictionary(grouping: peers, by: \.address).values {
+      let waiting = peers.filter { $0.deadline != .max }.sorted { $0.deadline < $1.deadline }
+      for (index, peer) in waiting.enumerated() { rank.append((peers.count - index, peer)) }
+    }
+    return rank.sorted { ($1.share, $0.peer.deadline) < ($0.share, $1.peer.deadline) }.map(\.peer)
+  }
+
   /// The IP address of `name` as text; ``HTTPRequest/unixPeer`` unless it is one.
   static func text(of name: UnsafePointer<sockaddr>?) -> String {
     guard let name else { return HTTPRequest.unixPeer }

@@ -3,10 +3,15 @@ public enum Username {
   /// Trimmed and lower-cased; may be empty.
   public static func normalized(_ name: String) -> String {
     if name.utf8.allSatisfy(isPlain) { return name }
-    var scalars = name.unicodeScalars[...]
-    while let first = scalars.first, first.properties.isWhitespace { scalars.removeFirst() }
-    while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }
-    return String(scalars).lowercased()
+    let scalars = name.unicodeScalars
+    guard let first = scalars.firstIndex(where: { !isSpace($0) }), let last = scalars.lastIndex(where: { !isSpace($0) })
+    else { return "" }
+    return name[first..<scalars.index(after: last)].lowercased()
+  }
+
+  private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+    // Most are ASCII, which is faster to tell than to look up.
+    scalar.isASCII ? scalar.value == 0x20 || (0x09...0x0D).contains(scalar.value) : scalar.properties.isWhitespace
   }
 
   private static func isPlain(_ byte: UInt8) -> Bool {

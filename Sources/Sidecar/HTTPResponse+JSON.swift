@@ -20,6 +20,10 @@ extension HTTPResponse {
 
   /// To a request that never reached its surface.
   static func refusal(_ status: Int) -> HTTPResponse {
-    .error(status == 413 ? "Request body is too large (max 65536 bytes)" : "Bad request", status: status)
+    switch status {
+    case 413: .error("Request body is too large (max 65536 bytes)", status: status)
+    case 431: .error("Request header fields are too large (max 100 fields, 16384 bytes)", status: status)
+    default: .error("Bad request", status: status)
+    }
   }
 }

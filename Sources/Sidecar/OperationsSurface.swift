@@ -2,17 +2,15 @@ import EventLoop
 import HTTPServer
 import JSON
 import Redis
-import Telemetry
 
-/// `/healthz` `/readyz` `/metrics` `/openapi.json`: for whoever runs the sidecar.
+/// `/healthz` `/readyz` `/openapi.json`: for whoever runs the sidecar. The metrics are on the admin address alone.
 @EventLoop
 struct OperationsSurface: Surface {
   let backend: Backend?
   let sender: (any DirectSender)?
-  let metrics: Metrics
   let isStopping: @EventLoop () -> Bool
 
-  let routes = ["/healthz", "/readyz", "/metrics", "/openapi.json"]
+  let routes = ["/healthz", "/readyz", "/openapi.json"]
 
   func respond(to request: SidecarRequest) async -> HTTPResponse {
     guard request.method == "GET" || request.method == "HEAD" else {
@@ -22,10 +20,6 @@ struct OperationsSurface: Surface {
     }
     switch request.route {
     case "/readyz": return readiness
-    case "/metrics":
-      var response = HTTPResponse.text(metrics.prometheusText())
-      response.headers = [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")]
-      return response
     case "/openapi.json": return .json(PackageResources.openapi_json)
     default: return .text("ok\n")
     }
@@ -33,7 +27,7 @@ struct OperationsSurface: Surface {
 
   /// Ready when Redis answers. Without APNs, or with APNs out of reach, devices are registered and records are polled: that is
   /// only told.
-  private var readiness: HTTPResponse {
+  var readiness: HTTPResponse {
     let redis = backend.map { $0.connection.isReady ? "ok" : "unreachable" } ?? "not configured"
     let apns = sender.map { $0.isConnected ? "ok" : "unreachable" } ?? "not configured"
     let isReady = redis == "ok" && !isStopping()

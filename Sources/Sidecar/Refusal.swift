@@ -40,11 +40,15 @@ struct Refusal: Error {
     return refusal
   }
 
-  /// The server took the request no further: its body is too large (413), or its target or framing makes no sense (400).
+  /// The server took the request no further: its body is too large (413), its header fields are too many or too large (431), or it is
+  /// malformed (400).
   static func unread(_ status: Int) -> Refusal {
-    status == 413
-      ? Refusal(413, "Request body is too large", "at most 65536 bytes")
-      : Refusal(status, "Bad request", "the request target, or where the body ends, cannot be read")
+    switch status {
+    case 413: Refusal(413, "Request body is too large", "at most 65536 bytes")
+    case 431: Refusal(431, "Request header fields are too large", "at most 100 fields, 16384 bytes")
+    default:
+      Refusal(status, "Bad request", "malformed HTTP, a broken percent escape in the query, or over 100 query items")
+    }
   }
 
   static let deviceNotFound = Refusal(404, "Device not found")

@@ -7,12 +7,20 @@ enum RequestFields {
 
   /// Characters of a user id.
   private static let userIDLength = 1...256
+  /// Of a device token today.
+  private static let hexTokenDigits = 64
+  /// Apple may make device tokens longer: their length is not to be relied on.
+  private static let tokenDigits = 20...200
+  /// Of a device token with white space and angle brackets.
+  private static let maximumTokenTextBytes = 2048
   /// Bytes of a bundle id.
   private static let bundleIDLength = 1...200
 
   /// 64 hexadecimal digits, in lower case: so that one device is not there twice.
   static func hexToken(_ value: String?, _ field: String) throws(Refusal) -> String {
-    guard let token = value.flatMap(lowercasedHex) else { throw Refusal(400, deviceTokenFormat, field) }
+    guard let token = value.flatMap(lowercasedHex), token.utf8.count == hexTokenDigits else {
+      throw Refusal(400, deviceTokenFormat, field)
+    }
     return token
   }
 
@@ -24,11 +32,12 @@ enum RequestFields {
 
   /// 20 to 512 characters, as iOS or another system gave it: `<abcd 1234 …>`, the description of iOS' data, is read, too.
   static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> String {
-    let token = (value ?? "").filter { !"<> ".contains($0) }
+    let value = value ?? ""
+    let token = value.utf8.count > maximumTokenTextBytes ? "" : value.filter { !"<> ".contains($0) }
     guard DeviceToken.isWellFormed(token.utf8) else {
       throw Refusal(400, "Invalid device token", "\(field): expected 20 to 512 letters, digits or any of :_-.")
     }
-    return lowercasedHex(token) ?? token
+    return token.utf8.count == hexTokenDigits ? lowercasedHex(token) ?? token : token
   }
 
   /// Trimmed and lower-cased, as everywhere in the registry.
@@ -54,9 +63,10 @@ enum RequestFields {
     isDigit(byte) || isLetter(byte) || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains(byte)
   }
 
-  private static func lowercasedHex(_ text: String) -> String? {
-    let bytes = Array(text.utf8)
-    guard bytes.count == 64, bytes.allSatisfy({ isDigit($0) || (isLetter($0) && $0 | 0x20 <= UInt8(ascii: "f")) })
+  /// A device token of APNs: 20 to 200 hexadecimal digits, in lower case. Nil when it is none.
+  static func lowercasedHex(_ text: String) -> String? {
+    guard tokenDigits.contains(text.utf8.count),
+      text.utf8.allSatisfy({ isDigit($0) || (isLetter($0) && $0 | 0x20 <= UInt8(ascii: "f")) })
     else { return nil }
     return text.lowercased()
   }

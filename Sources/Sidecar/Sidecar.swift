@@ -10,11 +10,15 @@ public final class Sidecar {
   private let requests: CounterFamily
   private let durations: Histogram
   private var router = Router([])
+  private var operations: OperationsSurface?
   private var server: HTTPServer?
   private var isStopping = false
 
   /// The port it listens on; 0 before ``start()``.
   public var port: Int { server?.port ?? 0 }
+
+  /// The answer of `/readyz`.
+  public var readiness: HTTPResponse { operations?.readiness ?? .error("stopping", status: 503) }
 
   /// Without `backend` redis is not configured, without `sender` APNs is not. `backupImport` reads the backup file that
   /// the configuration names.
@@ -28,7 +32,7 @@ public final class Sidecar {
       "martlet_http_requests_total", label: "request", help: "Answered requests by method, route and status.")
     durations = metrics.histogram("martlet_http_request_seconds", help: "From a whole request to its answer.")
     let operations = OperationsSurface(
-      backend: backend, sender: sender, metrics: metrics,
+      backend: backend, sender: sender,
       isStopping: { [weak self] in self?.isStopping ?? true })
     let access = backend.map { Access(configuration, $0, metrics: metrics, log: log) }
     let failures = FailedRequestLog(log)
@@ -39,6 +43,7 @@ public final class Sidecar {
     let pushServer = PushServerSurface(
       configuration, backend: backend, access: access, backupImport: backupImport, failures: failures, log: log)
     let nyra = NyraSurface(backend: backend, access: access, failures: failures)
+    self.operations = operations
     router = Router([operations, push, notifications, devices, pushServer, nyra])
   }
 
@@ -66,7 +71,7 @@ public final class Sidecar {
     let start = Clock.monotonicNanoseconds
     guard let match = router.match(request.path) else {
       count(request, route: "none", status: 404, since: start)
-      return respond(.error("Not found", status: 404))
+      return respond(router.owner(of: request.path)?.notFound ?? .error("Not found", status: 404))
     }
     Task { @EventLoop in
       let response = await match.surface.respond(
@@ -78,9 +83,9 @@ public final class Sidecar {
 
   private func refuse(_ status: Int, _ request: HTTPRequest) -> HTTPResponse {
     // A target that cannot be read comes whole, with its query.
-    let match = router.match(String(request.path.prefix { $0 != "?" }))
-    count(request, route: match?.route ?? "none", status: status, since: Clock.monotonicNanoseconds)
-    return match?.surface.refusal(status, of: request) ?? .error("Bad request", status: status)
+    let path = String(Substring(request.path.utf8.prefix { $0 != UInt8(ascii: "?") }))
+    count(request, route: router.match(path)?.route ?? "none", status: status, since: Clock.monotonicNanoseconds)
+    return router.owner(of: path)?.refusal(status, of: request) ?? .refusal(status)
   }
 
   private func count(_ request: HTTPRequest, route: String, status: Int, since start: UInt64) {

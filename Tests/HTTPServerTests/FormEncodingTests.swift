@@ -18,4 +18,9 @@ struct FormEncodingTests {
   func `a part of a path is decoded once, and a plus stays one`(text: String, decoded: String) {
     #expect(FormEncoding.decoded(text) == decoded)
   }
+
+  @Test func `there are at most 100 items`() {
+    #expect(FormEncoding.items(of: String(repeating: "&a=b&", count: 100))?.count == 100)
+    #expect(FormEncoding.items(of: String(repeating: "a&", count: 101)) == nil)
+  }
 }

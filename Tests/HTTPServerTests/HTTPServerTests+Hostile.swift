@@ -1,8 +1,9 @@
 import EventLoop
-import HTTPServer
 import Telemetry
 import TestSupport
 import Testing
+
+@testable import HTTPServer
 
 /// What proxies, slow clients and crowds do.
 extension HTTPServerTests {
@@ -67,6 +68,22 @@ extension HTTPServerTests {
     #expect(try await answer == "")
   }
 
+  @Test(arguments: ["5;\(String(repeating: "a", count: 40_000))", String(repeating: "0", count: 40_000)])
+  func `the size of a chunk that does not end neither keeps its connection nor the loop busy`(line: String) async throws
+  {
+    let server = HTTPServer(
+      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent,
+      handler: Self.echo)
+    try server.start()
+    let port = server.port
+    let answer = try await blocking {
+      try Wire.answer(to: "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n\(line)", port: port)
+    }
+    #expect(answer == "")
+    #expect(server.runs < 10_000)
+    await server.stop()
+  }
+
   @Test func `when the house is nearly full, who waits the longest makes room`() async throws {
     let limit = 10
     let last = try await serving {
@@ -85,6 +102,37 @@ extension HTTPServerTests {
       return answer
     }
     #expect(last.contains("GET /late"))
+  }
+
+  @Test func `the address with the most connections makes room first`() {
+    func peers(_ address: String, _ deadlines: [UInt64]) -> [Peer] {
+      deadlines.map { Peer(descriptor: 0, address: address, deadline: $0) }
+    }
+    let all = peers("a", [1, 2]) + peers("b", [9, 8, 7, 6, .max]) + peers("c", [3])
+    let order = Peer.dispensable(of: all).map { "\($0.address)\($0.deadline)" }
+    // 5, 4 and 3 of b; then 2 each of a and b; at last the only ones.
+    #expect(order == ["b6", "b7", "b8", "a1", "b9", "a2", "c3"])
+  }
+
+  @Test func `a client from elsewhere keeps its place in a crowd from one address`() async throws {
+    let limit = 20
+    let answer = try await serving {
+      $0.maximumConnections = limit
+    } client: { port in
+      let first = try Wire(port: port, from: "127.0.0.2")
+      first.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n")
+      _ = try first.read(until: " 0.")
+      var crowd: [Guest] = []
+      for _ in 1..<limit {
+        let guest = Guest(try Wire(port: port))
+        guest.wire.send("GET /idle HTTP/1.1\r\nHost: x\r\n\r\n")
+        crowd.append(guest)
+      }
+      #expect(try crowd[0].wire.readToEnd().contains("GET /idle"))
+      first.send("GET /again HTTP/1.1\r\nHost: x\r\n\r\n")
+      return try first.read(until: " 0.")
+    }
+    #expect(answer.contains("GET /again"))
   }
 
   private final class Guest {

@@ -7,15 +7,22 @@ import Testing
 
 @EventLoop
 struct OperationsTests {
-  @Test func `health, readiness and metrics are served`() async throws {
+  @Test func `health and readiness are served`() async throws {
     let fixture = try await SidecarFixture(sender: RecordingSender())
     #expect(try await fixture.request("GET", "/healthz").status == 200)
     let ready = try await fixture.request("GET", "/readyz")
     #expect(ready.status == 200)
     #expect(ready.json?["redis"]?.string == "ok")
     #expect(ready.json?["apns"]?.string == "ok")
-    let metrics = try await fixture.request("GET", "/metrics").body
-    #expect(metrics.contains(#"martlet_http_requests_total{request="GET /readyz 200"} 1"#))
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `metrics are not for the public`() async throws {
+    let fixture = try await SidecarFixture()
+    let answer = try await fixture.request("GET", "/metrics")
+    #expect(answer.status == 404)
+    #expect(answer.error == "Not found")
+    #expect(!answer.body.contains("martlet_"))
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 

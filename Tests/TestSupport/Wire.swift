@@ -4,12 +4,20 @@ import Glibc
 public struct Wire: ~Copyable {
   private let descriptor: Int32
 
-  public init(port: Int) throws {
+  /// `address` is an own one of the loopback interface.
+  public init(port: Int, from address: String = "127.0.0.1") throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var patience = timeval(tv_sec: 10, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var name = sockaddr_in()
     name.sin_family = sa_family_t(AF_INET)
+    inet_pton(AF_INET, address, &name.sin_addr)
+    let bound = withUnsafeBytes(of: &name) { bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) {
+        bind(descriptor, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard bound == 0 else { throw WireError.notConnected(errno) }
     name.sin_port = in_port_t(port).bigEndian
     name.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
     let connected = withUnsafeBytes(of: &name) { bytes in

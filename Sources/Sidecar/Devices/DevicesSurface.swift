@@ -19,6 +19,7 @@ struct DevicesSurface: Surface {
   let failures: FailedRequestLog
 
   let routes = ["", "/v1"].flatMap { ["\($0)/devices", "\($0)/devices/", "\($0)/devices/{deviceToken}"] }
+  let roots = ["/devices/", "/v1/devices/"]
 
   init(_ configuration: SidecarConfiguration, backend: Backend?, access: Access?, failures: FailedRequestLog) {
     self.configuration = configuration
@@ -42,6 +43,12 @@ struct DevicesSurface: Surface {
 
   func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
     var response = Refusal.unread(status).response
+    response.headers += DevicesSurface.crossOrigin
+    return response
+  }
+
+  var notFound: HTTPResponse {
+    var response = Refusal(404, "Not found").response
     response.headers += DevicesSurface.crossOrigin
     return response
   }

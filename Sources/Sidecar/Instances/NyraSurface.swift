@@ -108,7 +108,7 @@ struct NyraSurface: Surface {
     let invalid = Refusal(400, "invalid_token")
     let body: JSONValue
     do { body = try request.jsonObject() } catch { throw invalid }
-    guard let token = body["apns_device_token"]?.string, DeviceToken.isWellFormed(token.utf8),
+    guard let token = body["apns_device_token"]?.string.flatMap(RequestFields.lowercasedHex),
       let environment = body["environment"]?.string.flatMap(DeviceEnvironment.init)
     else { throw invalid }
     return InstanceRecord(token: token, environment: environment, updatedAt: Clock.unixMilliseconds)

@@ -1,4 +1,4 @@
-/// Which browsers' pages may call the push API: contracts/ryos-push-api.md.
+/// Which browsers' pages may call the push API and the push server: contracts/ryos-push-api.md.
 public struct OriginPolicy: Sendable, Equatable {
   public enum Environment: String, Sendable, CaseIterable {
     case production, preview, development
@@ -9,7 +9,7 @@ public struct OriginPolicy: Sendable, Equatable {
   public var allowedOrigins: [String] = []
   /// Of preview: hosts under `.vercel.app` that begin with one of these.
   public var previewHostPrefixes: [String] = []
-  /// Everywhere: hosts that end with one of these.
+  /// Everywhere: hosts that end with one of these; in production over https alone.
   public var trustedHostSuffixes: [String] = []
 
   public init() {}

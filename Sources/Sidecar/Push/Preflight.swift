@@ -16,7 +16,7 @@ struct Preflight {
   let allowedHeaders: String
 
   init(_ headers: HTTPHeaders) {
-    let methods = headers.values(of: "Access-Control-Request-Method").lazy.map(\.trimmed)
+    let methods = headers.values(of: "Access-Control-Request-Method").map(\.trimmed)
     method = methods.first { !$0.isEmpty }?.uppercased()
     let names = Preflight.names(headers.values(of: "Access-Control-Request-Headers"))
     allowedHeaders = names.isEmpty ? Preflight.defaultHeaders : names.joined(separator: ", ")
@@ -28,15 +28,20 @@ struct Preflight {
     return method.utf8.count <= Preflight.maximumMethodBytes && method == only
   }
 
-  /// Trimmed; of names that differ by case alone the first.
+  /// Trimmed; of names that differ by case alone the first. What comes behind the limits is not looked at.
   private static func names(_ values: [String]) -> [String] {
-    let candidates = values.lazy.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
     var seen: Set<String> = []
     var names: [String] = []
-    for candidate in candidates.prefix(maximumCandidates) where names.count < maximumNames {
-      let name = candidate.trimmed
-      guard isFieldName(name), seen.insert(name.lowercased()).inserted else { continue }
-      names.append(name)
+    var candidates = 0
+    for value in values {
+      var rest = value.utf8[...]
+      while !rest.isEmpty, candidates < maximumCandidates, names.count < maximumNames {
+        let end = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
+        let name = Substring(rest[..<end]).trimmed
+        rest = rest[end...].dropFirst()
+        candidates += 1
+        if isFieldName(name), seen.insert(name.lowercased()).inserted { names.append(name) }
+      }
     }
     return names
   }

@@ -10,7 +10,9 @@ struct WebOrigin: Sendable, Equatable {
 
   /// Of an Origin header: `scheme://host[:port]` and nothing else; no user, no path, not `null`.
   init?(parsing text: some StringProtocol) {
-    guard text.utf8.count <= WebOrigin.maximumBytes, let separator = text.firstIndex(of: ":") else { return nil }
+    guard text.utf8.count <= WebOrigin.maximumBytes, text.utf8.allSatisfy({ $0 < 0x80 }),
+      let separator = text.firstIndex(of: ":")
+    else { return nil }
     let scheme = text[..<separator]
     let rest = text[separator...]
     guard WebOrigin.isScheme(scheme), rest.hasPrefix("://") else { return nil }
@@ -33,12 +35,13 @@ struct WebOrigin: Sendable, Equatable {
 
   /// Of a Referer header: the origin of a whole address.
   init?(ofPage address: String) {
-    guard let scheme = address.utf8.firstIndex(of: UInt8(ascii: ":")), address[scheme...].hasPrefix("://") else {
+    let bytes = address.utf8.prefix(WebOrigin.maximumBytes + 1)
+    guard let scheme = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[scheme...].starts(with: "://".utf8) else {
       return nil
     }
-    let start = address.index(scheme, offsetBy: 3)
-    let end = address[start...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? address.endIndex
-    self.init(parsing: address[..<end])
+    let start = bytes.index(scheme, offsetBy: 3)
+    let end = bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex
+    self.init(parsing: Substring(bytes[..<end]))
   }
 
   var effectivePort: UInt16 { port ?? WebOrigin.defaultPort(scheme) }

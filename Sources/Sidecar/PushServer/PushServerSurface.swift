@@ -13,6 +13,7 @@ struct PushServerSurface: Surface {
   private let backend: Backend?
   private let access: Access?
   private let fallback: BackupFallback?
+  private let crossOrigin: CrossOrigin
   private let failures: FailedRequestLog
 
   let routes = ["/newtoken", "/newpush"]
@@ -25,6 +26,7 @@ struct PushServerSurface: Surface {
     self.backend = backend
     self.access = access
     self.failures = failures
+    crossOrigin = CrossOrigin(policy: configuration.originPolicy, method: "POST")
     if let path = configuration.backupPath, let backend, let backupImport {
       fallback = BackupFallback(path: path, backend: backend, importBackup: backupImport, log: log)
     } else {
@@ -32,9 +34,23 @@ struct PushServerSurface: Surface {
     }
   }
 
+  /// The origin comes first: without API keys nothing else keeps a page of any site from sending to everyone.
   func respond(to request: SidecarRequest) async -> HTTPResponse {
+    switch crossOrigin.judge(request.http) {
+    case .answered(let response): return response
+    case .admitted(let fields): return await answer(request).with(fields)
+    }
+  }
+
+  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
+    switch crossOrigin.judge(request) {
+    case .answered(let response): response
+    case .admitted(let fields): Refusal.unread(status).response.with(fields)
+    }
+  }
+
+  private func answer(_ request: SidecarRequest) async -> HTTPResponse {
     do throws(Refusal) {
-      guard request.method == "POST" else { throw .methodNotAllowed("POST") }
       guard let backend, let access else { throw .notConfigured }
       let isPush = request.route == "/newpush"
       let caller = try await caller(request, access, for: isPush ? .push : .tokens)
@@ -44,10 +60,6 @@ struct PushServerSurface: Surface {
       failures.failed(request, error)
       return error.response
     }
-  }
-
-  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
-    Refusal.unread(status).response
   }
 
   /// Whose requests are counted together: those of a key, or, where none is asked for, of a client address.

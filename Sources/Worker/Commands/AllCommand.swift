@@ -8,7 +8,8 @@ enum AllCommand: Command {
   static let help = """
     usage: martlet all
 
-    What martlet worker and martlet sidecar do, in one process: for small installations. Settings are those of both.
+    What martlet worker and martlet sidecar do, in one process: for small installations. Settings are those of both. One admin
+    port, the worker's, has the metrics of both.
 
     """
 

@@ -8,7 +8,8 @@ enum SidecarCommand: Command {
   static let help = """
     usage: martlet sidecar
 
-    Serves the registration documents on MARTLET_HTTP_ADDRESS; /openapi.json describes every route. Starts without Redis or
+    Serves the registration documents on MARTLET_HTTP_ADDRESS; /openapi.json describes every route. /healthz, /readyz and
+    /metrics are on MARTLET_ADMIN_ADDRESS (default 127.0.0.1:9091; off, or port 0 for any free one). Starts without Redis or
     APNs settings, says so, and names in its answers what is missing; without Redis /readyz is 503.
     Reads its configuration from the environment and reports every fault of it at once (exit 2).
 

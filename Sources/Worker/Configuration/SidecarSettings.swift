@@ -7,6 +7,8 @@ import Telemetry
 /// Everything `martlet sidecar` is told, from the environment alone. It starts without Redis and without APNs.
 struct SidecarSettings {
   static let defaultAddress = "127.0.0.1:8080"
+  /// Not the worker's: both may run on one machine.
+  static let defaultAdminAddress = "127.0.0.1:9091"
 
   var sidecar: SidecarConfiguration
   /// Nil: not configured.
@@ -14,6 +16,8 @@ struct SidecarSettings {
   /// Of one user.
   var maximumDevices: Int
   var gateway: APNsSettings
+  /// Of a sidecar alone; nil when off.
+  var adminAddress: String?
   var shutdownGrace: Duration
   var logLevel: LogLevel
 
@@ -40,6 +44,7 @@ struct SidecarSettings {
     let queues = WorkerConfiguration.readQueues(&reader)
     sidecar.queue = queues.contains(sidecar.queue) ? sidecar.queue : queues[0]
     sidecar.readLimits(&reader)
+    adminAddress = WorkerConfiguration.readAdminAddress(&reader, default: SidecarSettings.defaultAdminAddress)
     shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
     logLevel = WorkerConfiguration.readLogLevel(&reader)
     guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }

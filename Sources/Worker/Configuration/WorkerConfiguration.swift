@@ -49,7 +49,7 @@ struct WorkerConfiguration {
     notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: .unsent)
     policies = PolicySettings.read(&reader)
     shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
-    adminAddress = WorkerConfiguration.readAdminAddress(&reader)
+    adminAddress = WorkerConfiguration.readAdminAddress(&reader, default: WorkerConfiguration.defaultAdminAddress)
     logLevel = WorkerConfiguration.readLogLevel(&reader)
     guard reader.faults.isEmpty, let redis else { throw ConfigurationFaults(reader.faults) }
     self.redis = redis
@@ -87,10 +87,11 @@ struct WorkerConfiguration {
     return level
   }
 
-  private static func readAdminAddress(_ reader: inout EnvironmentReader) -> String? {
-    guard let value = reader.string("MARTLET_ADMIN_ADDRESS") else { return defaultAdminAddress }
+  /// Nil when it is off.
+  static func readAdminAddress(_ reader: inout EnvironmentReader, default fallback: String) -> String? {
+    guard let value = reader.string(AdminServer.setting) else { return fallback }
     if value.lowercased() == "off" { return nil }
     if value == "0" { return "127.0.0.1:0" }
-    return reader.address("MARTLET_ADMIN_ADDRESS", value, or: "; or off")
+    return reader.address(AdminServer.setting, value, or: "; or off")
   }
 }

@@ -2,15 +2,17 @@ import EventLoop
 import HTTPServer
 import Telemetry
 
-/// The worker's own port: /healthz, /readyz, /metrics.
+/// The port of a service for whoever runs it: /healthz, /readyz, /metrics.
 @EventLoop
 final class AdminServer {
+  nonisolated static let setting = "MARTLET_ADMIN_ADDRESS"
+
   private let server: HTTPServer
   private let log: Log
 
+  /// `readiness` is the answer of /readyz.
   init(
-    address: String, log: Log, readiness: @escaping @EventLoop () -> Readiness,
-    metrics: @escaping @EventLoop () -> String
+    address: String, metrics: Metrics, log: Log, readiness: @escaping @EventLoop () -> HTTPResponse
   ) throws(HTTPServerError) {
     self.log = log
     server = HTTPServer(configuration: HTTPServerConfiguration(address: try HTTPAddress(parsing: address)), log: log) {
@@ -20,11 +22,9 @@ final class AdminServer {
       }
       switch request.path {
       case "/healthz": respond(.text("ok\n"))
-      case "/readyz":
-        let readiness = readiness()
-        respond(.json(Array(readiness.json.utf8), status: readiness.isReady ? 200 : 503))
+      case "/readyz": respond(readiness())
       case "/metrics":
-        var response = HTTPResponse.text(metrics())
+        var response = HTTPResponse.text(metrics.prometheusText())
         response.headers = [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")]
         respond(response)
       default: respond(.text("not found: /healthz, /readyz and /metrics are here\n", status: 404))
@@ -32,8 +32,14 @@ final class AdminServer {
     }
   }
 
-  func start() throws(HTTPServerError) {
-    try server.start()
+  /// A failure names the setting: which of a service's addresses is taken cannot be seen from the address.
+  func start() throws(CommandFailure) {
+    do {
+      try server.start()
+    } catch {
+      throw CommandFailure(
+        message: "the admin port: \(error); set \(AdminServer.setting) to another address, or to off")
+    }
     log.info("admin port listens", ["port": .init(server.port)])
   }
 

@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// Whether a worker can do its work, and what is in the way.
 struct Readiness: Equatable {
   static let gone = Readiness(isRedisReady: false, isAPNsReady: false, isStopping: true)
@@ -15,4 +17,6 @@ struct Readiness: Equatable {
     let apns = isAPNsReady ? "ok" : "unreachable"
     return "{\"ready\":\(isReady),\"redis\":\"\(redis)\",\"apns\":\"\(apns)\",\"stopping\":\(isStopping)}\n"
   }
+
+  var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }
 }

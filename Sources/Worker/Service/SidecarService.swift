@@ -13,8 +13,11 @@ final class SidecarService {
   private let connection: RedisConnection?
   private let ownClient: APNsClient?
   private let sidecar: Sidecar
-  /// Otherwise a worker of this process tells what they share.
+  /// Otherwise a worker of this process tells what they share, and its admin port the metrics of both.
   private let isAlone: Bool
+  private let metrics: Metrics
+  private let adminAddress: String?
+  private var admin: AdminServer?
   private var isStopping = false
   private var onStopped: [@EventLoop () -> Void] = []
 
@@ -22,7 +25,9 @@ final class SidecarService {
   init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, isAlone: Bool = true, log: Log) {
     self.settings = settings
     self.isAlone = isAlone
+    self.metrics = metrics
     self.log = log
+    adminAddress = isAlone ? settings.adminAddress : nil
     let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
     let backend = connection.map { Backend(connection: $0, maximumDevices: settings.maximumDevices, log: log) }
     let own =
@@ -75,6 +80,13 @@ final class SidecarService {
         "APNs is not configured: no test pushes",
         ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
     }
+    if let adminAddress {
+      let admin = try AdminServer(
+        address: adminAddress, metrics: metrics, log: log,
+        readiness: { [weak self] in self?.sidecar.readiness ?? Readiness.gone.response })
+      try admin.start()
+      self.admin = admin
+    }
     connection?.start()
     ownClient?.start()
     try sidecar.start()
@@ -90,6 +102,7 @@ final class SidecarService {
       await sidecar.stop(grace: settings.shutdownGrace)
       ownClient?.close()
       connection?.close()
+      await admin?.stop()
       log.info("sidecar stopped")
       ended()
     }

@@ -54,8 +54,7 @@ final class WorkerService {
     observe()
     if let address = configuration.adminAddress {
       let admin = try AdminServer(
-        address: address, log: log, readiness: { [weak self] in self?.readiness ?? .gone },
-        metrics: { [weak self] in self?.metrics.prometheusText() ?? "" })
+        address: address, metrics: metrics, log: log, readiness: { [weak self] in (self?.readiness ?? .gone).response })
       try admin.start()
       self.admin = admin
     }

@@ -67,6 +67,20 @@ struct DevicesAccessTests {
     await client.stop()
   }
 
+  @Test(arguments: [
+    "/devices/a/b", "/devices/a/", "/v1/devices/a/b?x=1", "/v1/devices//", "/devices/a/é", "/devices/a/b?%",
+    "/devices/\(String(repeating: "a", count: 3000))/b",
+  ])
+  func `what is not there below the devices is told to pages, too`(path: String) async throws {
+    let client = try await APIClient()
+    for method in ["GET", "DELETE", "OPTIONS"] {
+      let answer = try await client.send(method, path)
+      path.hasSuffix("%") ? answer.isError(400, "Bad request") : answer.isError(404, "Not found")
+      answer.isCrossOrigin()
+    }
+    await client.stop()
+  }
+
   @Test(arguments: requests)
   func `without redis the answer is 500 in the document's shape`(method: String, path: String) async throws {
     let sidecar = Sidecar(

@@ -114,7 +114,9 @@ struct NyraRegistrationTests {
     let before = try await record(client, "strict")
     var bodies = hostileBodies(#""apns_device_token":"\#(client.token("bad"))","environment":"sandbox""#).map(\.bytes)
     for text in [
-      body(""), body("short"), body("aaaaaaaaaaaaaaaaaaaaaaaa\\u0000"), body("aaaaaaaaaaaaaaa aaaaaaaaaaa"),
+      body(""), body("short"), body(String(repeating: "a", count: 19)), body(String(repeating: "a", count: 201)),
+      body(String(repeating: "g", count: 64)), body("<\(token)>"), body("fcm:\(token)"), body("\(token.dropLast())é"),
+      body("aaaaaaaaaaaaaaaaaaaaaaaa\\u0000"), body("aaaaaaaaaaaaaaa aaaaaaaaaaa"),
       body(String(repeating: "a", count: 513)), body(token, "Sandbox"), body(token, ""), body(token, "staging"),
       #"{"apns_device_token":7,"environment":"sandbox"}"#, #"{"apns_device_token":"\#(token)"}"#,
       #"{"environment":"sandbox"}"#, #"{"apns_device_token":"\#(token)","environment":null}"#, "{}",
@@ -131,6 +133,16 @@ struct NyraRegistrationTests {
       #expect(answer.body == #"{"error":"invalid_token"}"#, "\(String(decoding: bytes.prefix(100), as: UTF8.self))")
     }
     #expect(try await record(client, "strict") == before)
+    await client.stop()
+  }
+
+  @Test(arguments: [20, 64, 160, 200])
+  func `a token is hexadecimal digits, stored in lower case`(count: Int) async throws {
+    let client = try await APIClient()
+    try await allow(client, "hex")
+    let token = String((client.token("hex").uppercased() + String(repeating: "0aB", count: 100)).prefix(count))
+    #expect(try await send(client, key: "hex", instance: "hex", body(token)).status == 200)
+    #expect(try await record(client, "hex")?.token == token.lowercased())
     await client.stop()
   }
 

@@ -15,7 +15,7 @@ struct OriginPolicyTests {
   }
 
   @Test(arguments: [
-    "https://os.ryo.lu", "https://box.tailb4fa61.ts.net", "http://a.b.tailb4fa61.ts.net:8443",
+    "https://os.ryo.lu", "https://box.tailb4fa61.ts.net", "https://a.b.tailb4fa61.ts.net:8443",
     "https://BOX.tailb4fa61.ts.net",
   ])
   func `production allows the listed origin and the trusted hosts`(origin: String) {
@@ -28,9 +28,11 @@ struct OriginPolicyTests {
     "https://os.ryo.lu#x", "https://os.ryo.lu\\.evil.example", "https://os.ryo.lu:443@evil.example", "//os.ryo.lu",
     "https:/os.ryo.lu", "https:os.ryo.lu", "os.ryo.lu", "https://", "https://.", "https://os.ryo.lu.", "null", "NULL",
     "*", "", "https://os.ryo.lu https://evil.example", "https://os.ryo.lu,https://evil.example",
-    "https://o\u{FF53}.ryo.lu", "https://os.ryo.lu:", "https://os.ryo.lu:0", "https://os.ryo.lu:65979",
+    "https://o\u{FF53}.ryo.lu", "https://os.ryo.lu\u{301}", "https://\u{301}os.ryo.lu", "https://os.ryo.lu:",
+    "https://os.ryo.lu:0", "https://os.ryo.lu:65979",
     "https://os.ryo.lu:+443", "https://os.ryo.lu:44a", "https://HTTPS://os.ryo.lu", "1https://os.ryo.lu",
     "https://[os.ryo.lu]", "https://[]", "http://localhost:3000", "https://ryos-abc.vercel.app",
+    "http://box.tailb4fa61.ts.net", "http://a.b.tailb4fa61.ts.net:8443", "tauri://box.tailb4fa61.ts.net",
     "https://tailb4fa61.ts.net", "https://eviltailb4fa61.ts.net", "https://.tailb4fa61.ts.net",
     "https://tailb4fa61.ts.net.evil.example", "https://box.tailb4fa61.ts.net@evil.example",
     "https://evil.example#.tailb4fa61.ts.net", "https://evil.example/.tailb4fa61.ts.net",
@@ -43,7 +45,8 @@ struct OriginPolicyTests {
   @Test(arguments: [
     ("https://ryos-git-main-x.vercel.app", true), ("https://ryo-lu-1.vercel.app", true),
     ("https://os-ryo-1.vercel.app", true), ("https://RYOS-1.VERCEL.APP", true),
-    ("https://box.tailb4fa61.ts.net", true), ("https://os.ryo.lu", false), ("https://evil.vercel.app", false),
+    ("https://box.tailb4fa61.ts.net", true), ("http://box.tailb4fa61.ts.net", true), ("https://os.ryo.lu", false),
+    ("https://evil.vercel.app", false),
     ("https://xryos-1.vercel.app", false), ("https://ryos-1.vercel.app.evil.example", false),
     ("https://ryos-1.evilvercel.app", false), ("https://ryos-1@evil.vercel.app", false),
     ("http://localhost:3000", false), ("null", false),

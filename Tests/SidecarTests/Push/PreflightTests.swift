@@ -34,6 +34,12 @@ struct PreflightTests {
     #expect(allowed(String(repeating: ",", count: 200) + "X-A") == Preflight.defaultHeaders)
   }
 
+  @Test func `the limits count for all fields together`() {
+    let commas = String(repeating: ",", count: 150)
+    #expect(allowed(commas, commas + "X-A") == Preflight.defaultHeaders)
+    #expect(allowed("X-A", String(repeating: " ,", count: 14_000), "X-B") == "X-A")
+  }
+
   @Test(arguments: [
     (nil, true), ("POST", true), (" post ", true), ("", true), ("GET", false), ("PO ST", false), ("POST, GET", false),
     (String(repeating: "P", count: 33), false),

@@ -146,10 +146,50 @@ struct PushServerTests {
   @Test(arguments: ["/newtoken", "/newpush"])
   func `another method is told which there is`(path: String) async throws {
     let client = try await APIClient()
-    for method in ["GET", "PUT", "OPTIONS"] {
+    for method in ["GET", "PUT"] {
       let answer = try await client.send(method, path)
       answer.isError(405, "Method not allowed")
-      #expect(answer.headers["allow"] == "POST")
+      #expect(answer.headers["allow"] == "POST, OPTIONS")
+    }
+    await client.stop()
+  }
+
+  @Test(arguments: ["/newtoken", "/newpush"], [true, false])
+  func `pages call by the origin policy, with and without keys`(path: String, isOpen: Bool) async throws {
+    let queue = "push:jobs:origin\(isOpen)\(path.dropFirst())"
+    let client = try await APIClient {
+      $0.isPushServerOpen = isOpen
+      $0.queue = queue
+      $0.originPolicy.environment = .production
+      $0.originPolicy.allowedOrigins = ["https://app.example"]
+    }
+    let token = client.token("origin\(isOpen)")
+    let body = #"{"token":"\#(token)","body":"x","bundleId":"\#(client.app("origin"))"}"#
+    for fields in [
+      ["Origin": "https://evil.example"], ["Origin": "null"], ["Referer": "https://evil.example/page"],
+      ["Origin": "https://evil.example", "Content-Type": "application/x-www-form-urlencoded"],
+    ] {
+      try await client.send("POST", path, body, fields).isError(403, "Unauthorized")
+      try await client.send("OPTIONS", path, nil, fields).isError(403, "Unauthorized")
+      try await client.send("POST", path, String(repeating: "x", count: 65_537), fields).isError(403, "Unauthorized")
+    }
+    #expect(try await client.metadata(token) == nil)
+    #expect(try await client.fixture.run("EXISTS", queue).integer == 0)
+    let page = ["Origin": "https://app.example"]
+    let preflight = try await client.fixture.request(
+      "OPTIONS", path, page.merging(["Access-Control-Request-Headers": "X-API-Key, Content-Type"]) { $1 })
+    #expect(preflight.status == 204)
+    #expect(preflight.headers["access-control-allow-origin"] == "https://app.example")
+    #expect(preflight.headers["access-control-allow-headers"] == "X-API-Key, Content-Type")
+    #expect(preflight.headers["access-control-allow-methods"] == "POST, OPTIONS")
+    let called = try await client.send("POST", path, body, page)
+    #expect(called.status == 200)
+    #expect(called.headers["access-control-allow-origin"] == "https://app.example")
+    #expect(try await client.send("POST", path, body).status == 200)
+    if !isOpen {
+      let stranger = try await client.send("POST", path, body, page.merging(["X-API-Key": "wrong"]) { $1 })
+      stranger.isError(401, "Unauthorized")
+      #expect(stranger.headers["access-control-allow-origin"] == "https://app.example")
     }
     await client.stop()
   }

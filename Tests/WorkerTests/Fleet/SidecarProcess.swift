@@ -14,9 +14,28 @@ final class SidecarProcess: Sendable {
 
   init(_ command: String, environment: [String: String]) async throws {
     process = try ChildProcess(try builtProduct("martlet"), [command], environment: environment)
-    let line = try await process.line("its port") { $0.contains("sidecar listens") }
+    port = try await SidecarProcess.port(in: process.line("its port") { $0.contains("sidecar listens") })
+  }
+
+  /// Of a log line.
+  private static func port(in line: String) throws -> Int {
     struct Entry: Decodable { let port: Int }
-    port = try JSONDecoder().decode(Entry.self, from: Data(line.utf8)).port
+    return try JSONDecoder().decode(Entry.self, from: Data(line.utf8)).port
+  }
+
+  var adminPort: Int {
+    get async throws {
+      try await SidecarProcess.port(in: process.line("its admin port") { $0.contains("admin port listens") })
+    }
+  }
+
+  /// Status and body of what the admin port says.
+  func admin(_ path: String) async throws -> (status: Int, body: String) {
+    let port = try await adminPort
+    let text = try await ChildProcess.run(
+      "curl", ["-sS", "--max-time", "20", "-w", "\n%{http_code}", "http://127.0.0.1:\(port)\(path)"])
+    let end = text.lastIndex(of: "\n") ?? text.startIndex
+    return (Int(text[end...].dropFirst()) ?? 0, String(text[..<end]))
   }
 
   /// Asks in the name of `user`; a body makes it a POST.

@@ -1,0 +1,142 @@
+import CMicroHTTPD
+
+/// The request line and the header fields of a request, checked as strictly as RFC 9112 allows.
+///
+/// libmicrohttpd takes what a proxy in front may read otherwise: white space before a colon, folded fields, NUL, a bare LF
+/// or CR. Its strict mode (`MHD_OPTION_STRICT_FOR_CLIENT`) only adds refusals of a missing Host, in HTML, and of spaces in a
+/// target, without an answer. So the server looks at the bytes: the daemon keeps the head in one block of memory and
+/// overwrites separators with zeros (CR and LF, the first colon of a line, the spaces of the request line). In a head that
+/// keeps to the grammar, the fields that the daemon reports therefore follow one another, with two zeros after each.
+/// What is left: CR LF cannot be told from NUL LF.
+struct RequestHead {
+  enum Fault: Int {
+    case malformed = 400
+    case tooLarge = 431
+  }
+
+  /// Header fields of one request.
+  static let maximumFields = 100
+
+  private static let versionCount = "HTTP/1.1".utf8.count
+
+  let headers: HTTPHeaders
+  /// As the daemon holds it.
+  private let bytes: [UInt8]
+  private let method: Range<Int>
+  /// As it was before the daemon decoded it.
+  private let target: String
+  private let version: Range<Int>
+  private let fields: [Field]
+
+  /// Copies the head that `connection` has read. `method` and `version` are the daemon's arguments: they point into it.
+  init(
+    _ connection: OpaquePointer, method: UnsafePointer<CChar>, target: String, version: UnsafePointer<CChar>
+  ) {
+    let start = UnsafeRawPointer(method)
+    bytes = Array(UnsafeRawBufferPointer(start: start, count: martlet_connection_head_size(connection)))
+    self.method = 0..<(bytes.firstIndex(of: 0) ?? 0)
+    self.target = target
+    let versionStart = UnsafeRawPointer(version) - start
+    self.version = versionStart..<(versionStart + RequestHead.versionCount)
+    var list = FieldList(start: start)
+    withUnsafeMutablePointer(to: &list) { list in
+      _ = MHD_get_connection_values_n(
+        connection, .HEADER_KIND,
+        { list, _, name, nameCount, value, valueCount in
+          guard let list = list?.assumingMemoryBound(to: FieldList.self) else { return .NO }
+          list.pointee.append(
+            UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameCount),
+            UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueCount))
+          return .YES
+        }, list)
+    }
+    headers = list.headers
+    fields = list.fields
+  }
+
+  /// What is wrong with it, if anything. `maximumBytes` are those of the whole head.
+  func fault(maximumBytes: Int) -> Fault? {
+    if fields.count > RequestHead.maximumFields || bytes.count > maximumBytes { return .tooLarge }
+    guard isRequestLineWellFormed, areFieldsWellFormed, isHostWellFormed else { return .malformed }
+    return BodyFraming.isUnambiguous(headers, isHTTP10: isHTTP10) ? nil : .malformed
+  }
+
+  /// A method, one space, a target, one space, a version; CR LF.
+  private var isRequestLineWellFormed: Bool {
+    !method.isEmpty && bytes[method].allSatisfy(RequestHead.isTokenByte)
+      && target.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+      && version.lowerBound == method.upperBound + 1 + target.utf8.count + 1
+      && isLineEnd(at: version.upperBound)
+  }
+
+  /// Each line a name, a colon, a value; CR LF. Then an empty line, and nothing after it.
+  private var areFieldsWellFormed: Bool {
+    var position = version.upperBound + 2
+    for field in fields {
+      let (name, value) = (field.name, field.value)
+      guard name.lowerBound == position, !name.isEmpty, value.lowerBound > name.upperBound,
+        value.upperBound <= bytes.count, isLineEnd(at: value.upperBound),
+        bytes[name].allSatisfy(RequestHead.isTokenByte), bytes[value].allSatisfy(RequestHead.isValueByte),
+        bytes[(name.upperBound + 1)..<value.lowerBound].allSatisfy({ $0 == 0x20 || $0 == 0x09 })
+      else { return false }
+      position = value.upperBound + 2
+    }
+    return isLineEnd(at: position) && position + 2 == bytes.count
+  }
+
+  /// Exactly one, but HTTP/1.0 has requests without.
+  private var isHostWellFormed: Bool {
+    let hosts = headers.values(of: "Host")
+    guard hosts.count == 1 else { return hosts.isEmpty && isHTTP10 }
+    return hosts[0].utf8.allSatisfy { RequestHead.isAlphanumeric($0) || "-._~%!$&'()*+,;=:[]".utf8.contains($0) }
+  }
+
+  private var isHTTP10: Bool {
+    version.upperBound <= bytes.count && bytes[version.upperBound - 1] == UInt8(ascii: "0")
+  }
+
+  private func isLineEnd(at position: Int) -> Bool {
+    position + 2 <= bytes.count && bytes[position] == 0 && bytes[position + 1] == 0
+  }
+
+  /// RFC 9110, 5.6.2.
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    isAlphanumeric(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+  }
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+    default: false
+    }
+  }
+
+  /// RFC 9110, 5.5.
+  private static func isValueByte(_ byte: UInt8) -> Bool {
+    (byte >= 0x20 && byte != 0x7F) || byte == 0x09
+  }
+}
+
+/// Where a field stands in the head. Offsets; of a field that the daemon has moved they lie outside.
+private struct Field {
+  let name: Range<Int>
+  let value: Range<Int>
+}
+
+/// Copies the fields while the daemon lists them.
+private struct FieldList {
+  let start: UnsafeRawPointer
+  var headers = HTTPHeaders()
+  var fields: [Field] = []
+
+  mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    headers.append(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+    fields.append(Field(name: range(of: name), value: range(of: value)))
+  }
+
+  private func range(of text: UnsafeRawBufferPointer) -> Range<Int> {
+    let offset = text.baseAddress.map { $0 - start } ?? 0
+    return offset..<(offset + text.count)
+  }
+}

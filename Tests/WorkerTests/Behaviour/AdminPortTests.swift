@@ -1,0 +1,46 @@
+import JSON
+import TestSupport
+import Testing
+
+/// The port for whoever runs a sidecar.
+struct AdminPortTests {
+  private static let shared = Task { try await Fleet() }
+  private let fleet: Fleet
+
+  init() async throws { fleet = try await Self.shared.value }
+
+  @Test(arguments: ["sidecar", "all"], [true, false])
+  func `metrics are on the admin port, not on the public one`(command: String, isPollingOnly: Bool) async throws {
+    let service = try await fleet.sidecar(command, isPollingOnly: isPollingOnly)
+    try await eventually(within: .seconds(20), "ready") {
+      try await service.ask("/readyz", as: "").json["redis"]?.string == "ok"
+    }
+    #expect(try await service.ask("/metrics", as: "").status == 404)
+    let metrics = try await service.admin("/metrics")
+    #expect(metrics.status == 200)
+    #expect(metrics.body.contains("martlet_http_requests_total{request=\"GET none 404\"} 1"))
+    #expect(metrics.body.contains("martlet_pushes_in_flight") == (command == "all"))
+    #expect(try await service.admin("/healthz").status == 200)
+    #expect(try await service.admin("/readyz").body.contains("\"redis\":\"ok\""))
+    #expect(service.process.lines(of: .error).count { $0.contains("admin port listens") } == 1)
+    #expect(try await service.stop() == 0)
+  }
+
+  @Test func `an admin address that is taken ends the start, and the message names the setting`() async throws {
+    let service = try await fleet.sidecar()
+    let address = "127.0.0.1:\(try await service.adminPort)"
+    let second = try await fleet.martlet(
+      "sidecar", environment: ["MARTLET_ADMIN_ADDRESS": address, "MARTLET_HTTP_ADDRESS": "127.0.0.1:0"])
+    #expect(second.exitCode == 1)
+    let text = second.lines(of: .error).joined(separator: "\n")
+    #expect(text.contains("MARTLET_ADMIN_ADDRESS") && text.contains("\(address): Address already in use"), "\(text)")
+    #expect(try await service.stop() == 0)
+  }
+
+  @Test func `a sidecar without an admin port serves`() async throws {
+    let service = try await fleet.sidecar("sidecar", ["MARTLET_ADMIN_ADDRESS": "off"])
+    #expect(try await service.ask("/metrics", as: "").status == 404)
+    #expect(!service.process.lines(of: .error).contains { $0.contains("admin port listens") })
+    #expect(try await service.stop() == 0)
+  }
+}
