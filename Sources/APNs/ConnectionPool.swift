@@ -14,6 +14,8 @@ final class ConnectionPool {
   private var isFillScheduled = false
   private var nextMember = 0
   private var isShuttingDown = false
+  /// When a connection was last left because an answer asked for another one; on CLOCK_MONOTONIC, nanoseconds.
+  private var drainedAt: UInt64?
 
   init(origin: Origin, configuration: APNsConfiguration, token: ProviderToken, client: APNsClient, log: Log) {
     self.configuration = configuration
@@ -108,7 +110,7 @@ final class ConnectionPool {
   private func fill(_ connection: Connection, now: UInt64) {
     var room = connection.capacity
     while room > 0, let push = waiting.popFirst() {
-      if let refusal = client.refusalByRoute(push, now: now) {
+      if let refusal = client.refusalBeforeSubmit(push, now: now) {
         client.finish(push, refusal, now: now)
         continue
       }
@@ -142,7 +144,7 @@ extension ConnectionPool: ConnectionOwner {
       connection.drain()
       resendOrFinish(push, outcome, now: now)
     case .resendElsewhere:
-      connection.drain()
+      leave(connection, now: now)
       resendOrFinish(push, outcome, now: now)
     }
   }
@@ -175,6 +177,13 @@ extension ConnectionPool: ConnectionOwner {
       member.release(connection)
     }
     client.stateMayHaveChanged()
+  }
+
+  /// An answer asks for another connection.
+  private func leave(_ connection: Connection, now: UInt64) {
+    if let drainedAt, now < drainedAt + configuration.limits.minimumDrainInterval.unsigned { return }
+    drainedAt = now
+    connection.drain()
   }
 
   /// Only for pushes that were certainly not processed.

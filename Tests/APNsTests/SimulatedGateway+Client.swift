@@ -13,7 +13,8 @@ extension SimulatedGateway {
   /// A client with short limits.
   @EventLoop
   func client(
-    _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }, connections: Int = 1, log: Log = .silent
+    _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }, connections: Int = 1, metrics: Metrics? = nil,
+    log: Log = .silent
   ) throws -> APNsClient {
     var limits = APNsConfiguration.Limits()
     limits.tick = .milliseconds(20)
@@ -26,6 +27,6 @@ extension SimulatedGateway {
       endpointOverride: ready.url,
       caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8),
       connectionsPerEnvironment: connections, limits: limits)
-    return APNsClient(configuration: configuration, metrics: Metrics(), log: log)
+    return APNsClient(configuration: configuration, metrics: metrics ?? Metrics(), log: log)
   }
 }
