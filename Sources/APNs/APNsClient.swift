@@ -71,6 +71,9 @@ public final class APNsClient {
   /// Whether any environment has a connection that takes pushes.
   public var isConnected: Bool { pools.all.contains { $0.isConnected } }
 
+  /// The same of the environments that are used: the default one, and those that were sent to.
+  public var isServing: Bool { pools.all.contains { $0.isConnected && !$0.isStandby } }
+
   /// Whether the environment has a connection that takes pushes.
   public func isConnected(_ environment: APNsEnvironment) -> Bool {
     pools[poolKey(environment)]?.isConnected == true
@@ -128,20 +131,30 @@ public final class APNsClient {
     let now = Clock.monotonicNanoseconds
     for pool in pools.all { pool.tick(now: now) }
     refusals.tick(now: now)
+    standBy(now: now)
+  }
+
+  /// While the default gateway is out of reach others may not be: jobs for them must not wait for it.
+  private func standBy(now: UInt64) {
+    guard !isShutDown, pools[configuration.defaultEnvironment]?.isDown(now: now) == true else { return }
+    for environment in APNsEnvironment.allCases where pools[poolKey(environment)] == nil {
+      _ = pool(environment, isStandby: true)
+    }
   }
 
   /// With an endpoint override both environments go there, through one pool.
   private func poolKey(_ environment: APNsEnvironment) -> APNsEnvironment {
-    configuration.endpointOverride == nil ? environment : configuration.defaultEnvironment
+    configuration.hasOneGateway ? configuration.defaultEnvironment : environment
   }
 
-  private func pool(_ environment: APNsEnvironment) -> ConnectionPool? {
+  private func pool(_ environment: APNsEnvironment, isStandby: Bool = false) -> ConnectionPool? {
     let key = poolKey(environment)
     if let pool = pools[key] { return pool }
     if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }
     do throws(APNsError) {
       let pool = ConnectionPool(
-        origin: try configuration.origin(of: key), configuration: configuration, token: token, client: self, log: log)
+        origin: try configuration.origin(of: key), configuration: configuration, token: token, client: self, log: log,
+        isStandby: isStandby)
       pools[key] = pool
       pool.open()
       return pool

@@ -10,4 +10,13 @@ extension APNsConfiguration {
   package func checkSigning() throws(APNsError) {
     _ = try key.sign(issuedAt: Clock.unixMilliseconds / 1000)
   }
+
+  /// Throws what ``init`` would say of this part alone, so that it is named by its own setting.
+  package static func check(caCertificatePEM: String) throws(APNsError) {
+    _ = try TrustedCertificates(pem: caCertificatePEM)
+  }
+
+  package static func check(endpoint: String) throws(APNsError) {
+    _ = try Origin(endpoint)
+  }
 }

@@ -16,8 +16,14 @@ final class ConnectionPool {
   private var isShuttingDown = false
   /// When a connection was last left because an answer asked for another one; on CLOCK_MONOTONIC, nanoseconds.
   private var drainedAt: UInt64?
+  /// Opened to see whether this gateway is in reach while the default one is not; no push has asked for it.
+  private(set) var isStandby: Bool
 
-  init(origin: Origin, configuration: APNsConfiguration, token: ProviderToken, client: APNsClient, log: Log) {
+  init(
+    origin: Origin, configuration: APNsConfiguration, token: ProviderToken, client: APNsClient, log: Log,
+    isStandby: Bool
+  ) {
+    self.isStandby = isStandby
     self.configuration = configuration
     self.token = token
     self.client = client
@@ -37,6 +43,7 @@ final class ConnectionPool {
   }
 
   func send(_ push: Push) {
+    isStandby = false
     waiting.append(push)
     scheduleFill()
   }
@@ -77,7 +84,8 @@ final class ConnectionPool {
     }
   }
 
-  private func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
+  /// No member has had a connection that takes pushes for longer than the outage patience.
+  func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
 
   private var connections: [Connection] { members.compactMap(\.connection) + draining }
 

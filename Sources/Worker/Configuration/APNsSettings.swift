@@ -24,8 +24,8 @@ struct APNsSettings {
     let bundleID = reader.first(of: ["APNS_BUNDLE_ID", claudiatorBundleName])
     settings.bundleID = bundleID?.value
     settings.readEnvironment(&reader)
-    let connections = reader.integer("APNS_CONNECTIONS", in: 1...64, default: 1)
-    let certificate = reader.pem("APNS_CA_CERT")
+    let connections = reader.integer("APNS_CONNECTIONS", in: APNsConfiguration.connectionRange, default: 1)
+    let certificate = readAuthorities(&reader)
     let override = readOverride(&reader)
 
     let usesClaudiatorNames = [keyID?.name, teamID?.name, keyPath?.name].contains {
@@ -69,6 +69,18 @@ struct APNsSettings {
     }
   }
 
+  /// Certificates that are trusted beside the system's.
+  private static func readAuthorities(_ reader: inout EnvironmentReader) -> String? {
+    guard let text = reader.pem("APNS_CA_CERT") else { return nil }
+    do {
+      try APNsConfiguration.check(caCertificatePEM: text)
+      return text
+    } catch {
+      reader.report("APNS_CA_CERT", seen: "\(error)", expected: "PEM text or a file of one or more certificates")
+      return nil
+    }
+  }
+
   /// The origin of `APNS_ENDPOINT_OVERRIDE`; path and query are ignored.
   private static func readOverride(_ reader: inout EnvironmentReader) -> String? {
     guard let value = reader.string("APNS_ENDPOINT_OVERRIDE") else { return nil }
@@ -76,6 +88,12 @@ struct APNsSettings {
     let host = value.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
     guard value.lowercased().hasPrefix(scheme), !host.isEmpty, !host.contains("@") else {
       reader.report("APNS_ENDPOINT_OVERRIDE", seen: "'\(value)'", expected: "https://host[:port]")
+      return nil
+    }
+    do {
+      try APNsConfiguration.check(endpoint: scheme + host)
+    } catch {
+      reader.report("APNS_ENDPOINT_OVERRIDE", seen: "\(error)", expected: "https://host[:port]")
       return nil
     }
     return scheme + host

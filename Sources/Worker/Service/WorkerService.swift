@@ -48,7 +48,7 @@ final class WorkerService {
   /// Whether jobs can flow: Redis answers, and APNs too unless this is polling-only mode.
   var readiness: Readiness {
     Readiness(
-      isRedisReady: connection.isReady, isAPNsReady: client?.isConnected ?? true, isStopping: isStopping,
+      isRedisReady: connection.isReady, isAPNsReady: client?.isServing ?? true, isStopping: isStopping,
       pausedRoutes: (client?.pausedRoutes ?? []).map(RouteReport.init))
   }
 
