@@ -20,6 +20,9 @@ struct RemovalGuard {
 
   var ownerCount: Int { owners.count }
 
+  /// It remembers as many owners as it can, none of them suspect: one more like them changes nothing.
+  var isAllGood: Bool { suspects == 0 && owners.count == RemovalGuard.windowOwners }
+
   /// `owner` is a hash. True: ``isTripped`` has changed.
   mutating func record(owner: Int, isSuspect suspect: Bool) -> Bool {
     if let index = owners.firstIndex(of: owner) {

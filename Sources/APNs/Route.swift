@@ -58,6 +58,7 @@ final class Route {
 
   /// Notes what APNs said of a device's token. True: removal has stopped, or goes on again.
   func recordToken(of push: Push, isSuspect: Bool, reason: String?) -> Bool {
+    if !isSuspect, push.owner == nil ? unownedGuard.isAllGood : ownedGuard.isAllGood { return false }
     let hasChanged =
       if let owner = push.owner {
         ownedGuard.record(owner: owner.hash, isSuspect: isSuspect)

@@ -40,6 +40,12 @@ struct RemovalGuardTests {
     #expect(guarded(recovered).ownerCount == RemovalGuard.windowOwners)
   }
 
+  @Test func `it is all good with as many owners as it remembers and none suspect`() {
+    #expect(!guarded(goods(0..<(RemovalGuard.windowOwners - 1))).isAllGood)
+    #expect(guarded(goods(0..<RemovalGuard.windowOwners)).isAllGood)
+    #expect(!guarded(suspects(0..<1) + goods(1..<RemovalGuard.windowOwners)).isAllGood)
+  }
+
   @Test func `it lets go when only a quarter is suspect, and tells of each change once`() {
     var removalGuard = guarded(suspects(0..<20))
     var changes = 0
