@@ -67,7 +67,7 @@ let package = Package(
     tests("JSON"),
     tests("Crypto"),
     tests("Redis"),
-    tests("APNs", ["JSON"]),
+    tests("APNs", ["COpenSSL", "JSON"]),
     tests("HTTPServer"),
     tests("Jobs", ["JSON", "Redis"]),
     tests("Registry", ["Redis"]),

@@ -11,7 +11,7 @@ public import Telemetry
 /// certainly not processed it. Once used it lives until ``close()``.
 @EventLoop
 public final class APNsClient {
-  /// A connection has become ready or lost, or a route was parked.
+  /// A connection has become ready or lost, or a route was paused or resumed.
   public var onStateChange: (@EventLoop () -> Void)?
 
   let configuration: APNsConfiguration
@@ -19,6 +19,7 @@ public final class APNsClient {
   let token: ProviderToken
   let routes = RouteTable()
   let instruments: ClientInstruments
+  let refusals: RefusalLog
   private let requestNanoseconds: UInt64
   private var pools = EnvironmentPools()
   private var ticker: LoopTimer?
@@ -33,7 +34,9 @@ public final class APNsClient {
     self.log = log
     requestNanoseconds = configuration.limits.requestTimeout.unsigned
     token = ProviderToken(key: configuration.key, log: log)
+    refusals = RefusalLog(log: log)
     instruments = ClientInstruments(metrics: metrics)
+    observe(metrics)
   }
 
   /// Opens the connections of the default environment; the others open with their first push.
@@ -49,8 +52,11 @@ public final class APNsClient {
     instruments.pending += 1
     push.deadline = now + requestNanoseconds
     guard !isShutDown else { return finishLater(push, .notProcessed("ShuttingDown")) }
-    if let refusal = push.localRefusal { return finishLater(push, .answered(refusal)) }
-    push.route = routes.route(push.environment, push.topic, now: now)
+    if let refusal = push.localRefusal {
+      refusals.note(push, refusal, now: now)
+      return finishLater(push, .answered(refusal))
+    }
+    push.route = routes.route(push.environment, push.topic)
     if let refusal = refusalByRoute(push, now: now) { return finishLater(push, refusal) }
     guard let pool = pool(push.environment) else { return finishLater(push, .notProcessed("NoConnection")) }
     pool.send(push)
@@ -64,6 +70,9 @@ public final class APNsClient {
 
   /// Whether any environment has a connection that takes pushes.
   public var isConnected: Bool { pools.all.contains { $0.isConnected } }
+
+  /// The same of the environments that are used: the default one, and those that were sent to.
+  public var isServing: Bool { pools.all.contains { $0.isConnected && !$0.isStandby } }
 
   /// Whether the environment has a connection that takes pushes.
   public func isConnected(_ environment: APNsEnvironment) -> Bool {
@@ -121,20 +130,31 @@ public final class APNsClient {
   private func tick() {
     let now = Clock.monotonicNanoseconds
     for pool in pools.all { pool.tick(now: now) }
+    refusals.tick(now: now)
+    standBy(now: now)
+  }
+
+  /// While the default gateway is out of reach others may not be: jobs for them must not wait for it.
+  private func standBy(now: UInt64) {
+    guard !isShutDown, pools[configuration.defaultEnvironment]?.isDown(now: now) == true else { return }
+    for environment in APNsEnvironment.allCases where pools[poolKey(environment)] == nil {
+      _ = pool(environment, isStandby: true)
+    }
   }
 
   /// With an endpoint override both environments go there, through one pool.
   private func poolKey(_ environment: APNsEnvironment) -> APNsEnvironment {
-    configuration.endpointOverride == nil ? environment : configuration.defaultEnvironment
+    configuration.hasOneGateway ? configuration.defaultEnvironment : environment
   }
 
-  private func pool(_ environment: APNsEnvironment) -> ConnectionPool? {
+  private func pool(_ environment: APNsEnvironment, isStandby: Bool = false) -> ConnectionPool? {
     let key = poolKey(environment)
     if let pool = pools[key] { return pool }
     if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }
     do throws(APNsError) {
       let pool = ConnectionPool(
-        origin: try configuration.origin(of: key), configuration: configuration, token: token, client: self, log: log)
+        origin: try configuration.origin(of: key), configuration: configuration, token: token, client: self, log: log,
+        isStandby: isStandby)
       pools[key] = pool
       pool.open()
       return pool

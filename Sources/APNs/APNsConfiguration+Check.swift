@@ -23,4 +23,9 @@ extension APNsConfiguration {
 
   /// Whether it can be a key id or a team id.
   package static func isIdentifier(_ text: String) -> Bool { ProviderKey.isIdentifier(text) }
+
+  /// Throws what ``init`` would say of this part alone, so that it is named by its own setting.
+  package static func check(caCertificatePEM: String) throws(APNsError) {
+    _ = try TrustedCertificates(pem: caCertificatePEM)
+  }
 }

@@ -14,8 +14,11 @@ extension APNsConfiguration {
     /// Nothing in flight for this long: a PING keeps the way through the network open.
     public var idleBeforePing: Duration = .seconds(60)
     public var pongTimeout: Duration = .seconds(5)
-    /// How long a route stays parked.
-    public var parkTime: Duration = .seconds(300)
+    /// A paused route is tried with one push in this time.
+    public var probeInterval: Duration = .seconds(60)
+    /// A connection is left because an answer asks for another one at most this often: it may be one device or topic that
+    /// is answered so every time.
+    public var minimumDrainInterval: Duration = .seconds(5)
     /// Streams of a connection, should the server allow more.
     public var maximumStreams = 1000
     /// Transparent resends of a push that was certainly not processed.

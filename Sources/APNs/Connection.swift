@@ -95,7 +95,8 @@ final class Connection {
         watchdog.wrote(now: now)
       }
     } catch {
-      return writeFailed()
+      // The server has not spoken, and no push was risked: there is only the reason.
+      return state == .opening ? close(error.description) : writeFailed()
     }
     // A request that came too late for this connection ends while it is being written.
     report(session.takeEnded(), now: now)

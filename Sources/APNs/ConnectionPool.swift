@@ -14,8 +14,16 @@ final class ConnectionPool {
   private var isFillScheduled = false
   private var nextMember = 0
   private var isShuttingDown = false
+  /// When a connection was last left because an answer asked for another one; on CLOCK_MONOTONIC, nanoseconds.
+  private var drainedAt: UInt64?
+  /// Opened to see whether this gateway is in reach while the default one is not; no push has asked for it.
+  private(set) var isStandby: Bool
 
-  init(origin: Origin, configuration: APNsConfiguration, token: ProviderToken, client: APNsClient, log: Log) {
+  init(
+    origin: Origin, configuration: APNsConfiguration, token: ProviderToken, client: APNsClient, log: Log,
+    isStandby: Bool
+  ) {
+    self.isStandby = isStandby
     self.configuration = configuration
     self.token = token
     self.client = client
@@ -35,6 +43,7 @@ final class ConnectionPool {
   }
 
   func send(_ push: Push) {
+    isStandby = false
     waiting.append(push)
     scheduleFill()
   }
@@ -75,7 +84,8 @@ final class ConnectionPool {
     }
   }
 
-  private func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
+  /// No member has had a connection that takes pushes for longer than the outage patience.
+  func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
 
   private var connections: [Connection] { members.compactMap(\.connection) + draining }
 
@@ -108,7 +118,7 @@ final class ConnectionPool {
   private func fill(_ connection: Connection, now: UInt64) {
     var room = connection.capacity
     while room > 0, let push = waiting.popFirst() {
-      if let refusal = client.refusalByRoute(push, now: now) {
+      if let refusal = client.refusalBeforeSubmit(push, now: now) {
         client.finish(push, refusal, now: now)
         continue
       }
@@ -142,7 +152,7 @@ extension ConnectionPool: ConnectionOwner {
       connection.drain()
       resendOrFinish(push, outcome, now: now)
     case .resendElsewhere:
-      connection.drain()
+      leave(connection, now: now)
       resendOrFinish(push, outcome, now: now)
     }
   }
@@ -175,6 +185,13 @@ extension ConnectionPool: ConnectionOwner {
       member.release(connection)
     }
     client.stateMayHaveChanged()
+  }
+
+  /// An answer asks for another connection.
+  private func leave(_ connection: Connection, now: UInt64) {
+    if let drainedAt, now < drainedAt + configuration.limits.minimumDrainInterval.unsigned { return }
+    drainedAt = now
+    connection.drain()
   }
 
   /// Only for pushes that were certainly not processed.

@@ -6,6 +6,8 @@ struct Origin: Sendable, Equatable {
   let url: String
   /// `host`, or `host:port` when the port is not 443.
   let authority: String
+  /// The name or address that its certificate must hold; an IPv6 address without brackets.
+  let host: String
 
   init(_ text: String) throws(APNsError) {
     // Not quoted: it may carry a password.
@@ -23,6 +25,7 @@ struct Origin: Sendable, Equatable {
       let port = Origin.part(parsed, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT))
     else { throw refuse("has no host") }
     url = "https://\(host):\(port)"
+    self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
     authority = port == "443" ? host : "\(host):\(port)"
   }
 

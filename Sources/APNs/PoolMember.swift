@@ -17,6 +17,8 @@ final class PoolMember {
   private var isStopped = false
   private var retryTimer: LoopTimer?
   private var outageSince: UInt64?
+  /// Since when there has been no connection that takes pushes, though one is wanted.
+  private var unreadySince: UInt64?
 
   private(set) var connection: Connection?
   /// Why there is no connection, for the pushes that wait for one.
@@ -34,12 +36,13 @@ final class PoolMember {
   func open() {
     guard connection == nil, !isOpening, retryTimer == nil, !isStopped else { return }
     isOpening = true
+    if unreadySince == nil { unreadySince = Clock.monotonicNanoseconds }
     let origin = origin
-    let ca = configuration.caCertificatePEM
+    let authorities = configuration.authorities
     let milliseconds = Int(configuration.limits.connectTimeout.milliseconds)
     queue.async {
       let result = Result { () throws(APNsError) in
-        try SecureChannel(to: origin, caCertificatePEM: ca, connectMilliseconds: milliseconds)
+        try SecureChannel(to: origin, authorities: authorities, connectMilliseconds: milliseconds)
       }
       EventLoop.run { self.opened(result) }
     }
@@ -51,6 +54,7 @@ final class PoolMember {
     self.connection = nil
     if connection.hasWorked { backoff.reset() }
     guard !isStopped else { return }
+    if unreadySince == nil { unreadySince = Clock.monotonicNanoseconds }
     if connection.hasWorked { open() } else { retryLater() }
   }
 
@@ -59,14 +63,16 @@ final class PoolMember {
     announceOutage(reason)
   }
 
-  /// No connection, and for some time none could be opened.
+  /// For some time there was no connection that takes pushes: none could be opened, one is still being opened, or the server
+  /// does not speak on it.
   func isDown(now: UInt64) -> Bool {
-    guard connection == nil, let outageSince else { return false }
-    return now - outageSince > configuration.limits.outagePatience.unsigned
+    guard connection?.isReady != true, let since = unreadySince, now > since else { return false }
+    return now - since > configuration.limits.outagePatience.unsigned
   }
 
   /// A connection is ready.
   func recovered() {
+    unreadySince = nil
     guard let since = outageSince else { return }
     outageSince = nil
     let seconds = (Clock.monotonicNanoseconds - since) / 1_000_000_000

@@ -13,7 +13,6 @@ final class ProviderToken {
   private var previous: [UInt8]?
   /// The token in use is the older one.
   private var isFallenBack = false
-  private var reportedGeneration = 0
 
   /// Value of the `authorization` header; empty before the first mint.
   private(set) var authorization: [UInt8] = []
@@ -49,13 +48,6 @@ final class ProviderToken {
     isFallenBack = true
     log.warn("APNs asks for fewer provider tokens, going on with the older one")
     return true
-  }
-
-  /// A push was refused twice for an expired token, the second time with a fresh one.
-  func reportStillExpired() {
-    guard reportedGeneration != schedule.generation else { return }
-    reportedGeneration = schedule.generation
-    log.error("APNs calls a fresh provider token expired: check the clock of this machine")
   }
 
   private func mint(now: UInt64) {

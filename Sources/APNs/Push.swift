@@ -22,6 +22,8 @@ public final class Push {
   public let payload: [UInt8]
   /// The gateway that the token belongs to.
   public let environment: APNsEnvironment
+  /// Nil: nobody's; then each token counts as an owner of its own, among those of nobody.
+  public let owner: PushOwner?
 
   let completion: @EventLoop (PushOutcome) -> Void
 
@@ -36,6 +38,8 @@ public final class Push {
   var tokenResends = 0
   /// The provider token that the last attempt carried.
   var tokenGeneration = 0
+  /// It tries a paused route.
+  var isProbe = false
   /// Of the one connection that it is on, which is on the loop: nghttp2's callbacks cannot say so.
   nonisolated(unsafe) var stream = PushStream()
 
@@ -49,7 +53,7 @@ public final class Push {
   public init(
     token: String, topic: String, pushType: PushType = .alert, priority: Int? = nil, expiration: Int64? = nil,
     collapseID: String? = nil, apnsID: String, payload: [UInt8], environment: APNsEnvironment,
-    completion: @escaping @EventLoop (PushOutcome) -> Void
+    owner: PushOwner? = nil, completion: @escaping @EventLoop (PushOutcome) -> Void
   ) {
     self.token = token
     self.topic = topic
@@ -60,6 +64,7 @@ public final class Push {
     self.apnsID = apnsID
     self.payload = payload
     self.environment = environment
+    self.owner = owner
     self.completion = completion
   }
 }

@@ -10,10 +10,21 @@ extension PushStream {
       // 1xx announces; the answer is yet to come.
       if code >= 200 { status = code }
     } else if name.elementsEqual("retry-after".utf8) {
-      retryAfterSeconds = PushStream.number(value)
+      retryAfterSeconds = PushStream.seconds(value)
     } else if name.elementsEqual("apns-unique-id".utf8), value.count <= PushStream.maximumUniqueIDBytes {
       uniqueID = String(decoding: value, as: UTF8.self)
     }
+  }
+
+  /// A gateway cannot put a push off for longer, in seconds.
+  private static let maximumRetryAfter = 3600
+
+  /// Digits, as many as there are; the other form, a date, is not read, nor is anything else: the own backoff holds then.
+  private static func seconds(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard !text.isEmpty, text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+    let digits = text.drop { $0 == UInt8(ascii: "0") }
+    guard digits.count <= 9 else { return maximumRetryAfter }
+    return min(maximumRetryAfter, number(UnsafeBufferPointer(rebasing: digits)) ?? 0)
   }
 
   /// Up to nine digits and nothing else.

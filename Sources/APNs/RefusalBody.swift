@@ -16,8 +16,9 @@ struct RefusalBody {
       if !kept.isEmpty { reason = String(decoding: kept, as: UTF8.self) }
     }
     if let value = RefusalBody.value(of: "timestamp", in: bytes) {
-      let digits = value.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      timestamp = Int64(String(decoding: digits, as: UTF8.self))
+      let isNegative = value.first == UInt8(ascii: "-")
+      let digits = value.dropFirst(isNegative ? 1 : 0).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      timestamp = Int64((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
     }
   }
 

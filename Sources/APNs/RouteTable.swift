@@ -14,7 +14,7 @@ final class RouteTable {
   /// Most pushes take the route of the one before.
   private var latest: Route?
 
-  func route(_ environment: APNsEnvironment, _ topic: String, now: UInt64) -> Route {
+  func route(_ environment: APNsEnvironment, _ topic: String) -> Route {
     if let latest, latest.environment == environment, latest.topic == topic { return latest }
     let key = Key(environment: environment, topic: topic)
     if let route = routes[key] {
@@ -22,7 +22,7 @@ final class RouteTable {
       return route
     }
     if routes.count >= RouteTable.maximumRoutes {
-      routes = routes.filter { $0.value.parkedNanoseconds(now: now) != nil }
+      routes = routes.filter { $0.value.isPaused || $0.value.isRemovalStopped }
       if routes.count >= RouteTable.maximumRoutes { routes.removeAll() }
     }
     let route = Route(environment: environment, topic: topic)
@@ -35,4 +35,6 @@ final class RouteTable {
   func known(_ environment: APNsEnvironment, _ topic: String) -> Route? {
     routes[Key(environment: environment, topic: topic)]
   }
+
+  var all: some Sequence<Route> { routes.values }
 }

@@ -1,6 +1,10 @@
 import CCurl
 import COpenSSL
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// A TLS connection that speaks HTTP/2 by ALPN, opened by libcurl; carries bytes, knows no frames.
 ///
 /// `@unchecked`: used by one thread at a time: by the opening queue until `init` returns, by the event loop afterwards.
@@ -14,6 +18,7 @@ final class SecureChannel: @unchecked Sendable {
   }
 
   private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+  private static let noHTTP2 = "the server did not agree to HTTP/2: it chose no protocol by ALPN, where h2 was offered"
   private static let alpn: [UInt8] = [2] + Array("h2".utf8)
 
   private let handle: UnsafeMutableRawPointer
@@ -22,13 +27,16 @@ final class SecureChannel: @unchecked Sendable {
   private var hasAgreedToHTTP2 = false
 
   /// Blocks: DNS, TCP, proxy and TLS, at most `connectMilliseconds`.
-  init(to origin: Origin, caCertificatePEM: String?, connectMilliseconds: Int) throws(APNsError) {
+  init(to origin: Origin, authorities: TrustedCertificates?, connectMilliseconds: Int) throws(APNsError) {
     guard SecureChannel.isLibraryReady, let handle = curl_easy_init() else {
       throw .connection("libcurl could not be initialised")
     }
+    let peer = ExpectedPeer(host: origin.host, authorities: authorities)
     do throws(APNsError) {
-      try SecureChannel.configure(handle, origin, caCertificatePEM, connectMilliseconds)
+      try SecureChannel.configure(handle, origin, peer, connectMilliseconds)
       descriptor = try SecureChannel.connect(handle)
+      // libcurl was given a bare pointer, for the handshake, which is over.
+      withExtendedLifetime(peer) {}
     } catch {
       curl_easy_cleanup(handle)
       throw error
@@ -44,7 +52,7 @@ final class SecureChannel: @unchecked Sendable {
     var count = 0
     let code = bytes.withUnsafeBytes { curl_easy_send(handle, $0.baseAddress, $0.count, &count) }
     switch code {
-    case CURLE_OK: return isHTTP2() ? .bytes(count) : .ended("the server did not agree to HTTP/2 (ALPN h2)")
+    case CURLE_OK: return isHTTP2() ? .bytes(count) : .ended(SecureChannel.noHTTP2)
     case CURLE_AGAIN: return .wouldBlock
     default: return .ended(String(cString: curl_easy_strerror(code)))
     }
@@ -62,7 +70,7 @@ final class SecureChannel: @unchecked Sendable {
   }
 
   private static func configure(
-    _ handle: UnsafeMutableRawPointer, _ origin: Origin, _ caCertificatePEM: String?, _ connectMilliseconds: Int
+    _ handle: UnsafeMutableRawPointer, _ origin: Origin, _ peer: ExpectedPeer, _ connectMilliseconds: Int
   ) throws(APNsError) {
     var codes = [
       martlet_curl_set_string(handle, CURLOPT_URL, origin.url),
@@ -73,19 +81,29 @@ final class SecureChannel: @unchecked Sendable {
       martlet_curl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1),
       martlet_curl_set_long(handle, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
       martlet_curl_set_long(handle, CURLOPT_SSL_ENABLE_ALPN, 0),
-      martlet_curl_set_ssl_context_function(handle) { _, context, _ in SecureChannel.prepare(context) },
+      martlet_curl_set_ssl_context_function(handle) { _, context, peer in SecureChannel.prepare(context, peer) },
+      martlet_curl_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(peer).toOpaque()),
     ]
-    if let caCertificatePEM {
-      codes.append(
-        martlet_curl_set_blob(handle, CURLOPT_CAINFO_BLOB, caCertificatePEM, caCertificatePEM.utf8.count))
+    // Without a bundle of the system libcurl would refuse to connect, whatever else is trusted.
+    if peer.authorities != nil, !hasSystemBundle(handle) {
+      codes.append(martlet_curl_set_string(handle, CURLOPT_CAINFO, nil))
     }
     if let code = codes.first(where: { $0 != CURLE_OK }) {
       throw .connection("libcurl refused an option: \(String(cString: curl_easy_strerror(code)))")
     }
   }
 
-  private static func prepare(_ context: UnsafeMutableRawPointer?) -> CURLcode {
+  private static func hasSystemBundle(_ handle: UnsafeMutableRawPointer) -> Bool {
+    var path: UnsafeMutablePointer<CChar>?
+    guard martlet_curl_get_ca_bundle(handle, &path) == CURLE_OK, let path else { return false }
+    return access(path, R_OK) == 0
+  }
+
+  private static func prepare(_ context: UnsafeMutableRawPointer?, _ peer: UnsafeMutableRawPointer?) -> CURLcode {
     let context = OpaquePointer(context)
+    guard let peer, Unmanaged<ExpectedPeer>.fromOpaque(peer).takeUnretainedValue().apply(to: context) else {
+      return CURLE_SSL_CONNECT_ERROR
+    }
     let modes = Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, modes, nil)
     // 0 is success here, unlike in the rest of OpenSSL.
@@ -102,7 +120,13 @@ final class SecureChannel: @unchecked Sendable {
     }
     let code = curl_easy_perform(handle)
     guard code == CURLE_OK else {
-      throw .connection(reason(code, String(cString: detail)))
+      let reason = reason(code, String(cString: detail))
+      // OpenSSL's words for the alert of a server that speaks other protocols only.
+      guard !reason.contains("no application protocol") else {
+        throw .connection(
+          "the server did not agree to HTTP/2: it has no protocol in common by ALPN, where h2 was offered")
+      }
+      throw .connection(reason)
     }
     var socket: curl_socket_t = -1
     guard martlet_curl_get_socket(handle, &socket) == CURLE_OK, socket >= 0 else {

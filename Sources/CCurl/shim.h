@@ -19,10 +19,8 @@ static inline CURLcode martlet_curl_set_ssl_context_function(CURL *curl, curl_ss
   return curl_easy_setopt(curl, CURLOPT_SSL_CTX_FUNCTION, function);
 }
 
-// libcurl copies the bytes.
-static inline CURLcode martlet_curl_set_blob(CURL *curl, CURLoption option, const void *bytes, size_t count) {
-  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
-  return curl_easy_setopt(curl, option, &blob);
+static inline CURLcode martlet_curl_get_ca_bundle(CURL *curl, char **path) {
+  return curl_easy_getinfo(curl, CURLINFO_CAINFO, path);
 }
 
 static inline CURLcode martlet_curl_get_socket(CURL *curl, curl_socket_t *socket) {

@@ -30,6 +30,13 @@ public final class Metrics {
     families.append(GaugeFamily(name: name, help: help, label: label, read: read))
   }
 
+  /// The same with several labels; each reading has a value for each of them, and there are not many readings.
+  public func gauge(
+    _ name: String, labels: [String], help: String, read: @escaping @EventLoop () -> [([String], Double)]
+  ) {
+    families.append(LabelledGauge(name: name, help: help, labels: labels, read: read))
+  }
+
   /// Seconds, in buckets from 100 us to 5 minutes.
   public func histogram(_ name: String, help: String) -> Histogram {
     let histogram = Histogram(name: name, help: help)
@@ -57,10 +64,16 @@ extension MetricFamily {
 
   /// `name{label="value"} number` and a line end.
   func writeSample(_ name: String, _ label: String?, _ value: String, _ number: String, to text: inout String) {
-    guard let label else {
-      text += "\(name) \(number)\n"
-      return
-    }
+    writeSample(name, label.map { [($0, value)] } ?? [], number, to: &text)
+  }
+
+  /// The same with any number of labels.
+  func writeSample(_ name: String, _ labels: [(String, String)], _ number: String, to text: inout String) {
+    let pairs = labels.map { label, value in "\(label)=\"\(escaped(value))\"" }.joined(separator: ",")
+    text += "\(name)\(pairs.isEmpty ? "" : "{\(pairs)}") \(number)\n"
+  }
+
+  private func escaped(_ value: String) -> String {
     var escaped = ""
     for character in value {
       switch character {
@@ -70,6 +83,6 @@ extension MetricFamily {
       default: escaped.append(character)
       }
     }
-    text += "\(name){\(label)=\"\(escaped)\"} \(number)\n"
+    return escaped
   }
 }

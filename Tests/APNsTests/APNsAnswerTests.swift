@@ -29,6 +29,8 @@ struct APNsAnswerTests {
   @Test func `a timestamp beyond 64 bits is no timestamp`() {
     #expect(answer(410, #"{"timestamp":99999999999999999999999}"#).timestamp == nil)
     #expect(answer(410, #"{"timestamp":"yesterday"}"#).timestamp == nil)
+    #expect(answer(410, #"{"timestamp":-1}"#).timestamp == -1)
+    #expect(answer(410, #"{"timestamp":0}"#).timestamp == 0)
   }
 
   @Test func `a body beside a 200 is not read`() {
@@ -51,6 +53,17 @@ struct APNsAnswerTests {
     #expect(stream.status == 429)
     #expect(stream.retryAfterSeconds == 30)
     #expect(stream.uniqueID == "unique")
+    for (text, seconds) in [
+      ("3600", 3600), ("999999999", 3600), ("99999999999999999999999", 3600), ("007", 7), ("0", 0),
+    ] {
+      take("retry-after", text)
+      #expect(stream.retryAfterSeconds == seconds)
+    }
+    for text in ["-5", "", "1e9", "30.5", " 30", "+30"] {
+      take("retry-after", "30")
+      take("retry-after", text)
+      #expect(stream.retryAfterSeconds == nil)
+    }
     take("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")
     #expect(stream.retryAfterSeconds == nil)
     take(":status", "99999999999999999999")

@@ -45,9 +45,13 @@ struct APNsConfigurationTests {
     #expect(throws: APNsError.self) { try make(teamID: id) }
   }
 
+  @Test(arguments: [1, 17, 64]) func `up to 64 connections are allowed`(count: Int) throws {
+    #expect(try make(connections: count).connectionsPerEnvironment == count)
+  }
+
   @Test func `a certificate that is no PEM text and impossible numbers of connections are refused`() {
     #expect(throws: APNsError.self) { try make(ca: "/path/to/file") }
     #expect(throws: APNsError.self) { try make(connections: 0) }
-    #expect(throws: APNsError.self) { try make(connections: 17) }
+    #expect(throws: APNsError.self) { try make(connections: 65) }
   }
 }

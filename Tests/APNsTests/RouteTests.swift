@@ -5,30 +5,51 @@ import Testing
 
 @EventLoop
 struct RouteTests {
-  @Test func `a parked route opens again when its time is over`() {
+  @Test func `a paused route lets one probe through at a time`() {
     let route = Route(environment: .sandbox, topic: "com.a")
-    #expect(route.parkedNanoseconds(now: 1) == nil)
-    route.park(until: 100, reason: "TopicDisallowed")
-    #expect(route.parkedNanoseconds(now: 40) == 60)
-    #expect(route.parkedNanoseconds(now: 100) == nil)
+    #expect(route.admits(now: 1))
+    #expect(route.pause(reason: "TopicDisallowed", since: 0, nextProbeAt: 100))
+    #expect(!route.admits(now: 40))
+    #expect(!route.takeProbe(now: 40, next: 140))
+    #expect(route.admits(now: 100))
+    #expect(route.takeProbe(now: 100, next: 200))
+    #expect(!route.takeProbe(now: 101, next: 201))
+    #expect(!route.pause(reason: "TopicDisallowed", since: 0, nextProbeAt: 300), "it is no news")
+    #expect(!route.admits(now: 200))
+    route.resume()
+    #expect(route.admits(now: 200))
   }
 
   @Test func `environment and topic together name a route`() {
     let table = RouteTable()
-    let route = table.route(.sandbox, "com.a", now: 0)
-    #expect(table.route(.sandbox, "com.a", now: 0) === route)
-    #expect(table.route(.production, "com.a", now: 0) !== route)
-    #expect(table.route(.sandbox, "com.b", now: 0) !== route)
+    let route = table.route(.sandbox, "com.a")
+    #expect(table.route(.sandbox, "com.a") === route)
+    #expect(table.route(.production, "com.a") !== route)
+    #expect(table.route(.sandbox, "com.b") !== route)
     #expect(table.known(.sandbox, "com.a") === route)
     #expect(table.known(.sandbox, "com.c") == nil)
   }
 
-  @Test func `a flood of topics is forgotten but for the parked ones`() {
+  @Test func `a flood of topics is forgotten but for the paused ones`() {
     let table = RouteTable()
-    let parked = table.route(.production, "parked", now: 0)
-    parked.park(until: 1000, reason: "TopicDisallowed")
-    for number in 0...RouteTable.maximumRoutes { _ = table.route(.production, "topic\(number)", now: 1) }
+    let paused = table.route(.production, "paused")
+    #expect(paused.pause(reason: "TopicDisallowed", since: 0, nextProbeAt: 1000))
+    for number in 0...RouteTable.maximumRoutes { _ = table.route(.production, "topic\(number)") }
     #expect(table.known(.production, "topic0") == nil)
-    #expect(table.known(.production, "parked") === parked)
+    #expect(table.known(.production, "paused") === paused)
+  }
+
+  @Test func `whoever registers devices of nobody stops the removal of no user's devices`() {
+    let route = Route(environment: .production, topic: "com.a")
+    var changes = 0
+    for number in 0..<1000 {
+      let push = TestPush.make(token: "ab\(number)")
+      changes += route.recordToken(of: push, isSuspect: true, reason: "BadDeviceToken") ? 1 : 0
+    }
+    #expect(changes == 1)
+    #expect(route.isRemovalStopped(for: TestPush.make()))
+    #expect(!route.isRemovalStopped(for: TestPush.make(owner: .user("alice"))))
+    #expect(!route.isRemovalStopped(for: TestPush.make(owner: .instance("alice"))))
+    #expect(route.removalStop?.reason == "BadDeviceToken")
   }
 }

@@ -13,19 +13,22 @@ extension SimulatedGateway {
   /// A client with short limits.
   @EventLoop
   func client(
-    _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }, connections: Int = 1, log: Log = .silent
+    _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }, connections: Int = 1, metrics: Metrics? = nil,
+    log: Log = .silent,
+    trusting other: String = "", configure: (inout APNsConfiguration) throws -> Void = { _ in }
   ) throws -> APNsClient {
     var limits = APNsConfiguration.Limits()
     limits.tick = .milliseconds(20)
     limits.minimumConnectBackoff = .milliseconds(10)
     limits.maximumConnectBackoff = .milliseconds(50)
     change(&limits)
-    let configuration = try APNsConfiguration(
+    var configuration = try APNsConfiguration(
       keyID: ready.keyId, teamID: ready.teamId,
       privateKeyPEM: try String(contentsOfFile: try #require(ready.keyPath), encoding: .utf8),
       endpointOverride: ready.url,
-      caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8),
+      caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other,
       connectionsPerEnvironment: connections, limits: limits)
-    return APNsClient(configuration: configuration, metrics: Metrics(), log: log)
+    try configure(&configuration)
+    return APNsClient(configuration: configuration, metrics: metrics ?? Metrics(), log: log)
   }
 }

@@ -16,11 +16,12 @@ enum TestPush {
   static func make(
     _ number: Int = 1, token: String = token, topic: String = "com.example.demo", pushType: PushType = .alert,
     priority: Int? = nil, expiration: Int64? = nil, collapseID: String? = nil, apnsID: String? = nil,
-    payload: [UInt8] = payload, completion: @escaping @EventLoop (PushOutcome) -> Void = { _ in }
+    payload: [UInt8] = payload, owner: PushOwner? = nil, environment: APNsEnvironment = .production,
+    completion: @escaping @EventLoop (PushOutcome) -> Void = { _ in }
   ) -> Push {
     Push(
       token: token, topic: topic, pushType: pushType, priority: priority, expiration: expiration,
-      collapseID: collapseID, apnsID: apnsID ?? id(number), payload: payload, environment: .production,
-      completion: completion)
+      collapseID: collapseID, apnsID: apnsID ?? id(number), payload: payload, environment: environment,
+      owner: owner, completion: completion)
   }
 }

@@ -26,6 +26,19 @@ struct TokenScheduleTests {
     #expect(schedule.shouldMint(afterRefusalOf: 2, now: 121 * minute) == true)
   }
 
+  @Test func `while APNs refuses every token there is one mint in 20 minutes`() {
+    var schedule = minted(at: 100 * minute)
+    var mints = [100]
+    for now in 101...400 {
+      guard schedule.shouldMint(afterRefusalOf: schedule.generation, now: UInt64(now) * minute) else { continue }
+      schedule.minted(now: UInt64(now) * minute)
+      mints.append(now)
+    }
+    // The first mint is no renewal.
+    #expect(mints.prefix(2) == [100, 101])
+    #expect(zip(mints.dropFirst(), mints.dropFirst(2)).allSatisfy { $1 - $0 == 20 })
+  }
+
   @Test func `refusals of an older token do not mint`() {
     var schedule = minted(at: 100 * minute)
     schedule.minted(now: 101 * minute)

@@ -12,13 +12,13 @@ struct VerdictTests {
     (400, "DeviceTokenNotForTopic", .staleToken(unregisteredSince: nil)),
     (410, "Unregistered", .staleToken(unregisteredSince: 1_700_000_000_000)),
     (410, "ExpiredToken", .staleToken(unregisteredSince: 1_700_000_000_000)),
-    (400, "TopicDisallowed", .parkRoute), (403, "BadCertificate", .parkRoute),
-    (403, "BadCertificateEnvironment", .parkRoute), (403, "Forbidden", .parkRoute),
-    (403, "BadEnvironmentKeyIdInToken", .parkRoute), (403, "BadEnvironmentKeyInToken", .parkRoute),
+    (400, "TopicDisallowed", .topicRefused), (403, "BadCertificate", .providerRefused),
+    (403, "BadCertificateEnvironment", .providerRefused), (403, "Forbidden", .providerRefused),
+    (403, "BadEnvironmentKeyIdInToken", .providerRefused), (403, "BadEnvironmentKeyInToken", .providerRefused),
     (400, "IdleTimeout", .newConnection), (503, "Shutdown", .newConnection),
-    (403, "UnrelatedKeyIdInToken", .newConnection),
-    (403, "ExpiredProviderToken", .expiredProviderToken), (403, "InvalidProviderToken", .invalidProviderToken),
-    (403, "MissingProviderToken", .invalidProviderToken),
+    (403, "UnrelatedKeyIdInToken", .providerRefused),
+    (403, "ExpiredProviderToken", .providerRefused), (403, "InvalidProviderToken", .providerRefused),
+    (403, "MissingProviderToken", .providerRefused),
     (429, "TooManyProviderTokenUpdates", .tooManyProviderTokens),
     (429, "TooManyRequests", .deviceThrottled(after: 7)),
     (404, "BadPath", .ourBug), (405, "MethodNotAllowed", .ourBug),
@@ -31,7 +31,7 @@ struct VerdictTests {
   }
 
   @Test(arguments: [
-    (403, Verdict.parkRoute), (404, .ourBug), (410, .staleToken(unregisteredSince: 5)), (418, .badJob),
+    (403, Verdict.providerRefused), (404, .ourBug), (410, .failed), (418, .badJob),
     (429, .deviceThrottled(after: nil)), (500, .retryLater(after: nil)), (599, .retryLater(after: nil)),
     (302, .retryLater(after: nil)),
   ])
@@ -39,11 +39,26 @@ struct VerdictTests {
     #expect(Verdict(APNsAnswer(status: status, reason: "NeverHeardOf", timestamp: 5)) == verdict)
   }
 
+  @Test(arguments: [
+    (410, "X", Verdict.failed), (410, "BadDeviceToken", .failed), (410, "HTTP_410", .failed),
+    (400, "Unregistered", .failed),
+    (400, "ExpiredToken", .failed), (404, "BadDeviceToken", .ourBug), (413, "Unregistered", .failed),
+    (500, "Unregistered", .retryLater(after: nil)), (503, "BadDeviceToken", .retryLater(after: nil)),
+    (403, "Unregistered", .providerRefused), (200, "Unregistered", .accepted),
+    (429, "Unregistered", .deviceThrottled(after: nil)),
+    (500, "TopicDisallowed", .retryLater(after: nil)), (500, "InvalidProviderToken", .retryLater(after: nil)),
+    (410, "PayloadTooLarge", .failed),
+  ])
+  func `a documented reason with another status is judged by the status, and removes no token`(
+    status: Int, reason: String, verdict: Verdict
+  ) {
+    #expect(Verdict(APNsAnswer(status: status, reason: reason, timestamp: 5)) == verdict)
+  }
+
   @Test func `200 is accepted and proves the provider token`() {
     #expect(Verdict(APNsAnswer(status: 200)) == .accepted)
     #expect(Verdict.accepted.provesProviderToken)
     #expect(Verdict.badJob.provesProviderToken)
-    #expect(!Verdict.expiredProviderToken.provesProviderToken)
-    #expect(!Verdict.invalidProviderToken.provesProviderToken)
+    #expect(!Verdict.providerRefused.provesProviderToken)
   }
 }

@@ -10,6 +10,10 @@ public struct WorkerReport: Sendable, Equatable {
   public var outstanding: Int
   public var inFlight: Int
   public var concurrency: Int
+  /// Nothing is sent to them but a probe a minute; their jobs are kept.
+  public var pausedRoutes: [RouteReport] = []
+  /// Sent to, but most tokens look bad and none is removed.
+  public var stoppedRemovals: [RouteReport] = []
 
   public init(startedAt: Int64, jobs: Int64, jobsPerSecond: Double, outstanding: Int, inFlight: Int, concurrency: Int) {
     self.startedAt = startedAt
@@ -34,6 +38,8 @@ public struct WorkerReport: Sendable, Equatable {
       startedAt: startedAt, jobs: integer("jobs"), jobsPerSecond: rate,
       outstanding: Int(clamping: integer("outstanding")), inFlight: Int(clamping: integer("inFlight")),
       concurrency: Int(clamping: integer("concurrency")))
+    pausedRoutes = RouteReport.list(value["pausedRoutes"])
+    stoppedRemovals = RouteReport.list(value["stoppedRemovals"])
   }
 
   public func json() -> [UInt8] {
@@ -60,6 +66,8 @@ public struct WorkerReport: Sendable, Equatable {
     writer.integer(Int64(inFlight))
     writer.key("concurrency")
     writer.integer(Int64(concurrency))
+    if !pausedRoutes.isEmpty { RouteReport.write(pausedRoutes, key: "pausedRoutes", to: &writer) }
+    if !stoppedRemovals.isEmpty { RouteReport.write(stoppedRemovals, key: "stoppedRemovals", to: &writer) }
     writer.endObject()
   }
 }

@@ -11,7 +11,7 @@ enum StatusCommand: Command {
     usage: martlet status [--watch] [--interval SECONDS] [--json]
 
     Waiting, in flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, and the living workers with their
-    rates. --watch redraws every second (or --interval) until interrupted; with --json one object per line.
+    rates, the paused routes to APNs with what to do about them, and those whose tokens all look bad. --watch redraws every second (or --interval) until interrupted; with --json one object per line.
 
     """
 
@@ -36,7 +36,8 @@ enum StatusCommand: Command {
     var workers: [String: WorkerReport] = [:]
     for overview in overviews { workers.merge(overview.workers) { first, _ in first } }
     let sorted = workers.sorted { $0.key < $1.key }
-    if line.has("json") { return Console.print(json(overviews, sorted)) }
+    let routes = RouteStatus(sorted.map(\.value))
+    if line.has("json") { return Console.print(json(overviews, sorted, routes)) }
     if line.has("watch"), Console.isTerminal { Console.clearScreen() }
     Console.print(
       Console.table(
@@ -48,10 +49,12 @@ enum StatusCommand: Command {
     }
     let total = Int(sorted.reduce(0) { $0 + $1.value.jobsPerSecond })
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
-    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n")
+    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + routes.text)
   }
 
-  private static func json(_ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)]) -> String {
+  private static func json(
+    _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ routes: RouteStatus
+  ) -> String {
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("queues")
@@ -62,6 +65,7 @@ enum StatusCommand: Command {
     writer.beginArray()
     for (name, report) in workers { report.write(to: &writer, name: name) }
     writer.endArray()
+    routes.write(to: &writer)
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self) + "\n"
   }

@@ -57,8 +57,8 @@ struct APNsSettings {
     let bundleID = reader.first(of: ["APNS_BUNDLE_ID", claudiatorBundleName])
     settings.bundleID = bundleID.flatMap { readBundleID($0, &reader) }
     settings.readEnvironment(&reader)
-    let connections = reader.integer("APNS_CONNECTIONS", in: 1...64, default: 1)
-    let certificate = readCertificate(&reader)
+    let connections = reader.integer("APNS_CONNECTIONS", in: APNsConfiguration.connectionRange, default: 1)
+    let certificate = readAuthorities(&reader)
     let override = readOverride(&reader)
     if bundleID == nil, key.isOfClaudiator { settings.bundleID = claudiatorBundleID }
     let parts = [
@@ -101,6 +101,18 @@ struct APNsSettings {
     }
   }
 
+  /// Certificates that are trusted beside the system's.
+  private static func readAuthorities(_ reader: inout EnvironmentReader) -> String? {
+    guard let text = reader.pem("APNS_CA_CERT") else { return nil }
+    do {
+      try APNsConfiguration.check(caCertificatePEM: text)
+      return text
+    } catch {
+      reader.report("APNS_CA_CERT", seen: "\(error)", expected: "PEM text or a file of one or more certificates")
+      return nil
+    }
+  }
+
   /// The origin of `APNS_ENDPOINT_OVERRIDE`; path and query are ignored.
   private static func readOverride(_ reader: inout EnvironmentReader) -> String? {
     guard let value = reader.url("APNS_ENDPOINT_OVERRIDE") else { return nil }
@@ -112,15 +124,6 @@ struct APNsSettings {
       return nil
     }
     return origin
-  }
-
-  private static func readCertificate(_ reader: inout EnvironmentReader) -> String? {
-    guard let certificate = reader.pem("APNS_CA_CERT") else { return nil }
-    guard certificate.contains("-----BEGIN CERTIFICATE-----") else {
-      reader.report("APNS_CA_CERT", seen: "PEM text without a certificate", expected: "-----BEGIN CERTIFICATE-----")
-      return nil
-    }
-    return certificate
   }
 
   /// A key id or a team id.

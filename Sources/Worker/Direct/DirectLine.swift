@@ -13,7 +13,7 @@ struct DirectLine: DirectSender {
   let composer: PushComposer
   let log: Log
 
-  var isConnected: Bool { client.isConnected }
+  var isConnected: Bool { client.isServing }
 
   func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport {
     let run = DirectRun(payload, devices, client: client, composer: composer)

@@ -63,7 +63,7 @@ final class DirectRun {
     var current: Push?
     let push = Push(
       token: device.token, topic: topic, apnsID: JobID.random(), payload: payload,
-      environment: composer.environment(of: device)
+      environment: composer.environment(of: device), owner: device.username.map(PushOwner.user)
     ) { [self] outcome in
       if let push = current { arrived(outcome, push, index) }
       current = nil

@@ -36,22 +36,38 @@ struct GatewayExamination {
   }
 
   private func reach(_ configuration: APNsConfiguration) async throws -> Finding {
-    let mend = "check the network, proxy and firewall (port 443), APNS_ENDPOINT_OVERRIDE and APNS_CA_CERT"
     let origin: String
     do {
       origin = try configuration.defaultOrigin
     } catch {
-      return Finding("apns", .fail, "\(error)", mend: mend)
+      return Finding("apns", .fail, "\(error)", mend: GatewayExamination.fix(for: ""))
     }
     let reason = LoggedReason()
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: reason.log)
     defer { client.close() }
     client.start()
     let deadline = ContinuousClock.now + GatewayExamination.patience
-    while !client.isConnected, reason.text == nil, ContinuousClock.now < deadline {
+    while !client.isServing, reason.text == nil, ContinuousClock.now < deadline {
       try await Task.sleep(for: GatewayExamination.interval)
     }
-    if client.isConnected { return Finding("apns", .ok, "\(origin) takes connections") }
-    return Finding("apns", .fail, "\(origin) cannot be reached: \(reason.text ?? "no answer")", mend: mend)
+    if client.isServing { return Finding("apns", .ok, "\(origin) takes connections") }
+    let text = reason.text ?? "no answer"
+    return Finding(
+      "apns", .fail, "\(origin) cannot be reached: \(text)", mend: GatewayExamination.fix(for: text))
+  }
+
+  /// What to do when a connection could not be opened because of `reason`.
+  static func fix(for reason: String) -> String {
+    if reason.contains("HTTP/2") {
+      return "let the gateway, or the proxy that ends TLS in front of it, offer HTTP/2 (ALPN h2)"
+    }
+    if reason.contains("mismatch") {
+      return "let the certificate name the host as subjectAltName; its common name does not count"
+    }
+    if reason.contains("certificate") {
+      return
+        "set APNS_CA_CERT to the authority that signed the gateway's certificate; see that the certificate is valid"
+    }
+    return "check the network, proxy and firewall (port 443), APNS_ENDPOINT_OVERRIDE and APNS_CA_CERT"
   }
 }

@@ -26,7 +26,7 @@ extension DeliveryLine {
   func removeStale(_ draft: PushDraft, unregisteredSince: Int64?) {
     let device = draft.device
     if case .instance(let id) = draft.delivery.job.audience {
-      let notAfter = unregisteredSince ?? device.updatedAt
+      let notAfter = device.latestStale(unregisteredSince)
       registry.deactivate(instance: id, token: device.token, notAfter: notAfter) { [self] result in
         if case .failure(let error) = result { removalFailed(error) }
       }
@@ -42,7 +42,15 @@ extension DeliveryLine {
     log.debug("an entry of the registry could not be taken out", ["error": .init("\(error)")])
   }
 
-  func removalAllowed(_ draft: PushDraft, _ outcome: PushOutcome) -> Bool {
+  /// What is not the device's fault waits for the route.
+  func disposition(of outcome: PushOutcome, _ draft: PushDraft) -> Disposition {
+    let disposition = Disposition(outcome, removalAllowed: removalAllowed(draft, outcome))
+    guard case .open(_, isFault: true) = disposition else { return disposition }
+    let untilProbe = client?.untilProbe(draft.content.environment, topic: draft.content.topic)
+    return .open(after: Disposition.faultDelay(untilProbe: untilProbe, random: .random(in: 0..<1)), isFault: true)
+  }
+
+  private func removalAllowed(_ draft: PushDraft, _ outcome: PushOutcome) -> Bool {
     guard case .answered(let answer) = outcome, let push = draft.current, let client else { return false }
     return client.removalAllowed(for: push, after: answer)
   }

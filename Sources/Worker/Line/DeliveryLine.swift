@@ -207,7 +207,7 @@ final class DeliveryLine {
   }
 
   private func arrived(_ outcome: PushOutcome, _ draft: PushDraft) {
-    let disposition = Disposition(outcome, removalAllowed: removalAllowed(draft, outcome))
+    let disposition = disposition(of: outcome, draft)
     draft.current = nil
     if case .stale(let since) = disposition {
       removeStale(draft, unregisteredSince: since)

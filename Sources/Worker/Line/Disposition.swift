@@ -17,8 +17,16 @@ enum Disposition: Equatable {
 }
 
 extension Disposition {
-  /// Parked and unreachable routes are looked at again after about this long.
+  /// A gateway out of reach is tried again after this long, and up to as long again: what waits does not come back at once.
   static let faultDelay = Duration.seconds(5)
+  /// What waits for a paused route comes back so long after its next probe at most: by then the probe is answered.
+  static let probeSpread = Duration.seconds(15)
+
+  /// How long to put off what is not its own fault. `untilProbe`: nil when the route is not paused; `random` from 0..<1.
+  static func faultDelay(untilProbe: Duration?, random: Double) -> Duration {
+    guard let untilProbe else { return faultDelay + faultDelay * random }
+    return untilProbe + probeSpread * random
+  }
 
   init(_ outcome: PushOutcome, removalAllowed: Bool) {
     switch outcome {
@@ -31,9 +39,9 @@ extension Disposition {
       case .badJob: self = .badJob
       case .retryLater(let after): self = .open(after: after.map { .seconds($0) } ?? .zero, isFault: false)
       case .deviceThrottled(let after): self = .open(after: after.map { .seconds($0) } ?? .zero, isFault: false)
-      case .parkRoute, .expiredProviderToken, .invalidProviderToken, .tooManyProviderTokens, .newConnection:
+      case .providerRefused, .topicRefused, .tooManyProviderTokens, .newConnection:
         self = .open(after: Disposition.faultDelay, isFault: true)
-      case .ourBug: self = .failed
+      case .failed, .ourBug: self = .failed
       }
     }
   }

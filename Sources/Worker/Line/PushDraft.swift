@@ -27,6 +27,11 @@ final class PushDraft {
     Push(
       token: device.token, topic: content.topic, pushType: content.pushType, priority: content.priority,
       expiration: content.expiration, collapseID: content.collapseID, apnsID: apnsID, payload: content.payload,
-      environment: content.environment, completion: completion)
+      environment: content.environment, owner: owner, completion: completion)
+  }
+
+  private var owner: PushOwner? {
+    if case .instance(let id) = delivery.job.audience { return .instance(id) }
+    return device.username.map(PushOwner.user)
   }
 }

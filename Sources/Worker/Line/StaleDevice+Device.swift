@@ -1,3 +1,4 @@
+import EventLoop
 import Registry
 
 extension StaleDevice {
@@ -7,6 +8,15 @@ extension StaleDevice {
     guard device.username != nil || device.bundleID != nil else { return nil }
     self.init(
       token: device.token, owner: device.username ?? "", bundleID: device.bundleID,
-      notAfter: unregisteredSince ?? device.updatedAt)
+      notAfter: device.latestStale(unregisteredSince))
+  }
+}
+
+extension Device {
+  /// The latest registration that APNs' answer speaks of, unix ms: without a time, or with one that has not come yet, the one
+  /// that was sent to.
+  func latestStale(_ unregisteredSince: Int64?) -> Int64 {
+    guard let since = unregisteredSince, since <= Clock.unixMilliseconds else { return updatedAt }
+    return since
   }
 }

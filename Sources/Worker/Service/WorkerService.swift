@@ -38,7 +38,7 @@ final class WorkerService {
     line = DeliveryLine(
       queue: queue, connection: connection, registry: Registry(connection: connection, log: log), client: client,
       permits: permits, configuration: configuration, metrics: lineMetrics, log: log)
-    reporter = WorkerReporter(queue: queue, permits: permits, metrics: lineMetrics)
+    reporter = WorkerReporter(queue: queue, permits: permits, metrics: lineMetrics, client: client)
     self.metrics = metrics
     self.permits = permits
     self.connection = connection
@@ -47,7 +47,9 @@ final class WorkerService {
 
   /// Whether jobs can flow: Redis answers, and APNs too unless this is polling-only mode.
   var readiness: Readiness {
-    Readiness(isRedisReady: connection.isReady, isAPNsReady: client?.isConnected ?? true, isStopping: isStopping)
+    Readiness(
+      isRedisReady: connection.isReady, isAPNsReady: client?.isServing ?? true, isStopping: isStopping,
+      pausedRoutes: (client?.pausedRoutes ?? []).map(RouteReport.init))
   }
 
   func start() throws {

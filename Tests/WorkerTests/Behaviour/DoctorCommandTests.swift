@@ -90,6 +90,17 @@ import Testing
     #expect(Set(lines.filter { $0.verdict == "fail" }.map(\.check)) == ["redis", "apns"])
   }
 
+  @Test func `a gateway without HTTP/2, and one that nobody vouches for, are told as such`() async throws {
+    let server = try await TLSServer()
+    let endpoint = ["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(server.port)"]
+    for (authority, words) in [(server.authority, "HTTP/2"), (fleet.gateway.ready.caCertificate, "certificate")] {
+      let (code, lines) = try await doctor(endpoint.merging(["APNS_CA_CERT": authority]) { $1 })
+      #expect(code == 1)
+      let fault = try #require(lines.first { $0.check == "apns" })
+      #expect(fault.verdict == "fail" && fault.text.contains(words) && fault.mend?.contains(words) == true, "\(fault)")
+    }
+  }
+
   @Test func `without APNs it is the polling-only mode, and nothing fails`() async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["doctor"], environment: fleet.environment(isPollingOnly: true))

@@ -5,6 +5,8 @@ import Registry
 import TestSupport
 import Testing
 
+@testable import Worker
+
 /// Tokens that die or change hands, and what is left of the registry when everything is refused.
 @Suite(.serialized) struct OwnershipTests {
   private static let shared = Task { try await Fleet() }
@@ -104,23 +106,78 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `when every token looks bad the registry stays, the route is parked and the jobs are kept`() async throws {
-    let user = fleet.unique("alice")
-    let tokens = fleet.uniqueTokens(120)
-    try await fleet.register(tokens, to: user)
-    try await fleet.gateway.fault(#"{"kind":"status","status":400,"reason":"BadDeviceToken"}"#)
-    let worker = try await fleet.worker(["MARTLET_CONCURRENCY": "8"])
-    let jobs = tokens.map { #"{"id":"bad-\#($0)","to":{"user":"\#(user)","token":"\#($0)"},"title":"Hello"}"# }
-    try await fleet.enqueue(jobs.map { Array($0.utf8) }, on: worker.queue)
-    try await worker.process.line("that the route is parked") { $0.contains("APNs route parked") }
-    try await eventually("all that is left waits") {
-      try await fleet.redis("LLEN", worker.queue).integer == 0
+  private func refuse(_ tokens: [String], of user: (Int) -> String, _ worker: FleetWorker) async throws {
+    for (number, token) in tokens.enumerated() {
+      try await fleet.register(token, to: user(number))
+      try await fleet.gateway.device(token, #""rule":"bad""#)
     }
-    let kept = try await fleet.redis("SCARD", RegistryKeys.userTokens(user)).integer ?? 0
-    // The guard needs 50 answers before it can tell.
-    #expect(kept >= 120 - 50)
-    #expect(try await fleet.unsettled(worker.queue) >= 120 - 50 - 8)
-    #expect(try await fleet.deadLetters(worker.queue).isEmpty)
-    try await worker.kill()
+    let jobs = tokens.enumerated().map { number, token in
+      #"{"id":"bad-\#(token)","to":{"user":"\#(user(number))","token":"\#(token)"},"title":"Hello"}"#
+    }
+    try await fleet.enqueue(jobs.map { Array($0.utf8) }, on: worker.queue)
+    try await fleet.settled(worker.queue)
+  }
+
+  @Test func `when the tokens of many users look bad the registry stays, and sending goes on`() async throws {
+    let (name, tokens) = (fleet.unique("alice"), fleet.uniqueTokens(60))
+    let worker = try await fleet.worker(["MARTLET_CONCURRENCY": "1"])
+    try await refuse(tokens, of: { "\(name)-\($0)" }, worker)
+    var kept = 0
+    for token in tokens where try await exists(token) { kept += 1 }
+    // 20 users must be seen before the guard can tell.
+    #expect(kept >= 60 - 20)
+    #expect(worker.process.lines.count { $0.contains("most tokens look bad") } == 1)
+    #expect(try await worker.get("/metrics").body.contains("martlet_apns_stopped_removals{environment="))
+    #expect(try await fleet.gateway.ledger().received == 60)
+    let id = fleet.unique("good")
+    try await fleet.enqueue(
+      #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"Hello"}"#, on: worker.queue)
+    #expect(try await fleet.record(id).status == "accepted")
+    try await worker.stop()
+  }
+
+  @Test func `the nonsense tokens of one user are removed, and stop nothing for anybody else`() async throws {
+    let (mallory, tokens) = (fleet.unique("mallory"), fleet.uniqueTokens(60))
+    let worker = try await fleet.worker()
+    try await refuse(tokens, of: { _ in mallory }, worker)
+    try await eventually("all are removed") {
+      try await fleet.redis("SCARD", RegistryKeys.userTokens(mallory)).integer == 0
+    }
+    #expect(!worker.process.lines.contains { $0.contains("most tokens look bad") || $0.contains("route paused") })
+    let id = fleet.unique("good")
+    try await fleet.enqueue(
+      #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"Hello"}"#, on: worker.queue)
+    #expect(try await fleet.record(id).status == "accepted")
+    try await worker.stop()
+  }
+
+  @Test(arguments: ["X", "BadDeviceToken", "DeviceTokenNotForTopic", ""])
+  func `a 410 for a reason that Apple does not document removes nothing`(reason: String) async throws {
+    let (user, token, id) = (fleet.unique("alice"), fleet.uniqueToken(), fleet.unique("gone"))
+    try await fleet.register(token, to: user)
+    try await fleet.gateway.device(token, #""rule":"fixed","status":410,"reason":"\#(reason)""#)
+    let worker = try await fleet.worker()
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: worker.queue)
+    let record = try await fleet.record(id)
+    #expect(record.status == "failed")
+    #expect(record.stale == 0)
+    #expect(try await exists(token))
+    try await worker.stop()
+  }
+
+  @Test func `a 410 dated in the future removes what it was sent to, and nothing registered since`() async throws {
+    let (user, token) = (fleet.unique("alice"), fleet.uniqueToken())
+    let device = Device(token: token, username: user, updatedAt: 1_700_000_000_000)
+    let since = Int64(Date().timeIntervalSince1970 * 1000) + 86_400_000
+    #expect(device.latestStale(since) == device.updatedAt)
+    #expect(device.latestStale(nil) == device.updatedAt)
+    #expect(device.latestStale(0) == 0, "it was registered since")
+    #expect(device.latestStale(-1) == -1)
+    try await fleet.register(token, to: user)
+    try await fleet.gateway.device(token, #""rule":"unregistered","since":\#(since)"#)
+    let worker = try await fleet.worker()
+    try await fleet.enqueue(#"{"to":{"user":"\#(user)"},"title":"Hello"}"#, on: worker.queue)
+    try await eventually("it is removed") { try await !exists(token) }
+    try await worker.stop()
   }
 }

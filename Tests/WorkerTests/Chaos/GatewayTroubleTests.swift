@@ -66,15 +66,17 @@ import Testing
     #expect(ledger.byReason["ExpiredProviderToken"] == 1)
   }
 
-  @Test func `a provider token that APNs does not know parks the route and keeps the jobs`() async throws {
+  @Test func `a provider token that APNs does not know pauses the route, which says so, and keeps the jobs`()
+    async throws
+  {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.fault(#"{"kind":"status","status":403,"reason":"InvalidProviderToken"}"#)
-    let queue = fleet.unique("parked")
+    let queue = fleet.unique("paused")
     let jobs = LoadJob.list(queue, 300)
     let worker = try await fleet.worker(Self.quiet, on: queue)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
-    try await worker.process.line("that the route is parked") { $0.contains("APNs route parked") }
+    try await worker.process.line("that the route is paused") { $0.contains("APNs route paused") }
     try await eventually("all jobs have been put off") {
       try await fleet.redis("ZCARD", QueueKeys(queue: queue).retry) == .integer(300)
     }
@@ -82,9 +84,12 @@ import Testing
     #expect(record.reason?.contains("InvalidProviderToken") == true)
     #expect(try await fleet.deadLetters(queue).count == 0)
     let refused = try await fleet.gateway.ledger().received
+    #expect(worker.process.lines.count { $0.contains("APNs route paused") } == 1)
+    try await expectPaused(worker, "InvalidProviderToken")
     // Mended: a worker with a good key delivers them all.
     #expect(try await worker.stop() == 0)
     try await fleet.gateway.clearFaults()
+    try await makeRetriesDue(queue)
     let mended = try await fleet.worker(Self.quiet, on: queue)
     let verdict = try await fleet.verdict(of: jobs, on: queue)
     print("InvalidProviderToken: \(refused) refused, \(verdict.description)")
@@ -134,6 +139,50 @@ import Testing
     verdict.expectAllAccepted(jobs.count)
     #expect(verdict.duplicates == 0)
     #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `a route that is refused its topic delays no other route`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.settings(#"{"topics":["com.example.demo"]}"#)
+    let queue = fleet.unique("topics")
+    let refused = (0..<200).map { _ in
+      Array(#"{"to":{"token":"\#(fleet.uniqueToken())"},"app":"com.example.other","title":"Hello"}"#.utf8)
+    }
+    let jobs = LoadJob.list(queue, 200)
+    let worker = try await fleet.worker(["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "8"], on: queue)
+    try await fleet.enqueue(refused + jobs.map(\.json), on: queue)
+    for job in jobs { #expect(try await fleet.record(job.id).status == "accepted") }
+    try await eventually("the others have been put off") {
+      try await fleet.redis("ZCARD", QueueKeys(queue: queue).retry) == .integer(200)
+    }
+    try await expectPaused(worker, "TopicDisallowed")
+    #expect(try await fleet.deadLetters(queue).isEmpty)
+    #expect(try await worker.stop() == 0)
+  }
+
+  /// /readyz, the metrics page and `martlet status` tell of a paused route.
+  private func expectPaused(_ worker: FleetWorker, _ reason: String) async throws {
+    let fleet = try await Self.fleet.value
+    let (status, body) = try await worker.get("/readyz")
+    #expect(status == 200)
+    #expect(body.contains(#""reason":"\#(reason)""#))
+    #expect(try await worker.get("/metrics").body.contains("martlet_apns_paused_routes{environment="))
+    let settings = ["MARTLET_QUEUES": worker.queue]
+    try await eventually("status tells of it") {
+      let lines = try await fleet.martlet("status", "--json", environment: settings).lines(of: .output)
+      return lines.contains { $0.contains(#""pausedRoutes":[{"environment"#) && $0.contains(#""reason":"\#(reason)""#) }
+    }
+    let table = try await fleet.martlet("status", environment: settings).lines(of: .output)
+    #expect(table.contains { $0.hasPrefix("paused routes") })
+    #expect(table.contains { $0.hasPrefix("production") && $0.contains(reason) && $0.contains("check ") })
+  }
+
+  private func makeRetriesDue(_ queue: String) async throws {
+    let script = """
+      for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 0, member) end
+      """
+    try await Self.fleet.value.redis("EVAL", script, "1", QueueKeys(queue: queue).retry)
   }
 
   /// A worker of its own delivers `count` jobs.

@@ -12,8 +12,8 @@ struct NoAnswerTests {
     (.notProcessed("ShuttingDown"), "SESSION_ERROR:ShuttingDown"),
     (.notProcessed("RefusedStream"), "REQUEST_ERROR:RefusedStream"),
     (.uncertain("StreamReset_2"), "REQUEST_ERROR:StreamReset_2"), (.uncertain("NoAnswer"), "REQUEST_ERROR:NoAnswer"),
-    (.notProcessed("RouteParked: TopicDisallowed"), "REQUEST_ERROR:RouteParked: TopicDisallowed"),
-    (.notProcessed("RouteParked: InvalidProviderToken"), "JWT_ERROR:RouteParked: InvalidProviderToken"),
+    (.notProcessed("RoutePaused: TopicDisallowed"), "REQUEST_ERROR:RoutePaused: TopicDisallowed"),
+    (.notProcessed("RoutePaused: InvalidProviderToken"), "JWT_ERROR:RoutePaused: InvalidProviderToken"),
   ]
 
   @Test(arguments: table)

@@ -1,0 +1,37 @@
+/// A route that needs an operator: it is paused, or its tokens are no longer removed.
+public struct RouteNotice: Sendable, Equatable {
+  /// Of a list, the longest that stand there.
+  public static let maximumListed = 20
+
+  public let environment: APNsEnvironment
+  public let topic: String
+  /// APNs' reason; `HTTP_<status>` when it gave none.
+  public let reason: String
+  /// Unix milliseconds.
+  public let since: Int64
+
+  public init(environment: APNsEnvironment, topic: String, reason: String, since: Int64) {
+    self.environment = environment
+    self.topic = topic
+    self.reason = reason
+    self.since = since
+  }
+
+  /// What to do about a route that is paused for `reason`.
+  public static func fix(ofPauseFor reason: String) -> String {
+    switch reason {
+    case "TopicDisallowed":
+      "check the bundle id (of the job, the device, APNS_BUNDLE_ID): the key's team may not send to this topic"
+    case "ExpiredProviderToken": "check the clock of this machine: APNs calls a fresh provider token expired"
+    case "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken":
+      "check APNS_KEY_ID, APNS_TEAM_ID, the private key and this machine's clock; see whether the key was revoked"
+    case "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadCertificateEnvironment":
+      "use a key that is allowed in this environment, or set APNS_USE_SANDBOX"
+    default: "check that the key may send to this topic in this environment, and what stands between here and APNs"
+    }
+  }
+
+  /// What to do about a route whose tokens all look bad.
+  public static let fixOfStoppedRemoval =
+    "check the bundle id of the app and the environment of its tokens (APNS_USE_SANDBOX)"
+}

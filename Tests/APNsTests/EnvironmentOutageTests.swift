@@ -1,0 +1,69 @@
+import EventLoop
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import APNs
+
+extension SimulatorTests {
+  /// One environment is out of reach; the other is the simulator.
+  @Suite @EventLoop
+  struct EnvironmentOutageTests {
+    let apns: SimulatedGateway
+
+    init() async throws {
+      apns = try await SimulatedGateway.shared.value
+      try await apns.reset()
+    }
+
+    private func client(production: String) throws -> APNsClient {
+      try apns.client(
+        { $0.outagePatience = .milliseconds(100) },
+        configure: {
+          $0.gateways = [.production: try Origin(production), .sandbox: try Origin(apns.ready.url)]
+        })
+    }
+
+    private func outcomes(_ client: APNsClient, _ numbers: ClosedRange<Int>) async -> [PushOutcome] {
+      var outcomes: [PushOutcome] = []
+      for number in numbers {
+        outcomes.append(await client.outcome { TestPush.make(number, environment: .sandbox, completion: $0) })
+      }
+      return outcomes
+    }
+
+    @Test func `while the default gateway is away the other one is opened, and its pushes go`() async throws {
+      let client = try client(production: "https://127.0.0.1:\(try freePort())")
+      defer { client.close() }
+      client.start()
+      try await eventually("the sandbox stands by") { client.isConnected(.sandbox) }
+      #expect(client.isConnected, "jobs are claimed")
+      #expect(!client.isServing, "no push has asked for it")
+      #expect(await outcomes(client, 1...5).allSatisfy(\.isAccepted))
+      #expect(client.isServing)
+      #expect(await client.outcomes(6...10).allSatisfy(\.isNotProcessed))
+    }
+
+    @Test(arguments: ["accepts and is silent", "speaks TLS and is silent"])
+    func `a gateway that does not speak gives its pushes back before their deadline`(kind: String) async throws {
+      // The first is found by the handshake's time limit only, the second by the watchdog.
+      let silent = try await SimulatedGateway()
+      if kind == "accepts and is silent" { try await silent.fault(#"{"kind":"acceptStall"}"#) }
+      let server = try await TLSServer(alpn: "h2")
+      let origin = kind == "accepts and is silent" ? silent.ready.url : "https://127.0.0.1:\(server.port)"
+      let client = try apns.client(
+        {
+          $0.outagePatience = .milliseconds(100)
+          $0.requestTimeout = .seconds(3600)
+          $0.pongTimeout = .seconds(3600)
+          $0.connectTimeout = .seconds(60)
+        }, trusting: server.authority,
+        configure: {
+          $0.gateways = [.production: try Origin(origin), .sandbox: try Origin(apns.ready.url)]
+        })
+      defer { client.close() }
+      #expect(await client.outcomes(1...10).allSatisfy(\.isNotProcessed))
+      #expect(await outcomes(client, 11...20).allSatisfy(\.isAccepted))
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import EventLoop
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import APNs
+
+extension SimulatorTests {
+  /// 403 and TopicDisallowed: renewed, tried once more, paused, probed, resumed.
+  @Suite @EventLoop
+  struct PausedRouteTests {
+    let apns: SimulatedGateway
+
+    init() async throws {
+      apns = try await SimulatedGateway.shared.value
+      try await apns.reset()
+    }
+
+    private func isPaused(_ outcome: PushOutcome, _ reason: String) -> Bool {
+      outcome == .notProcessed("RoutePaused: \(reason)")
+        || outcome == .answered(APNsAnswer(status: 403, reason: reason))
+    }
+
+    @Test(arguments: ["", "InvalidProviderToken", "Forbidden", "NeverHeardOf", "UnrelatedKeyIdInToken"])
+    func `a 403 is answered by a renewed token and one more try`(reason: String) async throws {
+      try await apns.fault(#"{"kind":"status","status":403,"reason":"\#(reason)","count":1}"#)
+      let lines = Lines()
+      let client = try apns.client(log: lines.log)
+      defer { client.close() }
+      #expect(await client.outcomes(1...20).allSatisfy(\.isAccepted))
+      #expect(try await apns.ledger().received == 21)
+      #expect(lines.count(containing: "provider token minted") == 2)
+      #expect(client.pausedRoutes.isEmpty)
+    }
+
+    @Test(arguments: ["ExpiredProviderToken", "InvalidProviderToken", "Forbidden", "NeverHeardOf"])
+    func `a route that goes on refusing is paused, and says so once with the fix`(reason: String) async throws {
+      try await apns.fault(#"{"kind":"status","status":403,"reason":"\#(reason)"}"#)
+      let lines = Lines()
+      let client = try apns.client(log: lines.log)
+      defer { client.close() }
+      #expect(await client.outcomes(1...50).allSatisfy { isPaused($0, reason) })
+      #expect(try await apns.ledger().received == 2)
+      #expect(await client.outcomes(51...60) == Array(repeating: .notProcessed("RoutePaused: \(reason)"), count: 10))
+      #expect(try await apns.ledger().received == 2)
+      #expect(lines.count(containing: "provider token minted") == 2)
+      let said = lines.all(containing: "APNs route paused")
+      #expect(said.count == 1)
+      #expect(said.first?.contains(RouteNotice.fix(ofPauseFor: reason)) == true)
+      let notice = try #require(client.pausedRoutes.first)
+      #expect(notice.topic == "com.example.demo")
+      #expect(notice.reason == reason)
+      #expect(client.untilProbe(.production, topic: "com.example.demo") != nil)
+    }
+
+    @Test func `one probe in the interval tries a paused route, and an answer resumes it`() async throws {
+      try await apns.fault(#"{"kind":"status","status":403,"reason":"InvalidProviderToken","count":5}"#)
+      let lines = Lines()
+      let metrics = Metrics()
+      let client = try apns.client({ $0.probeInterval = .milliseconds(300) }, metrics: metrics, log: lines.log)
+      defer { client.close() }
+      var number = 0
+      var accepted = false
+      var received = 0
+      try await eventually("resumed") {
+        number += 20
+        let outcomes = await client.outcomes((number - 19)...number)
+        accepted = outcomes.contains(where: \.isAccepted)
+        if !accepted {
+          #expect(metrics.prometheusText().contains("martlet_apns_paused_routes{environment=\"production\",topic="))
+        }
+        let now = try await apns.ledger().received
+        // The first round tries twice; after that it is one push per probe, until it is answered.
+        #expect(accepted || now - received <= (received == 0 ? 2 : 1))
+        received = now
+        return accepted
+      }
+      #expect(await client.outcomes(10_001...10_050).allSatisfy(\.isAccepted))
+      #expect(client.pausedRoutes.isEmpty)
+      #expect(lines.count(containing: "APNs route paused") == 1)
+      #expect(lines.count(containing: "APNs route resumed") == 1)
+      #expect(lines.count(containing: "provider token minted") == 2)
+      #expect(!metrics.prometheusText().contains("martlet_apns_paused_routes{"))
+    }
+
+    @Test func `a topic that is not allowed pauses its own route only`() async throws {
+      try await apns.settings(#"{"topics":["com.good"]}"#)
+      let client = try apns.client { $0.probeInterval = .milliseconds(300) }
+      defer { client.close() }
+      #expect(
+        await client.outcomes(1...1, topic: "com.bad") == [.answered(.init(status: 400, reason: "TopicDisallowed"))])
+      #expect(await client.outcomes(2...2, topic: "com.bad") == [.notProcessed("RoutePaused: TopicDisallowed")])
+      #expect(await client.outcomes(3...20, topic: "com.good").allSatisfy(\.isAccepted))
+      #expect(client.pausedRoutes.map(\.topic) == ["com.bad"])
+      try await apns.settings(#"{"topics":[]}"#)
+      try await eventually("resumed") { await client.outcomes(21...21, topic: "com.bad")[0].isAccepted }
+      #expect(await client.outcomes(22...30, topic: "com.bad").allSatisfy(\.isAccepted))
+    }
+
+    @Test func `a device that alone is answered 403 does not pause its route`() async throws {
+      let lonely = String(repeating: "cd", count: 32)
+      try await apns.device(lonely, #""rule":"fixed","status":403,"reason":"Forbidden""#)
+      let client = try apns.client()
+      defer { client.close() }
+      for round in 1...20 {
+        // With no push accepted yet a connection takes one at a time, and nothing tells the device from its route.
+        #expect(await client.outcomes((round * 20 + 19)...(round * 20 + 19)).allSatisfy(\.isAccepted))
+        var refused: PushOutcome?
+        client.send(TestPush.make(1000 + round, token: lonely) { refused = $0 })
+        #expect(await client.outcomes((round * 20)...(round * 20 + 18)).allSatisfy(\.isAccepted))
+        try await eventually("answered") { refused == .answered(.init(status: 403, reason: "Forbidden")) }
+      }
+      #expect(client.pausedRoutes.isEmpty)
+    }
+
+    @Test func `a route that is refused for ever costs the others no connection`() async throws {
+      let refused = String(repeating: "cd", count: 32)
+      try await apns.device(refused, #""rule":"fixed","status":403,"reason":"InvalidProviderToken""#)
+      let lines = Lines()
+      let client = try apns.client({ $0.probeInterval = .milliseconds(50) }, log: lines.log)
+      defer { client.close() }
+      for round in 1...20 {
+        _ = await client.outcome { TestPush.make(round, token: refused, topic: "com.refused", completion: $0) }
+        #expect(await client.outcomes((round * 100)...(round * 100 + 9)).allSatisfy(\.isAccepted))
+      }
+      #expect(client.pausedRoutes.map(\.topic) == ["com.refused"])
+      #expect(lines.count(containing: "provider token minted") == 2)
+      #expect(try await apns.ledger().connections == 2, "one more with the renewed token")
+    }
+
+    @Test func `a device that asks for another connection each time costs the others one`() async throws {
+      let device = String(repeating: "cd", count: 32)
+      try await apns.device(device, #""rule":"fixed","status":503,"reason":"Shutdown""#)
+      let client = try apns.client { $0.minimumDrainInterval = .seconds(3600) }
+      defer { client.close() }
+      for round in 1...10 {
+        let outcome = await client.outcome { TestPush.make(round, token: device, completion: $0) }
+        #expect(outcome == .answered(.init(status: 503, reason: "Shutdown")))
+        #expect(await client.outcomes((round * 100)...(round * 100 + 9)).allSatisfy(\.isAccepted))
+      }
+      #expect(try await apns.ledger().connections == 2)
+    }
+
+    @Test func `the list of paused routes is bounded`() async throws {
+      try await apns.settings(#"{"topics":["com.good"]}"#)
+      let client = try apns.client()
+      defer { client.close() }
+      for number in 1...30 { _ = await client.outcomes(number...number, topic: "com.bad\(number)") }
+      #expect(client.pausedRoutes.count == RouteNotice.maximumListed)
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import EventLoop
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import APNs
+
+extension SimulatorTests {
+  /// Tokens are refused: whose are removed, and when none is.
+  @Suite @EventLoop
+  struct StoppedRemovalTests {
+    private static let bad = String(repeating: "cd", count: 32)
+    let apns: SimulatedGateway
+
+    init() async throws {
+      apns = try await SimulatedGateway.shared.value
+      try await apns.reset()
+      try await apns.device(Self.bad, #""rule":"bad""#)
+    }
+
+    /// Whether the refused token of `owner` may be removed.
+    private func isRemoved(_ client: APNsClient, _ number: Int, _ owner: PushOwner?, token: String = bad) async -> Bool
+    {
+      var sent: Push?
+      let outcome = await client.outcome { completion in
+        let push = TestPush.make(number, token: token, owner: owner, completion: completion)
+        sent = push
+        return push
+      }
+      guard case .answered(let answer) = outcome, let sent else { return false }
+      let gone = APNsAnswer(status: 410, reason: "Unregistered", timestamp: 1)
+      #expect(client.removalAllowed(for: sent, after: gone), "a token that APNs dates is dead")
+      return client.removalAllowed(for: sent, after: answer)
+    }
+
+    @Test func `the nonsense tokens of one user stop no removal, and the app is sent to`() async throws {
+      let client = try apns.client()
+      defer { client.close() }
+      for number in 1...120 { #expect(await isRemoved(client, number, .user("mallory"))) }
+      #expect(client.stoppedRemovals.isEmpty)
+      #expect(client.pausedRoutes.isEmpty)
+      #expect(await client.outcomes(1001...1010).allSatisfy(\.isAccepted))
+    }
+
+    @Test func `when the tokens of 20 users look bad none is removed, and sending goes on`() async throws {
+      let (lines, metrics) = (Lines(), Metrics())
+      let client = try apns.client(metrics: metrics, log: lines.log)
+      defer { client.close() }
+      var removed = 0
+      for number in 1...60 where await isRemoved(client, number, .user("user\(number)")) { removed += 1 }
+      #expect(removed == RemovalGuard.minimumSuspects - 1)
+      #expect(client.pausedRoutes.isEmpty)
+      #expect(try await apns.ledger().received == 60)
+      #expect(client.stoppedRemovals.map(\.reason) == ["BadDeviceToken"])
+      #expect(metrics.prometheusText().contains("martlet_apns_stopped_removals{environment=\"production\",topic="))
+      #expect(lines.count(containing: "none is removed") == 1)
+      // Mended: the same users are accepted.
+      for number in 1...60 {
+        _ = await client.outcome { TestPush.make(1000 + number, owner: .user("user\(number)"), completion: $0) }
+      }
+      #expect(client.stoppedRemovals.isEmpty)
+      #expect(lines.count(containing: "removed again") == 1)
+      #expect(await isRemoved(client, 2000, .user("user1")))
+    }
+
+    @Test func `what is refused here and never reached APNs does not count`() async throws {
+      let client = try apns.client()
+      defer { client.close() }
+      for number in 1...100 {
+        #expect(await isRemoved(client, number, .user("user\(number)"), token: "no token"))
+      }
+      #expect(client.stoppedRemovals.isEmpty)
+      #expect(await isRemoved(client, 101, .user("alice")))
+    }
+  }
+}

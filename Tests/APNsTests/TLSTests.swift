@@ -1,0 +1,85 @@
+import COpenSSL
+import EventLoop
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import APNs
+
+/// Whom a connection trusts, and what it says when it cannot be had.
+@EventLoop
+struct TLSTests {
+  /// Why the client could not connect to a server.
+  private func failure(_ server: TLSServer, host: String = "127.0.0.1", trusting pem: String? = nil) async throws
+    -> String
+  {
+    let lines = Lines()
+    let configuration = try APNsConfiguration(
+      keyID: "ABCDE12345", teamID: "TEAM567890", privateKeyPEM: TestKey.pem,
+      endpointOverride: "https://\(host):\(server.port)", caCertificatePEM: pem ?? server.authority)
+    let client = APNsClient(configuration: configuration, metrics: Metrics(), log: lines.log)
+    defer { client.close() }
+    client.start()
+    try await eventually("an outage") { lines.count(containing: "APNs connection lost") == 1 }
+    #expect(!client.isConnected)
+    return lines.all(containing: "APNs connection lost")[0]
+  }
+
+  @Test(arguments: [nil, "http/1.1"])
+  func `a server that does not agree to HTTP/2 is told as such`(alpn: String?) async throws {
+    let server = try await TLSServer(alpn: alpn)
+    #expect(try await failure(server).contains("did not agree to HTTP/2"))
+    #expect(try await failure(server, host: "localhost").contains("did not agree to HTTP/2"))
+  }
+
+  @Test func `a certificate without subjectAltName is refused although its common name matches`() async throws {
+    let server = try await TLSServer(names: nil)
+    #expect(try await failure(server, host: "localhost").contains("mismatch"))
+    let address = try await TLSServer(names: nil, commonName: "127.0.0.1")
+    #expect(try await failure(address).contains("mismatch"))
+  }
+
+  @Test func `a certificate for another name is refused`() async throws {
+    let server = try await TLSServer(names: "DNS:other.example")
+    #expect(try await failure(server, host: "localhost").contains("mismatch"))
+    #expect(try await failure(server).contains("mismatch"))
+  }
+
+  @Test func `of several authorities each is trusted, and no other`() async throws {
+    let (first, second) = (try await TLSServer(), try await TLSServer())
+    let both = "the first:\n" + first.authority + "\nthe second:\n" + second.authority + "\n"
+    for server in [first, second] {
+      #expect(try await failure(server, trusting: both).contains("did not agree to HTTP/2"), "trusted")
+    }
+    #expect(try await failure(first, trusting: second.authority).contains("certificate"))
+  }
+
+  @Test func `authorities are trusted beside those that are there already`() async throws {
+    let (system, own) = (try await TLSServer(), try await TLSServer())
+    let context = SSL_CTX_new(TLS_client_method())
+    defer { SSL_CTX_free(context) }
+    let store = SSL_CTX_get_cert_store(context)
+    #expect(try TrustedCertificates(pem: system.authority).add(to: store))
+    let peer = ExpectedPeer(host: "localhost", authorities: try TrustedCertificates(pem: own.authority))
+    #expect(peer.apply(to: context))
+    #expect(OPENSSL_sk_num(X509_STORE_get0_objects(store)) == 2)
+  }
+
+  @Test func `certificates that cannot be read are refused by their place`() async throws {
+    let good = try await TLSServer().authority
+    let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    for (pem, place) in [
+      (broken, "certificate 1"), (good + broken, "certificate 2"),
+      (good + "-----BEGIN CERTIFICATE-----\nMII", "certificate 2"),
+    ] {
+      do throws(APNsError) {
+        _ = try TrustedCertificates(pem: pem)
+        Issue.record("it was accepted")
+      } catch {
+        #expect(error.description.contains(place))
+      }
+    }
+    #expect(throws: APNsError.self) { try TrustedCertificates(pem: "") }
+    #expect(throws: APNsError.self) { try TrustedCertificates(pem: TestKey.pem) }
+  }
+}
