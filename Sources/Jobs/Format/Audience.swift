@@ -7,7 +7,7 @@ public enum Audience: Sendable, Equatable {
   case token(String)
   /// 1 to 1,000 tokens.
   case tokens([String])
-  /// The one active device of an instance.
+  /// The one active device of an instance; always with a class.
   case instance(String)
   /// Everyone registered for a bundle id.
   case app(String)

@@ -4,7 +4,7 @@ import JSON
 public struct AttemptState: Sendable, Equatable {
   /// Only these tokens are still to be tried; nil: all that the audience has.
   public var open: [String]?
-  /// Written to APNs and never answered: not tried again unless an operator says so.
+  /// Of a job at most once: written to APNs and never answered, so not tried again unless an operator says so.
   public var uncertain: [String] = []
   /// What the earlier attempts came to.
   public var result: JobResult?
@@ -26,6 +26,13 @@ public struct AttemptState: Sendable, Equatable {
     isReleased = value["released"]?.bool ?? false
     expiresAt = value["expiresAt"]?.integer
     cursor = value["cursor"]?.string
+  }
+
+  /// What may have arrived is to be tried again.
+  public mutating func reopenUncertain() {
+    guard !uncertain.isEmpty else { return }
+    open = (open ?? []) + uncertain
+    uncertain = []
   }
 
   public func json() -> [UInt8] {

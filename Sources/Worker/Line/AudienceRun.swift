@@ -146,7 +146,7 @@ final class AudienceRun {
 
   /// A place for a page that is being asked for; its number.
   private func begin() -> Int {
-    pages.append(Page(tally: Tally(result: delivery.emptyResult), left: nil, start: cursor, next: nil))
+    pages.append(Page(tally: delivery.emptyTally, left: nil, start: cursor, next: nil))
     return firstPage + pages.count - 1
   }
 

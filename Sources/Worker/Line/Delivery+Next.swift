@@ -19,7 +19,7 @@ extension Delivery {
     return envelope.element
   }
 
-  /// What stands in a dead letter: requeued, it tries only what was left open or uncertain.
+  /// What stands in a dead letter: requeued, it tries only what was left open or may have arrived.
   var buriedEnvelope: Envelope {
     var envelope = claim.envelope
     guard tally.badJobReason == nil else { return envelope }

@@ -10,8 +10,10 @@ final class Delivery {
   let id: String
   /// The policy and the class of a job that has one.
   let match: PolicyMatch?
+  /// What may have arrived is not sent again.
+  let isAtMostOnce: Bool
   /// What a part of the job that has not begun has come to.
-  let emptyResult: JobResult
+  let emptyTally: Tally
   private var builtPayload: [UInt8]?
   /// What earlier attempts left, carried on to the next.
   var state: AttemptState
@@ -27,15 +29,17 @@ final class Delivery {
   /// For the notification record: the user addressed, or the owner of the token.
   var username: String?
 
-  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, worker: String) {
+  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, isAtMostOnce: Bool, worker: String) {
     self.claim = claim
     self.job = job
     self.match = match
     self.state = state
+    self.isAtMostOnce = isAtMostOnce
     id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
-    emptyResult = JobResult(
+    let result = JobResult(
       id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
-    tally = Tally(result: emptyResult)
+    emptyTally = Tally(result: result, isAtMostOnce: isAtMostOnce)
+    tally = emptyTally
     beginTally()
     switch job.audience {
     case .user(let name), .userToken(let name, _): username = name
@@ -51,9 +55,11 @@ final class Delivery {
   }
 
   private func beginTally() {
-    tally = Tally(result: emptyResult)
+    // A worker that keeps to at most once may have begun it.
+    if !isAtMostOnce { state.reopenUncertain() }
+    tally = emptyTally
     if let earlier = state.result { tally.result.merge(earlier: earlier) }
-    tally.carry(uncertain: state.uncertain)
+    tally.uncertain = state.uncertain
   }
 
   /// Built once, however many pages a broadcast has.

@@ -60,13 +60,15 @@ final class DeliveryLine {
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
       switch Intake.read(
-        claim, policies: policies, worker: queue.lease.name.value, now: Clock.unixMilliseconds)
+        claim, policies: policies, mode: queue.mode, worker: queue.lease.name.value, now: Clock.unixMilliseconds)
       {
       case .deliver(let delivery):
         queue.adopt(claim)
         deliveries.append(delivery)
       case .settle(let delivery, let conclusion):
         conclude(delivery, conclusion)
+      case .crashed(let delivery):
+        buryCrashed(delivery)
       case .schedule(let delivery, let at):
         queue.settle(claim, Settlement(.schedule(element: delivery.scheduledElement, at: at)))
         permits.release()
@@ -230,6 +232,28 @@ final class DeliveryLine {
   func finish(_ delivery: Delivery) {
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
     conclude(delivery, Conclusion(attempt, schedule: book.schedule, random: .random(in: 0..<1)))
+  }
+
+  /// At most once: an operator decides whether what a dead worker had in hand is sent again. A broadcast goes on then
+  /// behind its last committed page.
+  private func buryCrashed(_ delivery: Delivery) {
+    guard case .app = delivery.job.audience else { return buryUntried(delivery) }
+    queue.loadProgress(of: delivery.claim) { [self] answer in
+      switch answer {
+      case .failure(let error):
+        delivery.isProgressUnknown = true
+        putOff(delivery, error)
+      case .success(let progress):
+        if let progress { delivery.resume(from: progress) }
+        buryUntried(delivery)
+      }
+    }
+  }
+
+  private func buryUntried(_ delivery: Delivery) {
+    delivery.isCutShort = true
+    delivery.tally.open = delivery.state.open ?? []
+    conclude(delivery, Conclusion(buryingUncertain: delivery.tally, because: Conclusion.crashed))
   }
 
   /// Redis did not let the attempt begin.
