@@ -6,6 +6,8 @@ public struct AttemptState: Sendable, Equatable {
   public var open: [String]?
   /// Of a job at most once: written to APNs and never answered, so not tried again unless an operator says so.
   public var uncertain: [String] = []
+  /// Owners of open devices that were reached on another one.
+  public var reached: [String] = []
   /// What the earlier attempts came to.
   public var result: JobResult?
   /// `sendAt` has come, by Redis' clock.
@@ -22,6 +24,7 @@ public struct AttemptState: Sendable, Equatable {
     guard !bytes.isEmpty, let value = try? JSONValue(parsing: bytes) else { return }
     open = value["open"]?.array.map { $0.compactMap(\.string) }
     uncertain = (value["uncertain"]?.array ?? []).compactMap(\.string)
+    reached = (value["reached"]?.array ?? []).compactMap(\.string)
     result = value["result"].flatMap { JobResult(parsing: $0.bytes) }
     isReleased = value["released"]?.bool ?? false
     expiresAt = value["expiresAt"]?.integer
@@ -41,6 +44,7 @@ public struct AttemptState: Sendable, Equatable {
     writer.beginObject()
     if let open { writer.member("open", open) }
     if !uncertain.isEmpty { writer.member("uncertain", uncertain) }
+    if !reached.isEmpty { writer.member("reached", reached) }
     if let result {
       writer.key("result")
       writer.raw(result.json())

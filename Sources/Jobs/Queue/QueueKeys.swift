@@ -50,4 +50,7 @@ public struct QueueKeys: Sendable, Equatable {
 
   /// Stream of a user's notification records, for polling.
   public static func notifications(_ username: String) -> String { "push:user:\(username):notifications" }
+
+  /// The same of an instance.
+  public static func instanceNotifications(_ id: String) -> String { "push:instance:\(id):notifications" }
 }

@@ -36,6 +36,7 @@ extension Delivery {
     next.result = tally.result
     next.isReleased = true
     next.uncertain = tally.uncertain
+    next.reached = ownersReachedWithOpenDevices
     // Cut short with nothing tried: all that was open before still is. A broadcast's cursor tells the rest.
     if !isCutShort || next.cursor != nil { next.open = tally.open }
     return next

@@ -26,8 +26,12 @@ final class Delivery {
   var isCutShort = false
   /// A broadcast was cut short before it knew how far an earlier worker had come: what stands in Redis stays there.
   var isProgressUnknown = false
-  /// For the notification record: the user addressed, or the owner of the token.
-  var username: String?
+  /// The user addressed.
+  let username: String?
+  /// What was to be tried, once that is known; of a broadcast never.
+  var devices: [Device]?
+  /// Owners of the job's tokens who were reached.
+  var reached: Set<String> = []
 
   init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, isAtMostOnce: Bool, worker: String) {
     self.claim = claim
@@ -40,11 +44,12 @@ final class Delivery {
       id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
     emptyTally = Tally(result: result, isAtMostOnce: isAtMostOnce)
     tally = emptyTally
-    beginTally()
     switch job.audience {
     case .user(let name), .userToken(let name, _): username = name
-    case .token, .tokens, .instance, .app: break
+    case .token, .tokens, .instance, .app: username = nil
     }
+    reached = Set(state.reached)
+    beginTally()
   }
 
   /// A broadcast goes on where a worker that is gone has left it.

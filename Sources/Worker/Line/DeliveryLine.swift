@@ -20,7 +20,7 @@ final class DeliveryLine {
   private let policies: PolicyBook
   let gate: PolicyGate
   let composer: PushComposer
-  private let book: OutcomeBook
+  let book: OutcomeBook
   let metrics: LineMetrics
   let log: Log
   lazy var window = SendWindow(permits: permits) { [unowned self] draft in send(draft) }
@@ -127,7 +127,9 @@ final class DeliveryLine {
           putOff(delivery, error)
         } else {
           clean(resolution.removals, of: delivery)
-          pass(delivery, to: delivery.stillOpen(resolution.devices))
+          let devices = delivery.stillOpen(resolution.devices)
+          delivery.devices = devices
+          pass(delivery, to: devices)
         }
       }
     }
@@ -161,10 +163,7 @@ final class DeliveryLine {
   // MARK: - Submitted
 
   func submit(_ delivery: Delivery, to devices: [Device]) {
-    guard client != nil else {
-      delivery.username = delivery.username ?? devices.first?.username
-      return conclude(delivery, Conclusion(status: .unsent, verb: .done))
-    }
+    guard client != nil else { return conclude(delivery, Conclusion(status: .unsent, verb: .done)) }
     switch composer.compose(delivery, devices) {
     case .refused(let reason):
       delivery.tally.badJobReason = reason
@@ -223,6 +222,7 @@ final class DeliveryLine {
       return
     }
     record(&delivery.tally)
+    delivery.noteReached(draft.device, by: disposition)
     delivery.unfinished -= 1
     if delivery.unfinished == 0 { finish(delivery) }
   }
@@ -230,6 +230,9 @@ final class DeliveryLine {
   // MARK: - Concluded and settled
 
   func finish(_ delivery: Delivery) {
+    guard client != nil || delivery.isCutShort else {
+      return conclude(delivery, Conclusion(status: .unsent, verb: .done))
+    }
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
     conclude(delivery, Conclusion(attempt, schedule: book.schedule, random: .random(in: 0..<1)))
   }
@@ -267,9 +270,19 @@ final class DeliveryLine {
 
   func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
     metrics.finished(delivery.claim, conclusion.status)
+    releasePermit(of: delivery)
+    guard book.needsOwners(of: delivery, conclusion.status), let query = delivery.query else {
+      return settle(delivery, conclusion)
+    }
+    registry.resolve([query]) { [self] resolutions in
+      delivery.devices = delivery.stillOpen(resolutions.first?.devices ?? [])
+      settle(delivery, conclusion)
+    }
+  }
+
+  private func settle(_ delivery: Delivery, _ conclusion: Conclusion) {
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
     if case .app = delivery.job.audience, !delivery.isProgressUnknown { forgetProgress(of: delivery) }
-    releasePermit(of: delivery)
   }
 
   func releasePermit(of delivery: Delivery) {

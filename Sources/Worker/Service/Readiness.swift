@@ -1,18 +1,24 @@
 /// Whether a worker can do its work, and what is in the way.
 struct Readiness: Equatable {
-  static let gone = Readiness(isRedisReady: false, isAPNsReady: false, isStopping: true)
+  static let gone = Readiness(isRedisReady: false, apns: .unreachable, isStopping: true)
+
+  enum Gateway: String {
+    /// At least one connection.
+    case connected = "ok"
+    case unreachable
+    /// Polling-only mode.
+    case notConfigured = "not configured"
+  }
 
   var isRedisReady: Bool
-  /// At least one connection, or polling-only mode.
-  var isAPNsReady: Bool
+  var apns: Gateway
   var isStopping: Bool
 
-  var isReady: Bool { isRedisReady && isAPNsReady && !isStopping }
+  var isReady: Bool { isRedisReady && apns != .unreachable && !isStopping }
 
   /// `{"ready":false,"redis":"unreachable","apns":"ok"}`
   var json: String {
     let redis = isRedisReady ? "ok" : "unreachable"
-    let apns = isAPNsReady ? "ok" : "unreachable"
-    return "{\"ready\":\(isReady),\"redis\":\"\(redis)\",\"apns\":\"\(apns)\",\"stopping\":\(isStopping)}\n"
+    return "{\"ready\":\(isReady),\"redis\":\"\(redis)\",\"apns\":\"\(apns.rawValue)\",\"stopping\":\(isStopping)}\n"
   }
 }

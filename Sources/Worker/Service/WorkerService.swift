@@ -47,7 +47,8 @@ final class WorkerService {
 
   /// Whether jobs can flow: Redis answers, and APNs too unless this is polling-only mode.
   var readiness: Readiness {
-    Readiness(isRedisReady: connection.isReady, isAPNsReady: client?.isConnected ?? true, isStopping: isStopping)
+    let apns = client.map { $0.isConnected ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
+    return Readiness(isRedisReady: connection.isReady, apns: apns, isStopping: isStopping)
   }
 
   func start() throws {
