@@ -91,13 +91,15 @@ extension DeliveryLine {
   /// Gives up what has not been handed to APNs; the devices stay open.
   func abandonWaiting() {
     stopBroadcasts()
+    // First: permits that are given back let waiting pushes go.
+    let waiting = window.drainWaiting()
     let unsent = heldDrafts
     heldDrafts = []
     for draft in unsent {
-      permits.release()
+      window.leave()
       write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
     }
-    for draft in window.drainWaiting() {
+    for draft in waiting {
       write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
     }
   }

@@ -24,6 +24,8 @@ enum Corpus {
     #"{"to":{"user":"a"},"pushType":"voip","data":{"a":1},"expiration":0}"#,
     #"{"to":{"instance":"i"},"class":"attention_ping","preview":"Something to look at"}"#,
     #"{"to":{"instance":"i"},"class":"safety_critical","ttl":60,"collapseId":"c c"}"#,
+    #"{"to":{"tokens":["\#(token)","\#(token)"]},"title":"t"}"#,
+    #"{"to":{"instance":"i:notifications:1"},"class":"attention_ping"}"#,
     #"{"to":{"instance":"i"},"class":"a_class_of_the_operators_own_2"}"#,
     #"{"to":{"instance":"i"},"class":"attention_ping","pushType":"alert","priority":5}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":"2026-01-31T09:30:00.250+01:00","dedupe":"d","replyTo":"replies"}"#,
@@ -76,6 +78,10 @@ enum Corpus {
     ),
     (#"{"to":{"user":"a"},"title":"a","ttl":1,"expiration":2}"#, "ttl: not together with expiration; give one of them"),
     (#"{"to":{"user":"a"},"class":"attention_ping"}"#, "class: only for a job to an instance"),
+    (
+      #"{"to":{"instance":"a:notifications"},"class":"attention_ping"}"#,
+      "to.instance: must not end in :notifications"
+    ),
     (#"{"to":{"instance":"a"},"class":"Ping"}"#, "class: expected 1 to 64 lower-case letters, digits or _"),
     (#"{"to":{"instance":"a"},"class":""}"#, "class: expected 1 to 64 lower-case letters, digits or _"),
     (#"{"to":{"instance":"a"},"class":"attention_ping","title":"t"}"#, "title: not together with class"),
