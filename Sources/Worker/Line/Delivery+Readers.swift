@@ -4,6 +4,14 @@ import Registry
 
 /// Who is to find the job when polling.
 extension Delivery {
+  /// Whether its record is kept once per owner.
+  var isForMany: Bool {
+    switch job.audience {
+    case .tokens, .app: true
+    case .user, .userToken, .token, .instance: false
+    }
+  }
+
   /// Whether the owners of the tokens that the job names have to be looked up.
   var hasUnknownOwners: Bool {
     switch job.audience {

@@ -8,8 +8,8 @@ extension DeliveryLine {
   func broadcast(_ delivery: Delivery, to app: String) {
     // The claim's permit would be idle between pages; the pushes take their own.
     releasePermit(of: delivery)
-    guard client != nil || book.notifications != .off else {
-      return conclude(delivery, Conclusion(status: .unsent, verb: .done))
+    guard client != nil || (book.notifications != .off && !isTooLargeForMany(delivery)) else {
+      return concludeUnsent(delivery)
     }
     guard hasRoom(forBroadcastOf: app) else {
       // Untouched, it comes back: what an earlier attempt left stays in Redis.

@@ -163,7 +163,7 @@ final class DeliveryLine {
   // MARK: - Submitted
 
   func submit(_ delivery: Delivery, to devices: [Device]) {
-    guard client != nil else { return conclude(delivery, Conclusion(status: .unsent, verb: .done)) }
+    guard client != nil else { return concludeUnsent(delivery) }
     switch composer.compose(delivery, devices) {
     case .refused(let reason):
       delivery.tally.badJobReason = reason
@@ -231,10 +231,30 @@ final class DeliveryLine {
 
   func finish(_ delivery: Delivery) {
     guard client != nil || delivery.isCutShort else {
-      return conclude(delivery, Conclusion(status: .unsent, verb: .done))
+      return concludeUnsent(delivery)
     }
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
     conclude(delivery, Conclusion(attempt, schedule: book.schedule, random: .random(in: 0..<1)))
+  }
+
+  /// Polling-only: there is nothing to send with.
+  func concludeUnsent(_ delivery: Delivery) {
+    if isTooLargeForMany(delivery), let reason = delivery.tally.badJobReason {
+      return conclude(delivery, Conclusion(status: .dead, verb: .bury(reason: reason)))
+    }
+    conclude(delivery, Conclusion(status: .unsent, verb: .done))
+  }
+
+  /// A job to one addressee may be polled whatever its size; one to many costs each of them as much, so APNs' limit holds.
+  func isTooLargeForMany(_ delivery: Delivery) -> Bool {
+    guard delivery.isForMany else { return false }
+    do {
+      _ = try delivery.payload()
+      return false
+    } catch {
+      delivery.tally.badJobReason = error.reason
+      return true
+    }
   }
 
   /// At most once: an operator decides whether what a dead worker had in hand is sent again. A broadcast goes on then

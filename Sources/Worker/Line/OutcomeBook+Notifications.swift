@@ -54,12 +54,12 @@ extension OutcomeBook {
   ) -> Settlement.Notification? {
     guard !readers.isEmpty else { return nil }
     do {
-      // A payload too large for APNs is one that a client may still poll.
-      let payload = try delivery.job.payload(delivery.match)
+      // A payload too large for APNs is one that a client may still poll; not so many clients.
+      let payload = try delivery.isForMany ? delivery.payload() : delivery.job.payload(delivery.match)
       let record = NotificationRecord(id: delivery.id, at: now, status: status, payload: payload)
       return Settlement.Notification(readers: readers, json: record.json())
     } catch {
-      // A class without a policy was refused when the job was read.
+      // Too large; a class without a policy was refused when the job was read.
       return nil
     }
   }

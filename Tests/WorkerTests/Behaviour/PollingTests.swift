@@ -91,6 +91,22 @@ import Testing
     try await second.stop()
   }
 
+  @Test(arguments: [true, false])
+  func `what is too large for APNs is not kept once for each of many`(isPollingOnly: Bool) async throws {
+    let (user, app) = (fleet.unique("reader"), "com.example.\(fleet.unique("large"))")
+    let tokens = fleet.uniqueTokens(2)
+    try await fleet.register(tokens, to: user, bundleID: app)
+    let worker = try await fleet.worker(isPollingOnly: isPollingOnly)
+    let members = #","body":"\#(String(repeating: "x", count: 5000))""#
+    for to in [#""tokens":\#(list(tokens))"#, #""app":"\#(app)""#] {
+      let record = try await deliver(to, members, on: worker)
+      #expect(record.status == "dead")
+      #expect(record.reason?.hasPrefix("PayloadTooLarge") == true)
+    }
+    #expect(try await records(of: user).isEmpty)
+    try await worker.stop()
+  }
+
   @Test func `a broadcast whose records Redis does not take is put off, and goes on`() async throws {
     let own = try await Fleet()
     let app = "com.example.news"
