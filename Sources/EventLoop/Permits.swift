@@ -4,8 +4,7 @@ public final class Permits {
   public let limit: Int
   public private(set) var available: Int
 
-  /// Called after permits were given back.
-  public var onRelease: (@EventLoop () -> Void)?
+  private var observers: [@EventLoop () -> Void] = []
 
   public init(limit: Int) {
     precondition(limit > 0)
@@ -22,9 +21,14 @@ public final class Permits {
     return granted
   }
 
+  /// `observer` is called whenever permits were given back, by whomever; those that were there before are called first.
+  public func onRelease(_ observer: @escaping @EventLoop () -> Void) {
+    observers.append(observer)
+  }
+
   public func release(_ count: Int = 1) {
     precondition(available + count <= limit, "more permits given back than taken")
     available += count
-    onRelease?()
+    for observer in observers { observer() }
   }
 }

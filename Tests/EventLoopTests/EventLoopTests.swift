@@ -33,7 +33,7 @@ struct EventLoopTests {
   @Test func `a released permit is announced`() {
     let permits = Permits(limit: 1)
     var announced = 0
-    permits.onRelease = { announced += 1 }
+    permits.onRelease { announced += 1 }
     _ = permits.take(upTo: 1)
     permits.release()
     #expect(announced == 1)

@@ -12,7 +12,7 @@ extension Audience {
       case .user: user = try reader.username()
       case .token: token = try reader.identifier(Charset.token)
       case .tokens: single = .tokens(try Audience.tokens(from: &reader))
-      case .instance: single = .instance(try reader.identifier(Charset.id))
+      case .instance: single = .instance(try reader.instance())
       case .app: single = .app(try reader.identifier(Charset.bundleID))
       }
     }

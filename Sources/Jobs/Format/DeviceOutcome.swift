@@ -5,6 +5,6 @@ public enum DeviceOutcome: Sendable {
   case failed
   /// Refused for good because the token is; counts as failed too.
   case stale
-  /// Written, never answered.
+  /// Written, never answered: it may have arrived.
   case uncertain
 }

@@ -25,6 +25,8 @@ public struct Job: Sendable, Equatable {
   /// Unix milliseconds: not before.
   public let sendAt: Int64?
   public let dedupe: String?
+  /// Rather lost than sent twice: what may have arrived is not sent again.
+  public let atMostOnce: Bool
   /// A list key.
   public let replyTo: String?
 }

@@ -22,6 +22,7 @@ struct JobDraft {
   private var ttl: Int64?
   private var sendAt: Int64?
   private var dedupe: String?
+  private var atMostOnce = false
   private var replyTo: String?
 
   mutating func read(from reader: inout JobReader) throws(JobError) {
@@ -53,6 +54,7 @@ struct JobDraft {
     case .preview: preview = try reader.string(of: JobDraft.previewLength)
     case .sendAt: sendAt = try JobDraft.sendAt(from: &reader)
     case .dedupe: dedupe = try reader.string(of: 1...256)
+    case .atMostOnce: atMostOnce = try reader.bool()
     case .replyTo: replyTo = try JobDraft.replyTo(from: &reader)
     default: preconditionFailure("a part of the notification")
     }
@@ -71,7 +73,8 @@ struct JobDraft {
     }
     return Job(
       id: id, audience: audience, app: app, content: content, pushType: pushType, priority: priority,
-      collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, dedupe: dedupe, replyTo: replyTo)
+      collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, dedupe: dedupe, atMostOnce: atMostOnce,
+      replyTo: replyTo)
   }
 
   private var effectivePushType: PushType {
@@ -84,6 +87,9 @@ struct JobDraft {
   private func content(for audience: Audience, as pushType: PushType) throws(JobError) -> JobContent {
     if let className { return try classed(className, for: audience) }
     guard preview == nil else { throw JobError(reason: "preview: only together with class") }
+    if case .instance = audience {
+      throw JobError(reason: "class: missing; a job to an instance names a class of a delivery policy")
+    }
     if let payload {
       try refuseNotification(besides: "payload")
       return .payload(payload)

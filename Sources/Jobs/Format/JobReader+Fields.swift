@@ -16,6 +16,17 @@ extension JobReader {
     return choice
   }
 
+  mutating func instance() throws(JobError) -> String {
+    let id = try identifier(Charset.id)
+    // Its record would stand where the notification records of another instance are.
+    guard !id.utf8.reversed().starts(with: JobReader.notificationsSuffix) else {
+      throw error("must not end in :notifications")
+    }
+    return id
+  }
+
+  private static let notificationsSuffix = Array(":notifications".utf8.reversed())
+
   mutating func username() throws(JobError) -> String {
     let name = try string(of: Username.length)
     guard let username = Username.normalized(name) else {

@@ -105,7 +105,8 @@ struct JobReader {
       return Array(json.bytes[first..<json.offset])
     } catch {
       guard case .duplicateKey(let key, _) = error else { throw fault(error) }
-      throw self.error(key == forbidden ? "must not contain the key \"\(key)\"" : "duplicate key \"\(key)\"")
+      throw self.error(
+        key == forbidden ? "must not contain the key \"\(key)\"" : "duplicate key \(Spelling.quoted(key))")
     }
   }
 

@@ -1,6 +1,8 @@
 /// The record of a job, as it stands under `push:result:<id>`.
 ///
-/// `failed` includes `stale`; `accepted` + `failed` + `uncertain` are the devices that were decided on so far.
+/// `failed` includes `stale`; `accepted` + `failed` are the devices that have been decided on so far. `uncertain` counts
+/// pushes, not devices: those that were written and never answered, over all attempts. A device's entry in `results` is
+/// that of its last push.
 public struct JobResult: Sendable, Equatable {
   /// Devices listed one by one; the counters go on past it.
   public static let maximumResults = 100
@@ -48,27 +50,47 @@ public struct JobResult: Sendable, Equatable {
     case .uncertain: uncertain += 1
     }
     if let reason = result.reason { count(reason, by: 1) }
-    if results.count < JobResult.maximumResults { results.append(result) }
+    list(result)
   }
 
-  /// Takes over what an earlier attempt had settled. Its uncertain devices were tried again, so they are not counted.
+  /// Takes over what an earlier attempt came to.
   public mutating func merge(earlier: JobResult) {
-    accepted += earlier.accepted
-    failed += earlier.failed
-    stale += earlier.stale
-    for entry in earlier.reasons { count(entry.reason, by: entry.count) }
+    addCounters(of: earlier)
     let tokens = Set(results.map(\.token))
     let kept = earlier.results.filter { !tokens.contains($0.token) }
     results = Array((kept + results).prefix(JobResult.maximumResults))
   }
 
+  /// Takes in what one page of a broadcast came to.
+  public mutating func absorb(_ page: JobResult) {
+    addCounters(of: page)
+    for result in page.results { list(result) }
+  }
+
   /// What the counters say: `accepted`, `partial`, `failed`, or `no_devices` when nothing was counted.
   public var settledStatus: JobStatus {
-    switch (accepted, failed + uncertain) {
+    switch (accepted, failed) {
     case (0, 0): .noDevices
     case (_, 0): .accepted
     case (0, _): .failed
     default: .partial
+    }
+  }
+
+  private mutating func addCounters(of other: JobResult) {
+    accepted += other.accepted
+    failed += other.failed
+    stale += other.stale
+    uncertain += other.uncertain
+    for entry in other.reasons { count(entry.reason, by: entry.count) }
+  }
+
+  /// A device whose push was uncertain is listed already.
+  private mutating func list(_ result: DeviceResult) {
+    if uncertain > 0, let index = results.firstIndex(where: { $0.token == result.token }) {
+      results[index] = result
+    } else if results.count < JobResult.maximumResults {
+      results.append(result)
     }
   }
 

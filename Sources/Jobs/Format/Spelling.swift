@@ -6,12 +6,15 @@ enum Spelling {
 
   /// `unknown field "titel"; did you mean "title"?`
   static func unknownField(_ name: String, parent: String, names: [String]) -> String {
-    guard name.utf8.count <= maximumLength else {
-      return "unknown field \"\(parent)\(name.prefix(maximumLength))…\""
-    }
-    let message = "unknown field \"\(parent)\(name)\""
-    guard let nearest = nearest(to: name, among: names) else { return message }
+    let message = "unknown field \(quoted(name, parent: parent))"
+    guard name.utf8.count <= maximumLength, let nearest = nearest(to: name, among: names) else { return message }
     return "\(message); did you mean \"\(parent)\(nearest)\"?"
+  }
+
+  /// A name that a producer wrote; of a long one the beginning, in scalars: a character may be as long as the job.
+  static func quoted(_ name: String, parent: String = "") -> String {
+    guard name.utf8.count > maximumLength else { return "\"\(parent)\(name)\"" }
+    return "\"\(parent)\(String(name.unicodeScalars.prefix(maximumLength)))…\""
   }
 
   private static func nearest(to name: String, among names: [String]) -> String? {

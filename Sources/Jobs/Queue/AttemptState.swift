@@ -4,8 +4,10 @@ import JSON
 public struct AttemptState: Sendable, Equatable {
   /// Only these tokens are still to be tried; nil: all that the audience has.
   public var open: [String]?
-  /// Written to APNs and never answered: not tried again unless an operator says so.
+  /// Of a job at most once: written to APNs and never answered, so not tried again unless an operator says so.
   public var uncertain: [String] = []
+  /// Owners of open devices that were reached on another one.
+  public var reached: [String] = []
   /// What the earlier attempts came to.
   public var result: JobResult?
   /// `sendAt` has come, by Redis' clock.
@@ -22,10 +24,18 @@ public struct AttemptState: Sendable, Equatable {
     guard !bytes.isEmpty, let value = try? JSONValue(parsing: bytes) else { return }
     open = value["open"]?.array.map { $0.compactMap(\.string) }
     uncertain = (value["uncertain"]?.array ?? []).compactMap(\.string)
+    reached = (value["reached"]?.array ?? []).compactMap(\.string)
     result = value["result"].flatMap { JobResult(parsing: $0.bytes) }
     isReleased = value["released"]?.bool ?? false
     expiresAt = value["expiresAt"]?.integer
     cursor = value["cursor"]?.string
+  }
+
+  /// What may have arrived is to be tried again.
+  public mutating func reopenUncertain() {
+    guard !uncertain.isEmpty else { return }
+    open = (open ?? []) + uncertain
+    uncertain = []
   }
 
   public func json() -> [UInt8] {
@@ -34,6 +44,7 @@ public struct AttemptState: Sendable, Equatable {
     writer.beginObject()
     if let open { writer.member("open", open) }
     if !uncertain.isEmpty { writer.member("uncertain", uncertain) }
+    if !reached.isEmpty { writer.member("reached", reached) }
     if let result {
       writer.key("result")
       writer.raw(result.json())

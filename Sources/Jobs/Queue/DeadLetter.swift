@@ -47,8 +47,7 @@ public struct DeadLetter: Sendable, Equatable {
     fresh.attempts = 0
     var state = AttemptState(json: fresh.state)
     if !state.uncertain.isEmpty {
-      state.open = (state.open ?? []) + state.uncertain
-      state.uncertain = []
+      state.reopenUncertain()
       fresh.state = state.json()
     }
     return fresh.element

@@ -41,7 +41,7 @@ final class Fetcher {
     let connections = mode == .atMostOnce ? 1 : queues.count
     blocked = (0..<connections).map { _ in BlockedClaim(endpoint: endpoint) }
     faults.onRetry = { [weak self] in self?.takeTurn(hasGathered: true) }
-    permits.onRelease = { [weak self] in self?.scheduleTurn() }
+    permits.onRelease { [weak self] in self?.scheduleTurn() }
     for claim in blocked {
       claim.onReady = { [weak self] in self?.resume() }
     }

@@ -5,7 +5,9 @@ import Redis
 /// Each script's first write takes no memory (Redis lets it run when memory is full), every key is declared, and nothing
 /// fails after a write: what may have been tampered with is checked first.
 enum QueueScripts {
-  static let all = [claim, adopt, acknowledge, settle, join, heartbeat, leave, reap, promote, commitProgress]
+  static let all = [
+    claim, adopt, acknowledge, settle, join, heartbeat, leave, reap, promote, commitProgress, keepNotification,
+  ]
 
   /// Takes up to n jobs, oldest first, and gives each producer's element its envelope.
   /// KEYS queue, in-flight, heartbeat; ARGV n, nonce prefix. False: the heartbeat has lapsed.
@@ -55,8 +57,9 @@ enum QueueScripts {
     """)
 
   /// Moves one job on. KEYS in-flight, target (the queue, a sorted set, or the in-flight list for none), record, reply
-  /// list, notification stream (in-flight list for none); ARGV element, `keep` or `take`, verb, element in the target, score
-  /// or delay in ms, most entries of the target, record, its TTL in ms, `NX` or empty, notification.
+  /// list (in-flight list for none), then of each reader of a notification record: stream, credentials, device; ARGV element, `keep` or `take`, verb, element in the target, score
+  /// or delay in ms, most entries of the target, record, its TTL in ms, `NX` or empty, how many notification records, these, then of
+  /// each reader: name, number of its record.
   /// 1 done, 0 taken away, -1 the target key holds another type.
   static let settle = RedisScript(
     """
@@ -93,11 +96,43 @@ enum QueueScripts {
         redis.pcall('EXPIRE', KEYS[4], 3600)
       end
     end
-    if ARGV[10] ~= '' then
-      redis.pcall('XADD', KEYS[5], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[10])
-      redis.pcall('EXPIRE', KEYS[5], 2592000)
+    local names = 10 + ARGV[10]
+    for key = 5, #KEYS, 3 do
+      if redis.pcall('HEXISTS', KEYS[key + 1], ARGV[names + 1]) == 1 or redis.pcall('EXISTS', KEYS[key + 2]) == 1 then
+        redis.pcall('XADD', KEYS[key], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[10 + ARGV[names + 2]])
+        redis.pcall('EXPIRE', KEYS[key], 2592000)
+      end
+      names = names + 2
     end
     return 1
+    """)
+
+  /// Keeps a notification record for readers that have none of the job among their latest: a broadcast comes to a reader
+  /// once per device, and again after a crash. KEYS of each reader: stream, credentials, device; ARGV record, job id, then
+  /// the name of each reader. How many were written; an error when Redis has no room, and then some were.
+  static let keepNotification = RedisScript(
+    """
+    local head = '{"id":"' .. ARGV[2] .. '",'
+    local function isKept(stream)
+      local latest = redis.pcall('XREVRANGE', stream, '+', '-', 'COUNT', 20)
+      for _, entry in ipairs(latest) do
+        if string.sub(entry[2][2] or '', 1, #head) == head then return true end
+      end
+      return false
+    end
+    local written = 0
+    for place = 3, #ARGV do
+      local key = 3 * place - 8
+      local isReadable = redis.pcall('HEXISTS', KEYS[key + 1], ARGV[place]) == 1
+        or redis.pcall('EXISTS', KEYS[key + 2]) == 1
+      if isReadable and not isKept(KEYS[key]) then
+        local added = redis.pcall('XADD', KEYS[key], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[1])
+        if type(added) == 'table' and added.err and not string.find(added.err, '^WRONGTYPE') then return added end
+        redis.pcall('EXPIRE', KEYS[key], 2592000)
+        written = written + 1
+      end
+    end
+    return written
     """)
 
   /// Begins a lease. KEYS heartbeat, workers; ARGV worker, TTL in ms, report.

@@ -27,6 +27,22 @@ extension Settlement.Verb {
   }
 }
 
+extension Settlement {
+  /// The script's arguments for its readers, in the order of their keys: how many records, the records, then of each reader
+  /// its name and which record.
+  @EventLoop
+  func appendNotifications(to command: inout RedisCommand) {
+    command.append(notifications.count)
+    for notification in notifications { command.append(notification.json) }
+    for (place, notification) in notifications.enumerated() {
+      for reader in notification.readers {
+        command.append(reader.name)
+        command.append(place + 1)
+      }
+    }
+  }
+}
+
 extension RedisCommand {
   fileprivate mutating func append(verb: StaticString, _ element: [UInt8], _ score: Int64, _ most: String) {
     append(verb)

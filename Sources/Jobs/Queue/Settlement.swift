@@ -18,8 +18,8 @@ public struct Settlement: Sendable, Equatable {
   public var record: Record?
   /// The record goes to this list, too.
   public var replyTo: String?
-  /// A notification record for polling.
-  public var notification: Notification?
+  /// Notification records for polling.
+  public var notifications: [Notification]
 
   public struct Record: Sendable, Equatable {
     public var jobID: String
@@ -36,25 +36,26 @@ public struct Settlement: Sendable, Equatable {
     }
   }
 
+  /// One record, for each reader that there is.
   public struct Notification: Sendable, Equatable {
-    public var username: String
+    public var readers: [NotificationReader]
     public var json: [UInt8]
 
-    public init(username: String, json: [UInt8]) {
-      self.username = username
+    public init(readers: [NotificationReader], json: [UInt8]) {
+      self.readers = readers
       self.json = json
     }
   }
 
-  public init(_ verb: Verb, record: Record? = nil, replyTo: String? = nil, notification: Notification? = nil) {
+  public init(_ verb: Verb, record: Record? = nil, replyTo: String? = nil, notifications: [Notification] = []) {
     self.verb = verb
     self.record = record
     self.replyTo = replyTo
-    self.notification = notification
+    self.notifications = notifications
   }
 
   /// Done, with at most a plain record: many of these leave in one script.
   var isPlain: Bool {
-    verb == .done && replyTo == nil && notification == nil && record?.onlyIfAbsent != true
+    verb == .done && replyTo == nil && notifications.isEmpty && record?.onlyIfAbsent != true
   }
 }

@@ -129,16 +129,16 @@ final class Settler {
     let record = settlement.record
     let scriptKeys = [
       inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight, settlement.replyTo ?? inflight,
-      settlement.notification.map { QueueKeys.notifications($0.username) } ?? inflight,
     ]
-    connection.call(QueueScripts.settle, keys: scriptKeys) { command in
+    let readerKeys = settlement.notifications.flatMap { $0.readers.flatMap(\.keys) }
+    connection.call(QueueScripts.settle, keys: scriptKeys + readerKeys) { command in
       command.append(entry.claim.element)
       command.append(mode == .atMostOnce ? "keep" : "take")
       settlement.verb.append(to: &command, claimed: entry.claim)
       command.append(record?.json ?? [])
       command.append(record?.timeToLive.milliseconds ?? 0)
       command.append(record?.onlyIfAbsent == true ? "NX" : "")
-      command.append(settlement.notification?.json ?? [])
+      settlement.appendNotifications(to: &command)
     } _: { [self] result in
       switch result {
       case .success(.integer(-1)):

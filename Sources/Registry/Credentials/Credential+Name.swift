@@ -9,7 +9,9 @@ extension Credential {
     let isGood =
       switch kind {
       case .user: name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-      case .key, .instance: name.utf8.allSatisfy(DeviceToken.contains)
+      case .key: name.utf8.allSatisfy(DeviceToken.contains)
+      // Its record would stand where the notification records of another instance are.
+      case .instance: name.utf8.allSatisfy(DeviceToken.contains) && !name.hasSuffix(":notifications")
       }
     return isGood ? name : nil
   }
@@ -18,7 +20,8 @@ extension Credential {
   public static func expectedName(of kind: Kind) -> String {
     switch kind {
     case .user: "1 to 128 bytes without control characters"
-    case .key, .instance: "1 to 128 letters, digits or any of ._:-"
+    case .key: "1 to 128 letters, digits or any of ._:-"
+    case .instance: "1 to 128 letters, digits or any of ._:-, not ending in :notifications"
     }
   }
 }

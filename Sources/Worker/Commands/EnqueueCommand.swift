@@ -9,7 +9,7 @@ enum EnqueueCommand: Command {
   static let name = "enqueue"
   static let summary = "check a job and queue it"
   static let help = """
-    usage: martlet enqueue [--queue LIST] (--user U | --token T | --app B | --instance I) [--title T] [--body B] ...
+    usage: martlet enqueue [--queue LIST] (--user U | --token T | --app B) [--title T] [--body B] ...
            martlet enqueue [--queue LIST] --instance I --class C [--preview TEXT] ...
            martlet enqueue [--queue LIST] [--json] < jobs.jsonl
 
@@ -17,13 +17,15 @@ enum EnqueueCommand: Command {
     stdin, one JSON object per line. A job without an id gets one. A wrong job is reported and not queued (exit 1).
 
       --queue LIST       list to push to; default: push:jobs if it is among MARTLET_QUEUES, else the first of them
-      --user U --token T --instance I --app B     whom to send to (--user with --token: that device of the user)
+      --user U --token T --instance I --app B     whom to send to (--user with --token: that device of the user;
+                                                  --instance only with --class)
       --id ID  --title T  --subtitle S  --body B  --badge N  --sound S  --category C  --thread-id T
       --class C  --preview TEXT                   a class of a delivery policy (also of MARTLET_POLICY_FILE), to an instance
       --data JSON  --payload JSON                 objects; a payload is sent byte for byte
       --push-type T  --priority N  --collapse-id C  --ttl SECONDS  --expiration UNIX_SECONDS
       --send-at TIME     ISO 8601 or unix milliseconds
       --dedupe VALUE  --reply-to LIST
+      --at-most-once     rather lost than sent twice: what may have arrived goes to the dead letters instead
       --json             print {"id","queue"} instead of the id
       --dry-run          check only
 
@@ -40,7 +42,7 @@ enum EnqueueCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let options = target + Array(strings.keys) + Array(numbers.keys) + Array(raws.keys) + ["queue", "send-at"]
-    let line = try CommandLineWords(words, options: Set(options), flags: ["json", "dry-run"])
+    let line = try CommandLineWords(words, options: Set(options), flags: ["json", "dry-run", "at-most-once"])
     guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "unexpected '\(line.positional[0])'") }
     var policies = PolicyBook.standard
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
@@ -48,6 +50,9 @@ enum EnqueueCommand: Command {
     }
     let queue = try line.queue() ?? defaultQueue(configuration.queues)
     let isFromFlags = options.contains { $0 != "queue" && line.value($0) != nil }
+    guard isFromFlags || !line.has("at-most-once") else {
+      throw CommandLineWords.Misuse(message: "--at-most-once goes with a job given by flags; on stdin it is atMostOnce")
+    }
     let isDry = line.has("dry-run")
     if isFromFlags {
       let job = try checked(job(from: line), policies)
@@ -169,6 +174,10 @@ enum EnqueueCommand: Command {
       }
       writer.key(field)
       writer.raw(Array(value.utf8))
+    }
+    if line.has("at-most-once") {
+      writer.key("atMostOnce")
+      writer.bool(true)
     }
     if let at = line.value("send-at") {
       writer.key("sendAt")

@@ -108,6 +108,12 @@ final class AudienceRun {
     commitFinished()
   }
 
+  /// What was to be done with page `number` failed as a whole: the walk goes on there, later.
+  func pageFailed(_ number: Int, because reason: String) {
+    guard pages.indices.contains(number - firstPage) else { return }
+    cutShort(at: number, because: reason)
+  }
+
   /// Devices that an earlier attempt left open come first, as a page of their own.
   private func retry(_ open: [String]) {
     let number = begin()
@@ -146,7 +152,7 @@ final class AudienceRun {
 
   /// A place for a page that is being asked for; its number.
   private func begin() -> Int {
-    pages.append(Page(tally: Tally(result: delivery.emptyResult), left: nil, start: cursor, next: nil))
+    pages.append(Page(tally: delivery.emptyTally, left: nil, start: cursor, next: nil))
     return firstPage + pages.count - 1
   }
 
@@ -168,7 +174,7 @@ final class AudienceRun {
     fetch()
   }
 
-  /// Forgets the page and those behind it, none of which was submitted: the walk goes on there.
+  /// Forgets the page and those behind it: the walk goes on there. None of them was submitted to APNs.
   private func drop(from index: Int) {
     guard pages.indices.contains(index) else { return }
     cursor = pages[index].start

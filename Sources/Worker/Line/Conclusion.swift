@@ -25,6 +25,7 @@ struct Conclusion: Equatable {
   }
 
   static let uncertain = "Uncertain: APNs may have delivered it, no answer arrived"
+  static let crashed = "Uncertain: a worker died with the job in hand, APNs may have delivered it"
 
   var status: JobStatus
   var verb: Verb
@@ -42,10 +43,15 @@ struct Conclusion: Equatable {
     } else if attempt.isCutShort || !tally.open.isEmpty {
       self = Conclusion.open(attempt, schedule: schedule, random: random())
     } else if !tally.uncertain.isEmpty {
-      self.init(status: tally.result.accepted > 0 ? .partial : .dead, verb: .bury(reason: Conclusion.uncertain))
+      self.init(buryingUncertain: tally, because: Conclusion.uncertain)
     } else {
       self.init(status: tally.result.settledStatus, verb: .done)
     }
+  }
+
+  /// Of a job at most once: what may have arrived is an operator's to send again.
+  init(buryingUncertain tally: Tally, because reason: String) {
+    self.init(status: tally.result.accepted > 0 ? .partial : .dead, verb: .bury(reason: reason))
   }
 
   private static func open(_ attempt: Attempt, schedule: RetrySchedule, random: Double) -> Conclusion {

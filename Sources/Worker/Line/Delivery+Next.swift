@@ -19,7 +19,7 @@ extension Delivery {
     return envelope.element
   }
 
-  /// What stands in a dead letter: requeued, it tries only what was left open or uncertain.
+  /// What stands in a dead letter: requeued, it tries only what was left open or may have arrived.
   var buriedEnvelope: Envelope {
     var envelope = claim.envelope
     guard tally.badJobReason == nil else { return envelope }
@@ -36,6 +36,7 @@ extension Delivery {
     next.result = tally.result
     next.isReleased = true
     next.uncertain = tally.uncertain
+    next.reached = ownersReachedWithOpenDevices
     // Cut short with nothing tried: all that was open before still is. A broadcast's cursor tells the rest.
     if !isCutShort || next.cursor != nil { next.open = tally.open }
     return next

@@ -10,8 +10,10 @@ final class Delivery {
   let id: String
   /// The policy and the class of a job that has one.
   let match: PolicyMatch?
+  /// What may have arrived is not sent again.
+  let isAtMostOnce: Bool
   /// What a part of the job that has not begun has come to.
-  let emptyResult: JobResult
+  let emptyTally: Tally
   private var builtPayload: [UInt8]?
   /// What earlier attempts left, carried on to the next.
   var state: AttemptState
@@ -24,23 +26,30 @@ final class Delivery {
   var isCutShort = false
   /// A broadcast was cut short before it knew how far an earlier worker had come: what stands in Redis stays there.
   var isProgressUnknown = false
-  /// For the notification record: the user addressed, or the owner of the token.
-  var username: String?
+  /// The user addressed.
+  let username: String?
+  /// What was to be tried, once that is known; of a broadcast never.
+  var devices: [Device]?
+  /// Owners of the job's tokens who were reached.
+  var reached: Set<String> = []
 
-  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, worker: String) {
+  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, isAtMostOnce: Bool, worker: String) {
     self.claim = claim
     self.job = job
     self.match = match
     self.state = state
+    self.isAtMostOnce = isAtMostOnce
     id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
-    emptyResult = JobResult(
+    let result = JobResult(
       id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
-    tally = Tally(result: emptyResult)
-    beginTally()
+    emptyTally = Tally(result: result, isAtMostOnce: isAtMostOnce)
+    tally = emptyTally
     switch job.audience {
     case .user(let name), .userToken(let name, _): username = name
-    case .token, .tokens, .instance, .app: break
+    case .token, .tokens, .instance, .app: username = nil
     }
+    reached = Set(state.reached)
+    beginTally()
   }
 
   /// A broadcast goes on where a worker that is gone has left it.
@@ -51,9 +60,11 @@ final class Delivery {
   }
 
   private func beginTally() {
-    tally = Tally(result: emptyResult)
+    // A worker that keeps to at most once may have begun it.
+    if !isAtMostOnce { state.reopenUncertain() }
+    tally = emptyTally
     if let earlier = state.result { tally.result.merge(earlier: earlier) }
-    tally.carry(uncertain: state.uncertain)
+    tally.uncertain = state.uncertain
   }
 
   /// Built once, however many pages a broadcast has.

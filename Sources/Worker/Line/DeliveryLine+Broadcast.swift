@@ -8,7 +8,9 @@ extension DeliveryLine {
   func broadcast(_ delivery: Delivery, to app: String) {
     // The claim's permit would be idle between pages; the pushes take their own.
     releasePermit(of: delivery)
-    guard client != nil else { return conclude(delivery, Conclusion(status: .unsent, verb: .done)) }
+    guard client != nil || (book.notifications != .off && !isTooLargeForMany(delivery)) else {
+      return concludeUnsent(delivery)
+    }
     guard hasRoom(forBroadcastOf: app) else {
       // Untouched, it comes back: what an earlier attempt left stays in Redis.
       delivery.isProgressUnknown = true
@@ -16,7 +18,7 @@ extension DeliveryLine {
       return conclude(delivery, Conclusion(status: .retrying, verb: later))
     }
     let run = AudienceRun(delivery, app: app, registry: registry, queue: queue) { [self] devices, page in
-      submitPage(delivery, devices, page)
+      client == nil ? keepPage(delivery, devices, page) : submitPage(delivery, devices, page)
     } ended: { [self] in
       forget(broadcastOf: delivery)
       finish(delivery)
@@ -65,6 +67,22 @@ extension DeliveryLine {
     }
   }
 
+  /// Polling-only: the page is done when each of its users finds a record.
+  private func keepPage(_ delivery: Delivery, _ devices: [Device], _ page: Int) -> AudienceRun.SubmitAnswer {
+    let users = Set(devices.compactMap(\.username)).sorted()
+    guard !users.isEmpty, let notification = book.unsentNotification(of: delivery, for: users) else {
+      return .pushes(0, unsupported: [])
+    }
+    queue.keep(notification, of: delivery.id) { [self] result in
+      let run = broadcasts[ObjectIdentifier(delivery)]
+      switch result {
+      case .success: run?.pushEnded(page: page) { _ in }
+      case .failure(let error): run?.pageFailed(page, because: "\(error)")
+      }
+    }
+    return .pushes(1, unsupported: [])
+  }
+
   /// Broadcasts end behind the pages under way; another worker goes on.
   func stopBroadcasts() {
     for run in broadcasts.values { run.stop() }
@@ -73,13 +91,15 @@ extension DeliveryLine {
   /// Gives up what has not been handed to APNs; the devices stay open.
   func abandonWaiting() {
     stopBroadcasts()
+    // First: permits that are given back let waiting pushes go.
+    let waiting = window.drainWaiting()
     let unsent = heldDrafts
     heldDrafts = []
     for draft in unsent {
-      permits.release()
+      window.leave()
       write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
     }
-    for draft in window.drainWaiting() {
+    for draft in waiting {
       write(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
     }
   }

@@ -20,7 +20,7 @@ final class DeliveryLine {
   private let policies: PolicyBook
   let gate: PolicyGate
   let composer: PushComposer
-  private let book: OutcomeBook
+  let book: OutcomeBook
   let metrics: LineMetrics
   let log: Log
   lazy var window = SendWindow(permits: permits) { [unowned self] draft in send(draft) }
@@ -60,13 +60,15 @@ final class DeliveryLine {
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
       switch Intake.read(
-        claim, policies: policies, worker: queue.lease.name.value, now: Clock.unixMilliseconds)
+        claim, policies: policies, mode: queue.mode, worker: queue.lease.name.value, now: Clock.unixMilliseconds)
       {
       case .deliver(let delivery):
         queue.adopt(claim)
         deliveries.append(delivery)
       case .settle(let delivery, let conclusion):
         conclude(delivery, conclusion)
+      case .crashed(let delivery):
+        buryCrashed(delivery)
       case .schedule(let delivery, let at):
         queue.settle(claim, Settlement(.schedule(element: delivery.scheduledElement, at: at)))
         permits.release()
@@ -131,7 +133,9 @@ final class DeliveryLine {
         registry.resolveLarge(user) { [self] in resolved([delivery], [$0]) }
       } else {
         clean(resolution.removals, of: delivery)
-        pass(delivery, to: delivery.stillOpen(resolution.devices))
+        let devices = delivery.stillOpen(resolution.devices)
+        delivery.devices = devices
+        pass(delivery, to: devices)
       }
     }
   }
@@ -164,10 +168,7 @@ final class DeliveryLine {
   // MARK: - Submitted
 
   func submit(_ delivery: Delivery, to devices: [Device]) {
-    guard client != nil else {
-      delivery.username = delivery.username ?? devices.first?.username
-      return conclude(delivery, Conclusion(status: .unsent, verb: .done))
-    }
+    guard client != nil else { return concludeUnsent(delivery) }
     switch composer.compose(delivery, devices) {
     case .refused(let reason):
       delivery.tally.badJobReason = reason
@@ -226,6 +227,7 @@ final class DeliveryLine {
       return
     }
     record(&delivery.tally)
+    delivery.noteReached(draft.device, by: disposition)
     delivery.unfinished -= 1
     if delivery.unfinished == 0 { finish(delivery) }
   }
@@ -233,8 +235,53 @@ final class DeliveryLine {
   // MARK: - Concluded and settled
 
   func finish(_ delivery: Delivery) {
+    guard client != nil || delivery.isCutShort else {
+      return concludeUnsent(delivery)
+    }
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
     conclude(delivery, Conclusion(attempt, schedule: book.schedule, random: .random(in: 0..<1)))
+  }
+
+  /// Polling-only: there is nothing to send with.
+  func concludeUnsent(_ delivery: Delivery) {
+    if isTooLargeForMany(delivery), let reason = delivery.tally.badJobReason {
+      return conclude(delivery, Conclusion(status: .dead, verb: .bury(reason: reason)))
+    }
+    conclude(delivery, Conclusion(status: .unsent, verb: .done))
+  }
+
+  /// A job to one addressee may be polled whatever its size; one to many costs each of them as much, so APNs' limit holds.
+  func isTooLargeForMany(_ delivery: Delivery) -> Bool {
+    guard delivery.isForMany else { return false }
+    do {
+      _ = try delivery.payload()
+      return false
+    } catch {
+      delivery.tally.badJobReason = error.reason
+      return true
+    }
+  }
+
+  /// At most once: an operator decides whether what a dead worker had in hand is sent again. A broadcast goes on then
+  /// behind its last committed page.
+  private func buryCrashed(_ delivery: Delivery) {
+    guard case .app = delivery.job.audience else { return buryUntried(delivery) }
+    queue.loadProgress(of: delivery.claim) { [self] answer in
+      switch answer {
+      case .failure(let error):
+        delivery.isProgressUnknown = true
+        putOff(delivery, error)
+      case .success(let progress):
+        if let progress { delivery.resume(from: progress) }
+        buryUntried(delivery)
+      }
+    }
+  }
+
+  private func buryUntried(_ delivery: Delivery) {
+    delivery.isCutShort = true
+    delivery.tally.open = delivery.state.open ?? []
+    conclude(delivery, Conclusion(buryingUncertain: delivery.tally, because: Conclusion.crashed))
   }
 
   /// Redis did not let the attempt begin.
@@ -248,9 +295,19 @@ final class DeliveryLine {
 
   func conclude(_ delivery: Delivery, _ conclusion: Conclusion) {
     metrics.finished(delivery.claim, conclusion.status)
+    releasePermit(of: delivery)
+    guard book.needsOwners(of: delivery, conclusion.status), let query = delivery.query else {
+      return settle(delivery, conclusion)
+    }
+    registry.resolve([query]) { [self] resolutions in
+      delivery.devices = delivery.stillOpen(resolutions.first?.devices ?? [])
+      settle(delivery, conclusion)
+    }
+  }
+
+  private func settle(_ delivery: Delivery, _ conclusion: Conclusion) {
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
     if case .app = delivery.job.audience, !delivery.isProgressUnknown { forgetProgress(of: delivery) }
-    releasePermit(of: delivery)
   }
 
   func releasePermit(of delivery: Delivery) {

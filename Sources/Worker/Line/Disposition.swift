@@ -10,7 +10,7 @@ enum Disposition: Equatable {
   /// Not sent, or refused for now. `isFault`: the gateway or the configuration is at fault, not the device, so it does not
   /// count as an attempt.
   case open(after: Duration, isFault: Bool)
-  /// Written, and no answer: it may have arrived. Never sent again by itself.
+  /// Written, and no answer: it may have arrived. Sent again under the same apns-id, unless the job is at most once.
   case uncertain
   /// The job itself is wrong for every device.
   case badJob

@@ -8,13 +8,15 @@ enum Intake {
     case deliver(Delivery)
     /// It has ended already.
     case settle(Delivery, Conclusion)
+    /// At most once, and a worker died with it: it may have been sent.
+    case crashed(Delivery)
     /// Not before `at`, unix ms.
     case schedule(Delivery, at: Int64)
     /// The dead letters, for this reason.
     case refuse(String)
   }
 
-  static func read(_ claim: Claim, policies: PolicyBook, worker: String, now: Int64) -> Answer {
+  static func read(_ claim: Claim, policies: PolicyBook, mode: DeliveryMode, worker: String, now: Int64) -> Answer {
     let job: Job
     let match: PolicyMatch?
     do {
@@ -25,7 +27,10 @@ enum Intake {
     }
     var state = AttemptState(json: claim.envelope.state)
     if state.expiresAt == nil { state.expiresAt = expiration(of: job, now: now) }
-    let delivery = Delivery(claim: claim, job: job, match: match, state: state, worker: worker)
+    let isAtMostOnce = job.atMostOnce || mode == .atMostOnce
+    let delivery = Delivery(
+      claim: claim, job: job, match: match, state: state, isAtMostOnce: isAtMostOnce, worker: worker)
+    if isAtMostOnce, claim.envelope.crashes > 0 { return .crashed(delivery) }
     if let at = job.sendAt, at > now, !state.isReleased { return .schedule(delivery, at: at) }
     if let expiresAt = state.expiresAt, expiresAt <= now {
       return .settle(delivery, Conclusion(status: .expired, verb: .done))

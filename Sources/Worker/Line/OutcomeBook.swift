@@ -7,7 +7,7 @@ struct OutcomeBook {
   let schedule: RetrySchedule
   private let results: WorkerConfiguration.ResultPolicy
   private let timeToLive: Duration
-  private let notifications: WorkerConfiguration.NotificationPolicy
+  let notifications: WorkerConfiguration.NotificationPolicy
 
   init(_ configuration: WorkerConfiguration) {
     schedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
@@ -30,7 +30,7 @@ struct OutcomeBook {
     if settlement.replyTo != nil, settlement.record == nil {
       settlement.record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
     }
-    settlement.notification = notification(of: delivery, conclusion.status, at: now)
+    settlement.notifications = notifications(of: delivery, conclusion.status, at: now)
     return settlement
   }
 
@@ -78,23 +78,5 @@ struct OutcomeBook {
     }
     // A duplicate with the id of the job it repeats must not wipe out that job's record.
     return Settlement.Record(jobID: id, json: json, timeToLive: timeToLive, onlyIfAbsent: status == .duplicate)
-  }
-
-  private func notification(of delivery: Delivery, _ status: JobStatus, at now: Int64) -> Settlement.Notification? {
-    guard let username = delivery.username, status.isFinal else { return nil }
-    switch notifications {
-    case .off: return nil
-    case .unsent: guard delivery.tally.result.accepted == 0, status.leavesUserUnreached else { return nil }
-    case .all: guard status != .duplicate else { return nil }
-    }
-    do {
-      // A payload too large for APNs is one that a client may still poll.
-      let payload = try delivery.job.payload(delivery.match)
-      let record = NotificationRecord(id: delivery.id, at: now, status: status, payload: payload)
-      return Settlement.Notification(username: username, json: record.json())
-    } catch {
-      // A class without a policy goes to an instance, which has no user.
-      return nil
-    }
   }
 }

@@ -7,7 +7,7 @@ struct Tally {
   var result: JobResult
   /// Devices to try again.
   var open: [String] = []
-  /// Written, and no answer came: sent again only when an operator says so.
+  /// Of a job at most once: written, and no answer came; sent again only when an operator says so.
   var uncertain: [String] = []
   /// Of the open ones: the last reason heard, the longest wait asked for, and whether nothing but the gateway or the
   /// configuration is at fault.
@@ -17,8 +17,11 @@ struct Tally {
   /// The job itself was refused.
   var badJobReason: String?
 
-  init(result: JobResult) {
+  private let isAtMostOnce: Bool
+
+  init(result: JobResult, isAtMostOnce: Bool = false) {
     self.result = result
+    self.isAtMostOnce = isAtMostOnce
   }
 
   mutating func record(_ disposition: Disposition, token: String, status: Int, apnsID: String, reason: String?) {
@@ -29,7 +32,11 @@ struct Tally {
       return
     case .badJob: badJobReason = badJobReason ?? reason
     case .uncertain:
-      uncertain.append(token)
+      if isAtMostOnce {
+        uncertain.append(token)
+      } else {
+        leaveOpen(token, reason: reason, after: .zero, isFault: false)
+      }
       outcome = .uncertain
     case .accepted: outcome = .accepted
     case .stale: outcome = .stale
@@ -44,12 +51,6 @@ struct Tally {
     for token in tokens {
       record(.failed, token: token, status: 0, apnsID: "", reason: Tally.unsupportedPlatform)
     }
-  }
-
-  /// Devices that an earlier attempt left uncertain.
-  mutating func carry(uncertain tokens: [String]) {
-    uncertain.append(contentsOf: tokens)
-    result.carry(uncertain: tokens.count)
   }
 
   mutating func leaveOpen(_ token: String, reason: String?, after: Duration, isFault: Bool) {

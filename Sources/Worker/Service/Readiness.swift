@@ -4,21 +4,27 @@ import Jobs
 
 /// Whether a worker can do its work, and what is in the way.
 struct Readiness: Equatable {
-  static let gone = Readiness(isRedisReady: false, isAPNsReady: false, isStopping: true)
+  static let gone = Readiness(isRedisReady: false, apns: .unreachable, isStopping: true)
+
+  enum Gateway: String {
+    /// At least one connection.
+    case connected = "ok"
+    case unreachable
+    /// Polling-only mode.
+    case notConfigured = "not configured"
+  }
 
   var isRedisReady: Bool
-  /// At least one connection, or polling-only mode.
-  var isAPNsReady: Bool
+  var apns: Gateway
   var isStopping: Bool
   /// They do not make a worker unready: what can be sent is sent.
   var pausedRoutes: [RouteReport] = []
 
-  var isReady: Bool { isRedisReady && isAPNsReady && !isStopping }
+  var isReady: Bool { isRedisReady && apns != .unreachable && !isStopping }
 
   /// `{"ready":false,"redis":"unreachable","apns":"ok","stopping":false,"pausedRoutes":[…]}`
   var json: String {
     let redis = isRedisReady ? "ok" : "unreachable"
-    let apns = isAPNsReady ? "ok" : "unreachable"
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("ready")
@@ -26,7 +32,7 @@ struct Readiness: Equatable {
     writer.key("redis")
     writer.string(redis)
     writer.key("apns")
-    writer.string(apns)
+    writer.string(apns.rawValue)
     writer.key("stopping")
     writer.bool(isStopping)
     RouteReport.write(pausedRoutes, key: "pausedRoutes", to: &writer)

@@ -47,8 +47,9 @@ final class WorkerService {
 
   /// Whether jobs can flow: Redis answers, and APNs too unless this is polling-only mode.
   var readiness: Readiness {
-    Readiness(
-      isRedisReady: connection.isReady, isAPNsReady: client?.isServing ?? true, isStopping: isStopping,
+    let apns = client.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
+    return Readiness(
+      isRedisReady: connection.isReady, apns: apns, isStopping: isStopping,
       pausedRoutes: (client?.pausedRoutes ?? []).map(RouteReport.init))
   }
 

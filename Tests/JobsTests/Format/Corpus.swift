@@ -11,7 +11,6 @@ enum Corpus {
     #"{"to":{"user":"a","token":"\#(token)"},"body":""}"#,
     #"{"to":{"token":"\#(token)"},"badge":0}"#,
     #"{"to":{"tokens":["\#(token)","\#(token)x"]},"sound":"default"}"#,
-    #"{"to":{"instance":"home-1"},"subtitle":"s"}"#,
     #"{"to":{"app":"com.example.app"},"contentAvailable":true}"#,
     #"{"to":{"user":"a"},"title":"t","badge":3.0,"priority":1e1,"contentAvailable":false,"mutableContent":true}"#,
     #"{"to":{"user":"a"},"title":"t","sound":{"critical":1,"name":"siren","volume":0.5}}"#,
@@ -25,11 +24,15 @@ enum Corpus {
     #"{"to":{"user":"a"},"pushType":"voip","data":{"a":1},"expiration":0}"#,
     #"{"to":{"instance":"i"},"class":"attention_ping","preview":"Something to look at"}"#,
     #"{"to":{"instance":"i"},"class":"safety_critical","ttl":60,"collapseId":"c c"}"#,
+    #"{"to":{"tokens":["\#(token)","\#(token)"]},"title":"t"}"#,
+    #"{"to":{"instance":"i:notifications:1"},"class":"attention_ping"}"#,
     #"{"to":{"instance":"i"},"class":"a_class_of_the_operators_own_2"}"#,
     #"{"to":{"instance":"i"},"class":"attention_ping","pushType":"alert","priority":5}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":"2026-01-31T09:30:00.250+01:00","dedupe":"d","replyTo":"replies"}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":"2026-02-28T09:30Z"}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":1790000000000,"ttl":2419200}"#,
+    #"{"to":{"user":"a"},"title":"t","atMostOnce":true}"#,
+    #"{"to":{"app":"com.example.app"},"title":"t","atMostOnce":false}"#,
   ]
 
   static let invalid: [(job: String, reason: String)] = [
@@ -75,12 +78,24 @@ enum Corpus {
     ),
     (#"{"to":{"user":"a"},"title":"a","ttl":1,"expiration":2}"#, "ttl: not together with expiration; give one of them"),
     (#"{"to":{"user":"a"},"class":"attention_ping"}"#, "class: only for a job to an instance"),
+    (
+      #"{"to":{"instance":"a:notifications"},"class":"attention_ping"}"#,
+      "to.instance: must not end in :notifications"
+    ),
     (#"{"to":{"instance":"a"},"class":"Ping"}"#, "class: expected 1 to 64 lower-case letters, digits or _"),
     (#"{"to":{"instance":"a"},"class":""}"#, "class: expected 1 to 64 lower-case letters, digits or _"),
     (#"{"to":{"instance":"a"},"class":"attention_ping","title":"t"}"#, "title: not together with class"),
     (
       #"{"to":{"instance":"a"},"class":"attention_ping","pushType":"background"}"#,
       "pushType: a class is always an alert"
+    ),
+    (
+      #"{"to":{"instance":"a"},"title":"t"}"#,
+      "class: missing; a job to an instance names a class of a delivery policy"
+    ),
+    (
+      #"{"to":{"instance":"a"},"payload":{"aps":{"alert":"x"}}}"#,
+      "class: missing; a job to an instance names a class of a delivery policy"
     ),
     (#"{"to":{"instance":"a"},"preview":"p","title":"t"}"#, "preview: only together with class"),
     (
@@ -95,6 +110,7 @@ enum Corpus {
       #"{"to":{"user":"a"},"title":"t","replyTo":"push:token:x"}"#,
       "replyTo: keys that begin with push:token: are Martlet's own; name another list"
     ),
+    (#"{"to":{"user":"a"},"title":"t","atMostOnce":1}"#, "atMostOnce: expected true or false, found a number"),
     (#"{"to":{"user":"a"},"title":"t","dedupe":""}"#, "dedupe: expected 1 to 256 characters"),
     (
       #"{"to":{"user":"a"},"title":"t","collapseId":" c"}"#,
@@ -120,7 +136,8 @@ enum Corpus {
   static let keys = [
     "id", "to", "app", "title", "subtitle", "body", "badge", "sound", "category", "threadId", "interruptionLevel",
     "relevanceScore", "contentAvailable", "mutableContent", "data", "payload", "pushType", "priority", "collapseId",
-    "expiration", "ttl", "class", "preview", "sendAt", "dedupe", "replyTo", "other", "user", "token", "tokens",
+    "expiration", "ttl", "class", "preview", "sendAt", "dedupe", "atMostOnce", "replyTo", "other", "user", "token",
+    "tokens",
     "instance", "critical", "name", "volume",
   ]
 }

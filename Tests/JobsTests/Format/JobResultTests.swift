@@ -67,9 +67,29 @@ struct JobResultTests {
     second.merge(earlier: first)
     #expect(second.accepted == 2)
     #expect(second.stale == 1)
-    #expect(second.uncertain == 0)
+    // Pushes, not devices: one of them went unanswered on the way.
+    #expect(second.uncertain == 1)
     #expect(second.results.map(\.token) == ["a", "b", "c"])
     #expect(second.settledStatus == .partial)
+  }
+
+  @Test func `a device that was uncertain is listed once, with what its last push came to`() {
+    var first = result()
+    first.add(device("c", "TIMEOUT"), as: .uncertain)
+    first.add(device("a"), as: .accepted)
+    var second = result()
+    second.merge(earlier: first)
+    second.add(device("c"), as: .accepted)
+    #expect(second.results == [device("c"), device("a")])
+    #expect(second.accepted == 2)
+    #expect(second.uncertain == 1)
+    #expect(second.settledStatus == .accepted)
+    // The same when the second push was part of a page of a broadcast.
+    var page = result()
+    page.add(device("c"), as: .accepted)
+    first.absorb(page)
+    #expect(first.results == [device("c"), device("a")])
+    #expect(first.uncertain == 1)
   }
 
   @Test func `the counters tell the status`() {

@@ -118,6 +118,16 @@ struct JobTests {
     }
   }
 
+  @Test(arguments: [#""e%""#, #"{"e%":1,"e%":2}"#])
+  func `a reason stays short, whatever the name that it quotes`(text: String) throws {
+    // One character of many bytes.
+    let name = String(repeating: "\u{301}", count: 10_000)
+    let field = text.replacing("%", with: name)
+    let json = text.hasPrefix("{") ? #"{"to":{"user":"a"},"title":"t","data":\#(field)}"# : "{\(field):1}"
+    let error = try #require(throws: JobError.self) { try job(json) }
+    #expect(error.reason.utf8.count < 200)
+  }
+
   @Test func `the id of a bad job is found when there is one`() {
     #expect(Job.salvagedID(from: Array(#"{"titel":1,"id":"x","#.utf8)) == "x")
     #expect(Job.salvagedID(from: Array(#"{"id":"not an id"}"#.utf8)) == nil)

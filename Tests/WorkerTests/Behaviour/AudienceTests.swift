@@ -24,6 +24,46 @@ import Testing
     return try await fleet.record(id)
   }
 
+  @Test func `a job to hundreds of devices does not hold up one to three`() async throws {
+    try await fleet.gateway.settings(#"{"rttMs":50}"#)
+    let slow = try await fleet.worker(["MARTLET_CONCURRENCY": "8"])
+    let (user, big, small) = (fleet.unique("carol"), fleet.unique("big"), fleet.unique("small"))
+    try await fleet.register(fleet.uniqueTokens(3), to: user)
+    let tokens = fleet.uniqueTokens(900).map { "\"\($0)\"" }.joined(separator: ",")
+    try await fleet.enqueue(
+      #"{"id":"\#(big)","to":{"tokens":[\#(tokens)]},"title":"Hello"}"#,
+      #"{"id":"\#(small)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: slow.queue)
+    #expect(try await fleet.record(small).accepted == 3)
+    // Each of the other two pushes waits for one of the big job's, not for all.
+    #expect(try await fleet.gateway.ledger().received < 500)
+    #expect(try await fleet.currentRecord(big) == nil)
+    try await fleet.gateway.settings(#"{"rttMs":0}"#)
+    #expect(try await fleet.record(big).accepted == 900)
+    #expect(try await slow.stop() == 0)
+  }
+
+  @Test func `a user with several devices is reached by a worker whose permits all wait for jobs`() async throws {
+    let user = fleet.unique("dora")
+    try await fleet.register(fleet.uniqueTokens(3), to: user)
+    let queues = (0..<8).map { _ in fleet.unique("jobs") }
+    let small = try await fleet.worker([
+      "MARTLET_CONCURRENCY": "8", "MARTLET_QUEUES": queues.joined(separator: ","),
+    ])
+    let id = fleet.unique("few")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: queues[3])
+    #expect(try await fleet.record(id).accepted == 3)
+    #expect(try await small.stop() == 0)
+  }
+
+  @Test func `a device that is named twice gets the job once`() async throws {
+    let (once, twice) = (fleet.uniqueToken(), fleet.uniqueToken())
+    let record = try await deliver(to: #"{"tokens":["\#(twice)","\#(once)","\#(twice)"]}"#)
+    #expect(record.status == "accepted")
+    #expect(record.results.map(\.token) == [twice, once])
+    let counts = try await fleet.gateway.counts()
+    for device in record.results { #expect(counts[device.apnsId] == 1) }
+  }
+
   private func members(of user: String) async throws -> Set<String> {
     Set(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
   }

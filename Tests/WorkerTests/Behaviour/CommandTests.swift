@@ -37,12 +37,14 @@ import Testing
 
   @Test func `enqueue makes a job from its flags and prints its id`() async throws {
     let child = try await martlet(
-      "enqueue", "--user", "Alice", "--title", "Lunch?", "--badge", "3", "--data", #"{"a":[1]}"#, "--ttl", "60")
+      "enqueue", "--user", "Alice", "--title", "Lunch?", "--badge", "3", "--data", #"{"a":[1]}"#, "--ttl", "60",
+      "--at-most-once")
     #expect(child.exitCode == 0)
     let job = try Job(parsing: try #require(try await waiting().first))
     #expect(job.id == child.lines.first)
     #expect(job.audience == .user("alice"))
     #expect(job.ttl == 60)
+    #expect(job.atMostOnce)
   }
 
   @Test func `enqueue takes a job per line, and reports the wrong ones`() async throws {
@@ -66,6 +68,8 @@ import Testing
   @Test func `enqueue queues nothing on a dry run or for a wrong job`() async throws {
     #expect(try await martlet("enqueue", "--user", "a", "--title", "x", "--dry-run").exitCode == 0)
     #expect(try await martlet("enqueue", "--token", "xyz", "--title", "x").exitCode == 1)
+    #expect(try await martlet("enqueue", "--instance", "i", "--title", "x").exitCode == 1)
+    #expect(try await martlet("enqueue", "--at-most-once", input: #"{"to":{"user":"a"},"title":"x"}"#).exitCode == 2)
     #expect(try await waiting().isEmpty)
   }
 

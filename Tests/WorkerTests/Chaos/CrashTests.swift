@@ -34,6 +34,33 @@ import Testing
     for worker in workers { #expect(try await worker.stop() == 0) }
   }
 
+  @Test func `at most once, what a dead worker had in hand is sent again only when an operator says so`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
+    let queue = fleet.unique("once")
+    let job = LoadJob(queue, 0)
+    let victim = try await fleet.worker(Self.quiet, on: queue)
+    try await fleet.enqueue([job.atMostOnce], on: queue)
+    try await eventually("the push is under way") { try await fleet.gateway.ledger().accepted == 1 }
+    try await victim.kill()
+    try await fleet.forgetHeartbeat(of: victim)
+    try await fleet.gateway.clearFaults()
+    let heir = try await fleet.worker(Self.quiet, on: queue)
+    let record = try await fleet.record(job.id)
+    #expect(record.status == "dead")
+    let letters = try await fleet.deadLetters(queue)
+    #expect(letters.map(\.id) == [job.id])
+    #expect(letters.allSatisfy { $0.reason.hasPrefix("Uncertain") && $0.envelope.job == job.atMostOnce })
+    #expect(try await fleet.gateway.counts() == [job.apnsID: 1])
+    let requeue = try await fleet.martlet("dead", "requeue", job.id, environment: ["MARTLET_QUEUES": queue])
+    #expect(requeue.lines == ["requeued 1"])
+    _ = try await fleet.record(job.id, "its acceptance") { $0.status == "accepted" }
+    #expect(try await fleet.gateway.counts() == [job.apnsID: 2])
+    #expect(try await fleet.leftovers(queue) == [])
+    #expect(try await heir.stop() == 0)
+  }
+
   @Test func `a job that kills every worker is buried after the fourth`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()

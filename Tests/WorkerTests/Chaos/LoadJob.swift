@@ -16,5 +16,9 @@ struct LoadJob: Sendable, Hashable {
 
   var json: [UInt8] { Array(#"{"id":"\#(id)","to":{"token":"\#(token)"},"title":"Chaos"}"#.utf8) }
 
+  var atMostOnce: [UInt8] {
+    Array(#"{"id":"\#(id)","to":{"token":"\#(token)"},"title":"Chaos","atMostOnce":true}"#.utf8)
+  }
+
   static func list(_ prefix: String, _ count: Int) -> [LoadJob] { (0..<count).map { LoadJob(prefix, $0) } }
 }

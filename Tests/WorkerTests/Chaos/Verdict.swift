@@ -12,6 +12,8 @@ struct Verdict {
   var withoutPush: [String] = []
   /// Acceptances after the first of an apns-id.
   var duplicates = 0
+  /// What the records say of pushes that were written and never answered.
+  var uncertain = 0
   /// Lists and sets that still hold jobs, with their lengths.
   var leftovers: [String] = []
 
@@ -25,7 +27,7 @@ struct Verdict {
 
   var description: String {
     "records \(statuses), without record \(withoutRecord.count), never pushed \(withoutPush.count), "
-      + "duplicates \(duplicates), left over \(leftovers)"
+      + "duplicates \(duplicates), uncertain \(uncertain), left over \(leftovers)"
   }
 }
 
@@ -48,6 +50,7 @@ extension Fleet {
       let records = try await records(of: Array(batch))
       for (job, record) in zip(batch, records) {
         if let record { verdict.statuses[record.status, default: 0] += 1 } else { verdict.withoutRecord.append(job.id) }
+        verdict.uncertain += record?.uncertain ?? 0
         let count = counts[job.apnsID] ?? 0
         if count == 0 { verdict.withoutPush.append(job.id) }
         verdict.duplicates += max(0, count - 1)

@@ -7,11 +7,13 @@ struct ConclusionTests {
   private let schedule = RetrySchedule(maximumAttempts: 3)
 
   private func conclude(
-    attempts: Int = 1, expiration: Int64? = nil, cutShort: Bool = false, _ fill: (inout Tally) -> Void
+    attempts: Int = 1, expiration: Int64? = nil, cutShort: Bool = false, atMostOnce: Bool = false,
+    _ fill: (inout Tally) -> Void
   )
     -> Conclusion
   {
-    var tally = Tally(result: JobResult(id: "j", status: .retrying, worker: "w", claimedAt: 0))
+    var tally = Tally(
+      result: JobResult(id: "j", status: .retrying, worker: "w", claimedAt: 0), isAtMostOnce: atMostOnce)
     fill(&tally)
     let attempt = Conclusion.Attempt(
       tally: tally, isCutShort: cutShort, attempts: attempts, expiration: expiration, now: 1_000_000)
@@ -72,8 +74,26 @@ struct ConclusionTests {
       conclusion.verb == .bury(reason: "expired before it could be retried; last reason: ServiceUnavailable"))
   }
 
-  @Test func `an uncertain push is never retried by itself`() {
+  @Test func `an uncertain push is retried and counts as an attempt`() {
     let conclusion = conclude {
+      record(&$0, .accepted)
+      record(&$0, .uncertain, reason: "connection lost")
+      #expect($0.open == ["t1"])
+      #expect($0.uncertain == [])
+      #expect($0.result.uncertain == 1)
+    }
+    #expect(conclusion == Conclusion(status: .retrying, verb: .retry(delay: .milliseconds(500), countsAttempt: true)))
+  }
+
+  @Test func `a push that stays uncertain is buried after the last attempt`() {
+    let conclusion = conclude(attempts: 3) { record(&$0, .uncertain, reason: "Uncertain: Timeout") }
+    #expect(
+      conclusion
+        == Conclusion(status: .dead, verb: .bury(reason: "gave up after 3 attempts; last reason: Uncertain: Timeout")))
+  }
+
+  @Test func `at most once, an uncertain push is never retried by itself`() {
+    let conclusion = conclude(atMostOnce: true) {
       record(&$0, .accepted)
       record(&$0, .uncertain, reason: "connection lost")
     }

@@ -92,8 +92,12 @@ import Testing
       (#""class":"attention_ping","preview":"Please don’t ignore me.""#, #"tone: "not ignore" is guilt"#),
       (#""class":"attention_ping","preview":"You need to respond now.""#, "urgency inflation"),
       (#""class":"ping""#, #"class: no policy has a class "ping""#),
+      (#""title":"Respond now""#, "class: missing"),
+      (#""payload":{"aps":{"alert":"Respond now"}}"#, "class: missing"),
     ])
-  func `a wrong tone and an unknown class go to the dead letters byte for byte`(members: String, reason: String)
+  func `a wrong tone, an unknown class and none at all go to the dead letters byte for byte`(
+    members: String, reason: String
+  )
     async throws
   {
     try await fleet.register(instance: instance)
