@@ -2,7 +2,7 @@ import CHiredis
 
 /// Cuts a stream of bytes into replies, with hiredis' reader.
 ///
-/// Nesting deeper than 7 arrays, garbage, or a reply past ``maximumBytes`` end the stream.
+/// Nesting deeper than 7 arrays, garbage, or a reply that is too long end the stream.
 final class ReplyReader {
   enum Next: Equatable {
     case value(RedisValue)
@@ -11,7 +11,7 @@ final class ReplyReader {
     case broken(String)
   }
 
-  /// The longest unfinished reply that is kept.
+  /// The longest unfinished reply that is kept, unless another length is given.
   static let maximumBytes = 64 * 1024 * 1024
   /// An empty buffer larger than this many bytes is given back.
   private static let keptBytes = 256 * 1024
@@ -31,11 +31,14 @@ final class ReplyReader {
   private let reader: UnsafeMutablePointer<redisReader>
   private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
 
+  private let maximumBytes: Int
+
   /// Nil when memory ran out.
-  init?() {
+  init?(maximumBytes: Int = ReplyReader.maximumBytes) {
     guard let reader = redisReaderCreate() else { return nil }
     reader.pointee.maxbuf = ReplyReader.keptBytes
     self.reader = reader
+    self.maximumBytes = maximumBytes
     functions = .allocate(capacity: 1)
     functions.initialize(to: reader.pointee.fn.pointee)
     functions.pointee.createArray = { task, count in
@@ -64,8 +67,7 @@ final class ReplyReader {
     guard redisReaderGetReply(reader, &object) == REDIS_OK else { return .broken("protocol error: \(errorText)") }
     guard let object else {
       let held = reader.pointee.len - reader.pointee.pos
-      return held <= ReplyReader.maximumBytes
-        ? .needsMore : .broken("a reply is larger than \(ReplyReader.maximumBytes) bytes")
+      return held <= maximumBytes ? .needsMore : .broken("a reply is larger than \(maximumBytes) bytes")
     }
     defer { freeReplyObject(object) }
     return .value(ReplyReader.value(object.assumingMemoryBound(to: redisReply.self).pointee))

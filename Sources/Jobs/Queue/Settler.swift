@@ -11,6 +11,7 @@ final class Settler {
   private let lease: Lease
   private let ledger: ClaimLedger
   private let metrics: QueueMetrics
+  private let burials: BurialReport
   private let log: Log
   private var waiting: [[Entry]]
   private var isFlushScheduled = false
@@ -37,7 +38,7 @@ final class Settler {
 
   init(
     connection: RedisConnection, queues: [QueueKeys], mode: DeliveryMode, lease: Lease, ledger: ClaimLedger,
-    metrics: QueueMetrics, log: Log
+    metrics: QueueMetrics, burials: BurialReport, log: Log
   ) {
     self.connection = connection
     self.queues = queues
@@ -45,6 +46,7 @@ final class Settler {
     self.lease = lease
     self.ledger = ledger
     self.metrics = metrics
+    self.burials = burials
     self.log = log
     waiting = Array(repeating: [], count: queues.count)
   }
@@ -134,7 +136,7 @@ final class Settler {
     connection.call(QueueScripts.settle, keys: scriptKeys) { command in
       command.append(entry.claim.element)
       command.append(mode == .atMostOnce ? "keep" : "take")
-      settlement.verb.append(to: &command, claimed: entry.claim)
+      settlement.verb.append(to: &command, claimed: entry.claim, seal: lease.seal(queueIndex: index))
       command.append(record?.json ?? [])
       command.append(record?.timeToLive.milliseconds ?? 0)
       command.append(record?.onlyIfAbsent == true ? "NX" : "")
@@ -148,8 +150,10 @@ final class Settler {
         keep([entry], in: index, after: nil)
       case .success(let answer):
         broken.remove(target)
-        if answer.integer == 1 { count(settlement.verb) }
-        conclude(entry, wasLost: answer.integer == 0)
+        let done = Int(answer.integer ?? 0)
+        if done > 0 { count(settlement.verb) }
+        burials.note(droppedLetters: done - 1, keys)
+        conclude(entry, wasLost: done == 0)
         recovered()
       case .failure(let error): keep([entry], in: index, after: error)
       }

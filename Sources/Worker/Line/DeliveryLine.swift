@@ -20,7 +20,7 @@ final class DeliveryLine {
   private let policies: PolicyBook
   let gate: PolicyGate
   let composer: PushComposer
-  private let book: OutcomeBook
+  let book: OutcomeBook
   let metrics: LineMetrics
   let log: Log
   lazy var window = SendWindow(permits: permits) { [unowned self] draft in send(draft) }
@@ -63,7 +63,6 @@ final class DeliveryLine {
         claim, policies: policies, worker: queue.lease.name.value, now: Clock.unixMilliseconds)
       {
       case .deliver(let delivery):
-        queue.adopt(claim)
         deliveries.append(delivery)
       case .settle(let delivery, let conclusion):
         conclude(delivery, conclusion)

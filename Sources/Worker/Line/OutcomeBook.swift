@@ -45,6 +45,15 @@ struct OutcomeBook {
     return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead, isFirst: true))
   }
 
+  /// Of a job that Redis refused for its size; nil when nothing tells its id.
+  func record(of job: OversizedJob, worker: String) -> Settlement.Record? {
+    guard let id = job.id else { return nil }
+    let now = Clock.unixMilliseconds
+    let result = JobResult(
+      id: id, status: .dead, reason: Job.tooLarge, worker: worker, claimedAt: now, finishedAt: now)
+    return record(result.json(), id: id, .dead, isFirst: true)
+  }
+
   private func reason(of delivery: Delivery, _ conclusion: Conclusion) -> String? {
     switch conclusion.verb {
     case .done: nil
