@@ -11,6 +11,12 @@ extension Job {
     self = try draft.job()
   }
 
+  /// Refuses a reply to a queue: records would come back as jobs.
+  public func refuseReply(to queues: some Collection<String>) throws(JobError) {
+    guard let replyTo, queues.contains(replyTo) else { return }
+    throw JobError(reason: "replyTo: \(replyTo) is a queue of this fleet; name another list")
+  }
+
   /// Why a job of more than ``maximumBytes`` is refused.
   public static let tooLarge = "larger than \(maximumBytes) bytes"
   /// Where the id of a job that is too large is looked for.

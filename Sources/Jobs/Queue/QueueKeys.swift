@@ -13,7 +13,7 @@ public struct QueueKeys: Sendable, Equatable {
   /// Held by the worker that promotes and reaps, with a TTL.
   public let keeper: String
   /// String: the word in front of the fleet's own elements in the queue's list.
-  let seal: String
+  public let seal: String
 
   private let prefix: String
 
