@@ -14,6 +14,8 @@ public struct AttemptState: Sendable, Equatable {
   public var expiresAt: Int64?
   /// How far a broadcast has come.
   public var cursor: String?
+  /// `<worker> <claimedAt>` of the attempt that wrote the job's present record.
+  public var recordAuthor: String?
 
   public init() {}
 
@@ -26,6 +28,7 @@ public struct AttemptState: Sendable, Equatable {
     isReleased = value["released"]?.bool ?? false
     expiresAt = value["expiresAt"]?.integer
     cursor = value["cursor"]?.string
+    recordAuthor = value["recordAuthor"]?.string
   }
 
   public func json() -> [UInt8] {
@@ -49,6 +52,10 @@ public struct AttemptState: Sendable, Equatable {
     if let cursor {
       writer.key("cursor")
       writer.string(cursor)
+    }
+    if let recordAuthor {
+      writer.key("recordAuthor")
+      writer.string(recordAuthor)
     }
     writer.endObject()
     return writer.bytes

@@ -97,7 +97,7 @@ final class BlockedClaim {
       case .failure(let error): completion(.fault(error))
       case .success(let value):
         if value.bytes != nil { self?.isSilenceBroken = true }
-        guard let answer = ClaimAnswer(value) else { return completion(.lapsed) }
+        guard let answer = ClaimAnswer(value, queue: keys.queue) else { return completion(.lapsed) }
         let isEmpty = answer.elements.isEmpty && answer.oversized.isEmpty && !answer.isStuck
         completion(isEmpty ? .nothing : .claimed(queueIndex: queueIndex, answer))
       }
@@ -153,7 +153,9 @@ final class BlockedClaim {
       guard let self else { return }
       switch result {
       case .success(let value):
-        guard let answer = ClaimAnswer(value), !answer.isStuck else { return self.buryLater() }
+        guard let answer = ClaimAnswer(value, queue: popped.keys.queue), !answer.isStuck else {
+          return self.buryLater()
+        }
         self.unburied = nil
         self.isBlocked = false
         popped.completion(.claimed(queueIndex: popped.queueIndex, answer))

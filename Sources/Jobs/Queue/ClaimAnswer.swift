@@ -17,7 +17,7 @@ struct ClaimAnswer: Equatable {
   }
 
   /// Nil for anything else, such as the answer that the heartbeat has lapsed.
-  init?(_ value: RedisValue) {
+  init?(_ value: RedisValue, queue: String) {
     guard let parts = value.array, parts.count >= 3, let state = parts[0].integer, let dropped = parts[1].integer,
       let buried = parts[2].array
     else { return nil }
@@ -26,7 +26,7 @@ struct ClaimAnswer: Equatable {
       guard let pair = entry.array, pair.count == 2, let size = pair[0].integer, let beginning = pair[1].bytes else {
         return nil
       }
-      return OversizedJob(size: Int(size), beginning: beginning)
+      return OversizedJob(size: Int(size), beginning: beginning, queue: queue)
     }
     droppedLetters = Int(dropped)
     hasMore = state == 1

@@ -136,7 +136,7 @@ final class Fetcher {
       defer { self.onAnswer?() }
       switch result {
       case .success(let value):
-        if let answer = ClaimAnswer(value) {
+        if let answer = ClaimAnswer(value, queue: keys.queue) {
           self.faults.claimed(from: queueIndex)
           self.accept(answer, queueIndex: queueIndex, asked: count, worker: worker)
         } else {

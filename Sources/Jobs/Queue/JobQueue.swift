@@ -51,6 +51,7 @@ public final class JobQueue {
   private let reconciler: Reconciler
   private let keeper: Keeper
   private let burials: BurialReport
+  private let keptRecords: KeptRecords
   private let log: Log
   private var isStarted = false
   private var isStopping = false
@@ -62,6 +63,7 @@ public final class JobQueue {
     let queues = configuration.queues.map(QueueKeys.init(queue:))
     let counters = QueueMetrics(metrics)
     let burials = BurialReport(metrics: counters, log: log)
+    let keptRecords = KeptRecords(metrics: counters, log: log)
     let ledger = ClaimLedger(queueCount: queues.count)
     let lease = Lease(connection: connection, queues: queues, log: log)
     self.queues = queues
@@ -70,10 +72,11 @@ public final class JobQueue {
     self.lease = lease
     self.log = log
     self.burials = burials
+    self.keptRecords = keptRecords
     mode = configuration.mode
     settler = Settler(
       connection: connection, queues: queues, mode: configuration.mode, lease: lease, ledger: ledger, metrics: counters,
-      burials: burials, log: log)
+      burials: burials, keptRecords: keptRecords, log: log)
     fetcher = Fetcher(
       connection: connection, endpoint: configuration.endpoint, queues: queues, mode: configuration.mode,
       permits: permits, lease: lease, ledger: ledger, metrics: counters, burials: burials, log: log)
@@ -103,10 +106,13 @@ public final class JobQueue {
   public func settle(_ claim: Claim, _ settlement: Settlement) { settler.settle(claim, settlement) }
 
   /// Writes the record of a job that is in nobody's hands.
-  public func write(_ record: Settlement.Record) {
-    var command = RedisCommand("SET", QueueKeys.result(record.jobID)).with(record.json).with("PX")
-    command.append(record.timeToLive.milliseconds)
-    connection.send(command) { _ in }
+  public func write(_ record: Settlement.Record, queue: String) {
+    connection.call(QueueScripts.record, keys: [QueueKeys.result(record.jobID)]) { command in
+      command.append(record.json)
+      command.append(record.timeToLive.milliseconds)
+    } _: { [self] result in
+      if case .success(.integer(0)) = result { keptRecords.note(id: record.jobID, queue: queue) }
+    }
   }
 
   /// The fleet has given the job to somebody else.

@@ -11,6 +11,7 @@ public final class QueueMetrics {
   let reaped: Counter
   let buried: Counter
   let droppedLetters: Counter
+  let keptRecords: Counter
   let promoted: Counter
 
   public init(_ metrics: Metrics) {
@@ -24,6 +25,8 @@ public final class QueueMetrics {
     buried = metrics.counter("martlet_dead_letters_total", help: "Jobs moved to the dead letters.")
     droppedLetters = metrics.counter(
       "martlet_dead_letters_dropped_total", help: "Dead letters that had to go because there were too many.")
+    keptRecords = metrics.counter(
+      "martlet_records_kept_total", help: "Records not written because another job has the same id.")
     promoted = metrics.counter("martlet_jobs_promoted_total", help: "Scheduled and retried jobs that came due.")
   }
 }

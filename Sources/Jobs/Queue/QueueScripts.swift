@@ -98,31 +98,37 @@ enum QueueScripts {
     """)
 
   /// Ends many jobs, with their records. KEYS in-flight, a record key per job; ARGV record TTL in ms, `keep` for
-  /// at-most-once (nothing is in flight), then element and record (empty: none) per job.
-  /// Answers the places of the jobs that were taken away.
+  /// at-most-once (nothing is in flight), words per job, then element, record (empty: none) and, when there are three words,
+  /// author of the record before per job. Answers the places of the jobs that were taken away, and -1 - place of those
+  /// whose record was left as it is.
   static let acknowledge = RedisScript(
     """
-    local lost = {}
+    \(writing)
+    local answer, words = {}, tonumber(ARGV[3])
     if ARGV[2] == 'keep' then redis.call('DEL', KEYS[1]) end
     for i = 2, #KEYS do
-      local at = 2 * i - 1
+      local at = 4 + (i - 2) * words
       if ARGV[2] == 'keep' or redis.call('LREM', KEYS[1], -1, ARGV[at]) == 1 then
         local record = ARGV[at + 1]
-        if record ~= '' then redis.call('SET', KEYS[i], record, 'PX', ARGV[1]) end
+        if record ~= '' and not write(KEYS[i], record, ARGV[1], words == 3 and ARGV[at + 2] or '') then
+          answer[#answer + 1] = 1 - i
+        end
       else
-        lost[#lost + 1] = i - 2
+        answer[#answer + 1] = i - 2
       end
     end
-    return lost
+    return answer
     """)
 
   /// Moves one job on. KEYS in-flight, target (the queue, a sorted set, or the in-flight list for none), record, reply
   /// list, notification stream (in-flight list for none); ARGV element, `keep` or `take`, verb, element in the target, score
-  /// or delay in ms, most entries of the target, record, its TTL in ms, `NX` or empty, notification.
-  /// 1 done, and one more for each dead letter that had to go; 0 taken away, -1 the target key holds another type.
+  /// or delay in ms, most entries of the target, record, its TTL in ms, `NX` or author of the record before, notification.
+  /// 1 done, and one more for each dead letter that had to go; 0 taken away, -1 the target key holds another
+  /// type. In an array: the record was left as it is.
   static let settle = RedisScript(
     """
-    local verb, dropped = ARGV[3], 0
+    \(writing)
+    local verb, dropped, isWritten = ARGV[3], 0, true
     local wanted = verb == 'handback' and 'list' or 'zset'
     if verb ~= 'done' then
       local found = redis.call('TYPE', KEYS[2]).ok
@@ -148,7 +154,7 @@ enum QueueScripts {
       if ARGV[9] == 'NX' then
         redis.call('SET', KEYS[3], ARGV[7], 'PX', ARGV[8], 'NX')
       else
-        redis.call('SET', KEYS[3], ARGV[7], 'PX', ARGV[8])
+        isWritten = write(KEYS[3], ARGV[7], ARGV[8], ARGV[9])
       end
       if KEYS[4] ~= KEYS[1] then
         if redis.pcall('LPUSH', KEYS[4], ARGV[7]) == 1 then redis.pcall('EXPIRE', KEYS[4], 3600) end
@@ -158,7 +164,7 @@ enum QueueScripts {
       redis.pcall('XADD', KEYS[5], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[10])
       redis.pcall('EXPIRE', KEYS[5], 2592000)
     end
-    return 1 + dropped
+    return isWritten and 1 + dropped or {1 + dropped}
     """)
 
   /// Writes how far a broadcast has come, never backwards. KEYS progress, tombstone; ARGV cursor, progress, TTL in ms.

@@ -65,7 +65,9 @@ final class Reconciler {
       command.append(room)
       command.append(lease.nextNoncePrefix())
     } _: { [weak self] result in
-      guard let self, case .success(let value) = result, let answer = ClaimAnswer(value) else { return }
+      guard let self, case .success(let value) = result, let answer = ClaimAnswer(value, queue: keys.queue) else {
+        return
+      }
       self.burials.note(answer, keys)
     }
     connection.call(QueueScripts.ghosts, keys: [keys.inflight(worker)]) { command in

@@ -1,4 +1,7 @@
 extension JobResult {
+  /// Who wrote it: one attempt at one job.
+  public var author: String { "\(worker) \(claimedAt)" }
+
   /// Takes in what one page of a broadcast came to.
   public mutating func absorb(_ page: JobResult) {
     merge(earlier: page)

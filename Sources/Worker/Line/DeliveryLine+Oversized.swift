@@ -9,7 +9,7 @@ extension DeliveryLine {
     for job in jobs {
       metrics.refused()
       guard let record = book.record(of: job, worker: queue.lease.name.value) else { continue }
-      queue.write(record)
+      queue.write(record, queue: job.queue)
     }
   }
 }

@@ -22,9 +22,13 @@ struct OutcomeBook {
     delivery.tally.result.reason = reason(of: delivery, conclusion)
     delivery.tally.result.finishedAt = now
     let json = delivery.tally.result.json()
-    var settlement = Settlement(verb(of: delivery, conclusion, at: now))
-    settlement.record = record(
+    var record = record(
       json, id: delivery.id, conclusion.status, isFirst: delivery.state.result == nil)
+    record?.author = delivery.state.recordAuthor
+    // Before the element of the next attempt is made, which remembers it.
+    if record != nil, conclusion.verb != .done { delivery.state.recordAuthor = delivery.tally.result.author }
+    var settlement = Settlement(verb(of: delivery, conclusion, at: now))
+    settlement.record = record
     // The list gets the end of the job, not every attempt.
     settlement.replyTo = conclusion.status.isFinal ? delivery.job.replyTo : nil
     if settlement.replyTo != nil, settlement.record == nil {
