@@ -6,7 +6,7 @@ import Redis
 /// fails after a write: what may have been tampered with is checked first.
 enum QueueScripts {
   static let all = [
-    claim, ghosts, acknowledge, settle, join, heartbeat, leave, reap, promote, handBack, commitProgress,
+    claim, ghosts, acknowledge, settle, join, heartbeat, leave, reap, promote, handBack, commitProgress, record,
   ]
 
   /// Takes up to n jobs, oldest first, and gives each producer's element its envelope. Elements that carry the queue's seal
