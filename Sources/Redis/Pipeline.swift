@@ -39,8 +39,8 @@ final class Pipeline {
   private var attemptedBytes: UInt64 = 0
 
   /// Nil when descriptors or memory ran out.
-  init?(_ transport: Transport) {
-    guard let reader = ReplyReader() else { return nil }
+  init?(_ transport: Transport, maximumReplyBytes: Int = ReplyReader.maximumBytes) {
+    guard let reader = ReplyReader(maximumBytes: maximumReplyBytes) else { return nil }
     self.transport = transport
     self.reader = reader
     source = SocketSource(
@@ -56,13 +56,19 @@ final class Pipeline {
   }
 
   /// `deadline` is on ``Clock/monotonicNanoseconds``; a command that misses it takes the connection with it.
-  func send(_ command: RedisCommand, deadline: UInt64, _ completion: @escaping Completion) {
+  /// `silent` commands go before it in the same write; redis must not answer them.
+  func send(
+    _ command: RedisCommand, behind silent: [RedisCommand] = [], deadline: UInt64, _ completion: @escaping Completion
+  ) {
     guard isOpen else { return refuse("the connection to redis is closed", completion) }
     let size = output.count
     guard size - outputHead < Pipeline.maximumOutputBytes else {
       return refuse("\(Pipeline.maximumOutputBytes) bytes wait to be written to redis", completion)
     }
-    guard RequestFormatter.append(command, to: &output) else { return refuse("out of memory", completion) }
+    for command in silent + [command] where !RequestFormatter.append(command, to: &output) {
+      output.removeLast(output.count - size)
+      return refuse("out of memory", completion)
+    }
     pending.append(PendingReplies.Element(position: queuedBytes, deadline: deadline, completion: completion))
     queuedBytes += UInt64(output.count - size)
     watchDeadline()

@@ -14,6 +14,18 @@ extension RedisConnection {
     run(command, of: script, timeout: timeout, completion)
   }
 
+  /// As ``call(_:keys:timeout:arguments:_:)``, right behind `command`, whose reply never leaves redis: `CLIENT REPLY SKIP`
+  /// stands before it. The reply of the script comes when both are done, however long `command` blocks.
+  public func call(
+    _ script: RedisScript, keys: [String], behindSilent command: RedisCommand, timeout: Duration? = nil,
+    arguments: (inout RedisCommand) -> Void, _ completion: @escaping Completion
+  ) {
+    var call = script.command(keys: keys)
+    arguments(&call)
+    let silent = [RedisCommand("CLIENT", "REPLY", "SKIP"), command]
+    run(call, behind: silent, of: script, timeout: timeout, completion)
+  }
+
   /// As ``call(_:keys:timeout:arguments:_:)`` with ARGV as strings.
   public func run(
     _ script: RedisScript, keys: [String], arguments: [String] = [], timeout: Duration? = nil,
@@ -25,9 +37,10 @@ extension RedisConnection {
   }
 
   func run(
-    _ command: RedisCommand, of script: RedisScript, timeout: Duration?, _ completion: @escaping Completion
+    _ command: RedisCommand, behind silent: [RedisCommand] = [], of script: RedisScript, timeout: Duration?,
+    _ completion: @escaping Completion
   ) {
-    send(command, timeout: timeout) { [weak self] result in
+    send(command, behind: silent, timeout: timeout) { [weak self] result in
       guard let self, case .failure(.reply(let error)) = result, error.code == "NOSCRIPT" else {
         return completion(result)
       }

@@ -38,6 +38,7 @@ public final class RedisConnection {
   private let endpoint: RedisEndpoint
   private let name: String
   private let timeoutNanoseconds: UInt64
+  private let maximumReplyBytes: Int
   private let log: Log
   private let connector = Connector()
   private var state = State.idle
@@ -50,11 +51,18 @@ public final class RedisConnection {
   private var recoveryTimer: LoopTimer?
   private var wasEverReady = false
 
+  /// A longer reply ends the connection.
+  public static let maximumReplyBytes = ReplyReader.maximumBytes
+
   /// Does not connect. `name` is for CLIENT LIST; `timeout` is for commands that bring none of their own.
-  public init(endpoint: RedisEndpoint, name: String, timeout: Duration = .seconds(5), log: Log) {
+  public init(
+    endpoint: RedisEndpoint, name: String, timeout: Duration = .seconds(5),
+    maximumReplyBytes: Int = RedisConnection.maximumReplyBytes, log: Log
+  ) {
     self.endpoint = endpoint
     self.name = name
     self.log = log
+    self.maximumReplyBytes = maximumReplyBytes
     timeoutNanoseconds = UInt64(max(0, timeout.nanoseconds))
   }
 
@@ -94,6 +102,13 @@ public final class RedisConnection {
   /// Sends `command`. An error reply arrives as ``RedisError/reply(_:)``. `completion` is called once, never before this
   /// returns.
   public func send(_ command: RedisCommand, timeout: Duration? = nil, _ completion: @escaping Completion) {
+    send(command, behind: [], timeout: timeout, completion)
+  }
+
+  /// `silent` commands go before it in the same write; redis must not answer them.
+  func send(
+    _ command: RedisCommand, behind silent: [RedisCommand], timeout: Duration?, _ completion: @escaping Completion
+  ) {
     guard case .ready(let pipeline) = state else {
       let reason = outage?.reason
       return EventLoop.atEndOfTurn {
@@ -101,7 +116,7 @@ public final class RedisConnection {
       }
     }
     let nanoseconds = timeout.map { UInt64(max(0, $0.nanoseconds)) } ?? timeoutNanoseconds
-    pipeline.send(command, deadline: Clock.monotonicNanoseconds &+ nanoseconds, completion)
+    pipeline.send(command, behind: silent, deadline: Clock.monotonicNanoseconds &+ nanoseconds, completion)
   }
 
   /// Remembers scripts and loads them on every connection before it is called ready; now, too, when it is.
@@ -136,7 +151,9 @@ extension RedisConnection {
     switch result {
     case .failure(let error): retryLater(error.description)
     case .success(let transport):
-      guard let pipeline = Pipeline(transport) else { return retryLater("out of descriptors or memory") }
+      guard let pipeline = Pipeline(transport, maximumReplyBytes: maximumReplyBytes) else {
+        return retryLater("out of descriptors or memory")
+      }
       greet(pipeline)
     }
   }

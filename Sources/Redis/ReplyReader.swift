@@ -13,7 +13,7 @@ final class ReplyReader {
     case broken(String)
   }
 
-  /// Bytes of one reply that are kept.
+  /// Bytes of one reply that are kept, unless another number is given.
   static let maximumBytes = 64 * 1024 * 1024
   /// An empty buffer larger than this many bytes is given back.
   private static let keptBytes = 256 * 1024
@@ -28,6 +28,8 @@ final class ReplyReader {
   /// What the reply that is being read has come to.
   private struct Usage {
     let reader: UnsafeMutablePointer<redisReader>
+    /// Bytes that are kept.
+    let maximumBytes: Int
     var bytes = 0
     var elements = 0
     /// The limit that it exceeds.
@@ -49,14 +51,17 @@ final class ReplyReader {
   /// Came before what the reader holds.
   private var outcome: Next?
 
+  private let maximumBytes: Int
+
   /// Nil when memory ran out.
-  init?() {
+  init?(maximumBytes: Int = ReplyReader.maximumBytes) {
     guard let reader = redisReaderCreate(), let own = ReplyReader.functions else { return nil }
     self.reader = reader
+    self.maximumBytes = maximumBytes
     functions = .allocate(capacity: 1)
     functions.initialize(to: own)
     usage = .allocate(capacity: 1)
-    usage.initialize(to: Usage(reader: reader))
+    usage.initialize(to: Usage(reader: reader, maximumBytes: maximumBytes))
     functions.pointee.createArray = { ReplyReader.createArray($0, $1) }
     functions.pointee.createString = { ReplyReader.createString($0, $1, $2) }
     prepare(reader)
@@ -103,13 +108,13 @@ final class ReplyReader {
     guard redisReaderGetReply(reader, &object) == REDIS_OK else { return .broken("protocol error: \(errorText)") }
     if let object {
       defer { freeReplyObject(object) }
-      usage.pointee = Usage(reader: reader)
+      usage.pointee = Usage(reader: reader, maximumBytes: maximumBytes)
       return .value(ReplyReader.value(object.assumingMemoryBound(to: redisReply.self).pointee))
     }
     if usage.pointee.excess == nil,
-      reader.pointee.len - reader.pointee.pos + usage.pointee.bytes > ReplyReader.maximumBytes
+      reader.pointee.len - reader.pointee.pos + usage.pointee.bytes > maximumBytes
     {
-      usage.pointee.excess = ReplyReader.tooManyBytes
+      usage.pointee.excess = ReplyReader.tooManyBytes(maximumBytes)
     }
     guard let excess = usage.pointee.excess else { return .needsMore }
     skip(because: excess)
@@ -117,7 +122,7 @@ final class ReplyReader {
   }
 
   private func prepare(_ reader: UnsafeMutablePointer<redisReader>) {
-    usage.pointee = Usage(reader: reader)
+    usage.pointee = Usage(reader: reader, maximumBytes: maximumBytes)
     reader.pointee.maxbuf = ReplyReader.keptBytes
     reader.pointee.fn = functions
     reader.pointee.privdata = UnsafeMutableRawPointer(usage)
@@ -125,7 +130,7 @@ final class ReplyReader {
 }
 
 extension ReplyReader {
-  private static let tooManyBytes = "the reply is larger than \(maximumBytes) bytes"
+  private static func tooManyBytes(_ maximum: Int) -> String { "the reply is larger than \(maximum) bytes" }
 
   private static func createString(
     _ task: UnsafePointer<redisReadTask>?, _ text: UnsafeMutablePointer<CChar>?, _ count: Int
@@ -133,7 +138,9 @@ extension ReplyReader {
     if let usage = task?.pointee.privdata?.assumingMemoryBound(to: Usage.self) {
       usage.pointee.bytes += count
       // The reader is left when it has nothing more to read: within the bytes of one feed.
-      if usage.pointee.bytes > maximumBytes { usage.pointee.excess = tooManyBytes }
+      if usage.pointee.bytes > usage.pointee.maximumBytes {
+        usage.pointee.excess = tooManyBytes(usage.pointee.maximumBytes)
+      }
     }
     return functions?.createString(task, text, count)
   }

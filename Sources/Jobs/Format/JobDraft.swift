@@ -4,7 +4,8 @@ import JSON
 struct JobDraft {
   static let previewLength = 1...200
   private static let reservedKeys = [
-    "martlet:", "push:jobs", "push:token:", "push:user:", "push:result:", "push:app:", "push:instance:",
+    "martlet:", "push:jobs", "push:token:", "push:user:", "push:result:", "push:app:", "push:instance:", "push:topic:",
+    "push:badge:", "push:events",
   ]
 
   private var seen: UInt64 = 0

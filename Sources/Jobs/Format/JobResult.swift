@@ -40,6 +40,9 @@ public struct JobResult: Sendable, Equatable {
     self.finishedAt = finishedAt
   }
 
+  /// Who wrote it: one attempt at one job.
+  public var author: String { "\(worker) \(claimedAt)" }
+
   public mutating func add(_ result: DeviceResult, as outcome: DeviceOutcome) {
     switch outcome {
     case .accepted: accepted += 1

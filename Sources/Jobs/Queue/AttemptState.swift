@@ -16,6 +16,8 @@ public struct AttemptState: Sendable, Equatable {
   public var expiresAt: Int64?
   /// How far a broadcast has come.
   public var cursor: String?
+  /// `<worker> <claimedAt>` of the attempt that wrote the job's present record.
+  public var recordAuthor: String?
 
   public init() {}
 
@@ -29,6 +31,7 @@ public struct AttemptState: Sendable, Equatable {
     isReleased = value["released"]?.bool ?? false
     expiresAt = value["expiresAt"]?.integer
     cursor = value["cursor"]?.string
+    recordAuthor = value["recordAuthor"]?.string
   }
 
   /// What may have arrived is to be tried again.
@@ -60,6 +63,10 @@ public struct AttemptState: Sendable, Equatable {
     if let cursor {
       writer.key("cursor")
       writer.string(cursor)
+    }
+    if let recordAuthor {
+      writer.key("recordAuthor")
+      writer.string(recordAuthor)
     }
     writer.endObject()
     return writer.bytes

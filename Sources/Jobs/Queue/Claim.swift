@@ -6,15 +6,13 @@ public final class Claim {
   /// Which of the worker's queues, by its place in the order.
   public let queueIndex: Int
   /// The bytes in the in-flight list; settling names them.
-  public internal(set) var element: [UInt8]
-  public internal(set) var envelope: Envelope
+  public let element: [UInt8]
+  public let envelope: Envelope
   /// When it was claimed, by both clocks.
   public let claimedAt: Int64
   public let claimedMonotonic: UInt64
   /// Set when the fleet took the job away; nothing may be sent or written for it any more.
   public internal(set) var isFenced = false
-  /// The bytes before ``element``: which of the two stand in the in-flight list is not known, as Redis has not answered.
-  var formerElement: [UInt8]?
   /// Place among the claims of the ledger.
   var serial: UInt64 = 0
 
@@ -27,11 +25,4 @@ public final class Claim {
     claimedAt = now
     claimedMonotonic = monotonic
   }
-
-  /// What may stand in the in-flight list for it.
-  var possibleElements: [[UInt8]] { formerElement.map { [element, $0] } ?? [element] }
-
-  /// Whether the in-flight list already holds the envelope with its nonce.
-  /// BLMOVE claims a producer's bytes as they are.
-  public var isEnveloped: Bool { element.starts(with: Envelope.marker) && element.count > envelope.job.count }
 }

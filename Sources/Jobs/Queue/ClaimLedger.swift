@@ -31,6 +31,9 @@ final class ClaimLedger {
     counts[claim.queueIndex] -= 1
   }
 
+  /// The number of the last claim that was added.
+  var lastSerial: UInt64 { nextSerial }
+
   func outstanding(queueIndex: Int) -> [Claim] {
     claims.values.filter { $0.queueIndex == queueIndex }.sorted { $0.serial < $1.serial }
   }

@@ -1,8 +1,9 @@
 /// An element of a queue's lists and sorted sets: a producer's bytes, as they came, behind what the fleet knows of them.
 ///
-/// `MARTLET1 <crashes> <attempts> <nonce> <length of state>\n<state><producer's bytes>`, all numbers decimal. A producer's own
-/// element has no such head. The nonce is given at the first claim: it tells equal bytes apart and names jobs without an
-/// id, the same on every attempt. The scripts read and write the first number only.
+/// `MARTLET1 <crashes> <attempts> <nonce> <length of state>\n<state><producer's bytes>`, all numbers decimal. In a
+/// queue's list, where producers write too, it stands behind the ``Seal``; a producer's own element has no envelope, whatever
+/// its bytes look like. The claiming script gives it one, with a nonce: that tells equal bytes apart and names jobs without
+/// an id, the same on every attempt. The scripts write the first number only.
 public struct Envelope: Sendable, Equatable {
   static let marker = Array("MARTLET1 ".utf8)
 
@@ -10,7 +11,7 @@ public struct Envelope: Sendable, Equatable {
   public var crashes: Int
   /// How often the job has been attempted and put off.
   public var attempts: Int
-  /// 1 to 64 of `A-Za-z0-9._-`; nil for an element that only BLMOVE has touched.
+  /// 1 to 64 of `A-Za-z0-9._-`; nil for bytes without an envelope.
   public var nonce: String?
   /// What earlier attempts left: JSON of ``AttemptState``, empty at first.
   public var state: [UInt8]
@@ -25,7 +26,7 @@ public struct Envelope: Sendable, Equatable {
     self.job = job
   }
 
-  /// Reads an element. One without a well-formed head is a producer's own bytes, whatever they are.
+  /// Reads an element without its seal. One without a well-formed head is a producer's own bytes, whatever they are.
   public init(element: [UInt8]) {
     var head = HeadReader(element)
     guard head.skip(Envelope.marker), let crashes = head.number(endedBy: .space),

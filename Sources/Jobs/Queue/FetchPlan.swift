@@ -60,11 +60,12 @@ struct FetchPlan: Sendable, Equatable {
     return .claim(queueIndex: 0, upTo: wanted)
   }
 
-  /// The claim on the current queue brought `count` jobs; permits for the rest are still taken.
-  mutating func claimed(_ count: Int) -> Action {
+  /// The claim on the current queue brought `count` jobs; permits for the rest are still taken. `hasMore`: it ended early,
+  /// the queue is not empty.
+  mutating func claimed(_ count: Int, hasMore: Bool = false) -> Action {
     guard case .claiming(let queueIndex, let asked) = phase else { return .wait }
     let left = asked - count
-    if left <= 0 {
+    if left <= 0 || hasMore {
       phase = .hungry
       return .wait
     }

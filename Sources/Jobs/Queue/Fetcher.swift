@@ -13,6 +13,7 @@ final class Fetcher {
   private let ledger: ClaimLedger
   private let metrics: QueueMetrics
   private let faults: FetchFaults
+  private let burials: BurialReport
   private let blocked: [BlockedClaim]
   private var plan: FetchPlan
   private var gatherTimer: LoopTimer?
@@ -27,7 +28,7 @@ final class Fetcher {
 
   init(
     connection: RedisConnection, endpoint: RedisEndpoint, queues: [QueueKeys], mode: DeliveryMode, permits: Permits,
-    lease: Lease, ledger: ClaimLedger, metrics: QueueMetrics, log: Log
+    lease: Lease, ledger: ClaimLedger, metrics: QueueMetrics, burials: BurialReport, log: Log
   ) {
     self.connection = connection
     self.queues = queues
@@ -36,6 +37,7 @@ final class Fetcher {
     self.lease = lease
     self.ledger = ledger
     self.metrics = metrics
+    self.burials = burials
     faults = FetchFaults(queues: queues, log: log)
     plan = FetchPlan(queueCount: queues.count, batch: QueueLimits.claimBatch, permits: permits.limit)
     let connections = mode == .atMostOnce ? 1 : queues.count
@@ -122,46 +124,39 @@ final class Fetcher {
     let keys = queues[queueIndex]
     let worker = lease.name.value
     let noncePrefix = lease.nextNoncePrefix()
-    let completion: @EventLoop (Result<RedisValue, RedisError>) -> Void = { [weak self] result in
+    asking += 1
+    let scriptKeys = [keys.queue, keys.inflight(worker), keys.heartbeat(worker), keys.seal, keys.dead]
+    connection.call(QueueScripts.claim, keys: scriptKeys) { command in
+      command.append(count)
+      command.append(noncePrefix)
+      if mode == .atMostOnce { command.append("keep") }
+    } _: { [weak self] result in
       guard let self else { return }
       self.asking -= 1
       defer { self.onAnswer?() }
       switch result {
-      case .success(.array(let elements)):
-        self.faults.claimed(from: queueIndex)
-        self.accept(elements.compactMap(\.bytes), queueIndex: queueIndex, asked: count, worker: worker)
-      case .success:
-        // At most once, RPOP answers nil for an empty list; the script answers false when the heartbeat has lapsed.
-        if self.mode == .atMostOnce {
-          self.accept([], queueIndex: queueIndex, asked: count, worker: worker)
+      case .success(let value):
+        if let answer = ClaimAnswer(value, queue: keys.queue) {
+          self.faults.claimed(from: queueIndex)
+          self.accept(answer, queueIndex: queueIndex, asked: count, worker: worker)
         } else {
           self.claimFailed(left: count)
-          // The heartbeat says whether the jobs are still this worker's.
-          self.lease.beat()
-          self.faults.pause()
+          self.leaseLapsed()
         }
       case .failure(let error) where error.isWrongType:
         self.faults.passOver(queueIndex)
-        self.accept([], queueIndex: queueIndex, asked: count, worker: worker)
+        self.accept(ClaimAnswer(elements: []), queueIndex: queueIndex, asked: count, worker: worker)
       case .failure(let error):
         self.claimFailed(left: count)
         self.faults.claimFailed(error)
       }
     }
-    asking += 1
-    if mode == .atMostOnce {
-      var command = RedisCommand("RPOP", keys.queue)
-      command.append(count)
-      connection.send(command, completion)
-    } else {
-      let scriptKeys = [keys.queue, keys.inflight(worker), keys.heartbeat(worker)]
-      connection.call(QueueScripts.claim, keys: scriptKeys) { command in
-        command.append(count)
-        command.append(noncePrefix)
-      } _: {
-        completion($0)
-      }
-    }
+  }
+
+  /// The heartbeat says whether the jobs are still this worker's.
+  private func leaseLapsed() {
+    lease.beat()
+    faults.pause()
   }
 
   private func claimFailed(left: Int) {
@@ -169,14 +164,16 @@ final class Fetcher {
     permits.release(left)
   }
 
-  private func accept(_ elements: [[UInt8]], queueIndex: Int, asked: Int, worker: String) {
-    let isFull = elements.count >= asked
-    let action = plan.claimed(elements.count)
-    if case .claim = action {} else { permits.release(asked - elements.count) }
-    if isFull { unblockLater(than: queueIndex) }
-    if !elements.isEmpty { deliver(elements, queueIndex: queueIndex, worker: worker) }
+  private func accept(_ answer: ClaimAnswer, queueIndex: Int, asked: Int, worker: String) {
+    burials.note(answer, queues[queueIndex])
+    let count = answer.elements.count
+    let mayHaveMore = count >= asked || answer.hasMore
+    let action = plan.claimed(count, hasMore: answer.hasMore)
+    if case .claim = action {} else { permits.release(asked - count) }
+    if mayHaveMore { unblockLater(than: queueIndex) }
+    if count > 0 { deliver(answer.elements, queueIndex: queueIndex, worker: worker) }
     perform(action)
-    if isFull { scheduleTurn() }
+    if mayHaveMore { scheduleTurn() }
   }
 
   private func deliver(_ elements: [[UInt8]], queueIndex: Int, worker: String) {
@@ -190,7 +187,7 @@ final class Fetcher {
     }
     // Claimed in the name of a life that is over: the reaper takes them back.
     guard worker == lease.name.value || mode == .atMostOnce else {
-      lease.abandon(worker, queues[queueIndex])
+      lease.abandon(worker, queueIndex: queueIndex)
       permits.release(claims.count)
       return
     }
@@ -214,10 +211,10 @@ final class Fetcher {
         self?.unblocked(answer, index: index, worker: worker)
       }
       if mode == .atMostOnce {
-        blocked[index].pop(from: queues.map(\.queue), completion)
+        blocked[index].pop(from: queues, envelope: lease.envelope(ofPopped:queueIndex:), completion)
       } else {
-        let keys = queues[index]
-        blocked[index].move(from: keys.queue, queueIndex: index, to: keys.inflight(worker), completion)
+        blocked[index].move(
+          from: queues[index], queueIndex: index, worker: worker, noncePrefix: lease.nextNoncePrefix(), completion)
       }
     }
   }
@@ -225,7 +222,14 @@ final class Fetcher {
   private func unblocked(_ answer: BlockedClaim.Answer, index: Int, worker: String) {
     defer { onAnswer?() }
     switch answer {
-    case .job(let queueIndex, let element):
+    case .claimed(let queueIndex, let answer):
+      if answer.isStuck { faults.pause() } else { faults.blockingWorked() }
+      burials.note(answer, queues[queueIndex])
+      if answer.elements.isEmpty { permits.release() }
+      plan.expectJobs()
+      if !answer.elements.isEmpty { deliver(answer.elements, queueIndex: queueIndex, worker: worker) }
+      scheduleTurn()
+    case .popped(let queueIndex, let element):
       faults.blockingWorked()
       plan.expectJobs()
       deliver([element], queueIndex: queueIndex, worker: worker)
@@ -233,8 +237,13 @@ final class Fetcher {
     case .nothing:
       faults.blockingWorked()
       permits.release()
+      if blocked[index].hasEndedEarly { faults.pause() }
       // There may be fewer permits than queues: each wait that ends in vain looks at all of them.
       resume()
+    case .lapsed:
+      permits.release()
+      plan.expectJobs()
+      leaseLapsed()
     case .fault(let error):
       permits.release()
       plan.expectJobs()

@@ -37,6 +37,10 @@ public final class JobQueue {
       fetcher.onAnswer = onProgress
     }
   }
+  /// Jobs went to the dead letters for their size: all there is to say of them is a record.
+  public var onOversized: (@EventLoop ([OversizedJob]) -> Void)? {
+    didSet { burials.onOversized = onOversized }
+  }
   /// All local claims were taken away.
   public var onFenced: (@EventLoop () -> Void)?
 
@@ -46,6 +50,8 @@ public final class JobQueue {
   private let fetcher: Fetcher
   private let reconciler: Reconciler
   private let keeper: Keeper
+  private let burials: BurialReport
+  private let keptRecords: KeptRecords
   private let log: Log
   private var isStarted = false
   private var isStopping = false
@@ -56,6 +62,8 @@ public final class JobQueue {
   ) {
     let queues = configuration.queues.map(QueueKeys.init(queue:))
     let counters = QueueMetrics(metrics)
+    let burials = BurialReport(metrics: counters, log: log)
+    let keptRecords = KeptRecords(metrics: counters, log: log)
     let ledger = ClaimLedger(queueCount: queues.count)
     let lease = Lease(connection: connection, queues: queues, log: log)
     self.queues = queues
@@ -63,17 +71,20 @@ public final class JobQueue {
     self.ledger = ledger
     self.lease = lease
     self.log = log
+    self.burials = burials
+    self.keptRecords = keptRecords
     mode = configuration.mode
     settler = Settler(
       connection: connection, queues: queues, mode: configuration.mode, lease: lease, ledger: ledger, metrics: counters,
-      log: log)
+      burials: burials, keptRecords: keptRecords, log: log)
     fetcher = Fetcher(
       connection: connection, endpoint: configuration.endpoint, queues: queues, mode: configuration.mode,
-      permits: permits, lease: lease, ledger: ledger, metrics: counters, log: log)
+      permits: permits, lease: lease, ledger: ledger, metrics: counters, burials: burials, log: log)
     reconciler = Reconciler(
       connection: connection, queues: queues, lease: lease, ledger: ledger, permits: permits, metrics: counters,
-      log: log)
-    keeper = Keeper(connection: connection, queues: queues, lease: lease, metrics: counters, log: log)
+      burials: burials, log: log)
+    keeper = Keeper(
+      connection: connection, queues: queues, lease: lease, metrics: counters, burials: burials, log: log)
     connect(counters)
   }
 
@@ -94,39 +105,13 @@ public final class JobQueue {
   /// Ends a claim. One atomic step with its removal from the in-flight list; leaves with those of the same turn.
   public func settle(_ claim: Claim, _ settlement: Settlement) { settler.settle(claim, settlement) }
 
-  /// Gives the in-flight entry its envelope, so that the claim's nonce outlives this worker. The answer comes in order with
-  /// everything else on the connection; a job that was taken away is fenced by it.
-  public func adopt(_ claim: Claim) {
-    guard mode == .atLeastOnce, !claim.isEnveloped else { return }
-    let bare = claim.element
-    claim.formerElement = bare
-    claim.element = claim.envelope.element
-    adopt(claim, bare)
-  }
-
-  private func adopt(_ claim: Claim, _ bare: [UInt8]) {
-    let adopted = claim.element
-    let inflight = queues[claim.queueIndex].inflight(lease.name.value)
-    connection.call(QueueScripts.adopt, keys: [inflight]) { command in
-      command.append(bare)
-      command.append(adopted)
+  /// Writes the record of a job that is in nobody's hands.
+  public func write(_ record: Settlement.Record, queue: String) {
+    connection.call(QueueScripts.record, keys: [QueueKeys.result(record.jobID)]) { command in
+      command.append(record.json)
+      command.append(record.timeToLive.milliseconds)
     } _: { [self] result in
-      switch result {
-      case .success(.integer(1)): claim.formerElement = nil
-      case .success: takenAway(claim)
-      // Done or not: it is asked again before anything else is said of the job.
-      case .failure(.outcomeUnknown): break
-      case .failure:
-        claim.formerElement = nil
-        claim.element = bare
-      }
-    }
-  }
-
-  /// Asks again what an outage has left open.
-  private func adoptAgain() {
-    for claim in ledger.all {
-      if let bare = claim.formerElement { adopt(claim, bare) } else { adopt(claim) }
+      if case .success(.integer(0)) = result { keptRecords.note(id: record.jobID, queue: queue) }
     }
   }
 
@@ -168,16 +153,19 @@ public final class JobQueue {
   }
 
   private func handBackStrays(_ keys: QueueKeys) async {
-    let inflight = keys.inflight(lease.name.value)
-    let move = RedisCommand("LMOVE", inflight, keys.queue, "LEFT", "RIGHT")
-    while case .bytes = try? await connection.send(move) {}
+    let worker = lease.name.value
+    while true {
+      let answer = try? await connection.call(
+        QueueScripts.handBack, keys: [keys.inflight(worker), keys.landing(worker), keys.queue, keys.seal]
+      ) { $0.append(QueueLimits.moveBatch) }
+      guard let count = answer?.integer, count > 0 else { return }
+    }
   }
 
   private func connect(_ counters: QueueMetrics) {
     connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
     lease.onConfirmed = { [weak self] in
       guard let self else { return }
-      self.adoptAgain()
       self.settler.flush()
       if !self.isStopping { self.isStarted ? self.fetcher.resume() : self.beginFetching() }
     }

@@ -9,6 +9,7 @@ final class Keeper {
   private let queues: [QueueKeys]
   private let lease: Lease
   private let metrics: QueueMetrics
+  private let burials: BurialReport
   private let log: Log
   private var promoteTimers: [LoopTimer?]
   private var reapTimer: LoopTimer?
@@ -16,11 +17,15 @@ final class Keeper {
   /// Nobody is reaped before living workers had the time to renew after an outage.
   private var reapNotBefore: UInt64 = 0
 
-  init(connection: RedisConnection, queues: [QueueKeys], lease: Lease, metrics: QueueMetrics, log: Log) {
+  init(
+    connection: RedisConnection, queues: [QueueKeys], lease: Lease, metrics: QueueMetrics, burials: BurialReport,
+    log: Log
+  ) {
     self.connection = connection
     self.queues = queues
     self.lease = lease
     self.metrics = metrics
+    self.burials = burials
     self.log = log
     promoteTimers = Array(repeating: nil, count: queues.count)
     isKeeping = Array(repeating: false, count: queues.count)
@@ -46,7 +51,8 @@ final class Keeper {
   private func promote(_ index: Int) {
     guard connection.isReady, lease.isHeld else { return scheduleNext(index, in: QueueLimits.keeperWatchInterval) }
     let keys = queues[index]
-    connection.call(QueueScripts.promote, keys: [keys.keeper, keys.queue, keys.retry, keys.scheduled]) { command in
+    connection.call(QueueScripts.promote, keys: [keys.keeper, keys.queue, keys.seal, keys.retry, keys.scheduled]) {
+      command in
       command.append(lease.name.value)
       command.append(QueueLimits.keeperTimeToLive.milliseconds)
       command.append(QueueLimits.moveBatch)
@@ -92,22 +98,23 @@ final class Keeper {
   private func reap(_ worker: String, _ keys: QueueKeys, total: Int64) {
     let scriptKeys = [
       keys.heartbeat(worker), keys.inflight(worker), keys.queue, keys.workers, keys.dead, keys.tombstone(worker),
+      keys.landing(worker), keys.seal,
     ]
     let now = Clock.unixMilliseconds
     connection.call(QueueScripts.reap, keys: scriptKeys) { command in
       command.append(worker)
       command.append(QueueLimits.moveBatch)
       command.append(QueueLimits.maximumCrashes)
-      command.append(lease.nextNoncePrefix())
       command.append(now)
       command.append(DeadLetter.head(id: nil, reason: DeadLetter.crashedWorkers, at: now, attempts: 0))
       command.append(QueueLimits.tombstoneTimeToLive.milliseconds)
     } _: { [weak self] result in
-      guard let self, case .success(.array(let answer)) = result, answer.count == 3, let left = answer[0].integer,
-        let back = answer[1].integer, let buried = answer[2].integer, left >= 0
+      guard let self, case .success(.array(let answer)) = result, answer.count == 4, let left = answer[0].integer,
+        let back = answer[1].integer, let buried = answer[2].integer, let dropped = answer[3].integer, left >= 0
       else { return }
       self.metrics.reaped.increment(by: Int(back))
       self.metrics.buried.increment(by: Int(buried))
+      self.burials.note(droppedLetters: Int(dropped), keys)
       guard left == 0 else { return self.reap(worker, keys, total: total + back + buried) }
       self.log.warn(
         "a worker died; its jobs run again",

@@ -30,12 +30,18 @@ public final class Lease {
   private(set) var isConfirmed = false
   private var timer: LoopTimer?
   private var nonceCount: UInt64 = 0
+  /// The seal of each queue: Redis' own, or what this worker offers.
+  private var seals: [String]
 
   init(connection: RedisConnection, queues: [QueueKeys], log: Log) {
     self.connection = connection
     self.queues = queues
     self.log = log
+    seals = queues.map { _ in Seal.random() }
   }
+
+  /// The word in front of the fleet's own elements in a queue's list.
+  func seal(queueIndex: Int) -> String { seals[queueIndex] }
 
   /// Whether jobs may be claimed in its name.
   var mayClaim: Bool { isFresh && isConfirmed }
@@ -53,6 +59,11 @@ public final class Lease {
 
   /// Starts the nonces of one claim; the script adds a number to each.
   func nextNoncePrefix() -> String { nextNonce() + "." }
+
+  /// What was popped from a queue as it is, in its envelope.
+  func envelope(ofPopped bytes: [UInt8], queueIndex: Int) -> [UInt8] {
+    Seal.envelope(ofPopped: bytes, seal: seals[queueIndex], nonce: nextNonce())
+  }
 
   /// Begins to hold the lease; repeats itself until ``stop()``.
   func start() {
@@ -78,13 +89,15 @@ public final class Lease {
     let sentAt = Clock.monotonicNanoseconds
     let worker = name.value
     var left = queues.count
-    for keys in queues {
-      connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers]) { command in
+    for (index, keys) in queues.enumerated() {
+      connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers, keys.seal]) { command in
         command.append(worker)
         command.append(QueueLimits.heartbeatTimeToLive.milliseconds)
         command.append(report())
+        command.append(seals[index])
       } _: { [weak self] result in
-        guard let self, case .success = result, worker == self.name.value else { return }
+        guard let self, case .success(let seal) = result, worker == self.name.value else { return }
+        self.seals[index] = seal.string ?? self.seals[index]
         left -= 1
         guard left == 0 else { return }
         self.isHeld = true
@@ -101,15 +114,20 @@ public final class Lease {
     for (index, keys) in queues.enumerated() {
       connection.call(
         QueueScripts.heartbeat,
-        keys: [keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.tombstone(worker)]
+        keys: [
+          keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.tombstone(worker), keys.landing(worker),
+          keys.seal,
+        ]
       ) { command in
         command.append(worker)
         command.append(QueueLimits.heartbeatTimeToLive.milliseconds)
         command.append(report)
+        command.append(seals[index])
       } _: { [weak self] result in
         guard let self, worker == self.name.value, case .success(.array(let answer)) = result,
-          answer.count == 2, let state = answer[0].integer, let length = answer[1].integer
+          answer.count == 3, let state = answer[0].integer, let length = answer[1].integer
         else { return }
+        self.seals[index] = answer[2].string ?? self.seals[index]
         if state == 0 { return self.fence() }
         if state == 2 { self.onForgotten?(index) } else { self.onInflightLength?(index, Int(length)) }
         left -= 1
@@ -129,7 +147,7 @@ public final class Lease {
   func fence() {
     log.warn(
       "fenced: the fleet took this worker for dead; starting over under a new name", ["worker": .init(name.value)])
-    for keys in queues { abandon(name.value, keys) }
+    for index in queues.indices { abandon(name.value, queueIndex: index) }
     isHeld = false
     isConfirmed = false
     name = WorkerName()
@@ -139,11 +157,13 @@ public final class Lease {
 
   /// An earlier name of this worker: a blocked claim may still move a job into its in-flight list. The name stays alive
   /// until none can, and then is the reaper's.
-  func abandon(_ worker: String, _ keys: QueueKeys) {
-    connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers]) { command in
+  func abandon(_ worker: String, queueIndex: Int) {
+    let keys = queues[queueIndex]
+    connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers, keys.seal]) { command in
       command.append(worker)
       command.append(QueueLimits.blockDeadline.milliseconds)
       command.append("{}")
+      command.append(seals[queueIndex])
     } _: { _ in
     }
   }
@@ -153,7 +173,9 @@ public final class Lease {
     stop()
     let worker = name.value
     for keys in queues {
-      let scriptKeys = [keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.keeper]
+      let scriptKeys = [
+        keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.keeper, keys.landing(worker),
+      ]
       connection.call(QueueScripts.leave, keys: scriptKeys) { command in
         command.append(worker)
         command.append(mayStillGetJobs ? QueueLimits.blockDeadline.milliseconds : 0)

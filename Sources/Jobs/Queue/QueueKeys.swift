@@ -12,6 +12,8 @@ public struct QueueKeys: Sendable, Equatable {
   public let workers: String
   /// Held by the worker that promotes and reaps, with a TTL.
   public let keeper: String
+  /// String: the word in front of the fleet's own elements in the queue's list.
+  public let seal: String
 
   private let prefix: String
 
@@ -23,10 +25,14 @@ public struct QueueKeys: Sendable, Equatable {
     dead = prefix + "dead"
     workers = prefix + "workers"
     keeper = prefix + "keeper"
+    seal = prefix + "seal"
   }
 
   /// List of what `worker` has claimed and not settled, newest first.
   public func inflight(_ worker: String) -> String { prefix + "inflight:" + worker }
+
+  /// List of what a blocked connection of `worker` has been given and is about to claim.
+  public func landing(_ worker: String) -> String { prefix + "landing:" + worker }
 
   /// String with a TTL: the worker lives. Its value is a ``WorkerReport``.
   public func heartbeat(_ worker: String) -> String { prefix + "heartbeat:" + worker }

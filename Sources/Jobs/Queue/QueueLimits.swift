@@ -2,6 +2,16 @@
 public enum QueueLimits {
   /// Jobs a claim brings at most: the in-flight list stays short, the exchange stays cheap.
   public static let claimBatch = 128
+  /// Bytes after which one script claims, adopts or hands back no more.
+  static let claimBytes = 4 * 1024 * 1024
+  /// Elements a claiming script holds at once: how large they are is known only then.
+  static let claimChunk = 4
+  /// Bytes of a job that was buried for its size which leave Redis: enough for its id.
+  static let buriedBeginning = 1024
+  /// The longest element that Redis takes, and room for what stands around it.
+  static let largestReply = 513 * 1024 * 1024
+  /// How long burying a large job may take that has left Redis already.
+  static let buryDeadline = Duration.seconds(60)
   /// Jobs one acknowledging script ends at most.
   static let acknowledgeBatch = 256
   /// How long BLMOVE and BRPOP wait in Redis, in seconds.

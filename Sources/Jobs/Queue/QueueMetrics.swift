@@ -10,6 +10,8 @@ public final class QueueMetrics {
   let retries: Counter
   let reaped: Counter
   let buried: Counter
+  let droppedLetters: Counter
+  let keptRecords: Counter
   let promoted: Counter
 
   public init(_ metrics: Metrics) {
@@ -21,6 +23,10 @@ public final class QueueMetrics {
     retries = metrics.counter("martlet_retries_total", help: "Jobs put off to run again.")
     reaped = metrics.counter("martlet_jobs_reaped_total", help: "Jobs taken back from dead workers.")
     buried = metrics.counter("martlet_dead_letters_total", help: "Jobs moved to the dead letters.")
+    droppedLetters = metrics.counter(
+      "martlet_dead_letters_dropped_total", help: "Dead letters that had to go because there were too many.")
+    keptRecords = metrics.counter(
+      "martlet_records_kept_total", help: "Records not written because another job has the same id.")
     promoted = metrics.counter("martlet_jobs_promoted_total", help: "Scheduled and retried jobs that came due.")
   }
 }

@@ -6,64 +6,132 @@ import Redis
 /// fails after a write: what may have been tampered with is checked first.
 enum QueueScripts {
   static let all = [
-    claim, adopt, acknowledge, settle, join, heartbeat, leave, reap, promote, commitProgress, keepNotification,
+    claim, ghosts, acknowledge, settle, join, heartbeat, leave, reap, promote, handBack, commitProgress, record,
+    keepNotification,
   ]
 
-  /// Takes up to n jobs, oldest first, and gives each producer's element its envelope.
-  /// KEYS queue, in-flight, heartbeat; ARGV n, nonce prefix. False: the heartbeat has lapsed.
+  /// Takes up to n jobs, oldest first, and gives each producer's element its envelope. Elements that carry the queue's seal
+  /// are the fleet's own and have one. A job larger than ``Job/maximumBytes`` goes to the dead letters, and nothing of it but
+  /// its beginning leaves Redis.
+  ///
+  /// KEYS source (the queue, or the landing list), in-flight, heartbeat, seal, dead, and the queue when the source is the
+  /// landing list; ARGV n, nonce prefix, `keep` for at-most-once (nothing is in flight).
+  /// False: the heartbeat has lapsed, or the seal is lost. Otherwise ``ClaimAnswer``.
   static let claim = RedisScript(
     """
-    if redis.call('EXISTS', KEYS[3]) == 0 then return false end
-    local jobs = redis.call('RPOP', KEYS[1], ARGV[1])
-    if not jobs then return {} end
-    for i, job in ipairs(jobs) do
-      if string.sub(job, 1, 9) ~= 'MARTLET1 ' then
-        job = 'MARTLET1 0 0 ' .. ARGV[2] .. i .. ' 0\\n' .. job
-        jobs[i] = job
+    local held = redis.call('MGET', KEYS[3], KEYS[4])
+    if not held[1] or not held[2] then return false end
+    \(burying("KEYS[5]"))
+    local seal = '\(Seal.marker)' .. held[2] .. ' '
+    local length, wanted = #seal, tonumber(ARGV[1])
+    local jobs, state, n, serial, bytes, chunk = {0, 0, buried}, 0, 0, 0, 0, 1
+    while n < wanted do
+      local some = redis.call('RPOP', KEYS[1], math.min(chunk, wanted - n))
+      if not some then break end
+      local first = n + 1
+      for i, job in ipairs(some) do
+        local size = #job
+        serial = serial + 1
+        bytes = bytes + size
+        local head
+        if string.sub(job, 1, length) == seal then
+          job = string.sub(job, length + 1)
+          if size > \(Job.maximumBytes) then size = producersBytes(job) end
+        elseif size > \(Job.maximumBytes) then
+          head = 'MARTLET1 0 0 ' .. ARGV[2] .. serial .. ' 0\\n'
+        else
+          job = 'MARTLET1 0 0 ' .. ARGV[2] .. serial .. ' 0\\n' .. job
+        end
+        if size <= \(Job.maximumBytes) then
+          n = n + 1
+          jobs[n + 3] = job
+        elseif not bury(job, head, size) then
+          for k = #some, i, -1 do redis.call('RPUSH', KEYS[1], some[k]) end
+          state = -1
+          break
+        end
       end
-      redis.call('LPUSH', KEYS[2], job)
+      if n >= first and ARGV[3] ~= 'keep' then redis.call('LPUSH', KEYS[2], unpack(jobs, first + 3, n + 3)) end
+      if state == 0 and bytes >= \(QueueLimits.claimBytes) then state = 1 end
+      if state ~= 0 then break end
+      chunk = math.min(chunk * 2, \(QueueLimits.claimChunk))
     end
+    if serial == 0 and KEYS[6] then
+      redis.call('LLEN', KEYS[6])
+      redis.call('LMOVE', KEYS[1], KEYS[1], 'LEFT', 'LEFT')
+    end
+    jobs[1], jobs[2] = state, dropped
+    if buried[1] then collectgarbage() end
     return jobs
     """)
 
-  /// Gives an element claimed by BLMOVE its envelope.
-  /// May be repeated. KEYS in-flight; ARGV element, envelope. 0: the job was taken away.
-  static let adopt = RedisScript(
+  /// Buries a job that has left Redis already, as BRPOP does it. KEYS dead; ARGV element, the length of its job.
+  /// ``ClaimAnswer`` without jobs; its state -1: the dead letters' key holds another type.
+  static let buryPopped = RedisScript(
     """
-    if redis.call('LREM', KEYS[1], -1, ARGV[1]) == 0 then
-      return redis.call('LPOS', KEYS[1], ARGV[2]) and 1 or 0
+    \(burying("KEYS[1]"))
+    local isBuried = bury(ARGV[1], nil, tonumber(ARGV[2]))
+    return {isBuried and 0 or -1, dropped, buried}
+    """)
+
+  /// What stands in the in-flight list and is not known, oldest first.
+  /// KEYS in-flight; ARGV most elements, known nonces.
+  static let ghosts = RedisScript(
+    """
+    local known, ghosts, bytes = {}, {}, 0
+    for i = 2, #ARGV do known[ARGV[i]] = (known[ARGV[i]] or 0) + 1 end
+    local first = redis.call('LLEN', KEYS[1]) - 1
+    while first >= 0 do
+      local some = redis.call('LRANGE', KEYS[1], math.max(0, first - \(QueueLimits.claimChunk - 1)), first)
+      for i = #some, 1, -1 do
+        local nonce = string.match(some[i], '^MARTLET1 %d+ %d+ (%S+) ') or ''
+        if (known[nonce] or 0) > 0 then
+          known[nonce] = known[nonce] - 1
+        else
+          ghosts[#ghosts + 1] = some[i]
+          bytes = bytes + #some[i]
+          if #ghosts >= tonumber(ARGV[1]) or bytes >= \(QueueLimits.claimBytes) then return ghosts end
+        end
+      end
+      first = first - \(QueueLimits.claimChunk)
     end
-    redis.call('LPUSH', KEYS[1], ARGV[2])
-    return 1
+    return ghosts
     """)
 
   /// Ends many jobs, with their records. KEYS in-flight, a record key per job; ARGV record TTL in ms, `keep` for
-  /// at-most-once (nothing is in flight), then element and record (empty: none) per job.
-  /// Answers the places of the jobs that were taken away.
+  /// at-most-once (nothing is in flight), words per job, then element, record (empty: none) and, when there are three words,
+  /// author of the record before per job. Answers the places of the jobs that were taken away, and -1 - place of those
+  /// whose record was left as it is.
   static let acknowledge = RedisScript(
     """
-    local lost = {}
+    \(writing)
+    local answer, words = {}, tonumber(ARGV[3])
     if ARGV[2] == 'keep' then redis.call('DEL', KEYS[1]) end
     for i = 2, #KEYS do
-      local at = 2 * i - 1
+      local at = 4 + (i - 2) * words
       if ARGV[2] == 'keep' or redis.call('LREM', KEYS[1], -1, ARGV[at]) == 1 then
         local record = ARGV[at + 1]
-        if record ~= '' then redis.call('SET', KEYS[i], record, 'PX', ARGV[1]) end
+        if record ~= '' and not write(KEYS[i], record, ARGV[1], words == 3 and ARGV[at + 2] or '') then
+          answer[#answer + 1] = 1 - i
+        end
       else
-        lost[#lost + 1] = i - 2
+        answer[#answer + 1] = i - 2
       end
     end
-    return lost
+    return answer
     """)
 
   /// Moves one job on. KEYS in-flight, target (the queue, a sorted set, or the in-flight list for none), record, reply
-  /// list (in-flight list for none), then of each reader of a notification record: stream, credentials, device; ARGV element, `keep` or `take`, verb, element in the target, score
-  /// or delay in ms, most entries of the target, record, its TTL in ms, `NX` or empty, how many notification records, these, then of
-  /// each reader: name, number of its record.
-  /// 1 done, 0 taken away, -1 the target key holds another type.
+  /// list (in-flight list for none), then of each reader of a notification record: stream, credentials, device; ARGV
+  /// element, `keep` or `take`, verb, element in the target, score or delay in ms, most entries of the target, record, its
+  /// TTL in ms, `NX` or author of the record before, how many notification records, these, then of each reader: name, number
+  /// of its record.
+  /// 1 done, and one more for each dead letter that had to go; 0 taken away, -1 the target key holds another
+  /// type. In an array: the record was left as it is.
   static let settle = RedisScript(
     """
-    local verb = ARGV[3]
+    \(writing)
+    local verb, dropped, isWritten = ARGV[3], 0, true
     local wanted = verb == 'handback' and 'list' or 'zset'
     if verb ~= 'done' then
       local found = redis.call('TYPE', KEYS[2]).ok
@@ -83,17 +151,16 @@ enum QueueScripts {
         score = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[5]
       end
       redis.call('ZADD', KEYS[2], score, ARGV[4])
-      if ARGV[6] ~= '' then redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1 - ARGV[6]) end
+      if ARGV[6] ~= '' then dropped = redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1 - ARGV[6]) end
     end
     if ARGV[7] ~= '' then
       if ARGV[9] == 'NX' then
         redis.call('SET', KEYS[3], ARGV[7], 'PX', ARGV[8], 'NX')
       else
-        redis.call('SET', KEYS[3], ARGV[7], 'PX', ARGV[8])
+        isWritten = write(KEYS[3], ARGV[7], ARGV[8], ARGV[9])
       end
       if KEYS[4] ~= KEYS[1] then
-        redis.pcall('LPUSH', KEYS[4], ARGV[7])
-        redis.pcall('EXPIRE', KEYS[4], 3600)
+        if redis.pcall('LPUSH', KEYS[4], ARGV[7]) == 1 then redis.pcall('EXPIRE', KEYS[4], 3600) end
       end
     end
     local names = 10 + ARGV[10]
@@ -104,7 +171,7 @@ enum QueueScripts {
       end
       names = names + 2
     end
-    return 1
+    return isWritten and 1 + dropped or {1 + dropped}
     """)
 
   /// Keeps a notification record for readers that have none of the job among their latest: a broadcast comes to a reader
@@ -133,100 +200,6 @@ enum QueueScripts {
       end
     end
     return written
-    """)
-
-  /// Begins a lease. KEYS heartbeat, workers; ARGV worker, TTL in ms, report.
-  static let join = RedisScript(
-    """
-    redis.call('DEL', KEYS[1])
-    redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
-    redis.call('SADD', KEYS[2], ARGV[1])
-    return 1
-    """)
-
-  /// Keeps the lease. KEYS heartbeat, workers, in-flight, tombstone; ARGV worker, TTL in ms, report.
-  /// Answers {state, in-flight length}: 1 held, 0 fenced, 2 Redis has lost what it knew of the worker.
-  /// A heartbeat that has lapsed is taken up again as long as nobody has touched the jobs.
-  static let heartbeat = RedisScript(
-    """
-    if redis.call('EXISTS', KEYS[4]) == 1 then return {0, 0} end
-    local state = 1
-    if redis.call('PEXPIRE', KEYS[1], ARGV[2]) == 0 and redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 0 then
-      state = 2
-    end
-    redis.call('SADD', KEYS[2], ARGV[1])
-    redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
-    return {state, redis.call('LLEN', KEYS[3])}
-    """)
-
-  /// Ends a lease. KEYS heartbeat, workers, in-flight, keeper; ARGV worker, TTL in ms (0: no claim can arrive any more).
-  /// With jobs left, or on their way, the name stays for the reaper.
-  static let leave = RedisScript(
-    """
-    if redis.call('GET', KEYS[4]) == ARGV[1] then redis.call('DEL', KEYS[4]) end
-    if redis.call('LLEN', KEYS[3]) == 0 and ARGV[2] == '0' then redis.call('SREM', KEYS[2], ARGV[1]) end
-    if ARGV[2] == '0' then redis.call('DEL', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-    return 1
-    """)
-
-  /// Takes a dead worker's jobs back to the front of the queue, oldest in front; one that has crashed too many workers
-  /// is buried. KEYS heartbeat, in-flight, queue, workers, dead, tombstone; ARGV worker, most at once, most crashes, nonce
-  /// prefix, time of death in ms, head of a dead letter, TTL of the tombstone in ms. {-1}: it lives. Otherwise {left, taken
-  /// back, buried}. The tombstone tells the worker, should it wake.
-  static let reap = RedisScript(
-    """
-    if redis.call('EXISTS', KEYS[1]) == 1 then return {-1, 0, 0} end
-    local back, buried = 0, 0
-    for i = 1, tonumber(ARGV[2]) do
-      local job = redis.call('LPOP', KEYS[2])
-      if not job then break end
-      local first, last, crashes = string.find(job, '^MARTLET1 (%d+) ')
-      crashes = tonumber(crashes or 0) + 1
-      if first then
-        job = 'MARTLET1 ' .. crashes .. ' ' .. string.sub(job, last + 1)
-      else
-        job = 'MARTLET1 1 0 ' .. ARGV[4] .. i .. ' 0\\n' .. job
-      end
-      if crashes > tonumber(ARGV[3]) then
-        redis.call('ZADD', KEYS[5], ARGV[5], ARGV[6] .. job)
-        buried = buried + 1
-      else
-        redis.call('RPUSH', KEYS[3], job)
-        back = back + 1
-      end
-    end
-    local left = redis.call('LLEN', KEYS[2])
-    redis.call('PEXPIRE', KEYS[6], ARGV[7])
-    redis.call('SET', KEYS[6], '', 'PX', ARGV[7])
-    if left == 0 then redis.call('SREM', KEYS[4], ARGV[1]) end
-    return {left, back, buried}
-    """)
-
-  /// Moves what is due to the front of the queue. KEYS keeper, queue, sorted set...; ARGV worker, keeper's TTL in ms,
-  /// most at once. {-1}: another worker keeps the queue. Otherwise {moved, ms to the next due or -1}.
-  static let promote = RedisScript(
-    """
-    local keeper = redis.call('GET', KEYS[1])
-    if keeper and keeper ~= ARGV[1] then return {-1, -1} end
-    redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    local moved, wait = 0, -1
-    local time = redis.call('TIME')
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    for k = 3, #KEYS do
-      local due = redis.call('ZRANGE', KEYS[k], '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[3])
-      for i = #due, 1, -1 do
-        redis.call('ZREM', KEYS[k], due[i])
-        redis.call('RPUSH', KEYS[2], due[i])
-        moved = moved + 1
-      end
-      local next = redis.call('ZRANGE', KEYS[k], 0, 0, 'WITHSCORES')[2]
-      if next then
-        local left = math.max(0, math.ceil(next - now))
-        if wait < 0 or left < wait then wait = left end
-      end
-    end
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    return {moved, wait}
     """)
 
   /// Writes how far a broadcast has come, never backwards. KEYS progress, tombstone; ARGV cursor, progress, TTL in ms.

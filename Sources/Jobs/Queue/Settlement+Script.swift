@@ -13,16 +13,16 @@ extension Settlement.Verb {
     }
   }
 
-  /// The script's arguments: verb, element in the target, score or delay in ms, most entries of the target.
+  /// The script's arguments (`seal` is the queue's): verb, element in the target, score or delay in ms, most entries of the target.
   @EventLoop
-  func append(to command: inout RedisCommand, claimed: Claim) {
+  func append(to command: inout RedisCommand, claimed: Claim, seal: String) {
     switch self {
     case .done: command.append(verb: "done", [], 0, "")
     case .retry(let element, let delay): command.append(verb: "delay", element, delay.milliseconds, "")
     case .schedule(let element, let at): command.append(verb: "schedule", element, at, "")
     case .bury(let letter):
       command.append(verb: "bury", letter, Clock.unixMilliseconds, "\(QueueLimits.maximumDeadLetters)")
-    case .handBack: command.append(verb: "handback", claimed.element, 0, "")
+    case .handBack: command.append(verb: "handback", Seal.prefix(seal) + claimed.element, 0, "")
     }
   }
 }

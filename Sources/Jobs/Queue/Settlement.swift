@@ -27,12 +27,17 @@ public struct Settlement: Sendable, Equatable {
     public var timeToLive: Duration
     /// Leaves a record that is there already as it is.
     public var onlyIfAbsent: Bool
+    /// Of the last record that the job itself wrote, ``AttemptState/recordAuthor``.
+    public var author: String?
 
-    public init(jobID: String, json: [UInt8], timeToLive: Duration, onlyIfAbsent: Bool = false) {
+    public init(
+      jobID: String, json: [UInt8], timeToLive: Duration, onlyIfAbsent: Bool = false, author: String? = nil
+    ) {
       self.jobID = jobID
       self.json = json
       self.timeToLive = timeToLive
       self.onlyIfAbsent = onlyIfAbsent
+      self.author = author
     }
   }
 

@@ -11,6 +11,8 @@ final class Settler {
   private let lease: Lease
   private let ledger: ClaimLedger
   private let metrics: QueueMetrics
+  private let burials: BurialReport
+  private let keptRecords: KeptRecords
   private let log: Log
   private var waiting: [[Entry]]
   private var isFlushScheduled = false
@@ -37,7 +39,7 @@ final class Settler {
 
   init(
     connection: RedisConnection, queues: [QueueKeys], mode: DeliveryMode, lease: Lease, ledger: ClaimLedger,
-    metrics: QueueMetrics, log: Log
+    metrics: QueueMetrics, burials: BurialReport, keptRecords: KeptRecords, log: Log
   ) {
     self.connection = connection
     self.queues = queues
@@ -45,6 +47,8 @@ final class Settler {
     self.lease = lease
     self.ledger = ledger
     self.metrics = metrics
+    self.burials = burials
+    self.keptRecords = keptRecords
     self.log = log
     waiting = Array(repeating: [], count: queues.count)
   }
@@ -64,14 +68,18 @@ final class Settler {
       waiting[index] = []
       var plain: [Entry] = []
       plain.reserveCapacity(entries.count)
+      var later: [Entry] = []
       var others: [Entry] = []
       // Loops, as closures that are isolated ask for their executor at every call.
       for entry in entries where !entry.claim.isFenced {
-        if entry.settlement.isPlain { plain.append(entry) } else { others.append(entry) }
+        guard entry.settlement.isPlain else {
+          others.append(entry)
+          continue
+        }
+        if entry.settlement.record?.author == nil { plain.append(entry) } else { later.append(entry) }
       }
-      for start in stride(from: 0, to: plain.count, by: QueueLimits.acknowledgeBatch) {
-        acknowledge(plain[start..<min(start + QueueLimits.acknowledgeBatch, plain.count)], in: index)
-      }
+      acknowledge(all: plain, in: index, haveAuthors: false)
+      acknowledge(all: later, in: index, haveAuthors: true)
       for entry in others { move(entry, in: index) }
     }
   }
@@ -90,7 +98,14 @@ final class Settler {
     }
   }
 
-  private func acknowledge(_ entries: ArraySlice<Entry>, in index: Int) {
+  private func acknowledge(all entries: [Entry], in index: Int, haveAuthors: Bool) {
+    for start in stride(from: 0, to: entries.count, by: QueueLimits.acknowledgeBatch) {
+      let end = min(start + QueueLimits.acknowledgeBatch, entries.count)
+      acknowledge(entries[start..<end], in: index, haveAuthors: haveAuthors)
+    }
+  }
+
+  private func acknowledge(_ entries: ArraySlice<Entry>, in index: Int, haveAuthors: Bool) {
     let inflight = queues[index].inflight(lease.name.value)
     var keys = [inflight]
     keys.reserveCapacity(entries.count + 1)
@@ -106,15 +121,20 @@ final class Settler {
     connection.call(QueueScripts.acknowledge, keys: keys) { command in
       command.append(timeToLive.milliseconds)
       command.append(mode == .atMostOnce ? "keep" : "take")
+      command.append(haveAuthors ? 3 : 2)
       for entry in entries {
         command.append(entry.claim.element)
         command.append(entry.settlement.record?.json ?? [])
+        if haveAuthors { command.append(entry.settlement.record?.author ?? "") }
       }
     } _: { [self] result in
       switch result {
       case .success(let answer):
-        let lost = Set((answer.array ?? []).compactMap(\.integer))
-        for (place, entry) in entries.enumerated() { conclude(entry, wasLost: lost.contains(Int64(place))) }
+        let places = Set((answer.array ?? []).compactMap(\.integer))
+        for (place, entry) in entries.enumerated() {
+          if places.contains(Int64(-1 - place)) { noteKept(entry) }
+          conclude(entry, wasLost: places.contains(Int64(place)))
+        }
         recovered()
       case .failure(let error): keep(Array(entries), in: index, after: error)
       }
@@ -134,10 +154,10 @@ final class Settler {
     connection.call(QueueScripts.settle, keys: scriptKeys + readerKeys) { command in
       command.append(entry.claim.element)
       command.append(mode == .atMostOnce ? "keep" : "take")
-      settlement.verb.append(to: &command, claimed: entry.claim)
+      settlement.verb.append(to: &command, claimed: entry.claim, seal: lease.seal(queueIndex: index))
       command.append(record?.json ?? [])
       command.append(record?.timeToLive.milliseconds ?? 0)
-      command.append(record?.onlyIfAbsent == true ? "NX" : "")
+      command.append(record?.onlyIfAbsent == true ? "NX" : record?.author ?? "")
       settlement.appendNotifications(to: &command)
     } _: { [self] result in
       switch result {
@@ -148,12 +168,20 @@ final class Settler {
         keep([entry], in: index, after: nil)
       case .success(let answer):
         broken.remove(target)
-        if answer.integer == 1 { count(settlement.verb) }
-        conclude(entry, wasLost: answer.integer == 0)
+        let done = Int(answer.integer ?? answer.array?.first?.integer ?? 0)
+        if answer.array != nil { noteKept(entry) }
+        if done > 0 { count(settlement.verb) }
+        burials.note(droppedLetters: done - 1, keys)
+        conclude(entry, wasLost: done == 0)
         recovered()
       case .failure(let error): keep([entry], in: index, after: error)
       }
     }
+  }
+
+  private func noteKept(_ entry: Entry) {
+    guard let id = entry.settlement.record?.jobID else { return }
+    keptRecords.note(id: id, queue: queues[entry.claim.queueIndex].queue)
   }
 
   private func conclude(_ entry: Entry, wasLost: Bool) {

@@ -16,7 +16,8 @@ enum DeadCommand: Command {
     Dead letters of the queues of MARTLET_QUEUES (or of --queue), newest first. --reason picks those whose reason contains
     TEXT. A requeued job tries only the devices that were left open or uncertain, under the same apns-ids, and may use all
     attempts again. requeue and purge without ID, --reason or --limit take all of them. list shows 50 unless --limit says
-    otherwise. --dry-run tells what would be done. show prints the producer's bytes, too.
+    otherwise. --dry-run tells what would be done. show prints the producer's bytes, too; of
+    a job of more than a mebibyte the beginning.
 
     Control characters and bytes that are no UTF-8 are escaped, on a terminal and elsewhere. --raw: list escapes nothing;
     show prints the producer's bytes as they came, and nothing else.
@@ -69,6 +70,8 @@ enum DeadCommand: Command {
   private struct Found: Sendable {
     let queue: String
     let letter: DeadLetter
+    /// Bytes of the job that were not read.
+    let missingBytes: Int
   }
 
   private static func collect(
@@ -78,7 +81,9 @@ enum DeadCommand: Command {
       var found: [Found] = []
       for queue in queues {
         try await DeadLetters(queue: queue, connection: connection).forEach { entry in
-          if pick.takes(entry.letter) { found.append(Found(queue: queue, letter: entry.letter)) }
+          if pick.takes(entry.letter) {
+            found.append(Found(queue: queue, letter: entry.letter, missingBytes: entry.missingBytes))
+          }
           return found.count < pick.limit ? .kept : .stop
         }
         if found.count >= pick.limit { break }
@@ -151,9 +156,13 @@ enum DeadCommand: Command {
     reason    \(TerminalText.line(entry.letter.reason))
     attempts  \(entry.letter.attempts)
     crashes   \(entry.letter.envelope.crashes)
-    job       \(TerminalText.line(String(decoding: entry.letter.envelope.job, as: UTF8.self)))
+    job       \(TerminalText.line(String(decoding: entry.letter.envelope.job, as: UTF8.self)))\(missing(entry))
 
     """
+  }
+
+  private static func missing(_ entry: Found) -> String {
+    entry.missingBytes == 0 ? "" : "… and \(entry.missingBytes) bytes more"
   }
 
   private static func json(_ entry: Found) -> String {
@@ -165,6 +174,10 @@ enum DeadCommand: Command {
     ] {
       writer.key(key)
       writer.string(value)
+    }
+    if entry.missingBytes > 0 {
+      writer.key("missingBytes")
+      writer.integer(Int64(entry.missingBytes))
     }
     writer.key("at")
     writer.integer(entry.letter.at)

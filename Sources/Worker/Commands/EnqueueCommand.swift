@@ -55,13 +55,15 @@ enum EnqueueCommand: Command {
     }
     let isDry = line.has("dry-run")
     if isFromFlags {
-      let job = try checked(job(from: line), policies)
+      let job = try checked(job(from: line), policies, configuration.queues + [queue])
       if !isDry { try await configuration.withConnection { try await push([job], to: queue, $0) } }
       report(job, queue, line)
       return .done
     }
     return try await configuration.withConnection { [policies] connection in
-      try await pushStandardInput(to: queue, connection, line, policies)
+      try await pushStandardInput(to: queue, connection, line) { bytes in
+        try checked(bytes, policies, configuration.queues + [queue])
+      }
     }
   }
 
@@ -76,7 +78,8 @@ enum EnqueueCommand: Command {
 
   @EventLoop
   private static func pushStandardInput(
-    to queue: String, _ connection: RedisConnection, _ line: CommandLineWords, _ policies: PolicyBook
+    to queue: String, _ connection: RedisConnection, _ line: CommandLineWords,
+    checked: ([UInt8]) throws -> CheckedJob
   ) async throws -> ExitCode {
     var exit = ExitCode.done
     var number = 0
@@ -84,7 +87,7 @@ enum EnqueueCommand: Command {
       number += 1
       if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
       do {
-        let job = try checked(bytes, policies)
+        let job = try checked(bytes)
         if !line.has("dry-run") { try await push([job], to: queue, connection) }
         report(job, queue, line)
       } catch let failure as CommandFailure {
@@ -115,10 +118,13 @@ enum EnqueueCommand: Command {
   }
 
   /// The job with an id: its own, or a new one put in front.
-  private static func checked(_ bytes: [UInt8], _ policies: PolicyBook) throws -> CheckedJob {
+  private static func checked(
+    _ bytes: [UInt8], _ policies: PolicyBook, _ queues: [String]
+  ) throws -> CheckedJob {
     let job: Job
     do {
       job = try Job(parsing: bytes)
+      try job.refuseReply(to: queues)
       _ = try policies.match(job)
     } catch {
       throw CommandFailure(message: error.reason)

@@ -55,7 +55,10 @@ final class Delivery {
   /// A broadcast goes on where a worker that is gone has left it.
   func resume(from progress: AttemptState) {
     guard (progress.cursor ?? "") >= (state.cursor ?? "") else { return }
+    // The record is what the last settlement says, not the last page.
+    let recordAuthor = state.recordAuthor
     state = progress
+    state.recordAuthor = recordAuthor
     beginTally()
   }
 

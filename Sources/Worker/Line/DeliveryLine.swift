@@ -18,6 +18,7 @@ final class DeliveryLine {
   let permits: Permits
   private let dedupe: Dedupe
   private let policies: PolicyBook
+  private let queueNames: [String]
   let gate: PolicyGate
   let composer: PushComposer
   let book: OutcomeBook
@@ -48,6 +49,7 @@ final class DeliveryLine {
     self.log = log
     dedupe = Dedupe(connection: connection)
     policies = configuration.policies
+    queueNames = configuration.queues
     gate = PolicyGate(connection: connection, localTime: .system)
     composer = PushComposer(bundleID: configuration.bundleID, environment: configuration.defaultEnvironment)
     book = OutcomeBook(configuration)
@@ -60,10 +62,10 @@ final class DeliveryLine {
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
       switch Intake.read(
-        claim, policies: policies, mode: queue.mode, worker: queue.lease.name.value, now: Clock.unixMilliseconds)
+        claim, policies: policies, queues: queueNames, mode: queue.mode, worker: queue.lease.name.value,
+        now: Clock.unixMilliseconds)
       {
       case .deliver(let delivery):
-        queue.adopt(claim)
         deliveries.append(delivery)
       case .settle(let delivery, let conclusion):
         conclude(delivery, conclusion)

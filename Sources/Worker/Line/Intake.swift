@@ -16,11 +16,14 @@ enum Intake {
     case refuse(String)
   }
 
-  static func read(_ claim: Claim, policies: PolicyBook, mode: DeliveryMode, worker: String, now: Int64) -> Answer {
+  static func read(
+    _ claim: Claim, policies: PolicyBook, queues: [String], mode: DeliveryMode, worker: String, now: Int64
+  ) -> Answer {
     let job: Job
     let match: PolicyMatch?
     do {
       job = try Job(parsing: claim.envelope.job)
+      try job.refuseReply(to: queues)
       match = try policies.match(job)
     } catch {
       return .refuse(error.reason)

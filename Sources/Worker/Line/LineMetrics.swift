@@ -33,6 +33,12 @@ final class LineMetrics {
     }
   }
 
+  /// A job that was never claimed.
+  func refused() {
+    jobCount += 1
+    jobs[.dead]?.increment()
+  }
+
   func finished(_ claim: Claim, _ status: JobStatus) {
     jobCount += 1
     jobs[status]?.increment()

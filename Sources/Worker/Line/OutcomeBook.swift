@@ -22,9 +22,13 @@ struct OutcomeBook {
     delivery.tally.result.reason = reason(of: delivery, conclusion)
     delivery.tally.result.finishedAt = now
     let json = delivery.tally.result.json()
-    var settlement = Settlement(verb(of: delivery, conclusion, at: now))
-    settlement.record = record(
+    var record = record(
       json, id: delivery.id, conclusion.status, isFirst: delivery.state.result == nil)
+    record?.author = delivery.state.recordAuthor
+    // Before the element of the next attempt is made, which remembers it.
+    if record != nil, conclusion.verb != .done { delivery.state.recordAuthor = delivery.tally.result.author }
+    var settlement = Settlement(verb(of: delivery, conclusion, at: now))
+    settlement.record = record
     // The list gets the end of the job, not every attempt.
     settlement.replyTo = conclusion.status.isFinal ? delivery.job.replyTo : nil
     if settlement.replyTo != nil, settlement.record == nil {
@@ -43,6 +47,15 @@ struct OutcomeBook {
       claimedAt: claim.claimedAt, finishedAt: now)
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
     return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead, isFirst: true))
+  }
+
+  /// Of a job that Redis refused for its size; nil when nothing tells its id.
+  func record(of job: OversizedJob, worker: String) -> Settlement.Record? {
+    guard let id = job.id else { return nil }
+    let now = Clock.unixMilliseconds
+    let result = JobResult(
+      id: id, status: .dead, reason: Job.tooLarge, worker: worker, claimedAt: now, finishedAt: now)
+    return record(result.json(), id: id, .dead, isFirst: true)
   }
 
   private func reason(of delivery: Delivery, _ conclusion: Conclusion) -> String? {

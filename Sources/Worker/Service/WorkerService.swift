@@ -133,6 +133,7 @@ final class WorkerService {
 
   private func observe() {
     queue.onClaims = { [weak self] claims in self?.line.take(claims) }
+    queue.onOversized = { [weak self] jobs in self?.line.recordOversized(jobs) }
     queue.onFenced = { [weak self] in self?.line.dropFenced() }
     queue.lease.onHeld = { [weak self] in self?.line.leaseConfirmed() }
     queue.lease.report = { [weak self] in self?.reporter.json() ?? Array("{}".utf8) }

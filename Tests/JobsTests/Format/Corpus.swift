@@ -111,6 +111,18 @@ enum Corpus {
       "replyTo: keys that begin with push:token: are Martlet's own; name another list"
     ),
     (#"{"to":{"user":"a"},"title":"t","atMostOnce":1}"#, "atMostOnce: expected true or false, found a number"),
+    (
+      #"{"to":{"user":"a"},"title":"t","replyTo":"push:events"}"#,
+      "replyTo: keys that begin with push:events are Martlet's own; name another list"
+    ),
+    (
+      #"{"to":{"user":"a"},"title":"t","replyTo":"push:topic:news:tokens:1"}"#,
+      "replyTo: keys that begin with push:topic: are Martlet's own; name another list"
+    ),
+    (
+      #"{"to":{"user":"a"},"title":"t","replyTo":"push:badge:alice"}"#,
+      "replyTo: keys that begin with push:badge: are Martlet's own; name another list"
+    ),
     (#"{"to":{"user":"a"},"title":"t","dedupe":""}"#, "dedupe: expected 1 to 256 characters"),
     (
       #"{"to":{"user":"a"},"title":"t","collapseId":" c"}"#,

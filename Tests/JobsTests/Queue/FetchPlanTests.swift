@@ -29,6 +29,13 @@ struct FetchPlanTests {
     #expect(plan.claimed(1) == .block)
   }
 
+  @Test func `a claim that ended early for its bytes is followed by another of the first queue`() {
+    var plan = started()
+    _ = plan.next(permits: 512)
+    #expect(plan.claimed(3, hasMore: true) == .wait)
+    #expect(plan.next(permits: 509) == .claim(queueIndex: 0, upTo: 128))
+  }
+
   @Test func `blocking begins only when every queue was found empty and ends with a job`() {
     var plan = started(queues: 1)
     #expect(!plan.isIdle)

@@ -125,7 +125,7 @@ import Testing
     try await fleet.redis(
       "SET", QueueKeys(queue: queue).progress(nonce), "~\n" + String(decoding: state.json(), as: UTF8.self))
     let job = Array(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#.utf8)
-    try await fleet.enqueue([Envelope(crashes: 1, nonce: nonce, job: job).element], on: queue)
+    try await fleet.enqueue(Envelope(crashes: 1, nonce: nonce, job: job), on: queue)
     let worker = try await fleet.worker(on: queue)
     let record = try await fleet.record(id)
     #expect(record.status == "accepted")

@@ -147,7 +147,7 @@ import Testing
     #expect(try await martlet("dead", "purge", "--dry-run").lines == ["would purge 6"])
     #expect(try await ids().count == 6)
     #expect(try await martlet("dead", "requeue", "--reason", "BadTopic", "--limit", "1").lines == ["requeued 1"])
-    #expect(try await waiting().map { Envelope(element: $0).job } == [Array(#"{"id":"dead-6"}"#.utf8)])
+    #expect(try await fleet.waiting(on: queue) == [Array(#"{"id":"dead-6"}"#.utf8)])
     #expect(try await martlet("dead", "purge", "dead-5").lines == ["purged 1"])
     #expect(try await martlet("dead", "purge", "--reason", "BadTopic").lines == ["purged 2"])
     #expect(try await ids() == ["dead-3", "dead-1"])

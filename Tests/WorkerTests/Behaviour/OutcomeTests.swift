@@ -57,6 +57,42 @@ import Testing
     #expect((1...3600).contains(try await fleet.redis("TTL", list).integer ?? 0))
   }
 
+  @Test func `a list that was there before its first reply does not expire`() async throws {
+    let list = fleet.unique("reply")
+    try await fleet.redis("LPUSH", list, "somebody else's")
+    #expect(try await deliver(#","replyTo":"\#(list)""#).status == "accepted")
+    #expect(try await fleet.redis("LLEN", list).integer == 2)
+    #expect(try await fleet.redis("TTL", list).integer == -1)
+  }
+
+  @Test(arguments: ["string", "hash"])
+  func `a replyTo of another type does not expire`(type: String) async throws {
+    let key = fleet.unique("reply")
+    if type == "string" { try await fleet.redis("SET", key, "x") } else { try await fleet.redis("HSET", key, "a", "b") }
+    #expect(try await deliver(#","replyTo":"\#(key)""#).status == "accepted")
+    #expect(try await fleet.redis("TYPE", key).string == type)
+    #expect(try await fleet.redis("TTL", key).integer == -1)
+  }
+
+  @Test func `a replyTo that names a queue of the fleet is refused, whatever its name`() async throws {
+    let other = fleet.unique("any-name")
+    let worker = try await fleet.worker(["MARTLET_QUEUES": "\(fleet.unique("jobs")),\(other)"])
+    for (number, queue) in [worker.queue, other].enumerated() {
+      let id = fleet.unique("loop")
+      let job = #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"x","replyTo":"\#(queue)"}"#
+      try await fleet.enqueue(job, on: worker.queue)
+      let letters = try await fleet.deadLetters(worker.queue, count: number + 1)
+      let letter = try #require(letters.first { $0.id == id })
+      #expect(letter.reason == "replyTo: \(queue) is a queue of this fleet; name another list")
+      #expect(letter.envelope.job == Array(job.utf8))
+      let command = try await fleet.martlet("enqueue", environment: ["MARTLET_QUEUES": queue], input: job + "\n")
+      #expect(command.exitCode == 1)
+      #expect(command.lines.contains { $0.contains("is a queue of this fleet") })
+    }
+    #expect(try await fleet.redis("EXISTS", other).integer == 0)
+    #expect(try await worker.stop() == 0)
+  }
+
   @Test func `a replyTo that is no list costs nothing but the reply`() async throws {
     let key = fleet.unique("reply")
     try await fleet.redis("SET", key, "a string")
@@ -77,7 +113,7 @@ import Testing
     let (value, nonce, id) = (fleet.unique("value"), fleet.unique("nonce"), fleet.unique("outcome"))
     try await fleet.redis("SET", QueueKeys.dedupe(value), nonce)
     let job = #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"Hello","dedupe":"\#(value)"}"#
-    try await fleet.enqueue([Envelope(crashes: 1, nonce: nonce, job: Array(job.utf8)).element], on: worker.queue)
+    try await fleet.enqueue(Envelope(crashes: 1, nonce: nonce, job: Array(job.utf8)), on: worker.queue)
     #expect(try await fleet.record(id).status == "accepted")
   }
 

@@ -77,7 +77,10 @@ import Testing
 
   /// From now on all may be read but how far broadcasts have come.
   private func hideProgress(_ fleet: Fleet, _ queue: String) async throws {
-    let internals = ["inflight:*", "heartbeat:*", "tombstone:*", "workers", "keeper", "retry", "scheduled", "dead"]
+    let internals = [
+      "inflight:*", "landing:*", "heartbeat:*", "tombstone:*", "workers", "keeper", "retry", "scheduled", "dead",
+      "seal",
+    ]
     let allowed = ["~push:*", "~\(queue)"] + internals.map { "~*}:\($0)" }
     try await fleet.redis.redisCLI(["ACL", "SETUSER", "default", "resetkeys"] + allowed)
   }

@@ -56,6 +56,7 @@ extension Fleet {
     let script = """
       local left = {}
       local lists = redis.call('KEYS', ARGV[2])
+      for _, key in ipairs(redis.call('KEYS', ARGV[5])) do lists[#lists + 1] = key end
       lists[#lists + 1] = ARGV[1]
       for _, key in ipairs(lists) do
         local length = redis.call('TYPE', key).ok == 'list' and redis.call('LLEN', key) or 0
@@ -67,7 +68,8 @@ extension Fleet {
       end
       return left
       """
-    let answer = try await redis("EVAL", script, "0", queue, keys.inflight("*"), keys.retry, keys.scheduled)
+    let answer = try await redis(
+      "EVAL", script, "0", queue, keys.inflight("*"), keys.retry, keys.scheduled, keys.landing("*"))
     return (answer.array ?? []).compactMap(\.string)
   }
 

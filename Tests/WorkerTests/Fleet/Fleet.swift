@@ -117,6 +117,22 @@ final class Fleet: Sendable {
     try await pipelined(jobs) { [RedisCommand("LPUSH", queue).with($0)] }
   }
 
+  /// As the fleet itself queues a job that it has had in hand.
+  func enqueue(_ envelope: Envelope, on queue: String) async throws {
+    let key = QueueKeys(queue: queue).seal
+    try await redis("SET", key, "s3al", "NX")
+    let seal = try await redis("GET", key).string ?? ""
+    try await enqueue([Array("MARTLET \(seal) ".utf8) + envelope.element], on: queue)
+  }
+
+  /// The jobs that wait in a queue, the next one last; those of the fleet without their envelopes.
+  func waiting(on queue: String) async throws -> [[UInt8]] {
+    let seal = try await redis("GET", QueueKeys(queue: queue).seal).string ?? ""
+    let prefix = Array("MARTLET \(seal) ".utf8)
+    let elements = (try await redis("LRANGE", queue, "0", "-1").array ?? []).compactMap(\.bytes)
+    return elements.map { $0.starts(with: prefix) ? Envelope(element: Array($0.dropFirst(prefix.count))).job : $0 }
+  }
+
   /// One command, as the tests' own client.
   @discardableResult
   func redis(_ name: StaticString, _ words: String...) async throws -> RedisValue {

@@ -110,7 +110,7 @@ import Testing
       "SET", QueueKeys.policyState("nyra", instance: instance),
       #"{"grants":[],"held":{"job":"\#(nonce)","until":\#(hours.end)}}"#)
     let job = #"{"id":"\#(id)","to":{"instance":"\#(instance)"},"class":"attention_ping"}"#
-    try await fleet.enqueue([Envelope(crashes: 1, nonce: nonce, job: Array(job.utf8)).element], on: worker.queue)
+    try await fleet.enqueue(Envelope(crashes: 1, nonce: nonce, job: Array(job.utf8)), on: worker.queue)
     _ = try await fleet.record(id, "held") { $0.status == "deferred" }
     #expect(try await fleet.policyState(of: instance)?.held?.job == nonce)
     try await worker.stop()
