@@ -1,4 +1,4 @@
-/// The form of device tokens, from contracts/ryos-push-api.md.
+/// The form of device tokens, from docs/http/push-api.md.
 public enum DeviceToken {
   public static let length = 20...512
 

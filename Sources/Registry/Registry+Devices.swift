@@ -1,6 +1,6 @@
 public import Redis
 
-/// What contracts/device-registration-api.md asks for beside a registration. Usernames are normalised already.
+/// What docs/http/device-api.md asks for beside a registration. Usernames are normalised already.
 extension Registry {
   /// Gives a user's device another token, in one atomic step: the new one takes over the app, the environment and when it
   /// began, and leaves an owner it had. The same token again is a refresh. Nil, and nothing changed, when the user has no

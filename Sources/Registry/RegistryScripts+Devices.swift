@@ -1,6 +1,6 @@
 import Redis
 
-/// What contracts/device-registration-api.md asks for beside a registration.
+/// What docs/http/device-api.md asks for beside a registration.
 extension RegistryScripts {
   /// KEYS: metadata of the current token, of the new one, the user's set, the shards of the app's audience for the current
   /// and the new token, the set of the new token's owner, the shard of its audience, then for each device that may make room

@@ -2,7 +2,7 @@
 struct Charset: Sendable {
   static let id = Charset("._:-", length: 1...128)
   static let bundleID = Charset("._-", length: 1...200)
-  /// contracts/ryos-push-api.md.
+  /// docs/http/push-api.md.
   static let token = Charset(":_.-", length: 20...512)
   /// Of a notification class, and of a delivery policy.
   static let className = Charset(

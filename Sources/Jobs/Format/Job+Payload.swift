@@ -20,7 +20,7 @@ extension Job {
     }
   }
 
-  /// The shape of contracts/nyra-apns-base-1.0.md, 3.3.
+  /// The shape is in docs/policy.md.
   private func classedPayload(_ match: PolicyMatch?, _ preview: String?) throws(JobError) -> [UInt8] {
     guard let match, case .instance(let instance) = audience else {
       throw JobError(reason: "class: no delivery policy for it")

@@ -1,5 +1,5 @@
 extension DeliveryPolicy {
-  /// contracts/nyra-apns-base-1.0.md, sections 2 to 9, without quiet hours: they are the owner's.
+  /// The built-in policy of docs/policy.md, without quiet hours: they are the owner's.
   public static let nyra = DeliveryPolicy(
     name: "nyra", title: "Nyra", member: "nyra",
     classes: [

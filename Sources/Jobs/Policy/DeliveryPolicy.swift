@@ -1,6 +1,6 @@
 /// Rules for notifications to instances: which classes there are, when they may be sent, what their text may say.
 ///
-/// The built-in one is ``nyra``, contracts/nyra-apns-base-1.0.md; docs/policy.md says how others are defined.
+/// The built-in one is ``nyra``, docs/policy.md says how others are defined.
 public struct DeliveryPolicy: Sendable, Equatable {
   /// Letters, digits and `_`; names the state in Redis.
   public var name: String

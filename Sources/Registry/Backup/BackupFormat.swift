@@ -1,4 +1,4 @@
-/// The names and limits of a backup file, after contracts/push-server.md:
+/// The names and limits of a backup file, after docs/http/broadcast-api.md:
 /// `{"<bundle id>":{"<token>":{"createdAt","updatedAt","username","platform","environment"}}}`, dates in ISO 8601.
 enum BackupFormat {
   /// Of tokens that name no app.

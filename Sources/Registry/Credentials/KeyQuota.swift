@@ -2,7 +2,7 @@ import JSON
 
 /// How much an API key may ask of `/devices`, over the whole fleet.
 public struct KeyQuota: Sendable, Equatable {
-  /// contracts/device-registration-api.md: 100 a second, bursts of 200, 10,000 a day.
+  /// docs/http/device-api.md: 100 a second, bursts of 200, 10,000 a day.
   public static let standard = KeyQuota(perSecond: 100, burst: 200, perDay: 10_000)
 
   public let perSecond: Int

@@ -2,7 +2,7 @@ import EventLoop
 import HTTPServer
 import Registry
 
-/// contracts/device-registration-api.md: `/devices`, also under `/v1`.
+/// docs/http/device-api.md: `/devices`, also under `/v1`.
 @EventLoop
 struct DevicesSurface: Surface {
   /// Of the document, to the letter.

@@ -5,7 +5,7 @@ import Jobs
 import Redis
 import Registry
 
-/// contracts/nyra-apns-base-1.0.md: the one device of an instance (1.1), and what it polls (0.3). Every error is a bare code.
+/// docs/http/instance-api.md: the one device of an instance, and what it polls. Every error is a bare code.
 @EventLoop
 struct NyraSurface: Surface {
   private static let events = "/events/since"

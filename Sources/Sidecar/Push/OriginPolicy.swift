@@ -1,4 +1,4 @@
-/// Which browsers' pages may call the push API and the push server: contracts/ryos-push-api.md.
+/// Which browsers' pages may call the push API and the push server: docs/http/push-api.md.
 public struct OriginPolicy: Sendable, Equatable {
   public enum Environment: String, Sendable, CaseIterable {
     case production, preview, development

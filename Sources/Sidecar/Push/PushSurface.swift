@@ -3,7 +3,7 @@ import HTTPServer
 import Redis
 import Telemetry
 
-/// `/api/push/register` `/api/push/unregister` `/api/push/test`: contracts/ryos-push-api.md.
+/// `/api/push/register` `/api/push/unregister` `/api/push/test`: docs/http/push-api.md.
 @EventLoop
 struct PushSurface: Surface {
   private static let register = "/api/push/register"

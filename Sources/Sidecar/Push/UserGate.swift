@@ -4,7 +4,7 @@ import Redis
 import Registry
 
 /// What stands before every route of a user, in this order: origin, method, credentials there, redis configured, credentials
-/// right. contracts/ryos-push-api.md.
+/// right. docs/http/push-api.md.
 @EventLoop
 struct UserGate {
   typealias Work = @EventLoop (_ username: String, _ backend: Backend) async throws(RedisError) -> HTTPResponse

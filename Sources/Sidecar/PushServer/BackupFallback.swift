@@ -8,7 +8,7 @@ import Telemetry
 /// failure: what is there already must not come twice.
 public typealias BackupImport = @EventLoop @Sendable (_ path: String) async throws -> Void
 
-/// The fallback of contracts/push-server.md: the backup file is brought in on a request for an app that has no devices,
+/// The fallback of docs/http/broadcast-api.md: the backup file is brought in on a request for an app that has no devices,
 /// once for the whole fleet.
 @EventLoop
 final class BackupFallback {

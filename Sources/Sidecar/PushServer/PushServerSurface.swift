@@ -6,7 +6,7 @@ import Redis
 import Registry
 import Telemetry
 
-/// contracts/push-server.md: `/newtoken` and `/newpush`.
+/// docs/http/broadcast-api.md: `/newtoken` and `/newpush`.
 @EventLoop
 struct PushServerSurface: Surface {
   private let configuration: SidecarConfiguration

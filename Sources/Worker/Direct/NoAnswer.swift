@@ -1,6 +1,6 @@
 import APNs
 
-/// Why a push got no answer, in the words of contracts/ryos-push-api.md.
+/// Why a push got no answer, in the words of docs/http/push-api.md.
 enum NoAnswer {
   static let timeout = "TIMEOUT"
 

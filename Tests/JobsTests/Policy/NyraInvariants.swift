@@ -1,6 +1,6 @@
 import Foundation
 
-/// What contracts/nyra-apns-base-1.0.md says of the notifications that an instance was sent; knows nothing but them.
+/// What docs/policy.md says about the notifications that an instance was sent; knows nothing but them.
 struct NyraInvariants {
   struct Sent {
     let instance: Int

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Jobs
 
-/// contracts/nyra-apns-base-1.0.md, section by section.
+/// The built-in policy of docs/policy.md, rule by rule.
 struct NyraPolicyTests {
   private static let noon = "2026-06-10 12:00:00"
   private static let night = "2026-06-10 23:30:00"

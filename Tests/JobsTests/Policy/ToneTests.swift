@@ -2,7 +2,7 @@ import Testing
 
 @testable import Jobs
 
-/// Section 6 of contracts/nyra-apns-base-1.0.md.
+/// The tone rules of docs/policy.md.
 struct ToneTests {
   private static let neutral = [
     // The document's own.

@@ -5,7 +5,7 @@ import Registry
 import Sidecar
 import Testing
 
-/// `GET /devices` of contracts/device-registration-api.md.
+/// `GET /devices` of docs/http/device-api.md.
 @EventLoop
 struct DevicesListTests {
   private func tokens(_ answer: WebAnswer) -> [String] {

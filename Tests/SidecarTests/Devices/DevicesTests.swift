@@ -4,7 +4,7 @@ import Registry
 import Sidecar
 import Testing
 
-/// contracts/device-registration-api.md, endpoint by endpoint.
+/// docs/http/device-api.md, endpoint by endpoint.
 @EventLoop
 struct DevicesTests {
   private static let date = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/

@@ -7,7 +7,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// contracts/nyra-apns-base-1.0.md, 1.1.
+/// docs/http/instance-api.md.
 @EventLoop
 struct NyraRegistrationTests {
   private nonisolated static let path = "/push/apns/register"

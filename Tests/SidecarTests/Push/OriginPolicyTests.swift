@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sidecar
 
-/// The origin policy of contracts/ryos-push-api.md, with the document's own values.
+/// The origin policy of docs/http/push-api.md, with the document's own values.
 struct OriginPolicyTests {
   private func policy(_ environment: OriginPolicy.Environment) -> OriginPolicy {
     var policy = OriginPolicy()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sidecar
 
-/// The bodies of contracts/ryos-push-api.md: what they become, and how they are refused.
+/// The bodies of docs/http/push-api.md: what they become, and how they are refused.
 struct PushRequestTests {
   private static let token = String(repeating: "a", count: 20)
 

@@ -4,7 +4,7 @@ import Sidecar
 import TestSupport
 import Testing
 
-/// The fallback of contracts/push-server.md: devices that only backup.json knows. Each test has a redis of its own, as the
+/// The fallback of docs/http/broadcast-api.md: devices that only backup.json knows. Each test has a redis of its own, as the
 /// file is brought in once for all apps.
 @EventLoop
 struct BackupFallbackTests {

@@ -9,7 +9,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// contracts/push-server.md.
+/// docs/http/broadcast-api.md.
 @EventLoop
 struct PushServerTests {
   private nonisolated static let form = ["Content-Type": "application/x-www-form-urlencoded"]

@@ -93,7 +93,7 @@ extension WebAnswer {
     #expect(!body.contains(".swift") && !body.contains("user_script"), "\(body)", sourceLocation: sourceLocation)
   }
 
-  /// The headers that contracts/device-registration-api.md lists.
+  /// The headers that docs/http/device-api.md lists.
   func isCrossOrigin(sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(headers["access-control-allow-origin"] == "*", sourceLocation: sourceLocation)
     #expect(

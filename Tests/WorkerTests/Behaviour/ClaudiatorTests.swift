@@ -5,7 +5,7 @@ import Registry
 import TestSupport
 import Testing
 
-/// contracts/claudiator-apns-direct.md, line by line: a worker under the names of that server.
+/// docs/settings.md, line by line: a worker under the names of that server.
 @Suite(.serialized) struct ClaudiatorTests {
   private static let shared = Task { try await Fleet() }
   private static let sharedWorker = Task {

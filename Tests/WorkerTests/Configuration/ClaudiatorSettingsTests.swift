@@ -4,7 +4,7 @@ import Testing
 
 @testable import Worker
 
-/// The names of contracts/claudiator-apns-direct.md.
+/// The names of docs/settings.md.
 struct ClaudiatorSettingsTests {
   private static let gateway = Task { try await SimulatedGateway() }
 

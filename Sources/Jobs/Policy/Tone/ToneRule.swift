@@ -1,4 +1,4 @@
-/// A rule of tone: contracts/nyra-apns-base-1.0.md, section 6.
+/// A rule of tone: docs/policy.md, Tone.
 public enum ToneRule: String, Sendable, CaseIterable {
   case calm = "not neutral and calm"
   case guilt
