@@ -13,20 +13,19 @@ let hardened: [LinkerSetting] = [
   .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now"])
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
   .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
-func tests(_ room: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func tests(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .testTarget(
-    name: "\(room)Tests", dependencies: [.byName(name: room), "TestSupport"] + dependencies,
-    swiftSettings: strict)
+    name: "\(module)Tests", dependencies: [.byName(name: module)] + dependencies, swiftSettings: strict)
 }
 
 let package = Package(
   name: "martlet",
   products: [
-    .executable(name: "martlet", targets: ["Worker"]),
+    .executable(name: "martlet", targets: ["Martlet"]),
     .executable(name: "apns-simulator", targets: ["Simulator"]),
     .executable(name: "martlet-bench", targets: ["Bench"]),
   ],
@@ -37,43 +36,85 @@ let package = Package(
     .systemLibrary(name: "COpenSSL"),
     .systemLibrary(name: "CMicroHTTPD"),
 
-    room("EventLoop"),
-    room("Telemetry", ["EventLoop"]),
-    room("JSON"),
-    room("Crypto", ["COpenSSL"]),
-    room("Redis", ["CHiredis", "COpenSSL", "Crypto", "EventLoop", "Telemetry"]),
-    room("APNs", ["CCurl", "CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "JSON", "Telemetry"]),
-    room("HTTPServer", ["CMicroHTTPD", "EventLoop", "Telemetry"]),
-    room("Jobs", ["EventLoop", "JSON", "Redis", "Telemetry"]),
-    room("Registry", ["Crypto", "EventLoop", "JSON", "Redis", "Telemetry"]),
-    room(
-      "Sidecar", ["Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "Redis", "Registry", "Telemetry"],
+    module("EventLoop"),
+    module("Telemetry", ["EventLoop"]),
+    module("JSON"),
+    module("Crypto", ["COpenSSL"]),
+
+    module("Redis", ["CHiredis", "COpenSSL", "Crypto", "EventLoop", "Telemetry"]),
+    module("APNs", ["CCurl", "CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "PushModel", "Telemetry"]),
+    module("HTTPServer", ["CMicroHTTPD", "EventLoop", "Telemetry"]),
+
+    module("PushModel"),
+
+    module("Jobs", ["JSON", "PushModel"]),
+    module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis"]),
+    module("Registry", ["EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
+    module("Backup", ["EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
+    module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
+    module("Queue", ["EventLoop", "JSON", "Jobs", "Redis", "Telemetry"]),
+
+    module(
+      "Sidecar",
+      [
+        "Backup", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
+        "Redis", "Registry", "Telemetry",
+      ],
       resources: [.embedInCode("openapi.json")]),
+    module(
+      "Worker",
+      [
+        "APNs", "Credentials", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
+        "Registry", "Telemetry",
+      ]),
+
     .executableTarget(
-      name: "Worker",
+      name: "Martlet",
       dependencies: [
-        "APNs", "EventLoop", "HTTPServer", "JSON", "Jobs", "Redis", "Registry", "Sidecar", "Telemetry",
+        "APNs", "Backup", "Credentials", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue",
+        "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Simulator",
       dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry"],
       swiftSettings: strict, linkerSettings: hardened),
-    .executableTarget(name: "Bench", dependencies: ["APNs", "EventLoop", "Telemetry"], swiftSettings: strict),
+    .executableTarget(
+      name: "Bench", dependencies: ["APNs", "EventLoop", "PushModel", "Telemetry"], swiftSettings: strict),
 
-    .target(name: "TestSupport", dependencies: ["EventLoop"], path: "Tests/TestSupport", swiftSettings: strict),
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+    .target(
+      name: "RegistrySupport",
+      dependencies: ["EventLoop", "Redis", "Registry", "Telemetry", "TestSupport"],
+      path: "Tests/RegistrySupport", swiftSettings: strict),
     tests("EventLoop"),
     tests("Telemetry", ["EventLoop"]),
     tests("JSON"),
     tests("Crypto"),
-    tests("Redis"),
-    tests("APNs", ["COpenSSL", "JSON"]),
-    tests("HTTPServer"),
-    tests("Jobs", ["JSON", "Redis"]),
-    tests("Registry", ["Redis"]),
-    tests("Sidecar", ["Crypto", "HTTPServer", "JSON", "Jobs", "Redis", "Registry", "Telemetry"]),
-    tests("Simulator", ["JSON"]),
-    tests("Worker", ["JSON", "Jobs", "Redis", "Registry"]),
+    tests("Redis", ["EventLoop", "Telemetry", "TestSupport"]),
+    tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
+    tests("HTTPServer", ["EventLoop", "Telemetry", "TestSupport"]),
+    tests("Jobs", ["JSON", "Policy", "PushModel"]),
+    tests("Policy", ["Jobs"]),
+    tests("Queue", ["EventLoop", "Jobs", "Redis", "TestSupport"]),
+    tests("Registry", ["Backup", "EventLoop", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport"]),
+    tests("Credentials", ["EventLoop", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
+    tests(
+      "Backup", ["EventLoop", "JSON", "PushModel", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
+    tests(
+      "Sidecar",
+      [
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis", "Registry",
+        "Telemetry", "TestSupport",
+      ]),
+    tests("Simulator", ["COpenSSL", "TestSupport"]),
+    tests("Worker", ["APNs", "EventLoop", "Jobs", "Queue"]),
+    tests(
+      "Martlet",
+      [
+        "APNs", "Credentials", "Crypto", "EventLoop", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
+        "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

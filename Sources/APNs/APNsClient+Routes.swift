@@ -1,9 +1,10 @@
+public import PushModel
 import EventLoop
 import Telemetry
 
 extension APNsClient {
   /// How long until a push of this environment and topic is tried again; nil when the route is not paused.
-  public func untilProbe(_ environment: APNsEnvironment, topic: String) -> Duration? {
+  public func untilProbe(_ environment: PushEnvironment, topic: String) -> Duration? {
     guard let pause = routes.known(environment, topic)?.pause else { return nil }
     let now = Clock.monotonicNanoseconds
     return .nanoseconds(Int64(clamping: pause.nextProbeAt > now ? pause.nextProbeAt - now : 0))

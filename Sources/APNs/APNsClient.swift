@@ -1,3 +1,4 @@
+public import PushModel
 public import EventLoop
 public import Telemetry
 
@@ -75,7 +76,7 @@ public final class APNsClient {
   public var isServing: Bool { pools.all.contains { $0.isConnected && !$0.isStandby } }
 
   /// Whether the environment has a connection that takes pushes.
-  public func isConnected(_ environment: APNsEnvironment) -> Bool {
+  public func isConnected(_ environment: PushEnvironment) -> Bool {
     pools[poolKey(environment)]?.isConnected == true
   }
 
@@ -137,17 +138,17 @@ public final class APNsClient {
   /// While the default gateway is out of reach others may not be: jobs for them must not wait for it.
   private func standBy(now: UInt64) {
     guard !isShutDown, pools[configuration.defaultEnvironment]?.isDown(now: now) == true else { return }
-    for environment in APNsEnvironment.allCases where pools[poolKey(environment)] == nil {
+    for environment in PushEnvironment.allCases where pools[poolKey(environment)] == nil {
       _ = pool(environment, isStandby: true)
     }
   }
 
   /// With an endpoint override both environments go there, through one pool.
-  private func poolKey(_ environment: APNsEnvironment) -> APNsEnvironment {
+  private func poolKey(_ environment: PushEnvironment) -> PushEnvironment {
     configuration.hasOneGateway ? configuration.defaultEnvironment : environment
   }
 
-  private func pool(_ environment: APNsEnvironment, isStandby: Bool = false) -> ConnectionPool? {
+  private func pool(_ environment: PushEnvironment, isStandby: Bool = false) -> ConnectionPool? {
     let key = poolKey(environment)
     if let pool = pools[key] { return pool }
     if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }

@@ -1,7 +1,9 @@
+public import PushModel
+
 /// How to reach APNs and as whom. Checked as a whole when made.
 public struct APNsConfiguration: Sendable {
   /// Sent with pushes whose token was registered without an environment; its connection opens at the start.
-  public let defaultEnvironment: APNsEnvironment
+  public let defaultEnvironment: PushEnvironment
   /// As many as a pool may have.
   public static let connectionRange = 1...64
 
@@ -13,7 +15,7 @@ public struct APNsConfiguration: Sendable {
   let endpointOverride: Origin?
   let authorities: TrustedCertificates?
   /// Other gateways of single environments, for tests.
-  var gateways: [APNsEnvironment: Origin] = [:]
+  var gateways: [PushEnvironment: Origin] = [:]
 
   /// - Parameters:
   ///   - keyID: 10 letters and digits, from the name of the .p8 file.
@@ -22,7 +24,7 @@ public struct APNsConfiguration: Sendable {
   ///   - endpointOverride: an https URL whose origin takes the place of both of Apple's gateways.
   ///   - caCertificatePEM: authorities that are trusted beside the system's; one or several.
   public init(
-    keyID: String, teamID: String, privateKeyPEM: String, defaultEnvironment: APNsEnvironment = .production,
+    keyID: String, teamID: String, privateKeyPEM: String, defaultEnvironment: PushEnvironment = .production,
     endpointOverride: String? = nil, caCertificatePEM: String? = nil, connectionsPerEnvironment: Int = 1,
     limits: Limits = Limits()
   ) throws(APNsError) {
@@ -49,7 +51,7 @@ public struct APNsConfiguration: Sendable {
   /// Both environments go to one gateway.
   var hasOneGateway: Bool { endpointOverride != nil && gateways.isEmpty }
 
-  func origin(of environment: APNsEnvironment) throws(APNsError) -> Origin {
+  func origin(of environment: PushEnvironment) throws(APNsError) -> Origin {
     if let origin = gateways[environment] ?? endpointOverride { return origin }
     return try Origin(environment.origin)
   }

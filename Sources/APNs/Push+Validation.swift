@@ -1,3 +1,5 @@
+import PushModel
+
 extension Push {
   private nonisolated static let maximumTokenCharacters = 200
   private nonisolated static let maximumCollapseIDBytes = 64

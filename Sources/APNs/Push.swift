@@ -1,3 +1,4 @@
+public import PushModel
 public import EventLoop
 
 /// One push to one device, from ``APNsClient/send(_:)`` to its outcome.
@@ -21,7 +22,7 @@ public final class Push {
   /// JSON; shared by copy-on-write between the pushes of one job.
   public let payload: [UInt8]
   /// The gateway that the token belongs to.
-  public let environment: APNsEnvironment
+  public let environment: PushEnvironment
   /// Nil: nobody's; then each token counts as an owner of its own, among those of nobody.
   public let owner: PushOwner?
 
@@ -52,7 +53,7 @@ public final class Push {
   ///   - completion: called exactly once, on the loop, in a later turn than `send`.
   public init(
     token: String, topic: String, pushType: PushType = .alert, priority: Int? = nil, expiration: Int64? = nil,
-    collapseID: String? = nil, apnsID: String, payload: [UInt8], environment: APNsEnvironment,
+    collapseID: String? = nil, apnsID: String, payload: [UInt8], environment: PushEnvironment,
     owner: PushOwner? = nil, completion: @escaping @EventLoop (PushOutcome) -> Void
   ) {
     self.token = token

@@ -1,3 +1,4 @@
+import PushModel
 import CNGHTTP2
 
 /// Builds the header block of a push in memory that is used again for the next one.

@@ -1,3 +1,4 @@
+import PushModel
 import EventLoop
 
 /// One environment and topic: what is refused for its configuration is refused for all of its pushes.
@@ -12,7 +13,7 @@ final class Route {
     var nextProbeAt: UInt64
   }
 
-  let environment: APNsEnvironment
+  let environment: PushEnvironment
   let topic: String
   /// Users and instances, each counted once.
   private var ownedGuard = RemovalGuard()
@@ -24,7 +25,7 @@ final class Route {
   /// When APNs last took a push of this route, on CLOCK_MONOTONIC, nanoseconds.
   var provenAt: UInt64 = 0
 
-  init(environment: APNsEnvironment, topic: String) {
+  init(environment: PushEnvironment, topic: String) {
     self.environment = environment
     self.topic = topic
   }

@@ -1,16 +1,18 @@
+public import PushModel
+
 /// A route that needs an operator: it is paused, or its tokens are no longer removed.
 public struct RouteNotice: Sendable, Equatable {
   /// Of a list, the longest that stand there.
   public static let maximumListed = 20
 
-  public let environment: APNsEnvironment
+  public let environment: PushEnvironment
   public let topic: String
   /// APNs' reason; `HTTP_<status>` when it gave none.
   public let reason: String
   /// Unix milliseconds.
   public let since: Int64
 
-  public init(environment: APNsEnvironment, topic: String, reason: String, since: Int64) {
+  public init(environment: PushEnvironment, topic: String, reason: String, since: Int64) {
     self.environment = environment
     self.topic = topic
     self.reason = reason

@@ -1,3 +1,4 @@
+import PushModel
 import EventLoop
 
 /// The routes seen so far. Topics come from producers, so there is a limit.
@@ -6,7 +7,7 @@ final class RouteTable {
   static let maximumRoutes = 10_000
 
   private struct Key: Hashable {
-    let environment: APNsEnvironment
+    let environment: PushEnvironment
     let topic: String
   }
 
@@ -14,7 +15,7 @@ final class RouteTable {
   /// Most pushes take the route of the one before.
   private var latest: Route?
 
-  func route(_ environment: APNsEnvironment, _ topic: String) -> Route {
+  func route(_ environment: PushEnvironment, _ topic: String) -> Route {
     if let latest, latest.environment == environment, latest.topic == topic { return latest }
     let key = Key(environment: environment, topic: topic)
     if let route = routes[key] {
@@ -32,7 +33,7 @@ final class RouteTable {
   }
 
   /// Nil when nothing was ever sent there.
-  func known(_ environment: APNsEnvironment, _ topic: String) -> Route? {
+  func known(_ environment: PushEnvironment, _ topic: String) -> Route? {
     routes[Key(environment: environment, topic: topic)]
   }
 

@@ -13,6 +13,10 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
     case sentinel([HostAndPort], master: String)
   }
 
+  /// Names no server: for what is read before it is known whether Redis is configured.
+  package static let unset = RedisEndpoint(
+    address: .unix(path: ""), user: nil, password: nil, database: 0, caCertificatePEM: nil)
+
   let address: Address
   /// Nil is redis' own `default`.
   let user: String?

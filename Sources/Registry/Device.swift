@@ -1,3 +1,5 @@
+public import PushModel
+
 /// A device that a push may be sent to.
 public struct Device: Sendable, Equatable {
   public let token: String
@@ -7,7 +9,7 @@ public struct Device: Sendable, Equatable {
   /// Nil: the configured one.
   public let bundleID: String?
   /// Nil: the configured one.
-  public let environment: DeviceEnvironment?
+  public let environment: PushEnvironment?
   /// Unix milliseconds; 0 when nobody registered the token.
   public let updatedAt: Int64
   /// Unix milliseconds of the first registration; nil when it is not known.
@@ -15,7 +17,7 @@ public struct Device: Sendable, Equatable {
 
   public init(
     token: String, username: String? = nil, platform: Platform = .ios, bundleID: String? = nil,
-    environment: DeviceEnvironment? = nil, updatedAt: Int64 = 0, createdAt: Int64? = nil
+    environment: PushEnvironment? = nil, updatedAt: Int64 = 0, createdAt: Int64? = nil
   ) {
     self.token = token
     self.username = username

@@ -1,3 +1,4 @@
+public import PushModel
 import JSON
 
 /// What is stored about a device under `push:token:<token>`.
@@ -9,13 +10,13 @@ public struct DeviceMetadata: Sendable, Equatable {
   public var updatedAt: Int64
   public var bundleID: String?
   /// Nil: the configured one.
-  public var environment: DeviceEnvironment?
+  public var environment: PushEnvironment?
   /// Unix milliseconds.
   public var createdAt: Int64?
 
   public init(
     username: String, platform: Platform, updatedAt: Int64, bundleID: String? = nil,
-    environment: DeviceEnvironment? = nil, createdAt: Int64? = nil
+    environment: PushEnvironment? = nil, createdAt: Int64? = nil
   ) {
     self.username = username
     self.platform = platform
@@ -61,7 +62,7 @@ public struct DeviceMetadata: Sendable, Equatable {
     case (.username, .string): username = Username.normalized(try reader.readString())
     case (.platform, .string): platform = Platform(rawValue: try reader.readString()) ?? .ios
     case (.bundleId, .string): bundleID = try reader.readString()
-    case (.environment, .string): environment = DeviceEnvironment(rawValue: try reader.readString())
+    case (.environment, .string): environment = PushEnvironment(rawValue: try reader.readString())
     case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader)
     case (.createdAt, .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
     default:

@@ -1,9 +1,10 @@
+public import PushModel
 import JSON
 
 /// The one active device of an instance, as stored under `push:instance:<id>`.
 public struct InstanceRecord: Sendable, Equatable {
   public var token: String
-  public var environment: DeviceEnvironment?
+  public var environment: PushEnvironment?
   public var bundleID: String?
   /// Unix milliseconds.
   public var updatedAt: Int64
@@ -11,7 +12,7 @@ public struct InstanceRecord: Sendable, Equatable {
   public var isActive: Bool
 
   public init(
-    token: String, environment: DeviceEnvironment?, bundleID: String? = nil, updatedAt: Int64, isActive: Bool = true
+    token: String, environment: PushEnvironment?, bundleID: String? = nil, updatedAt: Int64, isActive: Bool = true
   ) {
     self.token = token
     self.environment = environment
@@ -26,7 +27,7 @@ public struct InstanceRecord: Sendable, Equatable {
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
     guard let token = value["token"]?.string, DeviceToken.isWellFormed(token.utf8) else { return nil }
     self.init(
-      token: token, environment: value["environment"]?.string.flatMap(DeviceEnvironment.init),
+      token: token, environment: value["environment"]?.string.flatMap(PushEnvironment.init),
       bundleID: value["bundleId"]?.string, updatedAt: value["updatedAt"]?.integer ?? 0,
       isActive: value["active"]?.bool ?? true)
   }

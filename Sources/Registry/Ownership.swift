@@ -1,3 +1,5 @@
+import PushModel
+
 /// Decides from an entry and its metadata whether it is sent to. A token belongs to whoever its metadata names.
 enum Ownership {
   enum Verdict: Equatable {

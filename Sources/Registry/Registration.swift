@@ -1,3 +1,5 @@
+public import PushModel
+
 /// A device as it is to be registered. Values have been checked and normalised by who asks.
 public struct Registration: Sendable, Equatable {
   public let token: String
@@ -9,13 +11,13 @@ public struct Registration: Sendable, Equatable {
   /// `bundleID` was not named by the device: what is known already goes before it.
   public let isBundleAssumed: Bool
   /// Nil: what is known already stays.
-  public let environment: DeviceEnvironment?
+  public let environment: PushEnvironment?
   /// Unix milliseconds.
   public let now: Int64
 
   public init(
     token: String, username: String, platform: Platform, bundleID: String? = nil,
-    isBundleAssumed: Bool = false, environment: DeviceEnvironment? = nil, now: Int64
+    isBundleAssumed: Bool = false, environment: PushEnvironment? = nil, now: Int64
   ) {
     self.token = token
     self.username = username

@@ -1,10 +1,11 @@
+import PushModel
 import EventLoop
-import Redis
+package import Redis
 
 /// A user's set in parts, however large it is. For what is not on the way of a push.
 extension Registry {
   /// Entries of one SCAN or SSCAN, about.
-  static let scanCount = 1000
+  package static let scanCount = 1000
 
   /// Entries that are looked at when some are to be chosen: ten times what a user may have. What is over the limit of a
   /// set that is larger leaves step by step.
@@ -14,12 +15,12 @@ extension Registry {
   private static let spareMembers = 16
 
   /// An entry of a user's set.
-  struct Member {
+  package struct Member {
     let entry: [UInt8]
     /// What stands under its metadata's key, if it is a token.
     let stored: [UInt8]?
     /// Nil when the entry is not the user's.
-    let metadata: DeviceMetadata?
+    package let metadata: DeviceMetadata?
 
     init(_ entry: [UInt8], _ stored: [UInt8]?, of user: String) {
       self.entry = entry
@@ -29,7 +30,7 @@ extension Registry {
     }
 
     /// Those that are not the user's first, then the one registered longest ago.
-    func leaves(before other: Member) -> Bool {
+    package func leaves(before other: Member) -> Bool {
       let (own, others) = (metadata?.updatedAt ?? .min, other.metadata?.updatedAt ?? .min)
       return own == others ? entry.lexicographicallyPrecedes(other.entry) : own < others
     }
@@ -66,7 +67,7 @@ extension Registry {
   }
 
   /// ``entries(of:)`` with what is known of them.
-  func members(of user: String) async throws(RedisError) -> [Member] {
+  package func members(of user: String) async throws(RedisError) -> [Member] {
     let entries = Array(try await entries(of: user))
     var members: [Member] = []
     for start in stride(from: 0, to: entries.count, by: Registry.scanCount) {
@@ -87,7 +88,7 @@ extension Registry {
   }
 
   /// Takes these from a user, each unless it has changed.
-  func evict(_ members: [Member], from user: String) async throws(RedisError) {
+  package func evict(_ members: [Member], from user: String) async throws(RedisError) {
     for start in stride(from: 0, to: members.count, by: Registry.maximumBatch) {
       let batch = members[start..<min(start + Registry.maximumBatch, members.count)]
       _ = try await connection.call(

@@ -1,3 +1,4 @@
+import PushModel
 public import Redis
 import Telemetry
 
@@ -30,9 +31,9 @@ extension Registry {
   }
 
   /// An owner and an app; empty for none.
-  typealias Place = (owner: String, app: String)
+  package typealias Place = (owner: String, app: String)
 
-  static func place(_ reply: ArraySlice<RedisValue>) -> Place {
+  package static func place(_ reply: ArraySlice<RedisValue>) -> Place {
     (reply.first?.string ?? "", reply.dropFirst().first?.string ?? "")
   }
 

@@ -6,13 +6,13 @@ public import Telemetry
 @EventLoop
 public final class Registry {
   /// Seconds; a year from the last registration.
-  static let metadataLifetime = 31_536_000
+  package static let metadataLifetime = 31_536_000
 
   /// Keys and entries of one command or script.
   static let maximumBatch = 300
 
   /// Others that change the same token or the same user's devices at the same moment; each try reads what the last one left.
-  static let maximumConflicts = 32
+  package static let maximumConflicts = 32
 
   /// After so many lost tries a token is taken whoever has it by then, and its former places are cleaned afterwards.
   static let politeAttempts = 8
@@ -24,7 +24,7 @@ public final class Registry {
   /// Of one user.
   public let maximumDevices: Int
 
-  let connection: RedisConnection
+  package let connection: RedisConnection
   let log: Log
   var largeUsers = LargeUsers()
 
@@ -32,6 +32,6 @@ public final class Registry {
     self.connection = connection
     self.maximumDevices = maximumDevices
     self.log = log
-    connection.preload(RegistryScripts.all + BackupScripts.all)
+    connection.preload(RegistryScripts.all)
   }
 }

@@ -1,3 +1,4 @@
+
 /// Every key of the registry. A username or an id is written as its owner normalised it.
 public enum RegistryKeys {
   /// Set of a user's device tokens.
@@ -20,23 +21,4 @@ public enum RegistryKeys {
   /// Sorted set of an app's tokens, all of score 0: one of ``AudienceShard/count``.
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
 
-  /// Hash: what an API key has asked for lately, a token bucket and the count of a day.
-  static func allowance(_ key: String) -> String { "martlet:{allowance}:\(key)" }
-
-  /// String with a TTL: how often something has happened in a window.
-  static func windowCount(_ action: LimitedAction, _ subject: String) -> String {
-    "martlet:{limit}:\(action.rawValue):\(subject)"
-  }
-
-  /// String: whether backup.json was brought in, ``ImportClaim``.
-  static let backupState = "martlet:{backup}:state"
-
-  /// String with a TTL: who brings it in now.
-  static let backupLease = "martlet:{backup}:lease"
-
-  /// Hash of ``Credential``s by their names.
-  public static func credentials(_ kind: Credential.Kind) -> String { "martlet:{credentials}:\(kind.rawValue)" }
-
-  /// Hash of the same names by the digests of their secrets.
-  static func credentialDigests(_ kind: Credential.Kind) -> String { "martlet:{credentials}:\(kind.rawValue):digests" }
 }

@@ -1,13 +1,13 @@
 import Redis
 
 /// What has to happen all at once. All keys are declared; what shrinks comes first, so that a full redis lets it pass.
-enum RegistryScripts {
+package enum RegistryScripts {
   static let all = [
     cleanUser, cleanAudience, removeStale, deactivate, register, unregister, unregisterAll, replace, forget, evict,
   ]
 
   /// Reads a metadata key in Lua: its object, or nil when there is none that can be read.
-  static let read = """
+  package static let read = """
     local function read(key)
       local text = redis.pcall('GET', key)
       if type(text) ~= 'string' then return nil end

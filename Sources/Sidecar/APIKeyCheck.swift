@@ -1,3 +1,4 @@
+import Credentials
 import EventLoop
 import HTTPServer
 import Redis

@@ -1,3 +1,5 @@
+import Queue
+public import Credentials
 public import EventLoop
 import Jobs
 public import Redis

@@ -12,15 +12,3 @@ public protocol DirectSender {
   /// out of the registry.
   func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport
 }
-
-/// What came of it.
-public struct DirectReport: Sendable, Equatable {
-  /// In the order of the devices.
-  public let results: [DeviceResult]
-  public let staleRemoved: Int
-
-  public init(results: [DeviceResult], staleRemoved: Int) {
-    self.results = results
-    self.staleRemoved = staleRemoved
-  }
-}

@@ -1,4 +1,6 @@
-public import Registry
+public import Credentials
+public import PushModel
+import Registry
 
 /// What the sidecar is told.
 public struct SidecarConfiguration: Sendable {
@@ -20,10 +22,10 @@ public struct SidecarConfiguration: Sendable {
   /// The app of registrations that name none.
   public var bundleID: String?
   /// The gateway of registrations that name none.
-  public var defaultEnvironment = DeviceEnvironment.production
+  public var defaultEnvironment = PushEnvironment.production
   /// The gateway that is written down of tokens the push API registers. Nil when nobody has said which it is: whoever sends
   /// takes its own default.
-  public var registrationEnvironment: DeviceEnvironment?
+  public var registrationEnvironment: PushEnvironment?
   /// Failed authentications of a client address for a name. Nil, here and below: no limit.
   public var failureLimit: WindowLimit?
   /// Whose word is taken for where a request comes from.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import APNs
+@testable import PushModel
 
 struct APNsConfigurationTests {
   private func make(

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import APNs
+@testable import PushModel
 
 /// Everything against one simulator, one test at a time.
 @Suite(.serialized) @EventLoop

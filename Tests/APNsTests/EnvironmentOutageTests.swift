@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import APNs
+@testable import PushModel
 
 extension SimulatorTests {
   /// One environment is out of reach; the other is the simulator.

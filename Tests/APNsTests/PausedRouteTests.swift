@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import APNs
+@testable import PushModel
 
 extension SimulatorTests {
   /// 403 and TopicDisallowed: renewed, tried once more, paused, probed, resumed.

@@ -1,5 +1,6 @@
 import APNs
 import Testing
+@testable import PushModel
 
 struct PushTypeTests {
   @Test(arguments: [

@@ -2,6 +2,7 @@ import EventLoop
 import Testing
 
 @testable import APNs
+@testable import PushModel
 
 @EventLoop
 struct RouteTests {

@@ -1,6 +1,7 @@
 import EventLoop
 
 @testable import APNs
+@testable import PushModel
 
 /// Pushes for tests: all the same, but for the apns-id.
 @EventLoop
@@ -16,7 +17,7 @@ enum TestPush {
   static func make(
     _ number: Int = 1, token: String = token, topic: String = "com.example.demo", pushType: PushType = .alert,
     priority: Int? = nil, expiration: Int64? = nil, collapseID: String? = nil, apnsID: String? = nil,
-    payload: [UInt8] = payload, owner: PushOwner? = nil, environment: APNsEnvironment = .production,
+    payload: [UInt8] = payload, owner: PushOwner? = nil, environment: PushEnvironment = .production,
     completion: @escaping @EventLoop (PushOutcome) -> Void = { _ in }
   ) -> Push {
     Push(

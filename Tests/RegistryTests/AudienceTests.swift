@@ -1,6 +1,7 @@
 import EventLoop
 import Redis
 import Registry
+import RegistrySupport
 import Testing
 
 @EventLoop

@@ -1,7 +1,9 @@
 import EventLoop
 import Redis
 import Registry
+import RegistrySupport
 import Testing
+@testable import PushModel
 
 /// A token that APNs calls stale makes its instance inactive.
 @EventLoop

@@ -1,7 +1,9 @@
 import EventLoop
 import Redis
 import Registry
+import RegistrySupport
 import Testing
+@testable import PushModel
 
 /// Replacing and forgetting devices, and what stays when others do so at the same time.
 @EventLoop

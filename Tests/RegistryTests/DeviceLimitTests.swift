@@ -1,8 +1,10 @@
 import EventLoop
 import Redis
 import Registry
+import RegistrySupport
 import TestSupport
 import Testing
+@testable import Backup
 
 /// How many devices a user has, whoever registers them and however.
 @EventLoop

@@ -3,6 +3,7 @@ import Redis
 import Registry
 import Synchronization
 import Telemetry
+import RegistrySupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Registry
+@testable import PushModel
 
 struct OwnershipTests {
   private let token = "abcdef0123456789abcdef"

@@ -2,7 +2,9 @@ import EventLoop
 import Redis
 import Registry
 import Telemetry
+import RegistrySupport
 import Testing
+@testable import PushModel
 
 @EventLoop
 struct ResolveTests {

@@ -1,3 +1,5 @@
+import PushModel
+
 /// How far an app's audience has been read. Means the same after a restart, and when tokens come and go.
 public struct AudienceCursor: Sendable, Equatable {
   public static let start = AudienceCursor(shard: 0, lastEntry: [])

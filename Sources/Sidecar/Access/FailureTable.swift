@@ -1,8 +1,9 @@
+import Credentials
 import EventLoop
 import Registry
 
 /// Who claims to be whom, and from where.
-struct Claim: Hashable {
+package struct Claim: Hashable {
   let kind: Credential.Kind
   /// Of the client: ``TrustedProxies/client(of:)``.
   let address: String

@@ -1,21 +1,27 @@
-import APNs
-import EventLoop
-import Jobs
-import Registry
-import Sidecar
-import Telemetry
+package import APNs
+package import EventLoop
+package import Jobs
+package import Registry
+package import Telemetry
 
 /// Sends without a job: what the sidecar's test push travels on.
 @EventLoop
-struct DirectLine: DirectSender {
-  let client: APNsClient
-  let registry: Registry
-  let composer: PushComposer
-  let log: Log
+package struct DirectLine {
+  package let client: APNsClient
+  package let registry: Registry
+  package let composer: PushComposer
+  package let log: Log
 
-  var isConnected: Bool { client.isServing }
+  package init(client: APNsClient, registry: Registry, composer: PushComposer, log: Log) {
+    self.client = client
+    self.registry = registry
+    self.composer = composer
+    self.log = log
+  }
 
-  func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport {
+  package var isConnected: Bool { client.isServing }
+
+  package func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport {
     let run = DirectRun(payload, devices, client: client, composer: composer)
     let ended = await run.end(concurrency: concurrency)
     guard !ended.stale.isEmpty else { return DirectReport(results: ended.results, staleRemoved: 0) }

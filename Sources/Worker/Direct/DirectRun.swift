@@ -1,3 +1,4 @@
+import PushModel
 import APNs
 import EventLoop
 import Jobs
@@ -58,7 +59,7 @@ final class DirectRun {
 
   private func send(_ index: Int) {
     let device = devices[index]
-    let topic = APNs.PushType.alert.topic(bundleID: composer.bundleID(of: device) ?? "")
+    let topic = PushType.alert.topic(bundleID: composer.bundleID(of: device) ?? "")
     // The push keeps this closure until it is called, and the closure the push.
     var current: Push?
     let push = Push(

@@ -1,17 +1,17 @@
-import EventLoop
-import HTTPServer
-import Telemetry
+package import EventLoop
+package import HTTPServer
+package import Telemetry
 
 /// The port of a service for whoever runs it: /healthz, /readyz, /metrics.
 @EventLoop
-final class AdminServer {
-  nonisolated static let setting = "MARTLET_ADMIN_ADDRESS"
+package final class AdminServer {
+  package nonisolated static let setting = "MARTLET_ADMIN_ADDRESS"
 
   private let server: HTTPServer
   private let log: Log
 
   /// `readiness` is the answer of /readyz.
-  init(
+  package init(
     address: String, metrics: Metrics, log: Log, readiness: @escaping @EventLoop () -> HTTPResponse
   ) throws(HTTPServerError) {
     self.log = log
@@ -33,17 +33,22 @@ final class AdminServer {
   }
 
   /// A failure names the setting: which of a service's addresses is taken cannot be seen from the address.
-  func start() throws(CommandFailure) {
+  package func start() throws(AdminServerError) {
     do {
       try server.start()
     } catch {
-      throw CommandFailure(
-        message: "the admin port: \(error); set \(AdminServer.setting) to another address, or to off")
+      throw AdminServerError(
+        description: "the admin port: \(error); set \(AdminServer.setting) to another address, or to off")
     }
     log.info("admin port listens", ["port": .init(server.port)])
   }
 
-  func stop() async {
+  package func stop() async {
     await server.stop(grace: .milliseconds(500))
   }
+}
+
+/// An admin port that cannot be opened.
+package struct AdminServerError: Error, CustomStringConvertible {
+  package let description: String
 }

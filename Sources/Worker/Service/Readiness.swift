@@ -1,10 +1,11 @@
-import HTTPServer
+import Queue
+package import HTTPServer
 import JSON
 import Jobs
 
 /// Whether a worker can do its work, and what is in the way.
-struct Readiness: Equatable {
-  static let gone = Readiness(isRedisReady: false, apns: .unreachable, isStopping: true)
+package struct Readiness: Equatable {
+  package static let gone = Readiness(isRedisReady: false, apns: .unreachable, isStopping: true)
 
   enum Gateway: String {
     /// At least one connection.
@@ -40,5 +41,5 @@ struct Readiness: Equatable {
     return String(decoding: writer.bytes, as: UTF8.self) + "\n"
   }
 
-  var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }
+  package var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }
 }

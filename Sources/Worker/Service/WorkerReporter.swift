@@ -1,3 +1,5 @@
+import PushModel
+import Queue
 import APNs
 import EventLoop
 import JSON

@@ -1,21 +1,22 @@
-import APNs
-import EventLoop
+import Queue
+package import APNs
+package import EventLoop
 import Jobs
 import Redis
 import Registry
-import Telemetry
+package import Telemetry
 
 /// A running worker: puts the line together, follows Redis and APNs, and ends without losing a job.
 @EventLoop
-final class WorkerService {
+package final class WorkerService {
   private let configuration: WorkerConfiguration
   private let log: Log
-  let metrics: Metrics
+  package let metrics: Metrics
   private let permits: Permits
   private let connection: RedisConnection
   private let queue: JobQueue
   /// Nil: polling-only mode.
-  let client: APNsClient?
+  package let client: APNsClient?
   private let line: DeliveryLine
   private var admin: AdminServer?
   private let reporter: WorkerReporter
@@ -24,7 +25,7 @@ final class WorkerService {
   private var isHurried = false
   private var finishing: CheckedContinuation<Void, Never>?
 
-  init(_ configuration: WorkerConfiguration, log: Log) {
+  package init(_ configuration: WorkerConfiguration, log: Log) {
     self.configuration = configuration
     self.log = log
     let metrics = Metrics()
@@ -53,7 +54,7 @@ final class WorkerService {
       pausedRoutes: (client?.pausedRoutes ?? []).map(RouteReport.init))
   }
 
-  func start() throws {
+  package func start() throws {
     observe()
     if let address = configuration.adminAddress {
       let admin = try AdminServer(
@@ -77,7 +78,7 @@ final class WorkerService {
   /// SIGTERM: stops claiming, finishes within the grace time, hands the rest back. The second one hurries.
   ///
   /// `others`, told of each call, end meanwhile: the connections to APNs are theirs too and close after them.
-  func stop(
+  package func stop(
     others: @EventLoop (_ ended: @escaping @EventLoop () -> Void) -> Void = { $0() },
     then exit: @escaping @EventLoop () -> Void
   ) {

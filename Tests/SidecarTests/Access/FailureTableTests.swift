@@ -5,6 +5,7 @@ import Telemetry
 import Testing
 
 @testable import Sidecar
+@testable import Credentials
 
 /// What one process knows of failed authentications. Times are nanoseconds.
 struct FailureTableTests {

@@ -7,6 +7,7 @@ import Synchronization
 import Telemetry
 import TestSupport
 import Testing
+@testable import Credentials
 
 /// Secrets cannot be guessed: who fails too often is refused.
 @EventLoop

@@ -7,6 +7,8 @@ import Sidecar
 import Telemetry
 import TestSupport
 import Testing
+@testable import Jobs
+@testable import Credentials
 
 /// What one user, instance or key may ask for within a window, over all sidecars.
 @EventLoop

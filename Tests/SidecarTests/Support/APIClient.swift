@@ -7,6 +7,7 @@ import Registry
 import Sidecar
 import TestSupport
 import Testing
+@testable import Credentials
 
 /// A client with an API key on a sidecar of its own. Everything it names is like no other's.
 @EventLoop

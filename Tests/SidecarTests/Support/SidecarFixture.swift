@@ -4,6 +4,7 @@ import Registry
 import Sidecar
 import Telemetry
 import TestSupport
+@testable import Credentials
 
 /// A sidecar on a real socket over a real redis-server, in the tests' own process. One redis for all suites; every test takes
 /// users, tokens and keys of its own.

@@ -1,0 +1,146 @@
+import PushModel
+import Registry
+import JSON
+
+extension BackupEntry {
+  /// Reads the record of a device. `app` is empty for none.
+  init(app: String, token: String, record: JSONValue) {
+    do throws(Refused) {
+      self = try BackupEntry.device(app, token, Fields(record))
+    } catch {
+      self = .refused(error.reason)
+    }
+  }
+
+  /// Reads the record of an instance.
+  init(instance id: String, record: JSONValue) {
+    do throws(Refused) {
+      self = try BackupEntry.instance(id, Fields(record))
+    } catch {
+      self = .refused(error.reason)
+    }
+  }
+
+  /// The key in its section and the record, as the file has them; nil for what was refused.
+  var member: JSONMember? {
+    switch self {
+    case .refused: nil
+    case .instance(let id, let record): JSONMember(key: id, value: BackupEntry.json(record))
+    case .device(let token, let metadata): JSONMember(key: token, value: BackupEntry.json(metadata))
+    }
+  }
+
+  /// The key of the file under which it stands; nil for what was refused.
+  var section: String? {
+    switch self {
+    case .refused: nil
+    case .instance: BackupFormat.instances
+    case .device(_, let metadata): metadata.bundleID ?? BackupFormat.noApp
+    }
+  }
+
+  private static func device(_ app: String, _ token: String, _ fields: Fields) throws(Refused) -> BackupEntry {
+    guard let token = BackupFormat.token(token) else { throw Refused(.malformedToken) }
+    guard BackupFormat.isBundleID(app) else { throw Refused(.malformedApp) }
+    let username = Username.normalized(try fields.string("username") ?? "")
+    guard BackupFormat.isUsername(username) else { throw Refused(.malformedUsername) }
+    let createdAt = try fields.date("createdAt")
+    let platform: Platform? = try fields.choice("platform")
+    return .device(
+      token: token,
+      DeviceMetadata(
+        username: username, platform: platform ?? .ios, updatedAt: try fields.date("updatedAt") ?? createdAt ?? 0,
+        bundleID: app == BackupFormat.noApp ? nil : app, environment: try fields.choice("environment"),
+        createdAt: createdAt))
+  }
+
+  private static func instance(_ id: String, _ fields: Fields) throws(Refused) -> BackupEntry {
+    guard let id = Credential.normalized(id, of: .instance) else { throw Refused(.malformedInstance) }
+    guard let token = try fields.string("token").flatMap(BackupFormat.token) else { throw Refused(.malformedToken) }
+    let bundleID = try fields.string("bundleId")
+    guard bundleID.map(BackupFormat.isBundleID) ?? true else { throw Refused(.malformedApp) }
+    return .instance(
+      id: id,
+      InstanceRecord(
+        token: token, environment: try fields.choice("environment"), bundleID: bundleID,
+        updatedAt: try fields.date("updatedAt") ?? 0, isActive: try fields.bool("active") ?? true))
+  }
+
+  private static func json(_ metadata: DeviceMetadata) -> JSONValue {
+    var members: [JSONMember] = []
+    if let createdAt = metadata.createdAt { members.append(JSONMember(key: "createdAt", value: date(createdAt))) }
+    members.append(JSONMember(key: "updatedAt", value: date(metadata.updatedAt)))
+    if !metadata.username.isEmpty { members.append(JSONMember(key: "username", value: .string(metadata.username))) }
+    members.append(JSONMember(key: "platform", value: .string(metadata.platform.rawValue)))
+    if let environment = metadata.environment {
+      members.append(JSONMember(key: "environment", value: .string(environment.rawValue)))
+    }
+    return .object(members)
+  }
+
+  private static func json(_ record: InstanceRecord) -> JSONValue {
+    var members = [JSONMember(key: "token", value: .string(record.token))]
+    if let environment = record.environment {
+      members.append(JSONMember(key: "environment", value: .string(environment.rawValue)))
+    }
+    if let bundleID = record.bundleID { members.append(JSONMember(key: "bundleId", value: .string(bundleID))) }
+    members.append(JSONMember(key: "updatedAt", value: date(record.updatedAt)))
+    members.append(JSONMember(key: "active", value: .bool(record.isActive)))
+    return .object(members)
+  }
+
+  /// What no ISO date can say stays a number.
+  private static func date(_ milliseconds: Int64) -> JSONValue {
+    (0...Timestamp.maximum).contains(milliseconds) ? .string(Timestamp.text(milliseconds)) : .integer(milliseconds)
+  }
+}
+
+extension BackupEntry {
+  private struct Refused: Error {
+    let reason: Refusal
+
+    init(_ reason: Refusal) {
+      self.reason = reason
+    }
+  }
+
+  /// Members that may be absent or null, but not of another type.
+  private struct Fields {
+    private let record: JSONValue
+
+    init(_ record: JSONValue) {
+      self.record = record
+    }
+
+    func string(_ key: String) throws(Refused) -> String? {
+      guard let value = value(key) else { return nil }
+      guard let string = value.string else { throw Refused(.malformedRecord) }
+      return string
+    }
+
+    func bool(_ key: String) throws(Refused) -> Bool? {
+      guard let value = value(key) else { return nil }
+      guard let bool = value.bool else { throw Refused(.malformedRecord) }
+      return bool
+    }
+
+    /// Unix milliseconds.
+    func date(_ key: String) throws(Refused) -> Int64? {
+      guard let value = value(key) else { return nil }
+      guard let date = value.integer ?? value.string.flatMap(Timestamp.milliseconds) else {
+        throw Refused(.malformedDate)
+      }
+      return date
+    }
+
+    func choice<Choice: RawRepresentable>(_ key: String) throws(Refused) -> Choice? where Choice.RawValue == String {
+      guard let text = try string(key) else { return nil }
+      guard let choice = Choice(rawValue: text) else { throw Refused(.malformedRecord) }
+      return choice
+    }
+
+    private func value(_ key: String) -> JSONValue? {
+      record[key].flatMap { $0 == .null ? nil : $0 }
+    }
+  }
+}

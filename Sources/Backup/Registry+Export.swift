@@ -1,0 +1,62 @@
+public import Registry
+import EventLoop
+import Redis
+
+extension Registry {
+  /// Writes every device and every instance into a backup file (`-`: stdout), mode 0600, that has its name only once it is
+  /// whole. Credentials stay out. A token that changes meanwhile may stand twice or not at all.
+  public func exportBackup(
+    path: String, onProgress: @EventLoop (BackupExport) -> Void = { _ in }
+  ) async throws(BackupError) -> BackupExport {
+    var export = BackupExport()
+    try await BackupSpool.written(to: path) { spool throws(BackupError) in
+      try await scan(RegistryKeys.token("")) { token, value throws(BackupError) in
+        guard let entry = BackupEntry(storedToken: token, metadata: value) else { return }
+        export.count(entry)
+        try await spool.add(entry)
+      } onPage: {
+        onProgress(export)
+      }
+      try await scan(RegistryKeys.instance("")) { id, value throws(BackupError) in
+        guard let entry = BackupEntry(storedInstance: id, record: value) else { return }
+        export.count(entry)
+        try await spool.add(entry)
+      } onPage: {
+        onProgress(export)
+      }
+    }
+    return export
+  }
+
+  /// Goes through all strings whose key starts with `prefix`; `body` is given the rest of the key.
+  private func scan(
+    _ prefix: String, _ body: ([UInt8], [UInt8]?) async throws(BackupError) -> Void,
+    onPage: @EventLoop () -> Void
+  ) async throws(BackupError) {
+    var cursor = "0"
+    repeat {
+      let page = try await page(prefix, from: cursor)
+      for (key, value) in page.entries { try await body(Array(key.dropFirst(prefix.utf8.count)), value) }
+      onPage()
+      cursor = page.next
+    } while cursor != "0"
+  }
+
+  private typealias ScannedPage = (entries: [([UInt8], [UInt8]?)], next: String)
+
+  private func page(_ prefix: String, from cursor: String) async throws(BackupError) -> ScannedPage {
+    do throws(RedisError) {
+      let scan = RedisCommand("SCAN", cursor, "MATCH", "\(prefix)*", "COUNT").with(Registry.scanCount)
+      let reply = try await connection.send(scan).array ?? []
+      guard reply.count == 2, let next = reply[0].string else { return ([], "0") }
+      let keys = (reply[1].array ?? []).compactMap(\.bytes)
+      guard !keys.isEmpty else { return ([], next) }
+      var command = RedisCommand("MGET")
+      for key in keys { command.append(key) }
+      let values = try await connection.send(command).array ?? []
+      return (Array(zip(keys, values.map(\.bytes))), next)
+    } catch {
+      throw .redis(error)
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import PushModel
+import JSON
+
+/// The fields of a job as they come in; ``job()`` judges how they go together.
+package struct JobDraft {
+  package static let previewLength = 1...200
+  private static let reservedKeys = [
+    "martlet:", "push:jobs", "push:token:", "push:user:", "push:result:", "push:app:", "push:instance:", "push:topic:",
+    "push:badge:", "push:events",
+  ]
+
+  private var seen: UInt64 = 0
+  private var id: String?
+  private var audience: Audience?
+  private var app: String?
+  private var notification = Notification()
+  private var payload: [UInt8]?
+  private var className: String?
+  private var preview: String?
+  private var pushType: PushType?
+  private var priority: Int?
+  private var collapseID: String?
+  private var expiration: Int64?
+  private var ttl: Int64?
+  private var sendAt: Int64?
+  private var dedupe: String?
+  private var atMostOnce = false
+  private var replyTo: String?
+
+  mutating func read(from reader: inout JobReader) throws(JobError) {
+    try reader.beginObject()
+    while let number = try reader.nextKey(among: JobKey.names, seen: &seen) {
+      // The names are the cases' own.
+      let key = JobKey(rawValue: number)!
+      if key.isPartOfNotification {
+        try notification.read(key, from: &reader)
+      } else {
+        try read(key, from: &reader)
+      }
+    }
+    reader.field = ""
+  }
+
+  private mutating func read(_ key: JobKey, from reader: inout JobReader) throws(JobError) {
+    switch key {
+    case .id: id = try reader.identifier(Charset.id)
+    case .to: audience = try Audience(from: &reader)
+    case .app: app = try reader.identifier(Charset.bundleID)
+    case .payload: payload = try reader.object()
+    case .pushType: pushType = try reader.choice(of: PushType.self)
+    case .priority: priority = try JobDraft.priority(from: &reader)
+    case .collapseId: collapseID = try JobDraft.collapseID(from: &reader)
+    case .expiration: expiration = try reader.integer(in: 0...Timestamp.maximum / 1000)
+    case .ttl: ttl = try reader.integer(in: 0...Job.maximumTTL)
+    case .class: className = try reader.identifier(Charset.className)
+    case .preview: preview = try reader.string(of: JobDraft.previewLength)
+    case .sendAt: sendAt = try JobDraft.sendAt(from: &reader)
+    case .dedupe: dedupe = try reader.string(of: 1...256)
+    case .atMostOnce: atMostOnce = try reader.bool()
+    case .replyTo: replyTo = try JobDraft.replyTo(from: &reader)
+    default: preconditionFailure("a part of the notification")
+    }
+  }
+
+  func job() throws(JobError) -> Job {
+    guard let audience else { throw JobError(reason: "to: missing; it says who gets the push") }
+    guard expiration == nil || ttl == nil else {
+      throw JobError(reason: "ttl: not together with expiration; give one of them")
+    }
+    let pushType = effectivePushType
+    let content = try content(for: audience, as: pushType)
+    let priority = priority ?? pushType.defaultPriority
+    guard pushType != .background || priority == 5 else {
+      throw JobError(reason: "priority: must be 5 when pushType is background")
+    }
+    return Job(
+      id: id, audience: audience, app: app, content: content, pushType: pushType, priority: priority,
+      collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, dedupe: dedupe, atMostOnce: atMostOnce,
+      replyTo: replyTo)
+  }
+
+  private var effectivePushType: PushType {
+    if let pushType { return pushType }
+    let isSilent = notification.contentAvailable && !notification.isPerceptible
+    // Priority 10 and 1 do not go with background: who asks for them means an alert.
+    return isSilent && (priority ?? 5) == 5 ? .background : .alert
+  }
+
+  private func content(for audience: Audience, as pushType: PushType) throws(JobError) -> JobContent {
+    if let className { return try classed(className, for: audience) }
+    guard preview == nil else { throw JobError(reason: "preview: only together with class") }
+    if case .instance = audience {
+      throw JobError(reason: "class: missing; a job to an instance names a class of a delivery policy")
+    }
+    if let payload {
+      try refuseNotification(besides: "payload")
+      return .payload(payload)
+    }
+    var notification = notification
+    // APNs drops a background push that does not say so itself.
+    if pushType == .background { notification.contentAvailable = true }
+    guard notification.isPerceptible || notification.contentAvailable || pushType.isCarriedByDataAlone else {
+      throw JobError(
+        reason: "nothing to send: give title, subtitle, body, badge, sound, contentAvailable: true, payload or class")
+    }
+    if let score = notification.relevanceScore, pushType != .liveactivity, !(0...1).contains(score) {
+      throw JobError(reason: "relevanceScore: expected a number from 0 to 1")
+    }
+    return .notification(notification)
+  }
+
+  private func classed(_ className: String, for audience: Audience) throws(JobError) -> JobContent {
+    guard case .instance = audience else { throw JobError(reason: "class: only for a job to an instance") }
+    guard payload == nil else { throw JobError(reason: "payload: not together with class") }
+    guard pushType ?? .alert == .alert else { throw JobError(reason: "pushType: a class is always an alert") }
+    try refuseNotification(besides: "class")
+    return .classed(className, preview: preview)
+  }
+
+  private func refuseNotification(besides other: String) throws(JobError) {
+    for key in JobKey.allCases where key.isPartOfNotification && seen & 1 << UInt64(key.rawValue) != 0 {
+      throw JobError(reason: "\(key): not together with \(other)")
+    }
+  }
+
+  private static func priority(from reader: inout JobReader) throws(JobError) -> Int {
+    let priority = try reader.integer(in: 1...10)
+    guard [1, 5, 10].contains(priority) else { throw reader.error("expected 1, 5 or 10") }
+    return Int(priority)
+  }
+
+  /// It travels in a header: no control characters, no white space at its ends.
+  private static func collapseID(from reader: inout JobReader) throws(JobError) -> String {
+    let id = try reader.string()
+    guard (1...64).contains(id.utf8.count) else { throw reader.error("expected 1 to 64 bytes of UTF-8") }
+    guard !id.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), id.utf8.first != 0x20, id.utf8.last != 0x20 else {
+      throw reader.error("must not contain control characters, nor begin or end with a space")
+    }
+    return id
+  }
+
+  private static func sendAt(from reader: inout JobReader) throws(JobError) -> Int64 {
+    guard try reader.kind() == .string else { return try reader.integer(in: 0...Timestamp.maximum) }
+    guard let time = Timestamp.milliseconds(try reader.string()) else {
+      throw reader.error("expected a time with a zone, as in 2026-01-31T09:30:00Z, or unix milliseconds")
+    }
+    return time
+  }
+
+  private static func replyTo(from reader: inout JobReader) throws(JobError) -> String {
+    let key = try reader.string(of: 1...512)
+    for reserved in reservedKeys where key.utf8.starts(with: reserved.utf8) {
+      throw reader.error("keys that begin with \(reserved) are Martlet's own; name another list")
+    }
+    return key
+  }
+}

@@ -1,0 +1,46 @@
+/// Finds what somebody meant to write.
+package enum Spelling {
+  /// Longer names are not compared, and not quoted whole.
+  private static let maximumLength = 40
+  private static let maximumDistance = 2
+
+  /// `unknown field "titel"; did you mean "title"?`
+  package static func unknownField(_ name: String, parent: String, names: [String]) -> String {
+    let message = "unknown field \(quoted(name, parent: parent))"
+    guard name.utf8.count <= maximumLength, let nearest = nearest(to: name, among: names) else { return message }
+    return "\(message); did you mean \"\(parent)\(nearest)\"?"
+  }
+
+  /// A name that a producer wrote; of a long one the beginning, in scalars: a character may be as long as the job.
+  static func quoted(_ name: String, parent: String = "") -> String {
+    guard name.utf8.count > maximumLength else { return "\"\(parent)\(name)\"" }
+    return "\"\(parent)\(String(name.unicodeScalars.prefix(maximumLength)))…\""
+  }
+
+  private static func nearest(to name: String, among names: [String]) -> String? {
+    let written = letters(name)
+    let distances = names.map { (name: $0, distance: distance(written, letters($0))) }
+    guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
+    return best.distance <= maximumDistance && best.distance < best.name.count ? best.name : nil
+  }
+
+  /// Case and separators do not count: `thread-id` is `threadId`.
+  private static func letters(_ name: String) -> [UInt8] {
+    Array(name.lowercased().utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") })
+  }
+
+  /// Levenshtein's distance.
+  private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var row = Array(0...right.count)
+    for (i, a) in left.enumerated() {
+      var diagonal = row[0]
+      row[0] = i + 1
+      for (j, b) in right.enumerated() {
+        let substituted = diagonal + (a == b ? 0 : 1)
+        diagonal = row[j + 1]
+        row[j + 1] = min(substituted, row[j] + 1, diagonal + 1)
+      }
+    }
+    return row[right.count]
+  }
+}

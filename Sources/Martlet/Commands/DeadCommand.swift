@@ -1,0 +1,190 @@
+import Queue
+import EventLoop
+import JSON
+import Jobs
+import Telemetry
+
+/// `martlet dead`: what became of jobs that were given up.
+enum DeadCommand: Command {
+  static let name = "dead"
+  static let summary = "list, show, requeue or purge dead letters"
+  static let help = """
+    usage: martlet dead list    [--reason TEXT] [--queue LIST] [--limit N] [--json | --raw]
+           martlet dead show ID    [--json | --raw]
+           martlet dead requeue [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
+           martlet dead purge   [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
+
+    Dead letters of the queues of MARTLET_QUEUES (or of --queue), newest first. --reason picks those whose reason contains
+    TEXT. A requeued job tries only the devices that were left open or uncertain, under the same apns-ids, and may use all
+    attempts again. requeue and purge without ID, --reason or --limit take all of them. list shows 50 unless --limit says
+    otherwise. --dry-run tells what would be done. show prints the producer's bytes, too; of
+    a job of more than a mebibyte the beginning.
+
+    Control characters and bytes that are no UTF-8 are escaped, on a terminal and elsewhere. --raw: list escapes nothing;
+    show prints the producer's bytes as they came, and nothing else.
+
+    """
+
+  private static let listLimit = 50
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(words, options: ["reason", "limit", "queue"], flags: ["dry-run", "json", "raw"])
+    guard let verb = line.positional.first, line.positional.count <= 2 else {
+      throw CommandLineWords.Misuse(message: "expected list, show, requeue or purge, and at most one id")
+    }
+    let id = line.positional.count == 2 ? line.positional[1] : nil
+    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
+    let queues = try line.queue().map { [$0] } ?? configuration.queues
+    let limit = try line.integer("limit", in: 1...Int.max)
+    let pick = Pick(id: id, reason: line.value("reason"), limit: limit ?? (verb == "list" ? listLimit : .max))
+    switch verb {
+    case "list" where id == nil:
+      let entries = try await collect(configuration, queues, pick)
+      showList(entries, line)
+      return .done
+    case "show":
+      guard id != nil else { throw CommandLineWords.Misuse(message: "show needs an id") }
+      let entries = try await collect(configuration, queues, Pick(id: id, reason: nil, limit: 1))
+      guard let entry = entries.first else { throw CommandFailure(message: "no dead letter of job '\(id ?? "")'") }
+      show(entry, line)
+      return .done
+    case "requeue", "purge":
+      let isDry = line.has("dry-run")
+      let count = try await act(configuration, queues, pick, isRequeue: verb == "requeue", isDry: isDry)
+      if let id, count == 0 { throw CommandFailure(message: "no dead letter of job '\(id)'") }
+      Console.print("\(isDry ? "would \(verb)" : "\(verb)d") \(count)\n")
+      return .done
+    default: throw CommandLineWords.Misuse(message: "expected list, show, requeue or purge")
+    }
+  }
+
+  private struct Pick: Sendable {
+    let id: String?
+    let reason: String?
+    let limit: Int
+
+    func takes(_ letter: DeadLetter) -> Bool {
+      (id == nil || id == letter.id) && (reason.map { letter.reason.contains($0) } ?? true)
+    }
+  }
+
+  private struct Found: Sendable {
+    let queue: String
+    let letter: DeadLetter
+    /// Bytes of the job that were not read.
+    let missingBytes: Int
+  }
+
+  private static func collect(
+    _ configuration: ClientConfiguration, _ queues: [String], _ pick: Pick
+  ) async throws -> [Found] {
+    try await configuration.withConnection { connection in
+      var found: [Found] = []
+      for queue in queues {
+        try await DeadLetters(queue: queue, connection: connection).forEach { entry in
+          if pick.takes(entry.letter) {
+            found.append(Found(queue: queue, letter: entry.letter, missingBytes: entry.missingBytes))
+          }
+          return found.count < pick.limit ? .kept : .stop
+        }
+        if found.count >= pick.limit { break }
+      }
+      return found
+    }
+  }
+
+  private static func act(
+    _ configuration: ClientConfiguration, _ queues: [String], _ pick: Pick, isRequeue: Bool, isDry: Bool
+  ) async throws -> Int {
+    try await configuration.withConnection { connection in
+      var count = 0
+      // A requeued job may be buried again meanwhile, in front of those still to come.
+      let startedAt = Clock.unixMilliseconds
+      for queue in queues where count < pick.limit {
+        let letters = DeadLetters(queue: queue, connection: connection)
+        try await letters.forEach { entry in
+          guard count < pick.limit else { return .stop }
+          guard entry.letter.at <= startedAt, pick.takes(entry.letter) else { return .kept }
+          if isDry {
+            count += 1
+            return .kept
+          }
+          if try await (isRequeue ? letters.requeue(entry) : letters.purge(entry)) { count += 1 }
+          return .removed
+        }
+      }
+      return count
+    }
+  }
+
+  private static func showList(_ entries: [Found], _ line: CommandLineWords) {
+    if line.has("json") { return Console.print(entries.map { json($0) }.joined()) }
+    let table = table(entries, isRaw: line.has("raw"))
+    line.has("raw") ? Console.printRaw(Array(table.utf8)) : Console.print(table)
+  }
+
+  private static func show(_ entry: Found, _ line: CommandLineWords) {
+    if line.has("raw") { return Console.printRaw(entry.letter.envelope.job) }
+    Console.print(line.has("json") ? json(entry) : description(entry))
+  }
+
+  private static func table(_ entries: [Found], isRaw: Bool) -> String {
+    guard !entries.isEmpty else { return "no dead letters\n" }
+    let now = Clock.unixMilliseconds
+    return Console.table(
+      ["id", "queue", "age", "attempts", "reason"],
+      entries.map {
+        [
+          $0.letter.id, $0.queue, age(now - $0.letter.at), "\($0.letter.attempts)",
+          String($0.letter.reason.prefix(120)),
+        ]
+      }, isRaw: isRaw)
+  }
+
+  private static func age(_ milliseconds: Int64) -> String {
+    switch milliseconds / 1000 {
+    case ..<120: "\(max(0, milliseconds / 1000))s"
+    case ..<7200: "\(milliseconds / 60_000)m"
+    case ..<172_800: "\(milliseconds / 3_600_000)h"
+    default: "\(milliseconds / 86_400_000)d"
+    }
+  }
+
+  private static func description(_ entry: Found) -> String {
+    """
+    id        \(TerminalText.line(entry.letter.id))
+    queue     \(TerminalText.line(entry.queue))
+    reason    \(TerminalText.line(entry.letter.reason))
+    attempts  \(entry.letter.attempts)
+    crashes   \(entry.letter.envelope.crashes)
+    job       \(TerminalText.line(String(decoding: entry.letter.envelope.job, as: UTF8.self)))\(missing(entry))
+
+    """
+  }
+
+  private static func missing(_ entry: Found) -> String {
+    entry.missingBytes == 0 ? "" : "… and \(entry.missingBytes) bytes more"
+  }
+
+  private static func json(_ entry: Found) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (key, value) in [
+      ("id", entry.letter.id), ("queue", entry.queue), ("reason", entry.letter.reason),
+      ("job", String(decoding: entry.letter.envelope.job, as: UTF8.self)),
+    ] {
+      writer.key(key)
+      writer.string(value)
+    }
+    if entry.missingBytes > 0 {
+      writer.key("missingBytes")
+      writer.integer(Int64(entry.missingBytes))
+    }
+    writer.key("at")
+    writer.integer(entry.letter.at)
+    writer.key("attempts")
+    writer.integer(Int64(entry.letter.attempts))
+    writer.endObject()
+    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+  }
+}

@@ -1,0 +1,196 @@
+import Policy
+import EventLoop
+import JSON
+import Jobs
+import Redis
+import Telemetry
+
+/// `martlet enqueue`: checks a job before it is queued.
+enum EnqueueCommand: Command {
+  static let name = "enqueue"
+  static let summary = "check a job and queue it"
+  static let help = """
+    usage: martlet enqueue [--queue LIST] (--user U | --token T | --app B) [--title T] [--body B] ...
+           martlet enqueue [--queue LIST] --instance I --class C [--preview TEXT] ...
+           martlet enqueue [--queue LIST] [--json] < jobs.jsonl
+
+    Checks a job against version 1 of the format and LPUSHes it; prints its id. With no flag of a job, reads jobs from
+    stdin, one JSON object per line. A job without an id gets one. A wrong job is reported and not queued (exit 1).
+
+      --queue LIST       list to push to; default: push:jobs if it is among MARTLET_QUEUES, else the first of them
+      --user U --token T --instance I --app B     whom to send to (--user with --token: that device of the user;
+                                                  --instance only with --class)
+      --id ID  --title T  --subtitle S  --body B  --badge N  --sound S  --category C  --thread-id T
+      --class C  --preview TEXT                   a class of a delivery policy (also of MARTLET_POLICY_FILE), to an instance
+      --data JSON  --payload JSON                 objects; a payload is sent byte for byte
+      --push-type T  --priority N  --collapse-id C  --ttl SECONDS  --expiration UNIX_SECONDS
+      --send-at TIME     ISO 8601 or unix milliseconds
+      --dedupe VALUE  --reply-to LIST
+      --at-most-once     rather lost than sent twice: what may have arrived goes to the dead letters instead
+      --json             print {"id","queue"} instead of the id
+      --dry-run          check only
+
+    """
+
+  private static let target = ["user", "token", "instance", "app"]
+  private static let strings = [
+    "id": "id", "title": "title", "subtitle": "subtitle", "body": "body", "sound": "sound", "category": "category",
+    "thread-id": "threadId", "push-type": "pushType", "collapse-id": "collapseId", "dedupe": "dedupe",
+    "reply-to": "replyTo", "class": "class", "preview": "preview",
+  ]
+  private static let numbers = ["badge": "badge", "priority": "priority", "ttl": "ttl", "expiration": "expiration"]
+  private static let raws = ["data": "data", "payload": "payload"]
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let options = target + Array(strings.keys) + Array(numbers.keys) + Array(raws.keys) + ["queue", "send-at"]
+    let line = try CommandLineWords(words, options: Set(options), flags: ["json", "dry-run", "at-most-once"])
+    guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "unexpected '\(line.positional[0])'") }
+    var policies = PolicyBook.standard
+    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
+      policies = PolicySettings.read(&reader)
+    }
+    let queue = try line.queue() ?? defaultQueue(configuration.queues)
+    let isFromFlags = options.contains { $0 != "queue" && line.value($0) != nil }
+    guard isFromFlags || !line.has("at-most-once") else {
+      throw CommandLineWords.Misuse(message: "--at-most-once goes with a job given by flags; on stdin it is atMostOnce")
+    }
+    let isDry = line.has("dry-run")
+    if isFromFlags {
+      let job = try checked(job(from: line), policies, configuration.queues + [queue])
+      if !isDry { try await configuration.withConnection { try await push([job], to: queue, $0) } }
+      report(job, queue, line)
+      return .done
+    }
+    return try await configuration.withConnection { [policies] connection in
+      try await pushStandardInput(to: queue, connection, line) { bytes in
+        try checked(bytes, policies, configuration.queues + [queue])
+      }
+    }
+  }
+
+  static func defaultQueue(_ queues: [String]) -> String {
+    queues.contains("push:jobs") ? "push:jobs" : queues[0]
+  }
+
+  private struct CheckedJob: Sendable {
+    let id: String
+    let bytes: [UInt8]
+  }
+
+  @EventLoop
+  private static func pushStandardInput(
+    to queue: String, _ connection: RedisConnection, _ line: CommandLineWords,
+    checked: ([UInt8]) throws -> CheckedJob
+  ) async throws -> ExitCode {
+    var exit = ExitCode.done
+    var number = 0
+    for bytes in Console.lines(maximumBytes: Job.maximumBytes) {
+      number += 1
+      if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
+      do {
+        let job = try checked(bytes)
+        if !line.has("dry-run") { try await push([job], to: queue, connection) }
+        report(job, queue, line)
+      } catch let failure as CommandFailure {
+        Console.complain("martlet enqueue: line \(number): \(TerminalText.line(failure.message))\n")
+        exit = .failed
+      }
+    }
+    return exit
+  }
+
+  @EventLoop
+  private static func push(_ jobs: [CheckedJob], to queue: String, _ connection: RedisConnection) async throws {
+    var command = RedisCommand("LPUSH", queue)
+    for job in jobs { command.append(job.bytes) }
+    _ = try await connection.send(command)
+  }
+
+  private static func report(_ job: CheckedJob, _ queue: String, _ line: CommandLineWords) {
+    guard line.has("json") else { return Console.print("\(job.id)\n") }
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("id")
+    writer.string(job.id)
+    writer.key("queue")
+    writer.string(queue)
+    writer.endObject()
+    Console.print(String(decoding: writer.bytes, as: UTF8.self) + "\n")
+  }
+
+  /// The job with an id: its own, or a new one put in front.
+  private static func checked(
+    _ bytes: [UInt8], _ policies: PolicyBook, _ queues: [String]
+  ) throws -> CheckedJob {
+    let job: Job
+    do {
+      job = try Job(parsing: bytes)
+      try job.refuseReply(to: queues)
+      _ = try policies.match(job)
+    } catch {
+      throw CommandFailure(message: error.reason)
+    }
+    if let id = job.id { return CheckedJob(id: id, bytes: bytes) }
+    let id = JobID.random()
+    guard let brace = bytes.firstIndex(of: UInt8(ascii: "{")) else { return CheckedJob(id: id, bytes: bytes) }
+    let named = Array(bytes[...brace]) + Array("\"id\":\"\(id)\",".utf8) + Array(bytes[(brace + 1)...])
+    guard named.count <= Job.maximumBytes else {
+      throw CommandFailure(message: "larger than \(Job.maximumBytes) bytes with its id")
+    }
+    return CheckedJob(id: id, bytes: named)
+  }
+
+  private static func job(from line: CommandLineWords) throws(CommandLineWords.Misuse) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("to")
+    writer.beginObject()
+    for name in target where name != "app" {
+      if let value = line.value(name) {
+        writer.key(name)
+        writer.string(value)
+      }
+    }
+    let isBroadcast = ["user", "token", "instance"].allSatisfy { line.value($0) == nil }
+    if isBroadcast, let app = line.value("app") {
+      writer.key("app")
+      writer.string(app)
+    }
+    writer.endObject()
+    if !isBroadcast, let app = line.value("app") {
+      writer.key("app")
+      writer.string(app)
+    }
+    for (option, field) in strings.sorted(by: { $0.key < $1.key }) {
+      guard let value = line.value(option) else { continue }
+      writer.key(field)
+      writer.string(value)
+    }
+    for (option, field) in numbers.sorted(by: { $0.key < $1.key }) {
+      guard let value = try line.integer(option, in: 0...Int.max) else { continue }
+      writer.key(field)
+      writer.integer(Int64(value))
+    }
+    for (option, field) in raws.sorted(by: { $0.key < $1.key }) {
+      guard let value = line.value(option) else { continue }
+      // More than one value would add members to the job.
+      do {
+        _ = try JSONValue(parsing: Array(value.utf8))
+      } catch {
+        throw .init(message: "--\(option) takes JSON: \(error)")
+      }
+      writer.key(field)
+      writer.raw(Array(value.utf8))
+    }
+    if line.has("at-most-once") {
+      writer.key("atMostOnce")
+      writer.bool(true)
+    }
+    if let at = line.value("send-at") {
+      writer.key("sendAt")
+      if let milliseconds = Int64(at) { writer.integer(milliseconds) } else { writer.string(at) }
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+}

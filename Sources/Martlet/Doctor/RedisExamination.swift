@@ -1,0 +1,97 @@
+import Queue
+import EventLoop
+import Jobs
+import Redis
+import Telemetry
+
+/// Asks a redis what it is like and what stands in the queues. Changes nothing.
+@EventLoop
+struct RedisExamination {
+  private static let patience = Duration.seconds(5)
+
+  let endpoint: RedisEndpoint
+  let queues: [String]
+
+  nonisolated init(endpoint: RedisEndpoint, queues: [String]) {
+    self.endpoint = endpoint
+    self.queues = queues
+  }
+
+  func findings() async -> [Finding] {
+    let connection = RedisConnection(endpoint: endpoint, name: "martlet-doctor", log: .silent)
+    connection.start()
+    defer { connection.close() }
+    var findings: [Finding] = []
+    do throws(RedisError) {
+      try await connection.ready(within: RedisExamination.patience)
+      findings.append(Finding("redis", .ok, "\(endpoint.summary) answers"))
+      findings += try await facts(connection).findings
+      for queue in queues { findings += try await examine(queue, connection) }
+    } catch {
+      // Errors of the connection say what to do.
+      findings.append(Finding("redis", .fail, "\(error)"))
+    }
+    return findings
+  }
+
+  private func facts(_ connection: RedisConnection) async throws(RedisError) -> RedisFacts {
+    let info = try await allowed(RedisCommand("INFO"), connection)
+    var facts = RedisFacts(info: info?.string ?? "")
+    let before = Clock.unixMilliseconds
+    let time = try await allowed(RedisCommand("TIME"), connection)?.array?.compactMap { $0.string.flatMap(Int64.init) }
+    if let time, time.count == 2 {
+      let middle = before + (Clock.unixMilliseconds - before) / 2
+      facts.clockDifference = time[0] * 1000 + time[1] / 1000 - middle
+    }
+    return facts
+  }
+
+  /// Nil when this user may not ask that.
+  private func allowed(_ command: RedisCommand, _ connection: RedisConnection) async throws(RedisError) -> RedisValue? {
+    do {
+      return try await connection.send(command)
+    } catch .reply {
+      return nil
+    }
+  }
+
+  private func examine(_ queue: String, _ connection: RedisConnection) async throws(RedisError) -> [Finding] {
+    let keys = QueueKeys(queue: queue)
+    let expected = [
+      (queue, "list"), (keys.retry, "zset"), (keys.scheduled, "zset"), (keys.dead, "zset"), (keys.workers, "set"),
+    ]
+    var faults: [Finding] = []
+    for (key, type) in expected {
+      guard let found = try await allowed(RedisCommand("TYPE", key), connection)?.string else { continue }
+      if found != type, found != "none" { faults.append(Finding(wrongType: key, found: found, expected: type)) }
+    }
+    guard faults.isEmpty else { return faults }
+    return Finding.standing(try await QueueOverview.read(queue, from: connection))
+  }
+}
+
+extension Finding {
+  fileprivate init(wrongType key: String, found: String, expected: String) {
+    self.init(
+      "queue", .fail, "\(key) is a \(found), not a \(expected): no job can pass",
+      mend: "see what wrote it, then RENAME or DEL \(key)")
+  }
+
+  /// How a sound queue stands.
+  static func standing(_ overview: QueueOverview) -> [Finding] {
+    let queue = overview.queue
+    var findings = [Finding("queue", .ok, "\(queue): \(overview.waiting) waiting, \(overview.inFlight) in flight")]
+    if overview.dead > 0 {
+      findings.append(
+        Finding(
+          "dead letters", .note, "\(queue): \(overview.dead)",
+          mend: "martlet dead list --queue \(queue) shows why; requeue or purge them"))
+    }
+    if overview.waiting > 0, overview.workers.isEmpty {
+      findings.append(
+        Finding(
+          "workers", .note, "\(queue): \(overview.waiting) jobs wait and no worker serves it", mend: "martlet worker"))
+    }
+    return findings
+  }
+}

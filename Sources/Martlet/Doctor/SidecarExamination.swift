@@ -1,0 +1,74 @@
+import Worker
+import HTTPServer
+import Sidecar
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Looks at whom the HTTP services let in.
+package struct SidecarExamination {
+  let settings: SidecarSettings
+  /// Of the worker; nil when off.
+  let adminAddress: String?
+  /// Whether MARTLET_ENV is set.
+  let isEnvironmentNamed: Bool
+
+  func findings() -> [Finding] {
+    let address = settings.sidecar.address
+    var findings: [Finding] = []
+    if SidecarExamination.isLocal(address) {
+      findings.append(Finding("sidecar", .ok, "listens on \(address), for this machine alone"))
+    } else {
+      findings += open(address)
+    }
+    if let adminAddress, !SidecarExamination.isLocal(adminAddress) {
+      findings.append(
+        Finding(
+          "admin port", .note, "listens on \(adminAddress): others can read /metrics",
+          mend: "let a firewall keep others away, or listen on \(WorkerConfiguration.defaultAdminAddress)"))
+    }
+    return findings
+  }
+
+  private func open(_ address: String) -> [Finding] {
+    var findings: [Finding] = []
+    if settings.sidecar.isPushServerOpen {
+      findings.append(
+        Finding(
+          "sidecar", .warn,
+          "listens on \(address), and with MARTLET_PUSH_SERVER_OPEN anybody there can register tokens and push to an app",
+          mend: "take MARTLET_PUSH_SERVER_OPEN away, or listen on \(SidecarSettings.defaultAddress)"))
+    } else {
+      findings.append(Finding("sidecar", .ok, "listens on \(address)"))
+    }
+    if !isEnvironmentNamed {
+      findings.append(
+        Finding(
+          "origins", .note, "MARTLET_ENV is not set: development, where pages of localhost may call the push API",
+          mend: "MARTLET_ENV=production, and MARTLET_ALLOWED_ORIGINS"))
+    }
+    return findings
+  }
+
+  /// Whether only this machine reaches it.
+  static func isLocal(_ address: String) -> Bool {
+    do {
+      guard case .tcp(let host, _) = try HTTPAddress(parsing: address) else { return true }
+      return host.lowercased() == "localhost" || isLoopback(host)
+    } catch {
+      return false
+    }
+  }
+
+  private static func isLoopback(_ host: String) -> Bool {
+    var four = in_addr()
+    if inet_pton(AF_INET, host, &four) == 1 { return withUnsafeBytes(of: four) { $0[0] == 127 } }
+    var six = in6_addr()
+    guard inet_pton(AF_INET6, host, &six) == 1 else { return false }
+    return withUnsafeBytes(of: six) { bytes in
+      let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+      return (isMapped && bytes[12] == 127) || (bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] == 1)
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Backup
+import Worker
+import APNs
+import EventLoop
+import Redis
+import Registry
+import Sidecar
+import Telemetry
+
+/// A running sidecar with its connections.
+@EventLoop
+final class SidecarService {
+  private let settings: SidecarSettings
+  private let log: Log
+  private let connection: RedisConnection?
+  private let ownClient: APNsClient?
+  private let sidecar: Sidecar
+  /// Otherwise a worker of this process tells what they share, and its admin port the metrics of both.
+  private let isAlone: Bool
+  private let metrics: Metrics
+  private let adminAddress: String?
+  private var admin: AdminServer?
+  private var isStopping = false
+  private var onStopped: [@EventLoop () -> Void] = []
+
+  /// `client` is the worker's, when there is one in this process that is not in polling-only mode.
+  init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, isAlone: Bool = true, log: Log) {
+    self.settings = settings
+    self.isAlone = isAlone
+    self.metrics = metrics
+    self.log = log
+    adminAddress = isAlone ? settings.adminAddress : nil
+    let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
+    let backend = connection.map { Backend(connection: $0, maximumDevices: settings.maximumDevices, log: log) }
+    let own =
+      client == nil
+      ? settings.gateway.configuration.map { APNsClient(configuration: $0, metrics: metrics, log: log) } : nil
+    sidecar = Sidecar(
+      settings.sidecar, backend: backend,
+      sender: SidecarService.sender(client ?? own, backend, settings.gateway, log),
+      backupImport: SidecarService.backupImport(backend, log),
+      metrics: metrics, log: log)
+    self.connection = connection
+    ownClient = own
+  }
+
+  private static func backupImport(_ backend: Backend?, _ log: Log) -> BackupImport? {
+    guard let registry = backend?.registry else { return nil }
+    return { path in
+      // Whoever waits for a pipe's writer serves nobody meanwhile.
+      if let fault = SettingFile.fault(of: path) { throw fault }
+      let done = try await registry.importBackup(path: path)
+      log.info(
+        "backup imported",
+        [
+          "path": .init(path), "new": .init(done.created), "updated": .init(done.updated), "kept": .init(done.kept),
+          "refused": .init(done.refused.values.reduce(0, +)),
+        ])
+    }
+  }
+
+  private static func sender(
+    _ client: APNsClient?, _ backend: Backend?, _ gateway: APNsSettings, _ log: Log
+  ) -> (any DirectSender)? {
+    guard let client, let backend else { return nil }
+    let composer = PushComposer(bundleID: gateway.bundleID, environment: gateway.defaultEnvironment)
+    return DirectLine(client: client, registry: backend.registry, composer: composer, log: log)
+  }
+
+  func start() throws {
+    if settings.redis == nil {
+      log.warn(
+        "Redis is not configured: nothing can be registered",
+        ["missing": .init(settings.sidecar.missingRedisVariables.joined(separator: ","))])
+    }
+    let isPolling = settings.gateway.configuration == nil
+    if isAlone {
+      log.info(isPolling ? "APNs not configured: polling-only mode" : "APNs push notifications enabled")
+    }
+    if isPolling {
+      log.info(
+        "APNs is not configured: no test pushes",
+        ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
+    }
+    if let adminAddress {
+      let admin = try AdminServer(
+        address: adminAddress, metrics: metrics, log: log,
+        readiness: { [weak self] in self?.sidecar.readiness ?? Readiness.gone.response })
+      try admin.start()
+      self.admin = admin
+    }
+    connection?.start()
+    ownClient?.start()
+    try sidecar.start()
+  }
+
+  /// The second call ends the wait for the requests under way, of the first one too.
+  func stop(then stopped: @escaping @EventLoop () -> Void) {
+    onStopped.append(stopped)
+    guard !isStopping else { return ended() }
+    isStopping = true
+    log.info("stopping: no more connections")
+    Task { @EventLoop in
+      await sidecar.stop(grace: settings.shutdownGrace)
+      ownClient?.close()
+      connection?.close()
+      await admin?.stop()
+      log.info("sidecar stopped")
+      ended()
+    }
+  }
+
+  private func ended() {
+    let waiting = onStopped
+    onStopped = []
+    for stopped in waiting { stopped() }
+  }
+}
+
+extension DirectLine: DirectSender {}

@@ -1,0 +1,64 @@
+import Redis
+
+/// Where Redis is: `REDIS_URL`, or the pair that hosted key-value stores hand out.
+package enum RedisSettings {
+  static let expected = "redis://, rediss://, unix:///path or redis+sentinel://h1:p1,h2:p2/master"
+
+  /// Nil when absent or wrong; what is wrong, and what is missing where Redis is required, has been reported.
+  static func read(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
+    let certificate = reader.pem("REDIS_CA_CERT")
+    if let url = reader.url("REDIS_URL") {
+      return endpoint(url, named: "REDIS_URL", certificate, &reader)
+    }
+    let host = reader.url("REDIS_KV_REST_API_URL")
+    let token = reader.secret("REDIS_KV_REST_API_TOKEN")
+    switch (host, token) {
+    case (let host?, let token?):
+      guard let url = url(host: host, token: token) else {
+        reader.report("REDIS_KV_REST_API_URL", wrong: host, expected: "https://host")
+        return nil
+      }
+      return endpoint(url, named: "REDIS_KV_REST_API_URL", certificate, &reader)
+    case _ where !isRequired: return nil
+    case (nil, nil): reader.report("REDIS_URL", seen: "not set", expected: expected)
+    case (nil, _):
+      reader.report("REDIS_KV_REST_API_URL", seen: "not set", expected: "https://host, as the token is set")
+    case (_, nil): reader.report("REDIS_KV_REST_API_TOKEN", seen: "not set", expected: "the token of that store")
+    }
+    return nil
+  }
+
+  /// `https://host[...]` to `rediss://default:<token>@host:6379`.
+  static func url(host: String, token: String) -> String? {
+    guard let range = host.range(after: "https://") else { return nil }
+    let name = host[range].prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" && $0 != "@" }
+    guard !name.isEmpty else { return nil }
+    return "rediss://default:\(percentEncoded(token))@\(name):6379"
+  }
+
+  private static func endpoint(
+    _ url: String, named name: String, _ certificate: String?, _ reader: inout EnvironmentReader
+  ) -> RedisEndpoint? {
+    do {
+      return try RedisEndpoint(url: url, caCertificatePEM: certificate)
+    } catch {
+      reader.report(name, seen: "\(error)", expected: expected)
+      return nil
+    }
+  }
+
+  private static func percentEncoded(_ text: String) -> String {
+    text.utf8.map { byte in
+      let scalar = Unicode.Scalar(byte)
+      let isPlain = byte < 0x80 && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+      return isPlain ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+  }
+}
+
+extension String {
+  fileprivate func range(after prefix: String) -> Range<Index>? {
+    guard lowercased().hasPrefix(prefix) else { return nil }
+    return index(startIndex, offsetBy: prefix.count)..<endIndex
+  }
+}

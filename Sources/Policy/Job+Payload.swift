@@ -1,0 +1,49 @@
+import PushModel
+public import Jobs
+import JSON
+
+extension Job {
+  /// What is sent to every device of the job; build it once. Throws `PayloadTooLarge: …` before APNs has to say so.
+  /// `match` is what ``PolicyBook/match(_:)`` says of the job: without it a job with a class has no payload.
+  public func apnsPayload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
+    let bytes = try payload(match)
+    guard bytes.count <= pushType.maximumPayloadBytes else {
+      throw JobError(reason: "PayloadTooLarge: \(bytes.count) bytes, at most \(pushType.maximumPayloadBytes)")
+    }
+    return bytes
+  }
+
+  /// The same, however large: for clients that poll.
+  public func payload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
+    switch content {
+    case .payload(let bytes): bytes
+    case .notification(let notification): notification.apnsPayload()
+    case .classed(_, let preview): try classedPayload(match, preview)
+    }
+  }
+
+  /// The shape is in docs/policy.md.
+  private func classedPayload(_ match: PolicyMatch?, _ preview: String?) throws(JobError) -> [UInt8] {
+    guard let match, case .instance(let instance) = audience else {
+      throw JobError(reason: "class: no delivery policy for it")
+    }
+    let shown = match.shownClass
+    var aps = Notification()
+    aps.title = match.policy.title
+    aps.body = preview ?? shown.preview
+    aps.sound = .named("default")
+    aps.badge = 1
+    aps.contentAvailable = true
+    var json = JSONWriter(capacity: 256)
+    json.beginObject()
+    aps.write(to: &json)
+    json.key(match.policy.member)
+    json.beginObject()
+    json.member("class", shown.name)
+    json.member("instance_id", instance)
+    json.member("hint", "poll")
+    json.endObject()
+    json.endObject()
+    return json.bytes
+  }
+}

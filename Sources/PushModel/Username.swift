@@ -1,0 +1,27 @@
+/// The form of usernames, one for all of Martlet.
+public enum Username {
+  /// Unicode scalars, before trimming.
+  public static let length = 1...256
+
+  /// `name` trimmed and lower-cased, as it stands in Redis keys; may be empty.
+  public static func normalized(_ name: String) -> String {
+    if name.utf8.allSatisfy(isPlain) { return name }
+    var scalars = name.unicodeScalars[...]
+    while let first = scalars.first, first.properties.isWhitespace { scalars.removeFirst() }
+    while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }
+    return String(scalars).lowercased()
+  }
+
+  /// `name` normalized; nil if it is blank or contains a control character.
+  public static func validated(_ name: String) -> String? {
+    let username = normalized(name)
+    guard !username.isEmpty, !username.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+      return nil
+    }
+    return username
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7F && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+  }
+}

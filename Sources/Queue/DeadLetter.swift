@@ -1,0 +1,74 @@
+import Jobs
+import JSON
+
+/// A job that nothing more is done for, until an operator says so.
+///
+/// Stands in the sorted set as one line of JSON, `{"id","reason","at","attempts"}`, then the element: the producer's bytes as
+/// they came, behind their envelope.
+public struct DeadLetter: Sendable, Equatable {
+  static let crashedWorkers = "crashed \(QueueLimits.maximumCrashes + 1) workers in a row"
+  /// A reason may quote hostile input; more is cut.
+  static let maximumReasonBytes = 1000
+
+  public let id: String
+  public let reason: String
+  /// Unix ms.
+  public let at: Int64
+  public let attempts: Int
+  public let envelope: Envelope
+
+  public init(id: String, reason: String, at: Int64, attempts: Int, envelope: Envelope) {
+    self.id = id
+    self.reason = reason
+    self.at = at
+    self.attempts = attempts
+    self.envelope = envelope
+  }
+
+  /// Nil for bytes that are no dead letter.
+  public init?(bytes: [UInt8]) {
+    guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
+      let head = try? JSONValue(parsing: Array(bytes[..<end])), let reason = head["reason"]?.string
+    else { return nil }
+    let envelope = Envelope(element: Array(bytes[(end + 1)...]))
+    self.init(
+      id: head["id"]?.string ?? Job.salvagedID(from: envelope.job) ?? JobID.derived(nonce: envelope.nonce ?? ""),
+      reason: reason, at: head["at"]?.integer ?? 0,
+      attempts: head["attempts"]?.integer.map { Int(clamping: $0) } ?? 0, envelope: envelope)
+  }
+
+  public var bytes: [UInt8] {
+    DeadLetter.head(id: id, reason: reason, at: at, attempts: attempts) + envelope.element
+  }
+
+  /// The element that runs the job again, as if it had never been attempted, on what was left open.
+  public var requeued: [UInt8] {
+    var fresh = envelope
+    fresh.crashes = 0
+    fresh.attempts = 0
+    var state = AttemptState(json: fresh.state)
+    if !state.uncertain.isEmpty {
+      state.reopenUncertain()
+      fresh.state = state.json()
+    }
+    return fresh.element
+  }
+
+  /// The first line, with its end.
+  static func head(id: String?, reason: String, at: Int64, attempts: Int) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    if let id {
+      writer.key("id")
+      writer.string(id)
+    }
+    writer.key("reason")
+    writer.string(String(decoding: reason.utf8.prefix(maximumReasonBytes), as: UTF8.self))
+    writer.key("at")
+    writer.integer(at)
+    writer.key("attempts")
+    writer.integer(Int64(attempts))
+    writer.endObject()
+    return writer.bytes + [UInt8(ascii: "\n")]
+  }
+}

@@ -1,0 +1,40 @@
+package import APNs
+package import Policy
+package import PushModel
+package import Queue
+package import Redis
+package import Telemetry
+
+/// Everything a worker is told.
+package struct WorkerConfiguration: Sendable {
+  package enum ResultPolicy: String, CaseIterable, Sendable { case all, failures, none }
+  package enum NotificationPolicy: String, CaseIterable, Sendable { case unsent, all, off }
+
+  package static let defaultQueues = ["push:jobs:high", "push:jobs", "push:jobs:low"]
+  package static let defaultAdminAddress = "127.0.0.1:9090"
+
+  package var redis: RedisEndpoint
+  /// Nil: polling-only mode.
+  package var apns: APNsConfiguration?
+  /// The app of jobs and tokens that name none.
+  package var bundleID: String?
+  package var defaultEnvironment = PushEnvironment.production
+  package var queues = WorkerConfiguration.defaultQueues
+  package var mode = DeliveryMode.atLeastOnce
+  /// Pushes in flight at once.
+  package var concurrency = 512
+  package var maximumAttempts = 8
+  package var results = ResultPolicy.all
+  package var resultTimeToLive = Duration.seconds(24 * 3600)
+  package var notifications = NotificationPolicy.unsent
+  /// For jobs with a notification class.
+  package var policies = PolicyBook.standard
+  package var shutdownGrace = Duration.seconds(25)
+  /// Host and port; nil when off.
+  package var adminAddress: String? = defaultAdminAddress
+  package var logLevel = LogLevel.info
+
+  package init(redis: RedisEndpoint) {
+    self.redis = redis
+  }
+}

@@ -1,0 +1,135 @@
+import Registry
+import Testing
+@testable import Backup
+@testable import PushModel
+
+struct BackupReaderTests {
+  private static let one = "token-one-0123456789abcdef"
+  private static let two = "token-two-0123456789abcdef"
+
+  private func read(_ text: String, size: Int = 1 << 20) -> Reading { Reading(BackupReader(), text, size: size) }
+
+  @Test(arguments: [
+    #"{"com.a":{"\#(one)":{},"\#(two)":{}}}"#, #"{"com.a":[{"\#(one)":{}},{"\#(two)":{}}]}"#,
+    #"{"com.a":[{"\#(one)":{},"\#(two)":{}}]}"#, #"{"com.a":["\#(one)":{},"\#(two)":{}]}"#,
+    #"{"com.a":["\#(one)":{},{"\#(two)":{}},{}],"com.b":[],"com.c":{}}"#,
+    "\u{FEFF}{\r\n\t\"com.a\" : {\r\n\"\(one)\"\t:{ } ,\r\n \"\(two)\":{}}\r\n}\r\n",
+  ])
+  func `each notation of the document means the same`(text: String) {
+    let whole = read(text)
+    #expect(whole.fault == nil)
+    #expect(whole.names == ["com.a/\(Self.one)", "com.a/\(Self.two)"])
+    for size in 1...7 { #expect(read(text, size: size) == whole, "in chunks of \(size)") }
+  }
+
+  @Test func `a record has all that is known of a device`() {
+    let text = """
+      {"com.a":{"\(Self.one)":{"createdAt":"2016-01-02T03:04:05.678Z","updatedAt":1451876645678,"username":" Álice ",
+      "platform":"android","environment":"sandbox","more":[1]}},"":{"\(Self.two)":{"createdAt":"2016-01-02T03:04:05Z"}}}
+      """
+    #expect(
+      read(text).entries == [
+        .device(
+          token: Self.one,
+          DeviceMetadata(
+            username: "álice", platform: .android, updatedAt: 1_451_876_645_678, bundleID: "com.a",
+            environment: .sandbox, createdAt: 1_451_703_845_678)),
+        .device(
+          token: Self.two,
+          DeviceMetadata(username: "", platform: .ios, updatedAt: 1_451_703_845_000, createdAt: 1_451_703_845_000)),
+      ])
+  }
+
+  @Test func `instances stand apart, and what a later version adds is passed over`() {
+    let text = """
+      {"martlet:instances":{"home:1":{"token":"\(Self.one)","environment":"production","bundleId":"com.a",
+      "updatedAt":"1970-01-01T00:00:00.009Z","active":false},"bad id":{"token":"\(Self.one)"}},"martlet:later":{"x":{"y":1}}}
+      """
+    #expect(
+      read(text).entries == [
+        .instance(
+          id: "home:1",
+          InstanceRecord(token: Self.one, environment: .production, bundleID: "com.a", updatedAt: 9, isActive: false)),
+        .refused(.malformedInstance),
+      ])
+  }
+
+  @Test(arguments: [
+    (#""short":{}"#, "malformed_token"), (#""\#(one)/..":{}"#, "malformed_token"),
+    (#""\#(one)":{"username":7}"#, "malformed_record"), (#""\#(one)":{"username":"a\u0000b"}"#, "malformed_username"),
+    (#""\#(one)":{"updatedAt":"yesterday"}"#, "malformed_date"), (#""\#(one)":{"createdAt":1.5}"#, "malformed_date"),
+    (#""\#(one)":{"platform":"vax"}"#, "malformed_record"), (#""\#(one)":{"environment":""}"#, "malformed_record"),
+  ])
+  func `an entry that cannot be right is left out, and the next one is read`(entry: String, reason: String) {
+    let reading = read(#"{"com.a":{\#(entry),"\#(Self.two)":{}}}"#)
+    #expect(reading.names == [reason, "com.a/\(Self.two)"])
+    #expect(reading.fault == nil)
+  }
+
+  @Test func `an app that cannot be one is left out`() {
+    #expect(read(#"{"../x y":{"\#(Self.one)":{}}}"#).names == ["malformed_app"])
+  }
+
+  @Test func `a token as iOS used to describe it is read`() {
+    #expect(read(#"{"com.a":{"<0a1b2c3d 4e5f6071 82930a1b>":{}}}"#).names == ["com.a/0a1b2c3d4e5f607182930a1b"])
+  }
+
+  @Test(arguments: [
+    ("", "line 1, byte 0: the text ends here; expected { at the start of a backup file"),
+    ("[]", "line 1, byte 0: expected { at the start of a backup file, found '['"),
+    ("{}\n{}", "line 2, byte 3: expected nothing after the last }, found '{'"),
+    ("{\n\"com.a\":7}", "line 2, byte 10: expected { or [ after the bundle id, found '7'"),
+    (#"{"com.a":{"t":[]}}"#, "line 1, byte 14: expected the record of a token, found '['"),
+    (#"{"com.a":{"t":{}"#, "line 1, byte 16: the text ends here; expected a comma or }"),
+    (#"{"com.a":{"t":{}]"#, "line 1, byte 16: expected a comma or }, found ']'"),
+    (#"{"com.a":["t":{}}"#, "line 1, byte 16: expected a comma or ], found '}'"),
+    (#"{"com.a":{"t":{},}}"#, "line 1, byte 17: expected a token in quotes, found '}'"),
+    (#"{"com.a":{},}"#, "line 1, byte 12: expected the bundle id of an app, in quotes, found '}'"),
+    (#"{"com.a":["t"]}"#, "line 1, byte 13: expected a colon, found ']'"),
+    (#"{"com.a":{"t":{"a":1"#, "line 1, byte 14: the record of a token begins here and has no end"),
+    (
+      #"{"com.a":{"t":{"a":1,"a":2}}}"#,
+      #"line 1, byte 14: in the record of a token that begins here: duplicate key "a" at byte 7, counted from there"#
+    ),
+    (
+      #"{"com.a":{"t":{"a":nope}}}"#,
+      "line 1, byte 14: in the record of a token that begins here: unexpected character 'o' at byte 6, counted from there"
+    ),
+    (
+      #"{"\ud800":{}}"#,
+      "line 1, byte 1: the bundle id of an app, in quotes: half of a surrogate pair in a string, at byte 1"
+    ),
+  ])
+  func `a file that is no backup is told from where on`(text: String, fault: String) {
+    for size in [1, 3, 1 << 20] { #expect(read(text, size: size).fault == fault) }
+  }
+
+  @Test func `the entries before a fault are there`() {
+    let reading = read(#"{"com.a":{"\#(Self.one)":{},"\#(Self.two)":{"#)
+    #expect(reading.names == ["com.a/\(Self.one)"])
+    #expect(reading.fault != nil)
+  }
+
+  @Test func `a giant string, a giant record and deep nesting end it`() {
+    let giant = String(repeating: "x", count: 100_000)
+    #expect(read("{\"\(giant)\":{}}", size: 1000).fault?.contains("longer than 2048 bytes") == true)
+    #expect(
+      read("{\"com.a\":{\"t\":{\"a\":\"\(giant)\"}}}", size: 1000).fault?.contains("longer than 16384 bytes") == true)
+    let deep = String(repeating: "{\"a\":", count: 500) + "1" + String(repeating: "}", count: 500)
+    #expect(read("{\"com.a\":{\"t\":\(deep)}}").fault?.contains("nested deeper than 64 levels") == true)
+  }
+
+  @Test func `no file makes it trap, and every way of cutting it reads the same`() {
+    let seed = Array(#"{"com.a":{"\#(Self.one)":{"username":"a"}},"com.b":["\#(Self.two)":{"updatedAt":1}]}"#.utf8)
+    var generator = SeededGenerator(state: 7)
+    for _ in 0..<2000 {
+      var text = seed
+      for _ in 0..<Int.random(in: 1...4, using: &generator) {
+        let index = Int.random(in: 0..<text.count, using: &generator)
+        text[index] = Array("{}[]\",:\\ 1\u{0}".utf8).randomElement(using: &generator) ?? 0xFF
+      }
+      let size = Int.random(in: 1...20, using: &generator)
+      #expect(Reading(BackupReader(), text, size: size) == Reading(BackupReader(), text))
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import JSON
+import Registry
+@testable import Backup
+
+/// What a source makes of a text, and the fault that ended it.
+struct Reading: Equatable {
+  var entries: [BackupEntry] = []
+  var fault: String?
+
+  /// Gives it the text in chunks of `size` bytes.
+  init(_ source: some BackupSource, _ text: [UInt8], size: Int = 1 << 20) {
+    var source = source
+    do {
+      for start in stride(from: 0, to: text.count, by: size) {
+        source.append(Array(text[start..<min(start + size, text.count)]))
+        while let entry = try source.next() { entries.append(entry) }
+      }
+      source.close()
+      while let entry = try source.next() { entries.append(entry) }
+    } catch {
+      fault = error.description
+    }
+  }
+
+  init(_ source: some BackupSource, _ text: String, size: Int = 1 << 20) {
+    self.init(source, Array(text.utf8), size: size)
+  }
+
+  /// Tokens and ids, or the reasons why not.
+  var names: [String] {
+    entries.map {
+      switch $0 {
+      case .device(let token, let metadata): "\(metadata.bundleID ?? "-")/\(token)"
+      case .instance(let id, _): "instance/\(id)"
+      case .refused(let reason): reason.rawValue
+      }
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import EventLoop
+import Redis
+import Registry
+import Telemetry
+import RegistrySupport
+import TestSupport
+import Testing
+@testable import Backup
+@testable import PushModel
+
+@EventLoop
+struct RestoreTests {
+  private func device(
+    _ token: String, _ user: String = "", app: String? = nil, at updatedAt: Int64 = 1000, createdAt: Int64? = nil
+  ) -> BackupEntry {
+    .device(
+      token: token,
+      DeviceMetadata(username: user, platform: .ios, updatedAt: updatedAt, bundleID: app, createdAt: createdAt))
+  }
+
+  @Test func `a new device is written exactly as given, in its sets, for a year`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("restored")
+    let done = try await fixture.registry.restore([device(token, "restored", app: "com.restored", createdAt: 7)])
+    #expect(done.created == 1)
+    #expect(done.total == 1)
+    #expect(
+      try await fixture.metadata(token)
+        == DeviceMetadata(
+          username: "restored", platform: .ios, updatedAt: 1000, bundleID: "com.restored", createdAt: 7))
+    #expect(try await fixture.members("restored") == [token])
+    #expect(try await fixture.audience("com.restored", of: token))
+    #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
+  }
+
+  @Test func `a device of nobody is in its app's audience only`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("nobodys")
+    #expect(try await fixture.registry.restore([device(token, app: "com.nobody")]).created == 1)
+    #expect(try await fixture.audience("com.nobody", of: token))
+    #expect(try await fixture.members("").isEmpty)
+    #expect(try await fixture.run("GET", RegistryKeys.token(token)).string?.contains(#""username":"""#) == true)
+  }
+
+  @Test func `what is as new or newer stays`() async throws {
+    let fixture = try await Fixture()
+    let (same, newer) = (fixture.token("same"), fixture.token("newer"))
+    _ = try await fixture.register(same, "stays", app: "com.stays", now: 1000)
+    _ = try await fixture.register(newer, "stays", app: "com.stays", now: 1001)
+    let done = try await fixture.registry.restore([
+      device(same, "thief", app: "com.thief"), device(newer, "thief", app: "com.thief"),
+    ])
+    #expect(done.kept == 2)
+    #expect(try await fixture.members("stays") == [same, newer])
+    #expect(try await fixture.members("thief").isEmpty)
+  }
+
+  @Test func `an older record gives way, and the device leaves its former owner and app`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("older")
+    _ = try await fixture.register(token, "before-backup", app: "com.before-backup", now: 999)
+    #expect(try await fixture.registry.restore([device(token, "in-backup", app: "com.in-backup")]).updated == 1)
+    #expect(try await fixture.members("before-backup").isEmpty)
+    #expect(try await fixture.members("in-backup") == [token])
+    #expect(try await !fixture.audience("com.before-backup", of: token))
+    #expect(try await fixture.audience("com.in-backup", of: token))
+    #expect(try await fixture.metadata(token)?.username == "in-backup")
+  }
+
+  @Test func `a record of nobody takes no device from its owner`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("owned")
+    _ = try await fixture.register(token, "owner", app: "com.owned", now: 1)
+    #expect(try await fixture.registry.restore([device(token, app: "com.other")]).kept == 1)
+    #expect(try await fixture.members("owner") == [token])
+    #expect(try await !fixture.audience("com.other", of: token))
+  }
+
+  @Test func `what cannot be read gives way`() async throws {
+    let fixture = try await Fixture()
+    for (number, garbage) in ["", "{", "[1]", "null", #"{"username":{},"updatedAt":"x"}"#].enumerated() {
+      let token = fixture.token("unreadable-\(number)")
+      _ = try await fixture.run("SET", RegistryKeys.token(token), garbage)
+      _ = try await fixture.registry.restore([device(token, "reader")])
+      #expect(try await fixture.metadata(token)?.username == "reader", "\(garbage)")
+    }
+    let list = fixture.token("unreadable-list")
+    _ = try await fixture.run("LPUSH", RegistryKeys.token(list), "x")
+    #expect(try await fixture.registry.restore([device(list, "reader")]).created == 1)
+  }
+
+  @Test func `a set of another type costs its own devices only, and nothing is half done`() async throws {
+    let fixture = try await Fixture()
+    let (bad, good) = (fixture.token("bad-set"), fixture.token("good-set"))
+    _ = try await fixture.run("SET", RegistryKeys.userTokens("bad-set"), "x")
+    let done = try await fixture.registry.restore([device(bad, "bad-set", app: "com.set"), device(good, "good-set")])
+    #expect(done.refused == ["wrong_type": 1])
+    #expect(done.created == 1)
+    #expect(try await fixture.metadata(bad) == nil)
+    #expect(try await !fixture.audience("com.set", of: bad))
+  }
+
+  @Test func `of two records of one token the newer counts, whatever their order`() async throws {
+    let fixture = try await Fixture()
+    let (first, second) = (fixture.token("twice-1"), fixture.token("twice-2"))
+    let done = try await fixture.registry.restore([
+      device(first, "twice-new", at: 2), device(first, "twice-old", at: 1),
+      device(second, "twice-old", at: 1), device(second, "twice-new", at: 2),
+    ])
+    #expect(done.created == 2)
+    #expect(try await fixture.members("twice-new") == [first, second])
+    #expect(try await fixture.members("twice-old").isEmpty)
+  }
+
+  @Test func `an instance keeps the newer device`() async throws {
+    let fixture = try await Fixture()
+    func record(_ name: String, at updatedAt: Int64) -> InstanceRecord {
+      InstanceRecord(token: fixture.token(name), environment: .sandbox, bundleID: "com.i", updatedAt: updatedAt)
+    }
+    func restore(_ record: InstanceRecord) async throws -> BackupSummary {
+      try await fixture.registry.restore([.instance(id: "restored", record)])
+    }
+    #expect(try await restore(record("i-2", at: 2)).created == 1)
+    #expect(try await restore(record("i-1", at: 1)).kept == 1)
+    #expect(try await restore(record("i-3", at: 3)).updated == 1)
+    let stored = try await fixture.run("GET", RegistryKeys.instance("restored")).bytes
+    #expect(stored.flatMap(InstanceRecord.init(parsing:)) == record("i-3", at: 3))
+  }
+
+  @Test func `more than a script takes is restored, and the same again changes nothing`() async throws {
+    let fixture = try await Fixture(maximumDevices: 1000)
+    let entries = (0..<1234).map { device(fixture.token("restored-\($0)"), "restored-\($0 % 7)", app: "com.restored") }
+    #expect(try await fixture.registry.restore(entries).created == 1234)
+    #expect(try await fixture.registry.restore(entries).kept == 1234)
+    #expect(try await fixture.registry.restore([]).total == 0)
+  }
+
+  @Test func `a full redis takes nothing, not even a part`() async throws {
+    let server = try await RedisServer()
+    let redis = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
+    redis.start()
+    defer { redis.close() }
+    try await redis.ready(within: .seconds(10))
+    let registry = Registry(connection: redis, log: .silent)
+    let entries = (0..<10).map { device("token-full-\($0)-0123456789", "full", app: "com.full") }
+    try await server.redisCLI("CONFIG", "SET", "maxmemory", "1")
+    let error = await #expect(throws: RedisError.self) { try await registry.restore(entries) }
+    #expect("\(error.map { "\($0)" } ?? "")".contains("OOM"))
+    #expect(try await server.redisCLI("DBSIZE") == "0")
+    try await server.redisCLI("CONFIG", "SET", "maxmemory", "0")
+    #expect(try await registry.restore(entries).created == 10)
+  }
+}

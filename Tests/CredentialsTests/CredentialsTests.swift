@@ -1,0 +1,53 @@
+import EventLoop
+import Redis
+import Registry
+import Telemetry
+import RegistrySupport
+import TestSupport
+import Testing
+@testable import Credentials
+
+/// Who is known and who is not costs the same.
+@EventLoop
+struct CredentialsTests {
+  @Test(arguments: ["15-bytes-are-few", "16-bytes-will-do"])
+  func `a secret has at least sixteen bytes`(text: String) {
+    #expect(Credential.secret(Array(text.utf8.prefix(16))) != nil)
+    #expect(Credential.secret(Array(text.utf8.prefix(15))) == nil)
+    #expect(Credential.randomSecret().utf8.count >= 16)
+  }
+
+  @Test func `a shorter secret that is stored already goes on working`() async throws {
+    let fixture = try await Fixture()
+    let credentials = Credentials(connection: fixture.redis)
+    let credential = Credential(kind: .user, name: "short-lived", digest: Credential.digest(of: "short"), createdAt: 1)
+    #expect(try await credentials.add(credential) == nil)
+    #expect(try await credentials.isValid(bearer: "short", of: "short-lived"))
+    #expect(try await !credentials.isValid(bearer: "other", of: "short-lived"))
+  }
+
+  @Test(arguments: [Credential.Kind.key, .instance])
+  func `redis does the same for a secret that is nobody's`(kind: Credential.Kind) async throws {
+    let server = try await RedisServer()
+    let redis = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
+    redis.start()
+    try await redis.ready(within: .seconds(10))
+    let credentials = Credentials(connection: redis)
+    for (name, isEnabled) in [("known", true), ("disabled", false)] {
+      _ = try await credentials.add(
+        Credential(
+          kind: kind, name: name, digest: Credential.digest(of: name), createdAt: 1, isEnabled: isEnabled))
+    }
+    var reads: [String] = []
+    for secret in ["known", "disabled", "nobody's"] {
+      _ = try await redis.send(RedisCommand("CONFIG", "RESETSTAT"))
+      #expect(try await (credentials.find(kind, secret: secret) != nil) == (secret != "nobody's"))
+      let stats = try await redis.send(RedisCommand("INFO", "commandstats")).string ?? ""
+      let line = stats.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_hget:") } ?? "none"
+      reads.append(String(line.prefix { $0 != "," }))
+    }
+    #expect(reads == Array(repeating: "cmdstat_hget:calls=2", count: 3))
+    redis.close()
+    try await server.stop()
+  }
+}

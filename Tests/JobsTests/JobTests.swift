@@ -1,0 +1,138 @@
+import Jobs
+import Testing
+@testable import Policy
+@testable import PushModel
+
+struct JobTests {
+  private func job(_ text: String) throws -> Job {
+    try Job(parsing: Array(text.utf8))
+  }
+
+  private func payload(_ text: String) throws -> String {
+    let job = try job(text)
+    return String(decoding: try job.apnsPayload(PolicyBook.standard.match(job)), as: UTF8.self)
+  }
+
+  @Test(arguments: Corpus.valid)
+  func `a good job is taken`(text: String) throws {
+    _ = try job(text)
+  }
+
+  @Test(arguments: Corpus.invalid.indices)
+  func `a bad job is refused with a reason its producer can act on`(index: Int) {
+    let (text, reason) = Corpus.invalid[index]
+    #expect(throws: JobError(reason: reason)) { try job(text) }
+  }
+
+  @Test func `a job over 64 KiB is refused before it is read`() {
+    #expect(throws: JobError(reason: "larger than 65536 bytes")) {
+      try Job(parsing: [UInt8](repeating: UInt8(ascii: "["), count: 65537))
+    }
+  }
+
+  @Test func `a user is trimmed and lower-cased`() throws {
+    #expect(try job(#"{"to":{"user":"\t ÄLice \n"},"title":"t"}"#).audience == .user("älice"))
+  }
+
+  @Test func `a thousand tokens are the most`() throws {
+    func tokens(_ count: Int) -> String {
+      let list = Array(repeating: "\"\(Corpus.token)\"", count: count).joined(separator: ",")
+      return #"{"to":{"tokens":[\#(list)]},"title":"t"}"#
+    }
+    guard case .tokens(let accepted) = try job(tokens(1000)).audience else {
+      Issue.record("not an audience of tokens")
+      return
+    }
+    #expect(accepted.count == 1000)
+    #expect(throws: JobError(reason: "to.tokens: more than 1000 tokens; split the job")) { try job(tokens(1001)) }
+  }
+
+  @Test func `what nobody sees or hears goes in the background`() throws {
+    let silent = try job(#"{"to":{"user":"a"},"contentAvailable":true}"#)
+    #expect(silent.pushType == .background)
+    #expect(silent.priority == 5)
+    let alert = try job(#"{"to":{"user":"a"},"contentAvailable":true,"body":"b"}"#)
+    #expect(alert.pushType == .alert)
+    #expect(alert.priority == 10)
+  }
+
+  @Test func `the parts of a notification become aps and data stands beside it`() throws {
+    let text = #"""
+      {"to":{"user":"a"},"title":"T\"","subtitle":"S","body":"B","badge":2,"sound":"ping","threadId":"th",
+      "category":"c","contentAvailable":true,"mutableContent":true,"interruptionLevel":"active","relevanceScore":0.5,
+      "data":{ "x": [1, 2], "y":null }}
+      """#
+    let expected =
+      #"{"aps":{"alert":{"title":"T\"","subtitle":"S","body":"B"},"badge":2,"sound":"ping","thread-id":"th","#
+      + #""category":"c","content-available":1,"mutable-content":1,"interruption-level":"active","#
+      + #""relevance-score":0.5}, "x": [1, 2], "y":null }"#
+    #expect(try payload(text) == expected)
+  }
+
+  @Test func `empty data adds nothing`() throws {
+    #expect(try payload(#"{"to":{"user":"a"},"badge":1,"data":{ }}"#) == #"{"aps":{"badge":1}}"#)
+  }
+
+  @Test func `a critical sound keeps its parts`() throws {
+    let text = #"{"to":{"user":"a"},"sound":{"volume":1,"critical":1,"name":"s"}}"#
+    #expect(try payload(text) == #"{"aps":{"sound":{"critical":1,"name":"s","volume":1.0}}}"#)
+  }
+
+  @Test func `a payload is sent byte for byte`() throws {
+    #expect(
+      try payload(#"{"to":{"user":"a"},"payload":{ "aps" : {"alert":"\u00e9"} } }"#)
+        == #"{ "aps" : {"alert":"\u00e9"} }"#)
+  }
+
+  @Test func `a class has the shape of its contract`() throws {
+    let expected =
+      #"{"aps":{"alert":{"title":"Nyra","body":"Look"},"badge":1,"sound":"default","content-available":1},"#
+      + #""nyra":{"class":"action_needed","instance_id":"home","hint":"poll"}}"#
+    #expect(try payload(#"{"to":{"instance":"home"},"class":"action_needed","preview":"Look"}"#) == expected)
+  }
+
+  @Test func `a payload that APNs would refuse for its size is refused here`() throws {
+    let body = String(repeating: "x", count: 4500)
+    #expect(throws: JobError(reason: "PayloadTooLarge: 4529 bytes, at most 4096")) {
+      try job(#"{"to":{"user":"a"},"body":"\#(body)"}"#).apnsPayload()
+    }
+    _ = try job(#"{"to":{"user":"a"},"body":"\#(body)","pushType":"voip"}"#).apnsPayload()
+  }
+
+  @Test(
+    arguments: [
+      ("1970-01-01T00:00:00Z", 0), ("2026-01-31T09:30:00.250+01:00", 1_769_848_200_250),
+      ("2024-02-29T23:59:59.9999Z", 1_709_251_199_999), ("2000-03-01T00:00-0530", 951_888_600_000),
+    ] as [(String, Int64)])
+  func `a time with a zone becomes unix milliseconds`(text: String, milliseconds: Int64) throws {
+    #expect(try job(#"{"to":{"user":"a"},"title":"t","sendAt":"\#(text)"}"#).sendAt == milliseconds)
+  }
+
+  @Test(arguments: ["2026-02-29T00:00:00Z", "2100-02-29T00:00:00Z", "2026-04-31T00:00:00Z"])
+  func `days that do not exist are refused`(text: String) {
+    #expect(throws: JobError.self) { try job(#"{"to":{"user":"a"},"title":"t","sendAt":"\#(text)"}"#) }
+  }
+
+  @Test func `collapse ids are measured in bytes`() {
+    let id = String(repeating: "é", count: 33)
+    #expect(throws: JobError(reason: "collapseId: expected 1 to 64 bytes of UTF-8")) {
+      try job(#"{"to":{"user":"a"},"title":"t","collapseId":"\#(id)"}"#)
+    }
+  }
+
+  @Test(arguments: [#""e%""#, #"{"e%":1,"e%":2}"#])
+  func `a reason stays short, whatever the name that it quotes`(text: String) throws {
+    // One character of many bytes.
+    let name = String(repeating: "\u{301}", count: 10_000)
+    let field = text.replacing("%", with: name)
+    let json = text.hasPrefix("{") ? #"{"to":{"user":"a"},"title":"t","data":\#(field)}"# : "{\(field):1}"
+    let error = try #require(throws: JobError.self) { try job(json) }
+    #expect(error.reason.utf8.count < 200)
+  }
+
+  @Test func `the id of a bad job is found when there is one`() {
+    #expect(Job.salvagedID(from: Array(#"{"titel":1,"id":"x","#.utf8)) == "x")
+    #expect(Job.salvagedID(from: Array(#"{"id":"not an id"}"#.utf8)) == nil)
+    #expect(Job.salvagedID(from: [0xFF]) == nil)
+  }
+}

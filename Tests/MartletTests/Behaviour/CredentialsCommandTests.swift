@@ -1,0 +1,174 @@
+import EventLoop
+import Foundation
+import Redis
+import Registry
+import TestSupport
+import Testing
+@testable import Credentials
+
+/// The tokens and keys of the sidecar, by the real program.
+@Suite(.serialized) struct CredentialsCommandTests {
+  private static let shared = Task { try await Fleet() }
+  private let fleet: Fleet
+
+  init() async throws {
+    fleet = try await Self.shared.value
+    try await fleet.redis("FLUSHALL")
+  }
+
+  private struct Added: Decodable {
+    let kind: String
+    let name: String
+    let secret: String
+  }
+
+  private func add(_ words: String..., input: String = "") async throws -> Added {
+    let child = try ChildProcess(
+      try builtProduct("martlet"), ["credentials", "add"] + words + ["--json"], environment: fleet.environment(),
+      input: input)
+    #expect(try await child.exit() == 0, "\(child.lines)")
+    return try JSONDecoder().decode(Added.self, from: Data(child.lines(of: .output).joined().utf8))
+  }
+
+  @EventLoop private func credentials() -> Credentials { Credentials(connection: fleet.connection) }
+
+  /// Everything that redis holds, keys and values.
+  private func everything() async throws -> String {
+    var text = ""
+    for key in (try await fleet.redis("KEYS", "*").array ?? []).compactMap(\.string) {
+      text += key + "\n"
+      text += (try await fleet.redis("HGETALL", key).array ?? []).compactMap(\.string).joined(separator: "\n")
+    }
+    return text
+  }
+
+  @Test func `what was added is found by its secret, which stands nowhere`() async throws {
+    let user = try await add("user", " Alice ")
+    #expect(user.kind == "user")
+    #expect(user.name == "alice")
+    #expect(user.secret.utf8.count == 43)
+    let key = try await add(
+      "key", "app.1", "--scopes", "push,devices", "--rate", "5", "--burst", "6", "--daily", "7", "--disabled")
+    let instance = try await add("instance", "home:1")
+    #expect(try await credentials().isValid(bearer: user.secret, of: "alice"))
+    #expect(try await !credentials().isValid(bearer: key.secret, of: "alice"))
+    #expect(try await credentials().find(.instance, secret: instance.secret)?.name == "home:1")
+    let found = try #require(try await credentials().find(.key, secret: key.secret))
+    #expect(found.scopes == [.push, .devices])
+    #expect(found.quota == KeyQuota(perSecond: 5, burst: 6, perDay: 7))
+    #expect(!found.isEnabled)
+    let everything = try await everything()
+    for secret in [user.secret, key.secret, instance.secret] { #expect(!everything.contains(secret)) }
+  }
+
+  @Test(arguments: ["> /dev/full", ">&-"])
+  func `a secret that could not be written to stdout is a failure that says so`(redirection: String) async throws {
+    let program = try builtProduct("martlet")
+    let child = try ChildProcess(
+      "sh", ["-c", "exec '\(program)' credentials add user unseen \(redirection)"], environment: fleet.environment())
+    #expect(try await child.exit() == 1)
+    #expect(child.lines.contains { $0.hasPrefix("martlet: cannot write to standard output: ") }, "\(child.lines)")
+  }
+
+  @Test func `a list shows neither secrets nor digests`() async throws {
+    let key = try await add("key", "listed")
+    let user = try await add("user", "listed")
+    let json = try await fleet.martlet("credentials", "list", "--json")
+    #expect(json.lines(of: .output).count == 2)
+    #expect(json.lines(of: .output).last?.contains(#""scopes":["devices","push","tokens"]"#) == true)
+    let table = try await fleet.martlet("credentials", "list", "key")
+    #expect(table.lines(of: .output).count == 2)
+    for child in [json, table] {
+      #expect(child.exitCode == 0)
+      for secret in [key.secret, user.secret] {
+        #expect(!child.lines.joined().contains(secret))
+        #expect(!child.lines.joined().contains(Credential.digest(of: secret)))
+      }
+    }
+  }
+
+  @Test func `revoking and disabling hold at once`() async throws {
+    let user = try await add("user", "leaver")
+    #expect(try await fleet.martlet("credentials", "disable", "user", "Leaver").exitCode == 0)
+    #expect(try await !credentials().isValid(bearer: user.secret, of: "leaver"))
+    #expect(try await fleet.martlet("credentials", "enable", "user", "leaver").exitCode == 0)
+    #expect(try await credentials().isValid(bearer: user.secret, of: "leaver"))
+    #expect(try await fleet.martlet("credentials", "revoke", "user", "LEAVER").exitCode == 0)
+    #expect(try await !credentials().isValid(bearer: user.secret, of: "leaver"))
+    #expect(try await fleet.redis("DBSIZE").integer == 0)
+    for verb in ["revoke", "enable", "disable"] {
+      #expect(try await fleet.martlet("credentials", verb, "user", "leaver").exitCode == 1)
+    }
+    #expect(try await add("user", "leaver").secret != user.secret)
+  }
+
+  @Test func `the secret of an existing system goes on working`() async throws {
+    let added = try await add("instance", "old", "--secret", "-", input: "old-device-key-1\r\n")
+    #expect(added.secret == "old-device-key-1")
+    #expect(try await credentials().find(.instance, secret: "old-device-key-1")?.name == "old")
+    let shared = try await fleet.martlet(
+      "credentials", "add", "instance", "new", "--secret", "-", input: "old-device-key-1")
+    #expect(shared.exitCode == 1)
+    for input in [
+      "", "short", "only-15-bytes-x", "two lines of\nsecrets that are long", "control\u{1}character in it",
+      String(repeating: "x", count: 513),
+    ] {
+      let child = try await fleet.martlet("credentials", "add", "user", "bad", "--secret", "-", input: input)
+      #expect(child.exitCode == 1, "\(input)")
+    }
+    let quiet = try await fleet.martlet(
+      "credentials", "add", "user", "quiet", "--secret", "-", input: "quiet-secret-1234")
+    #expect(quiet.exitCode == 0)
+    #expect(!quiet.lines.joined().contains("quiet-secret-1234"))
+  }
+
+  @Test func `of two who add one name at once one succeeds`() async throws {
+    let children = try (0..<4).map { _ in
+      try ChildProcess(
+        try builtProduct("martlet"), ["credentials", "add", "key", "race"], environment: fleet.environment())
+    }
+    var codes: [Int32] = []
+    for child in children { codes.append(try await child.exit()) }
+    #expect(codes.sorted() == [0, 1, 1, 1])
+    let loser = try #require(children.first { $0.exitCode == 1 })
+    #expect(loser.lines.joined().contains("revoke it first"))
+    #expect(try await fleet.redis("HLEN", CredentialKeys.credentials(.key)).integer == 1)
+  }
+
+  @Test func `records that are none are passed over`() async throws {
+    for (field, value) in [("a", ""), ("b", "{"), ("c", "[]"), ("d", "{}"), ("e", #"{"sha256":7,"createdAt":1}"#)] {
+      try await fleet.redis("HSET", CredentialKeys.credentials(.key), field, value)
+    }
+    _ = try await add("key", "sound")
+    let list = try await fleet.martlet("credentials", "list", "key", "--json")
+    #expect(list.exitCode == 0)
+    #expect(list.lines(of: .output).count == 1)
+    #expect(try await fleet.martlet("credentials", "revoke", "key", "b").exitCode == 0)
+  }
+
+  @Test func `a record that others wrote can be disabled and revoked`() async throws {
+    let digest = Credential.digest(of: "written-by-hand")
+    try await fleet.redis(
+      "HSET", CredentialKeys.credentials(.user), "hand", #"{ "createdAt":1, "sha256":"\#(digest)" }"#)
+    #expect(try await credentials().isValid(bearer: "written-by-hand", of: "hand"))
+    #expect(try await fleet.martlet("credentials", "disable", "user", "hand").exitCode == 0)
+    #expect(try await !credentials().isValid(bearer: "written-by-hand", of: "hand"))
+    #expect(try await fleet.martlet("credentials", "revoke", "user", "hand").exitCode == 0)
+    #expect(try await fleet.redis("DBSIZE").integer == 0)
+  }
+
+  @Test(arguments: [
+    ["add", "key", "no spaces"], ["add", "user", " "], ["add", "user", "a\u{1}b"], ["add", "instance", ""],
+    ["add", "key", String(repeating: "x", count: 129)], ["add", "robot", "x"], ["add", "key"], ["add"], [],
+    ["steal", "key", "x"], ["add", "key", "x", "--scopes", "all"], ["add", "key", "x", "--scopes", ""],
+    ["add", "user", "x", "--scopes", "push"], ["add", "user", "x", "--rate", "5"], ["add", "key", "x", "--rate", "0"],
+    ["add", "user", "x", "--secret", "in-the-open"], ["revoke", "key", "x", "--disabled"], ["list", "robots"],
+    ["list", "key", "x"],
+  ])
+  func `a call that cannot be right changes nothing`(words: [String]) async throws {
+    let child = try ChildProcess(
+      try builtProduct("martlet"), ["credentials"] + words, environment: fleet.environment())
+    #expect(try await child.exit() == 2, "\(child.lines)")
+    #expect(try await fleet.redis("DBSIZE").integer == 0)
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Jobs
+import TestSupport
+import Testing
+
+@testable import Worker
+@testable import Queue
+
+/// What `martlet doctor` finds in a sound fleet and in a broken one.
+@Suite(.serialized) struct DoctorCommandTests {
+  private static let shared = Task { try await Fleet(redisArguments: ["--appendonly", "yes"]) }
+  private let fleet: Fleet
+
+  init() async throws {
+    fleet = try await Self.shared.value
+    try await fleet.redis("FLUSHALL")
+  }
+
+  private struct Line: Decodable, Equatable {
+    let check: String
+    let verdict: String
+    let text: String
+    let mend: String?
+  }
+
+  private func doctor(_ changes: [String: String?] = [:]) async throws -> (code: Int32?, lines: [Line]) {
+    let child = try await fleet.martlet("doctor", "--json", environment: changes)
+    let lines = try child.lines(of: .output).map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+    return (child.exitCode, lines)
+  }
+
+  @Test func `a sound fleet has nothing to mend`() async throws {
+    let (code, lines) = try await doctor()
+    #expect(code == 0)
+    #expect(lines.filter { $0.verdict == "fail" } == [])
+    let sound = Set(lines.filter { $0.verdict == "ok" }.map(\.check))
+    for check in [
+      "settings", "redis", "redis version", "maxmemory-policy", "appendonly", "clock", "queue", "provider key", "apns",
+    ] { #expect(sound.contains(check), "\(check)") }
+    let text = try await fleet.martlet("doctor")
+    #expect(text.lines(of: .output).count == lines.count)
+  }
+
+  @Test func `wrong settings are all named`() async throws {
+    let (code, lines) = try await doctor([
+      "REDIS_URL": "nonsense", "MARTLET_CONCURRENCY": "0", "MARTLET_HTTP_ADDRESS": "nowhere", "APNS_TEAM_ID": nil,
+    ])
+    #expect(code == 2)
+    let faults = lines.filter { $0.check == "settings" }
+    #expect(faults.allSatisfy { $0.verdict == "fail" && $0.mend != nil })
+    for name in ["REDIS_URL", "MARTLET_CONCURRENCY", "MARTLET_HTTP_ADDRESS", "APNS_TEAM_ID"] {
+      #expect(faults.filter { $0.text.hasPrefix("\(name):") }.count == 1, "\(name)")
+    }
+  }
+
+  @Test func `a key of the wrong type fails, dead letters are noted`() async throws {
+    try await fleet.redis("SET", "push:jobs", "x")
+    try await fleet.redis("ZADD", QueueKeys(queue: "push:jobs:low").dead, "1", "letter")
+    let (code, lines) = try await doctor()
+    #expect(code == 1)
+    let fault = try #require(lines.first { $0.verdict == "fail" })
+    #expect(fault.text.contains("push:jobs is a string, not a list"))
+    #expect(lines.contains { $0.check == "dead letters" && $0.verdict == "note" && $0.text == "push:jobs:low: 1" })
+  }
+
+  @Test func `settings of Redis that lose jobs are told`() async throws {
+    try await fleet.redis("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    try await fleet.redis("CONFIG", "SET", "maxmemory", "1gb")
+    let (code, lines) = try await doctor()
+    try await fleet.redis("CONFIG", "SET", "maxmemory", "0")
+    try await fleet.redis("CONFIG", "SET", "maxmemory-policy", "noeviction")
+    #expect(code == 1)
+    #expect(lines.contains { $0.check == "maxmemory-policy" && $0.verdict == "fail" && $0.mend != nil })
+  }
+
+  @Test func `a user who may not ask is told so, and the rest is examined`() async throws {
+    try await fleet.redis("ACL", "SETUSER", "worker", "on", ">secret-word", "~*", "+@all", "-info", "-time")
+    let (code, lines) = try await doctor(["REDIS_URL": "unix://worker:secret-word@\(fleet.redis.socketPath)"])
+    #expect(code == 0, "\(lines)")
+    #expect(lines.contains { $0.check == "appendonly" && $0.verdict == "warn" && $0.text.hasPrefix("unknown") })
+    #expect(lines.contains { $0.check == "queue" && $0.verdict == "ok" })
+    #expect(!lines.contains { $0.text.contains("secret-word") })
+  }
+
+  @Test func `a gateway and a Redis out of reach fail`() async throws {
+    let (code, lines) = try await doctor([
+      "REDIS_URL": "redis://127.0.0.1:\(try freePort())",
+      "APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(try freePort())",
+    ])
+    #expect(code == 1)
+    #expect(Set(lines.filter { $0.verdict == "fail" }.map(\.check)) == ["redis", "apns"])
+  }
+
+  @Test func `a gateway without HTTP/2, and one that nobody vouches for, are told as such`() async throws {
+    let server = try await TLSServer()
+    let endpoint = ["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(server.port)"]
+    for (authority, words) in [(server.authority, "HTTP/2"), (fleet.gateway.ready.caCertificate, "certificate")] {
+      let (code, lines) = try await doctor(endpoint.merging(["APNS_CA_CERT": authority]) { $1 })
+      #expect(code == 1)
+      let fault = try #require(lines.first { $0.check == "apns" })
+      #expect(fault.verdict == "fail" && fault.text.contains(words) && fault.mend?.contains(words) == true, "\(fault)")
+    }
+  }
+
+  @Test func `without APNs it is the polling-only mode, and nothing fails`() async throws {
+    let child = try ChildProcess(
+      try builtProduct("martlet"), ["doctor"], environment: fleet.environment(isPollingOnly: true))
+    #expect(try await child.exit() == 0)
+    #expect(child.lines.contains { $0.hasPrefix("note") && $0.contains("polling-only") })
+  }
+}

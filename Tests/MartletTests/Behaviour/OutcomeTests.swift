@@ -1,0 +1,242 @@
+import Foundation
+import Jobs
+import Redis
+import TestSupport
+import Testing
+@testable import Queue
+
+/// What becomes of a job, and what its producer finds.
+@Suite(.serialized) struct OutcomeTests {
+  private static let shared = Task { try await Fleet() }
+  private static let sharedWorker = Task { try await shared.value.worker(["MARTLET_MAX_ATTEMPTS": "2"]) }
+  private let fleet: Fleet
+  private let worker: FleetWorker
+
+  init() async throws {
+    fleet = try await Self.shared.value
+    worker = try await Self.sharedWorker.value
+    try await fleet.gateway.reset()
+  }
+
+  private func deliver(_ members: String, to token: String? = nil, id: String? = nil) async throws -> JobRecord {
+    let id = id ?? fleet.unique("outcome")
+    try await enqueue(members, to: token ?? fleet.uniqueToken(), id: id)
+    return try await fleet.record(id)
+  }
+
+  private func enqueue(_ members: String, to token: String, id: String, on queue: String? = nil) async throws {
+    try await fleet.enqueue(
+      #"{"id":"\#(id)","to":{"token":"\#(token)"},"title":"Hello"\#(members)}"#, on: queue ?? worker.queue)
+  }
+
+  private var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+  @Test func `the record says what happened, and expires`() async throws {
+    let (token, id, before) = (fleet.uniqueToken(), fleet.unique("outcome"), now)
+    let record = try await deliver("", to: token, id: id)
+    #expect(record.id == id)
+    #expect(record.status == "accepted")
+    #expect(record.attempts == 1)
+    #expect(record.reasons.isEmpty)
+    #expect(!record.worker.isEmpty)
+    #expect(record.claimedAt >= before)
+    #expect(record.finishedAt >= record.claimedAt)
+    let device = try #require(record.results.first)
+    #expect(device == .init(token: token, ok: true, status: 200, apnsId: device.apnsId, reason: nil))
+    #expect(device.apnsId == apnsID(jobID: id, token: token))
+    let left = try await fleet.redis("TTL", QueueKeys.result(id)).integer ?? 0
+    #expect((80_000...86_400).contains(left))
+  }
+
+  @Test func `the record is pushed to replyTo, which expires`() async throws {
+    let list = fleet.unique("reply")
+    let record = try await deliver(#","replyTo":"\#(list)""#)
+    let replies = try await fleet.redis("LRANGE", list, "0", "-1").array ?? []
+    #expect(replies.count == 1)
+    let reply = try JSONDecoder().decode(JobRecord.self, from: Data(try #require(replies.first?.bytes)))
+    #expect(reply == record)
+    #expect((1...3600).contains(try await fleet.redis("TTL", list).integer ?? 0))
+  }
+
+  @Test func `a list that was there before its first reply does not expire`() async throws {
+    let list = fleet.unique("reply")
+    try await fleet.redis("LPUSH", list, "somebody else's")
+    #expect(try await deliver(#","replyTo":"\#(list)""#).status == "accepted")
+    #expect(try await fleet.redis("LLEN", list).integer == 2)
+    #expect(try await fleet.redis("TTL", list).integer == -1)
+  }
+
+  @Test(arguments: ["string", "hash"])
+  func `a replyTo of another type does not expire`(type: String) async throws {
+    let key = fleet.unique("reply")
+    if type == "string" { try await fleet.redis("SET", key, "x") } else { try await fleet.redis("HSET", key, "a", "b") }
+    #expect(try await deliver(#","replyTo":"\#(key)""#).status == "accepted")
+    #expect(try await fleet.redis("TYPE", key).string == type)
+    #expect(try await fleet.redis("TTL", key).integer == -1)
+  }
+
+  @Test func `a replyTo that names a queue of the fleet is refused, whatever its name`() async throws {
+    let other = fleet.unique("any-name")
+    let worker = try await fleet.worker(["MARTLET_QUEUES": "\(fleet.unique("jobs")),\(other)"])
+    for (number, queue) in [worker.queue, other].enumerated() {
+      let id = fleet.unique("loop")
+      let job = #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"x","replyTo":"\#(queue)"}"#
+      try await fleet.enqueue(job, on: worker.queue)
+      let letters = try await fleet.deadLetters(worker.queue, count: number + 1)
+      let letter = try #require(letters.first { $0.id == id })
+      #expect(letter.reason == "replyTo: \(queue) is a queue of this fleet; name another list")
+      #expect(letter.envelope.job == Array(job.utf8))
+      let command = try await fleet.martlet("enqueue", environment: ["MARTLET_QUEUES": queue], input: job + "\n")
+      #expect(command.exitCode == 1)
+      #expect(command.lines.contains { $0.contains("is a queue of this fleet") })
+    }
+    #expect(try await fleet.redis("EXISTS", other).integer == 0)
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `a replyTo that is no list costs nothing but the reply`() async throws {
+    let key = fleet.unique("reply")
+    try await fleet.redis("SET", key, "a string")
+    #expect(try await deliver(#","replyTo":"\#(key)""#).status == "accepted")
+    #expect(try await fleet.redis("GET", key).string == "a string")
+  }
+
+  @Test func `of jobs with the same dedupe the first is sent, the second recorded as duplicate`() async throws {
+    let value = fleet.unique("value")
+    #expect(try await deliver(#","dedupe":"\#(value)""#).status == "accepted")
+    let second = try await deliver(#","dedupe":"\#(value)""#)
+    #expect(second.status == "duplicate")
+    #expect(second.results.isEmpty)
+    #expect(try await fleet.gateway.ledger().received == 1)
+  }
+
+  @Test func `a job whose worker crashed is not its own duplicate`() async throws {
+    let (value, nonce, id) = (fleet.unique("value"), fleet.unique("nonce"), fleet.unique("outcome"))
+    try await fleet.redis("SET", QueueKeys.dedupe(value), nonce)
+    let job = #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"Hello","dedupe":"\#(value)"}"#
+    try await fleet.enqueue(Envelope(crashes: 1, nonce: nonce, job: Array(job.utf8)), on: worker.queue)
+    #expect(try await fleet.record(id).status == "accepted")
+  }
+
+  @Test func `nothing is sent before sendAt, in either spelling`() async throws {
+    let due = now + 1500
+    let iso = Date(timeIntervalSince1970: Double(due) / 1000).ISO8601Format(.init(includingFractionalSeconds: true))
+    for time in [String(due), "\"\(iso)\""] {
+      let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
+      try await enqueue(#","sendAt":\#(time)"#, to: token, id: id)
+      #expect(try await fleet.record(id).status == "accepted")
+      let push = try #require(try await fleet.gateway.recent().last { $0.token == token })
+      #expect(push.arrival / 1_000_000 >= due)
+    }
+  }
+
+  @Test func `a job that is too late is expired and not sent`() async throws {
+    let record = try await deliver(#","expiration":\#(now / 1000 - 10)"#)
+    #expect(record.status == "expired")
+    #expect(try await fleet.gateway.ledger().received == 0)
+  }
+
+  @Test func `headers say when a push expires`() async throws {
+    let token = fleet.uniqueToken()
+    let earliest = now / 1000 + 600
+    _ = try await deliver(#","ttl":600,"priority":5,"collapseId":"lunch""#, to: token)
+    let push = try #require(try await fleet.gateway.recent().last { $0.token == token })
+    #expect(push.priority == "5")
+    #expect(push.collapseId == "lunch")
+    let expiration = try #require(push.expiration.flatMap { Int64($0) })
+    #expect(expiration >= earliest && expiration < earliest + 60)
+  }
+
+  @Test(arguments: ["expiration", "ttl"])
+  func `now or never is sent now, and not stored by APNs`(field: String) async throws {
+    let token = fleet.uniqueToken()
+    #expect(try await deliver(#","\#(field)":0"#, to: token).status == "accepted")
+    #expect(try await fleet.gateway.recent().last { $0.token == token }?.expiration == "0")
+  }
+
+  @Test func `retries stop at the expiration`() async throws {
+    let token = fleet.uniqueToken()
+    try await fleet.gateway.device(token, #""rule":"fixed","status":503,"retryAfter":30"#)
+    let record = try await deliver(#","ttl":20"#, to: token)
+    #expect(record.status == "dead")
+    #expect(record.reason?.contains("expired") == true)
+    #expect(try await fleet.gateway.ledger().received == 1)
+  }
+
+  @Test func `a server error is retried under the same apns-id until it is accepted`() async throws {
+    let token = fleet.uniqueToken()
+    try await fleet.gateway.fault(#"{"kind":"status","status":503,"retryAfter":1,"count":1}"#)
+    let record = try await deliver("", to: token)
+    #expect(record.status == "accepted")
+    #expect(record.attempts == 2)
+    let pushes = try await fleet.gateway.recent().filter { $0.token == token }
+    #expect(pushes.map(\.status) == [503, 200])
+    #expect(Set(pushes.map(\.apnsId)).count == 1)
+    #expect(pushes[1].arrival - pushes[0].arrival >= 900_000_000)
+  }
+
+  @Test func `a job that fails every attempt goes to the dead letters`() async throws {
+    let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
+    try await fleet.gateway.device(token, #""rule":"fixed","status":500"#)
+    let record = try await deliver("", to: token, id: id)
+    #expect(record.status == "dead")
+    #expect(record.attempts == 2)
+    let letter = try #require(try await fleet.deadLetters(worker.queue).first { $0.id == id })
+    #expect(letter.reason == record.reason)
+    #expect(letter.reason.contains("2 attempts"))
+    #expect(letter.reason.contains("InternalServerError"))
+  }
+
+  @Test func `a throttled device delays nobody else`() async throws {
+    let (slow, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
+    try await fleet.gateway.device(slow, #""rule":"throttled""#)
+    let tokens = [slow] + fleet.uniqueTokens(9)
+    let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"tokens":[\#(list)]},"title":"Hello"}"#, on: worker.queue)
+    let first = try await fleet.record(id, "the rest accepted") { $0.accepted == 9 }
+    #expect(first.status == "retrying")
+    #expect(first.reason == "TooManyRequests")
+    try await fleet.gateway.clearDevices()
+    let record = try await fleet.record(id)
+    #expect(record.status == "accepted")
+    #expect(record.accepted == 10)
+    #expect(try await fleet.gateway.ledger().accepted == 10)
+  }
+
+  @Test(arguments: ["BadTopic", "BadCollapseId", "PayloadTooLarge", "InvalidPushType"])
+  func `a refusal that no resend can help ends the job at once`(reason: String) async throws {
+    let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
+    try await fleet.gateway.device(token, #""rule":"fixed","status":400,"reason":"\#(reason)""#)
+    let record = try await deliver("", to: token, id: id)
+    #expect(record.status == "dead")
+    #expect(record.attempts == 1)
+    let letter = try #require(try await fleet.deadLetters(worker.queue).first { $0.id == id })
+    #expect(letter.reason.contains(reason))
+    #expect(try await fleet.gateway.ledger().received == 1)
+  }
+
+  @Test(arguments: [("failures", [false, true]), ("none", [false, false])])
+  func `fewer records are kept when asked for`(mode: String, kept: [Bool]) async throws {
+    let worker = try await fleet.worker(["MARTLET_RESULTS": mode])
+    let bad = fleet.uniqueToken()
+    try await fleet.gateway.device(bad, #""rule":"bad""#)
+    let ids = [fleet.unique("outcome"), fleet.unique("outcome")]
+    for (token, id) in zip([fleet.uniqueToken(), bad], ids) {
+      try await enqueue("", to: token, id: id, on: worker.queue)
+    }
+    try await fleet.settled(worker.queue)
+    for (id, isKept) in zip(ids, kept) { #expect(try await (fleet.currentRecord(id) != nil) == isKept) }
+    #expect(try await fleet.gateway.ledger().received == 2)
+    try await worker.stop()
+  }
+
+  @Test func `with failures alone kept, none stands there that was mended since`() async throws {
+    let worker = try await fleet.worker(["MARTLET_RESULTS": "failures"])
+    let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
+    try await fleet.gateway.fault(#"{"kind":"status","status":503,"retryAfter":1,"count":1}"#)
+    try await enqueue("", to: token, id: id, on: worker.queue)
+    _ = try await fleet.record(id, "put off") { $0.status == "retrying" }
+    #expect(try await fleet.record(id).status == "accepted")
+    try await worker.stop()
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Jobs
+import Redis
+import TestSupport
+import Testing
+@testable import Queue
+
+/// Jobs of different producers with the same id share the key of their records, and do not wipe out each other's.
+@Suite(.serialized) struct RecordTests {
+  private static let shared = Task { try await Fleet() }
+  private let fleet: Fleet
+
+  init() async throws {
+    fleet = try await Self.shared.value
+    try await fleet.gateway.reset()
+  }
+
+  private func job(_ id: String, to token: String? = nil, _ members: String = "") -> String {
+    #"{"id":"\#(id)","to":{"token":"\#(token ?? fleet.uniqueToken())"},"title":"Hello"\#(members)}"#
+  }
+
+  private func store(_ status: String, finishedAt: Int64, of id: String) async throws -> String {
+    let counts = #""accepted":1,"failed":0,"stale":0,"uncertain":0,"reasons":{},"results":[],"attempts":1"#
+    let record =
+      #"{"id":"\#(id)","status":"\#(status)",\#(counts),"worker":"w","claimedAt":1,"finishedAt":\#(finishedAt)}"#
+    try await fleet.redis("SET", QueueKeys.result(id), record)
+    return record
+  }
+
+  private func arrives(_ token: String) async throws {
+    try await eventually(within: .seconds(30), "the push arrives") {
+      try await fleet.gateway.recent().contains { $0.token == token }
+    }
+  }
+
+  /// With a reply list the record is written by another script.
+  @Test(arguments: ["retrying", "deferred"], [false, true])
+  func `the record of another job that is not over stays, and that is said once`(
+    status: String, hasReply: Bool
+  ) async throws {
+    let worker = try await fleet.worker()
+    let (id, list) = (fleet.unique("shared"), fleet.unique("reply"))
+    let record = try await store(status, finishedAt: 1, of: id)
+    let reply = hasReply ? #","replyTo":"\#(list)""# : ""
+    for count in 1...2 {
+      let token = fleet.uniqueToken()
+      try await fleet.enqueue(job(id, to: token, reply), on: worker.queue)
+      try await arrives(token)
+      try await eventually("it is counted") {
+        try await worker.metric("martlet_records_kept_total") == Double(count)
+      }
+    }
+    #expect(try await fleet.redis("GET", QueueKeys.result(id)).string == record)
+    let lines = worker.process.lines.filter { $0.contains("a record was kept because another job has the same id") }
+    #expect(lines.count == 1)
+    #expect(lines.allSatisfy { $0.contains(id) && $0.contains(worker.queue) })
+    // Its own producer is told all the same.
+    #expect(try await fleet.redis("LLEN", list).integer == (hasReply ? 2 : 0))
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `a record that another job wrote while this one was in hand stays`() async throws {
+    let worker = try await fleet.worker()
+    let (id, token) = (fleet.unique("shared"), fleet.uniqueToken())
+    let record = try await store("accepted", finishedAt: 4_000_000_000_000, of: id)
+    try await fleet.enqueue(job(id, to: token), on: worker.queue)
+    try await arrives(token)
+    try await eventually("it is counted") { try await worker.metric("martlet_records_kept_total") == 1 }
+    #expect(try await fleet.redis("GET", QueueKeys.result(id)).string == record)
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test(arguments: ["accepted", "dead", "unheard of"])
+  func `a job enqueued again after the first one has ended has the record`(status: String) async throws {
+    let worker = try await fleet.worker()
+    let id = fleet.unique("again")
+    _ = try await store(status, finishedAt: 1000, of: id)
+    try await fleet.enqueue(job(id), on: worker.queue)
+    _ = try await fleet.record(id, "the new one") { $0.status == "accepted" && $0.finishedAt > 1000 }
+    #expect(try await worker.metric("martlet_records_kept_total") == 0)
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test(arguments: ["list", "[1]", "no record", #"{"finishedAt":{}}"#])
+  func `what is no record gives way`(value: String) async throws {
+    let worker = try await fleet.worker()
+    let id = fleet.unique("odd")
+    if value == "list" {
+      try await fleet.redis("LPUSH", QueueKeys.result(id), value)
+    } else {
+      try await fleet.redis("SET", QueueKeys.result(id), value)
+    }
+    try await fleet.enqueue(job(id), on: worker.queue)
+    try await eventually("it has ended") {
+      guard let bytes = try? await fleet.redis("GET", QueueKeys.result(id)).bytes else { return false }
+      return String(decoding: bytes, as: UTF8.self).contains(#""status":"accepted""#)
+    }
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test(arguments: ["", #","replyTo":"replies""#])
+  func `a job's own attempts have the record, another's do not while it waits`(members: String) async throws {
+    let worker = try await fleet.worker()
+    let (id, slow, fast) = (fleet.unique("mine"), fleet.uniqueToken(), fleet.uniqueToken())
+    try await fleet.gateway.device(slow, #""rule":"fixed","status":503,"retryAfter":2"#)
+    try await fleet.enqueue(job(id, to: slow, members), on: worker.queue)
+    _ = try await fleet.record(id, "put off") { $0.status == "retrying" }
+    try await fleet.enqueue(job(id, to: fast), on: worker.queue)
+    try await eventually("it is counted") { try await worker.metric("martlet_records_kept_total") == 1 }
+    #expect(try await fleet.currentRecord(id)?.device(fast) == nil)
+    try await fleet.gateway.reset()
+    let record = try await fleet.record(id)
+    #expect(record.status == "accepted")
+    #expect(record.attempts >= 2)
+    #expect(record.device(slow) != nil)
+    #expect(try await worker.metric("martlet_records_kept_total") == 1)
+    #expect(try await worker.stop() == 0)
+  }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import Jobs
+import Redis
+import TestSupport
+import Testing
+@testable import Queue
+
+/// APNs is away, silent, or refuses: jobs are kept, nothing is lost, and nothing is sent twice but what may have arrived.
+@Suite(.serialized) struct GatewayTroubleTests {
+  private static let fleet = Task { try await Fleet() }
+  private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
+
+  @Test func `a GOAWAY every 50 pushes over 5,000 jobs loses none and sends none twice`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"goaway","every":50}"#)
+    let verdict = try await deliver(5000, on: fleet.unique("goaway"))
+    let ledger = try await fleet.gateway.ledger()
+    print("GOAWAY every 50: \(ledger.goaways) GOAWAYs, \(ledger.connections) connections, \(verdict.description)")
+    verdict.expectAllAccepted(5000)
+    #expect(verdict.duplicates == 0)
+    #expect(ledger.goaways >= 90)
+  }
+
+  @Test func `refused streams are sent again, none twice`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"reset","every":20}"#)
+    let verdict = try await deliver(2000, on: fleet.unique("refused"))
+    let ledger = try await fleet.gateway.ledger()
+    print("REFUSED_STREAM every 20: \(ledger.resets) resets, \(verdict.description)")
+    verdict.expectAllAccepted(2000)
+    #expect(verdict.duplicates == 0)
+    #expect(ledger.resets >= 90)
+  }
+
+  @Test func `what was processed and never answered is sent again under the same apns-id, and nothing else is`()
+    async throws
+  {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"drop","every":100,"processed":true}"#)
+    let queue = fleet.unique("dropped")
+    let verdict = try await deliver(1000, on: queue)
+    let ledger = try await fleet.gateway.ledger()
+    print("dropped every 100: \(ledger.drops) drops, \(verdict.description)")
+    verdict.expectAllAccepted(1000)
+    #expect(ledger.distinct == 1000)
+    // Each drop had been processed; what else its connection carried may have been.
+    #expect(verdict.duplicates >= ledger.drops)
+    #expect(verdict.duplicates <= verdict.uncertain)
+    #expect(try await fleet.deadLetters(queue).isEmpty)
+  }
+
+  @Test func `a push that stays unanswered is dead after the last attempt, and counts each of them`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"reset","code":2,"processed":true}"#)
+    let queue = fleet.unique("unanswered")
+    let worker = try await fleet.worker(
+      Self.quiet.merging(["MARTLET_MAX_ATTEMPTS": "2"]) { $1 }, on: queue)
+    let job = LoadJob(queue, 0)
+    try await fleet.enqueue([job.json], on: queue)
+    let record = try await fleet.record(job.id)
+    #expect(record.status == "dead")
+    #expect(record.reason == "gave up after 2 attempts; last reason: Uncertain: StreamReset_2")
+    #expect(record.uncertain == 2)
+    #expect(record.results.map { $0.reason } == ["Uncertain: StreamReset_2"])
+    #expect(try await fleet.gateway.counts() == [job.apnsID: 2])
+    #expect(try await fleet.deadLetters(queue).map(\.id) == [job.id])
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test(arguments: [(atMostOnce: true, mode: "at-least-once"), (atMostOnce: false, mode: "at-most-once")])
+  func `at most once, what was processed and never answered is dead until an operator requeues it`(
+    atMostOnce: Bool, mode: String
+  ) async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"drop","every":100,"processed":true}"#)
+    let queue = fleet.unique("once")
+    let worker = try await fleet.worker(Self.quiet.merging(["MARTLET_DELIVERY": mode]) { $1 }, on: queue)
+    let jobs = LoadJob.list(queue, 1000)
+    try await fleet.enqueue(jobs.map { atMostOnce ? $0.atMostOnce : $0.json }, on: queue)
+    for job in jobs { _ = try await fleet.record(job.id, within: .seconds(60)) }
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    let letters = try await fleet.deadLetters(queue)
+    let ledger = try await fleet.gateway.ledger()
+    print("at most once: \(ledger.drops) drops, \(verdict.description), \(letters.count) dead letters")
+    #expect(verdict.duplicates == 0)
+    #expect(verdict.withoutRecord == [])
+    #expect(verdict.leftovers == [])
+    let dead = verdict.statuses["dead"] ?? 0
+    #expect(dead >= ledger.drops)
+    #expect((verdict.statuses["accepted"] ?? 0) + dead == 1000)
+    #expect(letters.count == dead)
+    #expect(letters.allSatisfy { $0.reason.hasPrefix("Uncertain") })
+    #expect(verdict.uncertain == dead)
+    try await fleet.gateway.clearFaults()
+    let requeue = try await fleet.martlet(
+      "dead", "requeue", "--reason", "Uncertain", environment: ["MARTLET_QUEUES": queue])
+    #expect(requeue.lines == ["requeued \(dead)"])
+    for letter in letters { _ = try await fleet.record(letter.id, "its acceptance") { $0.status == "accepted" } }
+    let after = try await fleet.gateway.ledger()
+    #expect(after.accepted == ledger.accepted + dead)
+    #expect(after.distinct == 1000)
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `an expired provider token is renewed once and nothing is lost`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(
+      #"{"kind":"status","status":403,"reason":"ExpiredProviderToken","count":1,"after":100}"#)
+    let before = try await fleet.gateway.ledger().received
+    let verdict = try await deliver(500, on: fleet.unique("expired"))
+    let ledger = try await fleet.gateway.ledger()
+    print("ExpiredProviderToken once: \(ledger.received - before) received, \(verdict.description)")
+    verdict.expectAllAccepted(500)
+    #expect(verdict.duplicates == 0)
+    #expect(ledger.byReason["ExpiredProviderToken"] == 1)
+  }
+
+  @Test func `a provider token that APNs does not know pauses the route, which says so, and keeps the jobs`()
+    async throws
+  {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"status","status":403,"reason":"InvalidProviderToken"}"#)
+    let queue = fleet.unique("paused")
+    let jobs = LoadJob.list(queue, 300)
+    let worker = try await fleet.worker(Self.quiet, on: queue)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await worker.process.line("that the route is paused") { $0.contains("APNs route paused") }
+    try await eventually("all jobs have been put off") {
+      try await fleet.redis("ZCARD", QueueKeys(queue: queue).retry) == .integer(300)
+    }
+    let record = try await fleet.record(jobs[299].id, "why it waits") { $0.status == "retrying" }
+    #expect(record.reason?.contains("InvalidProviderToken") == true)
+    #expect(try await fleet.deadLetters(queue).count == 0)
+    let refused = try await fleet.gateway.ledger().received
+    #expect(worker.process.lines.count { $0.contains("APNs route paused") } == 1)
+    try await expectPaused(worker, "InvalidProviderToken")
+    // Mended: a worker with a good key delivers them all.
+    #expect(try await worker.stop() == 0)
+    try await fleet.gateway.clearFaults()
+    try await makeRetriesDue(queue)
+    let mended = try await fleet.worker(Self.quiet, on: queue)
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    print("InvalidProviderToken: \(refused) refused, \(verdict.description)")
+    verdict.expectAllAccepted(jobs.count)
+    #expect(verdict.duplicates == 0)
+    #expect(try await mended.stop() == 0)
+  }
+
+  @Test func `jobs wait in Redis while APNs cannot be reached, and leave when it can`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    let queue = fleet.unique("unreachable")
+    let port = try freePort()
+    let worker = try await fleet.worker(
+      Self.quiet.merging(["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(port)"]) { $1 }, on: queue, isReady: false)
+    let jobs = LoadJob.list(queue, 100)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await worker.readiness(503)
+    #expect(try await worker.get("/readyz").body.contains(#""apns":"unreachable""#))
+    #expect(try await fleet.redis("LLEN", queue) == .integer(100))
+    let bridge = try DeafProxy(toPort: fleet.gateway.ready.port, listeningOn: port)
+    defer { bridge.close() }
+    try await worker.readiness()
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    print("APNs unreachable at first: \(verdict.description), complaints \(worker.complaints)")
+    verdict.expectAllAccepted(jobs.count)
+    #expect(verdict.duplicates == 0)
+    #expect(worker.complaints.count <= 1)
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `a gateway that accepts and never speaks is not ready, and no job is claimed for it`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.fault(#"{"kind":"acceptStall"}"#)
+    let queue = fleet.unique("stalled")
+    let worker = try await fleet.worker(Self.quiet, on: queue, isReady: false)
+    let jobs = LoadJob.list(queue, 100)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await worker.process.line(within: .seconds(60), "that APNs is away") { $0.contains("\"warn\"") }
+    #expect(try await worker.get("/readyz").status == 503)
+    #expect(try await fleet.redis("LLEN", queue) == .integer(100))
+    try await fleet.gateway.clearFaults()
+    try await worker.readiness()
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    print("APNs stalled: \(verdict.description), complaints \(worker.complaints)")
+    verdict.expectAllAccepted(jobs.count)
+    #expect(verdict.duplicates == 0)
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `a route that is refused its topic delays no other route`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.settings(#"{"topics":["com.example.demo"]}"#)
+    let queue = fleet.unique("topics")
+    let refused = (0..<200).map { _ in
+      Array(#"{"to":{"token":"\#(fleet.uniqueToken())"},"app":"com.example.other","title":"Hello"}"#.utf8)
+    }
+    let jobs = LoadJob.list(queue, 200)
+    let worker = try await fleet.worker(["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "8"], on: queue)
+    try await fleet.enqueue(refused + jobs.map(\.json), on: queue)
+    for job in jobs { #expect(try await fleet.record(job.id).status == "accepted") }
+    try await eventually("the others have been put off") {
+      try await fleet.redis("ZCARD", QueueKeys(queue: queue).retry) == .integer(200)
+    }
+    try await expectPaused(worker, "TopicDisallowed")
+    #expect(try await fleet.deadLetters(queue).isEmpty)
+    #expect(try await worker.stop() == 0)
+  }
+
+  /// /readyz, the metrics page and `martlet status` tell of a paused route.
+  private func expectPaused(_ worker: FleetWorker, _ reason: String) async throws {
+    let fleet = try await Self.fleet.value
+    let (status, body) = try await worker.get("/readyz")
+    #expect(status == 200)
+    #expect(body.contains(#""reason":"\#(reason)""#))
+    #expect(try await worker.get("/metrics").body.contains("martlet_apns_paused_routes{environment="))
+    let settings = ["MARTLET_QUEUES": worker.queue]
+    try await eventually("status tells of it") {
+      let lines = try await fleet.martlet("status", "--json", environment: settings).lines(of: .output)
+      return lines.contains { $0.contains(#""pausedRoutes":[{"environment"#) && $0.contains(#""reason":"\#(reason)""#) }
+    }
+    let table = try await fleet.martlet("status", environment: settings).lines(of: .output)
+    #expect(table.contains { $0.hasPrefix("paused routes") })
+    #expect(table.contains { $0.hasPrefix("production") && $0.contains(reason) && $0.contains("check ") })
+  }
+
+  private func makeRetriesDue(_ queue: String) async throws {
+    let script = """
+      for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 0, member) end
+      """
+    try await Self.fleet.value.redis("EVAL", script, "1", QueueKeys(queue: queue).retry)
+  }
+
+  /// A worker of its own delivers `count` jobs.
+  private func deliver(_ count: Int, on queue: String) async throws -> Verdict {
+    let fleet = try await Self.fleet.value
+    let worker = try await fleet.worker(Self.quiet, on: queue)
+    let jobs = LoadJob.list(queue, count)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    #expect(try await worker.stop() == 0)
+    return verdict
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Jobs
+import Redis
+import TestSupport
+import Testing
+@testable import Queue
+
+/// SIGTERM: what a deployment does all day.
+@Suite(.serialized) struct ShutdownTests {
+  private static let fleet = Task { try await Fleet() }
+  private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
+
+  @Test func `SIGTERM under load, again and again, loses no job and sends none twice`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.settings(#"{"rttMs":50}"#)
+    let queue = fleet.unique("shutdown")
+    var workers: [FleetWorker] = []
+    for _ in 0..<2 { workers.append(try await fleet.worker(Self.quiet, on: queue)) }
+    let load = Load(fleet, on: queue, perSecond: 400)
+    await load.start()
+    for round in 0..<10 {
+      let goal = await load.enqueued + 200
+      try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
+      let leaving = workers[round % 2]
+      #expect(try await leaving.stop() == 0)
+      #expect(try await leaving.inflight(in: fleet) == 0)
+      workers[round % 2] = try await fleet.worker(Self.quiet, on: queue, isReady: false)
+    }
+    let account = await load.stop()
+    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
+    print("10 x SIGTERM, \(account.enqueued.count) jobs: \(verdict.description)")
+    verdict.expectAllAccepted(account.enqueued.count)
+    #expect(verdict.duplicates == 0)
+    for worker in workers { #expect(try await worker.stop() == 0) }
+    #expect(try await fleet.redis("SMEMBERS", QueueKeys(queue: queue).workers).array == [])
+  }
+
+  @Test func `a second SIGTERM hands back at once what has not been sent`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    // One push at a time and no answer: all others wait, claimed.
+    try await fleet.gateway.settings(#"{"maxStreams":1,"initialStreams":1}"#)
+    try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
+    let queue = fleet.unique("hurry")
+    let jobs = LoadJob.list(queue, 50)
+    let hurried = try await fleet.worker(Self.quiet, on: queue, isReady: false)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await eventually("all are claimed and one is sent") {
+      let inflight = try await hurried.inflight(in: fleet)
+      let accepted = try await fleet.gateway.ledger().accepted
+      return inflight == 50 && accepted == 1
+    }
+    hurried.process.signal(SIGTERM)
+    try await hurried.process.line("that it stops") { $0.contains("stopping: no more claims") }
+    #expect(try await hurried.stop() == 0)
+    #expect(try await fleet.leftovers(queue).filter { $0.contains("inflight") } == [])
+    try await fleet.gateway.clearFaults()
+    try await fleet.gateway.settings(#"{"maxStreams":1000,"initialStreams":1}"#)
+    let heir = try await fleet.worker(Self.quiet, on: queue)
+    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    print("second SIGTERM: \(verdict.description)")
+    verdict.expectAllAccepted(50)
+    // The one that was sent and never answered is uncertain: it is sent again, and no other.
+    #expect(verdict.duplicates == 1)
+    #expect(verdict.uncertain == 1)
+    #expect(try await fleet.deadLetters(queue).isEmpty)
+    #expect(try await heir.stop() == 0)
+  }
+
+  @Test func `martlet all stops claiming at once, and a second SIGTERM ends requests and jobs alike`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    let (queue, user, token) = (fleet.unique("all"), try await fleet.userWithCredentials("all"), fleet.uniqueToken())
+    try await fleet.register(token, to: user)
+    let service = try await fleet.sidecar(
+      "all", ["MARTLET_QUEUES": queue, "MARTLET_LOG": "info", "MARTLET_SHUTDOWN_GRACE": "5m"])
+    try await service.apns("ok")
+    #expect(try await service.push("test", as: user).status == 200)
+    try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
+    let request = Task { try await service.push("test", as: user) }
+    try await fleet.enqueue(#"{"to":{"token":"\#(token)"},"title":"Stalled"}"#, on: queue)
+    try await eventually("a job and a request wait for APNs") { try await fleet.gateway.ledger().accepted == 3 }
+    service.process.signal(SIGTERM)
+    let patience = Duration.seconds(10)
+    try await service.process.line(within: patience, "that it stops") { $0.contains("stopping: no more claims") }
+    #expect(try await service.process.stop(within: patience) == 0)
+    _ = await request.result
+    #expect(try await fleet.leftovers(queue).filter { $0.contains("inflight") } == [])
+    try await fleet.gateway.clearFaults()
+  }
+
+  @Test func `a broadcast in the middle is handed over and finished by another worker`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    try await fleet.gateway.settings(#"{"rttMs":100}"#)
+    let queue = fleet.unique("broadcast")
+    let app = "com.example.\(queue)"
+    let tokens = fleet.uniqueTokens(12_000)
+    try await fleet.register(tokens, to: queue, bundleID: app)
+    let first = try await fleet.worker(Self.quiet, on: queue)
+    try await fleet.enqueue(#"{"id":"\#(queue)","to":{"app":"\#(app)"},"title":"All"}"#, on: queue)
+    try await eventually("the broadcast is under way") { try await fleet.gateway.ledger().accepted > 700 }
+    #expect(try await first.stop() == 0)
+    let sent = try await fleet.gateway.ledger().accepted
+    let second = try await fleet.worker(Self.quiet, on: queue)
+    let record = try await fleet.record(queue, within: .seconds(60))
+    let ledger = try await fleet.gateway.ledger()
+    print("broadcast: \(sent) of 12000 sent by the first worker, \(ledger.duplicates) duplicates")
+    #expect(sent < 12_000)
+    #expect(record.status == "accepted")
+    #expect(record.accepted == 12_000)
+    #expect(ledger.accepted == 12_000)
+    #expect(ledger.duplicates == 0)
+    #expect(try await fleet.leftovers(queue) == [])
+    #expect(try await second.stop() == 0)
+  }
+}

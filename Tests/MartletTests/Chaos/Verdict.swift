@@ -1,0 +1,69 @@
+import Foundation
+import Jobs
+import Redis
+import TestSupport
+import Testing
+@testable import Queue
+
+/// What Redis and the gateway's ledger say of jobs that must all have ended.
+struct Verdict {
+  /// How many records have which status.
+  var statuses: [String: Int] = [:]
+  var withoutRecord: [String] = []
+  var withoutPush: [String] = []
+  /// Acceptances after the first of an apns-id.
+  var duplicates = 0
+  /// What the records say of pushes that were written and never answered.
+  var uncertain = 0
+  /// Lists and sets that still hold jobs, with their lengths.
+  var leftovers: [String] = []
+
+  /// Every job was accepted and recorded so, and nothing is left anywhere.
+  func expectAllAccepted(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(statuses == ["accepted": count], sourceLocation: sourceLocation)
+    #expect(withoutRecord == [], sourceLocation: sourceLocation)
+    #expect(withoutPush == [], sourceLocation: sourceLocation)
+    #expect(leftovers == [], sourceLocation: sourceLocation)
+  }
+
+  var description: String {
+    "records \(statuses), without record \(withoutRecord.count), never pushed \(withoutPush.count), "
+      + "duplicates \(duplicates), uncertain \(uncertain), left over \(leftovers)"
+  }
+}
+
+extension Fleet {
+  /// Waits until nothing of `queue` waits or is in flight anywhere, then looks at every job.
+  func verdict(of jobs: [LoadJob], on queue: String, within: Duration = .seconds(90)) async throws -> Verdict {
+    do {
+      try await eventually(within: within, "nothing is left of \(queue)") { try await leftovers(queue).isEmpty }
+    } catch {
+      print("left over of \(queue): \(try await leftovers(queue))")
+    }
+    if let code = gateway.process.exitCode {
+      throw TestTimeout("the gateway ended with \(code): \(gateway.process.lines.suffix(20))")
+    }
+    var verdict = Verdict()
+    verdict.leftovers = try await leftovers(queue)
+    let counts = try await gateway.counts()
+    for start in stride(from: 0, to: jobs.count, by: 1000) {
+      let batch = jobs[start..<min(start + 1000, jobs.count)]
+      let records = try await records(of: Array(batch))
+      for (job, record) in zip(batch, records) {
+        if let record { verdict.statuses[record.status, default: 0] += 1 } else { verdict.withoutRecord.append(job.id) }
+        verdict.uncertain += record?.uncertain ?? 0
+        let count = counts[job.apnsID] ?? 0
+        if count == 0 { verdict.withoutPush.append(job.id) }
+        verdict.duplicates += max(0, count - 1)
+      }
+    }
+    return verdict
+  }
+
+  private func records(of jobs: [LoadJob]) async throws -> [JobRecord?] {
+    var command = RedisCommand("MGET")
+    for job in jobs { command.append(QueueKeys.result(job.id)) }
+    let values = try await connection.send(command).array ?? []
+    return try values.map { try $0.bytes.map { try JSONDecoder().decode(JobRecord.self, from: Data($0)) } }
+  }
+}

@@ -1,0 +1,78 @@
+import APNs
+import TestSupport
+import Testing
+
+@testable import Worker
+@testable import Martlet
+@testable import PushModel
+
+/// The names of docs/settings.md.
+struct ClaudiatorSettingsTests {
+  private static let gateway = Task { try await SimulatedGateway() }
+
+  private func values(_ changes: [String: String?] = [:]) async throws -> [String: String] {
+    let ready = try await Self.gateway.value.ready
+    var values = [
+      "REDIS_URL": "redis://localhost", "CLAUDIATOR_APNS_KEY_ID": ready.keyId, "CLAUDIATOR_APNS_TEAM_ID": ready.teamId,
+    ]
+    values["CLAUDIATOR_APNS_KEY_PATH"] = ready.keyPath
+    for (name, value) in changes { values[name] = value }
+    return values
+  }
+
+  @Test func `a key file, its id and the team are a whole configuration`() async throws {
+    let configuration = try WorkerConfiguration(environment: try await values())
+    #expect(configuration.apns != nil)
+    #expect(configuration.bundleID == "com.claudiator.app")
+    #expect(configuration.defaultEnvironment == .production)
+  }
+
+  @Test func `app and sandbox can be named`() async throws {
+    let configuration = try WorkerConfiguration(
+      environment: try await values(["CLAUDIATOR_APNS_BUNDLE_ID": "com.other", "CLAUDIATOR_APNS_SANDBOX": "true"]))
+    #expect(configuration.bundleID == "com.other")
+    #expect(configuration.defaultEnvironment == .sandbox)
+    #expect(configuration.apns?.defaultEnvironment == .sandbox)
+  }
+
+  @Test func `this program's own names come first`() async throws {
+    let configuration = try WorkerConfiguration(
+      environment: try await values([
+        "CLAUDIATOR_APNS_KEY_ID": "wrong", "APNS_KEY_ID": try await Self.gateway.value.ready.keyId,
+        "APNS_BUNDLE_ID": "com.own", "CLAUDIATOR_APNS_BUNDLE_ID": "com.other", "APNS_USE_SANDBOX": "false",
+        "CLAUDIATOR_APNS_SANDBOX": "true",
+      ]))
+    #expect(configuration.defaultEnvironment == .production)
+    #expect(configuration.apns != nil)
+    #expect(configuration.bundleID == "com.own")
+  }
+
+  @Test(arguments: ["CLAUDIATOR_APNS_KEY_ID", "CLAUDIATOR_APNS_TEAM_ID", "CLAUDIATOR_APNS_KEY_PATH"])
+  func `a part without the others is a fault that names what is missing`(name: String) async throws {
+    let environment = try await values([name: nil])
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    let expected = name.hasSuffix("KEY_PATH") ? "APNS_PRIVATE_KEY" : String(name.dropFirst("CLAUDIATOR_".count))
+    #expect(error?.faults.map(\.name) == [expected])
+  }
+
+  @Test(arguments: [("CLAUDIATOR_APNS_BUNDLE_ID", "com.other"), ("CLAUDIATOR_APNS_SANDBOX", "false")])
+  func `the app or the sandbox alone configure nothing`(name: String, value: String) throws {
+    let values = ["REDIS_URL": "redis://localhost", name: value]
+    #expect(try WorkerConfiguration(environment: values).apns == nil)
+    #expect(try SidecarSettings(environment: values).gateway.configuration == nil)
+  }
+
+  @Test func `this program's own app alone is a part without the others`() {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost", "APNS_BUNDLE_ID": "com.own"])
+    }
+    #expect(error?.faults.map(\.name) == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_PRIVATE_KEY"])
+  }
+
+  @Test func `a key file that cannot be read is a fault`() async throws {
+    let environment = try await values(["CLAUDIATOR_APNS_KEY_PATH": "/nowhere/key.p8"])
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    #expect(error?.faults.map(\.name) == ["CLAUDIATOR_APNS_KEY_PATH"])
+    #expect(error?.text.contains("/nowhere/key.p8") == true)
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Jobs
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Worker
+@testable import Martlet
+@testable import Queue
+
+struct EnvironmentReaderTests {
+  @Test func `a file with all the authorities of a system is read`() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/authorities.pem"
+    let certificate = "-----BEGIN CERTIFICATE-----\n\(String(repeating: "A", count: 1400))\n-----END CERTIFICATE-----\n"
+    let text = String(repeating: certificate, count: 150)
+    try text.write(toFile: path, atomically: false, encoding: .utf8)
+    var reader = EnvironmentReader(["CA": path])
+    #expect(reader.pem("CA") == text)
+    #expect(reader.faults == [])
+  }
+
+  @Test(arguments: [
+    ("500ms", Duration.milliseconds(500)), ("25s", .seconds(25)), ("15m", .seconds(900)), ("24h", .seconds(86_400)),
+    ("30d", .seconds(30 * 86_400)),
+  ])
+  func `durations carry a unit`(text: String, expected: Duration) {
+    var reader = EnvironmentReader(["D": text])
+    #expect(reader.duration("D", default: .seconds(1)) == expected)
+    #expect(reader.faults.isEmpty)
+  }
+
+  @Test(arguments: [
+    "5", "s", "-1s", "+1s", "0s", "1.5h", "1 s", "1_000s", "99999999999d", "9223372036854775807d", "1y",
+  ])
+  func `a duration that is none is a fault that quotes it`(text: String) {
+    var reader = EnvironmentReader(["D": text])
+    _ = reader.duration("D", default: .seconds(1))
+    #expect(reader.faults.map(\.name) == ["D"])
+    #expect(reader.faults[0].seen == "'\(text)'")
+  }
+
+  @Test(arguments: ["+5", "-5", "5.0", "1_0", "0x5", "٥", "5 5", "9223372036854775808"])
+  func `a number is digits alone`(text: String) {
+    var reader = EnvironmentReader(["N": text])
+    #expect(reader.integer("N", in: 1...64, default: 7) == 7)
+    #expect(reader.faults.map(\.seen) == ["'\(text)'"])
+  }
+
+  @Test func `white space around a value does not count`() {
+    var reader = EnvironmentReader(["N": " 5\n", "D": "\t5s "])
+    #expect(reader.integer("N", in: 1...64, default: 7) == 5)
+    #expect(reader.duration("D", default: .seconds(1)) == .seconds(5))
+    #expect(reader.faults.isEmpty)
+  }
+
+  @Test(arguments: ["pipe", "directory", "/dev/zero", "large.pem", "other.pem", "absent.pem"])
+  func `only a regular file of PEM text is read`(name: String) throws {
+    let directory = try TemporaryDirectory()
+    #expect(mkfifo(directory.path + "/pipe", 0o600) == 0)
+    #expect(mkdir(directory.path + "/directory", 0o700) == 0)
+    try String(repeating: "-----BEGIN", count: 110_000).write(
+      toFile: directory.path + "/large.pem", atomically: false, encoding: .utf8)
+    try "\0".write(toFile: directory.path + "/other.pem", atomically: false, encoding: .utf8)
+    let path = name.hasPrefix("/") ? name : "\(directory.path)/\(name)"
+    var reader = EnvironmentReader(["CA": path])
+    #expect(reader.pem("CA") == nil)
+    #expect(reader.faults.count == 1)
+    #expect(reader.faults[0].seen.hasPrefix("the file '\(path)' "))
+  }
+
+  @Test(arguments: ["x@127.0.0.1:80", "a b:80", "h\u{1B}:80", "127.0.0.1:+80", "a/b:80"])
+  func `an address has a host and a port`(address: String) {
+    var reader = EnvironmentReader([:])
+    #expect(reader.address("A", address) == nil)
+  }
+
+  @Test func `every fault of a configuration is reported at once`() {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try WorkerConfiguration(environment: [
+        "MARTLET_CONCURRENCY": "many", "MARTLET_DELIVERY": "exactly-once", "MARTLET_QUEUES": "a,,b",
+        "MARTLET_LOG": "loud", "MARTLET_RESULT_TTL": "soon", "APNS_KEY_ID": "K",
+      ])
+    }
+    #expect(
+      Set(error?.faults.map(\.name) ?? []) == [
+        "REDIS_URL", "MARTLET_CONCURRENCY", "MARTLET_DELIVERY", "MARTLET_QUEUES", "MARTLET_LOG", "MARTLET_RESULT_TTL",
+        "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
+      ])
+  }
+
+  @Test func `a wrong private key is never quoted`() {
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try WorkerConfiguration(environment: [
+        "REDIS_URL": "redis://localhost", "APNS_KEY_ID": "ABCDEFGHIJ", "APNS_TEAM_ID": "ABCDEFGHIJ",
+        "APNS_BUNDLE_ID": "com.example.app",
+        "APNS_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\\nSECRETSECRET\\n-----END PRIVATE KEY-----",
+      ])
+    }
+    #expect(error?.faults.map(\.name) == ["APNS_PRIVATE_KEY"])
+    #expect(error?.text.contains("SECRET") == false)
+  }
+
+  @Test func `without any of the APNs settings the worker polls only, and has the usual defaults`() throws {
+    let configuration = try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost"])
+    #expect(configuration.apns == nil)
+    #expect(configuration.queues == ["push:jobs:high", "push:jobs", "push:jobs:low"])
+    #expect(configuration.concurrency == 512)
+    #expect(configuration.mode == .atLeastOnce)
+    #expect(configuration.maximumAttempts == 8)
+    #expect(configuration.results == .all)
+    #expect(configuration.resultTimeToLive == .seconds(86_400))
+    #expect(configuration.notifications == .unsent)
+    #expect(configuration.shutdownGrace == .seconds(25))
+    #expect(configuration.adminAddress == "127.0.0.1:9090")
+    #expect(configuration.logLevel == .info)
+  }
+
+  @Test func `the key-value store's pair becomes a TLS address`() {
+    #expect(
+      RedisSettings.url(host: "https://eu1-x.example.com/path", token: "a/b")
+        == "rediss://default:a%2fb@eu1-x.example.com:6379")
+    #expect(RedisSettings.url(host: "http://x", token: "t") == nil)
+  }
+}

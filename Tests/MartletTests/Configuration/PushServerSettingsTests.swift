@@ -1,0 +1,51 @@
+import Sidecar
+import TestSupport
+import Testing
+
+@testable import Worker
+@testable import Martlet
+
+/// The names that the push server has for its key.
+struct PushServerSettingsTests {
+  private static let gateway = Task { try await SimulatedGateway() }
+
+  private func values(_ changes: [String: String?] = [:]) async throws -> [String: String] {
+    let ready = try await Self.gateway.value.ready
+    var values = ["REDIS_URL": "redis://localhost", "keyId": ready.keyId, "teamId": ready.teamId]
+    values["APNS_KEY_PATH"] = ready.keyPath
+    for (name, value) in changes { values[name] = value }
+    return values
+  }
+
+  @Test func `both names with a key are a whole configuration without an app`() async throws {
+    let configuration = try WorkerConfiguration(environment: try await values())
+    #expect(configuration.apns != nil)
+    #expect(configuration.bundleID == nil)
+    let sidecar = try SidecarSettings(environment: try await values(["APNS_BUNDLE_ID": "com.own"]))
+    #expect(sidecar.gateway.configuration != nil)
+    #expect(sidecar.sidecar.missingAPNsVariables == [])
+    #expect(sidecar.sidecar.bundleID == "com.own")
+  }
+
+  @Test func `this program's own names come first, and need an app`() async throws {
+    let keyID = try await Self.gateway.value.ready.keyId
+    let environment = try await values(["keyId": "wrong name", "APNS_KEY_ID": keyID])
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    #expect(error?.faults.map(\.name) == ["APNS_BUNDLE_ID"])
+  }
+
+  @Test(arguments: ["keyId", "teamId"]) func `one without the other is a fault`(name: String) async throws {
+    let environment = try await values([name: nil, "APNS_KEY_PATH": nil])
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    #expect(
+      error?.faults.map(\.name) == [
+        name == "keyId" ? "APNS_KEY_ID" : "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
+      ])
+  }
+
+  @Test func `a file that is missing in the working directory is a fault that names it`() async throws {
+    let environment = try await values(["APNS_KEY_PATH": nil])
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    #expect(error?.faults.map(\.name) == ["apns_push_key.p8"])
+  }
+}

@@ -1,0 +1,131 @@
+import TestSupport
+import Testing
+
+@testable import Worker
+@testable import Martlet
+
+/// A password, token or key in any setting, rightly or by mistake, is in nothing that the program writes.
+struct SecrecyTests {
+  private static let marker = "oNlyTheOwnerKnows"
+  private static let key = "MIGTAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBHkwdwIBAQQgE7HqoZ\(marker)uZk3Jc0m3q4fG1hP"
+
+  private static let settings = [
+    "REDIS_URL", "REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN", "REDIS_CA_CERT", "APNS_KEY_ID", "APNS_TEAM_ID",
+    "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY", "APNS_KEY_PATH", "APNS_USE_SANDBOX", "APNS_ENDPOINT_OVERRIDE", "APNS_CA_CERT",
+    "APNS_SEND_CONCURRENCY", "APNS_CONNECTIONS", "PUSH_METADATA_LOOKUP_CONCURRENCY", "CLAUDIATOR_APNS_KEY_ID",
+    "CLAUDIATOR_APNS_TEAM_ID", "CLAUDIATOR_APNS_KEY_PATH", "CLAUDIATOR_APNS_BUNDLE_ID", "CLAUDIATOR_APNS_SANDBOX",
+    "keyId", "teamId", "MARTLET_QUEUES", "MARTLET_DELIVERY", "MARTLET_CONCURRENCY", "MARTLET_MAX_ATTEMPTS",
+    "MARTLET_RESULTS", "MARTLET_RESULT_TTL", "MARTLET_NOTIFICATION_LOG", "MARTLET_SHUTDOWN_GRACE",
+    "MARTLET_HTTP_ADDRESS", "MARTLET_ADMIN_ADDRESS", "MARTLET_ENV", "MARTLET_ALLOWED_ORIGINS",
+    "MARTLET_PREVIEW_HOST_PREFIXES", "MARTLET_TRUSTED_HOST_SUFFIXES", "MARTLET_PUSH_SERVER_OPEN",
+    "MARTLET_PUSH_SERVER_BACKUP", "MARTLET_QUIET_HOURS", "MARTLET_TIME_ZONE", "TZ", "MARTLET_POLICY_FILE",
+    "MARTLET_LOG",
+  ]
+
+  /// What stands in the place of the right value, and never in an ordinary one.
+  private static let shapes = [
+    "https://user:\(marker)@host.example/path", "https://host.example/?token=\(marker)#\(marker)",
+    "https:/user:\(marker)@host", "https://us er:\(marker)@host", "https://user:pass/\(marker)@host",
+    "redis://:\(marker)@host:6379:x", "redis://:pa/\(marker)@host:6379/0", "redis://host:6379/0@\(marker)",
+    "redis://default:\(marker)", "unix:///run/\(marker)@redis.sock", "redis+sentinel://host/\(marker)@main",
+    "user:\(marker)@host:8080", "\(marker)@host:8080", key,
+    "-----BEGIN PRIVATE KEY-----\\n\(marker)\\n-----END PRIVATE KEY-----",
+    "-----BEGIN EC PRIVATE KEY-----\n\(key)\n-----END EC PRIVATE KEY-----", key.prefix(64) + "\n" + key,
+  ]
+
+  private static let secretSettings = [
+    "REDIS_URL", "REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN", "REDIS_CA_CERT", "APNS_PRIVATE_KEY",
+    "APNS_KEY_PATH", "APNS_ENDPOINT_OVERRIDE", "APNS_CA_CERT", "CLAUDIATOR_APNS_KEY_PATH",
+  ]
+
+  private func texts(_ values: [String: String]) -> [String] {
+    var texts: [String] = []
+    do { _ = try WorkerConfiguration(environment: values) } catch { texts.append(error.text) }
+    do { _ = try SidecarSettings(environment: values) } catch { texts.append(error.text) }
+    return texts
+  }
+
+  /// The other settings of what needs several.
+  private func companions(_ name: String) -> [String: String] {
+    var values = ["REDIS_URL": "redis://127.0.0.1"]
+    if name.hasPrefix("REDIS_KV") {
+      values = ["REDIS_KV_REST_API_URL": "https://host.example", "REDIS_KV_REST_API_TOKEN": "t"]
+    }
+    if name.contains("APNS") || name == "keyId" || name == "teamId" {
+      values.merge(["APNS_BUNDLE_ID": "com.example", "APNS_KEY_ID": "ABCDE12345", "APNS_TEAM_ID": "ABCDE12345"]) { $1 }
+    }
+    if name.hasPrefix("CLAUDIATOR") { values["APNS_\(name.dropFirst("CLAUDIATOR_APNS_".count))"] = nil }
+    if name.hasSuffix("Id") { values[name == "keyId" ? "APNS_KEY_ID" : "APNS_TEAM_ID"] = nil }
+    return values
+  }
+
+  @Test(arguments: settings) func `no fault of one setting shows it`(name: String) {
+    for shape in Self.shapes + (Self.secretSettings.contains(name) ? [Self.marker] : []) {
+      for text in texts(companions(name).merging([name: shape]) { $1 }) {
+        #expect(!text.contains(Self.marker), "\(name)=\(shape): \(text)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ["worker"], ["sidecar"], ["all"], ["doctor"], ["doctor", "--json"], ["status"], ["enqueue", "--user", "a"],
+    ["dead", "list"], ["tokens", "export", "-"], ["credentials", "list"], ["result", "x"],
+  ])
+  func `no command shows any of them`(command: [String]) async throws {
+    let program = try builtProduct("martlet")
+    for shape in Self.shapes {
+      for absent in [[], ["REDIS_URL", "APNS_PRIVATE_KEY"], ["REDIS_URL", "APNS_PRIVATE_KEY", "APNS_KEY_PATH"]] {
+        var values = Dictionary(uniqueKeysWithValues: Self.settings.map { ($0, shape) })
+        for name in absent { values[name] = nil }
+        let child = try ChildProcess(program, command, environment: values)
+        #expect(try await child.exit() == 2)
+        #expect(child.lines.contains { $0.contains("REDIS_") })
+        #expect(!child.lines.contains { $0.contains(Self.marker) }, "\(shape): \(child.lines)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "redis://:MARKER@127.0.0.1:PORT", "redis+sentinel://u:MARKER@127.0.0.1:PORT/main", "unix://u:MARKER@/x",
+  ])
+  func `a Redis out of reach is named without its password`(url: String) async throws {
+    let url = url.replacing("MARKER", with: Self.marker).replacing("PORT", with: "\(try freePort())")
+    let environment = ["REDIS_URL": url, "MARTLET_ADMIN_ADDRESS": "off", "MARTLET_HTTP_ADDRESS": "127.0.0.1:0"]
+    let program = try builtProduct("martlet")
+    let children = try ["status", "doctor", "worker", "sidecar", "all"].map {
+      try ChildProcess(program, [$0], environment: environment)
+    }
+    for child in children {
+      try await child.line("why") { $0.contains("cannot connect") || $0.contains("sentinel") }
+      try await child.stop()
+      #expect(!child.lines.contains { $0.contains(Self.marker) }, "\(child.lines)")
+    }
+  }
+
+  /// Redis quotes the arguments of a command that it does not know.
+  @Test func `a Redis without AUTH does not bring the password into an error`() async throws {
+    let server = try await RedisServer(["--rename-command", "AUTH", ""])
+    let url = "unix://alice:\(Self.marker)@\(server.socketPath)"
+    let program = try builtProduct("martlet")
+    let children = try ["status", "doctor"].map { try ChildProcess(program, [$0], environment: ["REDIS_URL": url]) }
+    for child in children {
+      #expect(try await child.exit() == 1)
+      #expect(child.lines.contains { $0.contains("redis refused AUTH") })
+      #expect(!child.lines.contains { $0.contains(Self.marker) }, "\(child.lines)")
+    }
+  }
+
+  /// libcurl quotes the URL of a proxy that it cannot use.
+  @Test(arguments: ["foo://user:MARKER@127.0.0.1:1", "http://user:MARKER@127.0.0.1:no-port"])
+  func `the password of a proxy is not shown`(proxy: String) async throws {
+    let gateway = try await SimulatedGateway()
+    let server = try await RedisServer()
+    var environment = gateway.environment.merging(["REDIS_URL": server.url, "APNS_CA_CERT": ""]) { $1 }
+    environment["APNS_ENDPOINT_OVERRIDE"] = "https://gateway.example"
+    environment["HTTPS_PROXY"] = proxy.replacing("MARKER", with: Self.marker)
+    let child = try ChildProcess(try builtProduct("martlet"), ["doctor"], environment: environment)
+    #expect(try await child.exit() == 1)
+    #expect(child.lines.contains { $0.contains("proxy") && $0.hasPrefix("fail") })
+    #expect(!child.lines.contains { $0.contains(Self.marker) }, "\(child.lines)")
+  }
+}

@@ -1,0 +1,98 @@
+import Testing
+
+@testable import Worker
+@testable import Martlet
+
+struct FindingTests {
+  private func verdicts(_ change: (inout RedisFacts) -> Void) -> [String: Finding.Verdict] {
+    var facts = RedisFacts(
+      info:
+        "# Server\r\nredis_version:7.0.15\r\nrole:master\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n"
+    )
+    facts.clockDifference = 0
+    change(&facts)
+    return Dictionary(uniqueKeysWithValues: facts.findings.map { ($0.check, $0.verdict) })
+  }
+
+  @Test func `a sound redis`() {
+    #expect(Set(verdicts { _ in }.values) == [.ok])
+  }
+
+  @Test(arguments: [
+    ("6.2.0", Finding.Verdict.ok), ("10.0", .ok), ("255.255.255", .ok), ("6.0.16", .fail), ("5", .fail), ("x", .fail),
+  ])
+  func `a version is old enough or not`(version: String, verdict: Finding.Verdict) {
+    #expect(verdicts { $0.version = version }["redis version"] == verdict)
+  }
+
+  @Test(arguments: [
+    (Int64(0), Finding.Verdict.ok), (1999, .ok), (-1999, .ok), (2000, .warn), (-2000, .warn), (300_000, .fail),
+    (.min, .fail),
+  ])
+  func `clocks may differ a little`(difference: Int64, verdict: Finding.Verdict) {
+    #expect(verdicts { $0.clockDifference = difference }["clock"] == verdict)
+  }
+
+  @Test func `eviction matters more with a limit`() {
+    #expect(verdicts { $0.memoryPolicy = "allkeys-lru" }["maxmemory-policy"] == .warn)
+    #expect(verdicts { ($0.memoryPolicy, $0.maximumMemory) = ("volatile-ttl", 1) }["maxmemory-policy"] == .fail)
+  }
+
+  @Test func `a replica fails, a redis that tells nothing is unknown`() {
+    #expect(verdicts { $0.role = "slave" }["redis role"] == .fail)
+    #expect(Set(RedisFacts(info: "").findings.map(\.verdict)) == [.warn])
+  }
+
+  @Test func `descriptors and time zones`() {
+    #expect(MachineExamination.descriptors(20_000).verdict == .ok)
+    #expect(MachineExamination.descriptors(.max).verdict == .ok)
+    #expect(MachineExamination.descriptors(1024).verdict == .warn)
+    #expect(MachineExamination.descriptors(64).verdict == .fail)
+    #expect(MachineExamination.descriptors(nil).verdict == .warn)
+    #expect(MachineExamination.zones(nil) { _ in true }.verdict == .ok)
+    #expect(MachineExamination.zones(nil) { _ in false }.verdict == .warn)
+    #expect(MachineExamination.zones("Europe/Berlin") { _ in false }.verdict == .fail)
+    #expect(MachineExamination.zones("Mars/Base") { $0 == "UTC" }.verdict == .fail)
+    #expect(MachineExamination.zones("Europe/Berlin") { _ in true }.verdict == .ok)
+  }
+
+  @Test func `a report has a line for each finding`() {
+    let findings = [Finding("a", .ok, "fine"), Finding("longer", .fail, "bad \"x\"", mend: "do this")]
+    #expect(DoctorReport.text(findings) == "ok    a       fine\nfail  longer  bad \"x\"; do this\n")
+    #expect(
+      DoctorReport.json(findings) == """
+        {"check":"a","verdict":"ok","text":"fine"}
+        {"check":"longer","verdict":"fail","text":"bad \\"x\\"","mend":"do this"}
+
+        """)
+  }
+
+  private func findings(_ changes: [String: String]) throws -> [String: Finding.Verdict] {
+    let values = ["REDIS_URL": "redis://localhost"].merging(changes) { $1 }
+    let findings = SidecarExamination(
+      settings: try SidecarSettings(environment: values),
+      adminAddress: try WorkerConfiguration(environment: values).adminAddress,
+      isEnvironmentNamed: values["MARTLET_ENV"] != nil
+    ).findings()
+    return Dictionary(uniqueKeysWithValues: findings.map { ($0.check, $0.verdict) })
+  }
+
+  @Test(arguments: [
+    "127.0.0.1:8080", "127.8.9.10:80", "localhost:8080", "[::1]:8080", "[::ffff:127.0.0.1]:80", "unix:/run/m",
+  ])
+  func `an address of this machine alone lets nobody else in`(address: String) throws {
+    let changes = [
+      "MARTLET_HTTP_ADDRESS": address, "MARTLET_PUSH_SERVER_OPEN": "true", "MARTLET_ADMIN_ADDRESS": address,
+    ]
+    #expect(try findings(changes) == ["sidecar": .ok])
+  }
+
+  @Test(arguments: ["0.0.0.0:8080", "[::]:8080", "10.0.0.1:80", "127.example:80", "host.example:80", "[::2]:80"])
+  func `any other address is worth a word`(address: String) throws {
+    #expect(try findings(["MARTLET_HTTP_ADDRESS": address]) == ["sidecar": .ok, "origins": .note])
+    #expect(try findings(["MARTLET_HTTP_ADDRESS": address, "MARTLET_ENV": "production"]) == ["sidecar": .ok])
+    let open = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_PUSH_SERVER_OPEN": "true", "MARTLET_ENV": "production"]
+    #expect(try findings(open) == ["sidecar": .warn])
+    #expect(try findings(["MARTLET_ADMIN_ADDRESS": address]) == ["sidecar": .ok, "admin port": .note])
+  }
+}

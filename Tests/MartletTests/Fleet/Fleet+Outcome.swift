@@ -1,0 +1,86 @@
+import Foundation
+import Jobs
+import Redis
+import TestSupport
+@testable import Queue
+
+/// What stands in Redis when jobs have ended.
+extension Fleet {
+  /// The record as it is now.
+  func currentRecord(_ id: String) async throws -> JobRecord? {
+    guard let bytes = try await redis("GET", QueueKeys.result(id)).bytes else { return nil }
+    return try JSONDecoder().decode(JobRecord.self, from: Data(bytes))
+  }
+
+  /// Waits for the record that says how the job ended.
+  func record(_ id: String, within: Duration = .seconds(30)) async throws -> JobRecord {
+    try await record(id, within: within, "its end", where: \.isFinal)
+  }
+
+  /// Waits for a record that `isWanted`.
+  func record(
+    _ id: String, within: Duration = .seconds(30), _ what: String, where isWanted: (JobRecord) -> Bool
+  ) async throws -> JobRecord {
+    var last: JobRecord?
+    do {
+      try await eventually(within: within, "record of \(id): \(what)") {
+        last = try await currentRecord(id)
+        return last.map(isWanted) ?? false
+      }
+    } catch let timeout as TestTimeout {
+      throw TestTimeout("\(timeout); it is \(last.map { "\($0)" } ?? "not there")")
+    }
+    guard let last else { throw TestTimeout("no record of \(id)") }
+    return last
+  }
+
+  /// The dead letters of a queue, oldest first.
+  func deadLetters(_ queue: String) async throws -> [DeadLetter] {
+    let members = try await redis("ZRANGE", QueueKeys(queue: queue).dead, "0", "-1").array ?? []
+    return members.compactMap(\.bytes).compactMap(DeadLetter.init(bytes:))
+  }
+
+  /// Waits for `count` dead letters.
+  func deadLetters(_ queue: String, count: Int) async throws -> [DeadLetter] {
+    var letters: [DeadLetter] = []
+    try await eventually(within: .seconds(30), "\(count) dead letters of \(queue)") {
+      letters = try await deadLetters(queue)
+      return letters.count >= count
+    }
+    return letters
+  }
+
+  /// `key length` of everything that still holds jobs of a queue, dead letters apart; read in one step, as jobs go from one
+  /// to another all the time.
+  func leftovers(_ queue: String) async throws -> [String] {
+    let keys = QueueKeys(queue: queue)
+    let script = """
+      local left = {}
+      local lists = redis.call('KEYS', ARGV[2])
+      for _, key in ipairs(redis.call('KEYS', ARGV[5])) do lists[#lists + 1] = key end
+      lists[#lists + 1] = ARGV[1]
+      for _, key in ipairs(lists) do
+        local length = redis.call('TYPE', key).ok == 'list' and redis.call('LLEN', key) or 0
+        if length > 0 then left[#left + 1] = key .. ' ' .. length end
+      end
+      for _, key in ipairs({ARGV[3], ARGV[4]}) do
+        local count = redis.call('ZCARD', key)
+        if count > 0 then left[#left + 1] = key .. ' ' .. count end
+      end
+      return left
+      """
+    let answer = try await redis(
+      "EVAL", script, "0", queue, keys.inflight("*"), keys.retry, keys.scheduled, keys.landing("*"))
+    return (answer.array ?? []).compactMap(\.string)
+  }
+
+  /// How many jobs these are.
+  func unsettled(_ queue: String) async throws -> Int {
+    try await leftovers(queue).reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
+  }
+
+  /// Waits until nothing is left to do in a queue.
+  func settled(_ queue: String, within: Duration = .seconds(60)) async throws {
+    try await eventually(within: within, "\(queue) has nothing left") { try await unsettled(queue) == 0 }
+  }
+}

@@ -1,0 +1,166 @@
+import EventLoop
+import Foundation
+import Jobs
+import Redis
+import Registry
+import Synchronization
+import Telemetry
+import TestSupport
+@testable import Queue
+
+/// A redis-server, a simulated gateway and as many workers as the tests start, all real.
+///
+/// One per suite; every test takes a queue, users and tokens of its own, so nothing has to be flushed between tests.
+/// Faults of the gateway are the whole fleet's: suites that use them are serialized.
+final class Fleet: Sendable {
+  let redis: RedisServer
+  let gateway: SimulatedGateway
+  let connection: RedisConnection
+  private static let serial = Atomic<Int>(0)
+
+  init(redisArguments: [String] = [], gatewayArguments: [String] = []) async throws {
+    redis = try await RedisServer(redisArguments)
+    gateway = try await SimulatedGateway(gatewayArguments)
+    connection = try await Fleet.connect(to: redis)
+  }
+
+  @EventLoop
+  private static func connect(to redis: RedisServer) async throws -> RedisConnection {
+    let connection = RedisConnection(
+      endpoint: try RedisEndpoint(url: redis.url, caCertificatePEM: nil), name: "test", log: .silent)
+    connection.start()
+    try await connection.ready(within: .seconds(20))
+    return connection
+  }
+
+  // MARK: - Names
+
+  /// A word that no other test has.
+  func unique(_ prefix: String) -> String {
+    "\(prefix)-\(Fleet.serial.add(1, ordering: .relaxed).newValue)"
+  }
+
+  /// A well-formed device token that no other test has.
+  func uniqueToken() -> String {
+    String(format: "%064x", 0xfee_d000_0000 + Fleet.serial.add(1, ordering: .relaxed).newValue)
+  }
+
+  func uniqueTokens(_ count: Int) -> [String] { (0..<count).map { _ in uniqueToken() } }
+
+  // MARK: - Workers
+
+  /// What a process of this fleet sees; `nil` takes a setting away.
+  func environment(_ changes: [String: String?] = [:], isPollingOnly: Bool = false) -> [String: String] {
+    var values = isPollingOnly ? [:] : gateway.environment
+    values["REDIS_URL"] = redis.url
+    values["MARTLET_ADMIN_ADDRESS"] = "127.0.0.1:0"
+    values["MARTLET_LOG"] = "debug"
+    for (name, value) in changes { values[name] = value }
+    return values
+  }
+
+  /// A worker on a queue of its own, or on `queue` or the queues that `changes` names; ready to deliver.
+  func worker(
+    _ changes: [String: String?] = [:], on queue: String? = nil, isPollingOnly: Bool = false, isReady: Bool = true
+  ) async throws -> FleetWorker {
+    let queues = changes["MARTLET_QUEUES"] ?? queue ?? unique("jobs")
+    let all = changes.merging(["MARTLET_QUEUES": queues]) { given, _ in given }
+    let first = String(queues?.split(separator: ",").first ?? "push:jobs")
+    let worker = try await FleetWorker(environment: environment(all, isPollingOnly: isPollingOnly), queue: first)
+    if isReady { try await worker.readiness() }
+    return worker
+  }
+
+  /// Runs a command of `martlet` to its end.
+  func martlet(
+    _ arguments: String..., environment changes: [String: String?] = [:], input: String = ""
+  ) async throws -> ChildProcess {
+    let child = try ChildProcess(
+      try builtProduct("martlet"), arguments, environment: environment(changes), input: input)
+    try await child.exit(within: .seconds(30))
+    return child
+  }
+
+  // MARK: - Devices
+
+  /// Writes a device down as a registration does; `members` are further JSON members of the metadata.
+  func register(
+    _ tokens: [String], to user: String, platform: String = "ios", updatedAt: Int64 = 1_700_000_000_000,
+    bundleID: String? = nil
+  ) async throws {
+    let bundle = bundleID.map { #","bundleId":"\#($0)""# } ?? ""
+    let metadata = #"{"username":"\#(user)","platform":"\#(platform)","updatedAt":\#(updatedAt)\#(bundle)}"#
+    try await pipelined(tokens) { token in
+      var commands = [
+        RedisCommand("SADD", RegistryKeys.userTokens(user), token),
+        RedisCommand("SET", RegistryKeys.token(token), metadata),
+      ]
+      if let bundleID {
+        commands.append(
+          RedisCommand("ZADD", RegistryKeys.audience(bundleID, shard: AudienceShard.shard(of: token)), "0", token))
+      }
+      return commands
+    }
+  }
+
+  func register(_ token: String, to user: String, updatedAt: Int64 = 1_700_000_000_000) async throws {
+    try await register([token], to: user, updatedAt: updatedAt)
+  }
+
+  // MARK: - Jobs
+
+  func enqueue(_ jobs: String..., on queue: String) async throws {
+    try await enqueue(jobs.map { Array($0.utf8) }, on: queue)
+  }
+
+  /// In bulk; the first is the first to be taken.
+  func enqueue(_ jobs: [[UInt8]], on queue: String) async throws {
+    try await pipelined(jobs) { [RedisCommand("LPUSH", queue).with($0)] }
+  }
+
+  /// As the fleet itself queues a job that it has had in hand.
+  func enqueue(_ envelope: Envelope, on queue: String) async throws {
+    let key = QueueKeys(queue: queue).seal
+    try await redis("SET", key, "s3al", "NX")
+    let seal = try await redis("GET", key).string ?? ""
+    try await enqueue([Array("MARTLET \(seal) ".utf8) + envelope.element], on: queue)
+  }
+
+  /// The jobs that wait in a queue, the next one last; those of the fleet without their envelopes.
+  func waiting(on queue: String) async throws -> [[UInt8]] {
+    let seal = try await redis("GET", QueueKeys(queue: queue).seal).string ?? ""
+    let prefix = Array("MARTLET \(seal) ".utf8)
+    let elements = (try await redis("LRANGE", queue, "0", "-1").array ?? []).compactMap(\.bytes)
+    return elements.map { $0.starts(with: prefix) ? Envelope(element: Array($0.dropFirst(prefix.count))).job : $0 }
+  }
+
+  /// One command, as the tests' own client.
+  @discardableResult
+  func redis(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+    var command = RedisCommand(name)
+    for word in words { command.append(word) }
+    return try await connection.send(command)
+  }
+
+  /// Sends many commands, a few thousand in flight at once; throws the first error.
+  func pipelined<Item: Sendable>(_ items: [Item], _ commands: @Sendable (Item) -> [RedisCommand]) async throws {
+    for start in stride(from: 0, to: items.count, by: 2000) {
+      let batch = items[start..<min(start + 2000, items.count)].flatMap(commands)
+      try await exchange(batch)
+    }
+  }
+
+  @EventLoop
+  private func exchange(_ commands: [RedisCommand]) async throws {
+    guard let last = commands.last else { return }
+    var failure: RedisError?
+    for command in commands.dropLast() {
+      connection.send(command) { result in
+        if case .failure(let error) = result { failure = failure ?? error }
+      }
+    }
+    // Replies come in order: the last one is behind all others.
+    _ = try await connection.send(last, timeout: .seconds(20))
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,93 @@
+import EventLoop
+import Foundation
+import JSON
+import Redis
+import Registry
+import TestSupport
+@testable import Credentials
+
+/// A running `martlet sidecar` or `martlet all`.
+final class SidecarProcess: Sendable {
+  static func secret(of user: String) -> String { "bearer-token-of-\(user)" }
+
+  let process: ChildProcess
+  let port: Int
+
+  init(_ command: String, environment: [String: String]) async throws {
+    process = try ChildProcess(try builtProduct("martlet"), [command], environment: environment)
+    port = try await SidecarProcess.port(in: process.line("its port") { $0.contains("sidecar listens") })
+  }
+
+  /// Of a log line.
+  private static func port(in line: String) throws -> Int {
+    struct Entry: Decodable { let port: Int }
+    return try JSONDecoder().decode(Entry.self, from: Data(line.utf8)).port
+  }
+
+  var adminPort: Int {
+    get async throws {
+      try await SidecarProcess.port(in: process.line("its admin port") { $0.contains("admin port listens") })
+    }
+  }
+
+  /// Status and body of what the admin port says.
+  func admin(_ path: String) async throws -> (status: Int, body: String) {
+    let port = try await adminPort
+    let text = try await ChildProcess.run(
+      "curl", ["-sS", "--max-time", "20", "-w", "\n%{http_code}", "http://127.0.0.1:\(port)\(path)"])
+    let end = text.lastIndex(of: "\n") ?? text.startIndex
+    return (Int(text[end...].dropFirst()) ?? 0, String(text[..<end]))
+  }
+
+  /// Asks in the name of `user`; a body makes it a POST.
+  func ask(_ path: String, as user: String, _ body: String? = nil) async throws -> (status: Int, json: JSONValue) {
+    var arguments = [
+      "-sS", "--max-time", "40", "-w", "\n%{http_code}", "-H",
+      "Authorization: Bearer \(SidecarProcess.secret(of: user))", "-H",
+      "X-Username: \(user)",
+    ]
+    if body != nil { arguments += ["--data-binary", "@-"] }
+    let text = try await ChildProcess.run(
+      "curl", arguments + ["http://127.0.0.1:\(port)\(path)"], input: body ?? "")
+    let end = text.lastIndex(of: "\n") ?? text.startIndex
+    return (Int(text[end...].dropFirst()) ?? 0, try JSONValue(parsing: Array(text[..<end].utf8)))
+  }
+
+  func push(_ route: String, as user: String, _ body: String = "{}") async throws -> (status: Int, json: JSONValue) {
+    try await ask("/api/push/\(route)", as: user, body)
+  }
+
+  /// Waits until /readyz says this of APNs.
+  func apns(_ state: String) async throws {
+    try await eventually(within: .seconds(30), "/readyz says apns is \(state)") {
+      try await ask("/readyz", as: "").json["apns"]?.string == state
+    }
+  }
+
+  @discardableResult
+  func stop() async throws -> Int32 { try await process.stop(within: .seconds(40)) }
+}
+
+extension Fleet {
+  /// A sidecar of this fleet; `command` is `sidecar` or `all`.
+  func sidecar(
+    _ command: String = "sidecar", _ changes: [String: String?] = [:], isPollingOnly: Bool = false
+  ) async throws -> SidecarProcess {
+    let all = changes.merging(["MARTLET_HTTP_ADDRESS": "127.0.0.1:0"]) { given, _ in given }
+    return try await SidecarProcess(command, environment: environment(all, isPollingOnly: isPollingOnly))
+  }
+
+  /// A user whose bearer token the tests know.
+  func userWithCredentials(_ prefix: String) async throws -> String {
+    let name = unique(prefix)
+    try await addCredential(name)
+    return name
+  }
+
+  @EventLoop
+  private func addCredential(_ name: String) async throws {
+    let digest = Credential.digest(of: SidecarProcess.secret(of: name))
+    _ = try await Credentials(connection: connection).add(
+      Credential(kind: .user, name: name, digest: digest, createdAt: 1))
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Jobs
+import Redis
+import Registry
+import TestSupport
+@testable import Policy
+@testable import Queue
+@testable import PushModel
+
+/// Instances, their devices and what their policy remembers of them.
+extension Fleet {
+  /// Registers an instance's device as the registration does; returns its token.
+  @discardableResult
+  func register(instance id: String, token: String? = nil, updatedAt: Int64 = 1_700_000_000_000) async throws -> String
+  {
+    let token = token ?? uniqueToken()
+    let record = InstanceRecord(token: token, environment: .production, updatedAt: updatedAt)
+    try await redis("SET", RegistryKeys.instance(id), String(decoding: record.json(), as: UTF8.self))
+    return token
+  }
+
+  func instanceRecord(_ id: String) async throws -> InstanceRecord? {
+    try await redis("GET", RegistryKeys.instance(id)).bytes.flatMap(InstanceRecord.init(parsing:))
+  }
+
+  /// Queues a job with a class; returns its id.
+  @discardableResult
+  func enqueue(
+    _ className: String, to instance: String, _ members: String = "", on queue: String
+  ) async throws -> String {
+    let id = unique("classed")
+    try await enqueue(
+      #"{"id":"\#(id)","to":{"instance":"\#(instance)"},"class":"\#(className)"\#(members)}"#, on: queue)
+    return id
+  }
+
+  /// Queues a job with a class and waits for its end.
+  func deliver(
+    _ className: String, to instance: String, _ members: String = "", on queue: String
+  ) async throws -> JobRecord {
+    try await record(try await enqueue(className, to: instance, members, on: queue))
+  }
+
+  /// Nil when nothing is remembered.
+  func policyState(of instance: String, policy: String = "nyra") async throws -> PolicyState? {
+    try await redis("GET", PolicyKeys.state(policy, instance: instance)).bytes.map(PolicyState.init(json:))
+  }
+
+  /// Quiet hours from two hours ago to two hours from now, as the wall shows them in a zone without summer time.
+  func hoursAroundNow(in zone: String) throws -> (text: String, end: Int64) {
+    let now = Date()
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(identifier: zone)
+    formatter.dateFormat = "HH:mm"
+    let ends = [-7200.0, 7200].map { formatter.string(from: now.addingTimeInterval($0)) }
+    let end = Int64(now.timeIntervalSince1970 + 7200) / 60 * 60_000
+    return (ends.joined(separator: "-"), end)
+  }
+
+  /// Lets what is scheduled in a queue be due at once.
+  func wakeScheduled(_ queue: String) async throws {
+    let key = QueueKeys(queue: queue).scheduled
+    for member in try await redis("ZRANGE", key, "0", "-1").array ?? [] {
+      try await redis("ZADD", key, "XX", "0", member.string ?? "")
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+@testable import Jobs
+@testable import Policy
+
+struct PolicyFileTests {
+  private static let notice = #"{"name":"notice","urgency":"low","preview":"A notice.","quiet":"deferCollapsed"}"#
+  private static let limit = #"{"count":3,"seconds":60}"#
+
+  private func read(_ policies: String) -> (book: PolicyBook, faults: [PolicyFault]) {
+    PolicyFile.read(Array(#"{"policies":[\#(policies)]}"#.utf8), quietHours: .standard)
+  }
+
+  /// A policy of its own with other or further members.
+  private func own(_ members: String = "", classes: String = notice, limits: String = limit) -> String {
+    #"{"name":"house","title":"House","classes":[\#(classes)],"limits":[\#(limits)]\#(members)}"#
+  }
+
+  private func paths(_ policies: String) -> [String] { read(policies).faults.map(\.path) }
+
+  @Test func `the worked example is a good file`() throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "../../../deploy/examples/policy.json")
+    let (book, faults) = PolicyFile.read(Array(try Data(contentsOf: path)), quietHours: .standard)
+    #expect(faults == [])
+    #expect(book.policies.map(\.name) == ["nyra", "building"])
+    let nyra = book.policies[0]
+    #expect(nyra.quietHours == QuietHours("22:30-07:30"))
+    #expect(nyra.limits.count == 3)
+    #expect(nyra.rhythm.collapseSeconds == 300)
+    let job = try Job(parsing: Array(#"{"to":{"instance":"i"},"class":"building_alarm"}"#.utf8))
+    let match = try #require(try book.match(job))
+    #expect(match.policy.name == "building")
+    #expect(
+      String(decoding: try job.apnsPayload(match), as: UTF8.self).contains(#""building":{"class":"building_alarm","#))
+  }
+
+  @Test func `without policies there is the built-in one, in the configured hours`() {
+    let (book, faults) = read("")
+    #expect(faults == [])
+    #expect(book.policies.map(\.name) == ["nyra"])
+    #expect(book.policies[0].quietHours == .standard)
+    #expect(PolicyFile.read(Array(#"{"policies":[]}"#.utf8), quietHours: nil).book.policies[0].quietHours == nil)
+  }
+
+  @Test func `a policy has its own quiet hours, none, or the configured ones`() {
+    #expect(read(own()).book.policies[1].quietHours == .standard)
+    #expect(read(own(#","quietHours":"12:00-13:00""#)).book.policies[1].quietHours == QuietHours("12:00-13:00"))
+    #expect(read(own(#","quietHours":"off""#)).book.policies[1].quietHours == nil)
+    #expect(read(#"{"name":"nyra","quietHours":"off"}"#).book.policies[0].quietHours == nil)
+  }
+
+  @Test func `the built-in limits become stricter by further ones`() {
+    let (book, faults) = read(#"{"name":"nyra","limits":[{"count":2,"seconds":300},{"count":5,"seconds":3600}]}"#)
+    #expect(faults == [])
+    #expect(
+      book.policies[0].limits == DeliveryPolicy.nyra.limits + [
+        .init(count: 2, seconds: 300), .init(count: 5, seconds: 3600),
+      ])
+  }
+
+  @Test(
+    arguments: [
+      (#"{"name":"nyra","limits":[{"count":4,"seconds":300}]}"#, "policies[0].limits[0]"),
+      (#"{"name":"nyra","limits":[{"count":3,"seconds":299}]}"#, "policies[0].limits[0]"),
+      (#"{"name":"nyra","limits":[{"count":2,"seconds":60},{"count":21,"seconds":86400}]}"#, "policies[0].limits[1]"),
+      (#"{"name":"nyra","retrySeconds":59}"#, "policies[0].retrySeconds"),
+      (#"{"name":"nyra","rhythm":{"collapseSeconds":59}}"#, "policies[0].rhythm.collapseSeconds"),
+      (#"{"name":"nyra","tone":{"standard":false}}"#, "policies[0].tone.standard"),
+      (#"{"name":"nyra","title":"Myra"}"#, "policies[0].title"),
+      (#"{"name":"nyra","member":"myra"}"#, "policies[0].member"),
+      (#"{"name":"nyra","classes":[]}"#, "policies[0].classes"),
+      (#"{"name":"nyra","rhythm":{"lowClass":"safety_critical"}}"#, "policies[0].rhythm.lowClass"),
+    ])
+  func `what the document has locked is never made looser`(policy: String, path: String) {
+    #expect(paths(policy) == [path])
+  }
+
+  @Test func `a fault names its path, what was seen and what is expected`() {
+    let faults = read(own(limits: #"{"count":3,"seconds":60},{"count":1,"seconds":0}"#)).faults
+    #expect(
+      faults == [
+        PolicyFault(
+          path: "policies[0].limits[1].seconds", seen: "0", expected: "a whole number from 1 to 2678400")
+      ])
+  }
+
+  @Test func `all faults are reported at once`() {
+    let bad =
+      #"{"name":"Bad name","urgency":"huge","preview":"","quiet":"never","collapse":{"seconds":"x","share":true}}"#
+    let policy = own(
+      #","member":"aps","quietHours":"8-9","rhythm":{"lowClas":"x"},"speed":1"#, classes: bad, limits: "{}")
+    let expected: Set = [
+      "policies[0]", "policies[0].member", "policies[0].quietHours", "policies[0].rhythm",
+      "policies[0].limits[0].count",
+      "policies[0].limits[0].seconds", "policies[0].classes[0].name", "policies[0].classes[0].urgency",
+      "policies[0].classes[0].preview", "policies[0].classes[0].quiet", "policies[0].classes[0].collapse",
+      "policies[0].classes[0].collapse.seconds",
+    ]
+    #expect(Set(paths(policy)) == expected)
+  }
+
+  @Test func `a mistyped field is told what was meant`() {
+    let faults = read(own(#","quiethours":"off""#)).faults
+    #expect(faults.map(\.seen) == [#"unknown field "quiethours"; did you mean "quietHours"?"#])
+  }
+
+  @Test func `names are unique over all policies`() {
+    #expect(paths(own() + "," + own()) == ["policies[1].name"])
+    #expect(paths(#"{"name":"nyra"},{"name":"nyra"}"#) == ["policies[1].name"])
+    #expect(paths(own(classes: Self.notice + "," + Self.notice)) == ["policies[0].classes[1].name"])
+    let taken = Self.notice.replacingOccurrences(of: "notice", with: "attention_ping")
+    #expect(paths(own(classes: taken)) == ["policies[0].classes[0].name"])
+  }
+
+  @Test func `what a policy needs is missed`() {
+    #expect(
+      paths(#"{"name":"house"}"#) == ["policies[0].title", "policies[0].classes", "policies[0].limits"])
+    #expect(paths(own(classes: "")) == ["policies[0].classes"])
+    #expect(paths(own(limits: "")) == ["policies[0].limits"])
+  }
+
+  @Test func `the text of a class keeps the tone`() {
+    let pushy = Self.notice.replacingOccurrences(of: "A notice.", with: "Hurry!")
+    #expect(paths(own(classes: pushy)) == ["policies[0].classes[0].preview"])
+    #expect(paths(own(#","tone":{"standard":false}"#, classes: pushy)) == [])
+    #expect(paths(own(#","tone":{"phrases":["a notice"]}"#)) == ["policies[0].classes[0].preview"])
+    #expect(
+      paths(own(#","tone":{"phrases":["", 7, "fine"]}"#)) == [
+        "policies[0].tone.phrases[0]", "policies[0].tone.phrases[1]",
+      ])
+  }
+
+  @Test(arguments: ["", "[]", "{", "null", #"{"policies":{}}"#, #"{"policies":[1]}"#, "{}", #"{"policys":[]}"#])
+  func `what is no policy file is a fault`(text: String) {
+    #expect(!PolicyFile.read(Array(text.utf8), quietHours: nil).faults.isEmpty)
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+
+@testable import Jobs
+@testable import Policy
+
+/// Producers, workers and a gateway for a few instances, driven by random numbers; states live in a dictionary of bytes.
+struct PolicySimulation {
+  private struct Job {
+    let number: Int
+    let instance: Int
+    let className: String
+    /// Unix ms.
+    let expiration: Int64?
+    /// How often it may still be refused or lost to a crash.
+    var misfortunes: Int
+  }
+
+  private static let instances = 3
+  private static let week: Int64 = 7 * 86_400_000
+  private static let classes = ["attention_ping", "action_needed", "message_delivered", "safety_critical"]
+
+  private let policy = PolicyBook.standard.policies[0]
+  private let localTime = LocalTime(TimeZone(identifier: "Europe/Berlin")!)
+  private let end: Int64
+  private var random: SplitMix
+  private var now: Int64
+  private var nextArrival: Int64
+  private var queue: [(due: Int64, job: Job)] = []
+  private var states: [Int: [UInt8]] = [:]
+  private var lastActivity: [Int: Int64] = [:]
+  private var jobCount = 0
+
+  private(set) var sent: [NyraInvariants.Sent] = []
+  private(set) var suppressed: [SuppressionReason: Int] = [:]
+  /// Suppressed by day although nothing had been sent for a day and nothing was under way.
+  private(set) var lost: [Int] = []
+  private(set) var deferred = 0
+  private(set) var crashes = 0
+  private(set) var retries = 0
+
+  init(seed: UInt64, start: Int64) {
+    random = SplitMix(state: seed)
+    now = start
+    nextArrival = start
+    end = start + PolicySimulation.week
+  }
+
+  var unfinished: Int { queue.count }
+
+  /// The next thing that happens; false when the week is over and all jobs have ended.
+  mutating func step() -> Bool {
+    let due = queue.indices.min { queue[$0].due < queue[$1].due }
+    if nextArrival < end, due.map({ nextArrival <= queue[$0].due }) ?? true {
+      now = nextArrival
+      arrive()
+      return true
+    }
+    guard let due else { return false }
+    let entry = queue.remove(at: due)
+    now = max(now, entry.due)
+    run(entry.job)
+    return true
+  }
+
+  /// Now and then a burst, now and then hours of nothing.
+  private mutating func arrive() {
+    jobCount += 1
+    let expiration = random.below(5) == 0 ? now + Int64(random.below(12 * 3_600_000)) + 1000 : nil
+    let job = Job(
+      number: jobCount, instance: random.below(PolicySimulation.instances),
+      className: PolicySimulation.classes[random.below(4)], expiration: expiration, misfortunes: random.below(4))
+    queue.append((now, job))
+    let pause = [500, 20_000, 300_000, 3_600_000][[0, 0, 1, 1, 1, 2, 2, 3][random.below(8)]]
+    nextArrival = now + 1 + Int64(random.below(pause))
+  }
+
+  /// One attempt of one worker, that may die at any point of it.
+  private mutating func run(_ job: Job) {
+    if let expiration = job.expiration, expiration <= now { return }
+    let before = PolicyState(json: states[job.instance] ?? [])
+    let notificationClass = policy.classes.first { $0.name == job.className }!
+    let request = PolicyRequest(job: "\(job.number)", notificationClass: notificationClass, expiration: job.expiration)
+    let (verdict, state) = policy.decide(before, request, now: now, localTime: localTime)
+    let fate = job.misfortunes > 0 ? random.below(8) : 7
+    if fate == 0 { return crash(job) }
+    states[job.instance] = state.json()
+    if fate == 1 { return crash(job) }
+    switch verdict {
+    case .suppress(let reason):
+      suppressed[reason, default: 0] += 1
+      let isQuiet = now - (lastActivity[job.instance] ?? now) > 86_400_000
+      if isQuiet, reason != .quietHours, reason != .collapsed { lost.append(job.number) }
+    case .deferUntil(let time):
+      deferred += 1
+      queue.append((time, job))
+    case .send:
+      lastActivity[job.instance] = now
+      if fate == 2 { return retry(job) }
+      sent.append(.init(instance: job.instance, job: job.number, className: job.className, at: now))
+      // Sent, and nobody knows of it.
+      if fate == 3 { crash(job) }
+    }
+  }
+
+  /// Its jobs run again when the fleet has noticed; sometimes the fleet is gone for hours.
+  private mutating func crash(_ job: Job) {
+    crashes += 1
+    var job = job
+    job.misfortunes -= 1
+    let pause = random.below(10) == 0 ? 6 * 3_600_000 : 20_000
+    queue.append((now + Int64(random.below(pause)), job))
+  }
+
+  /// The gateway refused it for now.
+  private mutating func retry(_ job: Job) {
+    retries += 1
+    var job = job
+    job.misfortunes -= 1
+    queue.append((now + policy.retrySeconds * 1000 + Int64(random.below(900_000)), job))
+  }
+}
+
+/// The same numbers on every run.
+struct SplitMix {
+  var state: UInt64
+
+  mutating func below(_ limit: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+    return Int((word ^ word >> 31) % UInt64(limit))
+  }
+}

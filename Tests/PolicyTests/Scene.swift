@@ -1,0 +1,54 @@
+import Foundation
+
+@testable import Jobs
+@testable import Policy
+
+/// One instance under a policy, job after job; times are written as the wall shows them.
+struct Scene {
+  var policy: DeliveryPolicy
+  let zone: TimeZone
+  var state = PolicyState()
+
+  /// In Nyra's policy with the standard quiet hours, in Berlin.
+  init(_ policy: DeliveryPolicy = PolicyBook.standard.policies[0], zone: String = "Europe/Berlin") {
+    self.policy = policy
+    self.zone = TimeZone(identifier: zone)!
+  }
+
+  var localTime: LocalTime { LocalTime(zone) }
+
+  /// Unix ms of `2026-11-21 12:00:00`; an hour that comes twice is its first.
+  func time(_ wall: String) -> Int64 {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = zone
+    formatter.dateFormat = "yyyy-MM-dd HH:mm:ss"
+    guard let date = formatter.date(from: wall) else { preconditionFailure("no time: \(wall)") }
+    return Int64(date.timeIntervalSince1970 * 1000)
+  }
+
+  /// What becomes of a job now; its effect stays.
+  mutating func decide(_ className: String, _ job: String, at now: Int64, expires: Int64? = nil) -> PolicyVerdict {
+    guard let notificationClass = policy.classes.first(where: { $0.name == className }) else {
+      preconditionFailure("no class \(className)")
+    }
+    let request = PolicyRequest(job: job, notificationClass: notificationClass, expiration: expires)
+    let (verdict, next) = policy.decide(state, request, now: now, localTime: localTime)
+    // As it comes back from Redis.
+    state = PolicyState(json: next.json())
+    return verdict
+  }
+
+  mutating func decide(
+    _ className: String, _ job: String, at wall: String, plus seconds: Double = 0, expires: String? = nil
+  ) -> PolicyVerdict {
+    decide(className, job, at: time(wall) + Int64(seconds * 1000), expires: expires.map(time))
+  }
+}
+
+extension LocalTime {
+  /// As Foundation knows the zone.
+  init(_ zone: TimeZone) {
+    self.init { Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0)))) }
+  }
+}

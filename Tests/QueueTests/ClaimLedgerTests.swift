@@ -1,0 +1,40 @@
+import EventLoop
+import Testing
+
+@testable import Jobs
+@testable import Queue
+
+@EventLoop
+struct ClaimLedgerTests {
+  private func claim(_ text: String, queueIndex: Int = 0) -> Claim {
+    Claim(queueIndex: queueIndex, element: Array(text.utf8), nonce: "n", now: 0, monotonic: 0)
+  }
+
+  @Test func `claims are counted per queue until they are removed, once`() {
+    let ledger = ClaimLedger(queueCount: 2)
+    let first = claim("a")
+    let second = claim("b", queueIndex: 1)
+    ledger.add(first)
+    ledger.add(second)
+    ledger.remove(first)
+    ledger.remove(first)
+    #expect(ledger.count(queueIndex: 0) == 0)
+    #expect(ledger.count(queueIndex: 1) == 1)
+  }
+
+  @Test func `fencing tells every claim`() {
+    let ledger = ClaimLedger(queueCount: 1)
+    let first = claim("a")
+    ledger.add(first)
+    #expect(ledger.fence() == 1)
+    #expect(first.isFenced)
+    #expect(ledger.isEmpty)
+  }
+
+  @Test func `ghosts are what the list has beyond what is known, equal elements counted`() {
+    let a = Array("a".utf8)
+    let b = Array("b".utf8)
+    #expect(ClaimLedger.ghosts(inflight: [a, a, b], known: [a]) == [a, b])
+    #expect(ClaimLedger.ghosts(inflight: [a], known: [a, b]).isEmpty)
+  }
+}

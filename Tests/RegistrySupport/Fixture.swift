@@ -1,0 +1,79 @@
+package import EventLoop
+package import Redis
+package import Registry
+package import Telemetry
+package import TestSupport
+
+/// A registry on a real redis-server, one for all suites; every test has users and apps of its own.
+@EventLoop
+package struct Fixture {
+  private static let server = Task { try await RedisServer() }
+
+  package let redis: RedisConnection
+  package let registry: Registry
+
+  /// `server` is for tests that keep redis busy.
+  package init(
+    maximumDevices: Int = Registry.defaultMaximumDevices, server: RedisServer? = nil, log: Log = .silent
+  ) async throws {
+    let shared = try await Fixture.server.value
+    redis = RedisConnection(endpoint: try RedisEndpoint(url: (server ?? shared).url), name: "test", log: .silent)
+    registry = Registry(connection: redis, maximumDevices: maximumDevices, log: log)
+    redis.start()
+    try await redis.ready(within: .seconds(10))
+  }
+
+  /// A well-formed token that says what it is for.
+  package func token(_ name: String) -> String {
+    "token-\(name)-0123456789abcdef"
+  }
+
+  package func run(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+    var command = RedisCommand(name)
+    for word in words { command.append(word) }
+    return try await redis.send(command)
+  }
+
+  package func members(_ user: String) async throws -> Set<String> {
+    Set(try await run("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
+  }
+
+  package func metadata(_ token: String) async throws -> DeviceMetadata? {
+    try await run("GET", RegistryKeys.token(token)).bytes.flatMap(DeviceMetadata.init(parsing:))
+  }
+
+  package func audience(_ app: String, of token: String) async throws -> Bool {
+    let key = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
+    return try await run("ZSCORE", key, token) != .null
+  }
+
+  package func resolve(_ queries: [DeviceQuery]) async -> [Resolution] {
+    await withCheckedContinuation { continuation in
+      registry.resolve(queries) { continuation.resume(returning: $0) }
+    }
+  }
+
+  package func clean(user: String, _ removals: [Removal]) async throws -> Int {
+    try await withCheckedContinuation { continuation in
+      registry.clean(user: user, removals) { continuation.resume(returning: $0) }
+    }.get()
+  }
+
+  package func clean(app: String, _ removals: [Removal]) async throws -> Int {
+    try await withCheckedContinuation { continuation in
+      registry.clean(app: app, removals) { continuation.resume(returning: $0) }
+    }.get()
+  }
+
+  package func removeStale(_ devices: StaleDevice...) async throws -> Int {
+    try await withCheckedContinuation { continuation in
+      registry.removeStale(devices) { continuation.resume(returning: $0) }
+    }.get()
+  }
+
+  package func register(_ token: String, _ user: String, app: String? = nil, now: Int64 = 1000) async throws -> String?
+  {
+    try await registry.register(
+      Registration(token: token, username: user, platform: .ios, bundleID: app, now: now))
+  }
+}

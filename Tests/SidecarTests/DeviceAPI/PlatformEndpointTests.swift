@@ -1,0 +1,32 @@
+import Registry
+import Testing
+
+@testable import Sidecar
+@testable import PushModel
+
+struct PlatformEndpointTests {
+  private let token = String(repeating: "0123456789abcdef", count: 4)
+
+  private func arn(_ device: Device, app: String? = "com.default") -> String {
+    PlatformEndpoint(device: device, defaultBundleID: app, defaultEnvironment: .sandbox).arn
+  }
+
+  @Test func `the address of a device never changes`() {
+    let uuid = "a8ae6e6e-e929-5bea-bafc-fc5258c8ccd6"
+    #expect(PlatformEndpoint.uuid(of: token) == uuid)
+    let device = Device(token: token, bundleID: "com.a", environment: .production)
+    #expect(arn(device) == "arn:martlet:push:production:com.a:endpoint/\(uuid)")
+  }
+
+  @Test func `what a device does not say is the configured`() {
+    #expect(arn(Device(token: token)).hasPrefix("arn:martlet:push:sandbox:com.default:endpoint/"))
+    #expect(arn(Device(token: token), app: nil).hasPrefix("arn:martlet:push:sandbox::endpoint/"))
+  }
+
+  @Test func `a page token comes back as it was, for its user alone`() {
+    let page = DevicePageToken(userID: "álice \"x\"", deviceToken: token)
+    #expect(DevicePageToken(parsing: page.text, userID: "álice \"x\"") == page)
+    #expect(DevicePageToken(parsing: page.text, userID: "bob") == nil)
+    #expect(page.text.utf8.allSatisfy { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "&") })
+  }
+}

@@ -1,0 +1,45 @@
+import JSON
+import Redis
+import Registry
+import Sidecar
+@testable import Credentials
+
+/// Users of the push API and what they see of it.
+extension SidecarFixture {
+  static let secret = "a-bearer-token"
+
+  /// What a user of this name sends along, who is known from now on.
+  func user(_ name: String) async throws -> [String: String] {
+    _ = try await backend.credentials.revoke(.user, name)
+    try await allow(.user, name, secret: SidecarFixture.secret + name)
+    return ["Authorization": "Bearer \(SidecarFixture.secret + name)", "X-Username": name]
+  }
+
+  /// A well-formed token that says what it is for.
+  func token(_ name: String) -> String { "token-\(name)-0123456789abcdef" }
+
+  func push(_ route: String, _ headers: [String: String], _ body: String = "{}") async throws -> WebAnswer {
+    try await request("POST", "/api/push/\(route)", headers, body: body)
+  }
+
+  func members(_ user: String) async throws -> Set<String> {
+    Set(try await run("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
+  }
+
+  func metadata(_ token: String) async throws -> DeviceMetadata? {
+    try await run("GET", RegistryKeys.token(token)).bytes.flatMap(DeviceMetadata.init(parsing:))
+  }
+
+  func audience(_ app: String, of token: String) async throws -> Bool {
+    let key = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
+    return try await run("ZSCORE", key, token) != .null
+  }
+}
+
+extension WebAnswer {
+  /// A number of the answer.
+  subscript(key: String) -> Int64? { json?[key]?.integer }
+
+  /// The names of the answer, in order.
+  var keys: [String] { json?.members?.map(\.key) ?? [] }
+}
