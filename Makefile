@@ -44,7 +44,7 @@ test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)
 
 test-quick: deps ## Run the tests that need no server
-	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|APNsTests'
+	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|PolicyTests|QueueTests|WorkerTests'
 
 bench: build ## Measure every budget into docs/bench.md; QUICK=1: a look in under two minutes
 	@bench/install-dependencies

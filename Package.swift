@@ -50,7 +50,7 @@ let package = Package(
     module("Jobs", ["JSON", "PushModel"]),
     module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis"]),
     module("Registry", ["EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
-    module("Backup", ["EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
+    module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
     module("Queue", ["EventLoop", "JSON", "Jobs", "Redis", "Telemetry"]),
 

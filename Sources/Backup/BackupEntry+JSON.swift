@@ -1,3 +1,4 @@
+import Credentials
 import PushModel
 import Registry
 import JSON

@@ -1,6 +1,6 @@
 import PushModel
 
-/// The names and limits of a backup file, after docs/http/broadcast-api.md:
+/// The names and limits of a backup file, docs/backup.md:
 /// `{"<bundle id>":{"<token>":{"createdAt","updatedAt","username","platform","environment"}}}`, dates in ISO 8601.
 enum BackupFormat {
   /// Of tokens that name no app.

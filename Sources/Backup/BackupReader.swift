@@ -1,7 +1,7 @@
 package import JSON
 
 /// Reads a backup file piece by piece. Takes `{"app":{"token":{…}}}`, `{"app":[{"token":{…}},…]}`, and the text as it is
-/// printed in docs/http/broadcast-api.md, which is no JSON: `{"app":["token":{…},…]}`.
+/// printed in docs/backup.md, which is no JSON: `{"app":["token":{…},…]}`.
 package struct BackupReader: BackupSource {
   /// What encloses a token and its record.
   private enum Container: Equatable {

@@ -1,7 +1,7 @@
 import JSON
 
 extension JobResult {
-  /// The record of product.md, without white space.
+  /// The record of docs/jobs.md, without white space.
   public func json() -> [UInt8] {
     var json = JSONWriter(capacity: 256 + results.count * 192)
     json.beginObject()

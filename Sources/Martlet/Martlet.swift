@@ -73,7 +73,7 @@ enum Martlet {
       usage: martlet COMMAND [--help]
 
       \(list)
-      Settings come from the environment; the README lists them.
+      Settings come from the environment; docs/settings.md lists them.
 
       """
   }

@@ -1,4 +1,3 @@
-
 /// Every key of the registry. A username or an id is written as its owner normalised it.
 public enum RegistryKeys {
   /// Set of a user's device tokens.
