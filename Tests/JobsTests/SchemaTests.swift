@@ -35,7 +35,7 @@ struct SchemaTests {
   }
 
   private func schemaVerdicts(_ jobs: [[UInt8]]) throws -> [Bool] {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardizedFileURL
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
     let corpus = FileManager.default.temporaryDirectory.appending(path: "martlet-corpus-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: corpus) }
     let lines = jobs.map { $0.map { String(format: "%02x", $0) }.joined() }

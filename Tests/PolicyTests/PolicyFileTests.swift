@@ -21,7 +21,7 @@ struct PolicyFileTests {
 
   @Test func `the worked example is a good file`() throws {
     let path = URL(filePath: #filePath).deletingLastPathComponent().appending(
-      path: "../../../deploy/examples/policy.json")
+      path: "../../deploy/examples/policy.json")
     let (book, faults) = PolicyFile.read(Array(try Data(contentsOf: path)), quietHours: .standard)
     #expect(faults == [])
     #expect(book.policies.map(\.name) == ["nyra", "building"])
