@@ -71,8 +71,11 @@ extension APNsClient {
         proven(route, by: push, answer, isSuspect: Verdict.isSuspect(answer), now: now)
       }
     default:
-      if verdict.provesRoute { push.route?.provenAt = now }
-      if let route = push.route, push.isProbe { resume(route) }
+      // A gateway in trouble says nothing of the route: its jobs wait for the next probe.
+      if verdict.provesRoute, let route = push.route {
+        route.provenAt = now
+        if push.isProbe { resume(route) }
+      }
     }
     return verdict.provesProviderToken ? .finish : .refused
   }

@@ -1,6 +1,11 @@
 #pragma once
 #include <microhttpd.h>
 
+// Earlier versions report a negative size of the request head.
+#if MHD_VERSION < 0x00097400
+#error "libmicrohttpd 0.9.74 or later is needed"
+#endif
+
 /// `MHD_start_daemon` is variadic. `options` ends with `MHD_OPTION_END`.
 static inline struct MHD_Daemon *martlet_start_daemon(
     unsigned int flags, MHD_AccessHandlerCallback handler, void *context, struct MHD_OptionItem *options) {

@@ -44,7 +44,7 @@ struct AudienceTests {
   }
 
   @Test func `an app without devices has one empty page`() async throws {
-    let page = try await Fixture().registry.page(app: "com.nobody", from: .start)
+    let page = try await Fixture().registry.page(app: "com.without.devices", from: .start)
     #expect(page == AudiencePage(devices: [], removals: [], next: nil))
   }
 

@@ -11,7 +11,7 @@ extension SidecarConfiguration {
     testLimit = reader.limit("MARTLET_TEST_LIMIT", default: WindowLimit(60, per: minute))
     broadcastLimit = reader.limit("MARTLET_BROADCAST_LIMIT", default: WindowLimit(600, per: minute))
     for proxy in reader.list("MARTLET_TRUSTED_PROXIES") where !trustedProxies.add(proxy) {
-      reader.report("MARTLET_TRUSTED_PROXIES", seen: "'\(proxy)'", expected: TrustedProxies.expected)
+      reader.report("MARTLET_TRUSTED_PROXIES", wrong: proxy, expected: TrustedProxies.expected)
     }
   }
 }
