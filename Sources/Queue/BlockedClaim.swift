@@ -147,6 +147,8 @@ final class BlockedClaim {
   private func bury(_ popped: Popped) {
     isBlocked = true
     unburied = popped
+    // One attempt at a time: the connection may have come back before the timer.
+    buryTimer = nil
     connection.call(QueueScripts.buryPopped, keys: [popped.keys.dead], timeout: QueueLimits.buryDeadline) { command in
       command.append(popped.element)
       command.append(popped.size)
@@ -157,6 +159,7 @@ final class BlockedClaim {
         guard let answer = ClaimAnswer(value, queue: popped.keys.queue), !answer.isStuck else {
           return self.buryLater()
         }
+        guard self.unburied != nil else { return }
         self.unburied = nil
         self.isBlocked = false
         popped.completion(.claimed(queueIndex: popped.queueIndex, answer))

@@ -32,9 +32,10 @@ extension JobQueue {
     }
   }
 
-  /// Forgets it; for a broadcast that has ended.
+  /// Removes it when a broadcast has ended; that of a worker which was given the job meanwhile stays.
   public func clearProgress(of claim: Claim) {
-    connection.send(RedisCommand("DEL", progressKey(claim))) { _ in }
+    let tombstone = queues[claim.queueIndex].tombstone(lease.name.value)
+    connection.run(QueueScripts.clearProgress, keys: [progressKey(claim), tombstone]) { _ in }
   }
 
   private func progressKey(_ claim: Claim) -> String {

@@ -7,7 +7,8 @@ import Redis
 /// fails after a write: what may have been tampered with is checked first.
 enum QueueScripts {
   static let all = [
-    claim, ghosts, acknowledge, settle, join, heartbeat, leave, reap, promote, handBack, commitProgress, record,
+    claim, ghosts, acknowledge, settle, join, heartbeat, leave, reap, promote, handBack, commitProgress, clearProgress,
+    record,
     keepNotification,
   ]
 
@@ -201,6 +202,13 @@ enum QueueScripts {
       end
     end
     return written
+    """)
+
+  /// Removes how far a broadcast has come, unless the worker is fenced. KEYS progress, tombstone. 1 removed.
+  static let clearProgress = RedisScript(
+    """
+    if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+    return redis.call('DEL', KEYS[1])
     """)
 
   /// Writes how far a broadcast has come, never backwards. KEYS progress, tombstone; ARGV cursor, progress, TTL in ms.

@@ -47,7 +47,9 @@ extension Registry {
         "a user has more devices than a push is sent to",
         ["username": .init(user), "sentTo": .init(Registry.maximumResolved)])
     }
-    return Resolution(devices: Array(devices.values.prefix(Registry.maximumResolved)))
+    // In order, so that a retry finds the devices that the attempt before left open.
+    let chosen = devices.values.sorted { $0.token < $1.token }.prefix(Registry.maximumResolved)
+    return Resolution(devices: Array(chosen))
   }
 
   private func removed(_ removals: [Removal], from user: String) async {

@@ -310,6 +310,8 @@ final class DeliveryLine {
   }
 
   private func settle(_ delivery: Delivery, _ conclusion: Conclusion) {
+    // The job is another worker's, and so is the progress of its broadcast.
+    guard !delivery.claim.isFenced else { return }
     queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
     if case .app = delivery.job.audience, !delivery.isProgressUnknown { forgetProgress(of: delivery) }
   }
