@@ -14,8 +14,6 @@ enum RequestFields {
   private static let tokenDigits = 20...200
   /// Of a device token with white space and angle brackets.
   private static let maximumTokenTextBytes = 2048
-  /// Bytes of a bundle id.
-  private static let bundleIDLength = 1...200
 
   /// 64 hexadecimal digits, in lower case: so that one device is not there twice.
   static func hexToken(_ value: String?, _ field: String) throws(Refusal) -> String {
@@ -54,14 +52,10 @@ enum RequestFields {
   /// Nil when there is none, or an empty one.
   static func bundleID(_ value: JSONValue?, _ field: String) throws(Refusal) -> String? {
     guard let value, value != .null, value != .string("") else { return nil }
-    guard let id = value.string, bundleIDLength.contains(id.utf8.count), id.utf8.allSatisfy(isBundleByte) else {
+    guard let id = value.string, BundleID.isWellFormed(id) else {
       throw Refusal(400, "Invalid bundleId", "\(field): expected 1 to 200 letters, digits or any of ._-")
     }
     return id
-  }
-
-  private static func isBundleByte(_ byte: UInt8) -> Bool {
-    isDigit(byte) || isLetter(byte) || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains(byte)
   }
 
   /// A device token of APNs: 20 to 200 hexadecimal digits, in lower case. Nil when it is none.

@@ -17,9 +17,6 @@ struct APNsSettings {
   /// The key file of the push server, in the working directory.
   private static let pushServerKeyPath = "apns_push_key.p8"
 
-  private static let maximumBundleIDBytes = 200
-  private static let bundleBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-".utf8)
-
   private typealias Named = (name: String, value: String)
 
   /// The provider key as it is told.
@@ -137,10 +134,8 @@ struct APNsSettings {
   }
 
   private static func readBundleID(_ named: Named, _ reader: inout EnvironmentReader) -> String? {
-    let isGood = maximumBundleIDBytes >= named.value.utf8.count && named.value.utf8.allSatisfy(bundleBytes.contains)
-    guard isGood else {
-      reader.report(
-        named.name, wrong: named.value, expected: "1 to \(maximumBundleIDBytes) letters, digits or any of ._-")
+    guard BundleID.isWellFormed(named.value) else {
+      reader.report(named.name, wrong: named.value, expected: "1 to 200 letters, digits or any of ._-")
       return nil
     }
     return named.value
