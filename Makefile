@@ -54,7 +54,7 @@ bench: build ## Measure every budget into docs/bench.md; QUICK=1: a look in unde
 lint: ## Check the style
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 
-format: ## Mend the style
+format: ## Fix the style
 	$(SWIFT) format format --in-place --recursive $(SOURCES)
 
 sanitize: deps ## Run the tests under the address and the thread sanitizer

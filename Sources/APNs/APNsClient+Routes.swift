@@ -29,20 +29,20 @@ extension APNsClient {
   }
 
   /// Whether the token of `push` may be removed because of `answer`: false when the answers of its route look like a
-  /// wrong bundle id or environment rather than dead tokens. Ask only after a `staleToken` verdict.
+  /// wrong bundle id or environment rather than dead tokens. Ask only after a `staleToken` decision.
   public func removalAllowed(for push: Push, after answer: APNsAnswer) -> Bool {
-    guard Verdict.isSuspect(answer) else { return true }
+    guard AnswerMeaning.isSuspect(answer) else { return true }
     return push.route?.isRemovalStopped(for: push) != true
   }
 
   /// The outcome of a push whose route is paused; nil when it may go, as a probe too.
-  func refusalByRoute(_ push: Push, now: UInt64) -> PushOutcome? {
+  func refusalByRoute(_ push: Push, now: UInt64) -> PushAnswer? {
     guard let route = push.route, let pause = route.pause, !push.isProbe, !route.admits(now: now) else { return nil }
     return .notProcessed("RoutePaused: \(pause.reason)")
   }
 
   /// The same at the moment of sending: of those that wait for a paused route one is the probe.
-  func refusalBeforeSubmit(_ push: Push, now: UInt64) -> PushOutcome? {
+  func refusalBeforeSubmit(_ push: Push, now: UInt64) -> PushAnswer? {
     guard let route = push.route, route.isPaused, !push.isProbe else { return nil }
     push.isProbe = route.takeProbe(now: now, next: now + configuration.limits.probeInterval.unsigned)
     return refusalByRoute(push, now: now)
@@ -54,9 +54,9 @@ extension APNsClient {
       if let route = push.route { proven(route, by: push, answer, isSuspect: false, now: now) }
       return .finish
     }
-    let verdict = Verdict(answer)
-    refusals.note(push, answer, isFault: verdict == .ourBug, now: now)
-    switch verdict {
+    let decision = AnswerMeaning(answer)
+    refusals.note(push, answer, isFault: decision == .ourBug, now: now)
+    switch decision {
     case .providerRefused:
       return refused(push, answer, now: now)
     case .topicRefused:
@@ -68,16 +68,16 @@ extension APNsClient {
     case .staleToken, .failed:
       // One that dates the token's death says, as an accepted push does, that environment and topic are right.
       if let route = push.route {
-        proven(route, by: push, answer, isSuspect: Verdict.isSuspect(answer), now: now)
+        proven(route, by: push, answer, isSuspect: AnswerMeaning.isSuspect(answer), now: now)
       }
     default:
       // A gateway in trouble says nothing of the route: its jobs wait for the next probe.
-      if verdict.provesRoute, let route = push.route {
+      if decision.provesRoute, let route = push.route {
         route.provenAt = now
         if push.isProbe { resume(route) }
       }
     }
-    return verdict.provesProviderToken ? .finish : .refused
+    return decision.provesProviderToken ? .finish : .refused
   }
 
   /// 403: once more with a renewed provider token, as far as Apple's limit lets it be renewed; after that the route pauses.

@@ -99,22 +99,22 @@ public final class APNsClient {
 
   /// Sends the push that `makePush` makes with the completion it is given, and waits for its outcome.
   public func outcome(
-    of makePush: (_ completion: @escaping @EventLoop (PushOutcome) -> Void) -> Push
-  ) async -> PushOutcome {
+    of makePush: (_ completion: @escaping @EventLoop (PushAnswer) -> Void) -> Push
+  ) async -> PushAnswer {
     await withCheckedContinuation { continuation in
       send(makePush { continuation.resume(returning: $0) })
     }
   }
 
   /// Reports the outcome, in this turn. Never called from within `send`.
-  func finish(_ push: Push, _ outcome: PushOutcome, now: UInt64) {
+  func finish(_ push: Push, _ outcome: PushAnswer, now: UInt64) {
     precondition(!push.isFinished, "a push ended twice")
     push.isFinished = true
     instruments.record(outcome, nanoseconds: now - push.sentAt)
     push.completion(outcome)
   }
 
-  func finishLater(_ push: Push, _ outcome: PushOutcome) {
+  func finishLater(_ push: Push, _ outcome: PushAnswer) {
     EventLoop.run { self.finish(push, outcome, now: Clock.monotonicNanoseconds) }
   }
 

@@ -31,7 +31,7 @@ final class ClientInstruments {
     }
   }
 
-  func record(_ outcome: PushOutcome, nanoseconds: UInt64) {
+  func record(_ outcome: PushAnswer, nanoseconds: UInt64) {
     pending -= 1
     duration.record(nanoseconds: nanoseconds)
     switch outcome {

@@ -132,7 +132,7 @@ final class ConnectionPool {
 }
 
 extension ConnectionPool: ConnectionOwner {
-  func ended(_ push: Push, _ outcome: PushOutcome, on connection: Connection, now: UInt64) {
+  func ended(_ push: Push, _ outcome: PushAnswer, on connection: Connection, now: UInt64) {
     guard case .answered(let answer) = outcome else {
       resendOrFinish(push, outcome, now: now)
       return
@@ -195,7 +195,7 @@ extension ConnectionPool: ConnectionOwner {
   }
 
   /// Only for pushes that were certainly not processed.
-  private func resendOrFinish(_ push: Push, _ outcome: PushOutcome, now: UInt64) {
+  private func resendOrFinish(_ push: Push, _ outcome: PushAnswer, now: UInt64) {
     if case .uncertain = outcome { return client.finish(push, outcome, now: now) }
     let mayResend = push.resends < configuration.limits.maximumResends && push.deadline > now && !isShuttingDown
     if mayResend { resend(push) } else { client.finish(push, outcome, now: now) }

@@ -26,7 +26,7 @@ public final class Push {
   /// Nil: nobody's; then each token counts as an owner of its own, among those of nobody.
   public let owner: PushOwner?
 
-  let completion: @EventLoop (PushOutcome) -> Void
+  let completion: @EventLoop (PushAnswer) -> Void
 
   /// On CLOCK_MONOTONIC, nanoseconds; set by `send`.
   var sentAt: UInt64 = 0
@@ -54,7 +54,7 @@ public final class Push {
   public init(
     token: String, topic: String, pushType: PushType = .alert, priority: Int? = nil, expiration: Int64? = nil,
     collapseID: String? = nil, apnsID: String, payload: [UInt8], environment: PushEnvironment,
-    owner: PushOwner? = nil, completion: @escaping @EventLoop (PushOutcome) -> Void
+    owner: PushOwner? = nil, completion: @escaping @EventLoop (PushAnswer) -> Void
   ) {
     self.token = token
     self.topic = topic

@@ -39,7 +39,7 @@ extension PushStream {
   }
 
   /// What the closed stream means. A status is an answer, however the stream ended.
-  var outcome: PushOutcome {
+  var outcome: PushAnswer {
     if status == 200, uniqueID == nil { return .answered(APNsAnswer(status: 200)) }
     if status != 0 {
       return .answered(

@@ -7,7 +7,7 @@ public import Redis
 @EventLoop
 public final class ImportClaim {
   /// What is to be done.
-  public enum Verdict: Sendable, Equatable {
+  public enum Decision: Sendable, Equatable {
     /// This process imports, and calls ``finish(isDone:)`` then.
     case granted
     /// Another process is at it.
@@ -67,13 +67,13 @@ public final class ImportClaim {
   /// `granted` is called before any later question of this process is answered; tasks resume in no certain order.
   public func begin(
     hasDevices: Bool, granted: @escaping @EventLoop () -> Void
-  ) async throws(RedisError) -> Verdict {
+  ) async throws(RedisError) -> Decision {
     let arguments = [hasDevices ? "1" : "0", owner, String(ImportClaim.leaseMilliseconds)]
     let result = await withCheckedContinuation { continuation in
       connection.run(ImportClaim.begin, keys: ImportClaim.keys, arguments: arguments) { reply in
-        let verdict = reply.map(Verdict.init)
-        if verdict == .success(.granted) { granted() }
-        continuation.resume(returning: verdict)
+        let decision = reply.map(Decision.init)
+        if decision == .success(.granted) { granted() }
+        continuation.resume(returning: decision)
       }
     }
     return try result.get()

@@ -42,16 +42,16 @@ extension Registry {
     var again: [Restoring] = []
     var surplus: [Restoring] = []
     for (batch, reply) in zip(batches, try await answers(to: batches)) {
-      for (device, verdict) in zip(batch, reply.array ?? []) {
+      for (device, decision) in zip(batch, reply.array ?? []) {
         var next = device
-        next.isSurplus = verdict.integer == -2
-        if let previous = verdict.array, previous.count == 2 {
+        next.isSurplus = decision.integer == -2
+        if let previous = decision.array, previous.count == 2 {
           (next.previousOwner, next.previousApp) = Registry.place(previous[...])
           again.append(next)
         } else if next.isSurplus {
           surplus.append(next)
         } else {
-          summary.count(verdict.integer)
+          summary.count(decision.integer)
         }
       }
     }
@@ -111,15 +111,15 @@ extension Registry {
             command.append(record.updatedAt)
           }
         })
-      for verdict in reply.array ?? [] { summary.count(verdict.integer) }
+      for decision in reply.array ?? [] { summary.count(decision.integer) }
     }
     return summary
   }
 }
 
 extension BackupSummary {
-  fileprivate mutating func count(_ verdict: Int64?) {
-    switch verdict {
+  fileprivate mutating func count(_ decision: Int64?) {
+    switch decision {
     case 1: created += 1
     case 2: updated += 1
     case 0: kept += 1

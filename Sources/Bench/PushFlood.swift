@@ -50,7 +50,7 @@ final class PushFlood {
       ) { [self] outcome in ended(outcome) })
   }
 
-  private func ended(_ outcome: PushOutcome) {
+  private func ended(_ outcome: PushAnswer) {
     switch outcome {
     case .answered(let answer) where answer.status == 200: accepted += 1
     case .answered(let answer):

@@ -74,13 +74,13 @@ public final class RateLimiter {
   }
 
   /// Takes one request out of the allowance of the API key `name`.
-  public func take(_ name: String, _ quota: KeyQuota) async throws(RedisError) -> RateVerdict {
+  public func take(_ name: String, _ quota: KeyQuota) async throws(RedisError) -> RateDecision {
     let arguments = [
       String(quota.perSecond), String(quota.burst), String(quota.perDay), String(RateLimiter.lifetime),
     ]
     let reply = try await connection.run(
       RateLimiter.take, keys: [CredentialKeys.allowance(name)], arguments: arguments)
     let numbers = reply.array?.compactMap(\.integer) ?? []
-    return RateVerdict(verdict: numbers.first ?? 0, detail: numbers.dropFirst().first ?? 0, quota)
+    return RateDecision(decision: numbers.first ?? 0, detail: numbers.dropFirst().first ?? 0, quota)
   }
 }

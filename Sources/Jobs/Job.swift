@@ -10,7 +10,7 @@ public struct Job: Sendable, Equatable {
 
   /// 1..128 of `A-Za-z0-9._:-`. Nil: the consumer assigns one.
   public let id: String?
-  public let audience: Audience
+  public let addressee: Addressee
   /// Bundle id; nil: the token's own.
   public let app: String?
   public let content: JobContent

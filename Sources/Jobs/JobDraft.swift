@@ -11,7 +11,7 @@ package struct JobDraft {
 
   private var seen: UInt64 = 0
   private var id: String?
-  private var audience: Audience?
+  private var addressee: Addressee?
   private var app: String?
   private var notification = Notification()
   private var payload: [UInt8]?
@@ -44,7 +44,7 @@ package struct JobDraft {
   private mutating func read(_ key: JobKey, from reader: inout JobReader) throws(JobError) {
     switch key {
     case .id: id = try reader.identifier(Charset.id)
-    case .to: audience = try Audience(from: &reader)
+    case .to: addressee = try Addressee(from: &reader)
     case .app: app = try reader.identifier(Charset.bundleID)
     case .payload: payload = try reader.object()
     case .pushType: pushType = try reader.choice(of: PushType.self)
@@ -63,18 +63,18 @@ package struct JobDraft {
   }
 
   func job() throws(JobError) -> Job {
-    guard let audience else { throw JobError(reason: "to: missing; it says who gets the push") }
+    guard let addressee else { throw JobError(reason: "to: missing; it says who gets the push") }
     guard expiration == nil || ttl == nil else {
       throw JobError(reason: "ttl: not together with expiration; give one of them")
     }
     let pushType = effectivePushType
-    let content = try content(for: audience, as: pushType)
+    let content = try content(for: addressee, as: pushType)
     let priority = priority ?? pushType.defaultPriority
     guard pushType != .background || priority == 5 else {
       throw JobError(reason: "priority: must be 5 when pushType is background")
     }
     return Job(
-      id: id, audience: audience, app: app, content: content, pushType: pushType, priority: priority,
+      id: id, addressee: addressee, app: app, content: content, pushType: pushType, priority: priority,
       collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, dedupe: dedupe, atMostOnce: atMostOnce,
       replyTo: replyTo)
   }
@@ -86,10 +86,10 @@ package struct JobDraft {
     return isSilent && (priority ?? 5) == 5 ? .background : .alert
   }
 
-  private func content(for audience: Audience, as pushType: PushType) throws(JobError) -> JobContent {
-    if let className { return try classed(className, for: audience) }
+  private func content(for addressee: Addressee, as pushType: PushType) throws(JobError) -> JobContent {
+    if let className { return try classed(className, for: addressee) }
     guard preview == nil else { throw JobError(reason: "preview: only together with class") }
-    if case .instance = audience {
+    if case .instance = addressee {
       throw JobError(reason: "class: missing; a job to an instance names a class of a delivery policy")
     }
     if let payload {
@@ -109,8 +109,8 @@ package struct JobDraft {
     return .notification(notification)
   }
 
-  private func classed(_ className: String, for audience: Audience) throws(JobError) -> JobContent {
-    guard case .instance = audience else { throw JobError(reason: "class: only for a job to an instance") }
+  private func classed(_ className: String, for addressee: Addressee) throws(JobError) -> JobContent {
+    guard case .instance = addressee else { throw JobError(reason: "class: only for a job to an instance") }
     guard payload == nil else { throw JobError(reason: "payload: not together with class") }
     guard pushType ?? .alert == .alert else { throw JobError(reason: "pushType: a class is always an alert") }
     try refuseNotification(besides: "class")

@@ -5,13 +5,13 @@ extension DeliveryPolicy {
   /// twice, never held back by itself, and the rules hold for the time at which it really is sent.
   public func decide(
     _ state: PolicyState, _ request: PolicyRequest, now: Int64, localTime: LocalTime
-  ) -> (verdict: PolicyVerdict, state: PolicyState) {
+  ) -> (decision: PolicyDecision, state: PolicyState) {
     var next = state
     if next.held?.job == request.job { next.held = nil }
     if let until = quietHours?.end(at: now, localTime), request.notificationClass.quiet != .pass {
-      let verdict = quietVerdict(for: request, held: next.held, until: until, now: now)
-      if case .deferUntil = verdict { next.held = PolicyState.Held(job: request.job, until: until) }
-      return (verdict, next)
+      let decision = quietDecision(for: request, held: next.held, until: until, now: now)
+      if case .deferUntil = decision { next.held = PolicyState.Held(job: request.job, until: until) }
+      return (decision, next)
     }
     let others = state.grants.filter { $0.job != request.job }
     if let reason = suppression(of: request.notificationClass, others: others, now: now, localTime: localTime) {
@@ -28,9 +28,9 @@ extension DeliveryPolicy {
     max(memory * 1000, (state.held?.until ?? now) - now)
   }
 
-  private func quietVerdict(
+  private func quietDecision(
     for request: PolicyRequest, held: PolicyState.Held?, until: Int64, now: Int64
-  ) -> PolicyVerdict {
+  ) -> PolicyDecision {
     guard request.notificationClass.quiet == .deferCollapsed else { return .suppress(.quietHours) }
     if let expiration = request.expiration, expiration <= until { return .suppress(.quietHours) }
     if let held, held.until > now { return .suppress(.collapsed) }

@@ -24,7 +24,7 @@ extension Job {
 
   /// The shape is in docs/policy.md.
   private func classedPayload(_ match: PolicyMatch?, _ preview: String?) throws(JobError) -> [UInt8] {
-    guard let match, case .instance(let instance) = audience else {
+    guard let match, case .instance(let instance) = addressee else {
       throw JobError(reason: "class: no delivery policy for it")
     }
     let shown = match.shownClass

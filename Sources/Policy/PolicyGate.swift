@@ -9,7 +9,7 @@ package import Redis
 @EventLoop
 package final class PolicyGate {
   package enum Answer {
-    case verdict(PolicyVerdict)
+    case decision(PolicyDecision)
     case expired
     case fault(RedisError)
   }
@@ -81,7 +81,7 @@ package final class PolicyGate {
       }
       let decision = line.policy.decide(state, entry.request, now: now, localTime: localTime)
       state = decision.state
-      answers.append(.verdict(decision.verdict))
+      answers.append(.decision(decision.decision))
     }
     guard state != before else { return conclude(entries, answers, key) }
     connection.call(PolicyScripts.replace, keys: [key]) { command in

@@ -2,7 +2,7 @@
 struct Greeting {
   enum Step: Equatable { case authenticate, name, select, load, role, ping }
 
-  enum Verdict: Equatable {
+  enum Decision: Equatable {
     case more
     case ready
     case refused(String)
@@ -27,7 +27,7 @@ struct Greeting {
   }
 
   /// Takes the answers in the order of ``steps``.
-  mutating func receive(_ answer: Result<RedisValue, RedisError>) -> Verdict {
+  mutating func receive(_ answer: Result<RedisValue, RedisError>) -> Decision {
     let step = steps[answered].step
     answered += 1
     switch answer {

@@ -16,8 +16,8 @@ public final class RedisConnection {
   private enum State {
     case idle
     case connecting
-    case greeting(Pipeline)
-    case ready(Pipeline)
+    case greeting(CommandPipeline)
+    case ready(CommandPipeline)
     case waiting(LoopTimer)
     case closed
   }
@@ -134,7 +134,7 @@ extension RedisConnection {
     if case .closed = state { true } else { false }
   }
 
-  private var currentPipeline: Pipeline? {
+  private var currentPipeline: CommandPipeline? {
     switch state {
     case .greeting(let pipeline), .ready(let pipeline): pipeline
     default: nil
@@ -151,14 +151,14 @@ extension RedisConnection {
     switch result {
     case .failure(let error): retryLater(error.description)
     case .success(let transport):
-      guard let pipeline = Pipeline(transport, maximumReplyBytes: maximumReplyBytes) else {
+      guard let pipeline = CommandPipeline(transport, maximumReplyBytes: maximumReplyBytes) else {
         return retryLater("out of descriptors or memory")
       }
       greet(pipeline)
     }
   }
 
-  private func greet(_ pipeline: Pipeline) {
+  private func greet(_ pipeline: CommandPipeline) {
     state = .greeting(pipeline)
     pipeline.onLost = { [weak self, unowned pipeline] reason in self?.lost(pipeline, reason) }
     var greeting = Greeting(to: endpoint, name: name, scripts: scripts)
@@ -179,7 +179,7 @@ extension RedisConnection {
     }
   }
 
-  private func becomeReady(_ pipeline: Pipeline) {
+  private func becomeReady(_ pipeline: CommandPipeline) {
     state = .ready(pipeline)
     pipeline.onErrorReply = { [weak self, weak pipeline] error in
       guard let self, let pipeline, error.asksForReconnect else { return }
@@ -216,7 +216,7 @@ extension RedisConnection {
     outage = nil
   }
 
-  private func lost(_ pipeline: Pipeline, _ reason: String, isRefusal: Bool = false) {
+  private func lost(_ pipeline: CommandPipeline, _ reason: String, isRefusal: Bool = false) {
     guard currentPipeline === pipeline else { return }
     let wasReady = isReady
     if let readySince, Clock.monotonicNanoseconds - readySince > RedisConnection.steadyNanoseconds { backoff.reset() }

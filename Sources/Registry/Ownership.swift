@@ -2,18 +2,18 @@ import PushModel
 
 /// Decides from an entry and its metadata whether it is sent to. A token belongs to whoever its metadata names.
 enum Ownership {
-  enum Verdict: Equatable {
+  enum Decision: Equatable {
     case send(Device)
     case remove(Removal)
   }
 
   /// For an entry of a user's set.
-  static func judge(entry: [UInt8], metadata: [UInt8]?, owner: String) -> Verdict {
+  static func judge(entry: [UInt8], metadata: [UInt8]?, owner: String) -> Decision {
     judge(entry, metadata) { $0.username == owner ? nil : .otherOwner }
   }
 
   /// For an entry of an app's audience.
-  static func judge(entry: [UInt8], metadata: [UInt8]?, app: String) -> Verdict {
+  static func judge(entry: [UInt8], metadata: [UInt8]?, app: String) -> Decision {
     judge(entry, metadata) { $0.bundleID == app ? nil : .otherApp }
   }
 
@@ -25,7 +25,7 @@ enum Ownership {
 
   private static func judge(
     _ entry: [UInt8], _ metadata: [UInt8]?, _ fault: (DeviceMetadata) -> Removal.Reason?
-  ) -> Verdict {
+  ) -> Decision {
     guard DeviceToken.isWellFormed(entry) else { return .remove(Removal(entry: entry, reason: .malformedToken)) }
     guard let metadata else { return .remove(Removal(entry: entry, reason: .noMetadata)) }
     guard let metadata = DeviceMetadata(parsing: metadata) else {

@@ -67,8 +67,8 @@ final class ResolveExchange {
 }
 
 extension Resolution {
-  mutating func apply(_ verdict: Ownership.Verdict) {
-    switch verdict {
+  mutating func apply(_ decision: Ownership.Decision) {
+    switch decision {
     case .send(let device): devices.append(device)
     case .remove(let removal): removals.append(removal)
     }

@@ -5,7 +5,7 @@ import HTTPServer
 @EventLoop
 struct Router {
   struct Match {
-    let surface: any Surface
+    let surface: any HTTPAPI
     let route: String
     let parameter: String?
   }
@@ -15,11 +15,11 @@ struct Router {
 
   private var exact: [Substring: Match] = [:]
   /// Routes with a parameter, by what stands before it.
-  private var prefixes: [Substring: (surface: any Surface, route: String)] = [:]
+  private var prefixes: [Substring: (surface: any HTTPAPI, route: String)] = [:]
 
-  private var roots: [(path: String, surface: any Surface)] = []
+  private var roots: [(path: String, surface: any HTTPAPI)] = []
 
-  init(_ surfaces: [any Surface]) {
+  init(_ surfaces: [any HTTPAPI]) {
     for surface in surfaces {
       roots += surface.roots.map { ($0, surface) }
       for route in surface.routes {
@@ -43,7 +43,7 @@ struct Router {
   }
 
   /// The surface of a path that may be no route.
-  func owner(of path: String) -> (any Surface)? {
+  func owner(of path: String) -> (any HTTPAPI)? {
     match(path)?.surface ?? roots.first { path.utf8.starts(with: $0.path.utf8) }?.surface
   }
 }

@@ -10,7 +10,7 @@ public final class Sidecar {
   private let requests: CounterFamily
   private let durations: Histogram
   private var router = Router([])
-  private var operations: OperationsSurface?
+  private var operations: OperationsAPI?
   private var server: HTTPServer?
   private var isStopping = false
 
@@ -31,18 +31,18 @@ public final class Sidecar {
     requests = metrics.counters(
       "martlet_http_requests_total", label: "request", help: "Answered requests by method, route and status.")
     durations = metrics.histogram("martlet_http_request_seconds", help: "From a whole request to its answer.")
-    let operations = OperationsSurface(
+    let operations = OperationsAPI(
       backend: backend, sender: sender,
       isStopping: { [weak self] in self?.isStopping ?? true })
     let access = backend.map { Access(configuration, $0, metrics: metrics, log: log) }
     let failures = FailedRequestLog(log)
-    let push = PushSurface(
+    let push = PushAPI(
       configuration, backend: backend, access: access, sender: sender, failures: failures, log: log)
-    let notifications = NotificationsSurface(configuration, backend: backend, access: access, failures: failures)
-    let devices = DevicesSurface(configuration, backend: backend, access: access, failures: failures)
-    let pushServer = PushServerSurface(
+    let notifications = NotificationAPI(configuration, backend: backend, access: access, failures: failures)
+    let devices = DeviceAPI(configuration, backend: backend, access: access, failures: failures)
+    let pushServer = BroadcastAPI(
       configuration, backend: backend, access: access, backupImport: backupImport, failures: failures, log: log)
-    let nyra = NyraSurface(backend: backend, access: access, failures: failures)
+    let nyra = InstanceAPI(backend: backend, access: access, failures: failures)
     self.operations = operations
     router = Router([operations, push, notifications, devices, pushServer, nyra])
   }

@@ -15,7 +15,7 @@ extension Gateway {
 
   private func refusalOfProvider(_ head: RequestHead, _ provider: inout ConnectionProvider, now: Int64) -> Answer? {
     guard settings.checksAuthorization else { return nil }
-    return provider.verdict(
+    return provider.decision(
       on: head[.authorization], by: &verifier, updateSeconds: settings.tokenUpdateSeconds, now: now
     ).refusal
   }

@@ -4,8 +4,8 @@ import EventLoop
 
 extension APNsClient {
   /// Sends pushes numbered `numbers`, all at once, and waits for all outcomes, in the order of the numbers.
-  func outcomes(_ numbers: ClosedRange<Int>, topic: String = "com.example.demo") async -> [PushOutcome] {
-    var outcomes = [PushOutcome?](repeating: nil, count: numbers.count)
+  func outcomes(_ numbers: ClosedRange<Int>, topic: String = "com.example.demo") async -> [PushAnswer] {
+    var outcomes = [PushAnswer?](repeating: nil, count: numbers.count)
     var left = numbers.count
     await withCheckedContinuation { continuation in
       for number in numbers {
@@ -22,7 +22,7 @@ extension APNsClient {
   }
 }
 
-extension PushOutcome {
+extension PushAnswer {
   var isAccepted: Bool { self == .answered(APNsAnswer(status: 200)) }
 
   var isUncertain: Bool {

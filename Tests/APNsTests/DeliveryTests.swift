@@ -129,7 +129,7 @@ extension SimulatorTests {
 
     @Test func `a completion may close the client`() async throws {
       var client: APNsClient? = try apns.client()
-      var outcomes: [PushOutcome] = []
+      var outcomes: [PushAnswer] = []
       await withCheckedContinuation { continuation in
         for number in 1...50 {
           client?.send(

@@ -25,8 +25,8 @@ extension SimulatorTests {
         })
     }
 
-    private func outcomes(_ client: APNsClient, _ numbers: ClosedRange<Int>) async -> [PushOutcome] {
-      var outcomes: [PushOutcome] = []
+    private func outcomes(_ client: APNsClient, _ numbers: ClosedRange<Int>) async -> [PushAnswer] {
+      var outcomes: [PushAnswer] = []
       for number in numbers {
         outcomes.append(await client.outcome { TestPush.make(number, environment: .sandbox, completion: $0) })
       }

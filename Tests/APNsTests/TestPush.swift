@@ -18,7 +18,7 @@ enum TestPush {
     _ number: Int = 1, token: String = token, topic: String = "com.example.demo", pushType: PushType = .alert,
     priority: Int? = nil, expiration: Int64? = nil, collapseID: String? = nil, apnsID: String? = nil,
     payload: [UInt8] = payload, owner: PushOwner? = nil, environment: PushEnvironment = .production,
-    completion: @escaping @EventLoop (PushOutcome) -> Void = { _ in }
+    completion: @escaping @EventLoop (PushAnswer) -> Void = { _ in }
   ) -> Push {
     Push(
       token: token, topic: topic, pushType: pushType, priority: priority, expiration: expiration,

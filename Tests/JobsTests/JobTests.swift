@@ -31,7 +31,7 @@ struct JobTests {
   }
 
   @Test func `a user is trimmed and lower-cased`() throws {
-    #expect(try job(#"{"to":{"user":"\t ÄLice \n"},"title":"t"}"#).audience == .user("älice"))
+    #expect(try job(#"{"to":{"user":"\t ÄLice \n"},"title":"t"}"#).addressee == .user("älice"))
   }
 
   @Test func `a thousand tokens are the most`() throws {
@@ -39,7 +39,7 @@ struct JobTests {
       let list = Array(repeating: "\"\(Corpus.token)\"", count: count).joined(separator: ",")
       return #"{"to":{"tokens":[\#(list)]},"title":"t"}"#
     }
-    guard case .tokens(let accepted) = try job(tokens(1000)).audience else {
+    guard case .tokens(let accepted) = try job(tokens(1000)).addressee else {
       Issue.record("not an audience of tokens")
       return
     }

@@ -15,10 +15,10 @@ struct SchemaTests {
     var jobs = (Corpus.valid + Corpus.invalid.map(\.job)).map { Array($0.utf8) }
     var mutator = Mutator(seed: 1)
     for _ in 0..<SchemaTests.mutations { jobs.append(mutator.job()) }
-    let verdicts = try schemaVerdicts(jobs)
-    try #require(verdicts.count == jobs.count)
+    let decisions = try schemaDecisions(jobs)
+    try #require(decisions.count == jobs.count)
     var accepted = 0
-    for (job, isValid) in zip(jobs, verdicts) {
+    for (job, isValid) in zip(jobs, decisions) {
       let text = String(decoding: job, as: UTF8.self)
       do {
         _ = try Job(parsing: job)
@@ -34,7 +34,7 @@ struct SchemaTests {
     #expect(accepted < jobs.count * 9 / 10)
   }
 
-  private func schemaVerdicts(_ jobs: [[UInt8]]) throws -> [Bool] {
+  private func schemaDecisions(_ jobs: [[UInt8]]) throws -> [Bool] {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
     let corpus = FileManager.default.temporaryDirectory.appending(path: "martlet-corpus-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: corpus) }
@@ -49,9 +49,9 @@ struct SchemaTests {
     let output = Pipe()
     checker.standardOutput = output
     try checker.run()
-    let verdicts = try output.fileHandleForReading.readToEnd() ?? Data()
+    let decisions = try output.fileHandleForReading.readToEnd() ?? Data()
     checker.waitUntilExit()
     try #require(checker.terminationStatus == 0)
-    return verdicts.split(separator: 0x0A).map { $0 == Data("1".utf8) }
+    return decisions.split(separator: 0x0A).map { $0 == Data("1".utf8) }
   }
 }

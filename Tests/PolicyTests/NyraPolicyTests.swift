@@ -144,12 +144,12 @@ struct NyraPolicyTests {
 
   @Test func `5.1: quiet hours are from 23:00 to 08:00 unless the owner says otherwise`() {
     var scene = Scene()
-    for (wall, verdict) in [
-      ("2026-06-10 22:59:59", PolicyVerdict.send), ("2026-06-10 23:00:00", .suppress(.quietHours)),
+    for (wall, decision) in [
+      ("2026-06-10 22:59:59", PolicyDecision.send), ("2026-06-10 23:00:00", .suppress(.quietHours)),
       ("2026-06-11 00:00:00", .suppress(.quietHours)), ("2026-06-11 07:59:59", .suppress(.quietHours)),
       (Self.morning, .send),
     ] {
-      #expect(scene.decide("action_needed", wall, at: wall) == verdict, "\(wall)")
+      #expect(scene.decide("action_needed", wall, at: wall) == decision, "\(wall)")
     }
   }
 

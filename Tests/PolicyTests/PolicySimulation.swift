@@ -80,12 +80,12 @@ struct PolicySimulation {
     let before = PolicyState(json: states[job.instance] ?? [])
     let notificationClass = policy.classes.first { $0.name == job.className }!
     let request = PolicyRequest(job: "\(job.number)", notificationClass: notificationClass, expiration: job.expiration)
-    let (verdict, state) = policy.decide(before, request, now: now, localTime: localTime)
+    let (decision, state) = policy.decide(before, request, now: now, localTime: localTime)
     let fate = job.misfortunes > 0 ? random.below(8) : 7
     if fate == 0 { return crash(job) }
     states[job.instance] = state.json()
     if fate == 1 { return crash(job) }
-    switch verdict {
+    switch decision {
     case .suppress(let reason):
       suppressed[reason, default: 0] += 1
       let isQuiet = now - (lastActivity[job.instance] ?? now) > 86_400_000

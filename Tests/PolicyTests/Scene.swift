@@ -28,20 +28,20 @@ struct Scene {
   }
 
   /// What becomes of a job now; its effect stays.
-  mutating func decide(_ className: String, _ job: String, at now: Int64, expires: Int64? = nil) -> PolicyVerdict {
+  mutating func decide(_ className: String, _ job: String, at now: Int64, expires: Int64? = nil) -> PolicyDecision {
     guard let notificationClass = policy.classes.first(where: { $0.name == className }) else {
       preconditionFailure("no class \(className)")
     }
     let request = PolicyRequest(job: job, notificationClass: notificationClass, expiration: expires)
-    let (verdict, next) = policy.decide(state, request, now: now, localTime: localTime)
+    let (decision, next) = policy.decide(state, request, now: now, localTime: localTime)
     // As it comes back from Redis.
     state = PolicyState(json: next.json())
-    return verdict
+    return decision
   }
 
   mutating func decide(
     _ className: String, _ job: String, at wall: String, plus seconds: Double = 0, expires: String? = nil
-  ) -> PolicyVerdict {
+  ) -> PolicyDecision {
     decide(className, job, at: time(wall) + Int64(seconds * 1000), expires: expires.map(time))
   }
 }

@@ -129,8 +129,8 @@ struct RedisPartsTests {
       var greeting = Greeting(to: endpoint, name: "martlet", scripts: [])
       #expect(greeting.steps.map(\.step) == [.name, .role, .ping])
       #expect(greeting.receive(.success(.status("OK"))) == .more)
-      let verdict = greeting.receive(.success(.array([.bytes(Array(role.utf8)), .integer(1)])))
-      #expect((verdict == .more) == isMaster)
+      let decision = greeting.receive(.success(.array([.bytes(Array(role.utf8)), .integer(1)])))
+      #expect((decision == .more) == isMaster)
     }
   }
 }

@@ -5,7 +5,7 @@ import RegistrySupport
 import Testing
 
 @EventLoop
-struct AudienceTests {
+struct AddresseeTests {
   private func readAll(_ fixture: Fixture, _ app: String, limit: Int) async throws -> (
     pages: [AudiencePage], cursors: [AudienceCursor]
   ) {

@@ -7,28 +7,28 @@ struct OwnershipTests {
   private let token = "abcdef0123456789abcdef"
   private let own = #"{"username":"alice","platform":"ios","updatedAt":5,"bundleId":"com.a","environment":"sandbox"}"#
 
-  private func verdict(_ entry: String, _ metadata: String?) -> Ownership.Verdict {
+  private func decision(_ entry: String, _ metadata: String?) -> Ownership.Decision {
     Ownership.judge(entry: Array(entry.utf8), metadata: metadata.map { Array($0.utf8) }, owner: "alice")
   }
 
-  private func removal(_ entry: String, _ reason: Removal.Reason) -> Ownership.Verdict {
+  private func removal(_ entry: String, _ reason: Removal.Reason) -> Ownership.Decision {
     .remove(Removal(entry: Array(entry.utf8), reason: reason))
   }
 
   @Test func `an entry whose metadata names the owner is sent to`() {
     let device = Device(
       token: token, username: "alice", bundleID: "com.a", environment: .sandbox, updatedAt: 5)
-    #expect(verdict(token, own) == .send(device))
+    #expect(decision(token, own) == .send(device))
   }
 
   @Test func `an entry that is another's, unknown or unreadable is removed`() {
-    #expect(verdict(token, #"{"username":"bob"}"#) == removal(token, .otherOwner))
-    #expect(verdict(token, nil) == removal(token, .noMetadata))
+    #expect(decision(token, #"{"username":"bob"}"#) == removal(token, .otherOwner))
+    #expect(decision(token, nil) == removal(token, .noMetadata))
     for bad in ["", "[]", "{}", "nonsense", #"{"username":7}"#, #"{"username":"alice""#] {
-      #expect(verdict(token, bad) == removal(token, .invalidMetadata), "\(bad)")
+      #expect(decision(token, bad) == removal(token, .invalidMetadata), "\(bad)")
     }
     for nobody in [#"{"username":""}"#, #"{"username":" "}"#] {
-      #expect(verdict(token, nobody) == removal(token, .otherOwner), "\(nobody)")
+      #expect(decision(token, nobody) == removal(token, .otherOwner), "\(nobody)")
     }
   }
 
@@ -42,7 +42,7 @@ struct OwnershipTests {
 
   @Test(arguments: ["", "short", "abcdef 0123456789abcdef", "abcdef0123456789abcde\0", "abcdef0123456789abcdé"])
   func `an entry that is no token is removed whatever its metadata says`(entry: String) {
-    #expect(verdict(entry, own) == removal(entry, .malformedToken))
+    #expect(decision(entry, own) == removal(entry, .malformedToken))
   }
 
   @Test func `an entry of an audience has to be that app's`() {

@@ -9,7 +9,7 @@ enum DoctorCommand: Command {
 
     Checks every setting, Redis (reachable, version, noeviction, AOF, clock, the keys of the queues), the provider key, a
     connection to APNs (nothing is sent), whom the HTTP services let in, the limit of open files and the time zones. One line
-    each: ok, note, warn or fail, what was found, and how to mend it. --json prints {"check","verdict","text","mend"}, one per line.
+    each: ok, note, warn or fail, what was found, and how to fix it. --json prints {"check","status","text","fix"}, one per line.
 
     Exit 0 when nothing failed, 1 when something did, 2 when settings are wrong.
 
@@ -20,7 +20,7 @@ enum DoctorCommand: Command {
     try line.refuseArguments()
     let values = EnvironmentReader.processValues
     let (configuration, sidecar, faults) = settings(values)
-    var findings = faults.map { Finding("settings", .fail, "\($0.name): \($0.seen)", mend: "expected \($0.expected)") }
+    var findings = faults.map { Finding("settings", .fail, "\($0.name): \($0.seen)", fix: "expected \($0.expected)") }
     if findings.isEmpty { findings.append(Finding("settings", .ok, "all can be used")) }
     findings += MachineExamination(timeZone: EnvironmentReader(values).string("MARTLET_TIME_ZONE")).findings()
     if let configuration, let sidecar {
@@ -34,11 +34,11 @@ enum DoctorCommand: Command {
       findings += try await GatewayExamination(configuration: configuration.apns).findings()
     } else {
       findings.append(
-        Finding("redis, apns", .note, "not examined", mend: "mend the settings first, then run doctor again"))
+        Finding("redis, apns", .note, "not examined", fix: "fix the settings first, then run doctor again"))
     }
     Console.print(line.has("json") ? DoctorReport.json(findings) : DoctorReport.text(findings))
     guard faults.isEmpty else { return .wrongUsage }
-    return findings.contains { $0.verdict == .fail } ? .failed : .done
+    return findings.contains { $0.status == .fail } ? .failed : .done
   }
 
   /// What either service would run with, and what is wrong with the settings, each once.

@@ -1,6 +1,6 @@
 /// What an examination found out about one thing.
 package struct Finding: Sendable, Equatable {
-  enum Verdict: String, Sendable {
+  enum Status: String, Sendable {
     case ok
     /// Worth knowing; nothing is wrong.
     case note
@@ -12,15 +12,15 @@ package struct Finding: Sendable, Equatable {
 
   /// What was looked at, in a word or two.
   let check: String
-  let verdict: Verdict
+  let status: Status
   let text: String
   /// What to do about it.
-  let mend: String?
+  let fix: String?
 
-  init(_ check: String, _ verdict: Verdict, _ text: String, mend: String? = nil) {
+  init(_ check: String, _ status: Status, _ text: String, fix: String? = nil) {
     self.check = check
-    self.verdict = verdict
+    self.status = status
     self.text = text
-    self.mend = mend
+    self.fix = fix
   }
 }

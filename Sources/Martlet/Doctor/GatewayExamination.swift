@@ -20,7 +20,7 @@ struct GatewayExamination {
       return [
         Finding(
           "apns", .note, "not configured: polling-only mode, nothing is pushed",
-          mend: "set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY to push")
+          fix: "set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY to push")
       ]
     }
     return [signing(configuration), try await reach(configuration)]
@@ -31,7 +31,7 @@ struct GatewayExamination {
       try configuration.checkSigning()
       return Finding("provider key", .ok, "signs")
     } catch {
-      return Finding("provider key", .fail, "\(error)", mend: "set the .p8 key of the developer account")
+      return Finding("provider key", .fail, "\(error)", fix: "set the .p8 key of the developer account")
     }
   }
 
@@ -40,7 +40,7 @@ struct GatewayExamination {
     do {
       origin = try configuration.defaultOrigin
     } catch {
-      return Finding("apns", .fail, "\(error)", mend: GatewayExamination.fix(for: ""))
+      return Finding("apns", .fail, "\(error)", fix: GatewayExamination.fix(for: ""))
     }
     let reason = LoggedReason()
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: reason.log)
@@ -53,7 +53,7 @@ struct GatewayExamination {
     if client.isServing { return Finding("apns", .ok, "\(origin) takes connections") }
     let text = reason.text ?? "no answer"
     return Finding(
-      "apns", .fail, "\(origin) cannot be reached: \(text)", mend: GatewayExamination.fix(for: text))
+      "apns", .fail, "\(origin) cannot be reached: \(text)", fix: GatewayExamination.fix(for: text))
   }
 
   /// What to do when a connection could not be opened because of `reason`.

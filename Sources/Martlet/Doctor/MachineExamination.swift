@@ -23,11 +23,11 @@ package struct MachineExamination {
 
   /// `limit` is the hard one: services raise theirs to it.
   static func descriptors(_ limit: UInt64?) -> Finding {
-    let mend = "raise it: ulimit -Hn, LimitNOFILE of the unit, or --ulimit nofile of the container"
+    let fix = "raise it: ulimit -Hn, LimitNOFILE of the unit, or --ulimit nofile of the container"
     guard let limit else { return Finding("descriptors", .warn, "the limit of open files is unknown") }
     let text = limit > UInt64(Int64.max) ? "no limit of open files" : "up to \(limit) open files"
     if limit >= comfortableDescriptors { return Finding("descriptors", .ok, text) }
-    return Finding("descriptors", limit < neededDescriptors ? .fail : .warn, text, mend: mend)
+    return Finding("descriptors", limit < neededDescriptors ? .fail : .warn, text, fix: fix)
   }
 
   /// `isThere` tells whether the time zone database has a zone.
@@ -35,13 +35,13 @@ package struct MachineExamination {
     guard isThere("UTC") || isThere("Etc/UTC") else {
       return Finding(
         "time zones", name == nil ? .warn : .fail, "no time zone database in \(zoneDirectory)",
-        mend: "install tzdata: quiet hours are read in a zone")
+        fix: "install tzdata: quiet hours are read in a zone")
     }
     guard let name else { return Finding("time zones", .ok, "the database is there") }
     return isThere(name)
       ? Finding("time zones", .ok, "\(name) is known")
       : Finding(
         "time zones", .fail, "MARTLET_TIME_ZONE: there is no zone \(SettingQuote.text(name))",
-        mend: "a name like Europe/Berlin or UTC")
+        fix: "a name like Europe/Berlin or UTC")
   }
 }

@@ -74,7 +74,7 @@ extension Finding {
   fileprivate init(wrongType key: String, found: String, expected: String) {
     self.init(
       "queue", .fail, "\(key) is a \(found), not a \(expected): no job can pass",
-      mend: "see what wrote it, then RENAME or DEL \(key)")
+      fix: "see what wrote it, then RENAME or DEL \(key)")
   }
 
   /// How a sound queue stands.
@@ -85,12 +85,12 @@ extension Finding {
       findings.append(
         Finding(
           "dead letters", .note, "\(queue): \(overview.dead)",
-          mend: "martlet dead list --queue \(queue) shows why; requeue or purge them"))
+          fix: "martlet dead list --queue \(queue) shows why; requeue or purge them"))
     }
     if overview.waiting > 0, overview.workers.isEmpty {
       findings.append(
         Finding(
-          "workers", .note, "\(queue): \(overview.waiting) jobs wait and no worker serves it", mend: "martlet worker"))
+          "workers", .note, "\(queue): \(overview.waiting) jobs wait and no worker serves it", fix: "martlet worker"))
     }
     return findings
   }

@@ -16,24 +16,24 @@ extension RedisFacts {
     let isNewEnough = !numbers.lexicographicallyPrecedes(RedisFacts.oldestVersion)
     return isNewEnough
       ? Finding("redis version", .ok, version)
-      : Finding("redis version", .fail, "\(version) lacks commands that queues need", mend: "run Redis 6.2 or newer")
+      : Finding("redis version", .fail, "\(version) lacks commands that queues need", fix: "run Redis 6.2 or newer")
   }
 
   private var roleFinding: Finding? {
     guard let role, role != "master" else { return nil }
     return Finding(
       "redis role", .fail, "this server is a replica: nothing can be written",
-      mend: "point REDIS_URL at the master, or at the sentinels with redis+sentinel://")
+      fix: "point REDIS_URL at the master, or at the sentinels with redis+sentinel://")
   }
 
   private var memoryFinding: Finding {
     guard let policy = memoryPolicy else { return RedisFacts.unknown("maxmemory-policy") }
     if policy == "noeviction" { return Finding("maxmemory-policy", .ok, policy) }
-    let mend = "CONFIG SET maxmemory-policy noeviction, and in redis.conf"
+    let fix = "CONFIG SET maxmemory-policy noeviction, and in redis.conf"
     // Without a limit nothing is evicted yet.
     return maximumMemory == 0
-      ? Finding("maxmemory-policy", .warn, "\(policy): jobs and devices vanish once maxmemory is set", mend: mend)
-      : Finding("maxmemory-policy", .fail, "\(policy): a full Redis drops jobs and devices", mend: mend)
+      ? Finding("maxmemory-policy", .warn, "\(policy): jobs and devices vanish once maxmemory is set", fix: fix)
+      : Finding("maxmemory-policy", .fail, "\(policy): a full Redis drops jobs and devices", fix: fix)
   }
 
   private var persistenceFinding: Finding {
@@ -42,7 +42,7 @@ extension RedisFacts {
       ? Finding("appendonly", .ok, "yes")
       : Finding(
         "appendonly", .warn, "no: a restart of Redis loses jobs and devices",
-        mend: "CONFIG SET appendonly yes, and in redis.conf")
+        fix: "CONFIG SET appendonly yes, and in redis.conf")
   }
 
   private var clockFinding: Finding {
@@ -51,10 +51,10 @@ extension RedisFacts {
     let text = "Redis is \(off) ms \(difference < 0 ? "behind" : "ahead of") this machine"
     if off < RedisFacts.clockWarning { return Finding("clock", .ok, text) }
     return Finding(
-      "clock", off < RedisFacts.clockFault ? .warn : .fail, text, mend: "let NTP set the clocks of both machines")
+      "clock", off < RedisFacts.clockFault ? .warn : .fail, text, fix: "let NTP set the clocks of both machines")
   }
 
   private static func unknown(_ check: String) -> Finding {
-    Finding(check, .warn, "unknown: Redis does not tell this user", mend: "allow INFO and TIME, or ask who runs Redis")
+    Finding(check, .warn, "unknown: Redis does not tell this user", fix: "allow INFO and TIME, or ask who runs Redis")
   }
 }

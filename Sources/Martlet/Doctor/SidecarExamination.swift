@@ -26,7 +26,7 @@ package struct SidecarExamination {
       findings.append(
         Finding(
           "admin port", .note, "listens on \(adminAddress): others can read /metrics",
-          mend: "let a firewall keep others away, or listen on \(WorkerConfiguration.defaultAdminAddress)"))
+          fix: "let a firewall keep others away, or listen on \(WorkerConfiguration.defaultAdminAddress)"))
     }
     return findings
   }
@@ -38,7 +38,7 @@ package struct SidecarExamination {
         Finding(
           "sidecar", .warn,
           "listens on \(address), and with MARTLET_PUSH_SERVER_OPEN anybody there can register tokens and push to an app",
-          mend: "take MARTLET_PUSH_SERVER_OPEN away, or listen on \(SidecarSettings.defaultAddress)"))
+          fix: "take MARTLET_PUSH_SERVER_OPEN away, or listen on \(SidecarSettings.defaultAddress)"))
     } else {
       findings.append(Finding("sidecar", .ok, "listens on \(address)"))
     }
@@ -46,7 +46,7 @@ package struct SidecarExamination {
       findings.append(
         Finding(
           "origins", .note, "MARTLET_ENV is not set: development, where pages of localhost may call the push API",
-          mend: "MARTLET_ENV=production, and MARTLET_ALLOWED_ORIGINS"))
+          fix: "MARTLET_ENV=production, and MARTLET_ALLOWED_ORIGINS"))
     }
     return findings
   }

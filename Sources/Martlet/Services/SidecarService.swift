@@ -64,7 +64,7 @@ final class SidecarService {
   ) -> (any DirectSender)? {
     guard let client, let backend else { return nil }
     let composer = PushComposer(bundleID: gateway.bundleID, environment: gateway.defaultEnvironment)
-    return DirectLine(client: client, registry: backend.registry, composer: composer, log: log)
+    return DirectDelivery(client: client, registry: backend.registry, composer: composer, log: log)
   }
 
   func start() throws {
@@ -117,4 +117,4 @@ final class SidecarService {
   }
 }
 
-extension DirectLine: DirectSender {}
+extension DirectDelivery: DirectSender {}

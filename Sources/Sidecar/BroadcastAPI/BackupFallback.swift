@@ -39,9 +39,9 @@ final class BackupFallback {
       throw .backupIsUnreadable
     }
     if let running { return try await running.value.get() }
-    let verdict: ImportClaim.Verdict
-    do { verdict = try await ask(for: app) } catch { throw Refusal(error) }
-    switch verdict {
+    let decision: ImportClaim.Decision
+    do { decision = try await ask(for: app) } catch { throw Refusal(error) }
+    switch decision {
     case .unneeded: return
     case .done: isDone = true
     case .busy:
@@ -63,9 +63,9 @@ final class BackupFallback {
     }
   }
 
-  private func ask(for app: String) async throws(RedisError) -> ImportClaim.Verdict {
-    let verdict = try await claim.begin(hasDevices: true) { [self] in start() }
-    guard verdict == .unneeded, try await !hasDevices(app) else { return verdict }
+  private func ask(for app: String) async throws(RedisError) -> ImportClaim.Decision {
+    let decision = try await claim.begin(hasDevices: true) { [self] in start() }
+    guard decision == .unneeded, try await !hasDevices(app) else { return decision }
     return try await claim.begin(hasDevices: false) { [self] in start() }
   }
 

@@ -4,7 +4,7 @@ import HTTPServer
 struct CrossOrigin {
   typealias Fields = [(name: String, value: String)]
 
-  enum Verdict {
+  enum Decision {
     /// Refused, or a preflight: answered already.
     case answered(HTTPResponse)
     /// To be answered; these fields go with it.
@@ -19,7 +19,7 @@ struct CrossOrigin {
   /// The one beside OPTIONS.
   let method: String
 
-  func judge(_ request: HTTPRequest) -> Verdict {
+  func judge(_ request: HTTPRequest) -> Decision {
     let isPreflight = request.method == "OPTIONS"
     var fields: Fields = [("Vary", isPreflight ? CrossOrigin.preflightVary : "Origin")]
     switch RequestOrigin(request.headers) {

@@ -10,16 +10,16 @@ struct ConnectionProvider {
   /// A valid provider token has been seen.
   var isKnown: Bool { !value.isEmpty }
 
-  /// The verdict on `authorization` at `now`, unix seconds; a valid one is remembered. `updateSeconds`: how long a
+  /// The decision on `authorization` at `now`, unix seconds; a valid one is remembered. `updateSeconds`: how long a
   /// connection keeps to one token, 0 when it need not.
-  mutating func verdict(
+  mutating func decision(
     on authorization: ArraySlice<UInt8>?, by verifier: inout ProviderTokenVerifier, updateSeconds: Int64, now: Int64
-  ) -> ProviderTokenVerdict {
+  ) -> ProviderTokenCheck {
     if let authorization, isKnown, isSame(authorization, value) {
-      return ProviderTokenVerifier.verdict(issuedAt: issuedAt, now: now)
+      return ProviderTokenVerifier.decision(issuedAt: issuedAt, now: now)
     }
-    let (verdict, issuedAt) = verifier.verify(authorization, now: now)
-    guard verdict == .valid, let authorization else { return verdict }
+    let (decision, issuedAt) = verifier.verify(authorization, now: now)
+    guard decision == .valid, let authorization else { return decision }
     if isKnown, now - since < updateSeconds { return .updatedTooOften }
     value = Array(authorization)
     self.issuedAt = issuedAt

@@ -22,24 +22,24 @@ struct ProviderTokenVerifier {
     self.key = key
   }
 
-  /// The verdict on `authorization` at `now`, unix seconds, and when the token was issued.
+  /// The decision on `authorization` at `now`, unix seconds, and when the token was issued.
   mutating func verify(
     _ authorization: ArraySlice<UInt8>?, now: Int64
-  ) -> (verdict: ProviderTokenVerdict, issuedAt: Int64) {
+  ) -> (decision: ProviderTokenCheck, issuedAt: Int64) {
     guard let authorization, authorization.count > 7,
       authorization.prefix(7).elementsEqual("bearer ".utf8) || authorization.prefix(7).elementsEqual("Bearer ".utf8)
     else { return (.missing, 0) }
     let value = Array(authorization)
-    if let issuedAt = known[value] { return (ProviderTokenVerifier.verdict(issuedAt: issuedAt, now: now), issuedAt) }
+    if let issuedAt = known[value] { return (ProviderTokenVerifier.decision(issuedAt: issuedAt, now: now), issuedAt) }
     guard value.count <= ProviderTokenVerifier.maximumBytes, let issuedAt = issueTime(of: value.dropFirst(7)) else {
       return (.invalid, 0)
     }
     if known.count >= ProviderTokenVerifier.cacheLimit { known = [:] }
     known[value] = issuedAt
-    return (ProviderTokenVerifier.verdict(issuedAt: issuedAt, now: now), issuedAt)
+    return (ProviderTokenVerifier.decision(issuedAt: issuedAt, now: now), issuedAt)
   }
 
-  static func verdict(issuedAt: Int64, now: Int64) -> ProviderTokenVerdict {
+  static func decision(issuedAt: Int64, now: Int64) -> ProviderTokenCheck {
     if now - issuedAt > lifetime { return .expired }
     return issuedAt - now > tolerance ? .invalid : .valid
   }

@@ -230,10 +230,10 @@ extension Connection {
   }
 
   /// The judgement; the first valid provider token opens the connection up.
-  private func judging<Verdict>(_ judge: (inout ConnectionProvider) -> Verdict) -> Verdict {
+  private func judging<Decision>(_ judge: (inout ConnectionProvider) -> Decision) -> Decision {
     let wasKnown = provider.isKnown
-    let verdict = judge(&provider)
+    let decision = judge(&provider)
     if !wasKnown, provider.isKnown { session?.setMaximumStreams(gateway.settings.maximumStreams) }
-    return verdict
+    return decision
   }
 }

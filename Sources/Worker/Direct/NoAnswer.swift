@@ -9,7 +9,7 @@ enum NoAnswer {
   ]
 
   /// Nil when there was one.
-  static func reason(_ outcome: PushOutcome) -> String? {
+  static func reason(_ outcome: PushAnswer) -> String? {
     switch outcome {
     case .answered: nil
     case .notProcessed("Timeout"), .uncertain("Timeout"): timeout

@@ -5,7 +5,7 @@ import Registry
 extension Delivery {
   /// The question to the registry; nil for a broadcast, which asks page by page.
   var query: DeviceQuery? {
-    switch job.audience {
+    switch job.addressee {
     case .user(let name): .user(name)
     case .userToken(let name, let token): .userToken(user: name, token: token)
     case .token(let token): .token(token)

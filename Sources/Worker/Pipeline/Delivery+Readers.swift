@@ -8,7 +8,7 @@ import Registry
 extension Delivery {
   /// Whether its record is kept once per owner.
   var isForMany: Bool {
-    switch job.audience {
+    switch job.addressee {
     case .tokens, .app: true
     case .user, .userToken, .token, .instance: false
     }
@@ -16,7 +16,7 @@ extension Delivery {
 
   /// Whether the owners of the tokens that the job names have to be looked up.
   var hasUnknownOwners: Bool {
-    switch job.audience {
+    switch job.addressee {
     case .token, .tokens: devices == nil
     case .user, .userToken, .instance, .app: false
     }
@@ -27,14 +27,14 @@ extension Delivery {
     guard let devices else { return [] }
     var reached = reached
     var owners = Set(devices.compactMap(\.username))
-    if case .token = job.audience, tally.result.accepted > 0 { reached = owners }
+    if case .token = job.addressee, tally.result.accepted > 0 { reached = owners }
     if !isFinal { owners.subtract(usernames(of: tally.open + tally.uncertain)) }
     return (wantsReached ? owners.intersection(reached) : owners.subtracting(reached)).sorted()
   }
 
   /// Of a job to several tokens; of others the counters tell.
-  func noteReached(_ device: Device, by disposition: Disposition) {
-    guard case .tokens = job.audience, disposition == .accepted, let owner = device.username else { return }
+  func noteReached(_ device: Device, by disposition: PushOutcome) {
+    guard case .tokens = job.addressee, disposition == .accepted, let owner = device.username else { return }
     reached.insert(owner)
   }
 

@@ -46,7 +46,7 @@ final class Delivery {
       id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
     emptyTally = Tally(result: result, isAtMostOnce: isAtMostOnce)
     tally = emptyTally
-    switch job.audience {
+    switch job.addressee {
     case .user(let name), .userToken(let name, _): username = name
     case .token, .tokens, .instance, .app: username = nil
     }
@@ -81,10 +81,10 @@ final class Delivery {
   }
 
   /// What the conclusion is drawn from.
-  func attempt(now: Int64) -> Conclusion.Attempt {
+  func attempt(now: Int64) -> JobOutcome.Attempt {
     var tally = tally
     if let match { tally.wait = max(tally.wait, .seconds(match.policy.retrySeconds)) }
-    return Conclusion.Attempt(
+    return JobOutcome.Attempt(
       tally: tally, isCutShort: isCutShort, attempts: tally.result.attempts, expiration: state.expiresAt, now: now)
   }
 
@@ -92,7 +92,7 @@ final class Delivery {
   func stillOpen(_ devices: [Device]) -> [Device] {
     guard let open = state.open else { return devices }
     // An instance has one device: what is open is the job, whichever that is now.
-    if case .instance = job.audience, !open.isEmpty { return devices }
+    if case .instance = job.addressee, !open.isEmpty { return devices }
     let wanted = Set(open)
     return devices.filter { wanted.contains($0.token) }
   }

@@ -9,7 +9,7 @@ enum Intake {
   enum Answer {
     case deliver(Delivery)
     /// It has ended already.
-    case settle(Delivery, Conclusion)
+    case settle(Delivery, JobOutcome)
     /// At most once, and a worker died with it: it may have been sent.
     case crashed(Delivery)
     /// Not before `at`, unix ms.
@@ -38,7 +38,7 @@ enum Intake {
     if isAtMostOnce, claim.envelope.crashes > 0 { return .crashed(delivery) }
     if let at = job.sendAt, at > now, !state.isReleased { return .schedule(delivery, at: at) }
     if let expiresAt = state.expiresAt, expiresAt <= now {
-      return .settle(delivery, Conclusion(status: .expired, verb: .done))
+      return .settle(delivery, JobOutcome(status: .expired, verb: .done))
     }
     return .deliver(delivery)
   }

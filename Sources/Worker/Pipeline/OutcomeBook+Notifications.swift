@@ -18,7 +18,7 @@ extension OutcomeBook {
   /// The records that leave with the settlement of an attempt; of a broadcast none.
   func notifications(of delivery: Delivery, _ status: JobStatus, at now: Int64) -> [Settlement.Notification] {
     guard notifications != .off, status != .duplicate, notifications == .all || status != .accepted else { return [] }
-    switch delivery.job.audience {
+    switch delivery.job.addressee {
     case .user(let name), .userToken(let name, _): return whole(delivery, status, for: .user(name), at: now)
     case .instance(let id): return whole(delivery, status, for: .instance(id), at: now)
     case .token, .tokens: return ofOwners(delivery, status, at: now)

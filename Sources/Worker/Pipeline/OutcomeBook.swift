@@ -18,7 +18,7 @@ struct OutcomeBook {
     notifications = configuration.notifications
   }
 
-  func settlement(of delivery: Delivery, _ conclusion: Conclusion) -> Settlement {
+  func settlement(of delivery: Delivery, _ conclusion: JobOutcome) -> Settlement {
     let now = Clock.unixMilliseconds
     delivery.tally.result.status = conclusion.status
     delivery.tally.result.reason = reason(of: delivery, conclusion)
@@ -60,7 +60,7 @@ struct OutcomeBook {
     return record(result.json(), id: id, .dead, isFirst: true)
   }
 
-  private func reason(of delivery: Delivery, _ conclusion: Conclusion) -> String? {
+  private func reason(of delivery: Delivery, _ conclusion: JobOutcome) -> String? {
     switch conclusion.verb {
     case .done: nil
     case .retry: delivery.tally.openReason
@@ -70,7 +70,7 @@ struct OutcomeBook {
     }
   }
 
-  private func verb(of delivery: Delivery, _ conclusion: Conclusion, at now: Int64) -> Settlement.Verb {
+  private func verb(of delivery: Delivery, _ conclusion: JobOutcome, at now: Int64) -> Settlement.Verb {
     switch conclusion.verb {
     case .done, .suppress: return .done
     case .deferUntil(let time): return .schedule(element: delivery.scheduledElement, at: time)

@@ -23,7 +23,7 @@ final class PushDraft {
     apnsID = Jobs.apnsID(jobID: delivery.id, token: device.token)
   }
 
-  func push(_ completion: @escaping @EventLoop (PushOutcome) -> Void) -> Push {
+  func push(_ completion: @escaping @EventLoop (PushAnswer) -> Void) -> Push {
     Push(
       token: device.token, topic: content.topic, pushType: content.pushType, priority: content.priority,
       expiration: content.expiration, collapseID: content.collapseID, apnsID: apnsID, payload: content.payload,
@@ -31,7 +31,7 @@ final class PushDraft {
   }
 
   private var owner: PushOwner? {
-    if case .instance(let id) = delivery.job.audience { return .instance(id) }
+    if case .instance(let id) = delivery.job.addressee { return .instance(id) }
     return device.username.map(PushOwner.user)
   }
 }

@@ -24,7 +24,7 @@ struct Tally {
     self.isAtMostOnce = isAtMostOnce
   }
 
-  mutating func record(_ disposition: Disposition, token: String, status: Int, apnsID: String, reason: String?) {
+  mutating func record(_ disposition: PushOutcome, token: String, status: Int, apnsID: String, reason: String?) {
     var outcome = DeviceOutcome.failed
     switch disposition {
     case .open(let after, let isFault):

@@ -10,7 +10,7 @@ import Jobs
 final class WorkerReporter {
   private let queue: JobQueue
   private let permits: Permits
-  private let metrics: LineMetrics
+  private let metrics: PipelineMetrics
   private let client: APNsClient?
   private let startedAt = Clock.unixMilliseconds
   private var lastCount: UInt64 = 0
@@ -20,7 +20,7 @@ final class WorkerReporter {
   /// A rate is measured over at least this long.
   private static let window = 1_000_000_000 as UInt64
 
-  init(queue: JobQueue, permits: Permits, metrics: LineMetrics, client: APNsClient?) {
+  init(queue: JobQueue, permits: Permits, metrics: PipelineMetrics, client: APNsClient?) {
     self.queue = queue
     self.permits = permits
     self.metrics = metrics

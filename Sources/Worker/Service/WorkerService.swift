@@ -17,7 +17,7 @@ package final class WorkerService {
   private let queue: JobQueue
   /// Nil: polling-only mode.
   package let client: APNsClient?
-  private let line: DeliveryLine
+  private let line: Pipeline
   private var admin: AdminServer?
   private let reporter: WorkerReporter
   private var isStopping = false
@@ -32,11 +32,11 @@ package final class WorkerService {
     let permits = Permits(limit: configuration.concurrency)
     let connection = RedisConnection(endpoint: configuration.redis, name: "martlet-worker", log: log)
     let client = configuration.apns.map { APNsClient(configuration: $0, metrics: metrics, log: log) }
-    let lineMetrics = LineMetrics(metrics)
+    let lineMetrics = PipelineMetrics(metrics)
     queue = JobQueue(
       .init(endpoint: configuration.redis, queues: configuration.queues, mode: configuration.mode),
       connection: connection, permits: permits, metrics: metrics, log: log)
-    line = DeliveryLine(
+    line = Pipeline(
       queue: queue, connection: connection, registry: Registry(connection: connection, log: log), client: client,
       permits: permits, configuration: configuration, metrics: lineMetrics, log: log)
     reporter = WorkerReporter(queue: queue, permits: permits, metrics: lineMetrics, client: client)

@@ -43,7 +43,7 @@ import Testing
     #expect(child.exitCode == 0)
     let job = try Job(parsing: try #require(try await waiting().first))
     #expect(job.id == child.lines.first)
-    #expect(job.audience == .user("alice"))
+    #expect(job.addressee == .user("alice"))
     #expect(job.ttl == 60)
     #expect(job.atMostOnce)
   }

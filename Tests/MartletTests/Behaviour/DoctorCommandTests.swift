@@ -18,9 +18,9 @@ import Testing
 
   private struct Line: Decodable, Equatable {
     let check: String
-    let verdict: String
+    let status: String
     let text: String
-    let mend: String?
+    let fix: String?
   }
 
   private func doctor(_ changes: [String: String?] = [:]) async throws -> (code: Int32?, lines: [Line]) {
@@ -29,11 +29,11 @@ import Testing
     return (child.exitCode, lines)
   }
 
-  @Test func `a sound fleet has nothing to mend`() async throws {
+  @Test func `a sound fleet has nothing to fix`() async throws {
     let (code, lines) = try await doctor()
     #expect(code == 0)
-    #expect(lines.filter { $0.verdict == "fail" } == [])
-    let sound = Set(lines.filter { $0.verdict == "ok" }.map(\.check))
+    #expect(lines.filter { $0.status == "fail" } == [])
+    let sound = Set(lines.filter { $0.status == "ok" }.map(\.check))
     for check in [
       "settings", "redis", "redis version", "maxmemory-policy", "appendonly", "clock", "queue", "provider key", "apns",
     ] { #expect(sound.contains(check), "\(check)") }
@@ -47,7 +47,7 @@ import Testing
     ])
     #expect(code == 2)
     let faults = lines.filter { $0.check == "settings" }
-    #expect(faults.allSatisfy { $0.verdict == "fail" && $0.mend != nil })
+    #expect(faults.allSatisfy { $0.status == "fail" && $0.fix != nil })
     for name in ["REDIS_URL", "MARTLET_CONCURRENCY", "MARTLET_HTTP_ADDRESS", "APNS_TEAM_ID"] {
       #expect(faults.filter { $0.text.hasPrefix("\(name):") }.count == 1, "\(name)")
     }
@@ -58,9 +58,9 @@ import Testing
     try await fleet.redis("ZADD", QueueKeys(queue: "push:jobs:low").dead, "1", "letter")
     let (code, lines) = try await doctor()
     #expect(code == 1)
-    let fault = try #require(lines.first { $0.verdict == "fail" })
+    let fault = try #require(lines.first { $0.status == "fail" })
     #expect(fault.text.contains("push:jobs is a string, not a list"))
-    #expect(lines.contains { $0.check == "dead letters" && $0.verdict == "note" && $0.text == "push:jobs:low: 1" })
+    #expect(lines.contains { $0.check == "dead letters" && $0.status == "note" && $0.text == "push:jobs:low: 1" })
   }
 
   @Test func `settings of Redis that lose jobs are told`() async throws {
@@ -70,15 +70,15 @@ import Testing
     try await fleet.redis("CONFIG", "SET", "maxmemory", "0")
     try await fleet.redis("CONFIG", "SET", "maxmemory-policy", "noeviction")
     #expect(code == 1)
-    #expect(lines.contains { $0.check == "maxmemory-policy" && $0.verdict == "fail" && $0.mend != nil })
+    #expect(lines.contains { $0.check == "maxmemory-policy" && $0.status == "fail" && $0.fix != nil })
   }
 
   @Test func `a user who may not ask is told so, and the rest is examined`() async throws {
     try await fleet.redis("ACL", "SETUSER", "worker", "on", ">secret-word", "~*", "+@all", "-info", "-time")
     let (code, lines) = try await doctor(["REDIS_URL": "unix://worker:secret-word@\(fleet.redis.socketPath)"])
     #expect(code == 0, "\(lines)")
-    #expect(lines.contains { $0.check == "appendonly" && $0.verdict == "warn" && $0.text.hasPrefix("unknown") })
-    #expect(lines.contains { $0.check == "queue" && $0.verdict == "ok" })
+    #expect(lines.contains { $0.check == "appendonly" && $0.status == "warn" && $0.text.hasPrefix("unknown") })
+    #expect(lines.contains { $0.check == "queue" && $0.status == "ok" })
     #expect(!lines.contains { $0.text.contains("secret-word") })
   }
 
@@ -88,7 +88,7 @@ import Testing
       "APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(try freePort())",
     ])
     #expect(code == 1)
-    #expect(Set(lines.filter { $0.verdict == "fail" }.map(\.check)) == ["redis", "apns"])
+    #expect(Set(lines.filter { $0.status == "fail" }.map(\.check)) == ["redis", "apns"])
   }
 
   @Test func `a gateway without HTTP/2, and one that nobody vouches for, are told as such`() async throws {
@@ -98,7 +98,7 @@ import Testing
       let (code, lines) = try await doctor(endpoint.merging(["APNS_CA_CERT": authority]) { $1 })
       #expect(code == 1)
       let fault = try #require(lines.first { $0.check == "apns" })
-      #expect(fault.verdict == "fail" && fault.text.contains(words) && fault.mend?.contains(words) == true, "\(fault)")
+      #expect(fault.status == "fail" && fault.text.contains(words) && fault.fix?.contains(words) == true, "\(fault)")
     }
   }
 

@@ -230,7 +230,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `with failures alone kept, none stands there that was mended since`() async throws {
+  @Test func `with failures alone kept, none stands there that was fixed since`() async throws {
     let worker = try await fleet.worker(["MARTLET_RESULTS": "failures"])
     let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
     try await fleet.gateway.fault(#"{"kind":"status","status":503,"retryAfter":1,"count":1}"#)

@@ -28,10 +28,10 @@ import Testing
       workers[round % 3] = try await fleet.worker(Self.quiet, on: queue, isReady: false)
     }
     let account = await load.stop()
-    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
-    print("20 kills, \(account.enqueued.count) jobs: \(verdict.description); in hand at the kills \(inHand)")
-    verdict.expectAllAccepted(account.enqueued.count)
-    #expect(verdict.duplicates <= inHand.reduce(0, +))
+    let status = try await fleet.status(of: account.enqueued, on: queue)
+    print("20 kills, \(account.enqueued.count) jobs: \(status.description); in hand at the kills \(inHand)")
+    status.expectAllAccepted(account.enqueued.count)
+    #expect(status.duplicates <= inHand.reduce(0, +))
     for worker in workers { #expect(try await worker.stop() == 0) }
   }
 

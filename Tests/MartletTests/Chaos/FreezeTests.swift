@@ -36,18 +36,18 @@ import Testing
     frozen.process.signal(SIGCONT)
     try await frozen.process.line("that it was fenced") { $0.contains("fenced") }
     let account = await load.stop()
-    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
+    let status = try await fleet.status(of: account.enqueued, on: queue)
     print(
-      "frozen with \(inHand) in hand, taken over after \(takenOverAfter): \(verdict.description); "
-        + "\(whileFrozen - before) duplicates by the heir, \(verdict.duplicates - whileFrozen) after waking")
-    verdict.expectAllAccepted(account.enqueued.count)
-    #expect(verdict.duplicates <= inHand)
-    #expect(verdict.duplicates == whileFrozen)
+      "frozen with \(inHand) in hand, taken over after \(takenOverAfter): \(status.description); "
+        + "\(whileFrozen - before) duplicates by the heir, \(status.duplicates - whileFrozen) after waking")
+    status.expectAllAccepted(account.enqueued.count)
+    #expect(status.duplicates <= inHand)
+    #expect(status.duplicates == whileFrozen)
     // It is a member of the fleet again: alone, it delivers.
     #expect(try await other.stop() == 0)
     let more = (0..<200).map { LoadJob("\(queue)-more", $0) }
     try await fleet.enqueue(more.map(\.json), on: queue)
-    try await fleet.verdict(of: more, on: queue).expectAllAccepted(more.count)
+    try await fleet.status(of: more, on: queue).expectAllAccepted(more.count)
     #expect(try await frozen.stop() == 0)
   }
 
@@ -65,10 +65,10 @@ import Testing
     try await eventually("jobs wait") { try await fleet.redis("LLEN", queue).integer ?? 0 > 200 }
     worker.process.signal(SIGCONT)
     let account = await load.stop()
-    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
-    print("frozen alone: \(verdict.description)")
-    verdict.expectAllAccepted(account.enqueued.count)
-    #expect(verdict.duplicates == 0)
+    let status = try await fleet.status(of: account.enqueued, on: queue)
+    print("frozen alone: \(status.description)")
+    status.expectAllAccepted(account.enqueued.count)
+    #expect(status.duplicates == 0)
     #expect(worker.count(of: "fenced") == 0)
     #expect(try await worker.stop() == 0)
   }
@@ -84,13 +84,13 @@ import Testing
     let job = LoadJob(queue, 0)
     try await fleet.enqueue([job.json], on: queue)
     try await eventually("the job is in flight") { try await worker.inflight(in: fleet) == 1 }
-    let verdict = try await fleet.verdict(of: [job], on: queue)
-    verdict.expectAllAccepted(1)
-    #expect(verdict.duplicates == 0)
+    let status = try await fleet.status(of: [job], on: queue)
+    status.expectAllAccepted(1)
+    #expect(status.duplicates == 0)
     #expect(worker.count(of: "adopted jobs whose claim was never answered") == 1)
     let more = LoadJob(queue, 1)
     try await fleet.enqueue([more.json], on: queue)
-    try await fleet.verdict(of: [more], on: queue).expectAllAccepted(1)
+    try await fleet.status(of: [more], on: queue).expectAllAccepted(1)
     #expect(try await worker.stop() == 0)
   }
 }

@@ -14,11 +14,11 @@ import Testing
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.fault(#"{"kind":"goaway","every":50}"#)
-    let verdict = try await deliver(5000, on: fleet.unique("goaway"))
+    let status = try await deliver(5000, on: fleet.unique("goaway"))
     let ledger = try await fleet.gateway.ledger()
-    print("GOAWAY every 50: \(ledger.goaways) GOAWAYs, \(ledger.connections) connections, \(verdict.description)")
-    verdict.expectAllAccepted(5000)
-    #expect(verdict.duplicates == 0)
+    print("GOAWAY every 50: \(ledger.goaways) GOAWAYs, \(ledger.connections) connections, \(status.description)")
+    status.expectAllAccepted(5000)
+    #expect(status.duplicates == 0)
     #expect(ledger.goaways >= 90)
   }
 
@@ -26,11 +26,11 @@ import Testing
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.fault(#"{"kind":"reset","every":20}"#)
-    let verdict = try await deliver(2000, on: fleet.unique("refused"))
+    let status = try await deliver(2000, on: fleet.unique("refused"))
     let ledger = try await fleet.gateway.ledger()
-    print("REFUSED_STREAM every 20: \(ledger.resets) resets, \(verdict.description)")
-    verdict.expectAllAccepted(2000)
-    #expect(verdict.duplicates == 0)
+    print("REFUSED_STREAM every 20: \(ledger.resets) resets, \(status.description)")
+    status.expectAllAccepted(2000)
+    #expect(status.duplicates == 0)
     #expect(ledger.resets >= 90)
   }
 
@@ -41,14 +41,14 @@ import Testing
     try await fleet.gateway.reset()
     try await fleet.gateway.fault(#"{"kind":"drop","every":100,"processed":true}"#)
     let queue = fleet.unique("dropped")
-    let verdict = try await deliver(1000, on: queue)
+    let status = try await deliver(1000, on: queue)
     let ledger = try await fleet.gateway.ledger()
-    print("dropped every 100: \(ledger.drops) drops, \(verdict.description)")
-    verdict.expectAllAccepted(1000)
+    print("dropped every 100: \(ledger.drops) drops, \(status.description)")
+    status.expectAllAccepted(1000)
     #expect(ledger.distinct == 1000)
     // Each drop had been processed; what else its connection carried may have been.
-    #expect(verdict.duplicates >= ledger.drops)
-    #expect(verdict.duplicates <= verdict.uncertain)
+    #expect(status.duplicates >= ledger.drops)
+    #expect(status.duplicates <= status.uncertain)
     #expect(try await fleet.deadLetters(queue).isEmpty)
   }
 
@@ -83,19 +83,19 @@ import Testing
     let jobs = LoadJob.list(queue, 1000)
     try await fleet.enqueue(jobs.map { atMostOnce ? $0.atMostOnce : $0.json }, on: queue)
     for job in jobs { _ = try await fleet.record(job.id, within: .seconds(60)) }
-    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    let status = try await fleet.status(of: jobs, on: queue)
     let letters = try await fleet.deadLetters(queue)
     let ledger = try await fleet.gateway.ledger()
-    print("at most once: \(ledger.drops) drops, \(verdict.description), \(letters.count) dead letters")
-    #expect(verdict.duplicates == 0)
-    #expect(verdict.withoutRecord == [])
-    #expect(verdict.leftovers == [])
-    let dead = verdict.statuses["dead"] ?? 0
+    print("at most once: \(ledger.drops) drops, \(status.description), \(letters.count) dead letters")
+    #expect(status.duplicates == 0)
+    #expect(status.withoutRecord == [])
+    #expect(status.leftovers == [])
+    let dead = status.statuses["dead"] ?? 0
     #expect(dead >= ledger.drops)
-    #expect((verdict.statuses["accepted"] ?? 0) + dead == 1000)
+    #expect((status.statuses["accepted"] ?? 0) + dead == 1000)
     #expect(letters.count == dead)
     #expect(letters.allSatisfy { $0.reason.hasPrefix("Uncertain") })
-    #expect(verdict.uncertain == dead)
+    #expect(status.uncertain == dead)
     try await fleet.gateway.clearFaults()
     let requeue = try await fleet.martlet(
       "dead", "requeue", "--reason", "Uncertain", environment: ["MARTLET_QUEUES": queue])
@@ -113,11 +113,11 @@ import Testing
     try await fleet.gateway.fault(
       #"{"kind":"status","status":403,"reason":"ExpiredProviderToken","count":1,"after":100}"#)
     let before = try await fleet.gateway.ledger().received
-    let verdict = try await deliver(500, on: fleet.unique("expired"))
+    let status = try await deliver(500, on: fleet.unique("expired"))
     let ledger = try await fleet.gateway.ledger()
-    print("ExpiredProviderToken once: \(ledger.received - before) received, \(verdict.description)")
-    verdict.expectAllAccepted(500)
-    #expect(verdict.duplicates == 0)
+    print("ExpiredProviderToken once: \(ledger.received - before) received, \(status.description)")
+    status.expectAllAccepted(500)
+    #expect(status.duplicates == 0)
     #expect(ledger.byReason["ExpiredProviderToken"] == 1)
   }
 
@@ -145,12 +145,12 @@ import Testing
     #expect(try await worker.stop() == 0)
     try await fleet.gateway.clearFaults()
     try await makeRetriesDue(queue)
-    let mended = try await fleet.worker(Self.quiet, on: queue)
-    let verdict = try await fleet.verdict(of: jobs, on: queue)
-    print("InvalidProviderToken: \(refused) refused, \(verdict.description)")
-    verdict.expectAllAccepted(jobs.count)
-    #expect(verdict.duplicates == 0)
-    #expect(try await mended.stop() == 0)
+    let fixed = try await fleet.worker(Self.quiet, on: queue)
+    let status = try await fleet.status(of: jobs, on: queue)
+    print("InvalidProviderToken: \(refused) refused, \(status.description)")
+    status.expectAllAccepted(jobs.count)
+    #expect(status.duplicates == 0)
+    #expect(try await fixed.stop() == 0)
   }
 
   @Test func `jobs wait in Redis while APNs cannot be reached, and leave when it can`() async throws {
@@ -168,10 +168,10 @@ import Testing
     let bridge = try DeafProxy(toPort: fleet.gateway.ready.port, listeningOn: port)
     defer { bridge.close() }
     try await worker.readiness()
-    let verdict = try await fleet.verdict(of: jobs, on: queue)
-    print("APNs unreachable at first: \(verdict.description), complaints \(worker.complaints)")
-    verdict.expectAllAccepted(jobs.count)
-    #expect(verdict.duplicates == 0)
+    let status = try await fleet.status(of: jobs, on: queue)
+    print("APNs unreachable at first: \(status.description), complaints \(worker.complaints)")
+    status.expectAllAccepted(jobs.count)
+    #expect(status.duplicates == 0)
     #expect(worker.complaints.count <= 1)
     #expect(try await worker.stop() == 0)
   }
@@ -189,10 +189,10 @@ import Testing
     #expect(try await fleet.redis("LLEN", queue) == .integer(100))
     try await fleet.gateway.clearFaults()
     try await worker.readiness()
-    let verdict = try await fleet.verdict(of: jobs, on: queue)
-    print("APNs stalled: \(verdict.description), complaints \(worker.complaints)")
-    verdict.expectAllAccepted(jobs.count)
-    #expect(verdict.duplicates == 0)
+    let status = try await fleet.status(of: jobs, on: queue)
+    print("APNs stalled: \(status.description), complaints \(worker.complaints)")
+    status.expectAllAccepted(jobs.count)
+    #expect(status.duplicates == 0)
     #expect(try await worker.stop() == 0)
   }
 
@@ -241,13 +241,13 @@ import Testing
   }
 
   /// A worker of its own delivers `count` jobs.
-  private func deliver(_ count: Int, on queue: String) async throws -> Verdict {
+  private func deliver(_ count: Int, on queue: String) async throws -> Status {
     let fleet = try await Self.fleet.value
     let worker = try await fleet.worker(Self.quiet, on: queue)
     let jobs = LoadJob.list(queue, count)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
-    let verdict = try await fleet.verdict(of: jobs, on: queue)
+    let status = try await fleet.status(of: jobs, on: queue)
     #expect(try await worker.stop() == 0)
-    return verdict
+    return status
   }
 }

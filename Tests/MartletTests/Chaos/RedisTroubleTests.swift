@@ -23,10 +23,10 @@ import Testing
     }
     let account = await load.stop()
     try await fleet.connection.ready(within: .seconds(30))
-    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
-    print("redis killed 3 times, AOF: \(verdict.description); \(account.unknown.count) enqueued without an answer")
-    verdict.expectAllAccepted(account.enqueued.count)
-    #expect(verdict.duplicates == 0)
+    let status = try await fleet.status(of: account.enqueued, on: queue)
+    print("redis killed 3 times, AOF: \(status.description); \(account.unknown.count) enqueued without an answer")
+    status.expectAllAccepted(account.enqueued.count)
+    #expect(status.duplicates == 0)
     for worker in workers {
       #expect(worker.count(of: Self.outageLine) <= 3)
       #expect(try await worker.stop() == 0)
@@ -43,7 +43,7 @@ import Testing
     // Each has shown its provider token: the gateway then takes many pushes at once.
     let first = LoadJob.list("\(queue)-first", 300)
     try await fleet.enqueue(first.map(\.json), on: queue)
-    try await fleet.verdict(of: first, on: queue).expectAllAccepted(first.count)
+    try await fleet.status(of: first, on: queue).expectAllAccepted(first.count)
     // All are in flight, at every worker, while redis ends.
     try await fleet.gateway.settings(#"{"rttMs":6000}"#)
     let jobs = LoadJob.list(queue, 150)
@@ -58,13 +58,13 @@ import Testing
     try await eventually(within: .seconds(60), "all have ended") {
       try await fleet.redis("DBSIZE").integer ?? 0 >= jobs.count
     }
-    let verdict = try await fleet.verdict(of: jobs, on: queue)
-    print("redis wiped with \(jobs.count) in hand: \(verdict.description)")
-    verdict.expectAllAccepted(jobs.count)
-    #expect(verdict.duplicates == 0)
+    let status = try await fleet.status(of: jobs, on: queue)
+    print("redis wiped with \(jobs.count) in hand: \(status.description)")
+    status.expectAllAccepted(jobs.count)
+    #expect(status.duplicates == 0)
     let more = LoadJob.list("\(queue)-more", 100)
     try await fleet.enqueue(more.map(\.json), on: queue)
-    try await fleet.verdict(of: more, on: queue).expectAllAccepted(more.count)
+    try await fleet.status(of: more, on: queue).expectAllAccepted(more.count)
     for worker in workers {
       #expect(worker.count(of: "fenced") == 0)
       #expect(try await worker.stop() == 0)
@@ -87,10 +87,10 @@ import Testing
     let goal = await load.enqueued + 200
     try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
     let account = await load.stop()
-    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
-    print("redis frozen: \(verdict.description); \(account.unknown.count) enqueued without an answer")
-    verdict.expectAllAccepted(account.enqueued.count)
-    #expect(verdict.duplicates == 0)
+    let status = try await fleet.status(of: account.enqueued, on: queue)
+    print("redis frozen: \(status.description); \(account.unknown.count) enqueued without an answer")
+    status.expectAllAccepted(account.enqueued.count)
+    #expect(status.duplicates == 0)
     for worker in workers {
       try await worker.readiness()
       #expect(worker.count(of: Self.outageLine) == 1)
@@ -108,15 +108,15 @@ import Testing
     await #expect(throws: RedisError.self) { try await fleet.redis("LPUSH", queue, "{}") }
     // It joins, claims, delivers and leaves while memory is full.
     let worker = try await fleet.worker(Self.quiet, on: queue)
-    let verdict = try await fleet.verdict(of: jobs, on: queue)
-    print("redis full: \(verdict.description); \(worker.complaints.count) complaints")
-    verdict.expectAllAccepted(jobs.count)
-    #expect(verdict.duplicates == 0)
+    let status = try await fleet.status(of: jobs, on: queue)
+    print("redis full: \(status.description); \(worker.complaints.count) complaints")
+    status.expectAllAccepted(jobs.count)
+    #expect(status.duplicates == 0)
     #expect(worker.complaints.count <= 2, "\(worker.complaints)")
     try await fleet.redis("CONFIG", "SET", "maxmemory", "0")
     let more = LoadJob.list("\(queue)-more", 100)
     try await fleet.enqueue(more.map(\.json), on: queue)
-    try await fleet.verdict(of: more, on: queue).expectAllAccepted(more.count)
+    try await fleet.status(of: more, on: queue).expectAllAccepted(more.count)
     #expect(try await worker.stop() == 0)
   }
 
@@ -137,12 +137,12 @@ import Testing
     let goal = await load.enqueued + 200
     try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
     let account = await load.stop()
-    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
+    let status = try await fleet.status(of: account.enqueued, on: queue)
     print(
-      "redis read-only: \(verdict.description); refused \(account.refused); \(worker.complaints.count) complaints: "
+      "redis read-only: \(status.description); refused \(account.refused); \(worker.complaints.count) complaints: "
         + "\(worker.complaints)")
-    verdict.expectAllAccepted(account.enqueued.count)
-    #expect(verdict.duplicates == 0)
+    status.expectAllAccepted(account.enqueued.count)
+    #expect(status.duplicates == 0)
     #expect(worker.complaints.count <= 2)
     #expect(try await worker.stop() == 0)
     try await master.stop()

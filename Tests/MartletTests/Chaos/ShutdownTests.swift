@@ -28,10 +28,10 @@ import Testing
       workers[round % 2] = try await fleet.worker(Self.quiet, on: queue, isReady: false)
     }
     let account = await load.stop()
-    let verdict = try await fleet.verdict(of: account.enqueued, on: queue)
-    print("10 x SIGTERM, \(account.enqueued.count) jobs: \(verdict.description)")
-    verdict.expectAllAccepted(account.enqueued.count)
-    #expect(verdict.duplicates == 0)
+    let status = try await fleet.status(of: account.enqueued, on: queue)
+    print("10 x SIGTERM, \(account.enqueued.count) jobs: \(status.description)")
+    status.expectAllAccepted(account.enqueued.count)
+    #expect(status.duplicates == 0)
     for worker in workers { #expect(try await worker.stop() == 0) }
     #expect(try await fleet.redis("SMEMBERS", QueueKeys(queue: queue).workers).array == [])
   }
@@ -58,12 +58,12 @@ import Testing
     try await fleet.gateway.clearFaults()
     try await fleet.gateway.settings(#"{"maxStreams":1000,"initialStreams":1}"#)
     let heir = try await fleet.worker(Self.quiet, on: queue)
-    let verdict = try await fleet.verdict(of: jobs, on: queue)
-    print("second SIGTERM: \(verdict.description)")
-    verdict.expectAllAccepted(50)
+    let status = try await fleet.status(of: jobs, on: queue)
+    print("second SIGTERM: \(status.description)")
+    status.expectAllAccepted(50)
     // The one that was sent and never answered is uncertain: it is sent again, and no other.
-    #expect(verdict.duplicates == 1)
-    #expect(verdict.uncertain == 1)
+    #expect(status.duplicates == 1)
+    #expect(status.uncertain == 1)
     #expect(try await fleet.deadLetters(queue).isEmpty)
     #expect(try await heir.stop() == 0)
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import Queue
 
 /// What Redis and the gateway's ledger say of jobs that must all have ended.
-struct Verdict {
+struct Status {
   /// How many records have which status.
   var statuses: [String: Int] = [:]
   var withoutRecord: [String] = []
@@ -34,7 +34,7 @@ struct Verdict {
 
 extension Fleet {
   /// Waits until nothing of `queue` waits or is in flight anywhere, then looks at every job.
-  func verdict(of jobs: [LoadJob], on queue: String, within: Duration = .seconds(90)) async throws -> Verdict {
+  func status(of jobs: [LoadJob], on queue: String, within: Duration = .seconds(90)) async throws -> Status {
     do {
       try await eventually(within: within, "nothing is left of \(queue)") { try await leftovers(queue).isEmpty }
     } catch {
@@ -43,21 +43,21 @@ extension Fleet {
     if let code = gateway.process.exitCode {
       throw TestTimeout("the gateway ended with \(code): \(gateway.process.lines.suffix(20))")
     }
-    var verdict = Verdict()
-    verdict.leftovers = try await leftovers(queue)
+    var status = Status()
+    status.leftovers = try await leftovers(queue)
     let counts = try await gateway.counts()
     for start in stride(from: 0, to: jobs.count, by: 1000) {
       let batch = jobs[start..<min(start + 1000, jobs.count)]
       let records = try await records(of: Array(batch))
       for (job, record) in zip(batch, records) {
-        if let record { verdict.statuses[record.status, default: 0] += 1 } else { verdict.withoutRecord.append(job.id) }
-        verdict.uncertain += record?.uncertain ?? 0
+        if let record { status.statuses[record.status, default: 0] += 1 } else { status.withoutRecord.append(job.id) }
+        status.uncertain += record?.uncertain ?? 0
         let count = counts[job.apnsID] ?? 0
-        if count == 0 { verdict.withoutPush.append(job.id) }
-        verdict.duplicates += max(0, count - 1)
+        if count == 0 { status.withoutPush.append(job.id) }
+        status.duplicates += max(0, count - 1)
       }
     }
-    return verdict
+    return status
   }
 
   private func records(of jobs: [LoadJob]) async throws -> [JobRecord?] {

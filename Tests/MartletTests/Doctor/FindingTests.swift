@@ -4,77 +4,77 @@ import Testing
 @testable import Martlet
 
 struct FindingTests {
-  private func verdicts(_ change: (inout RedisFacts) -> Void) -> [String: Finding.Verdict] {
+  private func decisions(_ change: (inout RedisFacts) -> Void) -> [String: Finding.Status] {
     var facts = RedisFacts(
       info:
         "# Server\r\nredis_version:7.0.15\r\nrole:master\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n"
     )
     facts.clockDifference = 0
     change(&facts)
-    return Dictionary(uniqueKeysWithValues: facts.findings.map { ($0.check, $0.verdict) })
+    return Dictionary(uniqueKeysWithValues: facts.findings.map { ($0.check, $0.status) })
   }
 
   @Test func `a sound redis`() {
-    #expect(Set(verdicts { _ in }.values) == [.ok])
+    #expect(Set(decisions { _ in }.values) == [.ok])
   }
 
   @Test(arguments: [
-    ("6.2.0", Finding.Verdict.ok), ("10.0", .ok), ("255.255.255", .ok), ("6.0.16", .fail), ("5", .fail), ("x", .fail),
+    ("6.2.0", Finding.Status.ok), ("10.0", .ok), ("255.255.255", .ok), ("6.0.16", .fail), ("5", .fail), ("x", .fail),
   ])
-  func `a version is old enough or not`(version: String, verdict: Finding.Verdict) {
-    #expect(verdicts { $0.version = version }["redis version"] == verdict)
+  func `a version is old enough or not`(version: String, status: Finding.Status) {
+    #expect(decisions { $0.version = version }["redis version"] == status)
   }
 
   @Test(arguments: [
-    (Int64(0), Finding.Verdict.ok), (1999, .ok), (-1999, .ok), (2000, .warn), (-2000, .warn), (300_000, .fail),
+    (Int64(0), Finding.Status.ok), (1999, .ok), (-1999, .ok), (2000, .warn), (-2000, .warn), (300_000, .fail),
     (.min, .fail),
   ])
-  func `clocks may differ a little`(difference: Int64, verdict: Finding.Verdict) {
-    #expect(verdicts { $0.clockDifference = difference }["clock"] == verdict)
+  func `clocks may differ a little`(difference: Int64, status: Finding.Status) {
+    #expect(decisions { $0.clockDifference = difference }["clock"] == status)
   }
 
   @Test func `eviction matters more with a limit`() {
-    #expect(verdicts { $0.memoryPolicy = "allkeys-lru" }["maxmemory-policy"] == .warn)
-    #expect(verdicts { ($0.memoryPolicy, $0.maximumMemory) = ("volatile-ttl", 1) }["maxmemory-policy"] == .fail)
+    #expect(decisions { $0.memoryPolicy = "allkeys-lru" }["maxmemory-policy"] == .warn)
+    #expect(decisions { ($0.memoryPolicy, $0.maximumMemory) = ("volatile-ttl", 1) }["maxmemory-policy"] == .fail)
   }
 
   @Test func `a replica fails, a redis that tells nothing is unknown`() {
-    #expect(verdicts { $0.role = "slave" }["redis role"] == .fail)
-    #expect(Set(RedisFacts(info: "").findings.map(\.verdict)) == [.warn])
+    #expect(decisions { $0.role = "slave" }["redis role"] == .fail)
+    #expect(Set(RedisFacts(info: "").findings.map(\.status)) == [.warn])
   }
 
   @Test func `descriptors and time zones`() {
-    #expect(MachineExamination.descriptors(20_000).verdict == .ok)
-    #expect(MachineExamination.descriptors(.max).verdict == .ok)
-    #expect(MachineExamination.descriptors(1024).verdict == .warn)
-    #expect(MachineExamination.descriptors(64).verdict == .fail)
-    #expect(MachineExamination.descriptors(nil).verdict == .warn)
-    #expect(MachineExamination.zones(nil) { _ in true }.verdict == .ok)
-    #expect(MachineExamination.zones(nil) { _ in false }.verdict == .warn)
-    #expect(MachineExamination.zones("Europe/Berlin") { _ in false }.verdict == .fail)
-    #expect(MachineExamination.zones("Mars/Base") { $0 == "UTC" }.verdict == .fail)
-    #expect(MachineExamination.zones("Europe/Berlin") { _ in true }.verdict == .ok)
+    #expect(MachineExamination.descriptors(20_000).status == .ok)
+    #expect(MachineExamination.descriptors(.max).status == .ok)
+    #expect(MachineExamination.descriptors(1024).status == .warn)
+    #expect(MachineExamination.descriptors(64).status == .fail)
+    #expect(MachineExamination.descriptors(nil).status == .warn)
+    #expect(MachineExamination.zones(nil) { _ in true }.status == .ok)
+    #expect(MachineExamination.zones(nil) { _ in false }.status == .warn)
+    #expect(MachineExamination.zones("Europe/Berlin") { _ in false }.status == .fail)
+    #expect(MachineExamination.zones("Mars/Base") { $0 == "UTC" }.status == .fail)
+    #expect(MachineExamination.zones("Europe/Berlin") { _ in true }.status == .ok)
   }
 
   @Test func `a report has a line for each finding`() {
-    let findings = [Finding("a", .ok, "fine"), Finding("longer", .fail, "bad \"x\"", mend: "do this")]
+    let findings = [Finding("a", .ok, "fine"), Finding("longer", .fail, "bad \"x\"", fix: "do this")]
     #expect(DoctorReport.text(findings) == "ok    a       fine\nfail  longer  bad \"x\"; do this\n")
     #expect(
       DoctorReport.json(findings) == """
-        {"check":"a","verdict":"ok","text":"fine"}
-        {"check":"longer","verdict":"fail","text":"bad \\"x\\"","mend":"do this"}
+        {"check":"a","status":"ok","text":"fine"}
+        {"check":"longer","status":"fail","text":"bad \\"x\\"","fix":"do this"}
 
         """)
   }
 
-  private func findings(_ changes: [String: String]) throws -> [String: Finding.Verdict] {
+  private func findings(_ changes: [String: String]) throws -> [String: Finding.Status] {
     let values = ["REDIS_URL": "redis://localhost"].merging(changes) { $1 }
     let findings = SidecarExamination(
       settings: try SidecarSettings(environment: values),
       adminAddress: try WorkerConfiguration(environment: values).adminAddress,
       isEnvironmentNamed: values["MARTLET_ENV"] != nil
     ).findings()
-    return Dictionary(uniqueKeysWithValues: findings.map { ($0.check, $0.verdict) })
+    return Dictionary(uniqueKeysWithValues: findings.map { ($0.check, $0.status) })
   }
 
   @Test(arguments: [

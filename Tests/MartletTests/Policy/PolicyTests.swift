@@ -45,7 +45,7 @@ import Testing
 
   @Test func `what a policy suppresses is recorded with the reason, counted and logged`() async throws {
     try await fleet.register(instance: instance)
-    let collapsed = try await worker.metric(#"martlet_policy_verdicts_total{verdict="collapsed"}"#) ?? 0
+    let collapsed = try await worker.metric(#"martlet_policy_decisions_total{decision="collapsed"}"#) ?? 0
     #expect(try await deliver("attention_ping").status == "accepted")
     let list = fleet.unique("reply")
     let second = try await deliver("message_delivered", #","replyTo":"\#(list)""#)
@@ -58,7 +58,7 @@ import Testing
     #expect(try await deliver("action_needed").status == "accepted")
     #expect(try await deliver("action_needed").reason == "limit")
     #expect(try await fleet.gateway.ledger().received == 3)
-    #expect(try await worker.metric(#"martlet_policy_verdicts_total{verdict="collapsed"}"#) == collapsed + 1)
+    #expect(try await worker.metric(#"martlet_policy_decisions_total{decision="collapsed"}"#) == collapsed + 1)
     #expect(worker.process.lines.contains { $0.contains(second.id) && $0.contains("policy suppressed") })
   }
 

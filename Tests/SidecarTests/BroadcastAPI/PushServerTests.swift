@@ -87,7 +87,7 @@ struct PushServerTests {
     ] as [(WebAnswer, String, String?, String)] {
       let job = try Job(parsing: Array(text.utf8))
       #expect(job.id == answer.json?["id"]?.string)
-      #expect(job.audience == .app(app))
+      #expect(job.addressee == .app(app))
       var notification = Jobs.Notification()
       notification.title = title
       notification.body = body

@@ -1,0 +1,43 @@
+import PushModel
+
+extension Addressee {
+  /// Reads the value of `to`.
+  init(from reader: inout JobReader) throws(JobError) {
+    var seen: UInt64 = 0
+    var user: String?
+    var single: Addressee?
+    var token: String?
+    try reader.beginObject()
+    while let number = try reader.nextKey(among: AudienceKey.names, seen: &seen) {
+      // The names are the cases' own.
+      switch AudienceKey(rawValue: number)! {
+      case .user: user = try reader.username()
+      case .token: token = try reader.identifier(Charset.token)
+      case .tokens: single = .tokens(try Addressee.tokens(from: &reader))
+      case .instance: single = .instance(try reader.instance())
+      case .app: single = .app(try reader.identifier(Charset.bundleID))
+      }
+    }
+    reader.field = "to"
+    switch (user, token, single, seen.nonzeroBitCount) {
+    case (let user?, let token?, nil, 2): self = .userToken(user: user, token: token)
+    case (let user?, nil, nil, 1): self = .user(user)
+    case (nil, let token?, nil, 1): self = .token(token)
+    case (nil, nil, let single?, 1): self = single
+    default: throw reader.error("exactly one of user, token, tokens, instance, app (or user with token)")
+    }
+  }
+
+  private static func tokens(from reader: inout JobReader) throws(JobError) -> [String] {
+    var tokens: [String] = []
+    try reader.beginArray()
+    while try reader.nextElement() {
+      guard tokens.count < Job.maximumTokens else {
+        throw reader.error("more than \(Job.maximumTokens) tokens; split the job")
+      }
+      tokens.append(try reader.identifier(Charset.token))
+    }
+    guard !tokens.isEmpty else { throw reader.error("empty; name at least one token") }
+    return tokens
+  }
+}
