@@ -35,7 +35,9 @@ bench-peers: build ## Run what one would pick instead on the same work; writes d
 
 test: deps ## Run every test: pure, integration, chaos
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build --no-parallel
+	@# What failed is said again at the end: the whole output is long.
+	set -o pipefail; $(SWIFT) test --skip-build --no-parallel 2>&1 | tee .build/test.log \
+	  || { grep -A 1 '^✘' .build/test.log | cut -c 1-2000; exit 1; }
 
 test-api: build ## Let schemathesis try every route of the sidecar's /openapi.json; EXAMPLES=100 tries more
 	@Tests/API/check-api $(RELEASE) $(EXAMPLES)

@@ -19,11 +19,14 @@ enum Martlet {
     // Before any other thread exists; the services listen to them, every other command lets them end it.
     let words = Array(CommandLine.arguments.dropFirst())
     let services = [WorkerCommand.name, SidecarCommand.name, AllCommand.name]
-    if let name = words.first, services.contains(name) { SignalSource.block(Termination.signals) }
+    if let name = words.first, services.contains(name) { Termination.listen() }
     PolicySettings.adoptTimeZone(EnvironmentReader.processValues)
     signal(SIGPIPE, SIG_IGN)
     Task { @EventLoop in
-      Glibc.exit(await run(words).rawValue)
+      let code = await run(words).rawValue
+      fflush(nil)
+      // Not `exit`: it lets OpenSSL free what a thread that is still connecting uses.
+      _exit(code)
     }
     dispatchMain()
   }

@@ -37,7 +37,7 @@ enum Simulator {
         signals.append(
           SignalSource(signal) {
             service.removeFiles()
-            exit(0)
+            _exit(0)
           })
       }
       running = service

@@ -1,3 +1,4 @@
+import Dispatch
 import EventLoop
 
 #if canImport(Glibc)
@@ -5,24 +6,42 @@ import EventLoop
 #endif
 
 /// SIGTERM and SIGINT, as the services take them.
+@EventLoop
 enum Termination {
-  static let signals = [SIGTERM, SIGINT]
+  private static var sources: [SignalSource] = []
+  /// Signals that arrived before anything could be stopped.
+  private static var early = 0
+  private static var receive: (@EventLoop () -> Void)?
 
-  /// Calls `stop` at every one of them, and returns when that has called its argument.
-  @EventLoop
-  static func awaited(_ stop: @escaping @EventLoop (_ stopped: @escaping @EventLoop () -> Void) -> Void) async {
-    var sources: [SignalSource] = []
-    await withCheckedContinuation { (stopped: CheckedContinuation<Void, Never>) in
-      var waiting: CheckedContinuation<Void, Never>? = stopped
-      sources = signals.map { number in
-        SignalSource(number) {
-          stop {
-            waiting?.resume()
-            waiting = nil
-          }
+  /// Takes over the signals; from now on none ends the process by itself.
+  ///
+  /// Call it on the main thread before any other thread exists: a signal that arrives while a service starts is kept until
+  /// ``awaited(_:)``. `dispatchMain` would otherwise let it end the process.
+  nonisolated static func listen() {
+    let signals = [SIGTERM, SIGINT]
+    SignalSource.block(signals)
+    EventLoop.queue.sync {
+      EventLoop.assumeIsolated {
+        sources = signals.map { number in
+          SignalSource(number) { if let receive { receive() } else { early += 1 } }
         }
       }
     }
-    withExtendedLifetime(sources) {}
+  }
+
+  /// Calls `stop` for every signal, and returns when `stop` has called its argument.
+  static func awaited(_ stop: @escaping @EventLoop (_ stopped: @escaping @EventLoop () -> Void) -> Void) async {
+    await withCheckedContinuation { (stopped: CheckedContinuation<Void, Never>) in
+      var waiting: CheckedContinuation<Void, Never>? = stopped
+      let receive: @EventLoop () -> Void = {
+        stop {
+          waiting?.resume()
+          waiting = nil
+        }
+      }
+      Termination.receive = receive
+      for _ in 0..<early { receive() }
+      early = 0
+    }
   }
 }

@@ -43,4 +43,12 @@ struct AdminPortTests {
     #expect(!service.process.lines(of: .error).contains { $0.contains("admin port listens") })
     #expect(try await service.stop() == 0)
   }
+
+  @Test func `a SIGTERM right after the start stops a service in order`() async throws {
+    for _ in 0..<20 {
+      let service = try await fleet.sidecar("sidecar", ["MARTLET_ADMIN_ADDRESS": "off"])
+      let code = try await service.stop()
+      #expect(code == 0, "\(service.process.lines(of: .error))")
+    }
+  }
 }
