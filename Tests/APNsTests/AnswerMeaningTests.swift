@@ -25,7 +25,9 @@ struct AnswerMeaningTests {
     (500, "InternalServerError", .retryLater(after: 7)), (503, "ServiceUnavailable", .retryLater(after: 7)),
   ]
 
-  @Test(arguments: table) func `each documented reason has its decision`(status: Int, reason: String, decision: AnswerMeaning) {
+  @Test(arguments: table) func `each documented reason has its meaning`(
+    status: Int, reason: String, decision: AnswerMeaning
+  ) {
     let answer = APNsAnswer(status: status, reason: reason, timestamp: 1_700_000_000_000, retryAfterSeconds: 7)
     #expect(AnswerMeaning(answer) == decision)
   }
