@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build demo up down bench bench-peers test test-api test-linking test-quick lint format sanitize clean
+.PHONY: help deps build image demo up down bench bench-peers test test-api test-linking test-quick lint format sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -19,6 +19,9 @@ deps: ## Install what is needed from Debian's packages; quick when there is noth
 build: deps ## Build martlet and apns-simulator, optimised, into .build/release
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet
 	$(SWIFT) build $(RELEASE_FLAGS) --product apns-simulator
+
+image: ## Build the container image, with Docker or buildah; TAG names it
+	@deploy/scripts/build-image $(or $(TAG),martlet)
 
 demo: build ## Watch 20,000 jobs go from redis-cli to a simulated APNs
 	@deploy/scripts/demo $(RELEASE)

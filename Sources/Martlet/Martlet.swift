@@ -12,6 +12,7 @@ enum Martlet {
   static let commands: [any Command.Type] = [
     WorkerCommand.self, SidecarCommand.self, AllCommand.self, EnqueueCommand.self, StatusCommand.self,
     ResultCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
+    HealthCommand.self,
   ]
 
   static func main() {
