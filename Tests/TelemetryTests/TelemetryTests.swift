@@ -30,7 +30,7 @@ struct TelemetryTests {
     let metrics = Metrics()
     metrics.counter("jobs_total", help: "Jobs.").increment(by: 2)
     metrics.counters("pushes_total", label: "reason", help: "Pushes.")["a\"b"].increment()
-    metrics.gauge("up", help: "Up.") { [("", 1)] }
+    metrics.gauge("up", help: "Up.") { 1 }
     let histogram = metrics.histogram("send_seconds", help: "Send time.")
     histogram.record(nanoseconds: 2_000_000)
     let text = metrics.prometheusText()

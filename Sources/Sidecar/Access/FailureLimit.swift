@@ -32,7 +32,7 @@ final class FailureLimit {
     self.log = log
     lines = FailedAuthenticationLog(log)
     failures = metrics.counters(
-      "martlet_auth_failures_total", label: "kind", help: "Wrong credentials of users, API keys and instances.")
+      "martlet_auth_failures_total", label: "kind", help: "Failed authentications of users, API keys and instances.")
     table = limit.map { FailureTable($0) }
   }
 
