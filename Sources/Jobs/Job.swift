@@ -26,6 +26,8 @@ public struct Job: Sendable, Equatable {
   public let ttl: Int64?
   /// Unix milliseconds: not before.
   public let sendAt: Int64?
+  /// Unix milliseconds, by the producer's clock.
+  public let enqueuedAt: Int64?
   public let dedupe: String?
   /// Rather lost than sent twice: what may have arrived is not sent again.
   public let atMostOnce: Bool

@@ -23,6 +23,7 @@ package struct JobDraft {
   private var expiration: Int64?
   private var ttl: Int64?
   private var sendAt: Int64?
+  private var enqueuedAt: Int64?
   private var dedupe: String?
   private var atMostOnce = false
   private var replyTo: String?
@@ -55,6 +56,7 @@ package struct JobDraft {
     case .class: className = try reader.identifier(Charset.className)
     case .preview: preview = try reader.string(of: JobDraft.previewLength)
     case .sendAt: sendAt = try JobDraft.sendAt(from: &reader)
+    case .enqueuedAt: enqueuedAt = try reader.integer(in: 0...Timestamp.maximum)
     case .dedupe: dedupe = try reader.string(of: 1...256)
     case .atMostOnce: atMostOnce = try reader.bool()
     case .replyTo: replyTo = try JobDraft.replyTo(from: &reader)
@@ -75,8 +77,8 @@ package struct JobDraft {
     }
     return Job(
       id: id, addressee: addressee, app: app, content: content, pushType: pushType, priority: priority,
-      collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, dedupe: dedupe, atMostOnce: atMostOnce,
-      replyTo: replyTo)
+      collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, enqueuedAt: enqueuedAt, dedupe: dedupe,
+      atMostOnce: atMostOnce, replyTo: replyTo)
   }
 
   private var effectivePushType: PushType {

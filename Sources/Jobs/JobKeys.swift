@@ -3,7 +3,7 @@ enum JobKey: Int, CaseIterable {
   case id, to, app, title, subtitle, body, badge, sound, category, threadId, interruptionLevel, relevanceScore
   case contentAvailable, mutableContent, data, payload, pushType, priority, collapseId, expiration, ttl, `class`,
     preview
-  case sendAt, dedupe, atMostOnce, replyTo
+  case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo
 
   static let names = FieldNames(allCases.map { "\($0)" }, in: "")
 

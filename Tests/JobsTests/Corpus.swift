@@ -31,6 +31,8 @@ enum Corpus {
     #"{"to":{"user":"a"},"title":"t","sendAt":"2026-01-31T09:30:00.250+01:00","dedupe":"d","replyTo":"replies"}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":"2026-02-28T09:30Z"}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":1790000000000,"ttl":2419200}"#,
+    #"{"to":{"user":"a"},"title":"t","enqueuedAt":1790000000000}"#,
+    #"{"to":{"user":"a"},"title":"t","enqueuedAt":0}"#,
     #"{"to":{"user":"a"},"title":"t","atMostOnce":true}"#,
     #"{"to":{"app":"com.example.app"},"title":"t","atMostOnce":false}"#,
   ]
@@ -110,6 +112,17 @@ enum Corpus {
       #"{"to":{"user":"a"},"title":"t","replyTo":"push:token:x"}"#,
       "replyTo: keys that begin with push:token: are Martlet's own; name another list"
     ),
+    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":"now"}"#, "enqueuedAt: expected an integer, found a string"),
+    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":null}"#, "enqueuedAt: expected an integer, found null"),
+    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":1.5}"#, "enqueuedAt: expected an integer, found a number"),
+    (
+      #"{"to":{"user":"a"},"title":"t","enqueuedAt":-1}"#,
+      "enqueuedAt: expected an integer from 0 to 253402300799999"
+    ),
+    (
+      #"{"to":{"user":"a"},"title":"t","enqueuedAt":253402300800000}"#,
+      "enqueuedAt: expected an integer from 0 to 253402300799999"
+    ),
     (#"{"to":{"user":"a"},"title":"t","atMostOnce":1}"#, "atMostOnce: expected true or false, found a number"),
     (
       #"{"to":{"user":"a"},"title":"t","replyTo":"push:events"}"#,
@@ -148,7 +161,8 @@ enum Corpus {
   static let keys = [
     "id", "to", "app", "title", "subtitle", "body", "badge", "sound", "category", "threadId", "interruptionLevel",
     "relevanceScore", "contentAvailable", "mutableContent", "data", "payload", "pushType", "priority", "collapseId",
-    "expiration", "ttl", "class", "preview", "sendAt", "dedupe", "atMostOnce", "replyTo", "other", "user", "token",
+    "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "other", "user",
+    "token",
     "tokens",
     "instance", "critical", "name", "volume",
   ]
