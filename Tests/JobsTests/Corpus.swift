@@ -43,12 +43,12 @@ enum Corpus {
     ("null", "expected an object, found null"), ("nope", "not JSON: unexpected character 'o' at byte 1"),
     (#"{"to":{"user":"a"},"title":"t"}x"#, "not JSON: unexpected character 'x' after the value, at byte 31"),
     (#"{"to":{"user":"a"},"title":"t""#, "not JSON: the text ends at byte 30, inside a value"),
-    (#"{"title":"t"}"#, "to: missing; it says who gets the push"),
+    (#"{"title":"t"}"#, "to: missing; name the addressee"),
     (#"{"to":"alice","title":"t"}"#, "to: expected an object, found a string"),
-    (#"{"to":{},"title":"t"}"#, "to: exactly one of user, token, tokens, instance, app (or user with token)"),
+    (#"{"to":{},"title":"t"}"#, "to: expected exactly one of user, token, tokens, instance, app (or user with token)"),
     (
       #"{"to":{"user":"a","app":"b"},"title":"t"}"#,
-      "to: exactly one of user, token, tokens, instance, app (or user with token)"
+      "to: expected exactly one of user, token, tokens, instance, app (or user with token)"
     ),
     (#"{"to":{"usr":"a"},"title":"t"}"#, #"unknown field "to.usr"; did you mean "to.user"?"#),
     (#"{"to":{"user":" "},"title":"t"}"#, "to.user: expected a username, not blank, without control characters"),
@@ -112,8 +112,8 @@ enum Corpus {
       #"{"to":{"user":"a"},"title":"t","replyTo":"push:token:x"}"#,
       "replyTo: keys that begin with push:token: are Martlet's own; name another list"
     ),
-    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":"now"}"#, "enqueuedAt: expected an integer, found a string"),
-    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":null}"#, "enqueuedAt: expected an integer, found null"),
+    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":"now"}"#, "enqueuedAt: expected a number, found a string"),
+    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":null}"#, "enqueuedAt: expected a number, found null"),
     (#"{"to":{"user":"a"},"title":"t","enqueuedAt":1.5}"#, "enqueuedAt: expected an integer, found a number"),
     (
       #"{"to":{"user":"a"},"title":"t","enqueuedAt":-1}"#,
