@@ -33,6 +33,7 @@ final class FailureLimit {
     lines = FailedAuthenticationLog(log)
     failures = metrics.counters(
       "martlet_auth_failures_total", label: "kind", help: "Failed authentications of users, API keys and instances.")
+    for kind in Credential.Kind.allCases { _ = failures[kind.rawValue] }
     table = limit.map { FailureTable($0) }
   }
 

@@ -22,6 +22,8 @@ final class PipelineMetrics {
     jobs = Dictionary(uniqueKeysWithValues: JobStatus.allCases.map { ($0, family[$0.rawValue]) })
     decisions = metrics.counters(
       "martlet_policy_decisions_total", label: "decision", help: "Decisions of delivery policies.")
+    // A counter that is absent until it is needed has no increase when it appears.
+    for decision in ["send", "deferred"] + SuppressionReason.allCases.map(\.rawValue) { _ = decisions[decision] }
     queueLatency = metrics.histogram(
       "martlet_queue_latency_seconds", help: "Time from enqueuedAt or sendAt, whichever is later, to the first claim.",
       bounds: Histogram.waitBounds)

@@ -143,7 +143,8 @@ package final class WorkerService {
       // Jobs stay in Redis while there is nowhere to send them.
       self.queue.pause(!client.isConnected)
     }
-    metrics.gauge("martlet_pushes_in_flight", help: "Permits taken by pushes and claimed jobs.") { [permits] in
+    metrics.gauge("martlet_pushes_in_flight", help: "Permits taken by pushes, claimed jobs and waiting claims.") {
+      [permits] in
       permits.taken
     }
     metrics.gauge("martlet_jobs_outstanding", help: "Jobs claimed by this worker that have not ended.") {
