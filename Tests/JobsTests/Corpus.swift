@@ -1,6 +1,6 @@
 import JSON
 
-/// Jobs good and bad, as text.
+/// Valid and invalid jobs, as text.
 enum Corpus {
   static let token = "abcdef0123456789abcdef"
 
@@ -143,7 +143,7 @@ enum Corpus {
     ),
   ]
 
-  /// Values that meet limits, types and formats from both sides.
+  /// Values on both sides of limits, types and formats.
   static let values =
     [
       "null", "true", "false", "0", "1", "-1", "5", "10", "1.0", "0.5", "1.5", "1e2", "2147483647", "2147483648",

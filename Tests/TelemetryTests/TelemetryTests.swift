@@ -4,7 +4,7 @@ import Testing
 
 @EventLoop
 struct TelemetryTests {
-  @Test func `a log line is one JSON object and hostile values cannot break out of it`() {
+  @Test func `a log line is one JSON object, whatever its values contain`() {
     nonisolated(unsafe) var lines: [String] = []
     let log = Log(level: .info, isText: false) { lines.append($0) }
     log.info("job done", ["id": .init("a\"\n\u{1}"), "pushes": 3, "late": false])
@@ -12,7 +12,7 @@ struct TelemetryTests {
     #expect(lines[0].hasSuffix("\"message\":\"job done\",\"id\":\"a\\\"\\n\\u0001\",\"pushes\":3,\"late\":false}\n"))
   }
 
-  @Test func `what is below the level is not written`() {
+  @Test func `events below the level are not written`() {
     nonisolated(unsafe) var lines: [String] = []
     let log = Log(level: .warn, isText: true) { lines.append($0) }
     log.info("quiet")
