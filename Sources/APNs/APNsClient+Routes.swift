@@ -147,13 +147,13 @@ extension APNsClient {
   func observe(_ metrics: Metrics) {
     let labels = ["environment", "topic", "reason"]
     metrics.gauge(
-      "martlet_apns_paused_routes", labels: labels, help: "1 for each paused route, the longest paused first."
+      "martlet_apns_paused_routes", labels: labels, help: "1 for each paused route."
     ) { [weak self] in
       (self?.pausedRoutes ?? []).map(\.sample)
     }
     metrics.gauge(
       "martlet_apns_stopped_removals", labels: labels,
-      help: "1 for each route whose stale tokens are not removed, because most of them look bad."
+      help: "1 for each route whose stale tokens are kept, because too many look bad."
     ) { [weak self] in
       (self?.stoppedRemovals ?? []).map(\.sample)
     }

@@ -19,16 +19,15 @@ final class ClientInstruments {
   init(metrics: Metrics) {
     outcomes = metrics.counters(
       "martlet_apns_pushes_total", label: "outcome",
-      help: "Pushes by APNs' reason, or accepted, not_processed, uncertain.")
+      help: "Pushes by outcome: accepted, not_processed, uncertain, or APNs' reason.")
     accepted = outcomes["accepted"]
     notProcessed = outcomes["not_processed"]
     uncertain = outcomes["uncertain"]
-    connections = metrics.counter("martlet_apns_connections_total", help: "Connections opened.")
-    resends = metrics.counter("martlet_apns_resends_total", help: "Pushes sent again, certainly not processed before.")
-    duration = metrics.histogram("martlet_apns_push_seconds", help: "From send to outcome.")
-    metrics.gauge("martlet_apns_pending", help: "Pushes sent and not yet ended.") { [self] in
-      [("", Double(pending))]
-    }
+    connections = metrics.counter("martlet_apns_connections_total", help: "Connections opened to APNs.")
+    resends = metrics.counter(
+      "martlet_apns_resends_total", help: "Pushes sent again at once, because APNs had not processed them.")
+    duration = metrics.histogram("martlet_apns_push_seconds", help: "Time from sending a push to its outcome.")
+    metrics.gauge("martlet_apns_pending", help: "Pushes sent whose outcome is not known yet.") { [self] in pending }
   }
 
   func record(_ outcome: PushAnswer, nanoseconds: UInt64) {

@@ -1,11 +1,11 @@
-/// Fixed for ever: another key would give the attempts of one job different ids.
+/// Never changes: with another key, the attempts of one job would have different ids.
 private let key: (UInt64, UInt64) = (0x6D61_7274_6C65_7431, 0x6170_6E73_2D69_6431)
 
 /// The apns-id of a job's push to a device: a lower-case UUID (version 8), the same on every attempt and every machine.
 public func apnsID(jobID: String, token: String) -> String {
   var hash = SipHash128(key: key)
   hash.append(jobID)
-  // Neither of them can contain it: no two pairs run together.
+  // Neither string can contain 0, so two different pairs never give the same bytes.
   hash.append(0)
   hash.append(token)
   let digest = hash.finish()
@@ -24,5 +24,15 @@ public func apnsID(jobID: String, token: String) -> String {
       place += 1
     }
     return place
+  }
+}
+
+/// Ids for jobs without one.
+public enum JobID {
+  /// The id of a queue entry, from the nonce of its envelope: the same on every attempt.
+  public static func derived(nonce: String) -> String { apnsID(jobID: "", token: nonce) }
+
+  public static func random() -> String {
+    apnsID(jobID: String(UInt64.random(in: 0...UInt64.max)), token: String(UInt64.random(in: 0...UInt64.max)))
   }
 }

@@ -1,14 +1,63 @@
-/// To whom a job goes.
+import PushModel
+
+/// Whom a job is for: the value of `to`.
 public enum Addressee: Sendable, Equatable {
-  /// Every device that a user owns; the name is trimmed and lower-cased.
+  /// Every device that a user owns. The name is trimmed and lower-cased.
   case user(String)
   /// One device, only if the user owns it.
   case userToken(user: String, token: String)
   case token(String)
-  /// 1 to 1,000 tokens; who is named twice gets the job once.
+  /// 1 to 1,000 tokens. A token that is named twice gets the job once.
   case tokens([String])
-  /// The one active device of an instance; always with a class.
+  /// The one active device of an instance. The job always has a class.
   case instance(String)
-  /// Everyone registered for a bundle id.
+  /// Every device registered for a bundle id.
   case app(String)
+
+  init(from reader: inout JobReader) throws(JobError) {
+    var seen: UInt64 = 0
+    var user: String?
+    var single: Addressee?
+    var token: String?
+    try reader.beginObject()
+    while let number = try reader.nextKey(among: AddresseeKey.names, seen: &seen) {
+      // The numbers are the raw values of the cases.
+      switch AddresseeKey(rawValue: number)! {
+      case .user: user = try reader.username()
+      case .token: token = try reader.identifier(Charset.token)
+      case .tokens: single = .tokens(try Addressee.tokens(from: &reader))
+      case .instance: single = .instance(try reader.instance())
+      case .app: single = .app(try reader.identifier(Charset.bundleID))
+      }
+    }
+    reader.field = "to"
+    switch (user, token, single, seen.nonzeroBitCount) {
+    case (let user?, let token?, nil, 2): self = .userToken(user: user, token: token)
+    case (let user?, nil, nil, 1): self = .user(user)
+    case (nil, let token?, nil, 1): self = .token(token)
+    case (nil, nil, let single?, 1): self = single
+    default:
+      throw reader.error("expected exactly one of user, token, tokens, instance, app (or user with token)")
+    }
+  }
+
+  private static func tokens(from reader: inout JobReader) throws(JobError) -> [String] {
+    var tokens: [String] = []
+    try reader.beginArray()
+    while try reader.nextElement() {
+      guard tokens.count < Job.maximumTokens else {
+        throw reader.error("more than \(Job.maximumTokens) tokens; split the job")
+      }
+      tokens.append(try reader.identifier(Charset.token))
+    }
+    guard !tokens.isEmpty else { throw reader.error("empty; name at least one token") }
+    return tokens
+  }
+}
+
+/// The keys of `to`.
+private enum AddresseeKey: Int, CaseIterable {
+  case user, token, tokens, instance, app
+
+  static let names = FieldNames(allCases.map { "\($0)" }, in: "to.")
 }

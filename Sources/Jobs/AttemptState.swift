@@ -1,27 +1,27 @@
 import JSON
 
-/// What an attempt leaves for the next one; stands in the envelope, as JSON.
+/// What an attempt leaves for the next one: the state in the envelope, as JSON.
 public struct AttemptState: Sendable, Equatable {
-  /// Only these tokens are still to be tried; nil: all that the audience has.
+  /// The tokens that the next attempt sends to; nil for all devices of the addressee.
   public var open: [String]?
-  /// Of a job at most once: written to APNs and never answered, so not tried again unless an operator says so.
+  /// Tokens of an at-most-once job whose push was written to APNs and never answered. Only an operator sends to them again.
   public var uncertain: [String] = []
-  /// Owners of open devices that were reached on another one.
+  /// Owners of open devices who were reached on another device.
   public var reached: [String] = []
-  /// What the earlier attempts came to.
+  /// The result of the earlier attempts.
   public var result: JobResult?
-  /// `sendAt` has come, by Redis' clock.
+  /// Whether the job has been scheduled and its time has come, by Redis' clock.
   public var isReleased = false
-  /// Unix ms; fixed at the first claim.
+  /// Unix milliseconds, fixed at the first claim.
   public var expiresAt: Int64?
-  /// How far a broadcast has come.
+  /// The position up to which a broadcast was sent.
   public var cursor: String?
-  /// `<worker> <claimedAt>` of the attempt that wrote the job's present record.
+  /// The ``JobResult/author`` of the job's present record.
   public var recordAuthor: String?
 
   public init() {}
 
-  /// Bytes that are none are an empty state: the job then starts over.
+  /// Bytes that cannot be read give an empty state: the job then starts over.
   public init(json bytes: [UInt8]) {
     guard !bytes.isEmpty, let value = try? JSONValue(parsing: bytes) else { return }
     open = value["open"]?.array.map { $0.compactMap(\.string) }
@@ -34,7 +34,7 @@ public struct AttemptState: Sendable, Equatable {
     recordAuthor = value["recordAuthor"]?.string
   }
 
-  /// What may have arrived is to be tried again.
+  /// Lets the next attempt send to the uncertain tokens too.
   public mutating func reopenUncertain() {
     guard !uncertain.isEmpty else { return }
     open = (open ?? []) + uncertain

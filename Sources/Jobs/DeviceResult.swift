@@ -1,11 +1,11 @@
-/// What became of one push.
+/// What became of a push to one device.
 public struct DeviceResult: Sendable, Equatable {
   public let token: String
   public let ok: Bool
-  /// Of APNs' answer; 0 when there was none.
+  /// The status of APNs' answer; 0 if there was no answer.
   public let status: Int
   public let apnsID: String
-  /// APNs' reason, or ours. Nil when it was accepted.
+  /// APNs' reason or Martlet's own; nil if the push was accepted.
   public let reason: String?
 
   public init(token: String, ok: Bool, status: Int, apnsID: String, reason: String? = nil) {
@@ -14,5 +14,28 @@ public struct DeviceResult: Sendable, Equatable {
     self.status = status
     self.apnsID = apnsID
     self.reason = reason
+  }
+}
+
+/// How a push counts in a job's result.
+public enum DeviceOutcome: Sendable {
+  case accepted
+  /// Refused for good.
+  case failed
+  /// Refused for good because the token is not valid any more; counts as failed too.
+  case stale
+  /// Written to APNs and never answered: it may have been delivered.
+  case uncertain
+}
+
+/// What became of pushes that were sent without a job.
+public struct DirectReport: Sendable, Equatable {
+  /// In the order of the devices.
+  public let results: [DeviceResult]
+  public let staleRemoved: Int
+
+  public init(results: [DeviceResult], staleRemoved: Int) {
+    self.results = results
+    self.staleRemoved = staleRemoved
   }
 }

@@ -1,6 +1,7 @@
 import JSON
 
 extension JSONWriter {
+  /// Writes nothing if `value` is nil.
   package mutating func member(_ name: StaticString, _ value: String?) {
     guard let value else { return }
     key(name)
@@ -12,7 +13,7 @@ extension JSONWriter {
     integer(value)
   }
 
-  /// The members of an object that already is JSON, without its braces.
+  /// Writes the members of `object`, the text of a JSON object.
   mutating func members(of object: [UInt8]) {
     let inside = object.dropFirst().dropLast()
     guard inside.contains(where: { $0 > 0x20 }) else { return }

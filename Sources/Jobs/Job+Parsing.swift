@@ -12,24 +12,24 @@ extension Job {
     self = try draft.job()
   }
 
-  /// Refuses a reply to a queue: records would come back as jobs.
+  /// Throws if the result would be pushed to one of `queues`, where it would be taken for a job.
   public func refuseReply(to queues: some Collection<String>) throws(JobError) {
     guard let replyTo, queues.contains(replyTo) else { return }
     throw JobError(reason: "replyTo: \(replyTo) is a queue of this fleet; name another list")
   }
 
-  /// Why a job of more than ``maximumBytes`` is refused.
+  /// The reason for refusing a job of more than ``maximumBytes``.
   public static let tooLarge = "larger than \(maximumBytes) bytes"
-  /// Where the id of a job that is too large is looked for.
+  /// How many bytes at the beginning of a job that is too large are searched for its id.
   private static let salvageBytes = 900
 
-  /// The `id` of bytes that are no job, if it can be told: so that their producer finds what became of them.
+  /// The `id` of an invalid job, so that its producer finds the record. Returns nil if there is none.
   public static func salvagedID(from bytes: [UInt8]) -> String? {
     if bytes.count > Job.maximumBytes { return salvagedID(fromBeginning: bytes) }
     return firstID(in: bytes)
   }
 
-  /// The `id` of a job of which only the beginning is looked at.
+  /// The `id` of a job, searched for in its first bytes only.
   package static func salvagedID(fromBeginning bytes: [UInt8]) -> String? {
     firstID(in: Array(bytes.prefix(salvageBytes)))
   }
@@ -47,8 +47,19 @@ extension Job {
         return Charset.id.accepts(id) ? id : nil
       }
     } catch {
-      // No JSON: the reason for the refusal says so already.
+      // Not JSON. The reason of the refusal says so.
     }
     return nil
+  }
+}
+
+/// Why bytes are not a valid job.
+public struct JobError: Error, Sendable, Equatable {
+  /// `title: expected a string, found a number`. Names the field and quotes at most a key of the job, the name of its class, and
+  /// words that match a rule of tone.
+  public let reason: String
+
+  public init(reason: String) {
+    self.reason = reason
   }
 }

@@ -1,34 +1,54 @@
 public import PushModel
 
-/// A job, version 1: who gets what, and how. docs/job.schema.json describes its JSON.
+/// A job, version 1: what is sent to whom, and how. docs/job.schema.json describes its JSON.
 public struct Job: Sendable, Equatable {
-  /// Of the whole text, in bytes.
+  /// The longest text of a job, in bytes.
   public static let maximumBytes = 65536
   public static let maximumTokens = 1000
-  /// 28 days, in seconds: longer than APNs keeps a notification.
+  /// 28 days, in seconds. APNs does not store a notification that long.
   public static let maximumTTL: Int64 = 2_419_200
 
-  /// 1..128 of `A-Za-z0-9._:-`. Nil: the consumer assigns one.
+  /// 1 to 128 of `A-Za-z0-9._:-`. If nil, the worker assigns one.
   public let id: String?
   public let addressee: Addressee
-  /// Bundle id; nil: the token's own.
+  /// A bundle id. If nil, the device's own.
   public let app: String?
   public let content: JobContent
-  /// As given; else `background` for a notification that nobody sees or hears and that has `contentAvailable`, else `alert`.
+  /// As given. By default `background` for a notification with `contentAvailable` that nobody sees or hears, else `alert`.
   public let pushType: PushType
-  /// 1, 5 or 10. As given; else 5 for `background`, 10 for the others.
+  /// 1, 5 or 10. As given. By default 5 for `background` and 10 for the others.
   public let priority: Int
   /// At most 64 bytes.
   public let collapseID: String?
-  /// Unix seconds; never together with `ttl`.
+  /// Unix seconds. Never together with `ttl`.
   public let expiration: Int64?
   /// Seconds.
   public let ttl: Int64?
-  /// Unix milliseconds: not before.
+  /// Unix milliseconds. The job is not sent before.
   public let sendAt: Int64?
+  /// Unix milliseconds, by the producer's clock.
+  public let enqueuedAt: Int64?
   public let dedupe: String?
-  /// Rather lost than sent twice: what may have arrived is not sent again.
+  /// Whether a push that may have been delivered is not sent again: it is rather lost than sent twice.
   public let atMostOnce: Bool
-  /// A list key.
+  /// The key of the list to which the result is pushed.
   public let replyTo: String?
+}
+
+/// What a job sends to a device.
+public enum JobContent: Sendable, Equatable {
+  /// Indirect, because a job is copied often and a notification is large.
+  indirect case notification(Notification)
+  /// The text of a JSON object, sent byte for byte.
+  case payload([UInt8])
+  /// A notification class of a delivery policy, by its name; only to an instance.
+  case classed(String, preview: String?)
+}
+
+extension Charset {
+  /// The id of a job or of an instance.
+  static let id = Charset("._:-", length: 1...128)
+  /// The name of a notification class or of a delivery policy.
+  package static let className = Charset(
+    of: "abcdefghijklmnopqrstuvwxyz0123456789_", length: 1...64, "1 to 64 lower-case letters, digits or _")
 }

@@ -1,7 +1,7 @@
 import PushModel
 import JSON
 
-/// The fields of a job as they come in; ``job()`` judges how they go together.
+/// The fields of a job while they are read. ``job()`` checks how they go together.
 package struct JobDraft {
   package static let previewLength = 1...200
   private static let reservedKeys = [
@@ -23,6 +23,7 @@ package struct JobDraft {
   private var expiration: Int64?
   private var ttl: Int64?
   private var sendAt: Int64?
+  private var enqueuedAt: Int64?
   private var dedupe: String?
   private var atMostOnce = false
   private var replyTo: String?
@@ -30,7 +31,7 @@ package struct JobDraft {
   mutating func read(from reader: inout JobReader) throws(JobError) {
     try reader.beginObject()
     while let number = try reader.nextKey(among: JobKey.names, seen: &seen) {
-      // The names are the cases' own.
+      // The numbers are the raw values of the cases.
       let key = JobKey(rawValue: number)!
       if key.isPartOfNotification {
         try notification.read(key, from: &reader)
@@ -55,15 +56,16 @@ package struct JobDraft {
     case .class: className = try reader.identifier(Charset.className)
     case .preview: preview = try reader.string(of: JobDraft.previewLength)
     case .sendAt: sendAt = try JobDraft.sendAt(from: &reader)
+    case .enqueuedAt: enqueuedAt = try reader.integer(in: 0...Timestamp.maximum)
     case .dedupe: dedupe = try reader.string(of: 1...256)
     case .atMostOnce: atMostOnce = try reader.bool()
     case .replyTo: replyTo = try JobDraft.replyTo(from: &reader)
-    default: preconditionFailure("a part of the notification")
+    default: preconditionFailure("\(key) is a part of the notification")
     }
   }
 
   func job() throws(JobError) -> Job {
-    guard let addressee else { throw JobError(reason: "to: missing; it says who gets the push") }
+    guard let addressee else { throw JobError(reason: "to: missing; name the addressee") }
     guard expiration == nil || ttl == nil else {
       throw JobError(reason: "ttl: not together with expiration; give one of them")
     }
@@ -75,14 +77,14 @@ package struct JobDraft {
     }
     return Job(
       id: id, addressee: addressee, app: app, content: content, pushType: pushType, priority: priority,
-      collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, dedupe: dedupe, atMostOnce: atMostOnce,
-      replyTo: replyTo)
+      collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, enqueuedAt: enqueuedAt, dedupe: dedupe,
+      atMostOnce: atMostOnce, replyTo: replyTo)
   }
 
   private var effectivePushType: PushType {
     if let pushType { return pushType }
     let isSilent = notification.contentAvailable && !notification.isPerceptible
-    // Priority 10 and 1 do not go with background: who asks for them means an alert.
+    // A background push has priority 5. A job with another one is an alert.
     return isSilent && (priority ?? 5) == 5 ? .background : .alert
   }
 
@@ -97,7 +99,7 @@ package struct JobDraft {
       return .payload(payload)
     }
     var notification = notification
-    // APNs drops a background push that does not say so itself.
+    // APNs drops a background push without content-available.
     if pushType == .background { notification.contentAvailable = true }
     guard notification.isPerceptible || notification.contentAvailable || pushType.isCarriedByDataAlone else {
       throw JobError(
@@ -129,7 +131,7 @@ package struct JobDraft {
     return Int(priority)
   }
 
-  /// It travels in a header: no control characters, no white space at its ends.
+  /// The value of a header, so it has no control characters and no white space at its ends.
   private static func collapseID(from reader: inout JobReader) throws(JobError) -> String {
     let id = try reader.string()
     guard (1...64).contains(id.utf8.count) else { throw reader.error("expected 1 to 64 bytes of UTF-8") }
@@ -154,4 +156,17 @@ package struct JobDraft {
     }
     return key
   }
+}
+
+/// The keys of a job. ``names`` has the order of the cases.
+enum JobKey: Int, CaseIterable {
+  case id, to, app, title, subtitle, body, badge, sound, category, threadId, interruptionLevel, relevanceScore
+  case contentAvailable, mutableContent, data, payload, pushType, priority, collapseId, expiration, ttl, `class`,
+    preview
+  case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo
+
+  static let names = FieldNames(allCases.map { "\($0)" }, in: "")
+
+  /// Whether it is a part of the notification, which does not go together with `payload` or `class`.
+  var isPartOfNotification: Bool { rawValue >= JobKey.title.rawValue && rawValue <= JobKey.data.rawValue }
 }

@@ -1,10 +1,11 @@
 import JSON
+import PushModel
 
-/// Reads JSON for the job's parser: remembers which field it is in and says everything as a ``JobError``.
+/// Reads the JSON of a job. It knows the field that it reads, and reports every fault as a ``JobError``.
 struct JobReader {
   private var json: JSONReader
 
-  /// Names the value being read, for errors: `title`, `to.token`.
+  /// The field being read, for errors: `title`, `to.token`.
   var field = ""
 
   init(_ bytes: [UInt8]) {
@@ -35,7 +36,7 @@ struct JobReader {
     do { try json.end() } catch { throw fault(error) }
   }
 
-  /// The number of the next key; nil at the end. `seen` has one bit per key.
+  /// The number of the next key; nil at the end of the object. `seen` has a bit for each key.
   mutating func nextKey(among keys: FieldNames, seen: inout UInt64) throws(JobError) -> Int? {
     let key: JSONKey?
     do { key = try json.nextKey(among: keys.keys) } catch { throw fault(error) }
@@ -62,10 +63,10 @@ struct JobReader {
     return string
   }
 
-  /// A string of so many Unicode scalars.
+  /// A string whose number of Unicode scalars is in `length`.
   mutating func string(of length: ClosedRange<Int>) throws(JobError) -> String {
     let string = try string()
-    // A scalar is 1 to 4 bytes: most strings need no counting.
+    // A scalar is 1 to 4 bytes, so most strings need not be counted.
     let bytes = string.utf8.count
     guard bytes < length.lowerBound * 4 || bytes > length.upperBound else { return string }
     guard length.contains(string.unicodeScalars.count) else {
@@ -91,7 +92,7 @@ struct JobReader {
     do { return try json.readBool() } catch { throw fault(error) }
   }
 
-  /// The text of an object, as it stands. No key of its top level may stand twice or be `forbidden`.
+  /// The text of an object, unchanged. Throws if a key of its top level occurs twice or is `forbidden`.
   mutating func object(without forbidden: String? = nil) throws(JobError) -> [UInt8] {
     do throws(JSONError) {
       try json.beginObject()
@@ -110,7 +111,7 @@ struct JobReader {
     }
   }
 
-  /// Why a whole text that begins like another value than an object is not even that one.
+  /// Why a text that begins like a value other than an object is not JSON; nil if it is.
   private var textFault: JSONError? {
     guard field.isEmpty else { return nil }
     var rest = json
@@ -130,5 +131,58 @@ struct JobReader {
     case .numberOutOfRange: error("number out of range")
     default: JobError(reason: "not JSON: \(fault)")
     }
+  }
+}
+
+extension JobReader {
+  mutating func identifier(_ charset: Charset) throws(JobError) -> String {
+    let text = try string()
+    guard charset.accepts(text) else { throw error("expected \(charset.description)") }
+    return text
+  }
+
+  /// One of the raw values of `type`.
+  mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
+    of type: Choice.Type
+  ) throws(JobError) -> Choice {
+    let name = try string()
+    guard let choice = Choice(rawValue: name) else {
+      throw error("expected one of \(type.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return choice
+  }
+
+  mutating func instance() throws(JobError) -> String {
+    let id = try identifier(Charset.id)
+    // The key of its record would be that of the notification records of another instance.
+    guard !id.utf8.reversed().starts(with: JobReader.notificationsSuffix) else {
+      throw error("must not end in :notifications")
+    }
+    return id
+  }
+
+  private static let notificationsSuffix = Array(":notifications".utf8.reversed())
+
+  mutating func username() throws(JobError) -> String {
+    let name = try string(of: Username.length)
+    guard let username = Username.validated(name) else {
+      throw error("expected a username, not blank, without control characters")
+    }
+    return username
+  }
+}
+
+/// The keys of one of a job's objects, and how errors name them.
+struct FieldNames: Sendable {
+  let keys: JSONKeys
+  /// `to.`; empty for the job itself.
+  let parent: String
+  /// `to.user`, in the order of the keys.
+  let paths: [String]
+
+  init(_ names: [String], in parent: String) {
+    keys = JSONKeys(names)
+    self.parent = parent
+    paths = names.map { parent + $0 }
   }
 }

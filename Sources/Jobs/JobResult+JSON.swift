@@ -42,7 +42,7 @@ extension JobResult {
     json.endObject()
   }
 
-  /// Reads a record; what it does not say is zero or empty. Nil when it is no record: not JSON, or no id or status.
+  /// Reads a record. Members that are missing are zero or empty. Returns nil if it is not JSON or has no id or status.
   public init?(parsing bytes: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
@@ -60,14 +60,14 @@ extension JobResult {
     results = (value["results"]?.array ?? []).prefix(JobResult.maximumResults).compactMap(DeviceResult.init)
   }
 
-  /// At most 2^32, so that adding up what is stored never overflows.
+  /// At most 2^32, so that sums of stored numbers never overflow.
   private static func count(_ value: JSONValue?) -> Int {
     Int(min(max(value?.integer ?? 0, 0), 1 << 32))
   }
 }
 
 extension DeviceResult {
-  /// Nil when it names no token.
+  /// Returns nil if there is no token.
   fileprivate init?(_ value: JSONValue) {
     guard let token = value["token"]?.string else { return nil }
     self.init(

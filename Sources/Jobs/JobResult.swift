@@ -1,23 +1,23 @@
-/// The record of a job, as it stands under `push:result:<id>`.
+/// The record of a job: the value of `push:result:<id>`.
 ///
-/// `failed` includes `stale`; `accepted` + `failed` are the devices that have been decided on so far. `uncertain` counts
-/// pushes, not devices: those that were written and never answered, over all attempts. A device's entry in `results` is
+/// `failed` includes `stale`. `accepted` and `failed` together are the devices that need no further attempt. `uncertain` counts
+/// pushes, not devices: those that were written to APNs and never answered, in all attempts. A device's entry in `results` is
 /// that of its last push.
 public struct JobResult: Sendable, Equatable {
-  /// Devices listed one by one; the counters go on past it.
+  /// Further devices are counted, but not listed.
   public static let maximumResults = 100
-  /// Reasons come from outside: past this many they are counted together as `other`.
+  /// Reasons come from outside. Further ones are counted together as `other`.
   public static let maximumReasons = 32
 
   public let id: String
   public var status: JobStatus
-  /// Of a status that has several: `quiet_hours`, or why the job is dead.
+  /// Why the job has its status: `quiet_hours`, or why it is dead.
   public var reason: String?
   public internal(set) var accepted = 0
   public internal(set) var failed = 0
   public internal(set) var stale = 0
   public internal(set) var uncertain = 0
-  /// Refusals by reason, in the order in which they came up.
+  /// Refusals by reason, in the order in which they occurred first.
   public internal(set) var reasons: [ReasonCount] = []
   public internal(set) var results: [DeviceResult] = []
   public var attempts: Int
@@ -40,7 +40,7 @@ public struct JobResult: Sendable, Equatable {
     self.finishedAt = finishedAt
   }
 
-  /// Who wrote it: one attempt at one job.
+  /// Identifies the attempt that wrote the record.
   public var author: String { "\(worker) \(claimedAt)" }
 
   public mutating func add(_ result: DeviceResult, as outcome: DeviceOutcome) {
@@ -56,7 +56,7 @@ public struct JobResult: Sendable, Equatable {
     list(result)
   }
 
-  /// Takes over what an earlier attempt came to.
+  /// Adds the result of an earlier attempt.
   public mutating func merge(earlier: JobResult) {
     addCounters(of: earlier)
     let tokens = Set(results.map(\.token))
@@ -64,13 +64,13 @@ public struct JobResult: Sendable, Equatable {
     results = Array((kept + results).prefix(JobResult.maximumResults))
   }
 
-  /// Takes in what one page of a broadcast came to.
+  /// Adds the result of one page of a broadcast.
   public mutating func absorb(_ page: JobResult) {
     addCounters(of: page)
     for result in page.results { list(result) }
   }
 
-  /// What the counters say: `accepted`, `partial`, `failed`, or `no_devices` when nothing was counted.
+  /// The status by the counters: `accepted`, `partial`, `failed`, or `no_devices` if nothing was counted.
   public var settledStatus: JobStatus {
     switch (accepted, failed) {
     case (0, 0): .noDevices
@@ -88,7 +88,7 @@ public struct JobResult: Sendable, Equatable {
     for entry in other.reasons { count(entry.reason, by: entry.count) }
   }
 
-  /// A device whose push was uncertain is listed already.
+  /// Replaces the entry of a device whose earlier push was uncertain.
   private mutating func list(_ result: DeviceResult) {
     if uncertain > 0, let index = results.firstIndex(where: { $0.token == result.token }) {
       results[index] = result
@@ -106,4 +106,10 @@ public struct JobResult: Sendable, Equatable {
       count("other", by: amount)
     }
   }
+}
+
+/// How many pushes of a job were refused for one reason.
+public struct ReasonCount: Sendable, Equatable {
+  public let reason: String
+  public internal(set) var count: Int
 }

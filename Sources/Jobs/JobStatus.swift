@@ -4,15 +4,31 @@ public enum JobStatus: String, Sendable, CaseIterable {
   case accepted
   case partial
   case failed
-  /// By a delivery policy; the record's `reason` says by which rule.
+  /// Not sent because of a delivery policy; the record's `reason` names the rule.
   case suppressed
-  /// Held for later by a delivery policy.
+  /// Scheduled for later by a delivery policy.
   case deferred
   case duplicate
   case expired
-  /// Polling-only mode: there is no APNs to send to.
+  /// Not sent because APNs is not configured: polling-only mode.
   case unsent
   case retrying
   case dead
   case noDevices = "no_devices"
+
+  /// Whether the job has ended.
+  public var isFinal: Bool {
+    switch self {
+    case .retrying, .deferred: false
+    case .accepted, .partial, .failed, .suppressed, .duplicate, .expired, .unsent, .dead, .noDevices: true
+    }
+  }
+
+  /// Whether the job ended without a push that its user should have got.
+  public var leavesUserUnreached: Bool {
+    switch self {
+    case .unsent, .noDevices, .failed, .dead, .expired: true
+    case .accepted, .partial, .retrying, .deferred, .suppressed, .duplicate: false
+    }
+  }
 }

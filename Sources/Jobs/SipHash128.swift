@@ -23,7 +23,7 @@ struct SipHash128 {
     }
   }
 
-  /// Whole words where it can.
+  /// Appends whole words where possible.
   private mutating func append(_ bytes: UnsafeRawBufferPointer) {
     var place = 0
     while place < bytes.count, count & 7 != 0 {

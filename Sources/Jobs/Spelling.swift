@@ -1,6 +1,6 @@
-/// Finds what somebody meant to write.
+/// Suggests the name that was probably meant.
 package enum Spelling {
-  /// Longer names are not compared, and not quoted whole.
+  /// Longer names are not compared, and are cut when they are quoted.
   private static let maximumLength = 40
   private static let maximumDistance = 2
 
@@ -11,7 +11,7 @@ package enum Spelling {
     return "\(message); did you mean \"\(parent)\(nearest)\"?"
   }
 
-  /// A name that a producer wrote; of a long one the beginning, in scalars: a character may be as long as the job.
+  /// `name` in quotation marks. A long one is cut by scalars, because a character may be as long as the job.
   static func quoted(_ name: String, parent: String = "") -> String {
     guard name.utf8.count > maximumLength else { return "\"\(parent)\(name)\"" }
     return "\"\(parent)\(String(name.unicodeScalars.prefix(maximumLength)))…\""
@@ -24,12 +24,12 @@ package enum Spelling {
     return best.distance <= maximumDistance && best.distance < best.name.count ? best.name : nil
   }
 
-  /// Case and separators do not count: `thread-id` is `threadId`.
+  /// Ignores case and separators: `thread-id` equals `threadId`.
   private static func letters(_ name: String) -> [UInt8] {
     Array(name.lowercased().utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") })
   }
 
-  /// Levenshtein's distance.
+  /// The Levenshtein distance.
   private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
     var row = Array(0...right.count)
     for (i, a) in left.enumerated() {

@@ -1,7 +1,6 @@
-/// The ASCII characters and the length that an identifier may have.
+/// The ASCII characters and the lengths that an identifier may have.
 package struct Charset: Sendable {
   package static let bundleID = Charset("._-", length: 1...200)
-  /// docs/http/push-api.md.
   package static let token = Charset(":_.-", length: 20...512)
 
   package let length: ClosedRange<Int>
@@ -29,16 +28,37 @@ package struct Charset: Sendable {
   }
 
   package func accepts(_ text: String) -> Bool {
-    guard length.contains(text.utf8.count) else { return false }
     var text = text
-    return text.withUTF8 { $0.allSatisfy(contains) }
+    return text.withUTF8 { accepts($0) }
   }
 
-  private func contains(_ byte: UInt8) -> Bool {
+  func accepts(_ bytes: some Collection<UInt8>) -> Bool {
+    length.contains(bytes.count) && bytes.allSatisfy(contains)
+  }
+
+  package func contains(_ byte: UInt8) -> Bool {
     switch byte {
     case ..<64: low & 1 << UInt64(byte) != 0
     case ..<128: high & 1 << UInt64(byte - 64) != 0
     default: false
     }
   }
+}
+
+/// The form of bundle ids.
+public enum BundleID {
+  /// Whether `text` is 1 to 200 letters, digits, `.`, `_` or `-`.
+  public static func isWellFormed(_ text: String) -> Bool { Charset.bundleID.accepts(text) }
+}
+
+/// The form of device tokens: 20 to 512 letters, digits, `:`, `_`, `.` or `-`. Source: docs/http/push-api.md.
+public enum DeviceToken {
+  /// In characters.
+  public static let length = Charset.token.length
+
+  public static func isWellFormed(_ token: String.UTF8View) -> Bool { Charset.token.accepts(token) }
+
+  public static func isWellFormed(_ token: [UInt8]) -> Bool { Charset.token.accepts(token) }
+
+  package static func contains(_ byte: UInt8) -> Bool { Charset.token.contains(byte) }
 }

@@ -1,9 +1,9 @@
-/// The form of usernames, one for all of Martlet.
+/// The form of usernames.
 public enum Username {
-  /// Unicode scalars, before trimming.
+  /// In Unicode scalars, before trimming.
   public static let length = 1...256
 
-  /// `name` trimmed and lower-cased, as it stands in Redis keys; may be empty.
+  /// `name` trimmed and lower-cased, as in Redis keys; it may be empty.
   public static func normalized(_ name: String) -> String {
     if name.utf8.allSatisfy(isPlain) { return name }
     var scalars = name.unicodeScalars[...]

@@ -52,6 +52,7 @@ public final class JobQueue {
   private let keeper: Keeper
   private let burials: BurialReport
   private let keptRecords: KeptRecords
+  private let depths: QueueDepths
   private let log: Log
   private var isStarted = false
   private var isStopping = false
@@ -85,6 +86,7 @@ public final class JobQueue {
       burials: burials, log: log)
     keeper = Keeper(
       connection: connection, queues: queues, lease: lease, metrics: counters, burials: burials, log: log)
+    depths = QueueDepths(queues: queues, connection: connection, metrics: metrics)
     connect(counters)
   }
 
@@ -97,6 +99,7 @@ public final class JobQueue {
     connection.start()
     keeper.start()
     lease.start()
+    depths.start()
   }
 
   /// While paused nothing is claimed; for a worker that could not send.
@@ -149,6 +152,7 @@ public final class JobQueue {
     lease.leave(mayStillGetJobs: mayStillGetJobs)
     // Answered after everything before it has been carried out.
     _ = try? await connection.send(RedisCommand("PING"), timeout: .seconds(2))
+    depths.stop()
     connection.close()
   }
 
@@ -193,6 +197,7 @@ public final class JobQueue {
     if isReady {
       keeper.connectionReturned()
       lease.beat()
+      depths.refresh()
     }
   }
 

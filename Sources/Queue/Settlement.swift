@@ -1,5 +1,3 @@
-public import Jobs
-
 /// What becomes of a claimed job: written in one atomic step with its removal from the in-flight list.
 public struct Settlement: Sendable, Equatable {
   public enum Verb: Sendable, Equatable {

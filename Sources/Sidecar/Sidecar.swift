@@ -7,7 +7,7 @@ public import Telemetry
 public final class Sidecar {
   private let configuration: SidecarConfiguration
   private let log: Log
-  private let requests: CounterFamily
+  private let requests: LabelledCounterFamily
   private let durations: Histogram
   private var router = Router([])
   private var operations: OperationsAPI?
@@ -29,8 +29,8 @@ public final class Sidecar {
     self.configuration = configuration
     self.log = log
     requests = metrics.counters(
-      "martlet_http_requests_total", label: "request", help: "Answered requests by method, route and status.")
-    durations = metrics.histogram("martlet_http_request_seconds", help: "From a whole request to its answer.")
+      "martlet_http_requests_total", labels: ["method", "route", "status"], help: "Answered requests.")
+    durations = metrics.histogram("martlet_http_request_seconds", help: "Time from a complete request to its answer.")
     let operations = OperationsAPI(
       backend: backend, sender: sender,
       isStopping: { [weak self] in self?.isStopping ?? true })
@@ -90,7 +90,7 @@ public final class Sidecar {
 
   private func count(_ request: HTTPRequest, route: String, status: Int, since start: UInt64) {
     let method = Sidecar.methods.contains(request.method) ? request.method : "OTHER"
-    requests["\(method) \(route) \(status)"].increment()
+    requests[method, route, String(status)].increment()
     durations.record(nanoseconds: Clock.monotonicNanoseconds - start)
   }
 

@@ -2,9 +2,22 @@
   import Glibc
 #endif
 
+/// How much is written to the log, from least to most.
+public enum LogLevel: Int, Sendable, Comparable, CaseIterable {
+  case error, warn, info, debug
+
+  /// Returns nil unless `name` is `error`, `warn`, `info` or `debug`.
+  public init?(_ name: String) {
+    guard let level = LogLevel.allCases.first(where: { "\($0)" == name }) else { return nil }
+    self = level
+  }
+
+  public static func < (left: LogLevel, right: LogLevel) -> Bool { left.rawValue < right.rawValue }
+}
+
 /// One line per event on stderr: JSON, or text when stderr is a terminal.
 ///
-/// Messages are constant; what varies goes into the fields. Never pass a secret; pass device tokens through
+/// Messages are constant; what varies goes into the fields. Never pass a secret. Pass device tokens through
 /// ``shortened(_:)``.
 public struct Log: Sendable {
   public enum Field: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
@@ -35,14 +48,14 @@ public struct Log: Sendable {
     }
   }
 
-  /// Writes lines, each with its line end, to `write`.
+  /// Writes each line, with its line end, to `write`.
   public init(level: LogLevel, isText: Bool, write: @escaping @Sendable (String) -> Void) {
     self.level = level
     self.isText = isText
     self.write = write
   }
 
-  /// A log that keeps nothing.
+  /// A log that writes nothing.
   public static let silent = Log(level: .error, isText: true) { _ in }
 
   public func error(_ message: StaticString, _ fields: KeyValuePairs<String, Field> = [:]) {
@@ -62,7 +75,7 @@ public struct Log: Sendable {
     log(.debug, message, fields())
   }
 
-  /// The first 8 characters of a device token: enough to find it, too little to use it.
+  /// The first 8 characters of a device token: enough to find it, too few to use it.
   public static func shortened(_ token: String) -> String {
     token.count <= 8 ? token : "\(token.prefix(8))…"
   }

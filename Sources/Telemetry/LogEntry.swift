@@ -2,7 +2,7 @@
   import Glibc
 #endif
 
-/// One event on its way to the log.
+/// One event of the log.
 struct LogEntry {
   let unixMilliseconds: Int64
   let level: LogLevel
@@ -54,7 +54,7 @@ struct LogEntry {
     return "\(date)T\(clock).\(padded(unixMilliseconds % 1000, 3))Z"
   }
 
-  /// Control characters would let a hostile value forge lines or move the cursor.
+  /// Replaces control characters, with which a hostile value could forge lines or move the cursor.
   private static func printable(_ string: String) -> String {
     String(String.UnicodeScalarView(string.unicodeScalars.map { TerminalText.isShown($0) ? $0 : "�" }))
   }
@@ -65,7 +65,6 @@ struct LogEntry {
       switch scalar {
       case "\"": line += "\\\""
       case "\\": line += "\\\\"
-      // Logs are read on terminals.
       case _ where !TerminalText.isShown(scalar): line += TerminalText.escape(scalar)
       default: line.unicodeScalars.append(scalar)
       }

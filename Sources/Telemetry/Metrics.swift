@@ -1,86 +1,120 @@
 public import EventLoop
 
-/// The instruments of a process and their Prometheus text.
+/// The metrics of a process and their Prometheus text.
 ///
-/// Instruments are made once, at the start; a counter family makes one counter per label value, up to a limit.
+/// Every family is registered once, at the start. Names follow Prometheus' conventions: base units, and `_total` at the end
+/// of a counter's name and of no other.
 @EventLoop
 public final class Metrics {
   private var families: [any MetricFamily] = []
 
   public init() {}
 
-  /// `name` ends in `_total`.
   public func counter(_ name: String, help: String) -> Counter {
-    let family = CounterFamily(name: name, help: help, label: nil)
-    families.append(family)
-    return family[""]
+    add(CounterFamily(MetricHead(name: name, type: .counter, help: help), label: nil))[""]
   }
 
-  /// One counter per value of `label`.
+  /// A counter that is kept elsewhere and read on each scrape.
+  public func counter(_ name: String, help: String, read: @escaping @EventLoop () -> Int) {
+    let head = MetricHead(name: name, type: .counter, help: help)
+    _ = add(ObservedFamily(head, labels: []) { [([], Double(read()))] })
+  }
+
+  /// One counter for each value of `label`.
   public func counters(_ name: String, label: String, help: String) -> CounterFamily {
-    let family = CounterFamily(name: name, help: help, label: label)
-    families.append(family)
-    return family
+    add(CounterFamily(MetricHead(name: name, type: .counter, help: help), label: label))
   }
 
-  /// Read when asked for; several readings with one label tell them apart.
-  public func gauge(
-    _ name: String, label: String? = nil, help: String, read: @escaping @EventLoop () -> [(String, Double)]
-  ) {
-    families.append(GaugeFamily(name: name, help: help, label: label, read: read))
+  /// One counter for each combination of the labels' values.
+  public func counters(_ name: String, labels: [String], help: String) -> LabelledCounterFamily {
+    add(LabelledCounterFamily(MetricHead(name: name, type: .counter, help: help), labels: labels))
   }
 
-  /// The same with several labels; each reading has a value for each of them, and there are not many readings.
+  /// A number that is read on each scrape.
+  public func gauge(_ name: String, help: String, read: @escaping @EventLoop () -> Int) {
+    let head = MetricHead(name: name, type: .gauge, help: help)
+    _ = add(ObservedFamily(head, labels: []) { [([], Double(read()))] })
+  }
+
+  /// Numbers that are read on each scrape. Each has a value for each label, in their order; there must be few of them.
   public func gauge(
     _ name: String, labels: [String], help: String, read: @escaping @EventLoop () -> [([String], Double)]
   ) {
-    families.append(LabelledGauge(name: name, help: help, labels: labels, read: read))
+    _ = add(ObservedFamily(MetricHead(name: name, type: .gauge, help: help), labels: labels, read: read))
   }
 
-  /// Seconds, in buckets from 100 us to 5 minutes.
-  public func histogram(_ name: String, help: String) -> Histogram {
-    let histogram = Histogram(name: name, help: help)
-    families.append(histogram)
-    return histogram
+  /// A histogram of durations; the unit is seconds. `bounds` are the upper bounds of the buckets, by default 100 us to
+  /// 5 minutes.
+  public func histogram(_ name: String, help: String, bounds: [Duration]? = nil) -> Histogram {
+    add(Histogram(MetricHead(name: name, type: .histogram, help: help), bounds: bounds ?? Histogram.workBounds))
   }
 
-  /// Prometheus' text format 0.0.4.
+  /// Adds the standard metrics of a process, `process_…`, and `martlet_build_info`.
+  public func addProcess(version: String) {
+    for family in ProcessFamily.all { _ = add(family) }
+    gauge(
+      "martlet_build_info", labels: ["version", "swift"],
+      help: "Always 1; the labels are the version of Martlet and of the Swift compiler."
+    ) { [([version, ProcessFamily.swiftVersion], 1)] }
+  }
+
+  /// The text format 0.0.4.
   public func prometheusText() -> String {
     var text = ""
-    for family in families { family.write(to: &text) }
+    for family in families {
+      family.head.write(to: &text)
+      family.writeSamples(to: &text)
+    }
     return text
+  }
+
+  private func add<Family: MetricFamily>(_ family: Family) -> Family {
+    precondition(!families.contains { $0.head.name == family.head.name }, "\(family.head.name) is registered twice")
+    families.append(family)
+    return family
   }
 }
 
+/// Samples that share a name.
 @EventLoop
 protocol MetricFamily {
-  func write(to text: inout String)
+  var head: MetricHead { get }
+
+  func writeSamples(to text: inout String)
 }
 
-extension MetricFamily {
-  func writeHead(_ name: String, _ type: String, _ help: String, to text: inout String) {
+/// What the samples of a family share, and how they are written.
+struct MetricHead {
+  enum MetricType: String { case counter, gauge, histogram }
+
+  /// Stands for the label values that a family has no room for.
+  static let otherLabelValue = "other"
+
+  let name: String
+  let type: MetricType
+  /// One line, without backslashes.
+  let help: String
+
+  func write(to text: inout String) {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
   }
 
-  /// `name{label="value"} number` and a line end.
-  func writeSample(_ name: String, _ label: String?, _ value: String, _ number: String, to text: inout String) {
-    writeSample(name, label.map { [($0, value)] } ?? [], number, to: &text)
+  /// `name{label="value"} number` and a line end. Values without a label are left out.
+  func writeSample(
+    suffix: String = "", _ labels: [String], _ values: [String], _ number: String, to text: inout String
+  ) {
+    let pairs = zip(labels, values).map { "\($0)=\"\(MetricHead.escaped($1))\"" }.joined(separator: ",")
+    text += "\(name)\(suffix)\(pairs.isEmpty ? "" : "{\(pairs)}") \(number)\n"
   }
 
-  /// The same with any number of labels.
-  func writeSample(_ name: String, _ labels: [(String, String)], _ number: String, to text: inout String) {
-    let pairs = labels.map { label, value in "\(label)=\"\(escaped(value))\"" }.joined(separator: ",")
-    text += "\(name)\(pairs.isEmpty ? "" : "{\(pairs)}") \(number)\n"
-  }
-
-  private func escaped(_ value: String) -> String {
+  private static func escaped(_ value: String) -> String {
     var escaped = ""
-    for character in value {
-      switch character {
+    for scalar in value.unicodeScalars {
+      switch scalar {
       case "\\": escaped += "\\\\"
       case "\"": escaped += "\\\""
       case "\n": escaped += "\\n"
-      default: escaped.append(character)
+      default: escaped.unicodeScalars.append(scalar)
       }
     }
     return escaped

@@ -1,15 +1,15 @@
-/// Text that a terminal shows as it is: control characters, and those that turn the direction of writing or cannot be seen,
-/// become JSON escapes. So JSON stays JSON, and means the same.
+/// Makes text safe to print on a terminal: control characters, invisible characters and those that change the direction of
+/// writing become JSON escapes. JSON stays JSON with the same meaning.
 public enum TerminalText {
-  /// Joins the parts of emoji and letters of several scripts.
+  /// They join the parts of emoji, and letters in several scripts.
   private static let joiners: ClosedRange<UInt32> = 0x200C...0x200D
   private static let hexDigits = 16
   private static let escapeDigits = 4
 
-  /// Of one line: line ends are escaped, too.
+  /// Escapes line ends too.
   public static func line(_ text: String) -> String { escaped(text, areLineEndsKept: false) }
 
-  /// Line ends stay.
+  /// Keeps line ends.
   public static func lines(_ text: String) -> String { escaped(text, areLineEndsKept: true) }
 
   static func isShown(_ scalar: Unicode.Scalar) -> Bool {
@@ -21,7 +21,7 @@ public enum TerminalText {
     }
   }
 
-  /// `\n`, `\u001b`, or two of these for what is beyond 16 bits.
+  /// `\n`, `\u001b`, or two escapes for a scalar of more than 16 bits.
   static func escape(_ scalar: Unicode.Scalar) -> String {
     switch scalar {
     case "\n": "\\n"
@@ -36,7 +36,7 @@ public enum TerminalText {
   }
 
   private static func escaped(_ text: String, areLineEndsKept: Bool) -> String {
-    // Most text needs nothing.
+    // Most text needs no escape.
     if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) || ($0 == 0x0A && areLineEndsKept) }) { return text }
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

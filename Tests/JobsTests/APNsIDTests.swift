@@ -4,7 +4,7 @@ import Testing
 
 struct APNsIDTests {
   /// The first of the reference implementation's vectors.
-  @Test func `SipHash gives the digests of its reference`() {
+  @Test func `SipHash has the digests of the reference implementation`() {
     let key: (UInt64, UInt64) = (0x0706_0504_0302_0100, 0x0F0E_0D0C_0B0A_0908)
     let empty = SipHash128(key: key).finish()
     #expect(empty == (0xE6A8_25BA_047F_81A3, 0x9302_55C7_1472_F66D))

@@ -1,6 +1,6 @@
 import JSON
 
-/// Jobs good and bad, as text.
+/// Valid and invalid jobs, as text.
 enum Corpus {
   static let token = "abcdef0123456789abcdef"
 
@@ -31,6 +31,8 @@ enum Corpus {
     #"{"to":{"user":"a"},"title":"t","sendAt":"2026-01-31T09:30:00.250+01:00","dedupe":"d","replyTo":"replies"}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":"2026-02-28T09:30Z"}"#,
     #"{"to":{"user":"a"},"title":"t","sendAt":1790000000000,"ttl":2419200}"#,
+    #"{"to":{"user":"a"},"title":"t","enqueuedAt":1790000000000}"#,
+    #"{"to":{"user":"a"},"title":"t","enqueuedAt":0}"#,
     #"{"to":{"user":"a"},"title":"t","atMostOnce":true}"#,
     #"{"to":{"app":"com.example.app"},"title":"t","atMostOnce":false}"#,
   ]
@@ -41,12 +43,12 @@ enum Corpus {
     ("null", "expected an object, found null"), ("nope", "not JSON: unexpected character 'o' at byte 1"),
     (#"{"to":{"user":"a"},"title":"t"}x"#, "not JSON: unexpected character 'x' after the value, at byte 31"),
     (#"{"to":{"user":"a"},"title":"t""#, "not JSON: the text ends at byte 30, inside a value"),
-    (#"{"title":"t"}"#, "to: missing; it says who gets the push"),
+    (#"{"title":"t"}"#, "to: missing; name the addressee"),
     (#"{"to":"alice","title":"t"}"#, "to: expected an object, found a string"),
-    (#"{"to":{},"title":"t"}"#, "to: exactly one of user, token, tokens, instance, app (or user with token)"),
+    (#"{"to":{},"title":"t"}"#, "to: expected exactly one of user, token, tokens, instance, app (or user with token)"),
     (
       #"{"to":{"user":"a","app":"b"},"title":"t"}"#,
-      "to: exactly one of user, token, tokens, instance, app (or user with token)"
+      "to: expected exactly one of user, token, tokens, instance, app (or user with token)"
     ),
     (#"{"to":{"usr":"a"},"title":"t"}"#, #"unknown field "to.usr"; did you mean "to.user"?"#),
     (#"{"to":{"user":" "},"title":"t"}"#, "to.user: expected a username, not blank, without control characters"),
@@ -110,6 +112,17 @@ enum Corpus {
       #"{"to":{"user":"a"},"title":"t","replyTo":"push:token:x"}"#,
       "replyTo: keys that begin with push:token: are Martlet's own; name another list"
     ),
+    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":"now"}"#, "enqueuedAt: expected a number, found a string"),
+    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":null}"#, "enqueuedAt: expected a number, found null"),
+    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":1.5}"#, "enqueuedAt: expected an integer, found a number"),
+    (
+      #"{"to":{"user":"a"},"title":"t","enqueuedAt":-1}"#,
+      "enqueuedAt: expected an integer from 0 to 253402300799999"
+    ),
+    (
+      #"{"to":{"user":"a"},"title":"t","enqueuedAt":253402300800000}"#,
+      "enqueuedAt: expected an integer from 0 to 253402300799999"
+    ),
     (#"{"to":{"user":"a"},"title":"t","atMostOnce":1}"#, "atMostOnce: expected true or false, found a number"),
     (
       #"{"to":{"user":"a"},"title":"t","replyTo":"push:events"}"#,
@@ -130,7 +143,7 @@ enum Corpus {
     ),
   ]
 
-  /// Values that meet limits, types and formats from both sides.
+  /// Values on both sides of limits, types and formats.
   static let values =
     [
       "null", "true", "false", "0", "1", "-1", "5", "10", "1.0", "0.5", "1.5", "1e2", "2147483647", "2147483648",
@@ -148,7 +161,8 @@ enum Corpus {
   static let keys = [
     "id", "to", "app", "title", "subtitle", "body", "badge", "sound", "category", "threadId", "interruptionLevel",
     "relevanceScore", "contentAvailable", "mutableContent", "data", "payload", "pushType", "priority", "collapseId",
-    "expiration", "ttl", "class", "preview", "sendAt", "dedupe", "atMostOnce", "replyTo", "other", "user", "token",
+    "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "other", "user",
+    "token",
     "tokens",
     "instance", "critical", "name", "volume",
   ]

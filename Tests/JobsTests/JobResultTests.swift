@@ -11,7 +11,7 @@ struct JobResultTests {
     DeviceResult(token: token, ok: reason == nil, status: reason == nil ? 200 : 400, apnsID: "id", reason: reason)
   }
 
-  @Test func `a record has the shape that others read`() {
+  @Test func `a record has the documented shape`() {
     var record = result()
     record.status = .partial
     record.add(device("a"), as: .accepted)
@@ -24,7 +24,7 @@ struct JobResultTests {
     #expect(String(decoding: record.json(), as: UTF8.self) == expected)
   }
 
-  @Test func `a record comes back as it was`() {
+  @Test func `a record is read as it was written`() {
     var record = result()
     record.reason = "quiet_hours"
     record.add(device("a\n", "x\"y"), as: .failed)
@@ -33,7 +33,7 @@ struct JobResultTests {
   }
 
   @Test(arguments: ["", "[]", "{}", #"{"id":"j"}"#, #"{"id":"j","status":"what"}"#])
-  func `what is no record is nil`(text: String) {
+  func `text that is not a record gives nil`(text: String) {
     #expect(JobResult(parsing: Array(text.utf8)) == nil)
   }
 
@@ -47,7 +47,7 @@ struct JobResultTests {
     #expect(later.failed == 0)
   }
 
-  @Test func `counters go on when the list of devices is full`() {
+  @Test func `devices are counted when the list of devices is full`() {
     var record = result()
     for index in 0..<250 { record.add(device("t\(index)", "R\(index)"), as: .failed) }
     #expect(record.failed == 250)
@@ -57,7 +57,7 @@ struct JobResultTests {
     #expect(record.reasons.map(\.count).reduce(0, +) == 250)
   }
 
-  @Test func `an attempt takes over what an earlier one had settled`() {
+  @Test func `the result of an earlier attempt is added`() {
     var first = result()
     first.add(device("a"), as: .accepted)
     first.add(device("b", "Unregistered"), as: .stale)
@@ -67,13 +67,13 @@ struct JobResultTests {
     second.merge(earlier: first)
     #expect(second.accepted == 2)
     #expect(second.stale == 1)
-    // Pushes, not devices: one of them went unanswered on the way.
+    // Pushes, not devices: one of them was never answered.
     #expect(second.uncertain == 1)
     #expect(second.results.map(\.token) == ["a", "b", "c"])
     #expect(second.settledStatus == .partial)
   }
 
-  @Test func `a device that was uncertain is listed once, with what its last push came to`() {
+  @Test func `a device that was uncertain is listed once, with the result of its last push`() {
     var first = result()
     first.add(device("c", "TIMEOUT"), as: .uncertain)
     first.add(device("a"), as: .accepted)
@@ -92,7 +92,7 @@ struct JobResultTests {
     #expect(first.uncertain == 1)
   }
 
-  @Test func `the counters tell the status`() {
+  @Test func `the status follows from the counters`() {
     var record = result()
     #expect(record.settledStatus == .noDevices)
     record.add(device("a"), as: .accepted)

@@ -14,12 +14,12 @@ struct JobTests {
   }
 
   @Test(arguments: Corpus.valid)
-  func `a good job is taken`(text: String) throws {
+  func `a valid job is accepted`(text: String) throws {
     _ = try job(text)
   }
 
   @Test(arguments: Corpus.invalid.indices)
-  func `a bad job is refused with a reason its producer can act on`(index: Int) {
+  func `an invalid job is refused with a reason that its producer can act on`(index: Int) {
     let (text, reason) = Corpus.invalid[index]
     #expect(throws: JobError(reason: reason)) { try job(text) }
   }
@@ -34,20 +34,20 @@ struct JobTests {
     #expect(try job(#"{"to":{"user":"\t ÄLice \n"},"title":"t"}"#).addressee == .user("älice"))
   }
 
-  @Test func `a thousand tokens are the most`() throws {
+  @Test func `a job has at most a thousand tokens`() throws {
     func tokens(_ count: Int) -> String {
       let list = Array(repeating: "\"\(Corpus.token)\"", count: count).joined(separator: ",")
       return #"{"to":{"tokens":[\#(list)]},"title":"t"}"#
     }
     guard case .tokens(let accepted) = try job(tokens(1000)).addressee else {
-      Issue.record("not an audience of tokens")
+      Issue.record("not an addressee of tokens")
       return
     }
     #expect(accepted.count == 1000)
     #expect(throws: JobError(reason: "to.tokens: more than 1000 tokens; split the job")) { try job(tokens(1001)) }
   }
 
-  @Test func `what nobody sees or hears goes in the background`() throws {
+  @Test func `a notification that nobody sees or hears is a background push`() throws {
     let silent = try job(#"{"to":{"user":"a"},"contentAvailable":true}"#)
     #expect(silent.pushType == .background)
     #expect(silent.priority == 5)
@@ -56,7 +56,7 @@ struct JobTests {
     #expect(alert.priority == 10)
   }
 
-  @Test func `the parts of a notification become aps and data stands beside it`() throws {
+  @Test func `the parts of a notification become aps, and data stands beside it`() throws {
     let text = #"""
       {"to":{"user":"a"},"title":"T\"","subtitle":"S","body":"B","badge":2,"sound":"ping","threadId":"th",
       "category":"c","contentAvailable":true,"mutableContent":true,"interruptionLevel":"active","relevanceScore":0.5,
@@ -84,14 +84,14 @@ struct JobTests {
         == #"{ "aps" : {"alert":"\u00e9"} }"#)
   }
 
-  @Test func `a class has the shape of its contract`() throws {
+  @Test func `the payload of a class has the documented shape`() throws {
     let expected =
       #"{"aps":{"alert":{"title":"Nyra","body":"Look"},"badge":1,"sound":"default","content-available":1},"#
       + #""nyra":{"class":"action_needed","instance_id":"home","hint":"poll"}}"#
     #expect(try payload(#"{"to":{"instance":"home"},"class":"action_needed","preview":"Look"}"#) == expected)
   }
 
-  @Test func `a payload that APNs would refuse for its size is refused here`() throws {
+  @Test func `a payload that is too large for APNs is refused`() throws {
     let body = String(repeating: "x", count: 4500)
     #expect(throws: JobError(reason: "PayloadTooLarge: 4529 bytes, at most 4096")) {
       try job(#"{"to":{"user":"a"},"body":"\#(body)"}"#).apnsPayload()
@@ -113,7 +113,7 @@ struct JobTests {
     #expect(throws: JobError.self) { try job(#"{"to":{"user":"a"},"title":"t","sendAt":"\#(text)"}"#) }
   }
 
-  @Test func `collapse ids are measured in bytes`() {
+  @Test func `the length of a collapse id is measured in bytes`() {
     let id = String(repeating: "é", count: 33)
     #expect(throws: JobError(reason: "collapseId: expected 1 to 64 bytes of UTF-8")) {
       try job(#"{"to":{"user":"a"},"title":"t","collapseId":"\#(id)"}"#)
@@ -130,7 +130,7 @@ struct JobTests {
     #expect(error.reason.utf8.count < 200)
   }
 
-  @Test func `the id of a bad job is found when there is one`() {
+  @Test func `the id of an invalid job is found`() {
     #expect(Job.salvagedID(from: Array(#"{"titel":1,"id":"x","#.utf8)) == "x")
     #expect(Job.salvagedID(from: Array(#"{"id":"not an id"}"#.utf8)) == nil)
     #expect(Job.salvagedID(from: [0xFF]) == nil)

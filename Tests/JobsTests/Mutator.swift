@@ -44,7 +44,7 @@ struct Mutator {
   }
 
   private func parsed(_ text: String) -> JSONValue {
-    guard let value = try? JSONValue(parsing: Array(text.utf8)) else { preconditionFailure("no JSON: \(text)") }
+    guard let value = try? JSONValue(parsing: Array(text.utf8)) else { preconditionFailure("not JSON: \(text)") }
     return value
   }
 

@@ -5,13 +5,13 @@ import Testing
 struct SchemaTests {
   private static let mutations = 4000
 
-  /// What a schema cannot say and the code refuses nevertheless.
+  /// Refusals for rules that a schema cannot express.
   private static let beyondSchema = [
     "collapseId: expected 1 to 64 bytes of UTF-8",  // characters, not bytes
     "sendAt: expected a time with a zone",  // a 30th of February
   ]
 
-  @Test func `the code and the schema judge alike`() throws {
+  @Test func `the code and the schema accept the same jobs`() throws {
     var jobs = (Corpus.valid + Corpus.invalid.map(\.job)).map { Array($0.utf8) }
     var mutator = Mutator(seed: 1)
     for _ in 0..<SchemaTests.mutations { jobs.append(mutator.job()) }
@@ -29,7 +29,7 @@ struct SchemaTests {
         #expect(!isValid || isBeyond, "only the code refuses \(text): \(error.reason)")
       }
     }
-    // A generator that makes only bad jobs, or only good ones, compares nothing.
+    // If all generated jobs were valid, or all invalid, nothing would have been compared.
     #expect(accepted > jobs.count / 10)
     #expect(accepted < jobs.count * 9 / 10)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @EventLoop
 struct TelemetryTests {
-  @Test func `a log line is one JSON object and hostile values cannot break out of it`() {
+  @Test func `a log line is one JSON object, whatever its values contain`() {
     nonisolated(unsafe) var lines: [String] = []
     let log = Log(level: .info, isText: false) { lines.append($0) }
     log.info("job done", ["id": .init("a\"\n\u{1}"), "pushes": 3, "late": false])
@@ -12,7 +12,7 @@ struct TelemetryTests {
     #expect(lines[0].hasSuffix("\"message\":\"job done\",\"id\":\"a\\\"\\n\\u0001\",\"pushes\":3,\"late\":false}\n"))
   }
 
-  @Test func `what is below the level is not written`() {
+  @Test func `events below the level are not written`() {
     nonisolated(unsafe) var lines: [String] = []
     let log = Log(level: .warn, isText: true) { lines.append($0) }
     log.info("quiet")
@@ -30,7 +30,7 @@ struct TelemetryTests {
     let metrics = Metrics()
     metrics.counter("jobs_total", help: "Jobs.").increment(by: 2)
     metrics.counters("pushes_total", label: "reason", help: "Pushes.")["a\"b"].increment()
-    metrics.gauge("up", help: "Up.") { [("", 1)] }
+    metrics.gauge("up", help: "Up.") { 1 }
     let histogram = metrics.histogram("send_seconds", help: "Send time.")
     histogram.record(nanoseconds: 2_000_000)
     let text = metrics.prometheusText()
@@ -40,6 +40,46 @@ struct TelemetryTests {
     #expect(text.contains("send_seconds_bucket{le=\"0.001\"} 0\n"))
     #expect(text.contains("send_seconds_bucket{le=\"0.0025\"} 1\n"))
     #expect(text.contains("send_seconds_sum 0.002\nsend_seconds_count 1\n"))
+  }
+
+  @Test func `counters may have several labels`() {
+    let metrics = Metrics()
+    let family = metrics.counters("requests_total", labels: ["method", "route"], help: "Requests.")
+    family["GET", "/a\"\\\n"].increment()
+    family["GET", "/b"].increment(by: 2)
+    family["GET", "/b"].increment()
+    let text = metrics.prometheusText()
+    #expect(text.contains("# TYPE requests_total counter\n"))
+    #expect(text.contains("requests_total{method=\"GET\",route=\"/a\\\"\\\\\\n\"} 1\n"))
+    #expect(text.contains("requests_total{method=\"GET\",route=\"/b\"} 3\n"))
+  }
+
+  @Test func `a flood of combinations of label values ends in one counter`() {
+    let metrics = Metrics()
+    let family = metrics.counters("requests_total", labels: ["method", "route"], help: "Requests.")
+    for route in 0..<1000 { family["GET", "r\(route)"].increment() }
+    #expect(metrics.prometheusText().contains("requests_total{method=\"other\",route=\"other\"} 500\n"))
+  }
+
+  @Test func `a counter that is kept elsewhere is read on each scrape`() {
+    let metrics = Metrics()
+    var value = 1
+    metrics.counter("reads_total", help: "Reads.") {
+      value += 1
+      return value
+    }
+    #expect(metrics.prometheusText().contains("# TYPE reads_total counter\nreads_total 2.0\n"))
+    #expect(metrics.prometheusText().contains("reads_total 3.0\n"))
+  }
+
+  @Test func `a histogram may have its own buckets`() {
+    let metrics = Metrics()
+    let histogram = metrics.histogram("wait_seconds", help: "Wait.", bounds: [.seconds(1), .seconds(3600)])
+    histogram.record(nanoseconds: 2_000_000_000)
+    histogram.record(nanoseconds: 4_000_000_000_000)
+    let text = metrics.prometheusText()
+    #expect(text.contains("wait_seconds_bucket{le=\"1.0\"} 0\nwait_seconds_bucket{le=\"3600.0\"} 1\n"))
+    #expect(text.contains("wait_seconds_bucket{le=\"+Inf\"} 2\nwait_seconds_sum 4002.0\nwait_seconds_count 2\n"))
   }
 
   @Test func `a flood of label values ends in one counter`() {

@@ -8,26 +8,26 @@ struct TerminalTextTests {
     ("\u{202E}txt\u{2066}", #"\u202etxt\u2066"#), ("\u{2028}\u{2029}", #"\u2028\u2029"#), ("\u{FEFF}", #"\ufeff"#),
     ("\u{E0041}", #"\udb40\udc41"#), ("\0", #"\u0000"#),
   ])
-  func `what a terminal would act upon becomes an escape of JSON`(text: String, escaped: String) {
+  func `characters that control a terminal become JSON escapes`(text: String, escaped: String) {
     #expect(TerminalText.line(text) == escaped)
     #expect(TerminalText.lines(text) == escaped)
   }
 
   @Test(arguments: ["", "plain \"text\" \\n", "Grüße, 今日は", "👩‍👩‍👧", "می‌خواهم", "e\u{301}"])
-  func `what is written in any language stays`(text: String) {
+  func `text of any language is unchanged`(text: String) {
     #expect(TerminalText.line(text) == text)
   }
 
-  @Test func `line ends are escaped within a line, and stay between lines`() {
+  @Test func `line ends are escaped within a line and kept between lines`() {
     #expect(TerminalText.line("a\nb") == #"a\nb"#)
     #expect(TerminalText.lines("a\nb\u{1B}\n") == "a\nb\\u001b\n")
   }
 
-  @Test func `bytes that are no UTF-8 become replacement characters`() {
+  @Test func `bytes that are not UTF-8 become replacement characters`() {
     #expect(TerminalText.line(String(decoding: [0x61, 0x9B, 0x33, 0xFF], as: UTF8.self)) == "a\u{FFFD}3\u{FFFD}")
   }
 
-  @Test func `neither form of a log line turns the direction of writing or moves the cursor`() {
+  @Test func `neither form of a log line changes the direction of writing or moves the cursor`() {
     nonisolated(unsafe) var lines: [String] = []
     for isText in [true, false] {
       Log(level: .info, isText: isText) { lines.append($0) }.info(

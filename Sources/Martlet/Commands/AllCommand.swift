@@ -24,6 +24,7 @@ enum AllCommand: Command {
   private static func serve(_ configuration: AllConfiguration) async throws -> ExitCode {
     let log = Log(level: configuration.worker.logLevel)
     let worker = WorkerService(configuration.worker, log: log)
+    worker.metrics.addProcess(version: Version.current)
     let sidecar = SidecarService(
       configuration.sidecar, metrics: worker.metrics, client: worker.client, isAlone: false, log: log)
     try sidecar.start()

@@ -15,7 +15,8 @@ enum EnqueueCommand: Command {
            martlet enqueue [--queue LIST] [--json] < jobs.jsonl
 
     Checks a job against version 1 of the format and LPUSHes it; prints its id. With no flag of a job, reads jobs from
-    stdin, one JSON object per line. A job without an id gets one. A wrong job is reported and not queued (exit 1).
+    stdin, one JSON object per line. A job without an id gets one, and one without enqueuedAt gets the present time. A wrong
+    job is reported and not queued (exit 1).
 
       --queue LIST       list to push to; default: push:jobs if it is among MARTLET_QUEUES, else the first of them
       --user U --token T --instance I --app B     whom to send to (--user with --token: that device of the user;
@@ -118,7 +119,8 @@ enum EnqueueCommand: Command {
     Console.print(String(decoding: writer.bytes, as: UTF8.self) + "\n")
   }
 
-  /// The job with an id: its own, or a new one put in front.
+  /// The job with its own id and `enqueuedAt`, or with new ones put in front. `enqueuedAt` is left out of a job that it would
+  /// make too large.
   private static func checked(
     _ bytes: [UInt8], _ policies: PolicyBook, _ queues: [String]
   ) throws -> CheckedJob {
@@ -130,14 +132,20 @@ enum EnqueueCommand: Command {
     } catch {
       throw CommandFailure(message: error.reason)
     }
-    if let id = job.id { return CheckedJob(id: id, bytes: bytes) }
-    let id = JobID.random()
-    guard let brace = bytes.firstIndex(of: UInt8(ascii: "{")) else { return CheckedJob(id: id, bytes: bytes) }
-    let named = Array(bytes[...brace]) + Array("\"id\":\"\(id)\",".utf8) + Array(bytes[(brace + 1)...])
+    let id = job.id ?? JobID.random()
+    let named = job.id == nil ? inserting("\"id\":\"\(id)\"", into: bytes) : bytes
     guard named.count <= Job.maximumBytes else {
       throw CommandFailure(message: "larger than \(Job.maximumBytes) bytes with its id")
     }
-    return CheckedJob(id: id, bytes: named)
+    guard job.enqueuedAt == nil else { return CheckedJob(id: id, bytes: named) }
+    let dated = inserting("\"enqueuedAt\":\(Clock.unixMilliseconds)", into: named)
+    return CheckedJob(id: id, bytes: dated.count <= Job.maximumBytes ? dated : named)
+  }
+
+  /// `object`, which has at least one member, with another one in front.
+  private static func inserting(_ member: String, into object: [UInt8]) -> [UInt8] {
+    guard let brace = object.firstIndex(of: UInt8(ascii: "{")) else { return object }
+    return Array(object[...brace]) + Array("\(member),".utf8) + Array(object[(brace + 1)...])
   }
 
   private static func job(from line: CommandLineWords) throws(CommandLineWords.Misuse) -> [UInt8] {

@@ -28,7 +28,9 @@ enum SidecarCommand: Command {
 
   @EventLoop
   private static func serve(_ settings: SidecarSettings) async throws -> ExitCode {
-    let service = SidecarService(settings, metrics: Metrics(), log: Log(level: settings.logLevel))
+    let metrics = Metrics()
+    metrics.addProcess(version: Version.current)
+    let service = SidecarService(settings, metrics: metrics, log: Log(level: settings.logLevel))
     try service.start()
     await Termination.awaited { stopped in service.stop(then: stopped) }
     return .done

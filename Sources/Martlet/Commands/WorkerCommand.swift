@@ -27,6 +27,7 @@ enum WorkerCommand: Command {
   @EventLoop
   private static func serve(_ configuration: WorkerConfiguration) async throws -> ExitCode {
     let service = WorkerService(configuration, log: Log(level: configuration.logLevel))
+    service.metrics.addProcess(version: Version.current)
     try service.start()
     await Termination.awaited { stopped in service.stop(then: stopped) }
     return .done

@@ -32,7 +32,8 @@ final class FailureLimit {
     self.log = log
     lines = FailedAuthenticationLog(log)
     failures = metrics.counters(
-      "martlet_auth_failures_total", label: "kind", help: "Wrong credentials of users, API keys and instances.")
+      "martlet_auth_failures_total", label: "kind", help: "Failed authentications of users, API keys and instances.")
+    for kind in Credential.Kind.allCases { _ = failures[kind.rawValue] }
     table = limit.map { FailureTable($0) }
   }
 

@@ -54,6 +54,14 @@ final class Delivery {
     beginTally()
   }
 
+  /// Whether no earlier attempt has been made or put off.
+  var isFirstAttempt: Bool {
+    // A job without `sendAt` is only released after a delivery policy deferred it or a full worker put it off.
+    let wasPutOff = state.isReleased && job.sendAt == nil
+    return claim.envelope.attempts == 0 && claim.envelope.crashes == 0 && state.result == nil
+      && state.recordAuthor == nil && !wasPutOff
+  }
+
   /// A broadcast goes on where a worker that is gone has left it.
   func resume(from progress: AttemptState) {
     guard (progress.cursor ?? "") >= (state.cursor ?? "") else { return }

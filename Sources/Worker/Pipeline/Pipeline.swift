@@ -68,8 +68,10 @@ final class Pipeline {
         now: Clock.unixMilliseconds)
       {
       case .deliver(let delivery):
+        metrics.began(delivery)
         deliveries.append(delivery)
       case .settle(let delivery, let conclusion):
+        metrics.began(delivery)
         conclude(delivery, conclusion)
       case .crashed(let delivery):
         buryCrashed(delivery)
@@ -181,7 +183,6 @@ final class Pipeline {
       delivery.tally.recordUnsupported(unsupported)
       delivery.unfinished = drafts.count
       guard !drafts.isEmpty else { return finish(delivery) }
-      metrics.submitted(delivery.claim)
       enter(drafts, of: delivery)
     }
   }

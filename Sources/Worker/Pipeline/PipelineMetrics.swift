@@ -4,27 +4,40 @@ import EventLoop
 import Jobs
 import Telemetry
 
-/// What the line counts.
+/// The metrics of the pipeline.
 @EventLoop
 final class PipelineMetrics {
   private let jobs: [JobStatus: Counter]
   private let decisions: CounterFamily
-  private let queueTime: Histogram
+  private let queueLatency: Histogram
   private let jobTime: Histogram
   private(set) var jobCount: UInt64 = 0
 
+  /// 28 days in milliseconds. A job that seems to have waited longer has a wrong `enqueuedAt`, for example in seconds.
+  private static let maximumLatency: Int64 = 28 * 24 * 3600 * 1000
+
   init(_ metrics: Metrics) {
-    let family = metrics.counters("martlet_jobs_total", label: "status", help: "Attempts at jobs, by how they ended.")
+    let family = metrics.counters(
+      "martlet_jobs_total", label: "status", help: "Attempts at jobs by the status in which they ended.")
     jobs = Dictionary(uniqueKeysWithValues: JobStatus.allCases.map { ($0, family[$0.rawValue]) })
     decisions = metrics.counters(
-      "martlet_policy_decisions_total", label: "decision", help: "What delivery policies said of jobs with a class.")
-    queueTime = metrics.histogram(
-      "martlet_queue_latency_seconds", help: "From the claim of a job to handing over its pushes.")
-    jobTime = metrics.histogram("martlet_job_seconds", help: "From the claim of a job to its settlement.")
+      "martlet_policy_decisions_total", label: "decision", help: "Decisions of delivery policies.")
+    // A counter that is absent until it is needed has no increase when it appears.
+    for decision in ["send", "deferred"] + SuppressionReason.allCases.map(\.rawValue) { _ = decisions[decision] }
+    queueLatency = metrics.histogram(
+      "martlet_queue_latency_seconds", help: "Time from enqueuedAt or sendAt, whichever is later, to the first claim.",
+      bounds: Histogram.waitBounds)
+    jobTime = metrics.histogram("martlet_job_seconds", help: "Time from the claim of a job to its outcome.")
   }
 
-  func submitted(_ claim: Claim) {
-    queueTime.record(nanoseconds: Clock.monotonicNanoseconds &- claim.claimedMonotonic)
+  /// Records how long the job waited in its queue, if its producer set `enqueuedAt` and this is its first attempt.
+  func began(_ delivery: Delivery) {
+    guard let enqueuedAt = delivery.job.enqueuedAt, delivery.isFirstAttempt else { return }
+    let dueAt = max(enqueuedAt, delivery.job.sendAt ?? 0)
+    // The producer's clock may be ahead.
+    let milliseconds = max(0, delivery.claim.claimedAt - dueAt)
+    guard milliseconds <= PipelineMetrics.maximumLatency else { return }
+    queueLatency.record(nanoseconds: UInt64(milliseconds) * 1_000_000)
   }
 
   func decided(_ decision: PolicyDecision) {
@@ -35,7 +48,7 @@ final class PipelineMetrics {
     }
   }
 
-  /// A job that was never claimed.
+  /// A job was buried without having been claimed.
   func refused() {
     jobCount += 1
     jobs[.dead]?.increment()

@@ -143,12 +143,15 @@ package final class WorkerService {
       // Jobs stay in Redis while there is nowhere to send them.
       self.queue.pause(!client.isConnected)
     }
-    metrics.gauge("martlet_pushes_in_flight", help: "Permits taken.") { [permits] in [("", Double(permits.taken))] }
-    metrics.gauge("martlet_jobs_outstanding", help: "Jobs claimed and not settled.") { [weak queue] in
-      [("", Double(queue?.outstanding ?? 0))]
+    metrics.gauge("martlet_pushes_in_flight", help: "Permits taken by pushes, claimed jobs and waiting claims.") {
+      [permits] in
+      permits.taken
     }
-    metrics.gauge("martlet_redis_reconnects_total", help: "Connections to Redis made again.") { [weak connection] in
-      [("", Double(connection?.reconnects ?? 0))]
+    metrics.gauge("martlet_jobs_outstanding", help: "Jobs claimed by this worker that have not ended.") {
+      [weak queue] in queue?.outstanding ?? 0
+    }
+    metrics.counter("martlet_redis_reconnects_total", help: "Connections to Redis opened after the first one.") {
+      [weak connection] in connection?.reconnects ?? 0
     }
   }
 }

@@ -18,7 +18,7 @@ struct AdminPortTests {
     #expect(try await service.ask("/metrics", as: "").status == 404)
     let metrics = try await service.admin("/metrics")
     #expect(metrics.status == 200)
-    #expect(metrics.body.contains("martlet_http_requests_total{request=\"GET none 404\"} 1"))
+    #expect(metrics.body.contains("martlet_http_requests_total{method=\"GET\",route=\"none\",status=\"404\"} 1"))
     #expect(metrics.body.contains("martlet_pushes_in_flight") == (command == "all"))
     #expect(try await service.admin("/healthz").status == 200)
     #expect(try await service.admin("/readyz").body.contains("\"redis\":\"ok\""))

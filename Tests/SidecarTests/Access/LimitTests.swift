@@ -177,7 +177,8 @@ struct TestPushBoundTests {
     let alices = (0..<20).map { _ in Task { try await fixture.push("test", alice).status } }
     // One is being sent, eight wait, and the others are told to come again.
     try await eventually(within: .seconds(20), "eleven test pushes are refused") {
-      fixture.metrics.prometheusText().contains(#"{request="POST /api/push/test 429"} 11"#)
+      fixture.metrics.prometheusText().contains(
+        #"{method="POST",route="/api/push/test",status="429"} 11"#)
     }
     #expect(sender.underWay == 1)
     let bobs = Task { try await fixture.push("test", bob).status }

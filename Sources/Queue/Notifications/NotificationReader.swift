@@ -1,12 +1,12 @@
-/// Whom a notification record is kept for, and what tells that somebody can read it: a credential or a device.
+/// Who can read a notification record by polling. The record is kept only if there is a credential or a device.
 public struct NotificationReader: Sendable, Equatable {
-  /// Field of the hash ``credentials``.
+  /// The field of the hash ``credentials``.
   package let name: String
-  /// Stream of the records.
+  /// The key of the stream of records.
   let stream: String
-  /// Hash of the credentials of its kind.
+  /// The key of the hash of credentials.
   let credentials: String
-  /// Key that exists while it has a device.
+  /// A key that exists while there is a device.
   let device: String
 
   public init(name: String, stream: String, credentials: String, device: String) {
@@ -16,6 +16,6 @@ public struct NotificationReader: Sendable, Equatable {
     self.device = device
   }
 
-  /// As the scripts take them.
+  /// In the order of the scripts' KEYS.
   package var keys: [String] { [stream, credentials, device] }
 }
