@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build image demo up down bench bench-peers test test-api test-linking test-quick lint format sanitize clean
+.PHONY: help deps build image install uninstall test-deploy demo up down bench bench-peers test test-api test-linking test-quick lint format sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -22,6 +22,12 @@ build: deps ## Build martlet and apns-simulator, optimised, into .build/release
 
 image: ## Build the container image, with Docker or buildah; TAG names it
 	@deploy/scripts/build-image $(or $(TAG),martlet)
+
+install: build ## Install programs, units, man pages and completions; PREFIX and DESTDIR say where
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' deploy/scripts/install $(RELEASE)
+
+uninstall: ## Remove what `make install` has installed
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' deploy/scripts/install --uninstall
 
 demo: build ## Watch 20,000 jobs go from redis-cli to a simulated APNs
 	@deploy/scripts/demo $(RELEASE)
@@ -47,6 +53,9 @@ test-api: build ## Let schemathesis try every route of the sidecar's /openapi.js
 
 test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)
+
+test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes, systemd, installer
+	@for check in install compose systemd kubernetes image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
 
 test-quick: deps ## Run the tests that need no server
 	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|PolicyTests|QueueTests|WorkerTests'

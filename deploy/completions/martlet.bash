@@ -1,0 +1,67 @@
+# Completion of martlet in bash; needs no other package.
+
+_martlet() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words=''
+  local command=${COMP_WORDS[1]-} action=${COMP_WORDS[2]-}
+  COMPREPLY=()
+
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words='worker sidecar all enqueue status result dead tokens credentials doctor help --help --version'
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+    return
+  fi
+
+  # The value of an option.
+  case $previous in
+    --output)
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      return ;;
+    --scopes) words='devices tokens push devices,tokens devices,push tokens,push' ;;
+    --secret) words='-' ;;
+    --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
+      --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
+      --expiration | --send-at | --dedupe | --reply-to | --interval | --reason | --limit | --bundle | --rate | --burst | --daily)
+      return ;;
+  esac
+  if [ -n "$words" ]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+    return
+  fi
+
+  case $command in
+    enqueue)
+      words='--queue --user --token --instance --app --id --title --subtitle --body --badge --sound --category --thread-id
+        --class --preview --data --payload --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
+        --reply-to --at-most-once --json --dry-run' ;;
+    status) words='--watch --interval --json' ;;
+    result) words='--json --raw' ;;
+    doctor) words='--json' ;;
+    dead)
+      case $COMP_CWORD:$action in
+        2:*) words='list show requeue purge' ;;
+        *:list) words='--reason --queue --limit --json --raw' ;;
+        *:show) words='--json --raw' ;;
+        *:requeue | *:purge) words='--reason --queue --limit --dry-run' ;;
+      esac ;;
+    tokens)
+      case $COMP_CWORD:$action in
+        2:*) words='export import migrate' ;;
+        *:export | *:import) words='--json' ;;
+        *:migrate) words='--bundle --output --import --json' ;;
+      esac ;;
+    credentials)
+      case $COMP_CWORD:$action in
+        2:*) words='add list revoke enable disable' ;;
+        *:add) words='--secret --disabled --json --scopes --rate --burst --daily' ;;
+        *:list) words='--json' ;;
+      esac
+      [ "$COMP_CWORD" -ne 3 ] || words="user key instance $words" ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words --help" -- "$current")
+  # A file is named behind `tokens export` and its like.
+  if [ "$command" = tokens ] && [ "$COMP_CWORD" -gt 2 ] && [[ $current != -* ]]; then
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+
+complete -o filenames -F _martlet martlet
