@@ -23,26 +23,8 @@ public final class JobQueue {
   public let lease: Lease
   public let mode: DeliveryMode
 
-  /// Takes the claims of a batch, each with one permit.
-  public var onClaims: (@EventLoop ([Claim]) -> Void)? {
-    didSet {
-      fetcher.onClaims = onClaims
-      reconciler.onClaims = onClaims
-    }
-  }
-  /// A job was settled, or an answer to a claim has arrived.
-  public var onProgress: (@EventLoop () -> Void)? {
-    didSet {
-      settler.onSettled = onProgress
-      fetcher.onAnswer = onProgress
-    }
-  }
-  /// Jobs went to the dead letters for their size: all there is to say of them is a record.
-  public var onOversized: (@EventLoop ([OversizedJob]) -> Void)? {
-    didSet { burials.onOversized = onOversized }
-  }
-  /// All local claims were taken away.
-  public var onFenced: (@EventLoop () -> Void)?
+  /// Receives what happens to the jobs and to the lease.
+  public var onEvent: (@EventLoop (QueueEvent) -> Void)?
 
   let connection: RedisConnection
   private let ledger: ClaimLedger
@@ -119,7 +101,7 @@ public final class JobQueue {
   func takenAway(_ claim: Claim) {
     claim.isFenced = true
     ledger.remove(claim)
-    onProgress?()
+    onEvent?(.progress)
   }
 
   /// Stops claiming; what is under way goes on.
@@ -168,6 +150,7 @@ public final class JobQueue {
       guard let self else { return }
       self.settler.flush()
       if !self.isStopping { self.isStarted ? self.fetcher.resume() : self.beginFetching() }
+      self.onEvent?(.leaseConfirmed)
     }
     lease.onInflightLength = { [weak self] index, length in
       self?.reconciler.observe(queueIndex: index, inflightLength: length)
@@ -177,9 +160,14 @@ public final class JobQueue {
       guard let self else { return }
       // At most once, nobody else can have them.
       if self.mode == .atLeastOnce { counters.fenced.increment(by: self.ledger.fence()) }
-      self.onFenced?()
-      self.onProgress?()
+      self.onEvent?(.leaseLost)
+      self.onEvent?(.progress)
     }
+    settler.onSettled = { [weak self] in self?.onEvent?(.progress) }
+    fetcher.onAnswer = { [weak self] in self?.onEvent?(.progress) }
+    fetcher.onClaims = { [weak self] in self?.onEvent?(.claimed($0)) }
+    reconciler.onClaims = { [weak self] in self?.onEvent?(.claimed($0)) }
+    burials.onOversized = { [weak self] in self?.onEvent?(.oversized($0)) }
     reconciler.onDropBlocked = { [weak self] index in self?.fetcher.dropBlocked(queueIndex: index) }
   }
 

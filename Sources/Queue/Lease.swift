@@ -19,8 +19,6 @@ public final class Lease {
   var onForgotten: (@EventLoop (_ queueIndex: Int) -> Void)?
   /// A heartbeat was confirmed: what was held back may go on.
   var onConfirmed: (@EventLoop () -> Void)?
-  /// The same, for the worker itself.
-  public var onHeld: (@EventLoop () -> Void)?
 
   private let connection: RedisConnection
   private let queues: [QueueKeys]
@@ -140,7 +138,6 @@ public final class Lease {
     confirmedAt = max(confirmedAt, sentAt)
     isConfirmed = true
     onConfirmed?()
-    onHeld?()
   }
 
   /// Gives up everything and comes back under a new name.

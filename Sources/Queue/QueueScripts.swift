@@ -135,7 +135,7 @@ enum QueueScripts {
     \(writing)
     local verb, dropped, isWritten = ARGV[3], 0, true
     local wanted = verb == 'handback' and 'list' or 'zset'
-    if verb ~= 'done' then
+    if verb ~= 'acknowledge' then
       local found = redis.call('TYPE', KEYS[2]).ok
       if found ~= 'none' and found ~= wanted then return -1 end
     end
@@ -146,9 +146,9 @@ enum QueueScripts {
     end
     if verb == 'handback' then
       redis.call('RPUSH', KEYS[2], ARGV[4])
-    elseif verb ~= 'done' then
+    elseif verb ~= 'acknowledge' then
       local score = ARGV[5]
-      if verb == 'delay' then
+      if verb == 'retry' then
         local time = redis.call('TIME')
         score = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[5]
       end

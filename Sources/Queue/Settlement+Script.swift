@@ -6,7 +6,7 @@ extension Settlement.Verb {
   /// Where the job goes; nil when it goes nowhere.
   func target(_ keys: QueueKeys) -> String? {
     switch self {
-    case .done: nil
+    case .acknowledge: nil
     case .retry: keys.retry
     case .schedule: keys.scheduled
     case .bury: keys.dead
@@ -18,8 +18,8 @@ extension Settlement.Verb {
   @EventLoop
   func append(to command: inout RedisCommand, claimed: Claim, seal: String) {
     switch self {
-    case .done: command.append(verb: "done", [], 0, "")
-    case .retry(let element, let delay): command.append(verb: "delay", element, delay.milliseconds, "")
+    case .acknowledge: command.append(verb: "acknowledge", [], 0, "")
+    case .retry(let element, let delay): command.append(verb: "retry", element, delay.milliseconds, "")
     case .schedule(let element, let at): command.append(verb: "schedule", element, at, "")
     case .bury(let letter):
       command.append(verb: "bury", letter, Clock.unixMilliseconds, "\(QueueLimits.maximumDeadLetters)")

@@ -4,7 +4,7 @@ public import Jobs
 public struct Settlement: Sendable, Equatable {
   public enum Verb: Sendable, Equatable {
     /// The job has ended.
-    case done
+    case acknowledge
     /// Run it again `delay` from now, as `element`.
     case retry(element: [UInt8], delay: Duration)
     /// Not before `at` (unix milliseconds), as `element`.
@@ -61,8 +61,8 @@ public struct Settlement: Sendable, Equatable {
     self.notifications = notifications
   }
 
-  /// Done, with at most a plain record: many of these leave in one script.
+  /// Acknowledges, with at most a plain record: many of these leave in one script.
   var isPlain: Bool {
-    verb == .done && replyTo == nil && notifications.isEmpty && record?.onlyIfAbsent != true
+    verb == .acknowledge && replyTo == nil && notifications.isEmpty && record?.onlyIfAbsent != true
   }
 }

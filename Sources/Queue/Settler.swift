@@ -218,7 +218,7 @@ final class Settler {
     switch verb {
     case .retry: metrics.retries.increment()
     case .bury: metrics.buried.increment()
-    case .done, .schedule, .handBack: break
+    case .acknowledge, .schedule, .handBack: break
     }
   }
 }
