@@ -3,8 +3,8 @@ import JSON
 
 /// A job that nothing more is done for, until an operator says so.
 ///
-/// Stands in the sorted set as one line of JSON, `{"id","reason","at","attempts"}`, then the element: the producer's bytes as
-/// they came, behind their envelope.
+/// Stands in the sorted set as one line of JSON, `{"id","reason","at","attempts"}`, then the element: the producer's
+/// bytes as they came, behind their envelope.
 public struct DeadLetter: Sendable, Equatable {
   static let crashedWorkers = "crashed \(QueueLimits.maximumCrashes + 1) workers in a row"
   /// A reason may quote hostile input; more is cut.

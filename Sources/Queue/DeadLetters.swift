@@ -13,8 +13,8 @@ public struct DeadLetters {
   private static let maximumBytes = 1024 * 1024
   private static let beginningBytes = Job.maximumBytes
 
-  /// Reads some letters, newest first. KEYS dead; ARGV rank of the first, most, most bytes looked at, longest letter that is
-  /// read whole, bytes of a longer one. Answers [score, length, bytes] of each.
+  /// Reads some letters, newest first. KEYS dead; ARGV rank of the first, most, most bytes looked at, longest letter
+  /// that is read whole, bytes of a longer one. Answers [score, length, bytes] of each.
   private static let page = RedisScript(
     """
     local letters, bytes = {}, 0
@@ -33,9 +33,8 @@ public struct DeadLetters {
     return letters
     """)
 
-  /// Takes a letter out and its job to the back of the queue, or nowhere.
-  /// KEYS dead, queue, seal; ARGV letter, element (empty: purge), a seal for a queue that has none. 0: somebody else was
-  /// first.
+  /// Takes a letter out and its job to the back of the queue, or nowhere. KEYS dead, queue, seal; ARGV letter, element
+  /// (empty: purge), a seal for a queue that has none. 0: somebody else was first.
   private static let take = RedisScript(
     """
     local found = redis.call('TYPE', KEYS[2]).ok
@@ -48,9 +47,9 @@ public struct DeadLetters {
     return 1
     """)
 
-  /// Takes a letter out that is too long to be read whole: known by its score, its length and its beginning. The job goes
-  /// as it stands. KEYS dead, queue, seal; ARGV score, length, beginning, `requeue` or `purge`, a seal for a queue that has
-  /// none. 0: somebody else was first.
+  /// Takes a letter out that is too long to be read whole: known by its score, its length and its beginning. The job
+  /// goes as it stands. KEYS dead, queue, seal; ARGV score, length, beginning, `requeue` or `purge`, a seal for a queue
+  /// that has none. 0: somebody else was first.
   private static let takeLong = RedisScript(
     """
     local found = redis.call('TYPE', KEYS[2]).ok
