@@ -16,7 +16,8 @@ extension QueueScripts {
   ///
   /// A producer's element gets an envelope; an element that carries the queue's seal is the fleet's own and has one. A
   /// job larger than ``Job/maximumBytes`` goes to the dead letters, and only its beginning leaves Redis. If the key of
-  /// the dead letters holds another type, the job goes back where it was.
+  /// the dead letters holds another type, the job goes back where it was; in the landing list, to the other end, as
+  /// nothing else takes what is behind it there.
   ///
   /// KEYS
   ///   1  the source: the queue, or the landing list
@@ -29,17 +30,28 @@ extension QueueScripts {
   ///   1  jobs at most
   ///   2  the prefix of the nonces
   ///   3  the delivery mode; at-most-once writes no in-flight list
-  /// Returns false if the heartbeat has expired or the seal is lost, otherwise a ``ClaimAnswer``.
+  /// Returns false if the heartbeat has expired or the seal is lost, otherwise a ``ClaimAnswer``. With KEYS 6 and
+  /// nothing landed, the error that the preceding BLMOVE met, if it met one: its reply was left out.
   static let claim = RedisScript(
     """
     local held = redis.call('MGET', KEYS[3], KEYS[4])
     if not held[1] or not held[2] then return false end
     \(burying("KEYS[5]"))
+    local landed
+    if KEYS[6] then
+      landed = redis.call('LLEN', KEYS[1])
+      if landed == 0 then
+        redis.call('LLEN', KEYS[6])
+        redis.call('LMOVE', KEYS[1], KEYS[1], 'LEFT', 'LEFT')
+      end
+    end
     local seal = '\(Seal.marker)' .. held[2] .. ' '
     local length, wanted = #seal, tonumber(ARGV[1])
     local jobs, state, n, serial, bytes, chunk = {0, 0, buried}, 0, 0, 0, 0, 1
-    while n < wanted do
-      local some = redis.call('RPOP', KEYS[1], math.min(chunk, wanted - n))
+    while n < wanted and serial ~= landed do
+      local most = math.min(chunk, wanted - n)
+      if landed then most = math.min(most, landed - serial) end
+      local some = redis.call('RPOP', KEYS[1], most)
       if not some then break end
       local first = n + 1
       for i, job in ipairs(some) do
@@ -59,19 +71,22 @@ extension QueueScripts {
           n = n + 1
           jobs[n + 3] = job
         elseif not bury(job, head, size) then
-          for k = #some, i, -1 do redis.call('RPUSH', KEYS[1], some[k]) end
           state = -1
-          break
+          if landed then
+            redis.call('LPUSH', KEYS[1], some[i])
+          else
+            for k = #some, i, -1 do redis.call('RPUSH', KEYS[1], some[k]) end
+            break
+          end
         end
       end
       if n >= first and ARGV[3] ~= 'at-most-once' then redis.call('LPUSH', KEYS[2], unpack(jobs, first + 3, n + 3)) end
-      if state == 0 and bytes >= \(QueueLimits.claimBytes) then state = 1 end
-      if state ~= 0 then break end
+      if bytes >= \(QueueLimits.claimBytes) then
+        if state == 0 then state = 1 end
+        break
+      end
+      if state ~= 0 and not landed then break end
       chunk = math.min(chunk * 2, \(QueueLimits.claimChunk))
-    end
-    if serial == 0 and KEYS[6] then
-      redis.call('LLEN', KEYS[6])
-      redis.call('LMOVE', KEYS[1], KEYS[1], 'LEFT', 'LEFT')
     end
     jobs[1], jobs[2] = state, dropped
     if buried[1] then collectgarbage() end
