@@ -1,9 +1,7 @@
-/// Decides what the ``Fetcher`` does next: permits first, queues in strict order, waiting only when all were found
-/// empty. Pure.
+/// Decides what the ``Fetcher`` does next: permits first, queues in strict order, waiting when all are empty. Pure.
 package struct FetchPlan: Sendable, Equatable {
   enum Action: Sendable, Equatable {
-    /// Run the claiming script on this queue. The permits are taken for the first queue, and what is left of them is
-    /// used for the next ones.
+    /// Run the claiming script on this queue. Permits are taken for the first queue; the next ones use what is left.
     case claim(queueIndex: Int, upTo: Int)
     /// All queues are empty: wait in Redis on each connection that does not wait yet, with one permit each.
     case block

@@ -2,8 +2,7 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// Claims jobs: by script while there are jobs, by waiting in Redis when there are none. Takes a permit before each
-/// job.
+/// Claims jobs: by script while there are jobs, else by waiting in Redis. Takes a permit before each job.
 @EventLoop
 final class Fetcher {
   private let context: QueueContext
@@ -90,7 +89,7 @@ final class Fetcher {
   private func perform(_ action: FetchPlan.Action) {
     switch action {
     case .claim(let queueIndex, let count):
-      // The permits that the first queue leaves over are for those behind it.
+      // The claims of the later queues use what is left of the first one's permits.
       if queueIndex == 0 { _ = context.permits.take(upTo: count) }
       claim(queueIndex: queueIndex, upTo: count)
     case .block: block()
@@ -168,7 +167,7 @@ final class Fetcher {
   }
 
   private func deliver(_ elements: [[UInt8]], queueIndex: Int, worker: String) {
-    // Claimed under an earlier name: the reaper gives the jobs back, if there is an in-flight list to take them from.
+    // Claimed under an earlier name: the reaper gives the jobs back. At most once, it has no list to take them from.
     guard worker == context.lease.name.value || context.mode == .atMostOnce else {
       context.lease.abandon(worker, queueIndex: queueIndex)
       context.permits.release(elements.count)

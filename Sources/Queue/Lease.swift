@@ -17,8 +17,7 @@ enum LeaseEvent {
 
 /// The worker's right to the jobs in its in-flight lists.
 ///
-/// Heartbeats keep it, and the clock of Redis decides when it expires. It is lost when the fleet takes the worker for
-/// dead.
+/// Heartbeats keep it, and the clock of Redis decides when it expires. It is lost when the worker is taken for dead.
 @EventLoop
 public final class Lease {
   public private(set) var name = WorkerName()

@@ -4,8 +4,7 @@ import Telemetry
 
 /// Brings retried and scheduled jobs that are due to the front of their queue.
 ///
-/// One worker of the fleet promotes a queue: the one that holds its ``QueueKeys/promoter`` key. It also reaps the
-/// queue.
+/// One worker of the fleet promotes and reaps a queue: the one that holds its ``QueueKeys/promoter`` key.
 @EventLoop
 final class Promoter {
   private let context: QueueContext

@@ -1,13 +1,12 @@
-/// The Redis keys of a queue. Their hash tag is the name of the queue's list, so all of them are in the hash slot of
-/// the list.
+/// The Redis keys of a queue. Their hash tag is the name of its list, so all are in the hash slot of the list.
 public struct QueueKeys: Sendable, Equatable {
   /// The producers' list, for example `push:jobs`.
   public let queue: String
-  /// Sorted set of jobs to run again, by due time in unix milliseconds.
+  /// Sorted set of jobs that are retried, by due time in unix milliseconds.
   public let retry: String
   /// Sorted set of jobs whose `sendAt` has not come, by due time in unix milliseconds.
   public let scheduled: String
-  /// Sorted set of dead letters, by time of death in unix milliseconds.
+  /// Sorted set of dead letters, by the time at which they were given up in unix milliseconds.
   public let dead: String
   /// Set of the workers that may have an in-flight list.
   public let workers: String

@@ -16,8 +16,8 @@ extension QueueScripts {
   ///
   /// A producer's element gets an envelope; an element that carries the queue's seal is the fleet's own and has one. A
   /// job larger than ``Job/maximumBytes`` goes to the dead letters, and only its beginning leaves Redis. If the key of
-  /// the dead letters holds another type, the job goes back where it was; in the landing list, to the other end, as
-  /// nothing else takes what is behind it there.
+  /// the dead letters holds another type, the job goes back to the end of the queue that it came from, or to the other
+  /// end of the landing list, so that it does not keep the jobs behind it there.
   ///
   /// KEYS
   ///   1  the source: the queue, or the landing list

@@ -1,6 +1,6 @@
 import Redis
 
-/// The steps of a job's life, each atomic. Every script stands in the file of its part of that life.
+/// The atomic steps of a job's life, in one file for each part of it. A script with a single caller is in its file.
 ///
 /// The first write of each script takes no memory, as Redis then runs it even when its memory is full. Every key is
 /// declared. Nothing fails after a write: what others may have changed is checked before.

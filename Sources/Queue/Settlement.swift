@@ -98,6 +98,9 @@ extension Settlement.Verb {
 }
 
 extension Settlement {
+  /// KEYS 5 and following of ``QueueScripts/settle``.
+  var readerKeys: [String] { notifications.flatMap { $0.readers.flatMap(\.keys) } }
+
   /// Appends ARGV 10 and following of ``QueueScripts/settle``, with the readers in the order of their keys.
   @EventLoop
   func appendNotifications(to command: inout RedisCommand) {

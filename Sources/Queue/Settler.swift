@@ -1,5 +1,4 @@
 import EventLoop
-import Jobs
 import Redis
 import Telemetry
 
@@ -112,8 +111,7 @@ final class Settler {
     let scriptKeys = [
       inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight, settlement.replyTo ?? inflight,
     ]
-    let readerKeys = settlement.notifications.flatMap { $0.readers.flatMap(\.keys) }
-    context.connection.call(QueueScripts.settle, keys: scriptKeys + readerKeys) { command in
+    context.connection.call(QueueScripts.settle, keys: scriptKeys + settlement.readerKeys) { command in
       command.append(entry.claim.element)
       command.append(context.mode.rawValue)
       settlement.verb.append(to: &command, claimed: entry.claim, seal: context.lease.seal(queueIndex: queueIndex))

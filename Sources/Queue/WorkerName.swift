@@ -2,8 +2,8 @@
   import Glibc
 #endif
 
-/// The name of a worker: `<host>-<pid>-<random>`, at most 64 of `A-Za-z0-9._-`. A worker that was fenced gets a new
-/// one.
+/// The name of a worker: `<host>-<pid>-<random>`, at most 64 of `A-Za-z0-9._-`. A fenced worker gets a
+/// new one.
 public struct WorkerName: Sendable, Equatable {
   public let value: String
   /// The beginning of the nonces that this worker gives to jobs: short, and unique in the fleet.
