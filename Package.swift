@@ -96,7 +96,7 @@ let package = Package(
     tests("HTTPServer", ["EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel"]),
     tests("Policy", ["Jobs"]),
-    tests("Queue", ["EventLoop", "Jobs", "Redis", "TestSupport"]),
+    tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),
     tests("Registry", ["Backup", "EventLoop", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests("Credentials", ["EventLoop", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests(

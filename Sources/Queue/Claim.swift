@@ -1,19 +1,20 @@
 public import EventLoop
 
-/// A job in this worker's hands: it stands in the in-flight list until it is settled.
+/// A job that this worker has claimed. It is in the in-flight list until it is settled.
 @EventLoop
 public final class Claim {
-  /// Which of the worker's queues, by its place in the order.
+  /// The place of the job's queue in the order of the worker's queues.
   public let queueIndex: Int
-  /// The bytes in the in-flight list; settling names them.
+  /// The bytes in the in-flight list, which a settlement removes.
   public let element: [UInt8]
   public let envelope: Envelope
-  /// When it was claimed, by both clocks.
+  /// Unix ms.
   public let claimedAt: Int64
+  /// Nanoseconds of the monotonic clock.
   public let claimedMonotonic: UInt64
-  /// Set when the fleet took the job away; nothing may be sent or written for it any more.
+  /// Whether the job belongs to the fleet again: nothing may be sent or written for it.
   public internal(set) var isFenced = false
-  /// Place among the claims of the ledger.
+  /// The number that the ledger gave it. 0 before.
   var serial: UInt64 = 0
 
   init(queueIndex: Int, element: [UInt8], nonce: @autoclosure () -> String, now: Int64, monotonic: UInt64) {

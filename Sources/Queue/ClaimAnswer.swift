@@ -1,13 +1,14 @@
+import Jobs
 import Redis
 
-/// What a claiming script answers: `[state, letters that had to go, [[length, beginning] of each buried job], element...]`.
+/// The answer of a claiming script: `[state, deleted letters, [[size, beginning] of each buried job], element...]`.
 package struct ClaimAnswer: Equatable {
   /// With their envelopes.
   var elements: [[UInt8]] = []
   var oversized: [OversizedJob] = []
-  /// Dead letters that had to go, as there are too many.
+  /// Dead letters that were deleted because there were too many.
   var droppedLetters = 0
-  /// It stopped because of the bytes, not because the queue is empty.
+  /// The script stopped because of the bytes; there may be more jobs.
   var hasMore = false
   /// A job is too large, and the key of the dead letters holds another type.
   var isStuck = false
@@ -16,7 +17,7 @@ package struct ClaimAnswer: Equatable {
     self.elements = elements
   }
 
-  /// Nil for anything else, such as the answer that the heartbeat has lapsed.
+  /// Returns nil for anything else, such as the answer that the heartbeat has expired.
   init?(_ value: RedisValue, queue: String) {
     guard let parts = value.array, parts.count >= 3, let state = parts[0].integer, let dropped = parts[1].integer,
       let buried = parts[2].array
@@ -31,5 +32,25 @@ package struct ClaimAnswer: Equatable {
     droppedLetters = Int(dropped)
     hasMore = state == 1
     isStuck = state == -1
+  }
+
+  /// Whether nothing was claimed or buried, and nothing is stuck.
+  var isEmpty: Bool { elements.isEmpty && oversized.isEmpty && !isStuck }
+}
+
+/// A job that Redis moved to the dead letters because of its size.
+public struct OversizedJob: Sendable, Equatable {
+  /// Of the producer's bytes.
+  public let size: Int
+  public let queue: String
+  /// The id in the first bytes of the job, else one derived from its nonce; nil if it has no nonce.
+  public let id: String?
+
+  /// `beginning` is that of the element, its envelope included.
+  init(size: Int, beginning: [UInt8], queue: String) {
+    self.size = size
+    self.queue = queue
+    let envelope = Envelope(element: beginning)
+    id = envelope.nonce.map { Job.salvagedID(fromBeginning: envelope.job) ?? JobID.derived(nonce: $0) }
   }
 }

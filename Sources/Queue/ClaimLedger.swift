@@ -1,6 +1,6 @@
 package import EventLoop
 
-/// The jobs in this worker's hands, for all its queues.
+/// The claims of a worker that are not settled, for all its queues.
 @EventLoop
 package final class ClaimLedger {
   private var claims: [UInt64: Claim] = [:]
@@ -14,9 +14,7 @@ package final class ClaimLedger {
   var isEmpty: Bool { claims.isEmpty }
   var count: Int { claims.count }
 
-  var all: Dictionary<UInt64, Claim>.Values { claims.values }
-
-  /// How many stand in the in-flight list of a queue.
+  /// The number of claims of a queue.
   func count(queueIndex: Int) -> Int { counts[queueIndex] }
 
   func add(_ claim: Claim) {
@@ -31,15 +29,16 @@ package final class ClaimLedger {
     counts[claim.queueIndex] -= 1
   }
 
-  /// The number of the last claim that was added.
+  /// The serial number of the claim that was added last.
   var lastSerial: UInt64 { nextSerial }
 
+  /// The claims of a queue, in the order in which they were added.
   func outstanding(queueIndex: Int) -> [Claim] {
     claims.values.filter { $0.queueIndex == queueIndex }.sorted { $0.serial < $1.serial }
   }
 
-  /// Forgets everything; each claim learns that it is no longer this worker's.
-  func fence() -> Int {
+  /// Fences all claims, and removes them. Returns their number.
+  func fenceAll() -> Int {
     let lost = claims.count
     for claim in claims.values { claim.isFenced = true }
     claims.removeAll()
@@ -47,8 +46,7 @@ package final class ClaimLedger {
     return lost
   }
 
-  /// What stands in the in-flight list although nobody here knows of it: claims whose answer never arrived.
-  /// Equal elements are told apart by their number only.
+  /// Returns the elements of `inflight` that are not in `known`. Equal elements are counted.
   static func ghosts(inflight: [[UInt8]], known: [[UInt8]]) -> [[UInt8]] {
     var expected: [[UInt8]: Int] = [:]
     for element in known { expected[element, default: 0] += 1 }

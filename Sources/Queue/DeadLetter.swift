@@ -1,13 +1,13 @@
 import Jobs
 import JSON
 
-/// A job that nothing more is done for, until an operator says so.
+/// A job that was given up, kept until an operator requeues or purges it.
 ///
-/// Stands in the sorted set as one line of JSON, `{"id","reason","at","attempts"}`, then the element: the producer's bytes as
-/// they came, behind their envelope.
+/// An entry of the sorted set is one line of JSON, `{"id","reason","at","attempts"}`, then the element: the producer's
+/// bytes, unchanged, behind their envelope.
 public struct DeadLetter: Sendable, Equatable {
   static let crashedWorkers = "crashed \(QueueLimits.maximumCrashes + 1) workers in a row"
-  /// A reason may quote hostile input; more is cut.
+  /// A longer reason is cut: it may quote hostile input.
   static let maximumReasonBytes = 1000
 
   public let id: String
@@ -25,7 +25,7 @@ public struct DeadLetter: Sendable, Equatable {
     self.envelope = envelope
   }
 
-  /// Nil for bytes that are no dead letter.
+  /// Returns nil if `bytes` is not a dead letter.
   public init?(bytes: [UInt8]) {
     guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
       let head = try? JSONValue(parsing: Array(bytes[..<end])), let reason = head["reason"]?.string
@@ -41,7 +41,8 @@ public struct DeadLetter: Sendable, Equatable {
     DeadLetter.head(id: id, reason: reason, at: at, attempts: attempts) + envelope.element
   }
 
-  /// The element that runs the job again, as if it had never been attempted, on what was left open.
+  /// The element that runs the job again as if it had not been attempted, for the pushes that are still open or
+  /// uncertain.
   public var requeued: [UInt8] {
     var fresh = envelope
     fresh.crashes = 0
@@ -54,7 +55,7 @@ public struct DeadLetter: Sendable, Equatable {
     return fresh.element
   }
 
-  /// The first line, with its end.
+  /// Makes the first line, with its line end. Without an `id`, readers take the job's own.
   static func head(id: String?, reason: String, at: Int64, attempts: Int) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()

@@ -2,19 +2,29 @@ import Jobs
 public import EventLoop
 public import Redis
 
-/// The dead letters of a queue: read in pages, requeued and purged one by one, each in one atomic step.
+/// The dead letters of a queue. They are read in pages, and requeued or purged one by one, each in one atomic step.
 @EventLoop
 public struct DeadLetters {
   private static let pageSize = 200
 
-  /// Bytes of letters that one page looks at, about: it ends behind the letter that exceeds them.
+  /// Bytes of letters in one page. The letter that exceeds them is the last.
   private static let pageBytes = 4 * 1024 * 1024
-  /// Of a longer letter only so much is read: what its first line and its job's beginning need.
+  /// A longer letter is not read whole.
   private static let maximumBytes = 1024 * 1024
+  /// Bytes that are read of such a letter: its first line, and the beginning of its job.
   private static let beginningBytes = Job.maximumBytes
 
-  /// Reads some letters, newest first. KEYS dead; ARGV rank of the first, most, most bytes looked at, longest letter that is
-  /// read whole, bytes of a longer one. Answers [score, length, bytes] of each.
+  /// Reads letters, newest first.
+  ///
+  /// KEYS
+  ///   1  the dead letters
+  /// ARGV
+  ///   1  the rank of the first
+  ///   2  letters at most
+  ///   3  bytes after which no further letter is read
+  ///   4  bytes of a letter that is read whole, at most
+  ///   5  bytes that are read of a longer one
+  /// Returns {score, length, bytes} of each.
   private static let page = RedisScript(
     """
     local letters, bytes = {}, 0
@@ -33,9 +43,17 @@ public struct DeadLetters {
     return letters
     """)
 
-  /// Takes a letter out and its job to the back of the queue, or nowhere.
-  /// KEYS dead, queue, seal; ARGV letter, element (empty: purge), a seal for a queue that has none. 0: somebody else was
-  /// first.
+  /// Removes a letter, and moves its job to the back of the queue unless it is purged.
+  ///
+  /// KEYS
+  ///   1  the dead letters
+  ///   2  the queue
+  ///   3  the seal
+  /// ARGV
+  ///   1  the letter
+  ///   2  the element for the queue; empty to purge
+  ///   3  a seal, for a queue that has none
+  /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
   private static let take = RedisScript(
     """
     local found = redis.call('TYPE', KEYS[2]).ok
@@ -48,9 +66,20 @@ public struct DeadLetters {
     return 1
     """)
 
-  /// Takes a letter out that is too long to be read whole: known by its score, its length and its beginning. The job goes
-  /// as it stands. KEYS dead, queue, seal; ARGV score, length, beginning, `requeue` or `purge`, a seal for a queue that has
-  /// none. 0: somebody else was first.
+  /// Removes a letter that was not read whole, and moves its job, unchanged, to the back of the queue unless it is
+  /// purged.
+  ///
+  /// KEYS
+  ///   1  the dead letters
+  ///   2  the queue
+  ///   3  the seal
+  /// ARGV
+  ///   1  the letter's score
+  ///   2  its length in bytes
+  ///   3  its beginning
+  ///   4  `requeue` or `purge`
+  ///   5  a seal, for a queue that has none
+  /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
   private static let takeLong = RedisScript(
     """
     local found = redis.call('TYPE', KEYS[2]).ok
@@ -74,14 +103,14 @@ public struct DeadLetters {
 
   public struct Entry: Sendable {
     public let letter: DeadLetter
-    /// As they stand in Redis, or the first of them.
+    /// The letter as it is stored in Redis, or its beginning if it is very long.
     public let bytes: [UInt8]
-    /// Of the whole letter.
+    /// Bytes of the whole letter.
     public let length: Int
-    /// As Redis writes it.
+    /// In the form in which Redis returned it.
     let score: String
 
-    /// Bytes of the job that were not read, as it is far too large.
+    /// Bytes of the job that were not read.
     public var missingBytes: Int { length - bytes.count }
   }
 
@@ -93,7 +122,7 @@ public struct DeadLetters {
     self.connection = connection
   }
 
-  /// What the caller did with a letter.
+  /// What the caller of ``forEach(_:)`` did with a letter.
   public enum Step: Sendable {
     case kept, removed, stop
   }
@@ -104,7 +133,7 @@ public struct DeadLetters {
     while true {
       let entries = try await page(from: start)
       for entry in entries {
-        // What is no dead letter was put there by somebody else, and stays.
+        // Another program wrote it. It stays.
         guard let entry else {
           start += 1
           continue
@@ -119,7 +148,7 @@ public struct DeadLetters {
     }
   }
 
-  /// Nil stands for what is no dead letter.
+  /// Reads one page. An entry is nil if it is not a dead letter.
   private func page(from start: Int) async throws(RedisError) -> [Entry?] {
     let answer = try await connection.call(DeadLetters.page, keys: [keys.dead]) { command in
       command.append(start)
@@ -136,12 +165,12 @@ public struct DeadLetters {
     }
   }
 
-  /// Runs the job again, behind those that wait. False: somebody else was first.
+  /// Moves the job to the back of its queue. Returns false if the letter is gone.
   public func requeue(_ entry: Entry) async throws(RedisError) -> Bool {
     try await take(entry, queueing: entry.letter.requeued)
   }
 
-  /// Drops the letter for good. False: somebody else was first.
+  /// Deletes the letter and its job. Returns false if the letter is gone.
   public func purge(_ entry: Entry) async throws(RedisError) -> Bool {
     try await take(entry, queueing: [])
   }

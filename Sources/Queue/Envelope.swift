@@ -1,19 +1,19 @@
-/// An element of a queue's lists and sorted sets: a producer's bytes, as they came, behind what the fleet knows of them.
+/// A job as the queue stores it: the producer's bytes, unchanged, behind what the fleet knows of them.
 ///
 /// `MARTLET1 <crashes> <attempts> <nonce> <length of state>\n<state><producer's bytes>`, all numbers decimal. In a
-/// queue's list, where producers write too, it stands behind the ``Seal``; a producer's own element has no envelope, whatever
-/// its bytes look like. The claiming script gives it one, with a nonce: that tells equal bytes apart and names jobs without
-/// an id, the same on every attempt. The scripts write the first number only.
+/// queue's list, where producers write too, a ``Seal`` is in front of it. A producer's element has no envelope,
+/// whatever its bytes are; the claiming script gives it one. The nonce distinguishes equal bytes, and jobs without an
+/// id get theirs from it on every attempt. Scripts change only the first number.
 public struct Envelope: Sendable, Equatable {
   static let marker = Array("MARTLET1 ".utf8)
 
-  /// How many workers died with the job in their hands.
+  /// The number of workers in a row that died while they held the job.
   public var crashes: Int
-  /// How often the job has been attempted and put off.
+  /// The number of attempts that were followed by a retry.
   public var attempts: Int
-  /// 1 to 64 of `A-Za-z0-9._-`; nil for bytes without an envelope.
+  /// 1 to 64 of `A-Za-z0-9._-`; nil without an envelope.
   public var nonce: String?
-  /// What earlier attempts left: JSON of ``AttemptState``, empty at first.
+  /// The state that earlier attempts left, JSON of ``AttemptState``. Empty before the first.
   public var state: [UInt8]
   /// The producer's bytes.
   public let job: [UInt8]
@@ -26,7 +26,7 @@ public struct Envelope: Sendable, Equatable {
     self.job = job
   }
 
-  /// Reads an element without its seal. One without a well-formed head is a producer's own bytes, whatever they are.
+  /// Reads an element without its seal. If the head is malformed, all of `element` is the producer's bytes.
   public init(element: [UInt8]) {
     var head = HeadReader(element)
     guard head.skip(Envelope.marker), let crashes = head.number(endedBy: .space),
@@ -42,7 +42,7 @@ public struct Envelope: Sendable, Equatable {
       job: Array(element[jobStart...]))
   }
 
-  /// The bytes as they stand in Redis.
+  /// The bytes that are stored in Redis.
   public var element: [UInt8] {
     guard let nonce else { return job }
     var bytes = Envelope.marker
@@ -54,7 +54,29 @@ public struct Envelope: Sendable, Equatable {
   }
 }
 
-/// Reads the head of an element; every step answers nil when the bytes are none.
+/// The word in front of the fleet's own elements in a queue's list: `MARTLET <seal> `, then the envelope.
+///
+/// Producers write to the same list, and their elements are jobs whatever they contain. The seal is random, one per
+/// queue, made by the first worker that joins. Only elements of the list itself carry it, as only the fleet writes to
+/// the other keys.
+package enum Seal {
+  static let marker = "MARTLET "
+
+  static func random() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 36) }
+
+  /// The bytes in front of an envelope.
+  static func prefix(_ seal: String) -> [UInt8] { Array((marker + seal + " ").utf8) }
+
+  /// Returns the envelope of an element that was taken from a queue's list: the one behind the seal, or a new one
+  /// around a producer's element.
+  static func envelope(ofPopped element: [UInt8], seal: String, nonce: @autoclosure () -> String) -> [UInt8] {
+    let prefix = prefix(seal)
+    guard !seal.isEmpty, element.starts(with: prefix) else { return Envelope(nonce: nonce(), job: element).element }
+    return Array(element[prefix.count...])
+  }
+}
+
+/// Reads the head of an element. Each step returns nil or false if the bytes do not match.
 private struct HeadReader {
   private static let maximumWordBytes = 64
   private let bytes: [UInt8]

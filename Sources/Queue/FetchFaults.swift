@@ -2,7 +2,7 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// What keeps jobs from being fetched: says it once, and makes the fetching pause.
+/// Logs once what keeps jobs from being claimed, and makes the fetcher pause.
 @EventLoop
 final class FetchFaults {
   /// Called when a pause is over.
@@ -12,9 +12,9 @@ final class FetchFaults {
   private let log: Log
   private var timer: LoopTimer?
   private var hasClaimFault = false
-  private var hasBlockingFault = false
-  /// Queues whose key was last found to be no list.
-  private var broken: Set<Int> = []
+  private var hasWaitFault = false
+  /// Queues whose key was last found to hold another type.
+  private var wrongTypes: Set<Int> = []
 
   init(queues: [QueueKeys], log: Log) {
     self.queues = queues
@@ -31,8 +31,15 @@ final class FetchFaults {
     }
   }
 
-  /// Redis did not take a claim by script.
-  func claimFailed(_ error: RedisError) {
+  /// A claim by script was answered.
+  func noteClaim(from queueIndex: Int) {
+    wrongTypes.remove(queueIndex)
+    guard hasClaimFault else { return }
+    hasClaimFault = false
+    log.info("claiming from Redis works again")
+  }
+
+  func noteClaimFailure(_ error: RedisError) {
     if error.isRefusal, !hasClaimFault {
       hasClaimFault = true
       log.warn("claiming from Redis failed; trying again until it works", ["error": .init("\(error)")])
@@ -40,30 +47,22 @@ final class FetchFaults {
     pause()
   }
 
-  func claimed(from queueIndex: Int) {
-    broken.remove(queueIndex)
-    guard hasClaimFault else { return }
-    hasClaimFault = false
-    log.info("claiming from Redis works again")
-  }
+  /// A wait in Redis was answered.
+  func noteWait() { hasWaitFault = false }
 
-  /// Redis refuses to block while its memory is full; claims by script go on.
-  func blockingFailed(_ error: RedisError) {
-    if error.isRefusal, !hasBlockingFault, !hasClaimFault {
-      log.warn("waiting for jobs in Redis failed; asking for them instead", ["error": .init("\(error)")])
+  /// Redis refuses to let a connection wait while its memory is full. Claims by script go on.
+  func noteWaitFailure(_ error: RedisError) {
+    if error.isRefusal, !hasWaitFault, !hasClaimFault {
+      log.warn("waiting for jobs in Redis failed; polling instead", ["error": .init("\(error)")])
     }
-    hasBlockingFault = hasBlockingFault || error.isRefusal
+    hasWaitFault = hasWaitFault || error.isRefusal
     pause()
   }
 
-  func blockingWorked() {
-    hasBlockingFault = false
-  }
-
-  /// The key is no list: the other queues are served, and this one again as soon as it is gone.
+  /// The queue's key is not a list. It is tried again at each turn.
   func passOver(_ queueIndex: Int) {
-    guard broken.insert(queueIndex).inserted else { return }
+    guard wrongTypes.insert(queueIndex).inserted else { return }
     log.error(
-      "a queue key is no list; the other queues are served, move it away", ["key": .init(queues[queueIndex].queue)])
+      "a queue key is not a list; rename it (the other queues are served)", ["key": .init(queues[queueIndex].queue)])
   }
 }

@@ -1,20 +1,21 @@
-/// Decides what the fetcher does next: permits first, queues in strict order, blocking only when all were found empty.
+/// Decides what the ``Fetcher`` does next: permits first, queues in strict order, waiting when all are empty. Pure.
 package struct FetchPlan: Sendable, Equatable {
   enum Action: Sendable, Equatable {
-    /// Run the claim script on this queue, with this many permits taken.
+    /// Run the claiming script on this queue. Permits are taken for the first queue; the next ones use what is left.
     case claim(queueIndex: Int, upTo: Int)
-    /// All queues are empty: block on those that no connection is blocked on, one permit each.
+    /// All queues are empty: wait in Redis on each connection that does not wait yet, with one permit each.
     case block
-    /// Wait a moment for more permits, then ask again.
+    /// Wait a moment for more permits, then begin a turn with what is there.
     case gather
     case wait
   }
 
   private enum Phase: Equatable {
-    /// Everything was found empty; blocked connections tell of new jobs.
+    /// All queues were found empty. Blocking claims bring new jobs.
     case idle
-    /// There may be jobs; nothing is asked right now.
+    /// There may be jobs, and no claim is under way.
     case hungry
+    /// A claim is under way. `left` permits are taken.
     case claiming(queueIndex: Int, left: Int)
     case stopped
   }
@@ -31,11 +32,7 @@ package struct FetchPlan: Sendable, Equatable {
     gatherBelow = max(1, min(batch / 2, permits / 4))
   }
 
-  var isClaiming: Bool {
-    if case .claiming = phase { true } else { false }
-  }
-
-  /// Whether a connection that is not blocked (any more) should block again.
+  /// Whether connections that do not wait in Redis should begin to.
   var isIdle: Bool { phase == .idle && !isPaused }
 
   mutating func start() {
@@ -46,13 +43,13 @@ package struct FetchPlan: Sendable, Equatable {
 
   mutating func pause(_ paused: Bool) { isPaused = paused }
 
-  /// A blocked connection brought a job, or the connection came back: there may be more.
+  /// There may be jobs: a blocking claim brought one, or the connection has come back.
   mutating func expectJobs() {
     if phase == .idle { phase = .hungry }
   }
 
-  /// What to do with `permits` free ones. `hasGathered`: the wait for more is over.
-  mutating func next(permits: Int, hasGathered: Bool = false) -> Action {
+  /// Begins a claim if there are `permits`. `hasGathered`: they are used even if they are few.
+  mutating func beginTurn(permits: Int, hasGathered: Bool = false) -> Action {
     guard phase == .hungry, !isPaused, permits > 0 else { return .wait }
     if permits < gatherBelow, !hasGathered { return .gather }
     let wanted = min(permits, batch)
@@ -60,9 +57,10 @@ package struct FetchPlan: Sendable, Equatable {
     return .claim(queueIndex: 0, upTo: wanted)
   }
 
-  /// The claim on the current queue brought `count` jobs; permits for the rest are still taken. `hasMore`: it ended early,
-  /// the queue is not empty.
-  mutating func claimed(_ count: Int, hasMore: Bool = false) -> Action {
+  /// Ends the claim under way, which brought `count` jobs. `hasMore`: it ended early, and the queue is not empty.
+  ///
+  /// The permits that are left over stay taken only if the action is another claim.
+  mutating func finishClaim(count: Int, hasMore: Bool = false) -> Action {
     guard case .claiming(let queueIndex, let asked) = phase else { return .wait }
     let left = asked - count
     if left <= 0 || hasMore {
@@ -77,11 +75,12 @@ package struct FetchPlan: Sendable, Equatable {
     return .block
   }
 
-  /// The claim failed; permits go back and the next attempt starts with the first queue.
-  mutating func claimFailed() {
-    if isClaiming { phase = .hungry }
+  /// Ends the claim under way, which failed. The next turn begins with the first queue.
+  mutating func failClaim() {
+    if case .claiming = phase { phase = .hungry }
   }
 
-  /// With a backlog in `queueIndex`, a connection blocked on a later queue would let its jobs overtake.
+  /// Whether the wait on `blockedIndex` must end because `queueIndex` has a backlog, which the jobs of a later queue
+  /// must not overtake.
   func mustUnblock(_ blockedIndex: Int, afterFullClaimOf queueIndex: Int) -> Bool { blockedIndex > queueIndex }
 }

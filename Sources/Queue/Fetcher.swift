@@ -2,83 +2,60 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// Brings jobs in: a permit is taken before a job is claimed, by script while there are jobs, by blocking when there are none.
+/// Claims jobs: by script while there are jobs, else by waiting in Redis. Takes a permit before each job.
 @EventLoop
 final class Fetcher {
-  private let connection: RedisConnection
-  private let queues: [QueueKeys]
-  private let mode: DeliveryMode
-  private let permits: Permits
-  private let lease: Lease
-  private let ledger: ClaimLedger
-  private let metrics: QueueMetrics
+  private let context: QueueContext
   private let faults: FetchFaults
-  private let burials: BurialReport
-  private let blocked: [BlockedClaim]
+  private let waits: [any BlockingClaim]
   private var plan: FetchPlan
   private var gatherTimer: LoopTimer?
   private var isTurnScheduled = false
-  /// Claims by script whose answers are on their way.
-  private var asking = 0
+  /// Claims by script that are not answered yet.
+  private var unanswered = 0
 
-  /// An answer to a claim has arrived and was dealt with.
-  var onAnswer: (@EventLoop () -> Void)?
-  /// Takes the claims, each with one permit.
-  var onClaims: (@EventLoop ([Claim]) -> Void)?
-
-  init(
-    connection: RedisConnection, endpoint: RedisEndpoint, queues: [QueueKeys], mode: DeliveryMode, permits: Permits,
-    lease: Lease, ledger: ClaimLedger, metrics: QueueMetrics, burials: BurialReport, log: Log
-  ) {
-    self.connection = connection
-    self.queues = queues
-    self.mode = mode
-    self.permits = permits
-    self.lease = lease
-    self.ledger = ledger
-    self.metrics = metrics
-    self.burials = burials
-    faults = FetchFaults(queues: queues, log: log)
-    plan = FetchPlan(queueCount: queues.count, batch: QueueLimits.claimBatch, permits: permits.limit)
-    let connections = mode == .atMostOnce ? 1 : queues.count
-    blocked = (0..<connections).map { _ in BlockedClaim(endpoint: endpoint) }
+  init(_ context: QueueContext, endpoint: RedisEndpoint) {
+    self.context = context
+    faults = FetchFaults(queues: context.queues, log: context.log)
+    plan = FetchPlan(
+      queueCount: context.queues.count, batch: QueueLimits.claimBatch, permits: context.permits.limit)
+    waits = context.mode.blockingClaims(context, endpoint: endpoint)
     faults.onRetry = { [weak self] in self?.takeTurn(hasGathered: true) }
-    permits.onRelease { [weak self] in self?.scheduleTurn() }
-    for claim in blocked {
-      claim.onReady = { [weak self] in self?.resume() }
+    context.permits.onRelease { [weak self] in self?.scheduleTurn() }
+    for wait in waits {
+      wait.blocked.onReady = { [weak self, weak wait] in
+        wait?.connectionReturned()
+        self?.resume()
+      }
     }
   }
 
+  /// Whether an answer may still bring a job.
+  var isWaiting: Bool { unanswered > 0 || waits.contains { $0.blocked.isBlocked } }
+
   func start() {
-    for claim in blocked { claim.start() }
+    for wait in waits { wait.blocked.start() }
     plan.start()
     takeTurn()
   }
 
-  /// Claims nothing any more. What is on its way in still arrives.
+  /// Claims nothing more. The answers to claims that were sent still arrive.
   func stop() {
     plan.stop()
-    for claim in blocked { claim.unblock(through: connection) }
+    endWaits()
   }
 
   func close() {
-    for claim in blocked { claim.close() }
+    for wait in waits { wait.blocked.close() }
   }
-
-  /// Whether an answer may still bring a job.
-  var isWaiting: Bool { asking > 0 || blocked.contains { $0.isBlocked } }
 
   func pause(_ paused: Bool) {
     guard plan.isPaused != paused else { return }
     plan.pause(paused)
-    if paused {
-      for claim in blocked { claim.unblock(through: connection) }
-    } else {
-      resume()
-    }
+    paused ? endWaits() : resume()
   }
 
-  /// Looks again; for a connection or a lease that has come back.
+  /// Looks for jobs again, when a connection or the lease has come back.
   func resume() {
     plan.expectJobs()
     scheduleTurn()
@@ -86,8 +63,14 @@ final class Fetcher {
 
   /// Makes sure that no late answer brings a job of this queue.
   func dropBlocked(queueIndex: Int) {
-    blocked[mode == .atMostOnce ? 0 : queueIndex].disconnect()
+    for wait in waits where wait.queueIndex == queueIndex || wait.queueIndex == nil { wait.blocked.disconnect() }
   }
+
+  private func endWaits() {
+    for wait in waits { wait.blocked.unblock(through: context.connection) }
+  }
+
+  // MARK: - Turns
 
   private func scheduleTurn() {
     guard !isTurnScheduled else { return }
@@ -99,14 +82,15 @@ final class Fetcher {
   }
 
   private func takeTurn(hasGathered: Bool = false) {
-    guard !faults.isPausing, lease.mayClaim, connection.isReady else { return }
-    perform(plan.next(permits: permits.available, hasGathered: hasGathered))
+    guard !faults.isPausing, context.lease.mayClaim, context.connection.isReady else { return }
+    perform(plan.beginTurn(permits: context.permits.available, hasGathered: hasGathered))
   }
 
   private func perform(_ action: FetchPlan.Action) {
     switch action {
     case .claim(let queueIndex, let count):
-      if queueIndex == 0 { _ = permits.take(upTo: count) }
+      // The claims of the later queues use what is left of the first one's permits.
+      if queueIndex == 0 { _ = context.permits.take(upTo: count) }
       claim(queueIndex: queueIndex, upTo: count)
     case .block: block()
     case .gather:
@@ -115,140 +99,134 @@ final class Fetcher {
         self?.gatherTimer = nil
         self?.takeTurn(hasGathered: true)
       }
-    // A queue may be without its blocked connection for want of a permit.
+    // There may have been too few permits to wait on every queue.
     case .wait: if plan.isIdle { block() }
     }
   }
 
+  // MARK: - By script
+
   private func claim(queueIndex: Int, upTo count: Int) {
-    let keys = queues[queueIndex]
-    let worker = lease.name.value
-    let noncePrefix = lease.nextNoncePrefix()
-    asking += 1
-    let scriptKeys = [keys.queue, keys.inflight(worker), keys.heartbeat(worker), keys.seal, keys.dead]
-    connection.call(QueueScripts.claim, keys: scriptKeys) { command in
+    let keys = context.queues[queueIndex]
+    let worker = context.lease.name.value
+    let noncePrefix = context.lease.makeNoncePrefix()
+    unanswered += 1
+    context.connection.call(QueueScripts.claim, keys: keys.claimWaiting(by: worker)) { command in
       command.append(count)
       command.append(noncePrefix)
-      if mode == .atMostOnce { command.append("keep") }
+      command.append(context.mode.rawValue)
     } _: { [weak self] result in
       guard let self else { return }
-      self.asking -= 1
-      defer { self.onAnswer?() }
-      switch result {
-      case .success(let value):
-        if let answer = ClaimAnswer(value, queue: keys.queue) {
-          self.faults.claimed(from: queueIndex)
-          self.accept(answer, queueIndex: queueIndex, asked: count, worker: worker)
-        } else {
-          self.claimFailed(left: count)
-          self.leaseLapsed()
-        }
-      case .failure(let error) where error.isWrongType:
-        self.faults.passOver(queueIndex)
-        self.accept(ClaimAnswer(elements: []), queueIndex: queueIndex, asked: count, worker: worker)
-      case .failure(let error):
-        self.claimFailed(left: count)
-        self.faults.claimFailed(error)
-      }
+      unanswered -= 1
+      takeAnswer(result, queueIndex: queueIndex, asked: count, worker: worker)
+      context.emit(.progress)
     }
   }
 
-  /// The heartbeat says whether the jobs are still this worker's.
-  private func leaseLapsed() {
-    lease.beat()
-    faults.pause()
-  }
-
-  private func claimFailed(left: Int) {
-    plan.claimFailed()
-    permits.release(left)
+  private func takeAnswer(
+    _ result: Result<RedisValue, RedisError>, queueIndex: Int, asked: Int, worker: String
+  ) {
+    switch result {
+    case .success(let value):
+      guard let answer = ClaimAnswer(value, queue: context.queues[queueIndex].queue) else {
+        failClaim(asked: asked)
+        return takeLapse()
+      }
+      faults.noteClaim(from: queueIndex)
+      accept(answer, queueIndex: queueIndex, asked: asked, worker: worker)
+    case .failure(let error) where error.isWrongType:
+      faults.passOver(queueIndex)
+      accept(ClaimAnswer(elements: []), queueIndex: queueIndex, asked: asked, worker: worker)
+    case .failure(let error):
+      failClaim(asked: asked)
+      faults.noteClaimFailure(error)
+    }
   }
 
   private func accept(_ answer: ClaimAnswer, queueIndex: Int, asked: Int, worker: String) {
-    burials.note(answer, queues[queueIndex])
+    context.noteBurials(answer, queueIndex: queueIndex)
     let count = answer.elements.count
     let mayHaveMore = count >= asked || answer.hasMore
-    let action = plan.claimed(count, hasMore: answer.hasMore)
-    if case .claim = action {} else { permits.release(asked - count) }
-    if mayHaveMore { unblockLater(than: queueIndex) }
+    let action = plan.finishClaim(count: count, hasMore: answer.hasMore)
+    if case .claim = action {} else { context.permits.release(asked - count) }
+    if mayHaveMore { endWaits(behind: queueIndex) }
     if count > 0 { deliver(answer.elements, queueIndex: queueIndex, worker: worker) }
     perform(action)
     if mayHaveMore { scheduleTurn() }
   }
 
+  private func failClaim(asked: Int) {
+    plan.failClaim()
+    context.permits.release(asked)
+  }
+
+  /// The heartbeat has expired. The next one shows whether the jobs still belong to this worker.
+  private func takeLapse() {
+    context.lease.beat()
+    faults.pause()
+  }
+
   private func deliver(_ elements: [[UInt8]], queueIndex: Int, worker: String) {
-    let now = Clock.unixMilliseconds
-    let monotonic = Clock.monotonicNanoseconds
-    var claims: [Claim] = []
-    claims.reserveCapacity(elements.count)
-    for element in elements {
-      claims.append(
-        Claim(queueIndex: queueIndex, element: element, nonce: lease.nextNonce(), now: now, monotonic: monotonic))
-    }
-    // Claimed in the name of a life that is over: the reaper takes them back.
-    guard worker == lease.name.value || mode == .atMostOnce else {
-      lease.abandon(worker, queueIndex: queueIndex)
-      permits.release(claims.count)
+    // Claimed under an earlier name: the reaper gives the jobs back. At most once, it has no list to take them from.
+    guard worker == context.lease.name.value || context.mode == .atMostOnce else {
+      context.lease.abandon(worker, queueIndex: queueIndex)
+      context.permits.release(elements.count)
       return
     }
-    for claim in claims { ledger.add(claim) }
-    metrics.claimed.increment(by: claims.count)
-    onClaims?(claims)
+    context.metrics.claimed.increment(by: elements.count)
+    context.deliver(context.makeClaims(elements, queueIndex: queueIndex))
   }
 
-  private func unblockLater(than queueIndex: Int) {
-    guard mode == .atLeastOnce else { return }
-    for (index, claim) in blocked.enumerated() where plan.mustUnblock(index, afterFullClaimOf: queueIndex) {
-      claim.unblock(through: connection)
+  /// Ends the waits on queues behind one that has a backlog.
+  private func endWaits(behind queueIndex: Int) {
+    for wait in waits {
+      guard let index = wait.queueIndex, plan.mustUnblock(index, afterFullClaimOf: queueIndex) else { continue }
+      wait.blocked.unblock(through: context.connection)
     }
   }
+
+  // MARK: - By waiting
 
   private func block() {
-    for index in blocked.indices where blocked[index].isReady && !blocked[index].isBlocked {
-      guard plan.isIdle, lease.mayClaim, !faults.isPausing, permits.take(upTo: 1) == 1 else { return }
-      let worker = lease.name.value
-      let completion: @EventLoop (BlockedClaim.Answer) -> Void = { [weak self] answer in
-        self?.unblocked(answer, index: index, worker: worker)
-      }
-      if mode == .atMostOnce {
-        blocked[index].pop(from: queues, envelope: lease.envelope(ofPopped:queueIndex:), completion)
-      } else {
-        blocked[index].move(
-          from: queues[index], queueIndex: index, worker: worker, noncePrefix: lease.nextNoncePrefix(), completion)
+    for wait in waits where wait.blocked.isReady && !wait.blocked.isBlocked {
+      guard plan.isIdle, context.lease.mayClaim, !faults.isPausing, context.permits.take(upTo: 1) == 1 else { return }
+      let worker = context.lease.name.value
+      wait.begin { [weak self, weak wait] result in
+        guard let self, let wait else { return }
+        takeResult(result, of: wait, worker: worker)
+        context.emit(.progress)
       }
     }
   }
 
-  private func unblocked(_ answer: BlockedClaim.Answer, index: Int, worker: String) {
-    defer { onAnswer?() }
-    switch answer {
-    case .claimed(let queueIndex, let answer):
-      if answer.isStuck { faults.pause() } else { faults.blockingWorked() }
-      burials.note(answer, queues[queueIndex])
-      if answer.elements.isEmpty { permits.release() }
+  private func takeResult(_ result: BlockingClaimResult, of wait: any BlockingClaim, worker: String) {
+    switch result {
+    case .claimed(let answer, let queueIndex):
+      if answer.isStuck { faults.pause() } else { faults.noteWait() }
+      context.noteBurials(answer, queueIndex: queueIndex)
       plan.expectJobs()
-      if !answer.elements.isEmpty { deliver(answer.elements, queueIndex: queueIndex, worker: worker) }
-      scheduleTurn()
-    case .popped(let queueIndex, let element):
-      faults.blockingWorked()
-      plan.expectJobs()
-      deliver([element], queueIndex: queueIndex, worker: worker)
+      if answer.elements.isEmpty {
+        context.permits.release()
+      } else {
+        deliver(answer.elements, queueIndex: queueIndex, worker: worker)
+      }
       scheduleTurn()
     case .nothing:
-      faults.blockingWorked()
-      permits.release()
-      if blocked[index].hasEndedEarly { faults.pause() }
-      // There may be fewer permits than queues: each wait that ends in vain looks at all of them.
+      faults.noteWait()
+      context.permits.release()
+      if wait.blocked.hasEndedEarly { faults.pause() }
+      // There may be fewer permits than queues: each wait that brings nothing is followed by a look at all of them.
       resume()
     case .lapsed:
-      permits.release()
+      context.permits.release()
       plan.expectJobs()
-      leaseLapsed()
+      takeLapse()
     case .fault(let error):
-      permits.release()
+      context.permits.release()
       plan.expectJobs()
-      guard error.isWrongType else { return faults.blockingFailed(error) }
-      if mode == .atLeastOnce { faults.passOver(index) }
+      guard error.isWrongType else { return faults.noteWaitFailure(error) }
+      // BRPOP does not report which of its keys is not a list; the claiming script does.
+      if let queueIndex = wait.queueIndex { faults.passOver(queueIndex) }
       faults.pause()
     }
   }

@@ -2,13 +2,36 @@ public import EventLoop
 public import Redis
 public import Telemetry
 
-/// The queues as a worker sees them: claims come in, settlements go out, and what a crash, a freeze or an outage leaves
-/// behind is put right.
+/// What a crash of a worker may cost.
+public enum DeliveryMode: String, Sendable, CaseIterable {
+  /// A claimed job stays in the in-flight list until it is settled: after a crash it runs again.
+  case atLeastOnce = "at-least-once"
+  /// A claimed job leaves Redis at once: it is never sent twice, and lost in a crash.
+  case atMostOnce = "at-most-once"
+}
+
+/// What a worker learns from its ``JobQueue``.
+public enum QueueEvent {
+  /// Jobs were claimed; each holds one permit.
+  case claimed([Claim])
+  /// Jobs were moved to the dead letters because of their size. The worker writes their records.
+  case oversized([OversizedJob])
+  /// Redis has confirmed a heartbeat: pushes that waited for a fresh lease may be sent.
+  case leaseConfirmed
+  /// The lease is lost. At least once, so is every claim: each is fenced.
+  case leaseLost
+  /// Claims have ended, or an answer to a claim has arrived: ``JobQueue/outstanding`` and
+  /// ``JobQueue/mayStillBringJobs`` may have changed.
+  case progress
+}
+
+/// The queues of one worker: it claims jobs, settles them, and recovers what a crash, a freeze or an outage has left
+/// behind.
 @EventLoop
 public final class JobQueue {
   public struct Configuration: Sendable {
     public var endpoint: RedisEndpoint
-    /// In strict order, first first.
+    /// In strict order: a queue is asked only when those before it are empty.
     public var queues: [String]
     public var mode: DeliveryMode
 
@@ -19,195 +42,178 @@ public final class JobQueue {
     }
   }
 
-  public let queues: [QueueKeys]
-  public let lease: Lease
-  public let mode: DeliveryMode
+  private enum Phase {
+    /// The lease was not confirmed yet.
+    case joining
+    case claiming
+    case stopping
+  }
 
-  /// Takes the claims of a batch, each with one permit.
-  public var onClaims: (@EventLoop ([Claim]) -> Void)? {
-    didSet {
-      fetcher.onClaims = onClaims
-      reconciler.onClaims = onClaims
-    }
-  }
-  /// A job was settled, or an answer to a claim has arrived.
-  public var onProgress: (@EventLoop () -> Void)? {
-    didSet {
-      settler.onSettled = onProgress
-      fetcher.onAnswer = onProgress
-    }
-  }
-  /// Jobs went to the dead letters for their size: all there is to say of them is a record.
-  public var onOversized: (@EventLoop ([OversizedJob]) -> Void)? {
-    didSet { burials.onOversized = onOversized }
-  }
-  /// All local claims were taken away.
-  public var onFenced: (@EventLoop () -> Void)?
-
-  let connection: RedisConnection
-  private let ledger: ClaimLedger
+  let context: QueueContext
   private let settler: Settler
   private let fetcher: Fetcher
   private let reconciler: Reconciler
-  private let keeper: Keeper
-  private let burials: BurialReport
-  private let keptRecords: KeptRecords
+  private let promoter: Promoter
+  private let reaper: Reaper
   private let depths: QueueDepths
-  private let log: Log
-  private var isStarted = false
-  private var isStopping = false
+  private var phase = Phase.joining
 
-  /// `connection` carries everything but the blocking claims; the queue starts it and follows its state.
+  /// `connection` carries everything but the blocking claims. The queue starts it and observes its state.
   public init(
     _ configuration: Configuration, connection: RedisConnection, permits: Permits, metrics: Metrics, log: Log
   ) {
-    let queues = configuration.queues.map(QueueKeys.init(queue:))
-    let counters = QueueMetrics(metrics)
-    let burials = BurialReport(metrics: counters, log: log)
-    let keptRecords = KeptRecords(metrics: counters, log: log)
-    let ledger = ClaimLedger(queueCount: queues.count)
-    let lease = Lease(connection: connection, queues: queues, log: log)
-    self.queues = queues
-    self.connection = connection
-    self.ledger = ledger
-    self.lease = lease
-    self.log = log
-    self.burials = burials
-    self.keptRecords = keptRecords
-    mode = configuration.mode
-    settler = Settler(
-      connection: connection, queues: queues, mode: configuration.mode, lease: lease, ledger: ledger, metrics: counters,
-      burials: burials, keptRecords: keptRecords, log: log)
-    fetcher = Fetcher(
-      connection: connection, endpoint: configuration.endpoint, queues: queues, mode: configuration.mode,
-      permits: permits, lease: lease, ledger: ledger, metrics: counters, burials: burials, log: log)
-    reconciler = Reconciler(
-      connection: connection, queues: queues, lease: lease, ledger: ledger, permits: permits, metrics: counters,
-      burials: burials, log: log)
-    keeper = Keeper(
-      connection: connection, queues: queues, lease: lease, metrics: counters, burials: burials, log: log)
-    depths = QueueDepths(queues: queues, connection: connection, metrics: metrics)
-    connect(counters)
+    context = QueueContext(configuration, connection: connection, permits: permits, metrics: metrics, log: log)
+    settler = Settler(context)
+    fetcher = Fetcher(context, endpoint: configuration.endpoint)
+    reconciler = Reconciler(context, fetcher: fetcher)
+    promoter = Promoter(context)
+    reaper = Reaper(context, promoter: promoter)
+    depths = QueueDepths(queues: context.queues, connection: connection, metrics: metrics)
+    connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
+    context.lease.onEvent = { [weak self] event in self?.handle(event) }
   }
 
-  /// Jobs claimed and not settled.
-  public var outstanding: Int { ledger.count }
+  public var queues: [QueueKeys] { context.queues }
+  public var lease: Lease { context.lease }
+  public var mode: DeliveryMode { context.mode }
 
-  /// Joins the fleet; claims flow as soon as Redis answers and ``pause(_:)`` is off.
-  public func start() {
-    connection.preload(QueueScripts.all)
-    connection.start()
-    keeper.start()
-    lease.start()
-    depths.start()
+  /// Receives what happens to the jobs and to the lease.
+  public var onEvent: (@EventLoop (QueueEvent) -> Void)? {
+    get { context.onEvent }
+    set { context.onEvent = newValue }
   }
 
-  /// While paused nothing is claimed; for a worker that could not send.
-  public func pause(_ paused: Bool) { fetcher.pause(paused) }
-
-  /// Ends a claim. One atomic step with its removal from the in-flight list; leaves with those of the same turn.
-  public func settle(_ claim: Claim, _ settlement: Settlement) { settler.settle(claim, settlement) }
-
-  /// Writes the record of a job that is in nobody's hands.
-  public func write(_ record: Settlement.Record, queue: String) {
-    connection.call(QueueScripts.record, keys: [QueueKeys.result(record.jobID)]) { command in
-      command.append(record.json)
-      command.append(record.timeToLive.milliseconds)
-    } _: { [self] result in
-      if case .success(.integer(0)) = result { keptRecords.note(id: record.jobID, queue: queue) }
-    }
-  }
-
-  /// The fleet has given the job to somebody else.
-  func takenAway(_ claim: Claim) {
-    claim.isFenced = true
-    ledger.remove(claim)
-    onProgress?()
-  }
-
-  /// Stops claiming; what is under way goes on.
-  public func stopClaiming() {
-    isStopping = true
-    fetcher.stop()
-    keeper.stop()
-  }
+  /// The number of jobs that were claimed and are not settled.
+  public var outstanding: Int { context.ledger.count }
 
   /// Whether an answer to a claim is still on its way.
   public var mayStillBringJobs: Bool { fetcher.isWaiting }
 
-  /// Hands back every claim that is not settled, oldest in front, and whatever else stands in the in-flight lists.
+  // MARK: - Work
+
+  /// Joins the fleet. Jobs are claimed as soon as Redis has confirmed the lease and ``pause(_:)`` is off.
+  public func start() {
+    context.connection.preload(QueueScripts.all)
+    context.connection.start()
+    promoter.start()
+    reaper.start()
+    lease.start()
+    depths.start()
+  }
+
+  /// Claims nothing while `paused`, for a worker that could not send.
+  public func pause(_ paused: Bool) { fetcher.pause(paused) }
+
+  /// Ends a claim, in one atomic step with its removal from the in-flight list. Settlements of one turn of the loop
+  /// leave together.
+  public func settle(_ claim: Claim, _ settlement: Settlement) { settler.settle(claim, settlement) }
+
+  /// Writes the record of a job that no worker holds.
+  public func write(_ record: Settlement.Record, queue: String) {
+    context.connection.call(QueueScripts.record, keys: [QueueKeys.result(record.jobID)]) { command in
+      command.append(record.json)
+      command.append(record.timeToLive.milliseconds)
+    } _: { [context] result in
+      if case .success(.integer(0)) = result { context.warnings.noteKeptRecord(id: record.jobID, queue: queue) }
+    }
+  }
+
+  /// Fences one claim: the fleet has given its job to another worker.
+  func fence(_ claim: Claim) {
+    claim.isFenced = true
+    context.ledger.remove(claim)
+    context.emit(.progress)
+  }
+
+  // MARK: - End
+
+  /// Stops claiming. Jobs that were claimed go on.
+  public func stopClaiming() {
+    phase = .stopping
+    fetcher.stop()
+    promoter.stop()
+    reaper.stop()
+  }
+
+  /// Gives every claim that is not settled back to its queue, in their order, and whatever else is in the in-flight
+  /// lists.
   public func handBackAll() async {
     for index in queues.indices {
-      for claim in ledger.outstanding(queueIndex: index).reversed() { settler.settle(claim, Settlement(.handBack)) }
+      for claim in context.ledger.outstanding(queueIndex: index).reversed() {
+        settler.settle(claim, Settlement(.handBack))
+      }
       settler.flush()
     }
     guard mode == .atLeastOnce else { return }
     for keys in queues { await handBackStrays(keys) }
   }
 
-  /// Leaves the fleet: lease, heartbeats, connections.
-  public func leave() async {
-    let mayStillGetJobs = mode == .atLeastOnce && fetcher.isWaiting
-    fetcher.close()
-    lease.leave(mayStillGetJobs: mayStillGetJobs)
-    // Answered after everything before it has been carried out.
-    _ = try? await connection.send(RedisCommand("PING"), timeout: .seconds(2))
-    depths.stop()
-    connection.close()
-  }
-
   private func handBackStrays(_ keys: QueueKeys) async {
     let worker = lease.name.value
     while true {
-      let answer = try? await connection.call(
+      let answer = try? await context.connection.call(
         QueueScripts.handBack, keys: [keys.inflight(worker), keys.landing(worker), keys.queue, keys.seal]
       ) { $0.append(QueueLimits.moveBatch) }
       guard let count = answer?.integer, count > 0 else { return }
     }
   }
 
-  private func connect(_ counters: QueueMetrics) {
-    connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
-    lease.onConfirmed = { [weak self] in
-      guard let self else { return }
-      self.settler.flush()
-      if !self.isStopping { self.isStarted ? self.fetcher.resume() : self.beginFetching() }
-    }
-    lease.onInflightLength = { [weak self] index, length in
-      self?.reconciler.observe(queueIndex: index, inflightLength: length)
-    }
-    lease.onForgotten = { [weak self] index in self?.restore(index) }
-    lease.onFenced = { [weak self] in
-      guard let self else { return }
-      // At most once, nobody else can have them.
-      if self.mode == .atLeastOnce { counters.fenced.increment(by: self.ledger.fence()) }
-      self.onFenced?()
-      self.onProgress?()
-    }
-    reconciler.onDropBlocked = { [weak self] index in self?.fetcher.dropBlocked(queueIndex: index) }
+  /// Leaves the fleet, and closes the connections.
+  public func leave() async {
+    let mayStillGetJobs = mode == .atLeastOnce && fetcher.isWaiting
+    fetcher.close()
+    lease.leave(mayStillGetJobs: mayStillGetJobs)
+    // Its answer arrives after everything before it was carried out.
+    _ = try? await context.connection.send(RedisCommand("PING"), timeout: .seconds(2))
+    depths.stop()
+    context.connection.close()
   }
 
-  private func beginFetching() {
-    isStarted = true
-    fetcher.start()
-  }
+  // MARK: - Lease
 
   private func connectionChanged(_ isReady: Bool) {
-    if !isReady { lease.connectionLost() }
-    if isReady {
-      keeper.connectionReturned()
-      lease.beat()
-      depths.refresh()
+    guard isReady else { return lease.loseConnection() }
+    reaper.connectionReturned()
+    lease.beat()
+    depths.refresh()
+  }
+
+  private func handle(_ event: LeaseEvent) {
+    switch event {
+    case .confirmed: leaseConfirmed()
+    case .fenced: leaseLost()
+    case .forgotten(let queueIndex): restore(queueIndex)
+    case .inflight(let queueIndex, let length): reconciler.take(inflightLength: length, queueIndex: queueIndex)
     }
   }
 
-  /// Redis has lost the in-flight lists: what is in hand is written there again, before it is settled.
-  private func restore(_ index: Int) {
-    let claims = ledger.outstanding(queueIndex: index)
+  private func leaseConfirmed() {
+    settler.flush()
+    switch phase {
+    case .joining:
+      phase = .claiming
+      fetcher.start()
+    case .claiming: fetcher.resume()
+    case .stopping: break
+    }
+    context.emit(.leaseConfirmed)
+  }
+
+  private func leaseLost() {
+    // At most once, no other worker can have the jobs.
+    if mode == .atLeastOnce { context.metrics.fenced.increment(by: context.ledger.fenceAll()) }
+    context.emit(.leaseLost)
+    context.emit(.progress)
+  }
+
+  /// Writes the claimed jobs to the in-flight list again, which Redis has lost, before they are settled.
+  private func restore(_ queueIndex: Int) {
+    let claims = context.ledger.outstanding(queueIndex: queueIndex)
     guard mode == .atLeastOnce, !claims.isEmpty else { return }
-    var push = RedisCommand("LPUSH", queues[index].inflight(lease.name.value))
+    var push = RedisCommand("LPUSH", queues[queueIndex].inflight(lease.name.value))
     for claim in claims { push.append(claim.element) }
-    log.warn("Redis came back without its data; jobs in hand are written again", ["jobs": .init(claims.count)])
-    connection.send(push) { _ in }
+    context.log.warn(
+      "Redis lost its data; the jobs that this worker holds are written again", ["jobs": .init(claims.count)])
+    context.connection.send(push) { _ in }
   }
 }

@@ -2,35 +2,37 @@ public import EventLoop
 import Redis
 import Telemetry
 
-/// This worker's right to its in-flight lists: kept by heartbeats, judged by Redis' clock, lost when the fleet has taken
-/// the worker for dead.
+/// What ``JobQueue`` learns from the worker's ``Lease``.
+enum LeaseEvent {
+  /// Redis has confirmed a heartbeat for every queue.
+  case confirmed
+  /// The fleet has taken the worker's jobs; the worker has a new name.
+  case fenced
+  /// Redis has lost the in-flight list of a queue, and nobody has taken its jobs.
+  case forgotten(queueIndex: Int)
+  /// The in-flight and the landing list of a queue have `length` entries together. The answer arrives in order with
+  /// those to claims and settlements.
+  case inflight(queueIndex: Int, length: Int)
+}
+
+/// The worker's right to the jobs in its in-flight lists.
+///
+/// Heartbeats keep it, and the clock of Redis decides when it expires. It is lost when the worker is taken for dead.
 @EventLoop
 public final class Lease {
   public private(set) var name = WorkerName()
-  /// Whether Redis knows of this worker: nothing is claimed before.
-  public private(set) var isHeld = false
-  /// The worker's own account of itself, JSON; other programs show it.
+  /// Returns the worker's report, JSON of ``WorkerReport``, for the next heartbeat.
   public var report: @EventLoop () -> [UInt8] = { Array("{}".utf8) }
-  /// The in-flight list of a queue has this many entries; the answer came in order with all claims and settlements.
-  var onInflightLength: (@EventLoop (_ queueIndex: Int, _ length: Int) -> Void)?
-  /// The jobs are somebody else's now.
-  var onFenced: (@EventLoop () -> Void)?
-  /// Redis has lost the in-flight lists, though nobody has taken them.
-  var onForgotten: (@EventLoop (_ queueIndex: Int) -> Void)?
-  /// A heartbeat was confirmed: what was held back may go on.
-  var onConfirmed: (@EventLoop () -> Void)?
-  /// The same, for the worker itself.
-  public var onHeld: (@EventLoop () -> Void)?
+
+  var onEvent: (@EventLoop (LeaseEvent) -> Void)?
 
   private let connection: RedisConnection
   private let queues: [QueueKeys]
   private let log: Log
-  private var confirmedAt: UInt64 = 0
-  /// A heartbeat was confirmed on the present connection: Redis has what it had before.
-  private(set) var isConfirmed = false
+  private var phase = LeasePhase.joining
   private var timer: LoopTimer?
   private var nonceCount: UInt64 = 0
-  /// The seal of each queue: Redis' own, or what this worker offers.
+  /// The seal of each queue: the one in Redis, or the one that this worker proposes.
   private var seals: [String]
 
   init(connection: RedisConnection, queues: [QueueKeys], log: Log) {
@@ -40,69 +42,80 @@ public final class Lease {
     seals = queues.map { _ in Seal.random() }
   }
 
+  // MARK: - State
+
+  /// Whether Redis knows the worker's name. Nothing is claimed before.
+  public var isHeld: Bool { phase.isHeld }
+
+  /// Whether Redis has confirmed a heartbeat on the present connection: it has the data that it had before.
+  var isConfirmed: Bool { phase.isConfirmed }
+
+  /// Whether the last confirmed heartbeat is young enough to send pushes under it.
+  public var isFresh: Bool { phase.isFresh(at: Clock.monotonicNanoseconds) }
+
+  /// Whether jobs may be claimed under the worker's name.
+  var mayClaim: Bool { isFresh && isConfirmed }
+
   /// The word in front of the fleet's own elements in a queue's list.
   func seal(queueIndex: Int) -> String { seals[queueIndex] }
 
-  /// Whether jobs may be claimed in its name.
-  var mayClaim: Bool { isFresh && isConfirmed }
-
-  /// Whether the last confirmed heartbeat is young enough to send in its name.
-  public var isFresh: Bool {
-    isHeld && Clock.monotonicNanoseconds - confirmedAt < UInt64(QueueLimits.leaseFreshness.nanoseconds)
-  }
-
-  /// A nonce no other job gets.
-  func nextNonce() -> String {
+  /// Makes a nonce that no other job has.
+  func makeNonce() -> String {
     nonceCount += 1
     return "\(name.nonceBase).\(nonceCount)"
   }
 
-  /// Starts the nonces of one claim; the script adds a number to each.
-  func nextNoncePrefix() -> String { nextNonce() + "." }
+  /// Makes the beginning of the nonces of one claim; the script appends a number for each job.
+  func makeNoncePrefix() -> String { makeNonce() + "." }
 
-  /// What was popped from a queue as it is, in its envelope.
-  func envelope(ofPopped bytes: [UInt8], queueIndex: Int) -> [UInt8] {
-    Seal.envelope(ofPopped: bytes, seal: seals[queueIndex], nonce: nextNonce())
-  }
+  // MARK: - Heartbeats
 
-  /// Begins to hold the lease; repeats itself until ``stop()``.
+  /// Joins the fleet, and sends heartbeats until ``leave(mayStillGetJobs:)``.
   func start() {
     beat()
     timer = .every(QueueLimits.heartbeatInterval) { [weak self] in self?.beat() }
   }
 
-  func stop() {
-    timer = nil
-    isHeld = false
-  }
-
-  /// Renews now: after a reconnection, or when something waits for it.
+  /// Sends a heartbeat now: after a reconnection, or when something waits for a confirmed lease.
   public func beat() {
     guard connection.isReady else { return }
-    isHeld ? renew() : register()
+    switch phase {
+    case .joining: join()
+    case .confirmed, .unconfirmed: renew()
+    case .left: break
+    }
   }
 
-  /// What Redis has lost in an outage is known with the next heartbeat only.
-  func connectionLost() { isConfirmed = false }
+  func loseConnection() { phase.loseConnection() }
 
-  private func register() {
+  private func join() {
     let sentAt = Clock.monotonicNanoseconds
     let worker = name.value
+    let report = report()
     var left = queues.count
-    for (index, keys) in queues.enumerated() {
-      connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers, keys.seal]) { command in
-        command.append(worker)
-        command.append(QueueLimits.heartbeatTimeToLive.milliseconds)
-        command.append(report())
-        command.append(seals[index])
-      } _: { [weak self] result in
-        guard let self, case .success(let seal) = result, worker == self.name.value else { return }
-        self.seals[index] = seal.string ?? self.seals[index]
+    for index in queues.indices {
+      sendJoin(worker, queueIndex: index, timeToLive: QueueLimits.heartbeatTimeToLive, report: report) {
+        [weak self] result in
+        guard let self, case .success(let seal) = result, worker == name.value else { return }
+        seals[index] = seal.string ?? seals[index]
         left -= 1
-        guard left == 0 else { return }
-        self.isHeld = true
-        self.confirm(sentAt)
+        if left == 0 { confirm(sentAt: sentAt) }
       }
+    }
+  }
+
+  private func sendJoin(
+    _ worker: String, queueIndex: Int, timeToLive: Duration, report: [UInt8],
+    _ completion: @escaping RedisConnection.Completion
+  ) {
+    let keys = queues[queueIndex]
+    connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers, keys.seal]) { command in
+      command.append(worker)
+      command.append(timeToLive.milliseconds)
+      command.append(report)
+      command.append(seals[queueIndex])
+    } _: { result in
+      completion(result)
     }
   }
 
@@ -112,69 +125,68 @@ public final class Lease {
     let report = report()
     var left = queues.count
     for (index, keys) in queues.enumerated() {
-      connection.call(
-        QueueScripts.heartbeat,
-        keys: [
-          keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.tombstone(worker), keys.landing(worker),
-          keys.seal,
-        ]
-      ) { command in
+      let scriptKeys = [
+        keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.tombstone(worker), keys.landing(worker),
+        keys.seal,
+      ]
+      connection.call(QueueScripts.heartbeat, keys: scriptKeys) { command in
         command.append(worker)
         command.append(QueueLimits.heartbeatTimeToLive.milliseconds)
         command.append(report)
         command.append(seals[index])
       } _: { [weak self] result in
-        guard let self, worker == self.name.value, case .success(.array(let answer)) = result,
-          answer.count == 3, let state = answer[0].integer, let length = answer[1].integer
+        guard let self, worker == name.value, case .success(let value) = result, let answer = HeartbeatAnswer(value)
         else { return }
-        self.seals[index] = answer[2].string ?? self.seals[index]
-        if state == 0 { return self.fence() }
-        if state == 2 { self.onForgotten?(index) } else { self.onInflightLength?(index, Int(length)) }
+        take(answer, queueIndex: index)
+        guard answer.state != .fenced else { return }
         left -= 1
-        if left == 0 { self.confirm(sentAt) }
+        if left == 0 { confirm(sentAt: sentAt) }
       }
     }
   }
 
-  private func confirm(_ sentAt: UInt64) {
-    confirmedAt = max(confirmedAt, sentAt)
-    isConfirmed = true
-    onConfirmed?()
-    onHeld?()
-  }
-
-  /// Gives up everything and comes back under a new name.
-  func fence() {
-    log.warn(
-      "fenced: the fleet took this worker for dead; starting over under a new name", ["worker": .init(name.value)])
-    for index in queues.indices { abandon(name.value, queueIndex: index) }
-    isHeld = false
-    isConfirmed = false
-    name = WorkerName()
-    onFenced?()
-    register()
-  }
-
-  /// An earlier name of this worker: a blocked claim may still move a job into its in-flight list. The name stays alive
-  /// until none can, and then is the reaper's.
-  func abandon(_ worker: String, queueIndex: Int) {
-    let keys = queues[queueIndex]
-    connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers, keys.seal]) { command in
-      command.append(worker)
-      command.append(QueueLimits.blockDeadline.milliseconds)
-      command.append("{}")
-      command.append(seals[queueIndex])
-    } _: { _ in
+  private func take(_ answer: HeartbeatAnswer, queueIndex: Int) {
+    seals[queueIndex] = answer.seal ?? seals[queueIndex]
+    switch answer.state {
+    case .held: onEvent?(.inflight(queueIndex: queueIndex, length: answer.inflightLength))
+    case .forgotten: onEvent?(.forgotten(queueIndex: queueIndex))
+    case .fenced: fence()
     }
   }
 
-  /// Leaves the fleet. What is left in its in-flight lists, or `mayStillGetJobs`, is the reaper's.
+  private func confirm(sentAt: UInt64) {
+    phase.confirm(sentAt: sentAt)
+    onEvent?(.confirmed)
+  }
+
+  // MARK: - Loss and end
+
+  /// Joins again under a new name, as the jobs under the old one belong to the fleet.
+  private func fence() {
+    log.warn(
+      "fenced: the fleet took this worker for dead; it continues under a new name", ["worker": .init(name.value)])
+    for index in queues.indices { abandon(name.value, queueIndex: index) }
+    phase.fence()
+    name = WorkerName()
+    onEvent?(.fenced)
+    join()
+  }
+
+  /// Keeps an earlier name of this worker alive for as long as a blocked claim may still move a job into its lists.
+  /// After that the reaper takes what is there.
+  func abandon(_ worker: String, queueIndex: Int) {
+    sendJoin(worker, queueIndex: queueIndex, timeToLive: QueueLimits.blockDeadline, report: Array("{}".utf8)) { _ in }
+  }
+
+  /// Leaves the fleet. The reaper takes what is left in the in-flight lists, and what still arrives there if
+  /// `mayStillGetJobs`.
   func leave(mayStillGetJobs: Bool) {
-    stop()
+    timer = nil
+    phase.leave()
     let worker = name.value
     for keys in queues {
       let scriptKeys = [
-        keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.keeper, keys.landing(worker),
+        keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.promoter, keys.landing(worker),
       ]
       connection.call(QueueScripts.leave, keys: scriptKeys) { command in
         command.append(worker)

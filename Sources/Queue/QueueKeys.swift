@@ -1,18 +1,18 @@
-/// Every Redis key of a queue. The whole list name is the hash tag, so all of them live in the slot of the list itself.
+/// The Redis keys of a queue. Their hash tag is the name of its list, so all are in the hash slot of the list.
 public struct QueueKeys: Sendable, Equatable {
   /// The producers' list, for example `push:jobs`.
   public let queue: String
-  /// Sorted set of jobs to run again, by due time in unix milliseconds.
+  /// Sorted set of jobs that are retried, by due time in unix milliseconds.
   public let retry: String
   /// Sorted set of jobs whose `sendAt` has not come, by due time in unix milliseconds.
   public let scheduled: String
-  /// Sorted set of dead letters, by time of death in unix milliseconds.
+  /// Sorted set of dead letters, by the time at which they were given up in unix milliseconds.
   public let dead: String
   /// Set of the workers that may have an in-flight list.
   public let workers: String
-  /// Held by the worker that promotes and reaps, with a TTL.
-  public let keeper: String
-  /// String: the word in front of the fleet's own elements in the queue's list.
+  /// String with a TTL: the name of the worker that promotes and reaps. The key ends in `keeper`.
+  public let promoter: String
+  /// String: the word in front of the fleet's own elements in the queue's list, see ``Seal``.
   public let seal: String
 
   private let prefix: String
@@ -24,34 +24,34 @@ public struct QueueKeys: Sendable, Equatable {
     scheduled = prefix + "scheduled"
     dead = prefix + "dead"
     workers = prefix + "workers"
-    keeper = prefix + "keeper"
+    promoter = prefix + "keeper"
     seal = prefix + "seal"
   }
 
-  /// List of what `worker` has claimed and not settled, newest first.
+  /// List of the jobs that `worker` has claimed and not settled, newest first.
   public func inflight(_ worker: String) -> String { prefix + "inflight:" + worker }
 
-  /// List of what a blocked connection of `worker` has been given and is about to claim.
+  /// List of the elements that Redis moved here for a waiting connection of `worker`, which has not claimed them yet.
   public func landing(_ worker: String) -> String { prefix + "landing:" + worker }
 
-  /// String with a TTL: the worker lives. Its value is a ``WorkerReport``.
+  /// String with a TTL, a ``WorkerReport``. The worker is alive as long as it exists.
   public func heartbeat(_ worker: String) -> String { prefix + "heartbeat:" + worker }
 
-  /// String with a TTL: the worker was taken for dead and its jobs were given to others.
+  /// String with a TTL. Exists if the worker was taken for dead and its jobs were given back.
   public func tombstone(_ worker: String) -> String { prefix + "tombstone:" + worker }
 
-  /// String: how far the broadcast of a job has come, a cursor line and ``AttemptState``.
+  /// String: the progress of a broadcast, a line with its cursor, then JSON of ``AttemptState``.
   public func progress(_ nonce: String) -> String { prefix + "progress:" + nonce }
 
-  /// Record of a job, for the producer.
+  /// String: the record of a job.
   public static func result(_ jobID: String) -> String { "push:result:" + jobID }
 
-  /// Holder of a `dedupe` value, whatever the queue.
+  /// String: the nonce of the job that was sent under a `dedupe` value, in any queue.
   public static func dedupe(_ value: String) -> String { "martlet:{dedupe}:" + value }
 
-  /// Stream of a user's notification records, for polling.
+  /// Stream of a user's notification records.
   public static func notifications(_ username: String) -> String { "push:user:\(username):notifications" }
 
-  /// The same of an instance.
+  /// Stream of an instance's notification records.
   public static func instanceNotifications(_ id: String) -> String { "push:instance:\(id):notifications" }
 }

@@ -1,7 +1,7 @@
 public import EventLoop
 public import Telemetry
 
-/// What the state machine counts.
+/// The counters of a ``JobQueue``.
 @EventLoop
 public final class QueueMetrics {
   let claimed: Counter
@@ -15,18 +15,20 @@ public final class QueueMetrics {
   let promoted: Counter
 
   public init(_ metrics: Metrics) {
-    claimed = metrics.counter("martlet_jobs_claimed_total", help: "Jobs claimed from the queues.")
+    claimed = metrics.counter("martlet_jobs_claimed_total", help: "Jobs taken from the queues.")
     fenced = metrics.counter(
       "martlet_jobs_fenced_total", help: "Claims lost because the fleet took this worker for dead.")
     ghosts = metrics.counter(
-      "martlet_ghost_claims_total", help: "Jobs found in the in-flight list without an answer to their claim.")
-    retries = metrics.counter("martlet_retries_total", help: "Jobs scheduled to run again.")
-    reaped = metrics.counter("martlet_jobs_reaped_total", help: "Jobs taken back from dead workers.")
+      "martlet_ghost_claims_total", help: "Jobs found in the in-flight list whose claim was never answered.")
+    retries = metrics.counter("martlet_retries_total", help: "Jobs that were retried.")
+    reaped = metrics.counter(
+      "martlet_jobs_reaped_total", help: "Jobs of dead workers that were given back to their queue.")
     buried = metrics.counter("martlet_dead_letters_total", help: "Jobs moved to the dead letters.")
     droppedLetters = metrics.counter(
       "martlet_dead_letters_dropped_total", help: "Dead letters deleted because there were too many.")
     keptRecords = metrics.counter(
       "martlet_records_kept_total", help: "Records not written because another job has the same id.")
-    promoted = metrics.counter("martlet_jobs_promoted_total", help: "Scheduled and retried jobs that became due.")
+    promoted = metrics.counter(
+      "martlet_jobs_promoted_total", help: "Scheduled and retried jobs that were due and went back to their queue.")
   }
 }

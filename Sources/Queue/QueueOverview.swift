@@ -2,7 +2,7 @@ import EventLoop
 public import JSON
 public import Redis
 
-/// How a queue stands, for people who look.
+/// The lengths of a queue's lists, and its workers.
 public struct QueueOverview: Sendable, Equatable {
   public var queue: String
   public var waiting: Int64
@@ -10,10 +10,10 @@ public struct QueueOverview: Sendable, Equatable {
   public var retry: Int64
   public var scheduled: Int64
   public var dead: Int64
-  /// Living workers by name.
+  /// The reports of the living workers, by name.
   public var workers: [String: WorkerReport]
 
-  /// Reads it in two exchanges. A key of another type counts as empty.
+  /// Reads the overview. A key of another type counts as empty.
   @EventLoop
   public static func read(_ queue: String, from connection: RedisConnection) async throws(RedisError) -> QueueOverview {
     let keys = QueueKeys(queue: queue)

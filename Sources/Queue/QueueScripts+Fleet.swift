@@ -1,9 +1,19 @@
 import Redis
 
-/// What the workers of a fleet do for each other.
+/// Leases, and what the workers of a fleet do for each other.
 extension QueueScripts {
-  /// Begins a lease; answers the queue's seal. KEYS heartbeat, workers, seal; ARGV worker, TTL in ms, report, a seal for a
-  /// queue that has none.
+  /// Begins a lease.
+  ///
+  /// KEYS
+  ///   1  the heartbeat
+  ///   2  the workers
+  ///   3  the seal
+  /// ARGV
+  ///   1  the worker
+  ///   2  the TTL of the heartbeat in ms
+  ///   3  the worker's report, JSON
+  ///   4  a seal, for a queue that has none
+  /// Returns the queue's seal.
   static let join = RedisScript(
     """
     redis.call('DEL', KEYS[1])
@@ -13,9 +23,21 @@ extension QueueScripts {
     return redis.call('GET', KEYS[3])
     """)
 
-  /// Keeps the lease. KEYS heartbeat, workers, in-flight, tombstone, landing, seal; ARGV worker, TTL in ms, report, the seal
-  /// as the worker knows it. Answers {state, length of in-flight and landing list, seal}: 1 held, 0 fenced, 2 Redis has lost
-  /// what it knew of the worker. A heartbeat that has lapsed is taken up again as long as nobody has touched the jobs.
+  /// Renews a lease. A heartbeat that has expired is written again if no reaper has taken the jobs.
+  ///
+  /// KEYS
+  ///   1  the heartbeat
+  ///   2  the workers
+  ///   3  the in-flight list
+  ///   4  the tombstone
+  ///   5  the landing list
+  ///   6  the seal
+  /// ARGV
+  ///   1  the worker
+  ///   2  the TTL of the heartbeat in ms
+  ///   3  the worker's report, JSON
+  ///   4  the seal that the worker knows, in case Redis has lost it
+  /// Returns {state, length of the in-flight and the landing list, seal}, a ``HeartbeatAnswer``.
   static let heartbeat = RedisScript(
     """
     if redis.call('EXISTS', KEYS[4]) == 1 then return {0, 0, ARGV[4]} end
@@ -29,8 +51,18 @@ extension QueueScripts {
     return {state, redis.call('LLEN', KEYS[3]) + redis.call('LLEN', KEYS[5]), redis.call('GET', KEYS[6])}
     """)
 
-  /// Ends a lease. KEYS heartbeat, workers, in-flight, keeper, landing; ARGV worker, TTL in ms (0: no claim can arrive any
-  /// more). With jobs left, or on their way, the name stays for the reaper.
+  /// Ends a lease. The worker's name stays for the reaper if jobs are left, or may still arrive.
+  ///
+  /// KEYS
+  ///   1  the heartbeat
+  ///   2  the workers
+  ///   3  the in-flight list
+  ///   4  the promoter
+  ///   5  the landing list
+  /// ARGV
+  ///   1  the worker
+  ///   2  how long jobs may still arrive, in ms; 0 if none can
+  /// Returns 1.
   static let leave = RedisScript(
     """
     if redis.call('GET', KEYS[4]) == ARGV[1] then redis.call('DEL', KEYS[4]) end
@@ -40,8 +72,16 @@ extension QueueScripts {
     return 1
     """)
 
-  /// Takes what a worker that leaves still has back to the front of the queue, oldest in front.
-  /// KEYS in-flight, landing, queue, seal; ARGV most at once. How many; 0 also when the queue's key is no list.
+  /// Gives jobs of a worker that leaves back to the front of the queue, the oldest first.
+  ///
+  /// KEYS
+  ///   1  the in-flight list
+  ///   2  the landing list
+  ///   3  the queue
+  ///   4  the seal
+  /// ARGV
+  ///   1  jobs at most
+  /// Returns the number of jobs; 0 also if the queue's key is not a list or the seal is lost.
   static let handBack = RedisScript(
     """
     local found = redis.call('TYPE', KEYS[3]).ok
@@ -62,12 +102,28 @@ extension QueueScripts {
     return back
     """)
 
-  /// Takes a dead worker's jobs back to the front of the queue, oldest in front; one that has crashed too many workers
-  /// is buried. KEYS heartbeat, in-flight, queue, workers, dead, tombstone, landing, seal; ARGV worker, most at once, most
-  /// crashes, time of death in ms, head of a dead letter, TTL of the tombstone in ms. {-1}: it lives, or keys hold other
-  /// types. Otherwise {left, taken back, buried, letters that had to go}. The tombstone tells the worker, should it wake.
+  /// Gives a dead worker's jobs back to the front of the queue, the oldest first, and buries those that have crashed
+  /// too many workers. The tombstone fences the worker if it is still alive. What has landed and was not claimed goes
+  /// back unchanged.
   ///
-  /// What has landed and was never claimed goes back as it is: whoever claims it next judges it.
+  /// KEYS
+  ///   1  the heartbeat
+  ///   2  the in-flight list
+  ///   3  the queue
+  ///   4  the workers
+  ///   5  the dead letters
+  ///   6  the tombstone
+  ///   7  the landing list
+  ///   8  the seal
+  /// ARGV
+  ///   1  the worker
+  ///   2  jobs at most
+  ///   3  crashes of a job at most
+  ///   4  the time in unix ms
+  ///   5  the first line of a dead letter
+  ///   6  the TTL of the tombstone in ms
+  /// Returns {jobs left, jobs given back, jobs buried, dead letters deleted because there were too many}; {-1, 0, 0, 0}
+  /// if the worker lives, the seal is lost, or a key holds another type.
   static let reap = RedisScript(
     """
     local seal = redis.call('GET', KEYS[8])
@@ -106,12 +162,23 @@ extension QueueScripts {
     return {left, back, buried, dropped}
     """)
 
-  /// Moves what is due to the front of the queue. KEYS keeper, queue, seal, sorted set...; ARGV worker, keeper's TTL in ms,
-  /// most at once. {-1}: another worker keeps the queue, or its key is no list. Otherwise {moved, ms to the next due or -1}.
+  /// Moves jobs that are due to the front of the queue, and elects the worker as promoter if the queue has none.
+  ///
+  /// KEYS
+  ///   1  the promoter
+  ///   2  the queue
+  ///   3  the seal
+  ///   4… the sorted sets
+  /// ARGV
+  ///   1  the worker
+  ///   2  the TTL of the promoter in ms
+  ///   3  jobs at most, of each sorted set
+  /// Returns {jobs moved, ms until the next is due or -1}; {-1, -1} if another worker is the promoter, the seal is
+  /// lost, or the queue's key is not a list. A ``PromotionAnswer``.
   static let promote = RedisScript(
     """
-    local keeper = redis.call('GET', KEYS[1])
-    if keeper and keeper ~= ARGV[1] then return {-1, -1} end
+    local promoter = redis.call('GET', KEYS[1])
+    if promoter and promoter ~= ARGV[1] then return {-1, -1} end
     local seal, queue = redis.call('GET', KEYS[3]), redis.call('TYPE', KEYS[2]).ok
     if not seal or queue ~= 'none' and queue ~= 'list' then return {-1, -1} end
     seal = '\(Seal.marker)' .. seal .. ' '

@@ -2,102 +2,84 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// Finds ghost claims: jobs in this living worker's in-flight list whose claim was never answered, where no reaper looks.
+/// Finds ghost claims: jobs in the in-flight list of this living worker whose claim was never answered. No reaper looks
+/// there.
 ///
-/// The length of the in-flight and the landing list comes with each heartbeat, in order with claims and settlements. One that is too long twice in a
-/// row is read; before its unknown entries are adopted, the connection whose answer may be late is dropped.
+/// Each heartbeat brings the length of the in-flight and the landing list, in order with claims and settlements. A
+/// length that is too long twice in a row means ghosts. The connection whose answer may only be late is dropped before
+/// they are adopted.
 @EventLoop
 final class Reconciler {
-  private let connection: RedisConnection
-  private let queues: [QueueKeys]
-  private let lease: Lease
-  private let ledger: ClaimLedger
-  private let permits: Permits
-  private let metrics: QueueMetrics
-  private let burials: BurialReport
-  private let log: Log
+  private let context: QueueContext
+  private let fetcher: Fetcher
+  /// Per queue, how many lengths in a row were too long.
   private var suspicions: [Int]
 
-  /// Drops the blocked connection of a queue.
-  var onDropBlocked: (@EventLoop (_ queueIndex: Int) -> Void)?
-  /// Takes the adopted claims, each with one permit.
-  var onClaims: (@EventLoop ([Claim]) -> Void)?
-
-  init(
-    connection: RedisConnection, queues: [QueueKeys], lease: Lease, ledger: ClaimLedger, permits: Permits,
-    metrics: QueueMetrics, burials: BurialReport, log: Log
-  ) {
-    self.connection = connection
-    self.queues = queues
-    self.lease = lease
-    self.ledger = ledger
-    self.permits = permits
-    self.metrics = metrics
-    self.burials = burials
-    self.log = log
-    suspicions = Array(repeating: 0, count: queues.count)
+  init(_ context: QueueContext, fetcher: Fetcher) {
+    self.context = context
+    self.fetcher = fetcher
+    suspicions = Array(repeating: 0, count: context.queues.count)
   }
 
-  func observe(queueIndex: Int, inflightLength: Int) {
-    guard inflightLength > ledger.count(queueIndex: queueIndex) else {
+  /// Takes the length that came with a heartbeat.
+  func take(inflightLength: Int, queueIndex: Int) {
+    guard inflightLength > context.ledger.count(queueIndex: queueIndex) else {
       suspicions[queueIndex] = 0
       return
     }
     suspicions[queueIndex] += 1
     guard suspicions[queueIndex] >= 2 else { return }
     suspicions[queueIndex] = 0
-    onDropBlocked?(queueIndex)
+    fetcher.dropBlocked(queueIndex: queueIndex)
     adoptGhosts(queueIndex: queueIndex)
   }
 
-  /// What has landed first, then what is in flight; a permit for each.
+  /// Claims what has landed, then adopts what is in flight and unknown. Takes a permit for each.
   private func adoptGhosts(queueIndex: Int) {
-    let keys = queues[queueIndex]
-    let worker = lease.name.value
-    let room = permits.take(upTo: QueueLimits.claimBatch)
+    let room = context.permits.take(upTo: QueueLimits.claimBatch)
     guard room > 0 else { return }
-    let known = ledger.outstanding(queueIndex: queueIndex).compactMap(\.envelope.nonce)
-    let lastKnown = ledger.lastSerial
-    let scriptKeys = [
-      keys.landing(worker), keys.inflight(worker), keys.heartbeat(worker), keys.seal, keys.dead, keys.queue,
-    ]
-    connection.call(QueueScripts.claim, keys: scriptKeys) { command in
+    claimLanded(queueIndex: queueIndex, upTo: room)
+    readGhosts(queueIndex: queueIndex, upTo: room)
+  }
+
+  /// Moves what has landed to the in-flight list. It is adopted from there.
+  private func claimLanded(queueIndex: Int, upTo room: Int) {
+    let keys = context.queues[queueIndex]
+    context.connection.call(QueueScripts.claim, keys: keys.claimLanded(by: context.lease.name.value)) { command in
       command.append(room)
-      command.append(lease.nextNoncePrefix())
-    } _: { [weak self] result in
-      guard let self, case .success(let value) = result, let answer = ClaimAnswer(value, queue: keys.queue) else {
-        return
-      }
-      self.burials.note(answer, keys)
+      command.append(context.lease.makeNoncePrefix())
+      command.append(DeliveryMode.atLeastOnce.rawValue)
+    } _: { [context] result in
+      guard case .success(let value) = result, let answer = ClaimAnswer(value, queue: keys.queue) else { return }
+      context.noteBurials(answer, queueIndex: queueIndex)
     }
-    connection.call(QueueScripts.ghosts, keys: [keys.inflight(worker)]) { command in
+  }
+
+  private func readGhosts(queueIndex: Int, upTo room: Int) {
+    let worker = context.lease.name.value
+    let known = context.ledger.outstanding(queueIndex: queueIndex).compactMap(\.envelope.nonce)
+    let lastKnown = context.ledger.lastSerial
+    context.connection.call(QueueScripts.ghosts, keys: [context.queues[queueIndex].inflight(worker)]) { command in
       command.append(room)
       for nonce in known { command.append(nonce) }
-    } _: { [weak self] result in
-      guard let self else { return }
-      guard worker == self.lease.name.value, case .success(.array(let values)) = result else {
-        return self.permits.release(room)
+    } _: { [weak self, context] result in
+      guard let self, worker == context.lease.name.value, case .success(.array(let values)) = result else {
+        return context.permits.release(room)
       }
-      // Claims that were answered meanwhile.
-      let answered = self.ledger.outstanding(queueIndex: queueIndex).filter { $0.serial > lastKnown }.map(\.element)
+      // Claims that were answered after the script was sent.
+      let answered = context.ledger.outstanding(queueIndex: queueIndex).filter { $0.serial > lastKnown }.map(\.element)
       let ghosts = ClaimLedger.ghosts(inflight: values.compactMap(\.bytes), known: answered)
-      self.permits.release(room - ghosts.count)
-      self.adopt(ghosts, queueIndex: queueIndex)
+      context.permits.release(room - ghosts.count)
+      adopt(ghosts, queueIndex: queueIndex)
     }
   }
 
   private func adopt(_ ghosts: [[UInt8]], queueIndex: Int) {
     guard !ghosts.isEmpty else { return }
-    let adopted = ghosts.map {
-      Claim(
-        queueIndex: queueIndex, element: $0, nonce: lease.nextNonce(), now: Clock.unixMilliseconds,
-        monotonic: Clock.monotonicNanoseconds)
-    }
-    for claim in adopted { ledger.add(claim) }
-    metrics.ghosts.increment(by: adopted.count)
-    log.warn(
+    context.metrics.ghosts.increment(by: ghosts.count)
+    context.log.warn(
       "adopted jobs whose claim was never answered",
-      ["queue": .init(queues[queueIndex].queue), "jobs": .init(adopted.count)])
-    onClaims?(adopted)
+      ["queue": .init(context.queues[queueIndex].queue), "jobs": .init(ghosts.count)])
+    context.deliver(context.makeClaims(ghosts, queueIndex: queueIndex))
   }
 }

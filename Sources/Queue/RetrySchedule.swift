@@ -1,10 +1,10 @@
 import EventLoop
 
-/// When a job that could not be finished runs again: full jitter, 1 s doubling to 15 min.
+/// When a job is retried: full jitter, with a bound that doubles from 1 s to 15 min.
 public struct RetrySchedule: Sendable, Equatable {
   public static let base = Duration.seconds(1)
   public static let ceiling = Duration.seconds(15 * 60)
-  /// Even the shortest draw leaves the gateway a moment.
+  /// The shortest delay, whatever was drawn.
   public static let floor = Duration.milliseconds(50)
 
   public let maximumAttempts: Int
@@ -13,9 +13,11 @@ public struct RetrySchedule: Sendable, Equatable {
     self.maximumAttempts = maximumAttempts
   }
 
-  /// The delay after the `attempts`-th attempt (1 is the first), drawn by `random` from 0..<1; nil when that was the last
-  /// attempt, or when the job would be due after `expiration` (unix milliseconds).
-  /// `atLeast` is what the gateway asked for (Retry-After).
+  /// Returns the delay after the `attempts`-th attempt (1 is the first), or nil if that was the last one or the job
+  /// would expire before it is due.
+  ///
+  /// `now` and `expiration` are unix milliseconds, `random` is in 0..<1, and `atLeast` is what the gateway asked for
+  /// (Retry-After).
   public func delay(
     afterAttempt attempts: Int, now: Int64, expiration: Int64?, atLeast: Duration = .zero, random: Double
   ) -> Duration? {

@@ -1,13 +1,16 @@
 public import JSON
 
-/// A route to APNs that a worker has trouble with.
+/// A route to APNs that a worker has trouble with, as a ``WorkerReport`` stores it.
+///
+/// It has the members of the notice that the APNs client gives to the worker. The queue has a type of its own because
+/// it does not know APNs: the worker converts one into the other.
 public struct RouteReport: Sendable, Equatable {
-  /// Of a list in a report, the most that are read.
+  /// Entries that are read of a list in a report, at most.
   static let maximumListed = 20
 
   public var environment: String
   public var topic: String
-  /// APNs' reason.
+  /// The reason that APNs gave.
   public var reason: String
   /// Unix ms.
   public var since: Int64
@@ -19,7 +22,7 @@ public struct RouteReport: Sendable, Equatable {
     self.since = since
   }
 
-  /// Nil for a value that is none.
+  /// Returns nil if `value` is not a route.
   init?(_ value: JSONValue) {
     guard let environment = value["environment"]?.string, let topic = value["topic"]?.string,
       let reason = value["reason"]?.string, let since = value["since"]?.integer
@@ -31,7 +34,7 @@ public struct RouteReport: Sendable, Equatable {
     (value?.array ?? []).prefix(maximumListed).compactMap(RouteReport.init)
   }
 
-  /// `"<key>":[{"environment","topic","reason","since"}]`
+  /// Writes the member `"<key>":[{"environment","topic","reason","since"}]`.
   public static func write(_ routes: [RouteReport], key: StaticString, to writer: inout JSONWriter) {
     writer.key(key)
     writer.beginArray()

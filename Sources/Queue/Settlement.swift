@@ -1,31 +1,27 @@
-/// What becomes of a claimed job: written in one atomic step with its removal from the in-flight list.
+import EventLoop
+import Redis
+
+/// How a claim ends. Written in one atomic step with the removal of the job from the in-flight list.
 public struct Settlement: Sendable, Equatable {
   public enum Verb: Sendable, Equatable {
     /// The job has ended.
-    case done
-    /// Run it again `delay` from now, as `element`.
+    case acknowledge
+    /// Runs the job again as `element`, after `delay`.
     case retry(element: [UInt8], delay: Duration)
-    /// Not before `at` (unix milliseconds), as `element`.
+    /// Runs the job as `element`, not before `at` (unix milliseconds).
     case schedule(element: [UInt8], at: Int64)
-    /// To the dead letters, as `letter` (``DeadLetter``).
+    /// Moves the job to the dead letters, as `letter` (``DeadLetter/bytes``).
     case bury(letter: [UInt8])
-    /// Back to the front of the queue, as it was claimed: nobody has begun it.
+    /// Gives the job back to the front of its queue, as it was claimed. Nothing was sent for it.
     case handBack
   }
 
-  public var verb: Verb
-  /// The record, for `push:result:<id>`; nil writes none.
-  public var record: Record?
-  /// The record goes to this list, too.
-  public var replyTo: String?
-  /// Notification records for polling.
-  public var notifications: [Notification]
-
+  /// The record of a job, for `push:result:<id>`.
   public struct Record: Sendable, Equatable {
     public var jobID: String
     public var json: [UInt8]
     public var timeToLive: Duration
-    /// Leaves a record that is there already as it is.
+    /// Does not replace any record.
     public var onlyIfAbsent: Bool
     /// Of the last record that the job itself wrote, ``AttemptState/recordAuthor``.
     public var author: String?
@@ -41,7 +37,7 @@ public struct Settlement: Sendable, Equatable {
     }
   }
 
-  /// One record, for each reader that there is.
+  /// A notification record, for each of its readers that has a credential or a device.
   public struct Notification: Sendable, Equatable {
     public var readers: [NotificationReader]
     public var json: [UInt8]
@@ -52,6 +48,13 @@ public struct Settlement: Sendable, Equatable {
     }
   }
 
+  public var verb: Verb
+  /// Nil writes no record.
+  public var record: Record?
+  /// The key of a list that gets the record, too.
+  public var replyTo: String?
+  public var notifications: [Notification]
+
   public init(_ verb: Verb, record: Record? = nil, replyTo: String? = nil, notifications: [Notification] = []) {
     self.verb = verb
     self.record = record
@@ -59,8 +62,63 @@ public struct Settlement: Sendable, Equatable {
     self.notifications = notifications
   }
 
-  /// Done, with at most a plain record: many of these leave in one script.
+  /// Whether this acknowledges, with at most a record: many of these are written by one script.
   var isPlain: Bool {
-    verb == .done && replyTo == nil && notifications.isEmpty && record?.onlyIfAbsent != true
+    verb == .acknowledge && replyTo == nil && notifications.isEmpty && record?.onlyIfAbsent != true
+  }
+}
+
+// MARK: - Arguments of the script
+
+extension Settlement.Verb {
+  /// The key that the job moves to; nil if the job ends.
+  func target(_ keys: QueueKeys) -> String? {
+    switch self {
+    case .acknowledge: nil
+    case .retry: keys.retry
+    case .schedule: keys.scheduled
+    case .bury: keys.dead
+    case .handBack: keys.queue
+    }
+  }
+
+  /// Appends ARGV 3 to 6 of ``QueueScripts/settle``. `seal` is the queue's.
+  @EventLoop
+  func append(to command: inout RedisCommand, claimed: Claim, seal: String) {
+    switch self {
+    case .acknowledge: command.append(verb: "acknowledge", [], 0, "")
+    case .retry(let element, let delay): command.append(verb: "retry", element, delay.milliseconds, "")
+    case .schedule(let element, let at): command.append(verb: "schedule", element, at, "")
+    case .bury(let letter):
+      command.append(verb: "bury", letter, Clock.unixMilliseconds, "\(QueueLimits.maximumDeadLetters)")
+    case .handBack: command.append(verb: "handback", Seal.prefix(seal) + claimed.element, 0, "")
+    }
+  }
+}
+
+extension Settlement {
+  /// KEYS 5 and following of ``QueueScripts/settle``.
+  var readerKeys: [String] { notifications.flatMap { $0.readers.flatMap(\.keys) } }
+
+  /// Appends ARGV 10 and following of ``QueueScripts/settle``, with the readers in the order of their keys.
+  @EventLoop
+  func appendNotifications(to command: inout RedisCommand) {
+    command.append(notifications.count)
+    for notification in notifications { command.append(notification.json) }
+    for (place, notification) in notifications.enumerated() {
+      for reader in notification.readers {
+        command.append(reader.name)
+        command.append(place + 1)
+      }
+    }
+  }
+}
+
+extension RedisCommand {
+  fileprivate mutating func append(verb: StaticString, _ element: [UInt8], _ score: Int64, _ most: String) {
+    append(verb)
+    append(element)
+    append(score)
+    append(most)
   }
 }

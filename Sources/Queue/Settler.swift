@@ -1,87 +1,39 @@
-import Jobs
 import EventLoop
 import Redis
 import Telemetry
 
-/// Writes settlements: those of one turn leave together, those that Redis did not take are kept and written again.
+/// Writes settlements. Those of one turn of the loop leave together, and those that Redis did not confirm are written
+/// again.
 @EventLoop
 final class Settler {
-  private let connection: RedisConnection
-  private let queues: [QueueKeys]
-  private let mode: DeliveryMode
-  private let lease: Lease
-  private let ledger: ClaimLedger
-  private let metrics: QueueMetrics
-  private let burials: BurialReport
-  private let keptRecords: KeptRecords
-  private let log: Log
-  private var waiting: [[Entry]]
+  private let context: QueueContext
+  private var backlog: SettlementBacklog
   private var isFlushScheduled = false
   private var retryTimer: LoopTimer?
   private var hasFault = false
-  /// Keys that were last found to hold another type.
-  private var broken: Set<String> = []
+  /// Keys that were last found to hold another type. Each is logged once.
+  private var wrongTypes: Set<String> = []
 
-  /// Called whenever settlements have been confirmed or given up.
-  var onSettled: (@EventLoop () -> Void)?
-
-  /// An object: it goes from list to list on its way.
-  private final class Entry {
-    let claim: Claim
-    let settlement: Settlement
-    /// Written before without an answer: finding the job gone then means that it was settled.
-    var mayBeWritten = false
-
-    init(_ claim: Claim, _ settlement: Settlement) {
-      self.claim = claim
-      self.settlement = settlement
-    }
-  }
-
-  init(
-    connection: RedisConnection, queues: [QueueKeys], mode: DeliveryMode, lease: Lease, ledger: ClaimLedger,
-    metrics: QueueMetrics, burials: BurialReport, keptRecords: KeptRecords, log: Log
-  ) {
-    self.connection = connection
-    self.queues = queues
-    self.mode = mode
-    self.lease = lease
-    self.ledger = ledger
-    self.metrics = metrics
-    self.burials = burials
-    self.keptRecords = keptRecords
-    self.log = log
-    waiting = Array(repeating: [], count: queues.count)
+  init(_ context: QueueContext) {
+    self.context = context
+    backlog = SettlementBacklog(queueCount: context.queues.count)
   }
 
   func settle(_ claim: Claim, _ settlement: Settlement) {
     guard !claim.isFenced else { return }
-    waiting[claim.queueIndex].append(Entry(claim, settlement))
+    backlog.append(PendingSettlement(claim, settlement))
     scheduleFlush()
   }
 
-  /// Tries again what is waiting; for a connection that has come back.
+  /// Writes what is pending, now or when the connection and the lease are back.
   func flush() {
     isFlushScheduled = false
-    guard connection.isReady, lease.isHeld, lease.isConfirmed else { return putOff() }
-    for index in queues.indices where !waiting[index].isEmpty {
-      let entries = waiting[index]
-      waiting[index] = []
-      var plain: [Entry] = []
-      plain.reserveCapacity(entries.count)
-      var later: [Entry] = []
-      var others: [Entry] = []
-      // Loops, as closures that are isolated ask for their executor at every call.
-      for entry in entries where !entry.claim.isFenced {
-        guard entry.settlement.isPlain else {
-          others.append(entry)
-          continue
-        }
-        if entry.settlement.record?.author == nil { plain.append(entry) } else { later.append(entry) }
-      }
-      acknowledge(all: plain, in: index, haveAuthors: false)
-      acknowledge(all: later, in: index, haveAuthors: true)
-      for entry in others { move(entry, in: index) }
+    guard context.connection.isReady, context.lease.isConfirmed else { return scheduleRetry() }
+    for index in context.queues.indices {
+      let batch = backlog.takeBatch(queueIndex: index)
+      acknowledge(all: batch.acknowledgements, queueIndex: index, haveAuthors: false)
+      acknowledge(all: batch.laterAcknowledgements, queueIndex: index, haveAuthors: true)
+      for entry in batch.moves { move(entry) }
     }
   }
 
@@ -91,23 +43,25 @@ final class Settler {
     EventLoop.atEndOfTurn { [self] in flush() }
   }
 
-  private func putOff() {
-    guard retryTimer == nil, waiting.contains(where: { !$0.isEmpty }) else { return }
+  private func scheduleRetry() {
+    guard retryTimer == nil, !backlog.isEmpty else { return }
     retryTimer = .after(QueueLimits.faultPause) { [weak self] in
       self?.retryTimer = nil
       self?.flush()
     }
   }
 
-  private func acknowledge(all entries: [Entry], in index: Int, haveAuthors: Bool) {
+  // MARK: - Acknowledgements
+
+  private func acknowledge(all entries: [PendingSettlement], queueIndex: Int, haveAuthors: Bool) {
     for start in stride(from: 0, to: entries.count, by: QueueLimits.acknowledgeBatch) {
       let end = min(start + QueueLimits.acknowledgeBatch, entries.count)
-      acknowledge(entries[start..<end], in: index, haveAuthors: haveAuthors)
+      acknowledge(entries[start..<end], queueIndex: queueIndex, haveAuthors: haveAuthors)
     }
   }
 
-  private func acknowledge(_ entries: ArraySlice<Entry>, in index: Int, haveAuthors: Bool) {
-    let inflight = queues[index].inflight(lease.name.value)
+  private func acknowledge(_ entries: ArraySlice<PendingSettlement>, queueIndex: Int, haveAuthors: Bool) {
+    let inflight = context.queues[queueIndex].inflight(context.lease.name.value)
     var keys = [inflight]
     keys.reserveCapacity(entries.count + 1)
     var timeToLive = Duration.zero
@@ -119,9 +73,9 @@ final class Settler {
         keys.append(inflight)
       }
     }
-    connection.call(QueueScripts.acknowledge, keys: keys) { command in
+    context.connection.call(QueueScripts.acknowledge, keys: keys) { command in
       command.append(timeToLive.milliseconds)
-      command.append(mode == .atMostOnce ? "keep" : "take")
+      command.append(context.mode.rawValue)
       command.append(haveAuthors ? 3 : 2)
       for entry in entries {
         command.append(entry.claim.element)
@@ -130,95 +84,101 @@ final class Settler {
       }
     } _: { [self] result in
       switch result {
-      case .success(let answer):
-        let places = Set((answer.array ?? []).compactMap(\.integer))
-        for (place, entry) in entries.enumerated() {
-          if places.contains(Int64(-1 - place)) { noteKept(entry) }
-          conclude(entry, wasLost: places.contains(Int64(place)))
-        }
-        recovered()
-      case .failure(let error): keep(Array(entries), in: index, after: error)
+      case .success(let answer): finish(entries, AcknowledgeAnswer(answer))
+      case .failure(let error): keep(entries, after: error)
       }
     }
   }
 
-  private func move(_ entry: Entry, in index: Int) {
-    let keys = queues[index]
-    let inflight = keys.inflight(lease.name.value)
+  private func finish(_ entries: ArraySlice<PendingSettlement>, _ answer: AcknowledgeAnswer) {
+    for (place, entry) in entries.enumerated() {
+      if answer.keptRecords.contains(place) { noteKeptRecord(of: entry) }
+      end(entry, isMissing: answer.missing.contains(place))
+    }
+    noteRecovery()
+    context.emit(.progress)
+  }
+
+  // MARK: - Other settlements
+
+  private func move(_ entry: PendingSettlement) {
+    let queueIndex = entry.claim.queueIndex
+    let keys = context.queues[queueIndex]
+    let inflight = keys.inflight(context.lease.name.value)
     let settlement = entry.settlement
     let target = settlement.verb.target(keys) ?? inflight
     let record = settlement.record
     let scriptKeys = [
       inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight, settlement.replyTo ?? inflight,
     ]
-    let readerKeys = settlement.notifications.flatMap { $0.readers.flatMap(\.keys) }
-    connection.call(QueueScripts.settle, keys: scriptKeys + readerKeys) { command in
+    context.connection.call(QueueScripts.settle, keys: scriptKeys + settlement.readerKeys) { command in
       command.append(entry.claim.element)
-      command.append(mode == .atMostOnce ? "keep" : "take")
-      settlement.verb.append(to: &command, claimed: entry.claim, seal: lease.seal(queueIndex: index))
+      command.append(context.mode.rawValue)
+      settlement.verb.append(to: &command, claimed: entry.claim, seal: context.lease.seal(queueIndex: queueIndex))
       command.append(record?.json ?? [])
       command.append(record?.timeToLive.milliseconds ?? 0)
       command.append(record?.onlyIfAbsent == true ? "NX" : record?.author ?? "")
       settlement.appendNotifications(to: &command)
     } _: { [self] result in
       switch result {
-      case .success(.integer(-1)):
-        if broken.insert(target).inserted {
-          log.error("a queue key holds another type; move it away, its jobs wait", ["key": .init(target)])
-        }
-        keep([entry], in: index, after: nil)
-      case .success(let answer):
-        broken.remove(target)
-        let done = Int(answer.integer ?? answer.array?.first?.integer ?? 0)
-        if answer.array != nil { noteKept(entry) }
-        if done > 0 { count(settlement.verb) }
-        burials.note(droppedLetters: done - 1, keys)
-        conclude(entry, wasLost: done == 0)
-        recovered()
-      case .failure(let error): keep([entry], in: index, after: error)
+      case .success(let answer): finish(entry, SettleAnswer(answer), target: target)
+      case .failure(let error): keep(CollectionOfOne(entry), after: error)
       }
     }
   }
 
-  private func noteKept(_ entry: Entry) {
-    guard let id = entry.settlement.record?.jobID else { return }
-    keptRecords.note(id: id, queue: queues[entry.claim.queueIndex].queue)
-  }
-
-  private func conclude(_ entry: Entry, wasLost: Bool) {
-    ledger.remove(entry.claim)
-    if wasLost, !entry.mayBeWritten, !entry.claim.isFenced {
-      entry.claim.isFenced = true
-      metrics.fenced.increment()
+  private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, target: String) {
+    switch answer {
+    case .wrongType:
+      if wrongTypes.insert(target).inserted { context.warnings.logWrongType(target) }
+      return keep(CollectionOfOne(entry), after: nil)
+    case .missing: end(entry, isMissing: true)
+    case .settled(let droppedLetters, let keptRecord):
+      if keptRecord { noteKeptRecord(of: entry) }
+      count(entry.settlement.verb)
+      context.warnings.noteDroppedLetters(droppedLetters, context.queues[entry.claim.queueIndex])
+      end(entry, isMissing: false)
     }
-    onSettled?()
+    wrongTypes.remove(target)
+    noteRecovery()
+    context.emit(.progress)
   }
 
-  private func keep(_ entries: [Entry], in index: Int, after error: RedisError?) {
+  // MARK: - Answers
+
+  private func end(_ entry: PendingSettlement, isMissing: Bool) {
+    context.ledger.remove(entry.claim)
+    guard isMissing, entry.isLostWhenMissing else { return }
+    entry.claim.isFenced = true
+    context.metrics.fenced.increment()
+  }
+
+  private func keep(_ entries: some Sequence<PendingSettlement>, after error: RedisError?) {
     if let error, error.isRefusal, !hasFault {
       hasFault = true
-      log.warn("Redis did not take settlements; they are kept and written again", ["error": .init("\(error)")])
+      context.log.warn(
+        "Redis refused settlements; they are written again until it accepts them", ["error": .init("\(error)")])
     }
-    var isUncertain = false
-    if case .outcomeUnknown = error { isUncertain = true }
-    for entry in entries where !entry.claim.isFenced {
-      entry.mayBeWritten = entry.mayBeWritten || isUncertain
-      waiting[index].append(entry)
-    }
-    putOff()
+    backlog.keep(entries, after: error)
+    scheduleRetry()
   }
 
-  private func recovered() {
+  private func noteRecovery() {
     guard hasFault else { return }
     hasFault = false
-    log.info("Redis takes settlements again")
+    context.log.info("Redis accepts settlements again")
+  }
+
+  private func noteKeptRecord(of entry: PendingSettlement) {
+    guard let id = entry.settlement.record?.jobID else { return }
+    context.warnings.noteKeptRecord(id: id, queue: context.queues[entry.claim.queueIndex].queue)
   }
 
   private func count(_ verb: Settlement.Verb) {
     switch verb {
-    case .retry: metrics.retries.increment()
-    case .bury: metrics.buried.increment()
-    case .done, .schedule, .handBack: break
+    case .retry: context.metrics.retries.increment()
+    case .bury: context.metrics.buried.increment()
+    case .acknowledge, .schedule, .handBack: break
     }
   }
 }

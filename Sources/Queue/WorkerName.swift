@@ -2,13 +2,14 @@
   import Glibc
 #endif
 
-/// Names one life of one worker: `<host>-<pid>-<random>`, at most 64 of `A-Za-z0-9._-`.
+/// The name of a worker: `<host>-<pid>-<random>`, at most 64 of `A-Za-z0-9._-`. A fenced worker gets a
+/// new one.
 public struct WorkerName: Sendable, Equatable {
   public let value: String
-  /// Starts the nonces that this worker gives to jobs; unique in the fleet and short.
+  /// The beginning of the nonces that this worker gives to jobs: short, and unique in the fleet.
   let nonceBase: String
 
-  /// A new name; a fenced worker comes back under one.
+  /// Makes a new name from the host name, the process id and a random number.
   public init() {
     var buffer = [CChar](repeating: 0, count: 256)
     gethostname(&buffer, buffer.count - 1)

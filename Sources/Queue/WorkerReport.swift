@@ -1,18 +1,18 @@
 public import JSON
 
-/// A worker's account of itself, the value of its heartbeat.
+/// The state that a worker publishes, as the value of its heartbeat.
 public struct WorkerReport: Sendable, Equatable {
   /// Unix ms.
   public var startedAt: Int64
-  /// Attempts ended since then.
+  /// Attempts that have ended since ``startedAt``.
   public var jobs: Int64
   public var jobsPerSecond: Double
   public var outstanding: Int
   public var inFlight: Int
   public var concurrency: Int
-  /// Nothing is sent to them but a probe a minute; their jobs are kept.
+  /// Routes that get one push a minute to find out whether APNs accepts it; their jobs are kept.
   public var pausedRoutes: [RouteReport] = []
-  /// Sent to, but most tokens look bad and none is removed.
+  /// Routes that refuse so many tokens that none is removed. Pushes are sent.
   public var stoppedRemovals: [RouteReport] = []
 
   public init(startedAt: Int64, jobs: Int64, jobsPerSecond: Double, outstanding: Int, inFlight: Int, concurrency: Int) {
@@ -24,7 +24,7 @@ public struct WorkerReport: Sendable, Equatable {
     self.concurrency = concurrency
   }
 
-  /// Nil for bytes that are none.
+  /// Returns nil if `bytes` is not a report.
   public init?(json bytes: [UInt8]) {
     guard let value = try? JSONValue(parsing: bytes), let startedAt = value["startedAt"]?.integer else { return nil }
     let rate: Double =

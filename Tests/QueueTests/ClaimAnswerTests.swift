@@ -7,7 +7,7 @@ import Testing
 struct ClaimAnswerTests {
   private func bytes(_ text: String) -> RedisValue { .bytes(Array(text.utf8)) }
 
-  @Test func `an answer has jobs, and what was buried on the way`() throws {
+  @Test func `an answer lists the claimed and the buried jobs`() throws {
     let large = RedisValue.array([.integer(70_000), bytes("MARTLET1 0 0 n 0\n{\"id\":\"a\",\"to\"")])
     let value = RedisValue.array([.integer(1), .integer(2), .array([large]), bytes("one"), bytes("two")])
     let answer = try #require(ClaimAnswer(value, queue: "q"))
@@ -19,14 +19,14 @@ struct ClaimAnswerTests {
     #expect(!answer.isStuck)
   }
 
-  @Test func `a job that does not tell its id has the one of its nonce`() {
+  @Test func `an oversized job without an id gets one from its nonce`() {
     let job = OversizedJob(size: 70_000, beginning: Array("MARTLET1 0 0 n 0\nxxxx".utf8), queue: "q")
     #expect(job.id == JobID.derived(nonce: "n"))
     #expect(OversizedJob(size: 70_000, beginning: Array("xxxx".utf8), queue: "q").id == nil)
   }
 
   @Test(arguments: [RedisValue.null, .array([]), .integer(0), .array([.integer(0), .integer(0), .null])])
-  func `what is no answer is none`(value: RedisValue) {
+  func `any other value is not an answer`(value: RedisValue) {
     #expect(ClaimAnswer(value, queue: "q") == nil)
   }
 }

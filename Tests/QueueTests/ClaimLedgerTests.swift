@@ -10,7 +10,7 @@ struct ClaimLedgerTests {
     Claim(queueIndex: queueIndex, element: Array(text.utf8), nonce: "n", now: 0, monotonic: 0)
   }
 
-  @Test func `claims are counted per queue until they are removed, once`() {
+  @Test func `claims are counted per queue until they are removed`() {
     let ledger = ClaimLedger(queueCount: 2)
     let first = claim("a")
     let second = claim("b", queueIndex: 1)
@@ -22,16 +22,16 @@ struct ClaimLedgerTests {
     #expect(ledger.count(queueIndex: 1) == 1)
   }
 
-  @Test func `fencing tells every claim`() {
+  @Test func `fencing marks and removes every claim`() {
     let ledger = ClaimLedger(queueCount: 1)
     let first = claim("a")
     ledger.add(first)
-    #expect(ledger.fence() == 1)
+    #expect(ledger.fenceAll() == 1)
     #expect(first.isFenced)
     #expect(ledger.isEmpty)
   }
 
-  @Test func `ghosts are what the list has beyond what is known, equal elements counted`() {
+  @Test func `ghosts are the elements that are not known, and equal elements are counted`() {
     let a = Array("a".utf8)
     let b = Array("b".utf8)
     #expect(ClaimLedger.ghosts(inflight: [a, a, b], known: [a]) == [a, b])

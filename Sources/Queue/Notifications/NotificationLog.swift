@@ -1,14 +1,14 @@
 public import EventLoop
-import JSON
+public import JSON
 public import Redis
 
-/// Reads what the workers wrote down for users and instances who poll.
+/// Reads the notification records of users and instances, for polling.
 @EventLoop
 public struct NotificationLog {
-  /// Records of one page: what a reader holds in memory, and what Redis sends at once. One larger record is a page of its own.
+  /// Bytes of records in one page at most. A larger record is a page of its own.
   public static let maximumPageBytes = 256 * 1024
 
-  /// Entries that Redis reads at once; each may hold a job.
+  /// Entries that the script reads at once; each may contain a whole job.
   private static let step = 8
 
   /// KEYS
@@ -49,20 +49,20 @@ public struct NotificationLog {
     connection.preload([NotificationLog.read])
   }
 
-  /// Records of a user behind `start`: at most `limit`, and at most ``maximumPageBytes``.
+  /// Returns the records of a user after `start`: at most `limit`, and at most ``maximumPageBytes``.
   public func page(of username: String, after start: StreamID, limit: Int) async throws(RedisError) -> NotificationPage
   {
     try await page(QueueKeys.notifications(username), start, limit)
   }
 
-  /// The same of an instance.
+  /// Returns the records of an instance after `start`.
   public func page(
     ofInstance id: String, after start: StreamID, limit: Int
   ) async throws(RedisError) -> NotificationPage {
     try await page(QueueKeys.instanceNotifications(id), start, limit)
   }
 
-  /// What others wrote into the stream and is no JSON object is left out.
+  /// Leaves out entries that are not JSON objects; another program wrote them.
   private func page(_ key: String, _ start: StreamID, _ limit: Int) async throws(RedisError) -> NotificationPage {
     let reply =
       try await connection.call(
@@ -96,4 +96,43 @@ public struct NotificationLog {
       return nil
     }
   }
+}
+
+/// Consecutive notification records of a user or an instance, oldest first.
+public struct NotificationPage: Sendable, Equatable {
+  public struct Entry: Sendable, Equatable {
+    public let id: StreamID
+    /// A JSON object.
+    public let record: JSONValue
+  }
+
+  public let entries: [Entry]
+  /// The last entry that was read, whether or not it is in ``entries``; nil if there was none.
+  public let last: StreamID?
+  /// Whether there are entries after ``last``.
+  public let hasMore: Bool
+}
+
+/// The id of an entry in a Redis stream.
+public struct StreamID: Sendable, Equatable {
+  /// Before every entry.
+  public static let start = StreamID(milliseconds: 0, sequence: 0)
+
+  public let milliseconds: UInt64
+  public let sequence: UInt64
+
+  public init(milliseconds: UInt64, sequence: UInt64) {
+    self.milliseconds = milliseconds
+    self.sequence = sequence
+  }
+
+  /// Parses `1700000000000-0`. Returns nil for any other form, such as one with leading zeros.
+  public init?(parsing text: String) {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, let milliseconds = UInt64(parts[0]), let sequence = UInt64(parts[1]) else { return nil }
+    self.init(milliseconds: milliseconds, sequence: sequence)
+    guard self.text == text else { return nil }
+  }
+
+  public var text: String { "\(milliseconds)-\(sequence)" }
 }

@@ -72,7 +72,7 @@ struct OutcomeBook {
 
   private func verb(of delivery: Delivery, _ conclusion: JobOutcome, at now: Int64) -> Settlement.Verb {
     switch conclusion.verb {
-    case .done, .suppress: return .done
+    case .done, .suppress: return .acknowledge
     case .deferUntil(let time): return .schedule(element: delivery.scheduledElement, at: time)
     case .retry(let delay, let countsAttempt):
       return .retry(element: delivery.nextElement(countsAttempt: countsAttempt), delay: delay)

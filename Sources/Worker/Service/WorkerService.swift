@@ -106,7 +106,6 @@ package final class WorkerService {
       self?.isHurried = true
       self?.endIfFinished()
     }
-    queue.onProgress = { [weak self] in self?.endIfFinished() }
     await withCheckedContinuation { continuation in
       finishing = continuation
       endIfFinished()
@@ -132,11 +131,18 @@ package final class WorkerService {
     log.info("stopped", ["handedBack": .init(left)])
   }
 
+  private func handle(_ event: QueueEvent) {
+    switch event {
+    case .claimed(let claims): line.take(claims)
+    case .oversized(let jobs): line.recordOversized(jobs)
+    case .leaseConfirmed: line.leaseConfirmed()
+    case .leaseLost: line.dropFenced()
+    case .progress: endIfFinished()
+    }
+  }
+
   private func observe() {
-    queue.onClaims = { [weak self] claims in self?.line.take(claims) }
-    queue.onOversized = { [weak self] jobs in self?.line.recordOversized(jobs) }
-    queue.onFenced = { [weak self] in self?.line.dropFenced() }
-    queue.lease.onHeld = { [weak self] in self?.line.leaseConfirmed() }
+    queue.onEvent = { [weak self] event in self?.handle(event) }
     queue.lease.report = { [weak self] in self?.reporter.json() ?? Array("{}".utf8) }
     client?.onStateChange = { [weak self] in
       guard let self, let client = self.client else { return }

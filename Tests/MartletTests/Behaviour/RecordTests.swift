@@ -51,7 +51,9 @@ import Testing
       }
     }
     #expect(try await fleet.redis("GET", QueueKeys.result(id)).string == record)
-    let lines = worker.process.lines.filter { $0.contains("a record was kept because another job has the same id") }
+    let lines = worker.process.lines.filter {
+      $0.contains("a record was not written because another job has the same id")
+    }
     #expect(lines.count == 1)
     #expect(lines.allSatisfy { $0.contains(id) && $0.contains(worker.queue) })
     // Its own producer is told all the same.

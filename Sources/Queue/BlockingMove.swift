@@ -1,0 +1,68 @@
+import EventLoop
+import Redis
+
+/// At least once: waits for a job of one queue.
+///
+/// BLMOVE moves the element to the landing list, and its reply is left out
+/// (``RedisConnection/call(_:keys:behindSilent:timeout:arguments:_:)``), as the job may be of any size. The claiming
+/// script runs behind it on the same connection, checks the element, and answers. The reconciler or the reaper finds
+/// what a crash between the two leaves in the landing list.
+@EventLoop
+final class BlockingMove: BlockingClaim {
+  let blocked: BlockedConnection
+  let queueIndex: Int?
+  private let index: Int
+  private let keys: QueueKeys
+  private let lease: Lease
+
+  init(_ context: QueueContext, queueIndex: Int, endpoint: RedisEndpoint) {
+    self.queueIndex = queueIndex
+    index = queueIndex
+    keys = context.queues[queueIndex]
+    lease = context.lease
+    blocked = BlockedConnection(endpoint: endpoint)
+    blocked.connection.preload([QueueScripts.claim])
+  }
+
+  func begin(_ completion: @escaping @EventLoop (BlockingClaimResult) -> Void) {
+    let worker = lease.name.value
+    let noncePrefix = lease.makeNoncePrefix()
+    var move = RedisCommand("BLMOVE", keys.queue, keys.landing(worker), "RIGHT", "LEFT")
+    move.append(QueueLimits.blockSeconds)
+    let arguments = { (command: inout RedisCommand) in
+      command.append(1)
+      command.append(noncePrefix)
+      command.append(DeliveryMode.atLeastOnce.rawValue)
+    }
+    let finish: RedisConnection.Completion = { [weak self] result in
+      guard let self else { return }
+      blocked.endWait()
+      completion(read(result))
+    }
+    blocked.beginWait()
+    let scriptKeys = keys.claimLanded(by: worker)
+    if blocked.canSkipReplies == true {
+      blocked.connection.call(
+        QueueScripts.claim, keys: scriptKeys, behindSilent: move, timeout: QueueLimits.blockDeadline,
+        arguments: arguments, finish)
+    } else {
+      // The element travels once more than it must.
+      blocked.connection.send(move, timeout: QueueLimits.blockDeadline) { _ in }
+      blocked.connection.call(
+        QueueScripts.claim, keys: scriptKeys, timeout: QueueLimits.blockDeadline, arguments: arguments, finish)
+    }
+  }
+
+  func connectionReturned() {}
+
+  private func read(_ result: Result<RedisValue, RedisError>) -> BlockingClaimResult {
+    switch result {
+    case .failure(let error): return .fault(error)
+    case .success(let value):
+      // The reply of BLMOVE, which should have been left out.
+      if value.bytes != nil { blocked.noteUnskippedReply() }
+      guard let answer = ClaimAnswer(value, queue: keys.queue) else { return .lapsed }
+      return answer.isEmpty ? .nothing : .claimed(answer, queueIndex: index)
+    }
+  }
+}

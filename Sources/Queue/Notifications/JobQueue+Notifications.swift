@@ -1,0 +1,69 @@
+import EventLoop
+import Jobs
+public import Redis
+
+extension JobQueue {
+  /// Readers that one script writes for, at most.
+  private static let readerBatch = 100
+
+  /// Writes a notification record for each of its readers who has none of this job yet, so that it may be repeated.
+  ///
+  /// For the readers of a broadcast, which come page by page. Those of any other job belong in its ``Settlement``.
+  public func keep(
+    _ notification: Settlement.Notification, of jobID: String,
+    _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void
+  ) {
+    let starts = stride(from: 0, to: notification.readers.count, by: JobQueue.readerBatch)
+    var left = starts.underestimatedCount
+    var failure: RedisError?
+    for start in starts {
+      let readers = notification.readers[start...].prefix(JobQueue.readerBatch)
+      context.connection.call(QueueScripts.keepNotification, keys: readers.flatMap(\.keys)) { command in
+        command.append(notification.json)
+        command.append(jobID)
+        for reader in readers { command.append(reader.name) }
+      } _: { result in
+        if case .failure(let error) = result { failure = error }
+        left -= 1
+        if left == 0 { completion(failure.map { .failure($0) } ?? .success(())) }
+      }
+    }
+  }
+}
+
+extension QueueScripts {
+  /// Writes a notification record for readers whose latest records have none of the job: a broadcast comes to a reader
+  /// once per device, and again after a crash.
+  ///
+  /// KEYS
+  ///   1… of each reader: its stream, its credentials, its device
+  /// ARGV
+  ///   1  the notification record, JSON
+  ///   2  the job's id
+  ///   3… the name of each reader
+  /// Returns the number of records written. An error if Redis has no room; some may be written then.
+  static let keepNotification = RedisScript(
+    """
+    local head = '{"id":"' .. ARGV[2] .. '",'
+    local function isKept(stream)
+      local latest = redis.pcall('XREVRANGE', stream, '+', '-', 'COUNT', 20)
+      for _, entry in ipairs(latest) do
+        if string.sub(entry[2][2] or '', 1, #head) == head then return true end
+      end
+      return false
+    end
+    local written = 0
+    for place = 3, #ARGV do
+      local key = 3 * place - 8
+      local isReadable = redis.pcall('HEXISTS', KEYS[key + 1], ARGV[place]) == 1
+        or redis.pcall('EXISTS', KEYS[key + 2]) == 1
+      if isReadable and not isKept(KEYS[key]) then
+        local added = redis.pcall('XADD', KEYS[key], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[1])
+        if type(added) == 'table' and added.err and not string.find(added.err, '^WRONGTYPE') then return added end
+        redis.pcall('EXPIRE', KEYS[key], 2592000)
+        written = written + 1
+      end
+    end
+    return written
+    """)
+}

@@ -1,0 +1,93 @@
+import EventLoop
+import Redis
+import Telemetry
+
+/// Brings retried and scheduled jobs that are due to the front of their queue.
+///
+/// One worker of the fleet promotes and reaps a queue: the one that holds its ``QueueKeys/promoter`` key.
+@EventLoop
+final class Promoter {
+  private let context: QueueContext
+  private var timers: [LoopTimer?]
+  private var isElected: [Bool]
+  private var isRunning = false
+
+  init(_ context: QueueContext) {
+    self.context = context
+    timers = Array(repeating: nil, count: context.queues.count)
+    isElected = Array(repeating: false, count: context.queues.count)
+  }
+
+  /// Whether this worker promotes the queue.
+  func isElected(queueIndex: Int) -> Bool { isElected[queueIndex] }
+
+  func start() {
+    isRunning = true
+    for index in context.queues.indices { promote(index) }
+  }
+
+  func stop() {
+    isRunning = false
+    for index in context.queues.indices {
+      timers[index] = nil
+      isElected[index] = false
+    }
+  }
+
+  private func promote(_ index: Int) {
+    guard context.connection.isReady, context.lease.isHeld else {
+      return schedule(index, in: QueueLimits.electionInterval)
+    }
+    let keys = context.queues[index]
+    let scriptKeys = [keys.promoter, keys.queue, keys.seal, keys.retry, keys.scheduled]
+    context.connection.call(QueueScripts.promote, keys: scriptKeys) { command in
+      command.append(context.lease.name.value)
+      command.append(QueueLimits.promoterTimeToLive.milliseconds)
+      command.append(QueueLimits.moveBatch)
+    } _: { [weak self] result in
+      guard let self else { return }
+      guard case .success(let value) = result, let answer = PromotionAnswer(value) else {
+        return schedule(index, in: QueueLimits.electionInterval)
+      }
+      isElected[index] = answer.isElected
+      context.metrics.promoted.increment(by: answer.moved)
+      schedule(index, in: answer.delayToNext)
+    }
+  }
+
+  private func schedule(_ index: Int, in delay: Duration) {
+    guard isRunning else { return }
+    timers[index] = .after(delay) { [weak self] in self?.promote(index) }
+  }
+}
+
+/// The answer of ``QueueScripts/promote``.
+enum PromotionAnswer: Equatable {
+  /// Another worker promotes the queue, or its key is not a list.
+  case notElected
+  /// `nextIn` is nil when no job is left to promote.
+  case promoted(Int, nextIn: Duration?)
+
+  /// Returns nil if `value` is not an answer of the script.
+  init?(_ value: RedisValue) {
+    guard let parts = value.array, parts.count == 2, let moved = parts[0].integer, let wait = parts[1].integer else {
+      return nil
+    }
+    self = moved < 0 ? .notElected : .promoted(Int(moved), nextIn: wait < 0 ? nil : .milliseconds(wait))
+  }
+
+  var isElected: Bool { self != .notElected }
+
+  var moved: Int {
+    if case .promoted(let count, _) = self { count } else { 0 }
+  }
+
+  /// When to run the script again.
+  var delayToNext: Duration {
+    switch self {
+    case .notElected: QueueLimits.electionInterval
+    case .promoted(_, let next?) where next < QueueLimits.promoteInterval: max(next, .milliseconds(1))
+    case .promoted: QueueLimits.promoteInterval
+    }
+  }
+}

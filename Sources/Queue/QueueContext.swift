@@ -1,0 +1,63 @@
+import EventLoop
+import Redis
+import Telemetry
+
+/// What the parts of a ``JobQueue`` share.
+@EventLoop
+final class QueueContext {
+  /// Carries everything but the blocking claims.
+  let connection: RedisConnection
+  /// In strict order: a queue is asked only when those before it are empty.
+  let queues: [QueueKeys]
+  let mode: DeliveryMode
+  /// A permit is taken before a job is claimed.
+  let permits: Permits
+  let lease: Lease
+  let ledger: ClaimLedger
+  let metrics: QueueMetrics
+  let warnings: QueueWarnings
+  let log: Log
+
+  var onEvent: (@EventLoop (QueueEvent) -> Void)?
+
+  init(
+    _ configuration: JobQueue.Configuration, connection: RedisConnection, permits: Permits, metrics: Metrics, log: Log
+  ) {
+    self.connection = connection
+    self.permits = permits
+    self.log = log
+    queues = configuration.queues.map(QueueKeys.init(queue:))
+    mode = configuration.mode
+    lease = Lease(connection: connection, queues: queues, log: log)
+    ledger = ClaimLedger(queueCount: queues.count)
+    self.metrics = QueueMetrics(metrics)
+    warnings = QueueWarnings(metrics: self.metrics, log: log)
+  }
+
+  func emit(_ event: QueueEvent) { onEvent?(event) }
+
+  /// Counts and reports the jobs that a claiming script has buried.
+  func noteBurials(_ answer: ClaimAnswer, queueIndex: Int) {
+    warnings.noteBurials(answer, queues[queueIndex])
+    if !answer.oversized.isEmpty { emit(.oversized(answer.oversized)) }
+  }
+
+  /// Makes claims of elements from the in-flight list. Each has one permit.
+  func makeClaims(_ elements: [[UInt8]], queueIndex: Int) -> [Claim] {
+    let now = Clock.unixMilliseconds
+    let monotonic = Clock.monotonicNanoseconds
+    var claims: [Claim] = []
+    claims.reserveCapacity(elements.count)
+    for element in elements {
+      claims.append(
+        Claim(queueIndex: queueIndex, element: element, nonce: lease.makeNonce(), now: now, monotonic: monotonic))
+    }
+    return claims
+  }
+
+  /// Enters claims into the ledger and hands them to the worker.
+  func deliver(_ claims: [Claim]) {
+    for claim in claims { ledger.add(claim) }
+    emit(.claimed(claims))
+  }
+}

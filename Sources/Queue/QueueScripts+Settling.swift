@@ -1,0 +1,174 @@
+import Redis
+
+extension QueueScripts {
+  /// A longer value under a record's key is not a record.
+  private static let maximumRecordBytes = 262_144
+
+  /// Lua: `write(key, record, ttl, author)` writes a record. It returns false, and writes nothing, if another job with
+  /// the same id has a record there and has not ended, or ended while this job was claimed.
+  ///
+  /// `author` is that of the last record which the job itself wrote (``AttemptState/recordAuthor``), empty for a first
+  /// attempt. If there is no record yet, this costs what a SET does.
+  private static let writing = """
+    local function write(key, record, ttl, author)
+      if redis.call('SET', key, record, 'PX', ttl, 'NX') then return true end
+      local size = redis.pcall('STRLEN', key)
+      if type(size) == 'number' and size <= \(maximumRecordBytes) then
+        local old = redis.call('GET', key)
+        local isRead, was = pcall(cjson.decode, old)
+        if old ~= record and isRead and type(was) == 'table' then
+          local by = tostring(was.worker) .. ' ' .. string.format('%.0f', tonumber(was.claimedAt) or 0)
+          local isOver = was.status ~= 'retrying' and was.status ~= 'deferred'
+          local since = cjson.decode(record).claimedAt
+          if by ~= author and not (isOver and (tonumber(was.finishedAt) or 0) < since) then return false end
+        end
+      end
+      redis.call('SET', key, record, 'PX', ttl)
+      return true
+    end
+    """
+
+  /// Writes the record of a job that no worker holds.
+  ///
+  /// KEYS
+  ///   1  the record
+  /// ARGV
+  ///   1  the record, JSON
+  ///   2  its TTL in ms
+  /// Returns 1, or 0 if another job has a record there.
+  static let record = RedisScript(
+    """
+    \(writing)
+    return write(KEYS[1], ARGV[1], ARGV[2], '') and 1 or 0
+    """)
+
+  /// Acknowledges many jobs, with their records.
+  ///
+  /// KEYS
+  ///   1  the in-flight list
+  ///   2… the record of each job
+  /// ARGV
+  ///   1  the TTL of the records in ms
+  ///   2  the delivery mode; at-most-once has no in-flight list
+  ///   3  arguments of each job, 2 or 3
+  ///   4… of each job: the element; the record (empty: none); with 3 arguments, the author of its record before
+  /// Returns an ``AcknowledgeAnswer``.
+  static let acknowledge = RedisScript(
+    """
+    \(writing)
+    local answer, words, isKept = {}, tonumber(ARGV[3]), ARGV[2] ~= 'at-most-once'
+    if not isKept then redis.call('DEL', KEYS[1]) end
+    for i = 2, #KEYS do
+      local at = 4 + (i - 2) * words
+      if not isKept or redis.call('LREM', KEYS[1], -1, ARGV[at]) == 1 then
+        local record = ARGV[at + 1]
+        if record ~= '' and not write(KEYS[i], record, ARGV[1], words == 3 and ARGV[at + 2] or '') then
+          answer[#answer + 1] = 1 - i
+        end
+      else
+        answer[#answer + 1] = i - 2
+      end
+    end
+    return answer
+    """)
+
+  /// Ends the claim of one job in any way.
+  ///
+  /// KEYS
+  ///   1  the in-flight list
+  ///   2  the target: the queue or a sorted set, or KEYS 1 for none
+  ///   3  the record, or KEYS 1 for none
+  ///   4  the reply list, or KEYS 1 for none
+  ///   5… of each reader of a notification record: its stream, its credentials, its device
+  /// ARGV
+  ///   1  the element
+  ///   2  the delivery mode; at-most-once has no in-flight list
+  ///   3  `acknowledge`, `retry`, `schedule`, `bury` or `handback`
+  ///   4  the element in the target
+  ///   5  its score; of `retry`, the delay in ms
+  ///   6  entries of the target at most, or empty
+  ///   7  the record, JSON, or empty
+  ///   8  the TTL of the record in ms
+  ///   9  `NX`, or the author of the record before
+  ///  10  the number of notification records
+  ///  11… the notification records, JSON; then of each reader: its name, the number of its record from 1
+  /// Returns a ``SettleAnswer``.
+  static let settle = RedisScript(
+    """
+    \(writing)
+    local verb, dropped, isWritten = ARGV[3], 0, true
+    local wanted = verb == 'handback' and 'list' or 'zset'
+    if verb ~= 'acknowledge' then
+      local found = redis.call('TYPE', KEYS[2]).ok
+      if found ~= 'none' and found ~= wanted then return -1 end
+    end
+    if ARGV[2] == 'at-most-once' then
+      redis.call('DEL', KEYS[1])
+    elseif redis.call('LREM', KEYS[1], -1, ARGV[1]) == 0 then
+      return 0
+    end
+    if verb == 'handback' then
+      redis.call('RPUSH', KEYS[2], ARGV[4])
+    elseif verb ~= 'acknowledge' then
+      local score = ARGV[5]
+      if verb == 'retry' then
+        local time = redis.call('TIME')
+        score = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[5]
+      end
+      redis.call('ZADD', KEYS[2], score, ARGV[4])
+      if ARGV[6] ~= '' then dropped = redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1 - ARGV[6]) end
+    end
+    if ARGV[7] ~= '' then
+      if ARGV[9] == 'NX' then
+        redis.call('SET', KEYS[3], ARGV[7], 'PX', ARGV[8], 'NX')
+      else
+        isWritten = write(KEYS[3], ARGV[7], ARGV[8], ARGV[9])
+      end
+      if KEYS[4] ~= KEYS[1] then
+        if redis.pcall('LPUSH', KEYS[4], ARGV[7]) == 1 then redis.pcall('EXPIRE', KEYS[4], 3600) end
+      end
+    end
+    local names = 10 + ARGV[10]
+    for key = 5, #KEYS, 3 do
+      if redis.pcall('HEXISTS', KEYS[key + 1], ARGV[names + 1]) == 1 or redis.pcall('EXISTS', KEYS[key + 2]) == 1 then
+        redis.pcall('XADD', KEYS[key], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[10 + ARGV[names + 2]])
+        redis.pcall('EXPIRE', KEYS[key], 2592000)
+      end
+      names = names + 2
+    end
+    return isWritten and 1 + dropped or {1 + dropped}
+    """)
+}
+
+/// The answer of ``QueueScripts/acknowledge``: `place` of each job that was not in the in-flight list, `-1 - place` of
+/// each whose record was not written because another job has one there. Places count from 0.
+struct AcknowledgeAnswer: Equatable {
+  var missing: Set<Int> = []
+  var keptRecords: Set<Int> = []
+
+  init(_ value: RedisValue) {
+    for case .integer(let place) in value.array ?? [] {
+      if place < 0 { keptRecords.insert(Int(-1 - place)) } else { missing.insert(Int(place)) }
+    }
+  }
+}
+
+/// The answer of ``QueueScripts/settle``.
+enum SettleAnswer: Equatable {
+  /// -1: the key of the target holds another type. Nothing was written.
+  case wrongType
+  /// 0: the job was not in the in-flight list. Nothing was written.
+  case missing
+  /// 1 and the number of dead letters that were deleted because there were too many; in an array if another job has a
+  /// record under the id.
+  case settled(droppedLetters: Int, keptRecord: Bool)
+
+  init(_ value: RedisValue) {
+    let number = value.integer ?? value.array?.first?.integer ?? 0
+    switch number {
+    case ..<0: self = .wrongType
+    case 0: self = .missing
+    default: self = .settled(droppedLetters: Int(number) - 1, keptRecord: value.array != nil)
+    }
+  }
+}

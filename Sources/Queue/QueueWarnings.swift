@@ -1,0 +1,92 @@
+import EventLoop
+import Telemetry
+
+/// Counts and logs what scripts did to dead letters and records.
+///
+/// Each kind may happen for every job: the first is logged at once, then once a minute with the number since.
+@EventLoop
+final class QueueWarnings {
+  private let metrics: QueueMetrics
+  private let log: Log
+  private let oversized: ThrottledWarning<(queue: String, size: Int)>
+  private let droppedLetters: ThrottledWarning<String>
+  private let keptRecords: ThrottledWarning<(id: String, queue: String)>
+  /// Keys of dead letters that were found to hold another type. Each is logged once.
+  private var wrongTypes: Set<String> = []
+
+  init(metrics: QueueMetrics, log: Log) {
+    self.metrics = metrics
+    self.log = log
+    oversized = ThrottledWarning { count, last in
+      log.warn(
+        "jobs are too large; they were moved to the dead letters",
+        ["jobs": .init(count), "queue": .init(last.queue), "bytes": .init(last.size)])
+    }
+    droppedLetters = ThrottledWarning { count, queue in
+      log.warn(
+        "the oldest dead letters were deleted because there are too many",
+        ["letters": .init(count), "queue": .init(queue), "kept": .init(QueueLimits.maximumDeadLetters)])
+    }
+    keptRecords = ThrottledWarning { count, last in
+      log.warn(
+        "a record was not written because another job has the same id",
+        ["id": .init(last.id), "queue": .init(last.queue), "records": .init(count)])
+    }
+  }
+
+  func noteBurials(_ answer: ClaimAnswer, _ keys: QueueKeys) {
+    metrics.buried.increment(by: answer.oversized.count)
+    for job in answer.oversized { oversized.note((keys.queue, job.size)) }
+    noteDroppedLetters(answer.droppedLetters, keys)
+    if answer.isStuck, wrongTypes.insert(keys.dead).inserted { logWrongType(keys.dead) }
+  }
+
+  /// `count` dead letters were deleted because there were too many.
+  func noteDroppedLetters(_ count: Int, _ keys: QueueKeys) {
+    guard count > 0 else { return }
+    metrics.droppedLetters.increment(by: count)
+    droppedLetters.note(keys.queue, count: count)
+  }
+
+  /// The record of a job was not written because another job with the same id has one.
+  func noteKeptRecord(id: String, queue: String) {
+    metrics.keptRecords.increment()
+    keptRecords.note((id, queue))
+  }
+
+  func logWrongType(_ key: String) {
+    log.error("a queue key holds another type; its jobs wait until the key is renamed", ["key": .init(key)])
+  }
+}
+
+/// Logs what may happen very often: the first time at once, then once per interval with the number since.
+@EventLoop
+final class ThrottledWarning<Detail> {
+  private let write: @EventLoop (_ count: Int, _ last: Detail) -> Void
+  private let interval: Duration
+  private var count = 0
+  private var last: Detail?
+  private var timer: LoopTimer?
+
+  init(interval: Duration = .seconds(60), write: @escaping @EventLoop (_ count: Int, _ last: Detail) -> Void) {
+    self.interval = interval
+    self.write = write
+  }
+
+  func note(_ detail: Detail, count: Int = 1) {
+    self.count += count
+    last = detail
+    if timer == nil { writeOut() }
+  }
+
+  private func writeOut() {
+    guard count > 0, let last else { return }
+    write(count, last)
+    count = 0
+    self.last = nil
+    timer = .after(interval) { [weak self] in
+      self?.timer = nil
+      self?.writeOut()
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import EventLoop
+import Redis
+import Telemetry
+
+/// Gives the jobs of dead workers back to their queue. Runs for the queues that this worker promotes.
+@EventLoop
+final class Reaper {
+  private let context: QueueContext
+  private let promoter: Promoter
+  private var timer: LoopTimer?
+  /// Nanoseconds of the monotonic clock. After an outage, living workers need time to renew their heartbeats.
+  private var notBefore: UInt64 = 0
+
+  init(_ context: QueueContext, promoter: Promoter) {
+    self.context = context
+    self.promoter = promoter
+  }
+
+  func start() {
+    timer = .every(QueueLimits.reapInterval) { [weak self] in self?.reapAll() }
+  }
+
+  func stop() { timer = nil }
+
+  /// Waits until every living worker had the time to renew its heartbeat, which may have expired in the outage.
+  func connectionReturned() {
+    notBefore = Clock.monotonicNanoseconds + UInt64(QueueLimits.heartbeatTimeToLive.nanoseconds)
+  }
+
+  private func reapAll() {
+    guard context.connection.isReady, context.lease.isHeld, Clock.monotonicNanoseconds >= notBefore else { return }
+    for index in context.queues.indices where promoter.isElected(queueIndex: index) {
+      findDead(context.queues[index])
+    }
+  }
+
+  private func findDead(_ keys: QueueKeys) {
+    context.connection.send(RedisCommand("SMEMBERS", keys.workers)) { [weak self] result in
+      guard let self, case .success(.array(let members)) = result else { return }
+      for worker in members.compactMap(\.string) where worker != context.lease.name.value {
+        context.connection.send(RedisCommand("EXISTS", keys.heartbeat(worker))) { [weak self] result in
+          guard case .success(.integer(0)) = result else { return }
+          self?.reap(worker, keys, moved: 0)
+        }
+      }
+    }
+  }
+
+  /// Runs the script until no job is left. `moved` counts the jobs of earlier runs.
+  private func reap(_ worker: String, _ keys: QueueKeys, moved: Int) {
+    let scriptKeys = [
+      keys.heartbeat(worker), keys.inflight(worker), keys.queue, keys.workers, keys.dead, keys.tombstone(worker),
+      keys.landing(worker), keys.seal,
+    ]
+    let now = Clock.unixMilliseconds
+    context.connection.call(QueueScripts.reap, keys: scriptKeys) { command in
+      command.append(worker)
+      command.append(QueueLimits.moveBatch)
+      command.append(QueueLimits.maximumCrashes)
+      command.append(now)
+      command.append(DeadLetter.head(id: nil, reason: DeadLetter.crashedWorkers, at: now, attempts: 0))
+      command.append(QueueLimits.tombstoneTimeToLive.milliseconds)
+    } _: { [weak self] result in
+      guard let self, case .success(.array(let parts)) = result, parts.count == 4, let left = parts[0].integer,
+        let back = parts[1].integer, let buried = parts[2].integer, let dropped = parts[3].integer, left >= 0
+      else { return }
+      context.metrics.reaped.increment(by: Int(back))
+      context.metrics.buried.increment(by: Int(buried))
+      context.warnings.noteDroppedLetters(Int(dropped), keys)
+      let moved = moved + Int(back + buried)
+      guard left == 0 else { return reap(worker, keys, moved: moved) }
+      context.log.warn(
+        "a worker died; its jobs run again",
+        ["worker": .init(worker), "queue": .init(keys.queue), "jobs": .init(moved)])
+    }
+  }
+}

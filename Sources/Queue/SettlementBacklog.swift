@@ -1,0 +1,77 @@
+import EventLoop
+import Redis
+
+/// A settlement that Redis has not confirmed yet. An object, as it goes from list to list.
+@EventLoop
+final class PendingSettlement {
+  let claim: Claim
+  let settlement: Settlement
+  /// It was written once, and the answer did not arrive: the job may have left the in-flight list.
+  fileprivate(set) var mayBeWritten = false
+
+  init(_ claim: Claim, _ settlement: Settlement) {
+    self.claim = claim
+    self.settlement = settlement
+  }
+
+  /// Whether the fleet has taken the job, given that the script did not find it in the in-flight list.
+  var isLostWhenMissing: Bool { !mayBeWritten && !claim.isFenced }
+}
+
+/// The settlements of one queue, grouped by the script that writes them.
+struct SettlementBatch {
+  /// Acknowledgements of first attempts.
+  var acknowledgements: [PendingSettlement] = []
+  /// Acknowledgements of jobs that wrote a record in an earlier attempt.
+  var laterAcknowledgements: [PendingSettlement] = []
+  /// All others. Each takes a script of its own.
+  var moves: [PendingSettlement] = []
+}
+
+/// The settlements that are to be written, per queue, for the first time or again. Pure.
+///
+/// A settlement leaves with ``takeBatch(queueIndex:)`` and comes back with ``keep(_:after:)`` if Redis did not confirm
+/// it. Those of fenced claims are dropped: their jobs belong to other workers.
+@EventLoop
+struct SettlementBacklog {
+  private var pending: [[PendingSettlement]]
+
+  init(queueCount: Int) {
+    pending = Array(repeating: [], count: queueCount)
+  }
+
+  var isEmpty: Bool { pending.allSatisfy(\.isEmpty) }
+
+  mutating func append(_ entry: PendingSettlement) {
+    pending[entry.claim.queueIndex].append(entry)
+  }
+
+  /// Removes all settlements of a queue, and returns those that are to be written.
+  mutating func takeBatch(queueIndex: Int) -> SettlementBatch {
+    let entries = pending[queueIndex]
+    pending[queueIndex] = []
+    var batch = SettlementBatch()
+    batch.acknowledgements.reserveCapacity(entries.count)
+    // A loop: closures that are isolated check their executor at every call.
+    for entry in entries where !entry.claim.isFenced {
+      if !entry.settlement.isPlain {
+        batch.moves.append(entry)
+      } else if entry.settlement.record?.author == nil {
+        batch.acknowledgements.append(entry)
+      } else {
+        batch.laterAcknowledgements.append(entry)
+      }
+    }
+    return batch
+  }
+
+  /// Keeps settlements that Redis did not confirm, to be written again. `error` is nil if a script refused them.
+  mutating func keep(_ entries: some Sequence<PendingSettlement>, after error: RedisError?) {
+    var isUncertain = false
+    if case .outcomeUnknown = error { isUncertain = true }
+    for entry in entries where !entry.claim.isFenced {
+      if isUncertain { entry.mayBeWritten = true }
+      append(entry)
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import EventLoop
+import Redis
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Jobs
+@testable import Queue
+
+/// The claiming script, on a real Redis.
+@EventLoop
+@Suite(.serialized)
+struct ClaimScriptTests {
+  private let server: RedisServer
+  private let connection: RedisConnection
+  private let keys = QueueKeys(queue: "jobs")
+
+  init() async throws {
+    server = try await RedisServer()
+    connection = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "martlet", log: .silent)
+    connection.start()
+    try await connection.ready(within: .seconds(20))
+    try await send("SET", keys.heartbeat("w"), "{}")
+    try await send("SET", keys.seal, "s3al")
+  }
+
+  @discardableResult
+  private func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+    var command = RedisCommand(name)
+    for word in words { command.append(word) }
+    return try await connection.send(command)
+  }
+
+  private func claim(
+    _ scriptKeys: [String], upTo count: Int = 10, mode: DeliveryMode = .atLeastOnce
+  ) async throws -> ClaimAnswer? {
+    let value = try await connection.call(QueueScripts.claim, keys: scriptKeys) { command in
+      command.append(count)
+      command.append("p.")
+      command.append(mode.rawValue)
+    }
+    return ClaimAnswer(value, queue: keys.queue)
+  }
+
+  private func jobs(_ answer: ClaimAnswer?) -> [String] {
+    (answer?.elements ?? []).map { String(decoding: Envelope(element: $0).job, as: UTF8.self) }
+  }
+
+  private var oversized: String { String(repeating: "x", count: Job.maximumBytes + 1) }
+
+  @Test func `jobs are claimed oldest first and are in flight`() async throws {
+    for job in ["a", "b", "c"] { try await send("LPUSH", keys.queue, job) }
+    let answer = try await claim(keys.claimWaiting(by: "w"), upTo: 2)
+    #expect(jobs(answer) == ["a", "b"])
+    #expect(answer?.elements.map { Envelope(element: $0).nonce } == ["p.1", "p.2"])
+    #expect(try await send("LLEN", keys.inflight("w")).integer == 2)
+    #expect(try await send("LLEN", keys.queue).integer == 1)
+  }
+
+  @Test func `at most once, a claimed job is gone from Redis`() async throws {
+    try await send("LPUSH", keys.queue, "a")
+    #expect(jobs(try await claim(keys.claimWaiting(by: "w"), mode: .atMostOnce)) == ["a"])
+    #expect(try await send("EXISTS", keys.queue, keys.inflight("w")).integer == 0)
+  }
+
+  @Test func `nothing is claimed without a heartbeat or a seal`() async throws {
+    try await send("LPUSH", keys.queue, "a")
+    try await send("DEL", keys.seal)
+    #expect(try await claim(keys.claimWaiting(by: "w")) == nil)
+    #expect(try await claim(keys.claimWaiting(by: "gone")) == nil)
+    #expect(try await send("LLEN", keys.queue).integer == 1)
+  }
+
+  @Test func `an oversized job that cannot be buried does not keep landed jobs behind it`() async throws {
+    try await send("SET", keys.dead, "another type")
+    for job in [oversized, "a", "b"] { try await send("LPUSH", keys.landing("w"), job) }
+    let first = try await claim(keys.claimLanded(by: "w"), upTo: 1)
+    #expect(first?.isStuck == true)
+    #expect(jobs(first) == ["a"])
+    #expect(jobs(try await claim(keys.claimLanded(by: "w"))) == ["b"])
+    #expect(try await claim(keys.claimLanded(by: "w"))?.isStuck == true)
+    #expect(try await send("LLEN", keys.landing("w")).integer == 1)
+    // As soon as the key is renamed, it is buried.
+    try await send("DEL", keys.dead)
+    #expect(try await claim(keys.claimLanded(by: "w"))?.oversized.count == 1)
+    #expect(try await send("ZCARD", keys.dead).integer == 1)
+    #expect(try await send("EXISTS", keys.landing("w")).integer == 0)
+  }
+
+  @Test func `an oversized job that cannot be buried stays at the front of the queue`() async throws {
+    try await send("SET", keys.dead, "another type")
+    for job in [oversized, "a"] { try await send("LPUSH", keys.queue, job) }
+    #expect(try await claim(keys.claimWaiting(by: "w"))?.isStuck == true)
+    #expect(try await send("LRANGE", keys.queue, "0", "0") == .array([.bytes(Array("a".utf8))]))
+    #expect(try await send("LLEN", keys.queue).integer == 2)
+  }
+
+  @Test func `with nothing landed, the error of the move before it is reported`() async throws {
+    let landed = keys.claimLanded(by: "w")
+    #expect(try await claim(landed)?.isEmpty == true)
+    try await send("SET", "filling", String(repeating: "x", count: 200_000))
+    try await send("CONFIG", "SET", "maxmemory", "100kb")
+    let full = await #expect(throws: RedisError.self) { try await claim(landed) }
+    #expect(full.map { "\($0)".contains("OOM") } == true, "\(String(describing: full))")
+    try await send("CONFIG", "SET", "maxmemory", "0")
+    try await send("SET", keys.queue, "another type")
+    let wrongType = await #expect(throws: RedisError.self) { try await claim(landed) }
+    #expect(wrongType?.isWrongType == true)
+  }
+
+  @Test func `jobs are claimed while the memory of Redis is full`() async throws {
+    try await send("LPUSH", keys.queue, "a")
+    try await send("LPUSH", keys.landing("w"), "b")
+    try await send("SET", "filling", String(repeating: "x", count: 200_000))
+    try await send("CONFIG", "SET", "maxmemory", "100kb")
+    #expect(jobs(try await claim(keys.claimWaiting(by: "w"))) == ["a"])
+    #expect(jobs(try await claim(keys.claimLanded(by: "w"))) == ["b"])
+  }
+}

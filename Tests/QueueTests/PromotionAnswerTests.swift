@@ -1,0 +1,31 @@
+import EventLoop
+import Redis
+import Testing
+
+@testable import Jobs
+@testable import Queue
+
+struct PromotionAnswerTests {
+  private func answer(_ moved: Int64, _ wait: Int64) -> PromotionAnswer? {
+    PromotionAnswer(.array([.integer(moved), .integer(wait)]))
+  }
+
+  @Test func `a worker that is not elected tries again after the election interval`() {
+    #expect(answer(-1, -1) == .notElected)
+    #expect(PromotionAnswer.notElected.delayToNext == QueueLimits.electionInterval)
+    #expect(PromotionAnswer.notElected.moved == 0)
+  }
+
+  @Test func `the promoter runs again when the next job is due, at the latest after its interval`() {
+    #expect(answer(3, -1) == .promoted(3, nextIn: nil))
+    #expect(answer(3, -1)?.delayToNext == QueueLimits.promoteInterval)
+    #expect(answer(0, 5000)?.delayToNext == QueueLimits.promoteInterval)
+    #expect(answer(0, 20)?.delayToNext == .milliseconds(20))
+    #expect(answer(200, 0)?.delayToNext == .milliseconds(1))
+  }
+
+  @Test func `any other value is not an answer`() {
+    #expect(PromotionAnswer(.null) == nil)
+    #expect(PromotionAnswer(.array([.integer(1)])) == nil)
+  }
+}

@@ -1,0 +1,97 @@
+import EventLoop
+import Redis
+import Testing
+
+@testable import Jobs
+@testable import Queue
+
+@EventLoop
+struct SettlementBacklogTests {
+  private func pending(_ settlement: Settlement = Settlement(.acknowledge), queueIndex: Int = 0) -> PendingSettlement {
+    let claim = Claim(queueIndex: queueIndex, element: [], nonce: "n", now: 0, monotonic: 0)
+    return PendingSettlement(claim, settlement)
+  }
+
+  private func record(author: String? = nil, onlyIfAbsent: Bool = false) -> Settlement.Record {
+    Settlement.Record(
+      jobID: "a", json: [], timeToLive: .seconds(1), onlyIfAbsent: onlyIfAbsent, author: author)
+  }
+
+  private func ids(_ entries: [PendingSettlement]) -> [ObjectIdentifier] { entries.map(ObjectIdentifier.init) }
+
+  @Test func `settlements are grouped by the script that writes them, in their order`() {
+    let plain = [pending(), pending(Settlement(.acknowledge, record: record()))]
+    let later = pending(Settlement(.acknowledge, record: record(author: "w 1")))
+    let moves = [
+      pending(Settlement(.handBack)), pending(Settlement(.acknowledge, replyTo: "list")),
+      pending(Settlement(.acknowledge, record: record(onlyIfAbsent: true))),
+    ]
+    var backlog = SettlementBacklog(queueCount: 1)
+    for entry in [moves[0], plain[0], later, moves[1], plain[1], moves[2]] { backlog.append(entry) }
+    let batch = backlog.takeBatch(queueIndex: 0)
+    #expect(ids(batch.acknowledgements) == ids(plain))
+    #expect(ids(batch.laterAcknowledgements) == ids([later]))
+    #expect(ids(batch.moves) == ids(moves))
+    #expect(backlog.isEmpty)
+  }
+
+  @Test func `each queue has its own settlements`() {
+    var backlog = SettlementBacklog(queueCount: 2)
+    backlog.append(pending(queueIndex: 1))
+    #expect(backlog.takeBatch(queueIndex: 0).acknowledgements.isEmpty)
+    #expect(!backlog.isEmpty)
+    #expect(backlog.takeBatch(queueIndex: 1).acknowledgements.count == 1)
+  }
+
+  @Test(arguments: [RedisError?.none, .notSent("down"), .outcomeUnknown("down")])
+  func `settlements that Redis did not confirm are written again`(error: RedisError?) {
+    var backlog = SettlementBacklog(queueCount: 1)
+    backlog.append(pending())
+    let batch = backlog.takeBatch(queueIndex: 0)
+    backlog.keep(batch.acknowledgements, after: error)
+    #expect(ids(backlog.takeBatch(queueIndex: 0).acknowledgements) == ids(batch.acknowledgements))
+  }
+
+  @Test func `the settlement of a fenced claim is never written`() {
+    var backlog = SettlementBacklog(queueCount: 1)
+    let entries = [pending(), pending()]
+    backlog.append(entries[0])
+    entries[0].claim.isFenced = true
+    #expect(backlog.takeBatch(queueIndex: 0).acknowledgements.isEmpty)
+    entries[1].claim.isFenced = true
+    backlog.keep(entries, after: .outcomeUnknown("down"))
+    #expect(backlog.isEmpty)
+  }
+
+  @Test func `a job that is missing is lost`() {
+    let entry = pending()
+    #expect(entry.isLostWhenMissing)
+    entry.claim.isFenced = true
+    #expect(!entry.isLostWhenMissing)
+  }
+
+  @Test func `a job that is missing after an unknown outcome was settled by the first write`() {
+    var backlog = SettlementBacklog(queueCount: 1)
+    let entry = pending()
+    backlog.keep([entry], after: .notSent("down"))
+    #expect(entry.isLostWhenMissing)
+    backlog.keep([entry], after: .outcomeUnknown("down"))
+    #expect(!entry.isLostWhenMissing)
+    backlog.keep([entry], after: .notSent("down"))
+    #expect(!entry.isLostWhenMissing)
+  }
+
+  @Test func `an acknowledging script answers with missing jobs and records it did not write`() {
+    let answer = AcknowledgeAnswer(.array([.integer(0), .integer(-3), .integer(4)]))
+    #expect(answer.missing == [0, 4])
+    #expect(answer.keptRecords == [2])
+    #expect(AcknowledgeAnswer(.array([])).missing.isEmpty)
+  }
+
+  @Test func `a settling script answers with what it did`() {
+    #expect(SettleAnswer(.integer(-1)) == .wrongType)
+    #expect(SettleAnswer(.integer(0)) == .missing)
+    #expect(SettleAnswer(.integer(1)) == .settled(droppedLetters: 0, keptRecord: false))
+    #expect(SettleAnswer(.array([.integer(3)])) == .settled(droppedLetters: 2, keptRecord: true))
+  }
+}
