@@ -39,9 +39,26 @@ extension Pipeline {
       return settle(delivery, as: outcome)
     }
     context.registry.resolve([query]) { [self] resolutions in
-      delivery.devices = delivery.stillOpen(resolutions.first?.devices ?? [])
-      settle(delivery, as: outcome)
+      guard let error = resolutions.first?.error else {
+        delivery.devices = delivery.stillOpen(resolutions.first?.devices ?? [])
+        return settle(delivery, as: outcome)
+      }
+      settle(delivery, as: outcome, ownersUnknown: error)
     }
+  }
+
+  /// The records would be lost: the job comes back instead, and ends again. It would come back forever if its own keys are
+  /// at fault.
+  private func settle(_ delivery: Delivery, as outcome: JobOutcome, ownersUnknown error: RedisError) {
+    if error.isOfThisCommand {
+      log.warn(
+        "a job ended without notification records: the owners of its tokens could not be read",
+        ["id": .init(delivery.id), "error": .init("\(error)")])
+      return settle(delivery, as: outcome)
+    }
+    delivery.extent = .untouched
+    delivery.tally.openReason = "\(error)"
+    settle(delivery, as: .postponed)
   }
 
   private func settle(_ delivery: Delivery, as outcome: JobOutcome) {
