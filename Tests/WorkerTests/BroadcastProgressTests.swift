@@ -22,7 +22,7 @@ struct BroadcastProgressTests {
   }
 
   /// A broadcast whose first page is requested.
-  private func walking(from position: Position = start, open: [String] = []) -> BroadcastProgress {
+  private func inProgress(from position: Position = start, open: [String] = []) -> BroadcastProgress {
     var progress = BroadcastProgress(emptyTally: Self.emptyTally)
     _ = progress.start()
     _ = progress.positioned(at: position, open: open)
@@ -30,8 +30,8 @@ struct BroadcastProgressTests {
   }
 
   /// A broadcast with `count` pages of one push each in flight: `t0`, `t1` and so on. The next page is requested.
-  private func walking(pages count: Int) -> BroadcastProgress {
-    var progress = walking()
+  private func inProgress(pages count: Int) -> BroadcastProgress {
+    var progress = inProgress()
     for page in 0..<count {
       _ = progress.pageLocated(page, next: Self.position(page + 1))
       _ = progress.pageLoaded(page, [Self.device("t\(page)")])
@@ -67,7 +67,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `an empty audience is committed and complete`() {
-    var progress = walking()
+    var progress = inProgress()
     _ = progress.pageLocated(0, next: .end)
     #expect(progress.pageLoaded(0, []) == [.submit([], page: 0)])
     let actions = progress.submitted(0, pushes: 0)
@@ -76,12 +76,12 @@ struct BroadcastProgressTests {
   }
 
   @Test func `the next page is requested before the devices of the last one are there`() {
-    var progress = walking()
+    var progress = inProgress()
     #expect(progress.pageLocated(0, next: Self.position(1)) == [.fetch(from: Self.cursor(1), page: 1)])
   }
 
   @Test func `pages are committed in order, whatever the order in which their pushes end`() {
-    var progress = walking(pages: 3)
+    var progress = inProgress(pages: 3)
     #expect(progress.pushEnded(Self.accepted("t2"), page: 2) == [])
     #expect(progress.pushEnded(Self.accepted("t1"), page: 1) == [])
     let actions = progress.pushEnded(Self.accepted("t0"), page: 0)
@@ -92,7 +92,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `a page that is loaded before an earlier one waits for it`() {
-    var progress = walking()
+    var progress = inProgress()
     _ = progress.pageLocated(0, next: Self.position(1))
     _ = progress.pageLocated(1, next: .end)
     #expect(progress.pageLoaded(1, [Self.device("b")]) == [])
@@ -101,7 +101,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `devices that APNs cannot reach are counted with their page`() {
-    var progress = walking()
+    var progress = inProgress()
     _ = progress.pageLocated(0, next: .end)
     _ = progress.pageLoaded(0, [Self.device("a")])
     guard case .commit(let tally, _)? = progress.submitted(0, pushes: 0, unsupported: ["a"]).first else {
@@ -111,7 +111,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `users of a page get records instead of pushes`() {
-    var progress = walking()
+    var progress = inProgress()
     _ = progress.pageLocated(0, next: .end)
     _ = progress.pageLoaded(0, [Self.device("a")])
     _ = progress.submitted(0, pushes: 1)
@@ -123,14 +123,14 @@ struct BroadcastProgressTests {
   // MARK: - Limits
 
   @Test func `at most eight pages are in memory`() {
-    var progress = walking(pages: 7)
+    var progress = inProgress(pages: 7)
     #expect(progress.pageLocated(7, next: Self.position(8)) == [])
     let actions = progress.pushEnded(Self.accepted("t0"), page: 0)
     #expect(actions.dropFirst() == [.fetch(from: Self.cursor(8), page: 8)])
   }
 
   @Test func `more than 1,000 open devices end the attempt`() {
-    var progress = walking()
+    var progress = inProgress()
     _ = progress.pageLocated(0, next: Self.position(1))
     _ = progress.pageLoaded(0, [])
     _ = progress.submitted(0, pushes: BroadcastProgress.maximumOpen)
@@ -160,7 +160,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `devices left open stay open if they cannot be looked up`() {
-    var progress = walking(from: Self.position(4), open: ["a", "b"])
+    var progress = inProgress(from: Self.position(4), open: ["a", "b"])
     let fault = BroadcastProgress.Fault(reason: "down")
     #expect(
       progress.pageFailed(0, fault) == [.end(.init(extent: .cutShort, leftOpen: ["a", "b"], fault: fault))])
@@ -195,7 +195,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `a page that cannot be read ends the attempt behind the pages before it`() {
-    var progress = walking(pages: 1)
+    var progress = inProgress(pages: 1)
     let fault = BroadcastProgress.Fault(reason: "down", isOfJob: true)
     #expect(progress.pageFailed(1, fault) == [])
     let actions = progress.pushEnded(Self.accepted("t0"), page: 0)
@@ -204,7 +204,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `a fault drops the pages behind it, submitted or not`() {
-    var progress = walking()
+    var progress = inProgress()
     _ = progress.pageLocated(0, next: Self.position(1))
     _ = progress.pageLocated(1, next: .end)
     _ = progress.pageLoaded(1, [Self.device("b")])
@@ -215,7 +215,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `a refused payload ends the attempt, and it is not cut short`() {
-    var progress = walking()
+    var progress = inProgress()
     _ = progress.pageLocated(0, next: Self.position(1))
     _ = progress.pageLoaded(0, [Self.device("a")])
     #expect(
@@ -235,7 +235,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `a stopped broadcast ends when the pushes in flight have`() {
-    var progress = walking(pages: 2)
+    var progress = inProgress(pages: 2)
     #expect(progress.stop() == [])
     // Page 2 was requested before.
     #expect(progress.pageLocated(2, next: Self.position(3)) == [])
@@ -247,7 +247,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `a broadcast stopped in its last page is complete`() {
-    var progress = walking()
+    var progress = inProgress()
     _ = progress.pageLocated(0, next: .end)
     _ = progress.pageLoaded(0, [Self.device("a")])
     _ = progress.submitted(0, pushes: 1)
@@ -258,7 +258,7 @@ struct BroadcastProgressTests {
   // MARK: - Ended
 
   @Test func `after a fenced job's broadcast is abandoned no action follows`() {
-    var progress = walking(pages: 2)
+    var progress = inProgress(pages: 2)
     progress.abandon()
     #expect(progress.pushEnded(Self.accepted("t0"), page: 0) == [])
     #expect(progress.pageLocated(2, next: .end) == [])
@@ -268,7 +268,7 @@ struct BroadcastProgressTests {
   }
 
   @Test func `a push that is reported twice is counted once`() {
-    var progress = walking(pages: 2)
+    var progress = inProgress(pages: 2)
     #expect(commits(progress.pushEnded(Self.accepted("t0"), page: 0)) == [Self.position(1)])
     #expect(progress.pushEnded(Self.accepted("t0"), page: 0) == [])
     #expect(progress.submitted(1, pushes: 5) == [])

@@ -1,7 +1,7 @@
 import Jobs
 import Registry
 
-/// What goes into ``BroadcastProgress`` and what comes out.
+/// The places, actions and faults of a broadcast.
 extension BroadcastProgress {
   /// A place in the audience.
   enum Position: Equatable {
@@ -43,7 +43,7 @@ extension BroadcastProgress {
   }
 
   struct Ending: Equatable {
-    let extent: AttemptExtent
+    var extent: AttemptExtent
     /// Devices of an earlier attempt that this one has not tried.
     var leftOpen: [String] = []
     /// Why the attempt was cut short; nil if the worker stopped.

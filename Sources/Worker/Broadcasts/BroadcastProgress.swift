@@ -15,9 +15,10 @@ struct BroadcastProgress {
   private enum Phase: Equatable {
     /// Waits for its turn.
     case waiting
+    /// Reads how far an earlier attempt came.
     case positioning
     /// `next` is where the next page begins; nil while the last page requested is being located.
-    case walking(next: Position?)
+    case inProgress(next: Position?)
     /// Requests no more pages; ends when those submitted have.
     case stopping(next: Position)
     case ended
@@ -70,7 +71,7 @@ struct BroadcastProgress {
   /// Earlier attempts have tried everything before `position` except the devices `open`.
   mutating func positioned(at position: Position, open: [String]) -> [Action] {
     guard phase == .positioning else { return [] }
-    phase = .walking(next: position)
+    phase = .inProgress(next: position)
     guard !open.isEmpty else { return advance() }
     pages.append(Page(start: position, end: position, tokens: open, tally: emptyTally))
     return [.resolve(tokens: open, page: firstPage)]
@@ -87,7 +88,7 @@ struct BroadcastProgress {
   mutating func pageLocated(_ number: Int, next: Position) -> [Action] {
     guard let index = index(of: number), pages[index].end == nil else { return [] }
     pages[index].end = next
-    phase = .walking(next: next)
+    phase = .inProgress(next: next)
     return advance()
   }
 
@@ -138,7 +139,7 @@ struct BroadcastProgress {
     switch phase {
     case .ended: return []
     case .waiting, .positioning: return [end(.untouched)]
-    case .walking(let next):
+    case .inProgress(let next):
       if let next { phase = .stopping(next: next) }
     case .stopping: break
     }
@@ -176,8 +177,8 @@ struct BroadcastProgress {
     var actions: [Action] = []
     if let commit = commitFinished() { actions.append(commit) }
     if let fetch = fetchNext() { actions.append(fetch) }
-    // Last, as carrying it out reports the next event.
-    if let submit = submitNext() ?? endIfDone() { actions.append(submit) }
+    // Last, as carrying out a submission reports the next event.
+    if let last = submitNext() ?? endIfDone() { actions.append(last) }
     return actions
   }
 
@@ -195,10 +196,10 @@ struct BroadcastProgress {
   }
 
   private mutating func fetchNext() -> Action? {
-    guard case .walking(next: .cursor(let cursor)?) = phase, pages.count < BroadcastProgress.maximumPages,
+    guard case .inProgress(next: .cursor(let cursor)?) = phase, pages.count < BroadcastProgress.maximumPages,
       openCount < BroadcastProgress.maximumOpen
     else { return nil }
-    phase = .walking(next: nil)
+    phase = .inProgress(next: nil)
     pages.append(Page(start: .cursor(cursor), tally: emptyTally))
     return .fetch(from: cursor, page: firstPage + pages.count - 1)
   }
@@ -213,16 +214,16 @@ struct BroadcastProgress {
   private mutating func endIfDone() -> Action? {
     guard pages.isEmpty else { return nil }
     switch phase {
-    case .walking(next: .end), .stopping(next: .end): return end(.complete)
+    case .inProgress(next: .end), .stopping(next: .end): return end(.complete)
     case .stopping: return end(ending.refusal == nil ? .cutShort : .complete)
-    case .walking where openCount >= BroadcastProgress.maximumOpen: return end(.cutShort)
-    case .walking, .waiting, .positioning, .ended: return nil
+    case .inProgress where openCount >= BroadcastProgress.maximumOpen: return end(.cutShort)
+    case .inProgress, .waiting, .positioning, .ended: return nil
     }
   }
 
   private mutating func end(_ extent: AttemptExtent) -> Action {
     phase = .ended
-    return .end(
-      Ending(extent: extent, leftOpen: ending.leftOpen, fault: ending.fault, refusal: ending.refusal))
+    ending.extent = extent
+    return .end(ending)
   }
 }

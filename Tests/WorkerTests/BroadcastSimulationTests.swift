@@ -5,21 +5,21 @@ import Testing
 @testable import Worker
 
 /// Broadcasts whose events come in random order, with random faults, over as many attempts as it takes.
-struct BroadcastWalkTests {
+struct BroadcastSimulationTests {
   @Test(arguments: 0..<400 as Range<UInt64>)
   func `whatever the order of events, every device is sent to once and every attempt ends once`(seed: UInt64) {
     var random = SeededRandom(state: seed)
     let tokens = (0..<Int.random(in: 0...70, using: &random)).map { "\(1000 + $0)" }
-    var state = Walk.Remembered()
+    var state = SimulatedAttempt.Remembered()
     var acceptedTokens: [String] = []
     for attempt in 0..<1000 {
       // Faults become rare, so that the broadcast is complete some day.
-      var walk = Walk(tokens, from: state, random: random, faults: attempt < 20)
-      walk.run()
-      random = walk.random
-      acceptedTokens += walk.accepted
-      state = walk.remembered
-      if walk.ending?.extent == .complete, walk.ending?.refusal == nil, state.open.isEmpty { break }
+      var simulated = SimulatedAttempt(tokens, from: state, random: random, faults: attempt < 20)
+      simulated.run()
+      random = simulated.random
+      acceptedTokens += simulated.accepted
+      state = simulated.remembered
+      if simulated.ending?.extent == .complete, simulated.ending?.refusal == nil, state.open.isEmpty { break }
     }
     #expect(state.position == .end)
     // None of the faults here loses an answer: nobody is sent to twice.
@@ -29,13 +29,14 @@ struct BroadcastWalkTests {
   @Test(arguments: 0..<200 as Range<UInt64>)
   func `whenever the job is fenced, no action follows`(seed: UInt64) {
     let tokens = (0..<50).map { "\(1000 + $0)" }
-    var walk = Walk(tokens, from: .init(), random: SeededRandom(state: seed), faults: true, mayBeFenced: true)
-    walk.run()
+    var simulated = SimulatedAttempt(
+      tokens, from: .init(), random: SeededRandom(state: seed), faults: true, mayBeFenced: true)
+    simulated.run()
   }
 }
 
 /// One attempt: plays Redis and APNs, and checks each action.
-private struct Walk {
+private struct SimulatedAttempt {
   /// What one attempt leaves for the next.
   struct Remembered {
     var position = BroadcastProgress.Position(text: nil)
@@ -147,7 +148,7 @@ private struct Walk {
   private mutating func fetch(from cursor: AudienceCursor, _ page: Int) {
     #expect(pages.insert(page).inserted, "a page was requested twice")
     let rest = tokens.filter { "00:\($0)" > cursor.description }
-    let found = rest.prefix(Walk.pageSize)
+    let found = rest.prefix(SimulatedAttempt.pageSize)
     let next: BroadcastProgress.Position =
       rest.count > found.count ? .init(text: "00:\(found.last ?? "")") : .end
     pending.append(.located(page: page, next: next, found.map { Device(token: $0) }))
