@@ -108,7 +108,7 @@ let package = Package(
         "Telemetry", "TestSupport",
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
-    tests("Worker", ["APNs", "EventLoop", "Jobs", "Queue"]),
+    tests("Worker", ["APNs", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "Registry"]),
     tests(
       "Martlet",
       [

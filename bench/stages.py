@@ -11,17 +11,17 @@ from stack import Stack
 # The innermost frame that matches says the stage. Names are as the compiler mangles them: length, then name.
 STAGES = [
     ("ack", r"4Jobs7Settler|4Jobs10SettlementV|4Jobs12ClaimLedger"),
-    ("record", r"6Worker11OutcomeBook|4Jobs9JobResult|6Worker5Tally|6Worker10ConclusionV|6Worker11Disposition"),
+    ("record", r"6Worker16SettlementWriter|4Jobs9JobResult|6Worker5Tally|6Worker10JobOutcomeV|6Worker11PushOutcome"),
     ("parse", r"6Worker6Intake|4Jobs9JobReader|4Jobs3JobV|4Jobs8AudienceO|4Jobs12NotificationV.*[pP]ars"
               r"|4Jobs8EnvelopeV"),
     ("claim", r"4Jobs7Fetcher|4Jobs12BlockedClaim|4Jobs5ClaimC"),
     ("resolve", r"8Registry"),
     ("answer", r"4APNs10ConnectionC4read|4APNs10ConnectionC14handleReceived|4APNs12HTTP2SessionC7receive"
                r"|4APNs12HTTP2Session.*finishAnswer|4APNs13SecureChannelC7receive|nghttp2_session_mem_recv|SSL_read"
-               r"|EVP_Decrypt|tcp_recvmsg|4APNs10APNsAnswer|6Worker12DeliveryLineC7arrived"),
+               r"|EVP_Decrypt|tcp_recvmsg|4APNs10APNsAnswer|6Worker8PipelineC8answered"),
     ("submit", r"6Worker12PushComposer|6Worker10SendWindow|6Worker9PushDraft|4APNs|nghttp2_|SSL_write|EVP_Encrypt"
-               r"|tcp_sendmsg|6Worker12DeliveryLineC(6submit|5enter|4send)|4Jobs.*[pP]ayload"),
-    ("conclude", r"6Worker12DeliveryLine|6Worker8Delivery"),
+               r"|tcp_sendmsg|6Worker8PipelineC(6submit|4send)|4Jobs.*[pP]ayload"),
+    ("conclude", r"6Worker8Pipeline|6Worker8Delivery"),
     ("Redis, shared", r"5Redis|redisReader|hiredis|unix_stream"),
 ]
 ORDER = ["claim", "parse", "resolve", "submit", "answer", "record", "ack", "conclude", "Redis, shared", "loop"]

@@ -4,53 +4,49 @@ import EventLoop
 import Jobs
 import Registry
 
+/// How much of what was open an attempt has tried.
+enum AttemptExtent {
+  case complete
+  /// A part: Redis did not let the attempt begin, or a broadcast stopped midway.
+  case cutShort
+  /// Nothing, and what earlier attempts came to stays as Redis has it.
+  case untouched
+}
+
 /// One attempt at one job.
 @EventLoop
 final class Delivery {
   let claim: Claim
   let job: Job
+  /// The job's own id, or the one derived from its nonce.
   let id: String
-  /// The policy and the class of a job that has one.
+  /// The policy and the class of a job with a class.
   let match: PolicyMatch?
-  /// What may have arrived is not sent again.
-  let isAtMostOnce: Bool
-  /// What a part of the job that has not begun has come to.
+  /// What the tally of each part of the attempt starts from.
   let emptyTally: Tally
-  private var builtPayload: [UInt8]?
-  /// What earlier attempts left, carried on to the next.
+  /// What earlier attempts left, passed on to the next.
   var state: AttemptState
   var tally: Tally
-  /// Pushes under way or waiting for a permit.
+  var extent = AttemptExtent.complete
+  /// Pushes in flight or waiting for a permit; a broadcast counts its own.
   var unfinished = 0
-  /// Whether the claim's permit is still with the job.
+  /// Whether the claim's permit still belongs to the job.
   var hasPermit = true
-  /// The attempt ends before all that was open has been tried: Redis did not let it begin, or a broadcast stopped midway.
-  var isCutShort = false
-  /// A broadcast was cut short before it knew how far an earlier worker had come: what stands in Redis stays there.
-  var isProgressUnknown = false
-  /// The user addressed.
-  let username: String?
-  /// What was to be tried, once that is known; of a broadcast never.
+  /// The devices found; nil before the addressee is resolved, and always for a broadcast.
   var devices: [Device]?
-  /// Owners of the job's tokens who were reached.
-  var reached: Set<String> = []
+  /// Of a job to several tokens: their owners reached so far.
+  var reachedOwners: Set<String>
+  private var builtPayload: [UInt8]?
 
-  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, isAtMostOnce: Bool, worker: String) {
+  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, emptyTally: Tally) {
     self.claim = claim
+    id = emptyTally.result.id
     self.job = job
     self.match = match
     self.state = state
-    self.isAtMostOnce = isAtMostOnce
-    id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
-    let result = JobResult(
-      id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
-    emptyTally = Tally(result: result, isAtMostOnce: isAtMostOnce)
+    self.emptyTally = emptyTally
     tally = emptyTally
-    switch job.addressee {
-    case .user(let name), .userToken(let name, _): username = name
-    case .token, .tokens, .instance, .app: username = nil
-    }
-    reached = Set(state.reached)
+    reachedOwners = Set(state.reached)
     beginTally()
   }
 
@@ -62,10 +58,10 @@ final class Delivery {
       && state.recordAuthor == nil && !wasPutOff
   }
 
-  /// A broadcast goes on where a worker that is gone has left it.
+  /// Continues a broadcast where an earlier worker left it.
   func resume(from progress: AttemptState) {
     guard (progress.cursor ?? "") >= (state.cursor ?? "") else { return }
-    // The record is what the last settlement says, not the last page.
+    // The record was written by the last settlement, not by the last page.
     let recordAuthor = state.recordAuthor
     state = progress
     state.recordAuthor = recordAuthor
@@ -73,14 +69,53 @@ final class Delivery {
   }
 
   private func beginTally() {
-    // A worker that keeps to at most once may have begun it.
-    if !isAtMostOnce { state.reopenUncertain() }
+    // The attempt that left them may have been at most once.
+    if !emptyTally.isAtMostOnce { state.reopenUncertain() }
     tally = emptyTally
     if let earlier = state.result { tally.result.merge(earlier: earlier) }
     tally.uncertain = state.uncertain
   }
 
-  /// Built once, however many pages a broadcast has.
+  // MARK: - Addressee
+
+  /// The user addressed, if it is one.
+  var username: String? {
+    switch job.addressee {
+    case .user(let name), .userToken(let name, _): name
+    case .token, .tokens, .instance, .app: nil
+    }
+  }
+
+  /// What to ask the registry; nil for a broadcast, which asks page by page.
+  var query: DeviceQuery? {
+    switch job.addressee {
+    case .user(let name): .user(name)
+    case .userToken(let name, let token): .userToken(user: name, token: token)
+    case .token(let token): .token(token)
+    case .tokens(let tokens): .tokens(Delivery.distinct(tokens))
+    case .instance(let id): .instance(id)
+    case .app: nil
+    }
+  }
+
+  /// In their order: a device gets a job once, however often it is named.
+  private static func distinct(_ tokens: [String]) -> [String] {
+    var seen: Set<String> = []
+    return tokens.filter { seen.insert($0).inserted }
+  }
+
+  /// `devices` without those that an earlier attempt finished.
+  func stillOpen(_ devices: [Device]) -> [Device] {
+    guard let open = state.open else { return devices }
+    // An instance has one device, whichever that is now.
+    if case .instance = job.addressee, !open.isEmpty { return devices }
+    let wanted = Set(open)
+    return devices.filter { wanted.contains($0.token) }
+  }
+
+  // MARK: - Push
+
+  /// Built once, however many pages a broadcast has. Throws if it is too large for APNs.
   func payload() throws(JobError) -> [UInt8] {
     if let builtPayload { return builtPayload }
     let payload = try job.apnsPayload(match)
@@ -88,26 +123,89 @@ final class Delivery {
     return payload
   }
 
-  /// What the conclusion is drawn from.
-  func attempt(now: Int64) -> JobOutcome.Attempt {
-    var tally = tally
-    if let match { tally.wait = max(tally.wait, .seconds(match.policy.retrySeconds)) }
-    return JobOutcome.Attempt(
-      tally: tally, isCutShort: isCutShort, attempts: tally.result.attempts, expiration: state.expiresAt, now: now)
-  }
-
-  /// `devices` without those that an earlier attempt has settled.
-  func stillOpen(_ devices: [Device]) -> [Device] {
-    guard let open = state.open else { return devices }
-    // An instance has one device: what is open is the job, whichever that is now.
-    if case .instance = job.addressee, !open.isEmpty { return devices }
-    let wanted = Set(open)
-    return devices.filter { wanted.contains($0.token) }
-  }
-
   /// Unix seconds, for the header; 0 asks APNs not to store the push.
   var expirationHeader: Int64? {
     if job.expiration == 0 || job.ttl == 0 { return 0 }
     return state.expiresAt.map { $0 / 1000 }
+  }
+
+  // MARK: - Next attempt
+
+  /// What the outcome is decided from. `now` is Unix ms.
+  func attempt(now: Int64) -> JobOutcome.Attempt {
+    var tally = tally
+    if let match { tally.wait = max(tally.wait, .seconds(match.policy.retrySeconds)) }
+    return JobOutcome.Attempt(
+      tally: tally, isCutShort: extent != .complete, attempts: tally.result.attempts, expiration: state.expiresAt,
+      now: now)
+  }
+
+  /// The element that runs the next attempt: only the devices still open, with what is known so far.
+  func nextElement(countsAttempt: Bool, recordAuthor: String?) -> [UInt8] {
+    var envelope = claim.envelope
+    if countsAttempt { envelope.attempts += 1 }
+    envelope.state = nextState(recordAuthor: recordAuthor).json()
+    return envelope.element
+  }
+
+  /// The element of a job that waits for its time.
+  func scheduledElement(recordAuthor: String?) -> [UInt8] {
+    var envelope = claim.envelope
+    var next = state
+    next.isReleased = true
+    next.recordAuthor = recordAuthor
+    envelope.state = next.json()
+    return envelope.element
+  }
+
+  /// The envelope in a dead letter: once requeued, the job tries only what was left open or may have arrived.
+  func buriedEnvelope(recordAuthor: String?) -> Envelope {
+    var envelope = claim.envelope
+    guard tally.badJobReason == nil else { return envelope }
+    envelope.state = nextState(recordAuthor: recordAuthor).json()
+    return envelope
+  }
+
+  private func nextState(recordAuthor: String?) -> AttemptState {
+    var next = state
+    next.recordAuthor = recordAuthor
+    next.isReleased = true
+    guard extent != .untouched else { return next }
+    next.result = tally.result
+    next.uncertain = tally.uncertain
+    next.reached = reachedOwnersWithOpenDevices
+    // Cut short before anything was tried: all that was open still is. For a broadcast the cursor shows the rest.
+    if extent == .complete || next.cursor != nil { next.open = tally.open }
+    return next
+  }
+
+  // MARK: - Owners
+
+  /// Of a job to several tokens; for others the counters are enough.
+  func noteReached(_ device: Device, by outcome: PushOutcome) {
+    guard case .tokens = job.addressee, outcome == .accepted, let owner = device.username else { return }
+    reachedOwners.insert(owner)
+  }
+
+  /// Owners of the tokens that the job names for whom the job is over: at its end all, before that those without an open
+  /// device.
+  func owners(reached wantsReached: Bool, isFinal: Bool) -> [String] {
+    guard let devices else { return [] }
+    var owners = Set(devices.compactMap(\.username))
+    var reached = reachedOwners
+    if case .token = job.addressee, tally.result.accepted > 0 { reached = owners }
+    if !isFinal { owners.subtract(ownersOfOpenDevices) }
+    return (wantsReached ? owners.intersection(reached) : owners.subtracting(reached)).sorted()
+  }
+
+  /// For the next attempt, which sees only the open devices.
+  private var reachedOwnersWithOpenDevices: [String] {
+    guard !reachedOwners.isEmpty, devices != nil else { return state.reached }
+    return ownersOfOpenDevices.intersection(reachedOwners).sorted()
+  }
+
+  private var ownersOfOpenDevices: Set<String> {
+    let tokens = Set(tally.open + tally.uncertain)
+    return Set((devices ?? []).compactMap { tokens.contains($0.token) ? $0.username : nil })
   }
 }

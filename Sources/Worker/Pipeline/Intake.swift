@@ -2,25 +2,30 @@ import Queue
 import Policy
 import EventLoop
 import Jobs
+import Redis
 
-/// Reads a claim: what is to be done with it before anybody is asked. Pure but for the objects it makes.
+/// Decides what to do with a claim before anything is looked up.
 @EventLoop
-enum Intake {
-  enum Answer {
+struct Intake {
+  enum Decision {
     case deliver(Delivery)
-    /// It has ended already.
-    case settle(Delivery, JobOutcome)
-    /// At most once, and a worker died with it: it may have been sent.
-    case crashed(Delivery)
-    /// Not before `at`, unix ms.
+    /// The job ends without an attempt.
+    case end(Delivery, as: JobOutcome)
+    /// At most once, and a worker died with the job: it may have been sent.
+    case buryCrashed(Delivery)
+    /// Not before `at`, Unix ms.
     case schedule(Delivery, at: Int64)
-    /// The dead letters, for this reason.
-    case refuse(String)
+    /// Not a valid job.
+    case refuse(reason: String)
   }
 
-  static func read(
-    _ claim: Claim, policies: PolicyBook, queues: [String], mode: DeliveryMode, worker: String, now: Int64
-  ) -> Answer {
+  let policies: PolicyBook
+  /// A job may not ask for its reply there.
+  let queues: [String]
+  let mode: DeliveryMode
+
+  /// `now` is Unix ms.
+  func decide(_ claim: Claim, worker: String, now: Int64) -> Decision {
     let job: Job
     let match: PolicyMatch?
     do {
@@ -28,26 +33,70 @@ enum Intake {
       try job.refuseReply(to: queues)
       match = try policies.match(job)
     } catch {
-      return .refuse(error.reason)
+      return .refuse(reason: error.reason)
     }
     var state = AttemptState(json: claim.envelope.state)
-    if state.expiresAt == nil { state.expiresAt = expiration(of: job, now: now) }
+    if state.expiresAt == nil { state.expiresAt = Intake.expiration(of: job, now: now) }
     let isAtMostOnce = job.atMostOnce || mode == .atMostOnce
+    let id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
+    let result = JobResult(
+      id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
     let delivery = Delivery(
-      claim: claim, job: job, match: match, state: state, isAtMostOnce: isAtMostOnce, worker: worker)
-    if isAtMostOnce, claim.envelope.crashes > 0 { return .crashed(delivery) }
+      claim: claim, job: job, match: match, state: state,
+      emptyTally: Tally(result: result, isAtMostOnce: isAtMostOnce))
+    if isAtMostOnce, claim.envelope.crashes > 0 { return .buryCrashed(delivery) }
     if let at = job.sendAt, at > now, !state.isReleased { return .schedule(delivery, at: at) }
     if let expiresAt = state.expiresAt, expiresAt <= now {
-      return .settle(delivery, JobOutcome(status: .expired, verb: .done))
+      return .end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
     }
     return .deliver(delivery)
   }
 
   /// Unix ms. A `ttl` counts from `sendAt`, or from the first claim.
   private static func expiration(of job: Job, now: Int64) -> Int64? {
-    // 0 asks APNs not to store the push; it says nothing of our own retries.
+    // 0 asks APNs not to store the push; it does not limit our own retries.
     if job.expiration == 0 || job.ttl == 0 { return nil }
     if let seconds = job.expiration { return seconds * 1000 }
     return job.ttl.map { max(job.sendAt ?? now, now) + $0 * 1000 }
+  }
+}
+
+/// Lets one job through for each `dedupe` value within 24 hours: the one whose nonce Redis holds for the value.
+@EventLoop
+struct DuplicateCheck {
+  enum Answer {
+    case first
+    case duplicate
+    case fault(RedisError)
+  }
+
+  private static let window = Duration.seconds(24 * 3600)
+  /// Returns the nonce of the first job. DEL takes no memory: the script's first write succeeds even if Redis is full.
+  ///
+  /// KEYS[1] the dedupe key of the value
+  /// ARGV[1] the job's nonce
+  /// ARGV[2] how long the value is kept, ms
+  private static let script = RedisScript(
+    """
+    local holder = redis.call('GET', KEYS[1])
+    if holder then return holder end
+    redis.call('DEL', KEYS[1])
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return ARGV[1]
+    """)
+
+  let connection: RedisConnection
+
+  func check(_ delivery: Delivery, _ completion: @escaping @EventLoop (Answer) -> Void) {
+    guard let value = delivery.job.dedupe, let nonce = delivery.claim.envelope.nonce else { return completion(.first) }
+    connection.call(DuplicateCheck.script, keys: [QueueKeys.dedupe(value)]) { command in
+      command.append(nonce)
+      command.append(DuplicateCheck.window.milliseconds)
+    } _: { result in
+      switch result {
+      case .success(let holder): completion(holder.string == nonce ? .first : .duplicate)
+      case .failure(let error): completion(.fault(error))
+      }
+    }
   }
 }

@@ -2,19 +2,90 @@ import Queue
 import Policy
 import Jobs
 
-/// How an attempt at a job ends: a pure decision from what its pushes came to.
-struct JobOutcome: Equatable {
-  enum Verb: Equatable {
-    case done
-    case retry(delay: Duration, countsAttempt: Bool)
-    case bury(reason: String)
-    /// Ended by a delivery policy.
-    case suppress(SuppressionReason)
-    /// Held by a delivery policy; unix ms.
-    case deferUntil(Int64)
+/// What the pushes of an attempt, or of one page of a broadcast, came to.
+struct Tally: Equatable {
+  static let unsupportedPlatform = "UnsupportedPlatform"
+
+  var result: JobResult
+  /// Devices to try again.
+  var open: [String] = []
+  /// At most once: written without an answer, sent again only if an operator requeues the job.
+  var uncertain: [String] = []
+  /// The last reason that left a device open.
+  var openReason: String?
+  /// The longest wait that an open device asks for.
+  var wait = Duration.zero
+  /// Only the gateway or the configuration is at fault for the open devices.
+  var isFault = true
+  /// Why the job is invalid for every device; nil if it is valid.
+  var badJobReason: String?
+
+  let isAtMostOnce: Bool
+
+  init(result: JobResult, isAtMostOnce: Bool = false) {
+    self.result = result
+    self.isAtMostOnce = isAtMostOnce
   }
 
-  /// What is known when an attempt is over.
+  mutating func record(_ push: EndedPush) {
+    var outcome = DeviceOutcome.failed
+    switch push.outcome {
+    case .open(let after, let isFault):
+      return leaveOpen(push.token, reason: push.reason, after: after, isFault: isFault)
+    case .badJob: badJobReason = badJobReason ?? push.reason
+    case .uncertain:
+      if isAtMostOnce {
+        uncertain.append(push.token)
+      } else {
+        leaveOpen(push.token, reason: push.reason, after: .zero, isFault: false)
+      }
+      outcome = .uncertain
+    case .accepted: outcome = .accepted
+    case .stale: outcome = .stale
+    case .failed: break
+    }
+    result.add(
+      DeviceResult(
+        token: push.token, ok: outcome == .accepted, status: push.status, apnsID: push.apnsID, reason: push.reason),
+      as: outcome)
+  }
+
+  /// Devices that are registered and listed, but cannot be reached through APNs.
+  mutating func recordUnsupported(_ tokens: [String]) {
+    for token in tokens {
+      record(EndedPush(token: token, outcome: .failed, reason: Tally.unsupportedPlatform))
+    }
+  }
+
+  mutating func leaveOpen(_ token: String, reason: String?, after: Duration, isFault: Bool) {
+    open.append(token)
+    openReason = reason
+    wait = max(wait, after)
+    self.isFault = self.isFault && isFault
+  }
+
+  mutating func merge(_ other: Tally) {
+    result.absorb(other.result)
+    open.append(contentsOf: other.open)
+    uncertain.append(contentsOf: other.uncertain)
+    openReason = other.openReason ?? openReason
+    wait = max(wait, other.wait)
+    isFault = isFault && other.isFault
+    badJobReason = badJobReason ?? other.badJobReason
+  }
+}
+
+/// How an attempt at a job ends: the job's status, and how it leaves the worker.
+struct JobOutcome: Equatable {
+  enum Verb: Equatable {
+    case acknowledge
+    case retry(delay: Duration, countsAttempt: Bool)
+    /// Unix ms.
+    case schedule(at: Int64)
+    case bury(reason: String)
+  }
+
+  /// What is known when an attempt has ended.
   struct Attempt {
     var tally: Tally
     /// Not everything was tried.
@@ -23,51 +94,61 @@ struct JobOutcome: Equatable {
     var attempts = 1
     /// Unix ms.
     var expiration: Int64?
+    /// Unix ms.
     var now: Int64
   }
 
   static let uncertain = "Uncertain: APNs may have delivered it, no answer arrived"
   static let crashed = "Uncertain: a worker died with the job in hand, APNs may have delivered it"
 
-  var status: JobStatus
-  var verb: Verb
+  let status: JobStatus
+  let verb: Verb
+  /// The delivery policy's rule behind the outcome; nil if it is not a policy's.
+  let rule: SuppressionReason?
 
-  init(status: JobStatus, verb: Verb) {
+  init(status: JobStatus, verb: Verb, rule: SuppressionReason? = nil) {
     self.status = status
     self.verb = verb
+    self.rule = rule
   }
 
-  /// `random` from 0..<1 draws the delay, if there is one: drawing asks the kernel.
+  /// Decides the outcome of an attempt. `random`, from 0..<1, is evaluated only if a delay is drawn: it asks the kernel.
   init(_ attempt: Attempt, schedule: RetrySchedule, random: @autoclosure () -> Double) {
     let tally = attempt.tally
     if let reason = tally.badJobReason {
       self.init(status: .dead, verb: .bury(reason: reason))
     } else if attempt.isCutShort || !tally.open.isEmpty {
-      self = JobOutcome.open(attempt, schedule: schedule, random: random())
+      self.init(open: attempt, schedule: schedule, random: random())
     } else if !tally.uncertain.isEmpty {
       self.init(buryingUncertain: tally, because: JobOutcome.uncertain)
     } else {
-      self.init(status: tally.result.settledStatus, verb: .done)
+      self.init(status: tally.result.settledStatus, verb: .acknowledge)
     }
   }
 
-  /// Of a job at most once: what may have arrived is an operator's to send again.
+  /// At most once: whether pushes that may have arrived are sent again is an operator's decision.
   init(buryingUncertain tally: Tally, because reason: String) {
     self.init(status: tally.result.accepted > 0 ? .partial : .dead, verb: .bury(reason: reason))
   }
 
-  private static func open(_ attempt: Attempt, schedule: RetrySchedule, random: Double) -> JobOutcome {
-    let tally = attempt.tally
-    // A fault that is not the job's uses up none of its attempts; its expiration still counts.
-    let isFault = tally.isFault
-    let patience = isFault ? RetrySchedule(maximumAttempts: .max) : schedule
-    let delay = patience.delay(
-      afterAttempt: attempt.attempts, now: attempt.now, expiration: attempt.expiration, atLeast: tally.wait,
+  /// Runs the job again as if this attempt had not begun; for faults of Redis or a worker that is busy.
+  static let postponed = JobOutcome(
+    status: .retrying, verb: .retry(delay: PushOutcome.faultDelay, countsAttempt: false))
+
+  private init(open attempt: Attempt, schedule: RetrySchedule, random: Double) {
+    // A fault of the gateway or of Redis does not count as an attempt; the job's expiration still applies.
+    let isFault = attempt.tally.isFault
+    let schedule = isFault ? RetrySchedule(maximumAttempts: .max) : schedule
+    let delay = schedule.delay(
+      afterAttempt: attempt.attempts, now: attempt.now, expiration: attempt.expiration, atLeast: attempt.tally.wait,
       random: random)
-    if let delay { return JobOutcome(status: .retrying, verb: .retry(delay: delay, countsAttempt: !isFault)) }
-    let isExhausted = attempt.attempts >= patience.maximumAttempts
+    if let delay {
+      self.init(status: .retrying, verb: .retry(delay: delay, countsAttempt: !isFault))
+      return
+    }
+    let isExhausted = attempt.attempts >= schedule.maximumAttempts
     let why = isExhausted ? "gave up after \(attempt.attempts) attempts" : "expired before it could be retried"
-    let last = tally.openReason ?? "no answer"
-    return JobOutcome(status: .dead, verb: .bury(reason: "\(why); last reason: \(last)"))
+    let last = attempt.tally.openReason ?? "no answer"
+    self.init(status: .dead, verb: .bury(reason: "\(why); last reason: \(last)"))
   }
 }

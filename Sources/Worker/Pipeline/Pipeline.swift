@@ -7,54 +7,46 @@ import Redis
 import Registry
 import Telemetry
 
-/// The way of a job, top to bottom: claimed, parsed, resolved, asked of its policy, submitted, concluded, settled.
+/// The path of a job, top to bottom: claimed, checked for duplicates, resolved, subject to its policy, submitted,
+/// answered; its outcome and settlement are in Pipeline+Settling.swift.
 ///
-/// Works in batches: one exchange resolves the owners of all jobs of a claim, pushes of one turn leave in one write, and so
-/// do their settlements.
+/// Works in batches: one exchange resolves the owners of all jobs of a claim; the pushes of one turn of the event loop are
+/// written together, and so are their settlements.
 @EventLoop
 final class Pipeline {
+  let context: PipelineContext
   let queue: JobQueue
-  let registry: Registry
-  /// Nil in polling-only mode.
   let client: APNsClient?
-  let permits: Permits
-  private let dedupe: Dedupe
-  private let policies: PolicyBook
-  private let queueNames: [String]
-  let gate: PolicyGate
-  let composer: PushComposer
-  let book: OutcomeBook
   let metrics: PipelineMetrics
   let log: Log
-  lazy var window = SendWindow(permits: permits) { [unowned self] draft in send(draft) }
-  var broadcasts: [ObjectIdentifier: AudienceRun] = [:]
-  /// By app, in the order in which they came; those that have begun may be among them.
-  var waitingBroadcasts: [String: [AudienceRun]] = [:]
-  static let maximumBroadcastsOfApp = 2
-  /// Of an app, those that wait for their turn here; more come back later.
-  static let maximumWaitingOfApp = 6
-  static let maximumBroadcasts = 256
-  /// Jobs whose lease must be confirmed before they may be sent.
-  private var held: [Delivery] = []
-  /// Pushes likewise, each with its permit.
-  var heldDrafts: [PushDraft] = []
+  private let intake: Intake
+  private let duplicates: DuplicateCheck
+  private let gate: PolicyGate
+  private let composer: PushComposer
+  private let cleanup: RegistryCleanup
+  let schedule: RetrySchedule
+  let settlements: SettlementWriter
+  let notifications: NotificationRecords
+  lazy var window = SendWindow(permits: context.permits) { [unowned self] draft in send(draft) }
+  lazy var broadcasts = Broadcasts(context, composer: composer, window: window) { [unowned self] in endAttempt($0) }
+  /// Jobs and pushes, each with its permit, that wait for the lease to be confirmed.
+  var held: (deliveries: [Delivery], drafts: [PushDraft]) = ([], [])
 
-  init(
-    queue: JobQueue, connection: RedisConnection, registry: Registry, client: APNsClient?, permits: Permits,
-    configuration: WorkerConfiguration, metrics: PipelineMetrics, log: Log
-  ) {
-    self.queue = queue
-    self.registry = registry
-    self.client = client
-    self.permits = permits
-    self.metrics = metrics
-    self.log = log
-    dedupe = Dedupe(connection: connection)
-    policies = configuration.policies
-    queueNames = configuration.queues
-    gate = PolicyGate(connection: connection, localTime: .system)
+  init(_ context: PipelineContext) {
+    let configuration = context.configuration
+    self.context = context
+    queue = context.queue
+    client = context.client
+    metrics = context.metrics
+    log = context.log
+    intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
+    duplicates = DuplicateCheck(connection: context.connection)
+    gate = PolicyGate(connection: context.connection, localTime: .system)
     composer = PushComposer(bundleID: configuration.bundleID, environment: configuration.defaultEnvironment)
-    book = OutcomeBook(configuration)
+    cleanup = RegistryCleanup(registry: context.registry, log: context.log)
+    schedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
+    settlements = SettlementWriter(configuration)
+    notifications = NotificationRecords(configuration)
   }
 
   // MARK: - Claimed
@@ -63,47 +55,37 @@ final class Pipeline {
     var deliveries: [Delivery] = []
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
-      switch Intake.read(
-        claim, policies: policies, queues: queueNames, mode: queue.mode, worker: queue.lease.name.value,
-        now: Clock.unixMilliseconds)
-      {
+      switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
       case .deliver(let delivery):
         metrics.began(delivery)
         deliveries.append(delivery)
-      case .settle(let delivery, let conclusion):
+      case .end(let delivery, let outcome):
         metrics.began(delivery)
-        conclude(delivery, conclusion)
-      case .crashed(let delivery):
-        buryCrashed(delivery)
+        end(delivery, as: outcome)
+      case .buryCrashed(let delivery): buryCrashed(delivery)
       case .schedule(let delivery, let at):
-        queue.settle(claim, Settlement(.schedule(element: delivery.scheduledElement, at: at)))
-        permits.release()
-      case .refuse(let reason):
-        refuse(claim, because: reason)
+        let element = delivery.scheduledElement(recordAuthor: delivery.state.recordAuthor)
+        queue.settle(claim, Settlement(.schedule(element: element, at: at)))
+        context.permits.release()
+      case .refuse(let reason): refuse(claim, because: reason)
       }
     }
     if !deliveries.isEmpty { checkDuplicates(deliveries) }
   }
 
-  /// A job that is none goes to the dead letters, byte for byte.
-  private func refuse(_ claim: Claim, because reason: String) {
-    metrics.finished(claim, .dead)
-    log.debug("refused a job", ["reason": .init(reason)])
-    queue.settle(claim, book.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
-    permits.release()
-  }
+  // MARK: - Checked for duplicates
 
-  /// Most jobs have no `dedupe` and go on at once.
+  /// Most jobs have no `dedupe` and continue at once.
   private func checkDuplicates(_ deliveries: [Delivery]) {
     var plain: [Delivery] = []
     plain.reserveCapacity(deliveries.count)
     for delivery in deliveries where delivery.job.dedupe == nil { plain.append(delivery) }
     resolve(plain)
     for delivery in deliveries where delivery.job.dedupe != nil {
-      dedupe.claim(delivery) { [self] answer in
+      duplicates.check(delivery) { [self] answer in
         switch answer {
         case .first: resolve([delivery])
-        case .duplicate: conclude(delivery, JobOutcome(status: .duplicate, verb: .done))
+        case .duplicate: end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge))
         case .fault(let error): putOff(delivery, error)
         }
       }
@@ -112,21 +94,21 @@ final class Pipeline {
 
   // MARK: - Resolved
 
-  private func resolve(_ deliveries: [Delivery]) {
-    var direct: [Delivery] = []
-    direct.reserveCapacity(deliveries.count)
+  func resolve(_ deliveries: [Delivery]) {
+    var single: [Delivery] = []
+    single.reserveCapacity(deliveries.count)
     var queries: [DeviceQuery] = []
     queries.reserveCapacity(deliveries.count)
     for delivery in deliveries {
       if let query = delivery.query {
-        direct.append(delivery)
+        single.append(delivery)
         queries.append(query)
       } else if case .app(let app) = delivery.job.addressee {
         broadcast(delivery, to: app)
       }
     }
-    guard !direct.isEmpty else { return }
-    registry.resolve(queries) { [self] in resolved(direct, $0) }
+    guard !single.isEmpty else { return }
+    context.registry.resolve(queries) { [self] in resolved(single, $0) }
   }
 
   private func resolved(_ deliveries: [Delivery], _ resolutions: [Resolution]) {
@@ -136,190 +118,132 @@ final class Pipeline {
         putOff(delivery, error)
       } else if let user = resolution.largeUser {
         // The other jobs do not wait for it.
-        registry.resolveLarge(user) { [self] in resolved([delivery], [$0]) }
+        context.registry.resolveLarge(user) { [self] in resolved([delivery], [$0]) }
       } else {
-        clean(resolution.removals, of: delivery)
+        if !resolution.removals.isEmpty, let username = delivery.username {
+          cleanup.remove(resolution.removals, of: username)
+        }
         let devices = delivery.stillOpen(resolution.devices)
         delivery.devices = devices
-        pass(delivery, to: devices)
+        askPolicy(delivery, devices)
       }
     }
   }
 
-  /// The process was stopped or Redis away for long: nothing is sent before the lease is known to hold.
-  private func hold(_ deliveries: [Delivery]) {
-    held.append(contentsOf: deliveries)
-    queue.lease.beat()
+  private func broadcast(_ delivery: Delivery, to app: String) {
+    // Its pushes take their own permits; the claim's would be idle between pages.
+    releasePermit(of: delivery)
+    let canKeepRecords = notifications.areKept && delivery.sizeFaultForMany == nil
+    guard client != nil || canKeepRecords else { return endUnsent(delivery) }
+    guard broadcasts.hasRoom(for: app) else {
+      delivery.extent = .untouched
+      return end(delivery, as: .postponed)
+    }
+    broadcasts.begin(delivery, app)
   }
 
-  /// The lease has been confirmed; owners may have changed meanwhile.
-  func leaseConfirmed() {
-    guard queue.lease.isFresh else { return }
-    let drafts = heldDrafts
-    heldDrafts = []
-    for draft in drafts { send(draft) }
-    guard !held.isEmpty else { return }
-    let deliveries = held
-    held = []
-    for delivery in deliveries where delivery.claim.isFenced { releasePermit(of: delivery) }
-    resolve(deliveries.filter { !$0.claim.isFenced })
+  // MARK: - Subject to its policy
+
+  /// Only jobs with a notification class have a policy. It is asked last, when nothing else prevents a push.
+  private func askPolicy(_ delivery: Delivery, _ devices: [Device]) {
+    guard let match = delivery.match, case .instance(let instance) = delivery.job.addressee, client != nil,
+      !devices.isEmpty
+    else { return submit(delivery, to: devices) }
+    let request = PolicyRequest(
+      job: delivery.claim.envelope.nonce ?? delivery.id, notificationClass: match.notificationClass,
+      expiration: delivery.state.expiresAt)
+    gate.ask(match, instance: instance, request) { [self] answer in
+      switch answer {
+      case .fault(let error): putOff(delivery, error)
+      case .expired: end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
+      case .decision(let decision):
+        metrics.decided(decision)
+        carryOut(decision, delivery, devices)
+      }
+    }
   }
 
-  /// The fleet has taken jobs away: what they were waiting for will not come.
-  func dropFenced() {
-    dropFencedBroadcasts()
-    leaseConfirmed()
+  private func carryOut(_ decision: PolicyDecision, _ delivery: Delivery, _ devices: [Device]) {
+    switch decision {
+    case .send: submit(delivery, to: devices)
+    case .deferUntil(let time):
+      end(delivery, as: JobOutcome(status: .deferred, verb: .schedule(at: time), rule: .quietHours))
+    case .suppress(let rule):
+      log.debug(
+        "a delivery policy suppressed a notification",
+        [
+          "id": .init(delivery.id), "class": .init(delivery.match?.notificationClass.name ?? ""),
+          "reason": .init(rule.rawValue),
+        ])
+      end(delivery, as: JobOutcome(status: .suppressed, verb: .acknowledge, rule: rule))
+    }
   }
 
   // MARK: - Submitted
 
-  func submit(_ delivery: Delivery, to devices: [Device]) {
-    guard client != nil else { return concludeUnsent(delivery) }
+  private func submit(_ delivery: Delivery, to devices: [Device]) {
+    guard client != nil else { return endUnsent(delivery) }
     switch composer.compose(delivery, devices) {
     case .refused(let reason):
       delivery.tally.badJobReason = reason
-      finish(delivery)
+      endAttempt(delivery)
     case .pushes(let drafts, let unsupported):
       delivery.tally.recordUnsupported(unsupported)
       delivery.unfinished = drafts.count
-      guard !drafts.isEmpty else { return finish(delivery) }
-      enter(drafts, of: delivery)
+      guard !drafts.isEmpty else { return endAttempt(delivery) }
+      let hasPermit = delivery.hasPermit
+      delivery.hasPermit = false
+      window.enter(drafts, hasPermit: hasPermit)
     }
   }
 
-  func enter(_ drafts: [PushDraft], of delivery: Delivery) {
-    let hasPermit = delivery.hasPermit
-    delivery.hasPermit = false
-    window.enter(drafts, hasPermit: hasPermit)
-  }
-
-  private func send(_ draft: PushDraft) {
-    // Taken away since: nothing is sent in its name, and nothing written.
+  /// The window has a permit for the push.
+  func send(_ draft: PushDraft) {
     guard !draft.delivery.claim.isFenced else {
-      if draft.page != nil { forget(broadcastOf: draft.delivery) }
+      draft.page?.broadcast.abandon()
+      // The window may be sending other drafts now.
       EventLoop.atEndOfTurn { [self] in window.leave() }
       return
     }
     guard queue.lease.isFresh else {
-      heldDrafts.append(draft)
+      held.drafts.append(draft)
       return queue.lease.beat()
     }
-    let push = draft.push { [self] outcome in
+    let push = draft.makePush { [self] answer in
       window.leave()
-      arrived(outcome, draft)
+      answered(answer, draft)
     }
-    draft.current = push
+    draft.push = push
     client?.send(push)
   }
 
-  private func arrived(_ outcome: PushAnswer, _ draft: PushDraft) {
-    let disposition = disposition(of: outcome, draft)
-    draft.current = nil
-    if case .stale(let since) = disposition {
-      removeStale(draft, unregisteredSince: since)
-    }
-    write(disposition, outcome, draft)
+  // MARK: - Answered
+
+  private func answered(_ answer: PushAnswer, _ draft: PushDraft) {
+    let outcome = outcome(of: answer, draft)
+    draft.push = nil
+    if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
+    record(outcome, answer, draft)
   }
 
-  func write(_ disposition: PushOutcome, _ outcome: PushAnswer, _ draft: PushDraft) {
+  private func outcome(of answer: PushAnswer, _ draft: PushDraft) -> PushOutcome {
+    var removalAllowed = false
+    if case .answered(let response) = answer, let push = draft.push, let client {
+      removalAllowed = client.removalAllowed(for: push, after: response)
+    }
+    let outcome = PushOutcome(answer, removalAllowed: removalAllowed)
+    guard case .open(_, isFault: true) = outcome else { return outcome }
+    let untilProbe = client?.untilProbe(draft.content.environment, topic: draft.content.topic)
+    return .open(after: PushOutcome.faultDelay(untilProbe: untilProbe, random: .random(in: 0..<1)), isFault: true)
+  }
+
+  func record(_ outcome: PushOutcome, _ answer: PushAnswer, _ draft: PushDraft) {
     let delivery = draft.delivery
-    let record = { (tally: inout Tally) in
-      tally.record(
-        disposition, token: draft.device.token, status: outcome.status, apnsID: draft.apnsID, reason: outcome.reason)
-    }
-    if let page = draft.page {
-      broadcasts[ObjectIdentifier(delivery)]?.pushEnded(page: page, record)
-      return
-    }
-    record(&delivery.tally)
-    delivery.noteReached(draft.device, by: disposition)
+    let push = EndedPush(token: draft.device.token, apnsID: draft.apnsID, outcome: outcome, answer: answer)
+    if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
+    delivery.tally.record(push)
+    delivery.noteReached(draft.device, by: outcome)
     delivery.unfinished -= 1
-    if delivery.unfinished == 0 { finish(delivery) }
-  }
-
-  // MARK: - Concluded and settled
-
-  func finish(_ delivery: Delivery) {
-    guard client != nil || delivery.isCutShort else {
-      return concludeUnsent(delivery)
-    }
-    let attempt = delivery.attempt(now: Clock.unixMilliseconds)
-    conclude(delivery, JobOutcome(attempt, schedule: book.schedule, random: .random(in: 0..<1)))
-  }
-
-  /// Polling-only: there is nothing to send with.
-  func concludeUnsent(_ delivery: Delivery) {
-    if isTooLargeForMany(delivery), let reason = delivery.tally.badJobReason {
-      return conclude(delivery, JobOutcome(status: .dead, verb: .bury(reason: reason)))
-    }
-    conclude(delivery, JobOutcome(status: .unsent, verb: .done))
-  }
-
-  /// A job to one addressee may be polled whatever its size; one to many costs each of them as much, so APNs' limit holds.
-  func isTooLargeForMany(_ delivery: Delivery) -> Bool {
-    guard delivery.isForMany else { return false }
-    do {
-      _ = try delivery.payload()
-      return false
-    } catch {
-      delivery.tally.badJobReason = error.reason
-      return true
-    }
-  }
-
-  /// At most once: an operator decides whether what a dead worker had in hand is sent again. A broadcast goes on then
-  /// behind its last committed page.
-  private func buryCrashed(_ delivery: Delivery) {
-    guard case .app = delivery.job.addressee else { return buryUntried(delivery) }
-    queue.loadProgress(of: delivery.claim) { [self] answer in
-      switch answer {
-      case .failure(let error):
-        delivery.isProgressUnknown = true
-        putOff(delivery, error)
-      case .success(let progress):
-        if let progress { delivery.resume(from: progress) }
-        buryUntried(delivery)
-      }
-    }
-  }
-
-  private func buryUntried(_ delivery: Delivery) {
-    delivery.isCutShort = true
-    delivery.tally.open = delivery.state.open ?? []
-    conclude(delivery, JobOutcome(buryingUncertain: delivery.tally, because: JobOutcome.crashed))
-  }
-
-  /// Redis did not let the attempt begin.
-  func putOff(_ delivery: Delivery, _ error: RedisError) {
-    delivery.isCutShort = true
-    delivery.tally.openReason = "\(error)"
-    // Only this job's own keys are wrong: it must not come back for ever.
-    if error.isOfThisCommand { delivery.tally.isFault = false }
-    finish(delivery)
-  }
-
-  func conclude(_ delivery: Delivery, _ conclusion: JobOutcome) {
-    metrics.finished(delivery.claim, conclusion.status)
-    releasePermit(of: delivery)
-    guard book.needsOwners(of: delivery, conclusion.status), let query = delivery.query else {
-      return settle(delivery, conclusion)
-    }
-    registry.resolve([query]) { [self] resolutions in
-      delivery.devices = delivery.stillOpen(resolutions.first?.devices ?? [])
-      settle(delivery, conclusion)
-    }
-  }
-
-  private func settle(_ delivery: Delivery, _ conclusion: JobOutcome) {
-    // The job is another worker's, and so is the progress of its broadcast.
-    guard !delivery.claim.isFenced else { return }
-    queue.settle(delivery.claim, book.settlement(of: delivery, conclusion))
-    if case .app = delivery.job.addressee, !delivery.isProgressUnknown { forgetProgress(of: delivery) }
-  }
-
-  func releasePermit(of delivery: Delivery) {
-    guard delivery.hasPermit else { return }
-    delivery.hasPermit = false
-    permits.release()
+    if delivery.unfinished == 0 { endAttempt(delivery) }
   }
 }

@@ -9,13 +9,13 @@ import Registry
 package struct PushComposer {
   enum Result {
     case pushes([PushDraft], unsupported: [String])
-    /// The job is wrong for every device; the reason is one a producer can act on.
+    /// The job is invalid for every device; the reason is one that a producer can act on.
     case refused(String)
   }
 
   /// The app of jobs and tokens that name none.
   let bundleID: String?
-  /// Of tokens registered without one.
+  /// The environment of tokens registered without one.
   let environment: PushEnvironment
 
   package init(bundleID: String?, environment: PushEnvironment) {
@@ -23,7 +23,8 @@ package struct PushComposer {
     self.environment = environment
   }
 
-  func compose(_ delivery: Delivery, _ devices: [Device], page: Int? = nil) -> Result {
+  /// `page` is the page of a broadcast that the devices are from.
+  func compose(_ delivery: Delivery, _ devices: [Device], page: PushDraft.Page? = nil) -> Result {
     let job = delivery.job
     let payload: [UInt8]
     do {
@@ -31,7 +32,7 @@ package struct PushComposer {
     } catch {
       return .refused(error.reason)
     }
-    // Devices of one job mostly share their app and environment.
+    // Most devices of a job share their app and environment.
     var shared: PushContent?
     var drafts: [PushDraft] = []
     drafts.reserveCapacity(devices.count)
@@ -57,10 +58,72 @@ package struct PushComposer {
     return .pushes(drafts, unsupported: unsupported)
   }
 
-  /// Nil when neither the device nor the configuration names an app.
+  /// Nil if neither the device nor the configuration names an app.
   func bundleID(of device: Device) -> String? { device.bundleID ?? bundleID }
 
-  func environment(of device: Device) -> PushEnvironment {
-    device.environment ?? environment
+  func environment(of device: Device) -> PushEnvironment { device.environment ?? environment }
+}
+
+/// What all pushes of a job to one app and environment share.
+@EventLoop
+final class PushContent {
+  let bundleID: String
+  let topic: String
+  let environment: PushEnvironment
+  let pushType: PushType
+  let priority: Int
+  /// Unix seconds.
+  let expiration: Int64?
+  let collapseID: String?
+  let payload: [UInt8]
+
+  init(_ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment) {
+    let job = delivery.job
+    pushType = job.pushType
+    topic = pushType.topic(bundleID: bundleID)
+    priority = job.priority
+    expiration = delivery.expirationHeader
+    collapseID = job.collapseID
+    self.bundleID = bundleID
+    self.environment = environment
+    self.payload = payload
+  }
+}
+
+/// One device of a job, ready to be sent.
+@EventLoop
+final class PushDraft {
+  struct Page {
+    let broadcast: Broadcast
+    let number: Int
+  }
+
+  let delivery: Delivery
+  let device: Device
+  let content: PushContent
+  let apnsID: String
+  /// Nil unless the job is a broadcast.
+  let page: Page?
+  /// Nil unless in flight.
+  var push: Push?
+
+  init(delivery: Delivery, device: Device, content: PushContent, page: Page?) {
+    self.delivery = delivery
+    self.device = device
+    self.content = content
+    self.page = page
+    apnsID = Jobs.apnsID(jobID: delivery.id, token: device.token)
+  }
+
+  func makePush(_ completion: @escaping @EventLoop (PushAnswer) -> Void) -> Push {
+    Push(
+      token: device.token, topic: content.topic, pushType: content.pushType, priority: content.priority,
+      expiration: content.expiration, collapseID: content.collapseID, apnsID: apnsID, payload: content.payload,
+      environment: content.environment, owner: owner, completion: completion)
+  }
+
+  private var owner: PushOwner? {
+    if case .instance(let id) = delivery.job.addressee { return .instance(id) }
+    return device.username.map(PushOwner.user)
   }
 }

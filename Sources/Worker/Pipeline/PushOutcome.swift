@@ -1,35 +1,36 @@
 import APNs
+import Jobs
 
-/// What the outcome of one push means for its device.
+/// What APNs' answer to one push means for its device.
 enum PushOutcome: Equatable {
   case accepted
-  /// No retry would help; the token stays.
+  /// No retry would help; the token stays registered.
   case failed
-  /// The token is to be removed, unless it was registered anew after `unregisteredSince` (unix ms; nil: not told).
+  /// The token is removed unless it was registered again after `unregisteredSince`: Unix ms, nil if APNs gave no time.
   case stale(unregisteredSince: Int64?)
-  /// Not sent, or refused for now. `isFault`: the gateway or the configuration is at fault, not the device, so it does not
-  /// count as an attempt.
+  /// Not sent, or refused for now. `isFault`: the gateway or the configuration is at fault and not the device, so it does
+  /// not count as an attempt.
   case open(after: Duration, isFault: Bool)
-  /// Written, and no answer: it may have arrived. Sent again under the same apns-id, unless the job is at most once.
+  /// Written without an answer: it may have arrived. Sent again under the same apns-id, unless the job is at most once.
   case uncertain
-  /// The job itself is wrong for every device.
+  /// The job is invalid for every device.
   case badJob
 }
 
 extension PushOutcome {
-  /// A gateway out of reach is tried again after this long, and up to as long again: what waits does not come back at once.
+  /// A gateway out of reach is tried again after this long, and up to twice as long: jobs do not come back all at once.
   static let faultDelay = Duration.seconds(5)
-  /// What waits for a paused route comes back so long after its next probe at most: by then the probe is answered.
+  /// Jobs for a paused route come back at most this long after its next probe: by then the probe has its answer.
   static let probeSpread = Duration.seconds(15)
 
-  /// How long to put off what is not its own fault. `untilProbe`: nil when the route is not paused; `random` from 0..<1.
+  /// How long to wait after a fault. `untilProbe` is nil unless the route is paused; `random` is from 0..<1.
   static func faultDelay(untilProbe: Duration?, random: Double) -> Duration {
     guard let untilProbe else { return faultDelay + faultDelay * random }
     return untilProbe + probeSpread * random
   }
 
-  init(_ outcome: PushAnswer, removalAllowed: Bool) {
-    switch outcome {
+  init(_ answer: PushAnswer, removalAllowed: Bool) {
+    switch answer {
     case .notProcessed: self = .open(after: PushOutcome.faultDelay, isFault: true)
     case .uncertain: self = .uncertain
     case .answered(let answer):
@@ -43,6 +44,45 @@ extension PushOutcome {
         self = .open(after: PushOutcome.faultDelay, isFault: true)
       case .failed, .ourBug: self = .failed
       }
+    }
+  }
+}
+
+/// How one push ended, as the tally counts it.
+struct EndedPush: Equatable {
+  let token: String
+  let apnsID: String
+  let outcome: PushOutcome
+  /// HTTP status; 0 if APNs did not answer.
+  let status: Int
+  /// Nil if the push was accepted.
+  let reason: String?
+
+  init(token: String, apnsID: String = "", outcome: PushOutcome, status: Int = 0, reason: String? = nil) {
+    self.token = token
+    self.apnsID = apnsID
+    self.outcome = outcome
+    self.status = status
+    self.reason = reason
+  }
+
+  init(token: String, apnsID: String, outcome: PushOutcome, answer: PushAnswer) {
+    self.init(token: token, apnsID: apnsID, outcome: outcome, status: answer.status, reason: answer.reason)
+  }
+}
+
+extension PushAnswer {
+  /// HTTP status; 0 if APNs did not answer.
+  var status: Int {
+    if case .answered(let answer) = self { answer.status } else { 0 }
+  }
+
+  /// Nil if the push was accepted.
+  var reason: String? {
+    switch self {
+    case .answered(let answer): answer.reason
+    case .notProcessed(let why): why
+    case .uncertain(let why): "Uncertain: \(why)"
     }
   }
 }

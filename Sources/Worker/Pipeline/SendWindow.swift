@@ -1,14 +1,14 @@
 import EventLoop
 
-/// Bounds the pushes in flight by the permits that were taken before their jobs were claimed.
+/// Bounds the pushes in flight by permits, which are taken before a job is claimed.
 ///
-/// A job brings one permit; its first push rides on it, further ones wait for free permits. They leave an eighth of all
-/// permits to new claims, so that a broadcast never shuts out other jobs, unless no push is under way at all. The jobs that wait take turns, a push each: one
-/// with a thousand devices does not hold up one with two.
+/// A job brings one permit, which its first push uses; the others wait for free permits. They leave an eighth of all
+/// permits to new claims, so that a broadcast never shuts out other jobs, unless no push is in flight at all. Jobs with
+/// waiting pushes take turns, one push each: a thousand devices of one job do not hold up two of another.
 @EventLoop
 final class SendWindow {
   private static let reserveDivisor = 8
-  /// When consumed entries at the front of an array are given back.
+  /// Consumed entries at the front of an array are removed once there are this many.
   private static let compactAfter = 4096
 
   /// The waiting pushes of one job, oldest first.
@@ -25,10 +25,10 @@ final class SendWindow {
 
   private let permits: Permits
   private let reserve: Int
-  /// Pushes that have not called ``leave()``.
-  private var underWay = 0
+  /// Pushes sent that have not called ``leave()``.
+  private var inFlight = 0
   private let submit: @EventLoop (PushDraft) -> Void
-  /// By job; none is empty.
+  /// By job; no lane is empty.
   private var lanes: [ObjectIdentifier: Lane] = [:]
   /// The jobs in the order of their turns.
   private var turns: [Lane] = []
@@ -39,12 +39,12 @@ final class SendWindow {
     self.permits = permits
     submit = send
     reserve = permits.limit / SendWindow.reserveDivisor
-    // Also those of a claim that came back empty: pushes may be waiting for them with none under way.
+    // Also for permits that a claim returns unused: pushes may wait for them with none in flight.
     permits.onRelease { [weak self] in self?.fill() }
   }
 
-  /// Lets `drafts` of one job in; the first rides on the job's permit if `hasPermit`. Each must call ``leave()`` when it
-  /// has ended.
+  /// Adds the drafts of one job; the first uses the job's permit if `hasPermit`. Call ``leave()`` when a draft's push has
+  /// ended.
   func enter(_ drafts: [PushDraft], hasPermit: Bool) {
     var rest = drafts[...]
     if hasPermit, let first = rest.popFirst() { send(first) }
@@ -52,13 +52,13 @@ final class SendWindow {
     fill()
   }
 
-  /// A push has ended and gives its permit back.
+  /// A push has ended: releases its permit.
   func leave() {
-    underWay -= 1
+    inFlight -= 1
     permits.release()
   }
 
-  /// Takes back what has not been sent.
+  /// Removes and returns the drafts that have not been sent.
   func drainWaiting() -> [PushDraft] {
     let left = turns[nextTurn...].flatMap { $0.drafts[$0.head...] }
     lanes = [:]
@@ -78,15 +78,15 @@ final class SendWindow {
   }
 
   private func send(_ draft: PushDraft) {
-    underWay += 1
+    inFlight += 1
     submit(draft)
   }
 
-  /// Permits that are not for waiting pushes.
-  private var spared: Int { underWay == 0 ? 0 : reserve }
+  /// Permits that waiting pushes may not take.
+  private var reserved: Int { inFlight == 0 ? 0 : reserve }
 
   private func fill() {
-    while nextTurn != turns.count, permits.available > spared, permits.take(upTo: 1) == 1 {
+    while nextTurn != turns.count, permits.available > reserved, permits.take(upTo: 1) == 1 {
       let lane = turns[nextTurn]
       nextTurn += 1
       send(next(of: lane))

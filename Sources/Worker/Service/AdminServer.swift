@@ -2,7 +2,7 @@ package import EventLoop
 package import HTTPServer
 package import Telemetry
 
-/// The port of a service for whoever runs it: /healthz, /readyz, /metrics.
+/// A service's port for its operator: /healthz, /readyz, /metrics.
 @EventLoop
 package final class AdminServer {
   package nonisolated static let setting = "MARTLET_ADMIN_ADDRESS"
@@ -10,7 +10,7 @@ package final class AdminServer {
   private let server: HTTPServer
   private let log: Log
 
-  /// `readiness` is the answer of /readyz.
+  /// `readiness` makes the response of /readyz.
   package init(
     address: String, metrics: Metrics, log: Log, readiness: @escaping @EventLoop () -> HTTPResponse
   ) throws(HTTPServerError) {
@@ -32,7 +32,7 @@ package final class AdminServer {
     }
   }
 
-  /// A failure names the setting: which of a service's addresses is taken cannot be seen from the address.
+  /// The error names the setting, as a service has several addresses.
   package func start() throws(AdminServerError) {
     do {
       try server.start()

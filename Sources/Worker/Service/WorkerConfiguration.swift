@@ -5,20 +5,23 @@ package import Queue
 package import Redis
 package import Telemetry
 
-/// Everything a worker is told.
+/// The settings of a worker.
 package struct WorkerConfiguration: Sendable {
+  /// Which jobs get a record.
   package enum ResultPolicy: String, CaseIterable, Sendable { case all, failures, none }
+  /// Which jobs get notification records for clients that poll.
   package enum NotificationPolicy: String, CaseIterable, Sendable { case unsent, all, off }
 
   package static let defaultQueues = ["push:jobs:high", "push:jobs", "push:jobs:low"]
   package static let defaultAdminAddress = "127.0.0.1:9090"
 
   package var redis: RedisEndpoint
-  /// Nil: polling-only mode.
+  /// Nil in polling-only mode.
   package var apns: APNsConfiguration?
   /// The app of jobs and tokens that name none.
   package var bundleID: String?
   package var defaultEnvironment = PushEnvironment.production
+  /// In the order of their priority.
   package var queues = WorkerConfiguration.defaultQueues
   package var mode = DeliveryMode.atLeastOnce
   /// Pushes in flight at once.
@@ -27,10 +30,10 @@ package struct WorkerConfiguration: Sendable {
   package var results = ResultPolicy.all
   package var resultTimeToLive = Duration.seconds(24 * 3600)
   package var notifications = NotificationPolicy.unsent
-  /// For jobs with a notification class.
+  /// The policies of jobs with a notification class.
   package var policies = PolicyBook.standard
   package var shutdownGrace = Duration.seconds(25)
-  /// Host and port; nil when off.
+  /// Host and port; nil if the admin port is off.
   package var adminAddress: String? = defaultAdminAddress
   package var logLevel = LogLevel.info
 

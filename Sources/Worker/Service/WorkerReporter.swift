@@ -2,45 +2,41 @@ import PushModel
 import Queue
 import APNs
 import EventLoop
+package import HTTPServer
 import JSON
 import Jobs
 
-/// A worker's account of itself, kept as the value of its heartbeat.
+/// Makes the worker's report about itself, the value of its heartbeat.
 @EventLoop
 final class WorkerReporter {
-  private let queue: JobQueue
-  private let permits: Permits
-  private let metrics: PipelineMetrics
-  private let client: APNsClient?
+  private let context: PipelineContext
   private let startedAt = Clock.unixMilliseconds
   private var lastCount: UInt64 = 0
   private var lastAt = Clock.monotonicNanoseconds
   private var rate = 0.0
 
-  /// A rate is measured over at least this long.
+  /// A rate is measured over at least this long, in nanoseconds.
   private static let window = 1_000_000_000 as UInt64
 
-  init(queue: JobQueue, permits: Permits, metrics: PipelineMetrics, client: APNsClient?) {
-    self.queue = queue
-    self.permits = permits
-    self.metrics = metrics
-    self.client = client
+  init(_ context: PipelineContext) {
+    self.context = context
   }
 
-  /// `{"startedAt","jobs","jobsPerSecond","outstanding","inFlight","concurrency"}`, and with trouble `"pausedRoutes"` and
-  /// `"stoppedRemovals"`.
-  func json() -> [UInt8] {
+  /// Measures the rate and returns `{"startedAt","jobs","jobsPerSecond","outstanding","inFlight","concurrency"}`, with
+  /// `"pausedRoutes"` and `"stoppedRemovals"` unless they are empty.
+  func makeReport() -> [UInt8] {
+    let jobCount = context.metrics.jobCount
     let now = Clock.monotonicNanoseconds
     if now - lastAt >= WorkerReporter.window {
-      rate = Double(metrics.jobCount - lastCount) * 1e9 / Double(now - lastAt)
-      lastCount = metrics.jobCount
+      rate = Double(jobCount - lastCount) * 1e9 / Double(now - lastAt)
+      lastCount = jobCount
       lastAt = now
     }
     var report = WorkerReport(
-      startedAt: startedAt, jobs: Int64(metrics.jobCount), jobsPerSecond: rate, outstanding: queue.outstanding,
-      inFlight: permits.taken, concurrency: permits.limit)
-    report.pausedRoutes = (client?.pausedRoutes ?? []).map(RouteReport.init)
-    report.stoppedRemovals = (client?.stoppedRemovals ?? []).map(RouteReport.init)
+      startedAt: startedAt, jobs: Int64(jobCount), jobsPerSecond: rate, outstanding: context.queue.outstanding,
+      inFlight: context.permits.taken, concurrency: context.permits.limit)
+    report.pausedRoutes = (context.client?.pausedRoutes ?? []).map(RouteReport.init)
+    report.stoppedRemovals = (context.client?.stoppedRemovals ?? []).map(RouteReport.init)
     return report.json()
   }
 }
@@ -50,4 +46,46 @@ extension RouteReport {
     self.init(
       environment: notice.environment.rawValue, topic: notice.topic, reason: notice.reason, since: notice.since)
   }
+}
+
+/// Whether a worker can do its work, and what prevents it.
+package struct Readiness: Equatable {
+  /// The readiness of a service that has ended.
+  package static let gone = Readiness(isRedisReady: false, apns: .unreachable, isStopping: true)
+
+  enum Gateway: String {
+    /// At least one connection.
+    case connected = "ok"
+    case unreachable
+    /// Polling-only mode.
+    case notConfigured = "not configured"
+  }
+
+  var isRedisReady: Bool
+  var apns: Gateway
+  var isStopping: Bool
+  /// They do not make a worker unready: pushes of other routes are sent.
+  var pausedRoutes: [RouteReport] = []
+
+  var isReady: Bool { isRedisReady && apns != .unreachable && !isStopping }
+
+  /// `{"ready":false,"redis":"unreachable","apns":"ok","stopping":false,"pausedRoutes":[…]}`
+  var json: String {
+    let redis = isRedisReady ? "ok" : "unreachable"
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("ready")
+    writer.bool(isReady)
+    writer.key("redis")
+    writer.string(redis)
+    writer.key("apns")
+    writer.string(apns.rawValue)
+    writer.key("stopping")
+    writer.bool(isStopping)
+    RouteReport.write(pausedRoutes, key: "pausedRoutes", to: &writer)
+    writer.endObject()
+    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+  }
+
+  package var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }
 }

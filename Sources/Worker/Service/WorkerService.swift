@@ -6,24 +6,42 @@ import Redis
 import Registry
 package import Telemetry
 
-/// A running worker: puts the line together, follows Redis and APNs, and ends without losing a job.
+/// What the parts of a worker share.
+@EventLoop
+struct PipelineContext {
+  let configuration: WorkerConfiguration
+  let connection: RedisConnection
+  let queue: JobQueue
+  let registry: Registry
+  /// Nil in polling-only mode.
+  let client: APNsClient?
+  let permits: Permits
+  let metrics: PipelineMetrics
+  let log: Log
+}
+
+/// A running worker: connects the pipeline with Redis and APNs, and ends without losing a job.
 @EventLoop
 package final class WorkerService {
   private let configuration: WorkerConfiguration
   private let log: Log
   package let metrics: Metrics
-  private let permits: Permits
-  private let connection: RedisConnection
+  private let context: PipelineContext
   private let queue: JobQueue
-  /// Nil: polling-only mode.
-  package let client: APNsClient?
-  private let line: Pipeline
-  private var admin: AdminServer?
+  private let pipeline: Pipeline
   private let reporter: WorkerReporter
-  private var isStopping = false
-  /// Set by the second SIGTERM, and when the grace time is over.
-  private var isHurried = false
+  private var admin: AdminServer?
+  private var phase = Phase.running
+  /// Resumed when no job is left, or the grace time is over.
   private var finishing: CheckedContinuation<Void, Never>?
+
+  private enum Phase {
+    case running
+    /// Claims no more jobs and waits for those in flight.
+    case finishing
+    /// Waits no longer: the grace time is over, or a second SIGTERM has arrived.
+    case handingBack
+  }
 
   package init(_ configuration: WorkerConfiguration, log: Log) {
     self.configuration = configuration
@@ -32,30 +50,34 @@ package final class WorkerService {
     let permits = Permits(limit: configuration.concurrency)
     let connection = RedisConnection(endpoint: configuration.redis, name: "martlet-worker", log: log)
     let client = configuration.apns.map { APNsClient(configuration: $0, metrics: metrics, log: log) }
-    let lineMetrics = PipelineMetrics(metrics)
+    let pipelineMetrics = PipelineMetrics(metrics)
     queue = JobQueue(
       .init(endpoint: configuration.redis, queues: configuration.queues, mode: configuration.mode),
       connection: connection, permits: permits, metrics: metrics, log: log)
-    line = Pipeline(
-      queue: queue, connection: connection, registry: Registry(connection: connection, log: log), client: client,
-      permits: permits, configuration: configuration, metrics: lineMetrics, log: log)
-    reporter = WorkerReporter(queue: queue, permits: permits, metrics: lineMetrics, client: client)
+    context = PipelineContext(
+      configuration: configuration, connection: connection, queue: queue,
+      registry: Registry(connection: connection, log: log), client: client, permits: permits, metrics: pipelineMetrics,
+      log: log)
     self.metrics = metrics
-    self.permits = permits
-    self.connection = connection
-    self.client = client
+    pipeline = Pipeline(context)
+    reporter = WorkerReporter(context)
   }
 
-  /// Whether jobs can flow: Redis answers, and APNs too unless this is polling-only mode.
+  /// Nil in polling-only mode.
+  package var client: APNsClient? { context.client }
+
+  /// Ready if Redis answers, and APNs too unless this is polling-only mode.
   var readiness: Readiness {
     let apns = client.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
     return Readiness(
-      isRedisReady: connection.isReady, apns: apns, isStopping: isStopping,
+      isRedisReady: context.connection.isReady, apns: apns, isStopping: phase != .running,
       pausedRoutes: (client?.pausedRoutes ?? []).map(RouteReport.init))
   }
 
   package func start() throws {
-    observe()
+    observeQueue()
+    observeClient()
+    addGauges()
     if let address = configuration.adminAddress {
       let admin = try AdminServer(
         address: address, metrics: metrics, log: log, readiness: { [weak self] in (self?.readiness ?? .gone).response })
@@ -75,22 +97,23 @@ package final class WorkerService {
     queue.start()
   }
 
-  /// SIGTERM: stops claiming, finishes within the grace time, hands the rest back. The second one hurries.
+  /// For SIGTERM: stops claiming, finishes within the grace time, and hands the rest back. The second call ends the grace
+  /// time.
   ///
-  /// `others`, told of each call, end meanwhile: the connections to APNs are theirs too and close after them.
+  /// `others` is called each time and ends the services that share the connections to APNs, which close after them.
   package func stop(
     others: @EventLoop (_ ended: @escaping @EventLoop () -> Void) -> Void = { $0() },
     then exit: @escaping @EventLoop () -> Void
   ) {
-    guard !isStopping else {
-      isHurried = true
+    guard phase == .running else {
+      phase = .handingBack
       others {}
       return endIfFinished()
     }
-    isStopping = true
+    phase = .finishing
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
     queue.stopClaiming()
-    line.stopBroadcasts()
+    pipeline.stopBroadcasts()
     let (ended, ending) = AsyncStream<Void>.makeStream()
     others { ending.finish() }
     Task { @EventLoop in
@@ -103,7 +126,7 @@ package final class WorkerService {
 
   private func finishWithinGrace() async {
     let grace = LoopTimer.after(configuration.shutdownGrace) { [weak self] in
-      self?.isHurried = true
+      self?.phase = .handingBack
       self?.endIfFinished()
     }
     await withCheckedContinuation { continuation in
@@ -114,16 +137,17 @@ package final class WorkerService {
   }
 
   private func endIfFinished() {
-    guard isHurried || (queue.outstanding == 0 && !queue.mayStillBringJobs) else { return }
+    guard finishing != nil else { return }
+    guard phase == .handingBack || (queue.outstanding == 0 && !queue.mayStillBringJobs) else { return }
     finishing?.resume()
     finishing = nil
   }
 
   private func handBack() async {
     let left = queue.outstanding
-    line.abandonWaiting()
+    pipeline.abandonWaiting()
     client?.close()
-    // What closing has ended is concluded at the end of this turn.
+    // Pushes that were ended by closing are settled at the end of this turn.
     await EventLoop.endOfTurn()
     await queue.handBackAll()
     await queue.leave()
@@ -131,26 +155,32 @@ package final class WorkerService {
     log.info("stopped", ["handedBack": .init(left)])
   }
 
+  private func observeQueue() {
+    queue.onEvent = { [weak self] event in self?.handle(event) }
+    queue.lease.report = { [weak self] in self?.reporter.makeReport() ?? Array("{}".utf8) }
+  }
+
   private func handle(_ event: QueueEvent) {
     switch event {
-    case .claimed(let claims): line.take(claims)
-    case .oversized(let jobs): line.recordOversized(jobs)
-    case .leaseConfirmed: line.leaseConfirmed()
-    case .leaseLost: line.dropFenced()
+    case .claimed(let claims): pipeline.take(claims)
+    case .oversized(let jobs): pipeline.recordOversized(jobs)
+    case .leaseConfirmed: pipeline.leaseConfirmed()
+    case .leaseLost: pipeline.leaseLost()
     case .progress: endIfFinished()
     }
   }
 
-  private func observe() {
-    queue.onEvent = { [weak self] event in self?.handle(event) }
-    queue.lease.report = { [weak self] in self?.reporter.json() ?? Array("{}".utf8) }
-    client?.onStateChange = { [weak self] in
+  /// Jobs stay in Redis while there is no connection to APNs.
+  private func observeClient() {
+    context.client?.onStateChange = { [weak self] in
       guard let self, let client = self.client else { return }
-      // Jobs stay in Redis while there is nowhere to send them.
       self.queue.pause(!client.isConnected)
     }
+  }
+
+  private func addGauges() {
+    let (permits, connection) = (context.permits, context.connection)
     metrics.gauge("martlet_pushes_in_flight", help: "Permits taken by pushes, claimed jobs and waiting claims.") {
-      [permits] in
       permits.taken
     }
     metrics.gauge("martlet_jobs_outstanding", help: "Jobs claimed by this worker that have not ended.") {

@@ -182,6 +182,23 @@ import Testing
     try await worker.stop()
   }
 
+  @Test func `a job is put off while the owners of its token cannot be looked up, and loses no record`() async throws {
+    let own = try await Fleet()
+    let token = own.uniqueToken()
+    try await own.register(token, to: "reader")
+    let worker = try await own.worker()
+    let allowed = ["~push:result:*", "~push:user:*", "~martlet:*", "~\(worker.queue)"]
+    try await own.redis.redisCLI(["ACL", "SETUSER", "default", "resetkeys"] + allowed)
+    try await own.enqueue(job(#""token":"\#(token)""#, #","expiration":1700000000"#, id: "late"), on: worker.queue)
+    let putOff = try await own.record("late", "its being put off") { $0.status == "retrying" || $0.status == "expired" }
+    #expect(putOff.status == "retrying")
+    #expect(putOff.reason?.contains("NOPERM") == true, "\(putOff.reason ?? "")")
+    try await own.redis.redisCLI(["ACL", "SETUSER", "default", "allkeys"])
+    #expect(try await own.record("late", within: .seconds(30)).status == "expired")
+    #expect(try await own.redis("XLEN", QueueKeys.notifications("reader")) == .integer(1))
+    try await worker.stop()
+  }
+
   @Test func `with all records kept, each owner finds how the own devices fared`() async throws {
     let (alice, bob) = (fleet.unique("alice"), try await fleet.userWithCredentials("bob"))
     let tokens = fleet.uniqueTokens(2)

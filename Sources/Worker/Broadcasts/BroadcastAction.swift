@@ -1,0 +1,60 @@
+import Jobs
+import Registry
+
+/// The places, actions and faults of a broadcast.
+extension BroadcastProgress {
+  /// A place in the audience.
+  enum Position: Equatable {
+    case cursor(AudienceCursor)
+    /// Behind the last page.
+    case end
+
+    /// Orders behind every cursor's text.
+    private static let endText = "~"
+
+    /// The start if `text` is nil or malformed.
+    init(text: String?) {
+      self = text == Position.endText ? .end : .cursor(text.flatMap(AudienceCursor.init) ?? .start)
+    }
+
+    init(_ next: AudienceCursor?) {
+      self = next.map(Position.cursor) ?? .end
+    }
+
+    var text: String {
+      switch self {
+      case .cursor(let cursor): cursor.description
+      case .end: Position.endText
+      }
+    }
+  }
+
+  enum Action: Equatable {
+    /// Read from Redis how far an earlier attempt came.
+    case loadProgress
+    /// Look up the devices that an earlier attempt left open.
+    case resolve(tokens: [String], page: Int)
+    case fetch(from: AudienceCursor, page: Int)
+    case submit([Device], page: Int)
+    /// Add the tally to the attempt's, and write that everything before `next` was tried.
+    case commit(Tally, next: Position)
+    /// The last action, unless the job was fenced.
+    case end(Ending)
+  }
+
+  struct Ending: Equatable {
+    var extent: AttemptExtent
+    /// Devices of an earlier attempt that this one has not tried.
+    var leftOpen: [String] = []
+    /// Why the attempt was cut short; nil if the worker stopped.
+    var fault: Fault?
+    /// Why the payload is invalid for every device.
+    var refusal: String?
+  }
+
+  struct Fault: Equatable {
+    let reason: String
+    /// The job's own keys are at fault: the attempt counts, so that the job does not come back forever.
+    var isOfJob = false
+  }
+}

@@ -1,0 +1,229 @@
+import Jobs
+import Registry
+
+/// How far a broadcast has come: a state machine without side effects. Each method reports an event and returns the
+/// actions to carry out, in order.
+///
+/// Up to eight pages are in memory at once: the next ones are requested while the pushes of earlier ones are in flight.
+/// Pages are submitted and committed in order, so that after a crash another worker continues behind the last committed
+/// page.
+struct BroadcastProgress {
+  static let maximumPages = 8
+  /// With this many devices left open the gateway has a problem: no more pages are requested in this attempt.
+  static let maximumOpen = 1000
+
+  private enum Phase: Equatable {
+    /// Waits for its turn.
+    case waiting
+    /// Reads how far an earlier attempt came.
+    case positioning
+    /// `next` is where the next page begins; nil while the last page requested is being located.
+    case inProgress(next: Position?)
+    /// Requests no more pages; ends when those submitted have.
+    case stopping(next: Position)
+    case ended
+  }
+
+  private struct Page {
+    enum Stage {
+      case requested
+      /// Waits for earlier pages.
+      case loaded([Device])
+      case submitting
+      /// This many pushes have not ended.
+      case submitted(Int)
+    }
+
+    let start: Position
+    /// Nil until located.
+    var end: Position?
+    /// The devices of an earlier attempt, if the page is theirs.
+    var tokens: [String] = []
+    var stage = Stage.requested
+    var tally: Tally
+
+    var isSubmitted: Bool { if case .submitted = stage { true } else { false } }
+  }
+
+  private let emptyTally: Tally
+  private var phase = Phase.waiting
+  private var pages: [Page] = []
+  /// The number of the first page in `pages`.
+  private var firstPage = 0
+  private var openCount = 0
+  private var ending = Ending(extent: .complete)
+
+  /// `emptyTally` is what each page's tally starts from.
+  init(emptyTally: Tally) {
+    self.emptyTally = emptyTally
+  }
+
+  var isWaiting: Bool { phase == .waiting }
+
+  // MARK: - Events
+
+  mutating func start() -> [Action] {
+    guard isWaiting else { return [] }
+    phase = .positioning
+    return [.loadProgress]
+  }
+
+  /// Earlier attempts have tried everything before `position` except the devices `open`.
+  mutating func positioned(at position: Position, open: [String]) -> [Action] {
+    guard phase == .positioning else { return [] }
+    phase = .inProgress(next: position)
+    guard !open.isEmpty else { return advance() }
+    pages.append(Page(start: position, end: position, tokens: open, tally: emptyTally))
+    return [.resolve(tokens: open, page: firstPage)]
+  }
+
+  /// The progress could not be read.
+  mutating func positioningFailed(_ fault: Fault) -> [Action] {
+    guard phase == .positioning else { return [] }
+    ending.fault = fault
+    return stop()
+  }
+
+  /// It is known where the next page begins, before the devices of page `number` are.
+  mutating func pageLocated(_ number: Int, next: Position) -> [Action] {
+    guard let index = index(of: number), pages[index].end == nil else { return [] }
+    pages[index].end = next
+    phase = .inProgress(next: next)
+    return advance()
+  }
+
+  mutating func pageLoaded(_ number: Int, _ devices: [Device]) -> [Action] {
+    guard let index = index(of: number), pages[index].end != nil, case .requested = pages[index].stage else {
+      return []
+    }
+    pages[index].stage = .loaded(devices)
+    return advance()
+  }
+
+  mutating func submitted(_ number: Int, pushes: Int, unsupported: [String] = []) -> [Action] {
+    guard let index = index(of: number), case .submitting = pages[index].stage else { return [] }
+    pages[index].stage = .submitted(pushes)
+    pages[index].tally.recordUnsupported(unsupported)
+    return advance()
+  }
+
+  /// The payload is invalid, whatever the device.
+  mutating func refused(_ number: Int, because reason: String) -> [Action] {
+    guard let index = index(of: number), case .submitting = pages[index].stage else { return [] }
+    ending.refusal = reason
+    drop(from: index)
+    return advance()
+  }
+
+  mutating func pushEnded(_ push: EndedPush, page number: Int) -> [Action] {
+    guard let index = index(of: number) else { return [] }
+    pages[index].tally.record(push)
+    return oneEnded(at: index)
+  }
+
+  /// The records of the page's users were written, instead of pushes.
+  mutating func recordsKept(page number: Int) -> [Action] {
+    index(of: number).map { oneEnded(at: $0) } ?? []
+  }
+
+  /// The next attempt continues at page `number`.
+  mutating func pageFailed(_ number: Int, _ fault: Fault) -> [Action] {
+    guard let index = index(of: number) else { return [] }
+    ending.fault = fault
+    drop(from: index)
+    return stop()
+  }
+
+  /// Ends as soon as the pages submitted have.
+  mutating func stop() -> [Action] {
+    switch phase {
+    case .ended: return []
+    case .waiting, .positioning: return [end(.untouched)]
+    case .inProgress(let next):
+      if let next { phase = .stopping(next: next) }
+    case .stopping: break
+    }
+    if let index = pages.firstIndex(where: { !$0.isSubmitted }) { drop(from: index) }
+    return advance()
+  }
+
+  /// The job was fenced: no action follows.
+  mutating func abandon() {
+    phase = .ended
+    pages = []
+  }
+
+  // MARK: - Steps
+
+  private func index(of number: Int) -> Int? {
+    let index = number - firstPage
+    return pages.indices.contains(index) ? index : nil
+  }
+
+  private mutating func oneEnded(at index: Int) -> [Action] {
+    guard case .submitted(let left) = pages[index].stage, left > 0 else { return [] }
+    pages[index].stage = .submitted(left - 1)
+    return left == 1 ? advance() : []
+  }
+
+  /// Forgets the page and those behind it. None of them has pushes in flight, as pages are submitted in order.
+  private mutating func drop(from index: Int) {
+    phase = .stopping(next: pages[index].start)
+    ending.leftOpen += pages[index...].flatMap(\.tokens)
+    pages.removeSubrange(index...)
+  }
+
+  private mutating func advance() -> [Action] {
+    var actions: [Action] = []
+    if let commit = commitFinished() { actions.append(commit) }
+    if let fetch = fetchNext() { actions.append(fetch) }
+    // Last, as carrying out a submission reports the next event.
+    if let last = submitNext() ?? endIfDone() { actions.append(last) }
+    return actions
+  }
+
+  private mutating func commitFinished() -> Action? {
+    var tally: Tally?
+    var next = Position.end
+    while let page = pages.first, case .submitted(0) = page.stage, let end = page.end {
+      pages.removeFirst()
+      firstPage += 1
+      openCount += page.tally.open.count
+      next = end
+      if tally == nil { tally = page.tally } else { tally?.merge(page.tally) }
+    }
+    return tally.map { .commit($0, next: next) }
+  }
+
+  private mutating func fetchNext() -> Action? {
+    guard case .inProgress(next: .cursor(let cursor)?) = phase, pages.count < BroadcastProgress.maximumPages,
+      openCount < BroadcastProgress.maximumOpen
+    else { return nil }
+    phase = .inProgress(next: nil)
+    pages.append(Page(start: .cursor(cursor), tally: emptyTally))
+    return .fetch(from: cursor, page: firstPage + pages.count - 1)
+  }
+
+  private mutating func submitNext() -> Action? {
+    guard let index = pages.firstIndex(where: { !$0.isSubmitted }), case .loaded(let devices) = pages[index].stage
+    else { return nil }
+    pages[index].stage = .submitting
+    return .submit(devices, page: firstPage + index)
+  }
+
+  private mutating func endIfDone() -> Action? {
+    guard pages.isEmpty else { return nil }
+    switch phase {
+    case .inProgress(next: .end), .stopping(next: .end): return end(.complete)
+    case .stopping: return end(ending.refusal == nil ? .cutShort : .complete)
+    case .inProgress where openCount >= BroadcastProgress.maximumOpen: return end(.cutShort)
+    case .inProgress, .waiting, .positioning, .ended: return nil
+    }
+  }
+
+  private mutating func end(_ extent: AttemptExtent) -> Action {
+    phase = .ended
+    ending.extent = extent
+    return .end(ending)
+  }
+}

@@ -1,0 +1,227 @@
+import Queue
+import APNs
+import EventLoop
+import Jobs
+import Redis
+import Registry
+
+/// The broadcasts of a worker. A few per app are in progress at once; the others wait for their turn.
+///
+/// Broadcasts hold no permit while they wait, so their number is bounded: otherwise a backlog would be claimed whole.
+@EventLoop
+final class Broadcasts {
+  /// In progress at once: pages take memory. Those of other apps do not wait.
+  private static let maximumInProgressPerApp = 2
+  private static let maximumWaitingPerApp = 6
+  private static let maximumTotal = 256
+
+  let context: PipelineContext
+  let composer: PushComposer
+  let records: NotificationRecords
+  let window: SendWindow
+  private let onEnd: @EventLoop (Delivery) -> Void
+  /// By app, in the order of their claims; no array is empty.
+  private var broadcasts: [String: [Broadcast]] = [:]
+  private var count = 0
+  private var isStopping = false
+
+  /// `onEnd` is called once per broadcast, unless the job was fenced.
+  init(
+    _ context: PipelineContext, composer: PushComposer, window: SendWindow,
+    onEnd: @escaping @EventLoop (Delivery) -> Void
+  ) {
+    self.context = context
+    self.composer = composer
+    self.window = window
+    self.onEnd = onEnd
+    records = NotificationRecords(context.configuration)
+  }
+
+  func hasRoom(for app: String) -> Bool {
+    guard !isStopping, count < Broadcasts.maximumTotal else { return false }
+    return broadcasts[app, default: []].count(where: \.isWaiting) < Broadcasts.maximumWaitingPerApp
+  }
+
+  func begin(_ delivery: Delivery, _ app: String) {
+    broadcasts[app, default: []].append(Broadcast(delivery, app: app, in: self))
+    count += 1
+    startNext(of: app)
+  }
+
+  /// Ends each broadcast behind the pages in flight; another worker continues.
+  func stop() {
+    isStopping = true
+    for broadcast in broadcasts.values.flatMap({ $0 }) { broadcast.stop() }
+  }
+
+  /// The lease was lost: drops the broadcasts whose jobs were taken away.
+  func dropFenced() {
+    for broadcast in broadcasts.values.flatMap({ $0 }) where broadcast.delivery.claim.isFenced { broadcast.abandon() }
+  }
+
+  fileprivate func ended(_ broadcast: Broadcast) {
+    remove(broadcast)
+    onEnd(broadcast.delivery)
+  }
+
+  fileprivate func remove(_ broadcast: Broadcast) {
+    guard let index = broadcasts[broadcast.app]?.firstIndex(where: { $0 === broadcast }) else { return }
+    broadcasts[broadcast.app]?.remove(at: index)
+    if broadcasts[broadcast.app]?.isEmpty == true { broadcasts[broadcast.app] = nil }
+    count -= 1
+    startNext(of: broadcast.app)
+  }
+
+  private func startNext(of app: String) {
+    guard !isStopping, let all = broadcasts[app] else { return }
+    let room = Broadcasts.maximumInProgressPerApp - all.count { !$0.isWaiting }
+    for broadcast in all.filter(\.isWaiting).prefix(max(0, room)) { broadcast.start() }
+  }
+}
+
+/// One attempt at a job to an app's audience: carries out what ``BroadcastProgress`` decides.
+@EventLoop
+final class Broadcast {
+  private static let pageSize = 500
+
+  let delivery: Delivery
+  let app: String
+  private unowned let all: Broadcasts
+  private var progress: BroadcastProgress
+
+  init(_ delivery: Delivery, app: String, in all: Broadcasts) {
+    self.delivery = delivery
+    self.app = app
+    self.all = all
+    progress = BroadcastProgress(emptyTally: delivery.emptyTally)
+  }
+
+  var isWaiting: Bool { progress.isWaiting }
+
+  func start() { carryOut(progress.start()) }
+
+  func stop() { carryOut(progress.stop()) }
+
+  func pushEnded(_ push: EndedPush, page: Int) { carryOut(progress.pushEnded(push, page: page)) }
+
+  /// The job was fenced: nothing more is sent or written for it.
+  func abandon() {
+    progress.abandon()
+    all.remove(self)
+  }
+
+  private func carryOut(_ actions: [BroadcastProgress.Action]) {
+    guard !actions.isEmpty else { return }
+    guard !delivery.claim.isFenced else { return abandon() }
+    for action in actions {
+      switch action {
+      case .loadProgress: loadProgress()
+      case .resolve(let tokens, let page): resolve(tokens, page)
+      case .fetch(let cursor, let page): fetch(from: cursor, page)
+      case .submit(let devices, let page): submit(devices, page)
+      case .commit(let tally, let next):
+        delivery.commit(tally, next: next)
+        all.context.queue.commitProgress(delivery.progress, of: delivery.claim)
+      case .end(let ending):
+        delivery.end(ending)
+        all.ended(self)
+      }
+    }
+  }
+
+  private func loadProgress() {
+    all.context.queue.loadProgress(of: delivery.claim) { [self] result in
+      switch result {
+      case .failure(let error): carryOut(progress.positioningFailed(.init(error)))
+      case .success(let earlier):
+        if let earlier { delivery.resume(from: earlier) }
+        carryOut(progress.positioned(at: .init(text: delivery.state.cursor), open: delivery.state.open ?? []))
+      }
+    }
+  }
+
+  private func resolve(_ tokens: [String], _ page: Int) {
+    all.context.registry.resolve([.tokens(tokens)]) { [self] resolutions in
+      guard let resolution = resolutions.first else { return }
+      if let error = resolution.error { return carryOut(progress.pageFailed(page, .init(error))) }
+      carryOut(progress.pageLoaded(page, resolution.devices))
+    }
+  }
+
+  private func fetch(from cursor: AudienceCursor, _ page: Int) {
+    let registry = all.context.registry
+    registry.page(app: app, from: cursor, limit: Broadcast.pageSize) { [self] next in
+      carryOut(progress.pageLocated(page, next: .init(next)))
+    } completion: { [self] result in
+      switch result {
+      case .failure(let error): carryOut(progress.pageFailed(page, .init(error)))
+      case .success(let found):
+        // Entries that stay are found again by the next broadcast.
+        if !found.removals.isEmpty { registry.clean(app: app, found.removals) { _ in } }
+        carryOut(progress.pageLoaded(page, found.devices))
+      }
+    }
+  }
+
+  private func submit(_ devices: [Device], _ page: Int) {
+    guard all.context.client != nil else { return keepRecords(of: devices, page) }
+    switch all.composer.compose(delivery, devices, page: .init(broadcast: self, number: page)) {
+    case .refused(let reason): carryOut(progress.refused(page, because: reason))
+    case .pushes(let drafts, let unsupported):
+      // First: the push of a draft may end as soon as it is in the window.
+      let actions = progress.submitted(page, pushes: drafts.count, unsupported: unsupported)
+      all.window.enter(drafts, hasPermit: false)
+      carryOut(actions)
+    }
+  }
+
+  /// In polling-only mode each user of the page gets a notification record instead of a push.
+  private func keepRecords(of devices: [Device], _ page: Int) {
+    let users = Set(devices.compactMap(\.username)).sorted()
+    guard !users.isEmpty, let record = all.records.unsent(delivery, for: users) else {
+      return carryOut(progress.submitted(page, pushes: 0))
+    }
+    all.context.queue.keep(record, of: delivery.id) { [self] result in
+      switch result {
+      case .success: carryOut(progress.recordsKept(page: page))
+      case .failure(let error): carryOut(progress.pageFailed(page, .init(reason: "\(error)")))
+      }
+    }
+    carryOut(progress.submitted(page, pushes: 1))
+  }
+}
+
+extension BroadcastProgress.Fault {
+  fileprivate init(_ error: RedisError) {
+    self.init(reason: "\(error)", isOfJob: error.isOfThisCommand)
+  }
+}
+
+extension Delivery {
+  /// Adds a committed part to the attempt.
+  fileprivate func commit(_ part: Tally, next: BroadcastProgress.Position) {
+    tally.merge(part)
+    state.cursor = next.text
+  }
+
+  /// What another worker would continue from.
+  fileprivate var progress: AttemptState {
+    var progress = state
+    progress.open = tally.open
+    progress.uncertain = tally.uncertain
+    progress.result = tally.result
+    return progress
+  }
+
+  fileprivate func end(_ ending: BroadcastProgress.Ending) {
+    extent = ending.extent
+    tally.badJobReason = ending.refusal ?? tally.badJobReason
+    if let fault = ending.fault {
+      tally.openReason = fault.reason
+      if fault.isOfJob { tally.isFault = false }
+    }
+    for token in ending.leftOpen {
+      tally.leaveOpen(token, reason: tally.openReason, after: .zero, isFault: true)
+    }
+  }
+}

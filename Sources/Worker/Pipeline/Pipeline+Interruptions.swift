@@ -1,0 +1,75 @@
+import Queue
+import APNs
+import EventLoop
+import Jobs
+import Redis
+
+/// What happens to jobs when the lease is in doubt, a worker dies, or the service stops.
+extension Pipeline {
+  // MARK: - Lease
+
+  /// The process was suspended or Redis out of reach: nothing is sent until the lease is confirmed.
+  func hold(_ deliveries: [Delivery]) {
+    held.deliveries += deliveries
+    queue.lease.beat()
+  }
+
+  func leaseConfirmed() {
+    guard queue.lease.isFresh else { return }
+    let (deliveries, drafts) = held
+    held = ([], [])
+    for draft in drafts { send(draft) }
+    guard !deliveries.isEmpty else { return }
+    for delivery in deliveries where delivery.claim.isFenced { releasePermit(of: delivery) }
+    // Again, as owners may have changed.
+    resolve(deliveries.filter { !$0.claim.isFenced })
+  }
+
+  /// The worker's claims were taken away: what held jobs wait for will not happen.
+  func leaseLost() {
+    broadcasts.dropFenced()
+    leaseConfirmed()
+  }
+
+  // MARK: - Crashed workers
+
+  /// At most once: whether the pushes of a worker that died are sent again is an operator's decision. A requeued broadcast
+  /// continues behind its last committed page.
+  func buryCrashed(_ delivery: Delivery) {
+    guard case .app = delivery.job.addressee else { return buryUncertain(delivery) }
+    queue.loadProgress(of: delivery.claim) { [self] result in
+      switch result {
+      case .failure(let error):
+        delivery.extent = .untouched
+        putOff(delivery, error)
+      case .success(let progress):
+        if let progress { delivery.resume(from: progress) }
+        buryUncertain(delivery)
+      }
+    }
+  }
+
+  private func buryUncertain(_ delivery: Delivery) {
+    delivery.extent = .cutShort
+    delivery.tally.open = delivery.state.open ?? []
+    end(delivery, as: JobOutcome(buryingUncertain: delivery.tally, because: JobOutcome.crashed))
+  }
+
+  // MARK: - SIGTERM
+
+  /// Broadcasts end behind the pages in flight; another worker continues.
+  func stopBroadcasts() { broadcasts.stop() }
+
+  /// Gives up the pushes that APNs has not got; their devices stay open.
+  func abandonWaiting() {
+    stopBroadcasts()
+    // First: the permits released below would let waiting pushes go.
+    let waiting = window.drainWaiting()
+    let unsent = held.drafts
+    held.drafts = []
+    for _ in unsent { window.leave() }
+    for draft in unsent + waiting {
+      record(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import Queue
+import EventLoop
+import Jobs
+import Redis
+import Registry
+import Telemetry
+
+/// The end of a job's path: an attempt that has ended gets an outcome, and the outcome is settled.
+extension Pipeline {
+  /// Decides the outcome of an attempt from its tally.
+  func endAttempt(_ delivery: Delivery) {
+    guard client != nil || delivery.extent != .complete else { return endUnsent(delivery) }
+    let attempt = delivery.attempt(now: Clock.unixMilliseconds)
+    end(delivery, as: JobOutcome(attempt, schedule: schedule, random: .random(in: 0..<1)))
+  }
+
+  /// A command that the attempt needs has failed before anything was sent: the job runs again later.
+  func putOff(_ delivery: Delivery, _ error: RedisError) {
+    if delivery.extent == .complete { delivery.extent = .cutShort }
+    delivery.tally.openReason = "\(error)"
+    // Only this job's own keys are at fault: the attempt counts, so that the job does not come back forever.
+    if error.isOfThisCommand { delivery.tally.isFault = false }
+    endAttempt(delivery)
+  }
+
+  /// In polling-only mode there is no APNs to send to.
+  func endUnsent(_ delivery: Delivery) {
+    guard let reason = delivery.sizeFaultForMany else {
+      return end(delivery, as: JobOutcome(status: .unsent, verb: .acknowledge))
+    }
+    delivery.tally.badJobReason = reason
+    end(delivery, as: JobOutcome(status: .dead, verb: .bury(reason: reason)))
+  }
+
+  /// Looks up whom the notification records are for, if nobody has, and settles the job.
+  func end(_ delivery: Delivery, as outcome: JobOutcome) {
+    releasePermit(of: delivery)
+    guard notifications.needOwners(of: delivery, outcome.status), let query = delivery.query else {
+      return settle(delivery, as: outcome)
+    }
+    context.registry.resolve([query]) { [self] resolutions in
+      guard let error = resolutions.first?.error else {
+        delivery.devices = delivery.stillOpen(resolutions.first?.devices ?? [])
+        return settle(delivery, as: outcome)
+      }
+      settle(delivery, as: outcome, ownersUnknown: error)
+    }
+  }
+
+  /// The records would be lost: the job comes back instead, and ends again. It would come back forever if its own keys are
+  /// at fault.
+  private func settle(_ delivery: Delivery, as outcome: JobOutcome, ownersUnknown error: RedisError) {
+    if error.isOfThisCommand {
+      log.warn(
+        "a job ended without notification records: the owners of its tokens could not be read",
+        ["id": .init(delivery.id), "error": .init("\(error)")])
+      return settle(delivery, as: outcome)
+    }
+    delivery.extent = .untouched
+    delivery.tally.openReason = "\(error)"
+    settle(delivery, as: .postponed)
+  }
+
+  private func settle(_ delivery: Delivery, as outcome: JobOutcome) {
+    metrics.finished(delivery.claim, outcome.status)
+    // The job belongs to another worker, and so does the progress of its broadcast.
+    guard !delivery.claim.isFenced else { return }
+    let now = Clock.unixMilliseconds
+    delivery.recordOutcome(outcome, at: now)
+    queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
+    guard case .app = delivery.job.addressee, delivery.extent != .untouched else { return }
+    // Behind the settlement, whose element holds the progress from then on.
+    EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
+  }
+
+  func releasePermit(of delivery: Delivery) {
+    guard delivery.hasPermit else { return }
+    delivery.hasPermit = false
+    context.permits.release()
+  }
+
+  // MARK: - Without an attempt
+
+  /// Buries an invalid job, byte for byte.
+  func refuse(_ claim: Claim, because reason: String) {
+    metrics.finished(claim, .dead)
+    log.debug("refused a job", ["reason": .init(reason)])
+    queue.settle(claim, settlements.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
+    context.permits.release()
+  }
+
+  /// Redis buried the jobs for their size before they reached this worker: writes their records. If the worker crashes
+  /// before that, the dead letters stay without a record.
+  func recordOversized(_ jobs: [OversizedJob]) {
+    for job in jobs {
+      metrics.refused()
+      guard let record = settlements.record(of: job, worker: queue.lease.name.value) else { continue }
+      queue.write(record, queue: job.queue)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import APNs
+import EventLoop
+import Jobs
+import Redis
+import Registry
+import Telemetry
+
+/// Removes the entries of the registry that a delivery finds to be wrong. An entry that cannot be removed is found again
+/// by the next delivery.
+@EventLoop
+struct RegistryCleanup {
+  let registry: Registry
+  let log: Log
+
+  /// Entries of the user's set that are not the user's.
+  func remove(_ removals: [Removal], of username: String) {
+    let reason = removals[0].reason.rawValue
+    registry.clean(user: username, removals) { result in
+      switch result {
+      case .success(let count):
+        log.info(
+          "removed entries from a user's devices that are not the user's",
+          ["username": .init(username), "entries": .init(count), "reason": .init(reason)])
+      case .failure(let error): failed(error)
+      }
+    }
+  }
+
+  /// A token that APNs called stale, unless it was registered again after `unregisteredSince` (Unix ms).
+  func removeStale(_ draft: PushDraft, unregisteredSince: Int64?) {
+    let device = draft.device
+    if case .instance(let id) = draft.delivery.job.addressee {
+      let notAfter = device.latestStale(unregisteredSince)
+      registry.deactivate(instance: id, token: device.token, notAfter: notAfter) { result in
+        if case .failure(let error) = result { failed(error) }
+      }
+    }
+    guard let stale = StaleDevice(device, unregisteredSince: unregisteredSince) else { return }
+    registry.removeStale([stale]) { result in
+      if case .failure(let error) = result { failed(error) }
+    }
+  }
+
+  private func failed(_ error: RedisError) {
+    log.debug("a registry entry could not be removed", ["error": .init("\(error)")])
+  }
+}
+
+extension StaleDevice {
+  /// Nil if the device belongs to neither a user nor an app: it is not in the registry.
+  init?(_ device: Device, unregisteredSince: Int64?) {
+    guard device.username != nil || device.bundleID != nil else { return nil }
+    self.init(
+      token: device.token, owner: device.username ?? "", bundleID: device.bundleID,
+      notAfter: device.latestStale(unregisteredSince))
+  }
+}
+
+extension Device {
+  /// The latest registration that APNs' answer applies to, Unix ms. Without a time, or with one in the future, it is the
+  /// registration that the push was sent to.
+  func latestStale(_ unregisteredSince: Int64?) -> Int64 {
+    guard let since = unregisteredSince, since <= Clock.unixMilliseconds else { return updatedAt }
+    return since
+  }
+}

@@ -1,0 +1,98 @@
+import Policy
+import Queue
+import EventLoop
+import Jobs
+
+/// Makes the settlement of an outcome: the record, the reply, the dead letter, the notification records.
+@EventLoop
+struct SettlementWriter {
+  private let results: WorkerConfiguration.ResultPolicy
+  private let timeToLive: Duration
+  private let notifications: NotificationRecords
+
+  init(_ configuration: WorkerConfiguration) {
+    results = configuration.results
+    timeToLive = configuration.resultTimeToLive
+    notifications = NotificationRecords(configuration)
+  }
+
+  /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` before.
+  func settlement(of delivery: Delivery, as outcome: JobOutcome, at now: Int64) -> Settlement {
+    let result = delivery.tally.result
+    let json = result.json()
+    var record = record(json, id: delivery.id, outcome.status, isFirst: delivery.state.result == nil)
+    record?.author = delivery.state.recordAuthor
+    // The next attempt has to know who wrote the record that it replaces.
+    let author = record == nil ? delivery.state.recordAuthor : result.author
+    var settlement = Settlement(verb(of: delivery, outcome, recordAuthor: author, at: now))
+    settlement.record = record
+    // The reply list gets the end of the job, not every attempt.
+    settlement.replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
+    if settlement.replyTo != nil, settlement.record == nil {
+      settlement.record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
+    }
+    settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
+    return settlement
+  }
+
+  /// The settlement of an element that is not a valid job: buries it byte for byte.
+  func refusal(of claim: Claim, reason: String, worker: String) -> Settlement {
+    let now = Clock.unixMilliseconds
+    let id = Job.salvagedID(from: claim.envelope.job) ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
+    let result = JobResult(
+      id: id, status: .dead, reason: reason, attempts: claim.envelope.attempts + 1, worker: worker,
+      claimedAt: claim.claimedAt, finishedAt: now)
+    let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
+    return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead, isFirst: true))
+  }
+
+  /// The record of a job that Redis buried for its size; nil if its id is unknown.
+  func record(of job: OversizedJob, worker: String) -> Settlement.Record? {
+    guard let id = job.id else { return nil }
+    let now = Clock.unixMilliseconds
+    let result = JobResult(
+      id: id, status: .dead, reason: Job.tooLarge, worker: worker, claimedAt: now, finishedAt: now)
+    return record(result.json(), id: id, .dead, isFirst: true)
+  }
+
+  private func verb(
+    of delivery: Delivery, _ outcome: JobOutcome, recordAuthor: String?, at now: Int64
+  ) -> Settlement.Verb {
+    switch outcome.verb {
+    case .acknowledge: return .acknowledge
+    case .schedule(let time): return .schedule(element: delivery.scheduledElement(recordAuthor: recordAuthor), at: time)
+    case .retry(let delay, let countsAttempt):
+      return .retry(
+        element: delivery.nextElement(countsAttempt: countsAttempt, recordAuthor: recordAuthor), delay: delay)
+    case .bury(let reason):
+      let letter = DeadLetter(
+        id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts,
+        envelope: delivery.buriedEnvelope(recordAuthor: recordAuthor))
+      return .bury(letter: letter.bytes)
+    }
+  }
+
+  /// Nil if the settings keep no such record. `isFirst`: no earlier attempt has left one.
+  private func record(_ json: [UInt8], id: String, _ status: JobStatus, isFirst: Bool) -> Settlement.Record? {
+    switch results {
+    case .none: return nil
+    case .failures: if status == .deferred || (status == .accepted && isFirst) { return nil }
+    case .all: break
+    }
+    // A duplicate may have the id of the job that it repeats: that job's record stays.
+    return Settlement.Record(jobID: id, json: json, timeToLive: timeToLive, onlyIfAbsent: status == .duplicate)
+  }
+}
+
+extension Delivery {
+  /// Writes the outcome into the attempt's result. `now` is Unix ms.
+  func recordOutcome(_ outcome: JobOutcome, at now: Int64) {
+    tally.result.status = outcome.status
+    tally.result.finishedAt = now
+    switch outcome.verb {
+    case .acknowledge, .schedule: tally.result.reason = outcome.rule?.rawValue
+    case .retry: tally.result.reason = tally.openReason
+    case .bury(let reason): tally.result.reason = reason
+    }
+  }
+}

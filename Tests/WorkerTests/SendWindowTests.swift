@@ -1,0 +1,109 @@
+import EventLoop
+import Registry
+import Testing
+
+@testable import Worker
+
+@EventLoop
+struct SendWindowTests {
+  /// The tokens of the drafts that a window has sent, in their order.
+  @EventLoop
+  private final class Sent {
+    var tokens: [String] = []
+  }
+
+  private let sent = Sent()
+
+  private func window(_ permits: Permits) -> SendWindow {
+    SendWindow(permits: permits) { [sent] in sent.tokens.append($0.device.token) }
+  }
+
+  private func drafts(_ count: Int, of name: String) throws -> [PushDraft] {
+    try Delivery.testing(#"{"id":"\#(name)","to":{"user":"alice"},"title":"T"}"#).drafts(count, named: name)
+  }
+
+  @Test func `the first push of a job uses the job's permit`() throws {
+    let permits = Permits(limit: 1)
+    #expect(permits.take(upTo: 1) == 1)
+    let window = window(permits)
+    window.enter(try drafts(1, of: "a"), hasPermit: true)
+    #expect(sent.tokens == ["a0"])
+    window.leave()
+    #expect(permits.taken == 0)
+  }
+
+  @Test func `further pushes leave an eighth of the permits to new claims`() throws {
+    let permits = Permits(limit: 16)
+    #expect(permits.take(upTo: 1) == 1)
+    let window = window(permits)
+    window.enter(try drafts(20, of: "a"), hasPermit: true)
+    #expect(sent.tokens.count == 14)
+    #expect(permits.available == 2)
+  }
+
+  @Test func `with no push in flight the reserve is used too`() throws {
+    let permits = Permits(limit: 8)
+    #expect(permits.take(upTo: 7) == 7)
+    let window = window(permits)
+    window.enter(try drafts(3, of: "a"), hasPermit: false)
+    #expect(sent.tokens == ["a0"])
+    #expect(permits.available == 0)
+  }
+
+  @Test func `jobs take turns, one push each`() throws {
+    let permits = Permits(limit: 1)
+    #expect(permits.take(upTo: 1) == 1)
+    let window = window(permits)
+    window.enter(try drafts(5, of: "a"), hasPermit: true)
+    window.enter(try drafts(2, of: "b"), hasPermit: false)
+    for _ in 0..<7 { window.leave() }
+    #expect(sent.tokens == ["a0", "a1", "b0", "a2", "b1", "a3", "a4"])
+    #expect(permits.taken == 0)
+  }
+
+  @Test func `pushes of a job that has pushes waiting go behind them`() throws {
+    let permits = Permits(limit: 1)
+    #expect(permits.take(upTo: 1) == 1)
+    let window = window(permits)
+    let all = try drafts(4, of: "a")
+    window.enter(Array(all[..<2]), hasPermit: false)
+    window.enter(Array(all[2...]), hasPermit: false)
+    permits.release()
+    for _ in 0..<3 { window.leave() }
+    #expect(sent.tokens == ["a0", "a1", "a2", "a3"])
+  }
+
+  @Test func `a permit that a claim returns lets a push go`() throws {
+    let permits = Permits(limit: 8)
+    #expect(permits.take(upTo: 8) == 8)
+    let window = window(permits)
+    window.enter(try drafts(2, of: "a"), hasPermit: false)
+    #expect(sent.tokens.isEmpty)
+    permits.release()
+    #expect(sent.tokens == ["a0"])
+    permits.release(2)
+    #expect(sent.tokens == ["a0", "a1"])
+  }
+
+  @Test func `drained pushes are returned in the order of their turns and never sent`() throws {
+    let permits = Permits(limit: 1)
+    #expect(permits.take(upTo: 1) == 1)
+    let window = window(permits)
+    window.enter(try drafts(3, of: "a"), hasPermit: true)
+    window.enter(try drafts(1, of: "b"), hasPermit: false)
+    #expect(window.drainWaiting().map(\.device.token) == ["a1", "a2", "b0"])
+    #expect(window.drainWaiting().isEmpty)
+    window.leave()
+    #expect(sent.tokens == ["a0"])
+    #expect(permits.taken == 0)
+  }
+
+  @Test func `many waiting pushes are all sent, in their order`() throws {
+    let permits = Permits(limit: 1)
+    let window = window(permits)
+    window.enter(try drafts(10_000, of: "a"), hasPermit: false)
+    for _ in 0..<10_000 { window.leave() }
+    #expect(sent.tokens == (0..<10_000).map { "a\($0)" })
+    #expect(permits.taken == 0)
+  }
+}
