@@ -44,13 +44,12 @@ final class PushFlood {
     sent += 1
     client.send(
       Push(
-        token: tokens[sent % tokens.count], topic: Self.topic,
-        apnsID: idPrefix + Self.hexadecimal(UInt64(sent), digits: 12), payload: Self.payload,
-        environment: .production
+        to: Push.Target(token: tokens[sent % tokens.count], topic: Self.topic, environment: .production),
+        message: Push.Message(payload: Self.payload), apnsID: idPrefix + Self.hexadecimal(UInt64(sent), digits: 12)
       ) { [self] outcome in ended(outcome) })
   }
 
-  private func ended(_ outcome: PushAnswer) {
+  private func ended(_ outcome: SendOutcome) {
     switch outcome {
     case .answered(let answer) where answer.status == 200: accepted += 1
     case .answered(let answer):

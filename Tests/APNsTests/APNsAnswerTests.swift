@@ -41,7 +41,7 @@ struct APNsAnswerTests {
     var stream = PushStream()
     func take(_ name: String, _ value: String) {
       Array(name.utf8).withUnsafeBufferPointer { name in
-        Array(value.utf8).withUnsafeBufferPointer { stream.take(name: name, value: $0) }
+        Array(value.utf8).withUnsafeBufferPointer { stream.receive(name: name, value: $0) }
       }
     }
     take(":status", "103")

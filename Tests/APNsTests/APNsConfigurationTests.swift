@@ -9,8 +9,8 @@ struct APNsConfigurationTests {
     ca: String? = nil, connections: Int = 1
   ) throws(APNsError) -> APNsConfiguration {
     try APNsConfiguration(
-      keyID: keyID, teamID: teamID, privateKeyPEM: pem, endpointOverride: endpoint, caCertificatePEM: ca,
-      connectionsPerEnvironment: connections)
+      credentials: .init(keyID: keyID, teamID: teamID, privateKeyPEM: pem),
+      gateway: .init(endpointOverride: endpoint, caCertificatePEM: ca), connectionsPerEnvironment: connections)
   }
 
   @Test func `each environment has Apple's gateway unless an endpoint takes their place`() throws {

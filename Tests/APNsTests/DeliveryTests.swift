@@ -48,9 +48,10 @@ extension SimulatorTests {
       defer { client.close() }
       let outcome = await client.outcome { completion in
         Push(
-          token: TestPush.token, topic: "com.a.voip", pushType: .voip, priority: 10, expiration: 1_900_000_000,
-          collapseID: "score", apnsID: TestPush.id(7), payload: TestPush.payload, environment: .sandbox,
-          completion: completion)
+          to: Push.Target(token: TestPush.token, topic: "com.a.voip", environment: .sandbox),
+          message: Push.Message(
+            payload: TestPush.payload, pushType: .voip, priority: 10, expiration: 1_900_000_000, collapseID: "score"),
+          apnsID: TestPush.id(7), completion: completion)
       }
       #expect(outcome.isAccepted)
       let push = try #require(try await apns.recent(1).first)
@@ -129,7 +130,7 @@ extension SimulatorTests {
 
     @Test func `a completion may close the client`() async throws {
       var client: APNsClient? = try apns.client()
-      var outcomes: [PushAnswer] = []
+      var outcomes: [SendOutcome] = []
       await withCheckedContinuation { continuation in
         for number in 1...50 {
           client?.send(

@@ -25,8 +25,8 @@ extension SimulatorTests {
         })
     }
 
-    private func outcomes(_ client: APNsClient, _ numbers: ClosedRange<Int>) async -> [PushAnswer] {
-      var outcomes: [PushAnswer] = []
+    private func outcomes(_ client: APNsClient, _ numbers: ClosedRange<Int>) async -> [SendOutcome] {
+      var outcomes: [SendOutcome] = []
       for number in numbers {
         outcomes.append(await client.outcome { TestPush.make(number, environment: .sandbox, completion: $0) })
       }

@@ -17,7 +17,7 @@ extension SimulatorTests {
       try await apns.reset()
     }
 
-    private func isPaused(_ outcome: PushAnswer, _ reason: String) -> Bool {
+    private func isPaused(_ outcome: SendOutcome, _ reason: String) -> Bool {
       outcome == .notProcessed("RoutePaused: \(reason)")
         || outcome == .answered(APNsAnswer(status: 403, reason: reason))
     }
@@ -106,7 +106,7 @@ extension SimulatorTests {
       for round in 1...20 {
         // With no push accepted yet a connection takes one at a time, and nothing tells the device from its route.
         #expect(await client.outcomes((round * 20 + 19)...(round * 20 + 19)).allSatisfy(\.isAccepted))
-        var refused: PushAnswer?
+        var refused: SendOutcome?
         client.send(TestPush.make(1000 + round, token: lonely) { refused = $0 })
         #expect(await client.outcomes((round * 20)...(round * 20 + 18)).allSatisfy(\.isAccepted))
         try await eventually("answered") { refused == .answered(.init(status: 403, reason: "Forbidden")) }

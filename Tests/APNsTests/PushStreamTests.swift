@@ -3,7 +3,7 @@ import Testing
 @testable import APNs
 
 struct PushStreamTests {
-  private func stream(status: Int = 0, isWritten: Bool = true, _ end: StreamEnd) -> PushStream {
+  private func stream(status: Int = 0, isWritten: Bool = true, _ end: PushStream.End) -> PushStream {
     var stream = PushStream()
     stream.status = status
     stream.isWritten = isWritten

@@ -12,7 +12,7 @@ struct RefusalLogTests {
 
   @Test func `each refusal stands in the log at debug, without its whole token`() {
     let refusals = RefusalLog(log: lines.log)
-    for number in 1...3 { refusals.note(TestPush.make(number), Self.throttled, now: 1) }
+    for number in 1...3 { refusals.record(TestPush.make(number), Self.throttled, now: 1) }
     let said = lines.all(containing: "\"level\":\"debug\"")
     #expect(said.count == 3)
     #expect(said.allSatisfy { $0.contains("abababab…") && !$0.contains(TestPush.token) })
@@ -22,10 +22,10 @@ struct RefusalLogTests {
   @Test func `at warn it is the first of a reason and topic, then one line a minute with the number since`() {
     let refusals = RefusalLog(log: lines.log)
     func warnings() -> [String] { lines.all(containing: "\"level\":\"warn\"") }
-    for number in 1...100 { refusals.note(TestPush.make(number), Self.throttled, now: 1) }
+    for number in 1...100 { refusals.record(TestPush.make(number), Self.throttled, now: 1) }
     #expect(warnings().count == 1)
-    refusals.note(TestPush.make(topic: "com.other"), Self.throttled, now: 1)
-    refusals.note(TestPush.make(), APNsAnswer(status: 503, reason: "ServiceUnavailable"), now: 1)
+    refusals.record(TestPush.make(topic: "com.other"), Self.throttled, now: 1)
+    refusals.record(TestPush.make(), APNsAnswer(status: 503, reason: "ServiceUnavailable"), now: 1)
     #expect(warnings().count == 3)
     refusals.tick(now: RefusalLog.interval)
     #expect(warnings().count == 3)
@@ -33,7 +33,7 @@ struct RefusalLogTests {
     #expect(warnings().count == 4)
     #expect(warnings().last?.contains("\"count\":99") == true)
     refusals.tick(now: 2 * RefusalLog.interval + 1)
-    refusals.note(TestPush.make(), Self.throttled, now: 2 * RefusalLog.interval + 2)
+    refusals.record(TestPush.make(), Self.throttled, now: 2 * RefusalLog.interval + 2)
     #expect(warnings().count == 5)
     #expect(warnings().last?.contains("\"count\":1}") == true)
   }
@@ -41,7 +41,7 @@ struct RefusalLogTests {
   @Test func `a flood of reasons and topics ends in one line`() {
     let refusals = RefusalLog(log: lines.log)
     for number in 1...5000 {
-      refusals.note(TestPush.make(topic: "com.app\(number)"), APNsAnswer(status: 400, reason: "R\(number)"), now: 1)
+      refusals.record(TestPush.make(topic: "com.app\(number)"), APNsAnswer(status: 400, reason: "R\(number)"), now: 1)
     }
     #expect(lines.count(containing: "APNs refuses pushes") == RefusalLog.maximumKinds + 1)
   }

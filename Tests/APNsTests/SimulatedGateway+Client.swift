@@ -23,10 +23,12 @@ extension SimulatedGateway {
     limits.maximumConnectBackoff = .milliseconds(50)
     change(&limits)
     var configuration = try APNsConfiguration(
-      keyID: ready.keyId, teamID: ready.teamId,
-      privateKeyPEM: try String(contentsOfFile: try #require(ready.keyPath), encoding: .utf8),
-      endpointOverride: ready.url,
-      caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other,
+      credentials: .init(
+        keyID: ready.keyId, teamID: ready.teamId,
+        privateKeyPEM: try String(contentsOfFile: try #require(ready.keyPath), encoding: .utf8)),
+      gateway: .init(
+        endpointOverride: ready.url,
+        caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other),
       connectionsPerEnvironment: connections, limits: limits)
     try configure(&configuration)
     return APNsClient(configuration: configuration, metrics: metrics ?? Metrics(), log: log)

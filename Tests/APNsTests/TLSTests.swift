@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNs
 
-/// Whom a connection trusts, and what it says when it cannot be had.
+/// Which servers a connection trusts, and the errors of failed connections.
 @EventLoop
 struct TLSTests {
   /// Why the client could not connect to a server.
@@ -15,8 +15,9 @@ struct TLSTests {
   {
     let lines = Lines()
     let configuration = try APNsConfiguration(
-      keyID: "ABCDE12345", teamID: "TEAM567890", privateKeyPEM: TestKey.pem,
-      endpointOverride: "https://\(host):\(server.port)", caCertificatePEM: pem ?? server.authority)
+      credentials: TestKey.credentials,
+      gateway: .init(
+        endpointOverride: "https://\(host):\(server.port)", caCertificatePEM: pem ?? server.authority))
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: lines.log)
     defer { client.close() }
     client.start()
@@ -26,10 +27,22 @@ struct TLSTests {
   }
 
   @Test(arguments: [nil, "http/1.1"])
-  func `a server that does not agree to HTTP/2 is told as such`(alpn: String?) async throws {
+  func `a server that does not agree to HTTP/2 is reported as such`(alpn: String?) async throws {
     let server = try await TLSServer(alpn: alpn)
     #expect(try await failure(server).contains("did not agree to HTTP/2"))
     #expect(try await failure(server, host: "localhost").contains("did not agree to HTTP/2"))
+  }
+
+  @Test func `an https proxy is reported by the name of its variable and without its URL`() throws {
+    let problem = try #require(
+      SecureChannel.httpsProxyProblem { $0 == "HTTPS_PROXY" ? "HTTPS://user:secret@proxy.example" : nil })
+    #expect(problem.hasPrefix("HTTPS_PROXY names an https:// proxy"))
+    #expect(!problem.contains("secret"))
+  }
+
+  @Test(arguments: ["http://proxy.example", "socks5h://proxy.example", "proxy.example:3128", ""])
+  func `other proxies are not reported`(url: String) {
+    #expect(SecureChannel.httpsProxyProblem { $0 == "https_proxy" ? url : nil } == nil)
   }
 
   @Test func `a certificate without subjectAltName is refused although its common name matches`() async throws {

@@ -77,24 +77,6 @@ struct RedisPartsTests {
     }
   }
 
-  @Test func `waits are jittered below a bound that doubles to five seconds`() {
-    struct Highest: RandomNumberGenerator {
-      func next() -> UInt64 { .max }
-    }
-    var backoff = Backoff()
-    var highest = Highest()
-    let waits = (0..<8).map { _ in backoff.next(using: &highest) }
-    let bounds: [Duration] = [100, 200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) }
-    for (wait, bound) in zip(waits, bounds) { #expect(wait <= bound && wait > bound * 0.99) }
-    var any = SystemRandomNumberGenerator()
-    for _ in 0..<10_000 { #expect(backoff.next(using: &any) <= Backoff.lastBound) }
-    backoff.reset()
-    for _ in 0..<100 {
-      #expect(backoff.next(using: &any) <= Backoff.firstBound)
-      backoff.reset()
-    }
-  }
-
   @Test func `pending replies keep their order through growth and compaction`() {
     var pending = PendingReplies()
     var next: UInt64 = 0

@@ -28,7 +28,7 @@ struct ReplyLimitTests {
   /// The limits, each with a reply that exceeds it.
   enum Limit: String, CaseIterable {
     case elements
-    case depth = "arrays within each other"
+    case depth = "nested arrays"
     case bytes
     case bytesOfOneString = "bytes "
 

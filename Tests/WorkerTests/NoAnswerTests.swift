@@ -4,7 +4,7 @@ import Testing
 @testable import Worker
 
 struct NoAnswerTests {
-  private static let table: [(outcome: PushAnswer, reason: String?)] = [
+  private static let table: [(outcome: SendOutcome, reason: String?)] = [
     (.answered(APNsAnswer(status: 200)), nil), (.answered(APNsAnswer(status: 503, reason: "HTTP_503")), nil),
     (.notProcessed("Timeout"), "TIMEOUT"), (.uncertain("Timeout"), "TIMEOUT"),
     (.notProcessed("NoConnection: refused"), "SESSION_ERROR:NoConnection: refused"),
@@ -17,7 +17,7 @@ struct NoAnswerTests {
   ]
 
   @Test(arguments: table)
-  func `why there was no answer is told in the document's words`(outcome: PushAnswer, reason: String?) {
+  func `why there was no answer is told in the document's words`(outcome: SendOutcome, reason: String?) {
     #expect(NoAnswer.reason(outcome) == reason)
   }
 }

@@ -63,8 +63,10 @@ final class DirectAttempt {
     // The push keeps this closure until it is called, and the closure the push.
     var current: Push?
     let push = Push(
-      token: device.token, topic: topic, apnsID: JobID.random(), payload: payload,
-      environment: composer.environment(of: device), owner: device.username.map(PushOwner.user)
+      to: Push.Target(
+        token: device.token, topic: topic, environment: composer.environment(of: device),
+        owner: device.username.map(PushOwner.user)),
+      message: Push.Message(payload: payload), apnsID: JobID.random()
     ) { [self] outcome in
       if let push = current { arrived(outcome, push, index) }
       current = nil
@@ -75,7 +77,7 @@ final class DirectAttempt {
     client.send(push)
   }
 
-  private func arrived(_ outcome: PushAnswer, _ push: Push, _ index: Int) {
+  private func arrived(_ outcome: SendOutcome, _ push: Push, _ index: Int) {
     guard waiting != nil else { return }
     if case .answered(let answer) = outcome {
       let removalAllowed = client.removalAllowed(for: push, after: answer)

@@ -9,7 +9,7 @@ enum NoAnswer {
   ]
 
   /// Nil when there was one.
-  static func reason(_ outcome: PushAnswer) -> String? {
+  static func reason(_ outcome: SendOutcome) -> String? {
     switch outcome {
     case .answered: nil
     case .notProcessed("Timeout"), .uncertain("Timeout"): timeout

@@ -43,14 +43,14 @@ extension Pipeline {
   }
 
   /// What is not the device's fault waits for the route.
-  func disposition(of outcome: PushAnswer, _ draft: PushDraft) -> PushOutcome {
+  func disposition(of outcome: SendOutcome, _ draft: PushDraft) -> PushOutcome {
     let disposition = PushOutcome(outcome, removalAllowed: removalAllowed(draft, outcome))
     guard case .open(_, isFault: true) = disposition else { return disposition }
     let untilProbe = client?.untilProbe(draft.content.environment, topic: draft.content.topic)
     return .open(after: PushOutcome.faultDelay(untilProbe: untilProbe, random: .random(in: 0..<1)), isFault: true)
   }
 
-  private func removalAllowed(_ draft: PushDraft, _ outcome: PushAnswer) -> Bool {
+  private func removalAllowed(_ draft: PushDraft, _ outcome: SendOutcome) -> Bool {
     guard case .answered(let answer) = outcome, let push = draft.current, let client else { return false }
     return client.removalAllowed(for: push, after: answer)
   }

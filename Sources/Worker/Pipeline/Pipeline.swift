@@ -211,7 +211,7 @@ final class Pipeline {
     client?.send(push)
   }
 
-  private func arrived(_ outcome: PushAnswer, _ draft: PushDraft) {
+  private func arrived(_ outcome: SendOutcome, _ draft: PushDraft) {
     let disposition = disposition(of: outcome, draft)
     draft.current = nil
     if case .stale(let since) = disposition {
@@ -220,7 +220,7 @@ final class Pipeline {
     write(disposition, outcome, draft)
   }
 
-  func write(_ disposition: PushOutcome, _ outcome: PushAnswer, _ draft: PushDraft) {
+  func write(_ disposition: PushOutcome, _ outcome: SendOutcome, _ draft: PushDraft) {
     let delivery = draft.delivery
     let record = { (tally: inout Tally) in
       tally.record(

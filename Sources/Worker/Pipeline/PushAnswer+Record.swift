@@ -1,6 +1,6 @@
 import APNs
 
-extension PushAnswer {
+extension SendOutcome {
   /// For the record; 0 when there was no answer.
   var status: Int {
     if case .answered(let answer) = self { answer.status } else { 0 }

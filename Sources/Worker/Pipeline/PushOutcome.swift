@@ -28,7 +28,7 @@ extension PushOutcome {
     return untilProbe + probeSpread * random
   }
 
-  init(_ outcome: PushAnswer, removalAllowed: Bool) {
+  init(_ outcome: SendOutcome, removalAllowed: Bool) {
     switch outcome {
     case .notProcessed: self = .open(after: PushOutcome.faultDelay, isFault: true)
     case .uncertain: self = .uncertain
