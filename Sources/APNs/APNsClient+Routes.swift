@@ -44,8 +44,8 @@ extension APNsClient {
 
   /// Returns whether the token of `push` may be removed because of `answer`.
   ///
-  /// Returns false if the answers of its route indicate a wrong bundle id or environment rather than invalid tokens. Call
-  /// it only if the answer means ``AnswerMeaning/staleToken(unregisteredSince:)``.
+  /// Returns false if the answers of its route indicate a wrong bundle id or environment rather than invalid tokens.
+  /// Call it only if the answer means ``AnswerMeaning/staleToken(unregisteredSince:)``.
   public func removalAllowed(for push: Push, after answer: APNsAnswer) -> Bool {
     guard AnswerMeaning.isSuspect(answer) else { return true }
     return push.route?.isRemovalStopped(for: push) != true
@@ -57,13 +57,15 @@ extension APNsClient {
     return .notProcessed("RoutePaused: \(pause.reason)")
   }
 
-  /// Makes the push the probe of its route if the route is paused and a probe is due. Call it just before the push is sent.
+  /// Makes the push the probe of its route if the route is paused and a probe is due. Call it just before the push is
+  /// sent.
   func startProbeIfDue(_ push: Push, now: UInt64) {
     guard let route = push.route, route.isPaused, !push.isProbe else { return }
     push.isProbe = route.takeProbe(now: now, next: now + configuration.limits.probeInterval.unsignedNanoseconds)
   }
 
-  /// Updates the mass-removal guard, the provider token and the route after an answer, and returns what to do with the push.
+  /// Updates the mass-removal guard, the provider token and the route after an answer, and returns what to do with the
+  /// push.
   func handle(_ answer: APNsAnswer, for push: Push, now: UInt64) -> Reaction {
     if answer.status == 200 {
       if let route = push.route { proven(route, by: push, answer, isSuspect: false, now: now) }
@@ -95,7 +97,8 @@ extension APNsClient {
     return meaning.provesProviderToken ? .finish : .refused
   }
 
-  /// Handles a 403: sends once more, with a renewed provider token if Apple's limit allows it, and then pauses the route.
+  /// Handles a 403: sends once more, with a renewed provider token if Apple's limit allows it, and then pauses the
+  /// route.
   private func refused(_ push: Push, _ answer: APNsAnswer, now: UInt64) -> Reaction {
     guard push.tokenResends == 0 else {
       pause(push, answer, now: now)
@@ -132,7 +135,8 @@ extension APNsClient {
       ])
   }
 
-  /// Pauses the route, unless APNs has accepted another push of it since this one was sent: then not the route is refused.
+  /// Pauses the route, unless APNs has accepted another push of it since this one was sent: then not the route is
+  /// refused.
   private func pause(_ push: Push, _ answer: APNsAnswer, now: UInt64) {
     guard let route = push.route, route.isPaused || route.provenAt < push.sentAt else { return }
     let reason = answer.reason ?? "HTTP_\(answer.status)"

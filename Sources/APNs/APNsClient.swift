@@ -8,8 +8,8 @@ public import Telemetry
 
 /// Sends pushes to APNs over HTTP/2.
 ///
-/// Manages connections, the provider token and deadlines. Sends a push again only if APNs has certainly not processed it.
-/// Once used, a client lives until ``close()``.
+/// Manages connections, the provider token and deadlines. Sends a push again only if APNs has certainly not processed
+/// it. Once used, a client lives until ``close()``.
 @EventLoop
 public final class APNsClient {
   /// Called when a connection becomes ready or is lost, and when a route is paused or resumed.

@@ -1,7 +1,7 @@
 /// What an answer asks for.
 ///
-/// Source: Apple's "Handling notification responses from APNs". A reason counts only with the status that Apple documents
-/// for it; any other answer is classified by its status.
+/// Source: Apple's "Handling notification responses from APNs". A reason counts only with the status that Apple
+/// documents for it; any other answer is classified by its status.
 public enum AnswerMeaning: Sendable, Equatable {
   case accepted
   /// The token is no longer valid. Remove the device only if it was not registered after `unregisteredSince` (unix

@@ -3,8 +3,8 @@ import CNGHTTP2
 /// The client side of HTTP/2, by nghttp2. Converts between bytes and frames, without a socket.
 ///
 /// A push is the user data of its stream; the connection's list of pushes in flight keeps it alive. The class is not
-/// isolated, so that nghttp2's callbacks need no executor check per header field. They run only within ``receive(_:)`` and
-/// ``produce(into:target:)``, on the loop.
+/// isolated, so that nghttp2's callbacks need no executor check per header field. They run only within ``receive(_:)``
+/// and ``produce(into:target:)``, on the loop.
 final class HTTP2Session {
   private static let maximumBodyBytes = 4096
 
@@ -134,7 +134,8 @@ extension HTTP2Session {
     return Unmanaged<Push>.fromOpaque(data).takeUnretainedValue()
   }
 
-  /// Returns whether the name may be `:status`, `retry-after` or `apns-unique-id`. Cheap, for it is called for every field.
+  /// Returns whether the name may be `:status`, `retry-after` or `apns-unique-id`. Cheap, for it is called for every
+  /// field.
   private static func isAnswerHeader(_ name: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     switch name.pointee {
     case UInt8(ascii: ":"): true

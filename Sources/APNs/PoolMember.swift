@@ -68,8 +68,8 @@ final class PoolMember {
     announceOutage(reason)
   }
 
-  /// Returns whether there has been no ready connection for longer than the outage patience: none could be opened, one is
-  /// being opened, or the server sends nothing on it.
+  /// Returns whether there has been no ready connection for longer than the outage patience: none could be opened, one
+  /// is being opened, or the server sends nothing on it.
   func isDown(now: UInt64) -> Bool {
     guard connection?.isReady != true, let since = unreadySince, now > since else { return false }
     return now - since > configuration.limits.outagePatience.unsignedNanoseconds

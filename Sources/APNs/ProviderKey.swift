@@ -84,7 +84,9 @@ final class ProviderKey: @unchecked Sendable {
     }
     return try der.withUnsafeBufferPointer { buffer throws(APNsError) in
       var start = buffer.baseAddress
-      guard let signature = d2i_ECDSA_SIG(nil, &start, length) else { throw .signing("OpenSSL returned an unreadable ECDSA signature") }
+      guard let signature = d2i_ECDSA_SIG(nil, &start, length) else {
+        throw .signing("OpenSSL returned an unreadable ECDSA signature")
+      }
       defer { ECDSA_SIG_free(signature) }
       var raw = [UInt8](repeating: 0, count: 2 * ProviderKey.scalarBytes)
       let size = Int32(ProviderKey.scalarBytes)

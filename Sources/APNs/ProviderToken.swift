@@ -77,7 +77,8 @@ struct TokenSchedule {
     generation == 0 || now >= mintedAt + TokenSchedule.refreshAge
   }
 
-  /// Returns whether a refused token may be renewed now. The first token is not a renewal, so it can be renewed at once.
+  /// Returns whether a refused token may be renewed now. The first token is not a renewal, so it can be renewed at
+  /// once.
   func mayRenew(now: UInt64) -> Bool {
     generation <= 1 || now >= mintedAt + TokenSchedule.renewalInterval
   }

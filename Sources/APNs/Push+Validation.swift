@@ -48,8 +48,8 @@ extension Push {
     (byte &- 0x30) < 10 || ((byte | 0x20) &- 0x61) < 6
   }
 
-  /// Returns the number of bytes that satisfy `isFine`, for texts of at most 256 bytes. The loop has no early exit, so that
-  /// the compiler can vectorize it.
+  /// Returns the number of bytes that satisfy `isFine`, for texts of at most 256 bytes. The loop has no early exit, so
+  /// that the compiler can vectorize it.
   @inline(__always)
   private nonisolated static func count(_ text: String, _ isFine: (UInt8) -> Bool) -> Int {
     var text = text

@@ -14,7 +14,7 @@ public final class Push {
     public let topic: String
     /// The environment that the token belongs to.
     public let environment: PushEnvironment
-    /// Nil for a device without an owner.
+    /// Nil for an anonymous device.
     public let owner: PushOwner?
 
     public init(token: String, topic: String, environment: PushEnvironment, owner: PushOwner? = nil) {
@@ -63,7 +63,7 @@ public final class Push {
   /// JSON; shared by copy-on-write between the pushes of one job.
   public let payload: [UInt8]
   public let environment: PushEnvironment
-  /// Nil for a device without an owner; the mass-removal guard counts each such device separately.
+  /// Nil for an anonymous device; the mass-removal guard counts each such device separately.
   public let owner: PushOwner?
 
   let completion: @EventLoop (SendOutcome) -> Void

@@ -6,8 +6,8 @@ struct RemovalGuard {
   static let windowOwners = 100
   /// Fewer owners with refused tokens never stop the removal.
   static let minimumSuspects = 20
-  /// Removal stops when more than 1 of 2 owners are suspect, and starts again at 1 of 4: the limits differ so that removal
-  /// does not switch on and off repeatedly.
+  /// Removal stops when more than 1 of 2 owners are suspect, and starts again at 1 of 4: the limits differ so that
+  /// removal does not switch on and off repeatedly.
   private static let (stopDivisor, resumeDivisor) = (2, 4)
 
   private var owners: [Int] = []

@@ -17,7 +17,7 @@ final class Route {
   let topic: String
   /// Users and instances, each counted once.
   private var ownedGuard = RemovalGuard()
-  /// Devices without an owner, counted by token, so that registering thousands of them does not stop the removal of
+  /// Anonymous devices, counted by token, so that registering thousands of them does not stop the removal of
   /// users' devices.
   private var unownedGuard = RemovalGuard()
   /// The answer that stopped the removal of tokens, and when, in unix milliseconds.
@@ -73,7 +73,7 @@ final class Route {
     return was != isRemovalStopped
   }
 
-  /// Whether removal has stopped for owned devices, for devices without an owner, or for both.
+  /// Whether removal has stopped for owned devices, for anonymous devices, or for both.
   var isRemovalStopped: Bool { ownedGuard.isTripped || unownedGuard.isTripped }
 
   func isRemovalStopped(for push: Push) -> Bool {

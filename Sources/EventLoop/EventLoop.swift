@@ -2,8 +2,8 @@ public import Dispatch
 
 /// The one serial queue of the process, as a global actor.
 ///
-/// Everything that touches sockets, timers, permits or shared state is `@EventLoop`: there are no locks on the data path.
-/// Code that a C library or a Dispatch source calls back enters through ``assumeIsolated(_:)``.
+/// Everything that touches sockets, timers, permits or shared state is `@EventLoop`: there are no locks on the data
+/// path. Code that a C library or a Dispatch source calls back enters through ``assumeIsolated(_:)``.
 @globalActor
 public actor EventLoop {
   public static let shared = EventLoop()

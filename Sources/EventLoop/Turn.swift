@@ -4,7 +4,8 @@ extension EventLoop {
   @EventLoop private static var pending: [@EventLoop () -> Void] = []
   @EventLoop private static var isScheduled = false
 
-  /// Runs `body` once this turn of the loop is over: what gathered in the turn leaves together (one write, one exchange).
+  /// Runs `body` once this turn of the loop is over: what gathered in the turn leaves together (one write, one
+  /// exchange).
   @EventLoop
   public static func atEndOfTurn(_ body: @escaping @EventLoop () -> Void) {
     pending.append(body)

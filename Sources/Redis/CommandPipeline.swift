@@ -65,7 +65,7 @@ final class CommandPipeline {
     guard isOpen else { return refuse("the connection to redis is closed", completion) }
     let size = output.count
     guard size - outputHead < CommandPipeline.maximumOutputBytes else {
-      return refuse("more than \(CommandPipeline.maximumOutputBytes) bytes are waiting to be written to redis", completion)
+      return refuse("over \(CommandPipeline.maximumOutputBytes) bytes are waiting to be written to redis", completion)
     }
     for command in silent + [command] where !RequestFormatter.append(command, to: &output) {
       output.removeLast(output.count - size)
@@ -182,8 +182,8 @@ extension CommandPipeline {
 }
 
 extension CommandPipeline {
-  /// Starts a timer for the oldest command. It keeps running if that is completed in time, which is cheaper than one timer
-  /// per command.
+  /// Starts a timer for the oldest command. It keeps running if that is completed in time, which is cheaper than one
+  /// timer per command.
   private func watchDeadline() {
     guard isOpen, let deadline = pending.oldest?.deadline, deadline < timerDeadline else { return }
     timerDeadline = deadline

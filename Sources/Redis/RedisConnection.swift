@@ -4,8 +4,9 @@ public import Telemetry
 /// A connection to Redis that reconnects by itself.
 ///
 /// The commands of one turn of the loop share one write; replies arrive in the order of the commands. Commands are not
-/// queued: without a connection they fail with ``RedisError/notSent(_:)``. If a command misses its deadline the connection
-/// is closed, because replies carry no identifiers. Blocking commands therefore need a connection of their own.
+/// queued: without a connection they fail with ``RedisError/notSent(_:)``. If a command misses its deadline the
+/// connection is closed, because replies carry no identifiers. Blocking commands therefore need a connection of their
+/// own.
 @EventLoop
 public final class RedisConnection {
   public typealias Completion = @EventLoop (Result<RedisValue, RedisError>) -> Void
@@ -29,7 +30,8 @@ public final class RedisConnection {
     let start: UInt64
     /// Why the last attempt failed.
     let reason: String
-    /// Whether Redis replied that it cannot be used now, as a replica does: a new connection alone does not end the outage.
+    /// Whether Redis replied that it cannot be used now, as a replica does: a new connection alone does not end the
+    /// outage.
     let isRefusal: Bool
   }
 

@@ -13,8 +13,8 @@ extension RedisEndpoint {
   /// - `unix://[user:password@]/path[?db=N]`
   /// - `redis+sentinel://[user:password@]host[:port],…/master[/db]`
   ///
-  /// User and password are percent-decoded. `caCertificatePEM` is trusted in addition to the system's authorities. Throws
-  /// ``RedisError/configuration(_:)``, without the name of the setting.
+  /// User and password are percent-decoded. `caCertificatePEM` is trusted in addition to the system's authorities.
+  /// Throws ``RedisError/configuration(_:)``, without the name of the setting.
   public init(url: String, caCertificatePEM: String? = nil) throws(RedisError) {
     if url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
       throw .configuration("contains a space or a control character")

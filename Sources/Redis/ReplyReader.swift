@@ -18,8 +18,8 @@ final class ReplyReader {
   /// An empty buffer larger than this is freed.
   private static let keptBytes = 256 * 1024
 
-  /// Elements of all arrays of one reply. hiredis allocates memory for the announced number at once: freeing two thousand
-  /// million elements would take seconds.
+  /// Elements of all arrays of one reply. hiredis allocates memory for the announced number at once: freeing two
+  /// thousand million elements would take seconds.
   static let maximumElements = 1 << 20
 
   /// Nested arrays. hiredis fails at more than eight.

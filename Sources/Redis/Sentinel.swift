@@ -52,7 +52,9 @@ enum Sentinel {
       throw .notSent("out of memory")
     }
     // The command is smaller than any socket buffer, so one write is enough.
-    guard transport.write(output, from: 0) == .bytes(output.count) else { throw .notSent("sentinel \(name) closed the connection") }
+    guard transport.write(output, from: 0) == .bytes(output.count) else {
+      throw .notSent("sentinel \(name) closed the connection")
+    }
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
       switch reader.next() {

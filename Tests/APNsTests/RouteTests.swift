@@ -51,7 +51,7 @@ struct RouteTests {
     #expect(table.known(.production, "topic\(RouteTable.maximumRoutes - RouteTable.keptRoutes)")?.isPaused == true)
   }
 
-  @Test func `devices without an owner never stop the removal of users' devices`() {
+  @Test func `anonymous devices never stop the removal of users' devices`() {
     let route = Route(environment: .production, topic: "com.a")
     var changes = 0
     for number in 0..<1000 {

@@ -8,7 +8,7 @@ struct OwnershipTests {
   private let own = #"{"username":"alice","platform":"ios","updatedAt":5,"bundleId":"com.a","environment":"sandbox"}"#
 
   private func decision(_ entry: String, _ metadata: String?) -> Ownership.Decision {
-    Ownership.judge(entry: Array(entry.utf8), metadata: metadata.map { Array($0.utf8) }, owner: "alice")
+    Ownership.decide(entry: Array(entry.utf8), metadata: metadata.map { Array($0.utf8) }, owner: "alice")
   }
 
   private func removal(_ entry: String, _ reason: Removal.Reason) -> Ownership.Decision {
@@ -36,7 +36,7 @@ struct OwnershipTests {
     let metadata = DeviceMetadata(username: "", platform: .ios, updatedAt: 5, bundleID: "com.a", createdAt: 4)
     #expect(DeviceMetadata(parsing: metadata.json()) == metadata)
     #expect(
-      Ownership.judge(entry: Array(token.utf8), metadata: metadata.json(), app: "com.a")
+      Ownership.decide(entry: Array(token.utf8), metadata: metadata.json(), app: "com.a")
         == .send(Device(token: token, username: nil, bundleID: "com.a", updatedAt: 5, createdAt: 4)))
   }
 
@@ -48,9 +48,9 @@ struct OwnershipTests {
   @Test func `an entry of an audience has to be that app's`() {
     let bytes = Array(token.utf8)
     #expect(
-      Ownership.judge(entry: bytes, metadata: Array(own.utf8), app: "com.b")
+      Ownership.decide(entry: bytes, metadata: Array(own.utf8), app: "com.b")
         == .remove(Removal(entry: bytes, reason: .otherApp)))
-    guard case .send = Ownership.judge(entry: bytes, metadata: Array(own.utf8), app: "com.a") else {
+    guard case .send = Ownership.decide(entry: bytes, metadata: Array(own.utf8), app: "com.a") else {
       Issue.record("its own app's device is not sent to")
       return
     }
