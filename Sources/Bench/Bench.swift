@@ -7,7 +7,7 @@ import Telemetry
   import Glibc
 #endif
 
-/// Measures Martlet's APNs engine alone: no Redis, no jobs.
+/// Measures the APNs client without Redis and jobs.
 @main
 enum Bench {
   static func main() {
@@ -26,7 +26,7 @@ enum Bench {
     }
   }
 
-  /// The clock starts when a connection is ready: what is measured is sending.
+  /// Starts the measurement when a connection is ready, so that only sending is measured.
   @EventLoop
   private static func begin(_ arguments: Arguments, _ configuration: APNsConfiguration) {
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: Log(level: .warn))

@@ -14,6 +14,11 @@ public enum Clock {
     Int64(nanoseconds(CLOCK_REALTIME) / 1_000_000)
   }
 
+  /// Nanoseconds since 1970.
+  public static var unixNanoseconds: UInt64 {
+    nanoseconds(CLOCK_REALTIME)
+  }
+
   private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
     var time = timespec()
     clock_gettime(clock, &time)

@@ -15,7 +15,7 @@ extension SimulatorTests {
       try await apns.reset()
     }
 
-    @Test func `an expired provider token is renewed once for all and every push arrives`() async throws {
+    @Test func `an expired provider token is renewed once and every push arrives`() async throws {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"ExpiredProviderToken","after":1,"count":20}"#)
       let lines = Lines()
       let client = try apns.client(log: lines.log)

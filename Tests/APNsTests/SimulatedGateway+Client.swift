@@ -7,7 +7,7 @@ import Testing
 @testable import APNs
 
 extension SimulatedGateway {
-  /// Started by the first test that asks; ends with the test process.
+  /// Started by the first test that needs it; ends with the test process.
   static let shared = Task { try await SimulatedGateway() }
 
   /// A client with short limits.

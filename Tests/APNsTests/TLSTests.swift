@@ -9,7 +9,7 @@ import Testing
 /// Which servers a connection trusts, and the errors of failed connections.
 @EventLoop
 struct TLSTests {
-  /// Why the client could not connect to a server.
+  /// Returns why the client could not connect to a server.
   private func failure(_ server: TLSServer, host: String = "127.0.0.1", trusting pem: String? = nil) async throws
     -> String
   {
@@ -58,7 +58,7 @@ struct TLSTests {
     #expect(try await failure(server).contains("mismatch"))
   }
 
-  @Test func `of several authorities each is trusted, and no other`() async throws {
+  @Test func `each of several authorities is trusted, and no other`() async throws {
     let (first, second) = (try await TLSServer(), try await TLSServer())
     let both = "the first:\n" + first.authority + "\nthe second:\n" + second.authority + "\n"
     for server in [first, second] {
@@ -67,7 +67,7 @@ struct TLSTests {
     #expect(try await failure(first, trusting: second.authority).contains("certificate"))
   }
 
-  @Test func `authorities are trusted beside those that are there already`() async throws {
+  @Test func `authorities are trusted in addition to existing ones`() async throws {
     let (system, own) = (try await TLSServer(), try await TLSServer())
     let context = SSL_CTX_new(TLS_client_method())
     defer { SSL_CTX_free(context) }
@@ -78,7 +78,7 @@ struct TLSTests {
     #expect(OPENSSL_sk_num(X509_STORE_get0_objects(store)) == 2)
   }
 
-  @Test func `certificates that cannot be read are refused by their place`() async throws {
+  @Test func `the error for an unreadable certificate names its position`() async throws {
     let good = try await TLSServer().authority
     let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     for (pem, place) in [

@@ -3,7 +3,7 @@ import EventLoop
 @testable import APNs
 @testable import PushModel
 
-/// Pushes for tests: all the same, but for the apns-id.
+/// Pushes for tests that differ only in their apns-id.
 @EventLoop
 enum TestPush {
   static let token = String(repeating: "ab", count: 32)

@@ -12,13 +12,13 @@ struct WatchdogTests {
     return watchdog
   }
 
-  @Test func `a server that never speaks is given up`() {
+  @Test func `a connection without SETTINGS is closed`() {
     var watchdog = Watchdog(limits: .init(), openedAt: 0)
     #expect(watchdog.tick(now: 5 * second, inFlight: 0) == .wait)
     #expect(watchdog.tick(now: 6 * second, inFlight: 0) != .wait)
   }
 
-  @Test func `silence after a write is asked about once and a missing answer closes`() {
+  @Test func `silence after a write leads to one PING, and silence after that closes`() {
     var watchdog = watchdog()
     watchdog.wrote(now: 10 * second)
     #expect(watchdog.tick(now: 15 * second, inFlight: 1) == .wait)
@@ -51,7 +51,7 @@ struct WatchdogTests {
     #expect(watchdog.tick(now: 71 * second, inFlight: 0) == .ping)
   }
 
-  @Test func `a write after a long idle time is not suspicious at once`() {
+  @Test func `a write after a long idle time does not lead to a PING at once`() {
     var watchdog = watchdog()
     watchdog.received(now: 10 * second, stillInFlight: false)
     watchdog.wrote(now: 60 * second)

@@ -32,7 +32,7 @@ struct OwnershipTests {
     }
   }
 
-  @Test func `a device of nobody is its app's`() {
+  @Test func `an anonymous device belongs to its app`() {
     let metadata = DeviceMetadata(username: "", platform: .ios, updatedAt: 5, bundleID: "com.a", createdAt: 4)
     #expect(DeviceMetadata(parsing: metadata.json()) == metadata)
     #expect(
@@ -41,11 +41,11 @@ struct OwnershipTests {
   }
 
   @Test(arguments: ["", "short", "abcdef 0123456789abcdef", "abcdef0123456789abcde\0", "abcdef0123456789abcdé"])
-  func `an entry that is no token is removed whatever its metadata says`(entry: String) {
+  func `an entry that is not a token is removed whatever its metadata is`(entry: String) {
     #expect(decision(entry, own) == removal(entry, .malformedToken))
   }
 
-  @Test func `an entry of an audience has to be that app's`() {
+  @Test func `an entry of an audience must belong to the app`() {
     let bytes = Array(token.utf8)
     #expect(
       Ownership.decide(entry: bytes, metadata: Array(own.utf8), app: "com.b")
@@ -63,7 +63,7 @@ struct OwnershipTests {
     #expect(DeviceMetadata(parsing: metadata.json()) == metadata)
   }
 
-  @Test func `metadata of other programs is read as far as it is understood`() {
+  @Test func `unknown and malformed members of metadata are ignored`() {
     let text = #"{"x":[{}],"username":" Alice ","platform":"web","updatedAt":1.79e12,"bundleId":7,"environment":null}"#
     #expect(
       DeviceMetadata(parsing: Array(text.utf8))
