@@ -128,6 +128,11 @@ final class PoolMember {
   private func retryLater() {
     failures += 1
     let delay = backoff.delay(attempt: failures, random: .random(in: 0...1))
-    state = .waiting(LoopTimer.after(delay) { [weak self] in self?.connect() })
+    state = .waiting(
+      LoopTimer.after(delay) { [weak self] in
+        // A cancelled timer may fire once more.
+        guard let self, case .waiting = state else { return }
+        connect()
+      })
   }
 }

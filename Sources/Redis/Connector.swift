@@ -16,7 +16,7 @@ final class Connector: Sendable {
     to endpoint: RedisEndpoint, _ completion: @escaping @EventLoop (Result<Transport, RedisError>) -> Void
   ) {
     queue.async {
-      let deadline = Clock.monotonicNanoseconds + UInt64(Connector.timeout.nanoseconds)
+      let deadline = Clock.monotonicNanoseconds + Connector.timeout.unsignedNanoseconds
       let result = Result { () throws(RedisError) in try Connector.open(endpoint, until: deadline) }
       EventLoop.run { completion(result) }
     }

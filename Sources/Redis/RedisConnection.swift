@@ -12,7 +12,7 @@ public final class RedisConnection {
   public typealias Completion = @EventLoop (Result<RedisValue, RedisError>) -> Void
 
   /// After a connection has lasted this long, delays between attempts start at the base again.
-  private static let steadyNanoseconds: UInt64 = 5_000_000_000
+  private static let steady = Duration.seconds(5)
 
   private enum State {
     case idle
@@ -168,7 +168,7 @@ extension RedisConnection {
     state = .greeting(pipeline)
     pipeline.onLost = { [weak self, unowned pipeline] reason in self?.lost(pipeline, reason) }
     var greeting = Greeting(to: endpoint, name: name, scripts: scripts)
-    let deadline = Clock.monotonicNanoseconds &+ UInt64(Connector.timeout.nanoseconds)
+    let deadline = Clock.monotonicNanoseconds &+ Connector.timeout.unsignedNanoseconds
     for (_, command) in greeting.steps {
       pipeline.send(command, deadline: deadline) { [weak self, weak pipeline] answer in
         guard let self, let pipeline, case .greeting(let current) = state, current === pipeline else { return }
@@ -186,8 +186,7 @@ extension RedisConnection {
   }
 
   private func becomeReady(_ pipeline: CommandPipeline) {
-    let now = Clock.monotonicNanoseconds
-    state = .ready(pipeline, since: now)
+    state = .ready(pipeline, since: Clock.monotonicNanoseconds)
     pipeline.onErrorReply = { [weak self, weak pipeline] error in
       guard let self, let pipeline, error.asksForReconnect else { return }
       // Replies that came together with this one are delivered first.
@@ -200,8 +199,7 @@ extension RedisConnection {
     if wasEverReady { reconnects += 1 }
     wasEverReady = true
     if outage?.isRefusal == true {
-      let steady = Duration.nanoseconds(Int64(RedisConnection.steadyNanoseconds))
-      recoveryTimer = .after(steady) { [weak self] in self?.recovered() }
+      recoveryTimer = .after(RedisConnection.steady) { [weak self] in self?.recovered() }
     } else {
       recovered()
     }
@@ -224,9 +222,8 @@ extension RedisConnection {
   private func lost(_ pipeline: CommandPipeline, _ reason: String, isRefusal: Bool = false) {
     guard currentPipeline === pipeline else { return }
     let wasReady = isReady
-    if case .ready(_, let since) = state, Clock.monotonicNanoseconds - since > RedisConnection.steadyNanoseconds {
-      attempts = 0
-    }
+    let steady = RedisConnection.steady.unsignedNanoseconds
+    if case .ready(_, let since) = state, Clock.monotonicNanoseconds - since > steady { attempts = 0 }
     recoveryTimer = nil
     retryLater(reason, isRefusal: isRefusal)
     if wasReady { onStateChange?(false) }
@@ -239,9 +236,8 @@ extension RedisConnection {
         "redis is not reachable; trying again until it is",
         ["server": .init(endpoint.summary), "reason": .init(reason)])
     }
-    outage = Outage(
-      start: outage?.start ?? Clock.monotonicNanoseconds, reason: reason,
-      isRefusal: isRefusal || outage?.isRefusal == true)
+    let start = outage?.start ?? Clock.monotonicNanoseconds
+    outage = Outage(start: start, reason: reason, isRefusal: isRefusal || outage?.isRefusal == true)
     attempts += 1
     let delay = RedisConnection.backoff.delay(attempt: attempts, random: .random(in: 0...1))
     state = .waiting(
