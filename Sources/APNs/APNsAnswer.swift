@@ -1,12 +1,12 @@
-/// What APNs said about one push.
+/// APNs' answer to one push.
 public struct APNsAnswer: Sendable, Equatable {
   /// HTTP status, 200...599.
   public let status: Int
-  /// Apple's reason; `HTTP_<status>` when the refusal gave none; nil on 200.
+  /// Apple's reason; `HTTP_<status>` for a refusal without one; nil for 200.
   public let reason: String?
-  /// On 410: since when the token has been invalid, unix milliseconds.
+  /// When the token became invalid, in unix milliseconds; only with 410.
   public let timestamp: Int64?
-  /// `apns-unique-id`, given by the sandbox only.
+  /// `apns-unique-id`, which only the sandbox sends.
   public let apnsUniqueID: String?
   /// Seconds, from a `Retry-After` header in its numeric form.
   public let retryAfterSeconds: Int?
@@ -22,7 +22,7 @@ public struct APNsAnswer: Sendable, Equatable {
     self.retryAfterSeconds = retryAfterSeconds
   }
 
-  /// An answer from the parts of a response; `body` may be anything.
+  /// Makes an answer from the parts of a response. `body` may hold anything.
   init(status: Int, body: [UInt8], apnsUniqueID: String?, retryAfterSeconds: Int?) {
     guard status != 200 else {
       self.init(status: status, apnsUniqueID: apnsUniqueID)
@@ -32,5 +32,46 @@ public struct APNsAnswer: Sendable, Equatable {
     self.init(
       status: status, reason: refusal.reason ?? "HTTP_\(status)", timestamp: refusal.timestamp,
       apnsUniqueID: apnsUniqueID, retryAfterSeconds: retryAfterSeconds)
+  }
+}
+
+/// The two members of a refusal's body: `{"reason":"Unregistered","timestamp":1700000000000}`.
+///
+/// A member that is missing or malformed is nil: a proxy's HTML page is a refusal without a reason.
+struct RefusalBody {
+  /// Longer reasons are truncated, because they are stored in records and metrics.
+  static let maximumReasonCharacters = 100
+
+  private(set) var reason: String?
+  /// Unix milliseconds.
+  private(set) var timestamp: Int64?
+
+  init(_ bytes: [UInt8]) {
+    if let value = RefusalBody.value(of: "reason", in: bytes), value.first == UInt8(ascii: "\"") {
+      let text = value.dropFirst().prefix { $0 != UInt8(ascii: "\"") && (0x20..<0x7F).contains($0) }
+      let kept = text.prefix(RefusalBody.maximumReasonCharacters)
+      if !kept.isEmpty { reason = String(decoding: kept, as: UTF8.self) }
+    }
+    if let value = RefusalBody.value(of: "timestamp", in: bytes) {
+      let isNegative = value.first == UInt8(ascii: "-")
+      let digits = value.dropFirst(isNegative ? 1 : 0).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      timestamp = Int64((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
+    }
+  }
+
+  /// Returns everything from the start of the member's value on.
+  private static func value(of name: StaticString, in bytes: [UInt8]) -> ArraySlice<UInt8>? {
+    let key = "\"\(name)\"".utf8
+    guard bytes.count > key.count else { return nil }
+    for start in 0..<(bytes.count - key.count) where bytes[start...].starts(with: key) {
+      let rest = bytes[(start + key.count)...].drop(while: isSpace)
+      guard rest.first == UInt8(ascii: ":") else { continue }
+      return rest.dropFirst().drop(while: isSpace)
+    }
+    return nil
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || (0x09...0x0D).contains(byte)
   }
 }

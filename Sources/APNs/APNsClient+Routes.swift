@@ -2,15 +2,29 @@ public import PushModel
 import EventLoop
 import Telemetry
 
+/// What the client does with a push after an answer.
+enum Reaction: Equatable {
+  /// Report the outcome.
+  case finish
+  /// Report the outcome; it does not prove that the provider token is valid.
+  case refused
+  /// Send again, with a provider token that has changed meanwhile.
+  case resend
+  /// Send again on a new connection, because APNs may refuse everything on this one.
+  case resendRenewed
+  /// Send again on another connection.
+  case resendElsewhere
+}
+
 extension APNsClient {
-  /// How long until a push of this environment and topic is tried again; nil when the route is not paused.
+  /// Returns the time until the next probe of a paused route; nil if the route is not paused.
   public func untilProbe(_ environment: PushEnvironment, topic: String) -> Duration? {
     guard let pause = routes.known(environment, topic)?.pause else { return nil }
     let now = Clock.monotonicNanoseconds
     return .nanoseconds(Int64(clamping: pause.nextProbeAt > now ? pause.nextProbeAt - now : 0))
   }
 
-  /// The paused routes, longest first, at most ``RouteNotice/maximumListed``.
+  /// The paused routes, the longest paused first; at most ``RouteNotice/maximumListed``.
   public var pausedRoutes: [RouteNotice] {
     listed { route in
       route.pause.map {
@@ -19,7 +33,7 @@ extension APNsClient {
     }
   }
 
-  /// The routes whose tokens are no longer removed; they are sent to.
+  /// The routes whose tokens are no longer removed. Pushes are still sent to them.
   public var stoppedRemovals: [RouteNotice] {
     listed { route in
       route.removalStop.map {
@@ -28,35 +42,38 @@ extension APNsClient {
     }
   }
 
-  /// Whether the token of `push` may be removed because of `answer`: false when the answers of its route look like a
-  /// wrong bundle id or environment rather than dead tokens. Ask only after a `staleToken` decision.
+  /// Returns whether the token of `push` may be removed because of `answer`.
+  ///
+  /// Returns false if the answers of its route indicate a wrong bundle id or environment rather than invalid tokens.
+  /// Call it only if the answer means ``AnswerMeaning/staleToken(unregisteredSince:)``.
   public func removalAllowed(for push: Push, after answer: APNsAnswer) -> Bool {
     guard AnswerMeaning.isSuspect(answer) else { return true }
     return push.route?.isRemovalStopped(for: push) != true
   }
 
-  /// The outcome of a push whose route is paused; nil when it may go, as a probe too.
-  func refusalByRoute(_ push: Push, now: UInt64) -> PushAnswer? {
+  /// Returns the outcome of a push whose route is paused; nil if the push may be sent, as a probe for example.
+  func refusalByRoute(_ push: Push, now: UInt64) -> SendOutcome? {
     guard let route = push.route, let pause = route.pause, !push.isProbe, !route.admits(now: now) else { return nil }
     return .notProcessed("RoutePaused: \(pause.reason)")
   }
 
-  /// The same at the moment of sending: of those that wait for a paused route one is the probe.
-  func refusalBeforeSubmit(_ push: Push, now: UInt64) -> PushAnswer? {
-    guard let route = push.route, route.isPaused, !push.isProbe else { return nil }
-    push.isProbe = route.takeProbe(now: now, next: now + configuration.limits.probeInterval.unsigned)
-    return refusalByRoute(push, now: now)
+  /// Makes the push the probe of its route if the route is paused and a probe is due. Call it just before the push is
+  /// sent.
+  func startProbeIfDue(_ push: Push, now: UInt64) {
+    guard let route = push.route, route.isPaused, !push.isProbe else { return }
+    push.isProbe = route.takeProbe(now: now, next: now + configuration.limits.probeInterval.unsignedNanoseconds)
   }
 
-  /// Decides what to do about an answer; keeps the guard, the provider token and the paused routes up to date.
-  func reaction(to answer: APNsAnswer, for push: Push, now: UInt64) -> Reaction {
+  /// Updates the mass-removal guard, the provider token and the route after an answer, and returns what to do with the
+  /// push.
+  func handle(_ answer: APNsAnswer, for push: Push, now: UInt64) -> Reaction {
     if answer.status == 200 {
       if let route = push.route { proven(route, by: push, answer, isSuspect: false, now: now) }
       return .finish
     }
-    let decision = AnswerMeaning(answer)
-    refusals.note(push, answer, isFault: decision == .ourBug, now: now)
-    switch decision {
+    let meaning = AnswerMeaning(answer)
+    refusals.record(push, answer, isFault: meaning == .ourBug, now: now)
+    switch meaning {
     case .providerRefused:
       return refused(push, answer, now: now)
     case .topicRefused:
@@ -66,30 +83,31 @@ extension APNsClient {
     case .newConnection:
       return .resendElsewhere
     case .staleToken, .failed:
-      // One that dates the token's death says, as an accepted push does, that environment and topic are right.
+      // A refusal that dates the end of the token proves, as an accepted push does, the environment and the topic.
       if let route = push.route {
         proven(route, by: push, answer, isSuspect: AnswerMeaning.isSuspect(answer), now: now)
       }
     default:
-      // A gateway in trouble says nothing of the route: its jobs wait for the next probe.
-      if decision.provesRoute, let route = push.route {
+      // An error of the gateway proves nothing about the route: its jobs wait for the next probe.
+      if meaning.provesRoute, let route = push.route {
         route.provenAt = now
         if push.isProbe { resume(route) }
       }
     }
-    return decision.provesProviderToken ? .finish : .refused
+    return meaning.provesProviderToken ? .finish : .refused
   }
 
-  /// 403: once more with a renewed provider token, as far as Apple's limit lets it be renewed; after that the route pauses.
+  /// Handles a 403: sends once more, with a renewed provider token if Apple's limit allows it, and then pauses the
+  /// route.
   private func refused(_ push: Push, _ answer: APNsAnswer, now: UInt64) -> Reaction {
     guard push.tokenResends == 0 else {
       pause(push, answer, now: now)
       return .refused
     }
     if token.renew(afterRefusalOf: push.tokenGeneration, now: now) { return .resendRenewed }
-    // It is the connection's first token that this one does not go with.
+    // The token does not match the first one of the connection, so another connection may accept it.
     if answer.reason == "UnrelatedKeyIdInToken" { return .resendRenewed }
-    // A paused route has been refused often enough; any other gets the benefit of the doubt.
+    // The route is not known to be refused, so the push is sent once more with the same token.
     if push.route?.isPaused == false { return .resend }
     pause(push, answer, now: now)
     return .refused
@@ -117,11 +135,12 @@ extension APNsClient {
       ])
   }
 
-  /// Not when APNs has taken another push of the route since this one was handed over: then it is not the route that is refused.
+  /// Pauses the route, unless APNs has accepted another push of it since this one was sent: then not the route is
+  /// refused.
   private func pause(_ push: Push, _ answer: APNsAnswer, now: UInt64) {
     guard let route = push.route, route.isPaused || route.provenAt < push.sentAt else { return }
     let reason = answer.reason ?? "HTTP_\(answer.status)"
-    let nextProbeAt = now + configuration.limits.probeInterval.unsigned
+    let nextProbeAt = now + configuration.limits.probeInterval.unsignedNanoseconds
     guard route.pause(reason: reason, since: Clock.unixMilliseconds, nextProbeAt: nextProbeAt) else { return }
     log.error(
       "APNs route paused: its jobs are kept, one push a minute tries it again",

@@ -8,11 +8,11 @@ public import Telemetry
 
 /// Sends pushes to APNs over HTTP/2.
 ///
-/// It keeps the connections, the provider token and the deadlines. It sends a push again by itself only when APNs has
-/// certainly not processed it. Once used it lives until ``close()``.
+/// Manages connections, the provider token and deadlines. Sends a push again only if APNs has certainly not processed
+/// it. Once used, a client lives until ``close()``.
 @EventLoop
 public final class APNsClient {
-  /// A connection has become ready or lost, or a route was paused or resumed.
+  /// Called when a connection becomes ready or is lost, and when a route is paused or resumed.
   public var onStateChange: (@EventLoop () -> Void)?
 
   let configuration: APNsConfiguration
@@ -27,13 +27,13 @@ public final class APNsClient {
   private var isShutDown = false
   private var wasConnected = false
 
-  /// Opens nothing yet. Its metrics are named `martlet_apns_…`.
+  /// Opens no connection yet. Registers metrics named `martlet_apns_…`.
   public init(configuration: APNsConfiguration, metrics: Metrics, log: Log) {
-    // A peer that closes must be an error of the write, not the end of the process.
+    // Writing to a closed connection must fail, not end the process.
     signal(SIGPIPE, SIG_IGN)
     self.configuration = configuration
     self.log = log
-    requestNanoseconds = configuration.limits.requestTimeout.unsigned
+    requestNanoseconds = configuration.limits.requestTimeout.unsignedNanoseconds
     token = ProviderToken(key: configuration.key, log: log)
     refusals = RefusalLog(log: log)
     instruments = ClientInstruments(metrics: metrics)
@@ -45,7 +45,7 @@ public final class APNsClient {
     pool(configuration.defaultEnvironment)?.open()
   }
 
-  /// Queues the push. Its completion is called exactly once, in a later turn of the loop.
+  /// Queues the push. Calls its completion exactly once, in a later turn of the loop.
   public func send(_ push: Push) {
     precondition(push.sentAt == 0, "a push is sent once")
     let now = Clock.monotonicNanoseconds
@@ -54,7 +54,7 @@ public final class APNsClient {
     push.deadline = now + requestNanoseconds
     guard !isShutDown else { return finishLater(push, .notProcessed("ShuttingDown")) }
     if let refusal = push.localRefusal {
-      refusals.note(push, refusal, now: now)
+      refusals.record(push, refusal, now: now)
       return finishLater(push, .answered(refusal))
     }
     push.route = routes.route(push.environment, push.topic)
@@ -69,10 +69,10 @@ public final class APNsClient {
   /// Pushes on a connection.
   public var inFlight: Int { pools.all.reduce(0) { $0 + $1.inFlight } }
 
-  /// Whether any environment has a connection that takes pushes.
+  /// Whether a connection of any environment takes pushes.
   public var isConnected: Bool { pools.all.contains { $0.isConnected } }
 
-  /// The same of the environments that are used: the default one, and those that were sent to.
+  /// Whether a connection takes pushes, considering only the default environment and those that pushes were sent to.
   public var isServing: Bool { pools.all.contains { $0.isConnected && !$0.isStandby } }
 
   /// Whether the environment has a connection that takes pushes.
@@ -80,41 +80,32 @@ public final class APNsClient {
     pools[poolKey(environment)]?.isConnected == true
   }
 
-  /// No more pushes are taken and queued ones end as not processed; those on a connection may still be answered:
-  /// wait for ``inFlight`` to become 0 as long as the grace allows, then ``close()``.
+  /// Takes no more pushes and ends queued ones as not processed. Pushes on a connection may still be answered: wait for
+  /// ``inFlight`` to become 0, then call ``close()``.
   public func shutdown() {
     guard !isShutDown else { return }
     isShutDown = true
     for pool in pools.all { pool.shutdown() }
   }
 
-  /// Ends at once; what was written and not answered ends as uncertain.
+  /// Closes all connections at once. Pushes that were written but not answered end as uncertain.
   public func close() {
     shutdown()
     for pool in pools.all { pool.close() }
     ticker = nil
-    // A completion may call this, with outcomes of the same turn still to be reported.
+    // A completion may call this while outcomes of the same turn are still to be reported.
     EventLoop.run { withExtendedLifetime(self) {} }
   }
 
-  /// Sends the push that `makePush` makes with the completion it is given, and waits for its outcome.
-  public func outcome(
-    of makePush: (_ completion: @escaping @EventLoop (PushAnswer) -> Void) -> Push
-  ) async -> PushAnswer {
-    await withCheckedContinuation { continuation in
-      send(makePush { continuation.resume(returning: $0) })
-    }
-  }
-
-  /// Reports the outcome, in this turn. Never called from within `send`.
-  func finish(_ push: Push, _ outcome: PushAnswer, now: UInt64) {
-    precondition(!push.isFinished, "a push ended twice")
+  /// Reports the outcome in this turn. Not to be called within `send`.
+  func finish(_ push: Push, _ outcome: SendOutcome, now: UInt64) {
+    precondition(!push.isFinished, "a push was finished twice")
     push.isFinished = true
     instruments.record(outcome, nanoseconds: now - push.sentAt)
     push.completion(outcome)
   }
 
-  func finishLater(_ push: Push, _ outcome: PushAnswer) {
+  func finishLater(_ push: Push, _ outcome: SendOutcome) {
     EventLoop.run { self.finish(push, outcome, now: Clock.monotonicNanoseconds) }
   }
 
@@ -135,7 +126,7 @@ public final class APNsClient {
     standBy(now: now)
   }
 
-  /// While the default gateway is out of reach others may not be: jobs for them must not wait for it.
+  /// Opens the other gateways while the default one cannot be reached: jobs for them must not wait for it.
   private func standBy(now: UInt64) {
     guard !isShutDown, pools[configuration.defaultEnvironment]?.isDown(now: now) == true else { return }
     for environment in PushEnvironment.allCases where pools[poolKey(environment)] == nil {
@@ -143,7 +134,7 @@ public final class APNsClient {
     }
   }
 
-  /// With an endpoint override both environments go there, through one pool.
+  /// With an endpoint override both environments share one pool.
   private func poolKey(_ environment: PushEnvironment) -> PushEnvironment {
     configuration.hasOneGateway ? configuration.defaultEnvironment : environment
   }
@@ -154,8 +145,7 @@ public final class APNsClient {
     if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }
     do throws(APNsError) {
       let pool = ConnectionPool(
-        origin: try configuration.origin(of: key), configuration: configuration, token: token, client: self, log: log,
-        isStandby: isStandby)
+        origin: try configuration.origin(of: key), client: self, isStandby: isStandby)
       pools[key] = pool
       pool.open()
       return pool
@@ -164,4 +154,17 @@ public final class APNsClient {
       return nil
     }
   }
+}
+
+/// The pools in use. Not a dictionary, because every push looks up its pool.
+private struct EnvironmentPools {
+  private var production: ConnectionPool?
+  private var sandbox: ConnectionPool?
+
+  subscript(environment: PushEnvironment) -> ConnectionPool? {
+    get { environment == .production ? production : sandbox }
+    set { if environment == .production { production = newValue } else { sandbox = newValue } }
+  }
+
+  var all: [ConnectionPool] { [production, sandbox].compactMap { $0 } }
 }

@@ -1,8 +1,8 @@
-/// What can be wrong before a push is under way. Refusals by APNs are values: ``APNsAnswer``.
+/// Why a push could not be sent. A refusal by APNs is not an error but an ``APNsAnswer``.
 public enum APNsError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// A setting that cannot work; names the setting and what is expected.
+  /// A setting is invalid. The text names the setting and what is expected.
   case configuration(String)
-  /// The connection could not be opened or broke.
+  /// The connection could not be opened or was lost.
   case connection(String)
   /// The provider token could not be signed.
   case signing(String)

@@ -1,27 +1,29 @@
-/// What an answer asks for. The table is Apple's list of reasons; a reason counts only with the status that Apple documents
-/// for it, anything else is judged by its status.
+/// What an answer asks for.
+///
+/// Source: Apple's "Handling notification responses from APNs". A reason counts only with the status that Apple
+/// documents for it; any other answer is classified by its status.
 public enum AnswerMeaning: Sendable, Equatable {
   case accepted
-  /// The token is of no use any more. Remove it only if it was not registered after `unregisteredSince` (unix
-  /// milliseconds), and only if ``APNsClient/removalAllowed(for:after:)`` agrees.
+  /// The token is no longer valid. Remove the device only if it was not registered after `unregisteredSince` (unix
+  /// milliseconds) and ``APNsClient/removalAllowed(for:after:)`` returns true.
   case staleToken(unregisteredSince: Int64?)
-  /// Refused for this device; no resend can help, and nothing says that the token is dead.
+  /// Refused for this device. Sending again cannot help, but the token may be valid.
   case failed
-  /// No resend can help: dead-letter the job.
+  /// The job is invalid for every device: bury it.
   case badJob
-  /// Try again later, at the earliest after this many seconds when given.
+  /// Try again later, and no sooner than `after` seconds.
   case retryLater(after: Int?)
-  /// Too many pushes to this one device: delay that device, no other.
+  /// Too many pushes to this device: delay its pushes only, by `after` seconds at least.
   case deviceThrottled(after: Int?)
-  /// The provider may not send to this environment and topic, or its token is not good: 403.
+  /// 403: the provider token is not accepted, or not for this environment and topic.
   case providerRefused
   /// The provider may not send to this topic.
   case topicRefused
-  /// The key was renewed too often; the older token is still good.
+  /// The provider token was renewed too often; the previous one is still valid.
   case tooManyProviderTokens
-  /// APNs wants another connection; the push was not processed.
+  /// APNs asks for another connection; the push was not processed.
   case newConnection
-  /// The request itself was wrong: a fault of this program.
+  /// The request was malformed: a bug in this program.
   case ourBug
 
   public init(_ answer: APNsAnswer) {
@@ -42,15 +44,15 @@ public enum AnswerMeaning: Sendable, Equatable {
     }
   }
 
-  /// They speak of one device, so a job to several does not end with them.
+  /// Reasons that concern one device, so that a job to several devices goes on.
   private static let tokenReasons = ["BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered", "ExpiredToken"]
 
-  /// The token may only look bad because the environment or topic is wrong: subject to the mass-removal guard.
+  /// Whether a wrong environment or topic would explain the answer as well as an invalid token does.
   static func isSuspect(_ answer: APNsAnswer) -> Bool {
     answer.status == 400 && (answer.reason == "BadDeviceToken" || answer.reason == "DeviceTokenNotForTopic")
   }
 
-  /// Proves that APNs accepted the provider token: a connection may then carry more than one stream.
+  /// Whether APNs has accepted the provider token, so that the connection may carry more than one stream.
   var provesProviderToken: Bool {
     switch self {
     case .providerRefused, .newConnection, .tooManyProviderTokens: false
@@ -58,7 +60,7 @@ public enum AnswerMeaning: Sendable, Equatable {
     }
   }
 
-  /// APNs goes on taking pushes of this environment and topic, whatever it said of this one.
+  /// Whether APNs accepts pushes of this environment and topic, even if it refused this one.
   var provesRoute: Bool {
     switch self {
     case .accepted, .staleToken, .failed, .badJob, .deviceThrottled: true

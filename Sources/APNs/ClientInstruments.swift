@@ -1,14 +1,12 @@
 import EventLoop
 import Telemetry
 
-/// What the client counts.
+/// The metrics of a client.
 @EventLoop
 final class ClientInstruments {
-  /// Sent and not yet ended.
+  /// Pushes sent and not finished.
   var pending = 0
-  /// Connections that were opened.
   let connections: Counter
-  /// Pushes sent again because APNs had certainly not processed them.
   let resends: Counter
   private let outcomes: CounterFamily
   private let accepted: Counter
@@ -30,7 +28,7 @@ final class ClientInstruments {
     metrics.gauge("martlet_apns_pending", help: "Pushes sent whose outcome is not known yet.") { [self] in pending }
   }
 
-  func record(_ outcome: PushAnswer, nanoseconds: UInt64) {
+  func record(_ outcome: SendOutcome, nanoseconds: UInt64) {
     pending -= 1
     duration.record(nanoseconds: nanoseconds)
     switch outcome {

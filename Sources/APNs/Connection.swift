@@ -1,28 +1,36 @@
 import EventLoop
 
-/// One HTTP/2 connection to a gateway: bytes between channel and session, and the pushes in flight.
+/// One HTTP/2 connection to a gateway: moves bytes between channel and session, and keeps the pushes in flight.
+///
+/// Its pool outlives it and receives what happens on it.
 @EventLoop
 final class Connection {
   enum State {
-    /// The server's SETTINGS have not come yet; no push is risked.
+    /// Waits for the server's SETTINGS; no push is sent.
     case opening
-    /// One stream, until an answer has proved the provider token.
+    /// Allows one stream, until an answer proves the provider token.
     case priming
     case open
-    /// No new pushes; answers are still read.
+    /// Takes no new pushes; answers are still read.
     case draining
     case closed
+  }
+
+  private enum Writing {
+    case possible, blocked
+    /// Writing failed; what the server sent before is still to be read.
+    case failed
   }
 
   /// One full TLS record.
   private static let writeBytes = 16 * 1024
   private static let readBytes = 32 * 1024
-  /// Within a long batch of answers the next pushes are written already: else this side and the server would take turns.
+  /// After so many answers of a batch the next pushes are written, so that client and server work at the same time.
   private static let endedPerRefill = 64
-  /// Reads before other work of the loop gets its turn.
+  /// Maximum number of reads in one turn of the loop.
   private static let readsPerTurn = 64
 
-  private unowned let owner: any ConnectionOwner
+  private unowned let pool: ConnectionPool
   private let channel: SecureChannel
   private let session: HTTP2Session
   private let limits: APNsConfiguration.Limits
@@ -30,30 +38,29 @@ final class Connection {
   private var watchdog: Watchdog
   private var output: [UInt8] = []
   private var input = [UInt8](repeating: 0, count: readBytes)
-  private var isBlocked = false
-  /// Writing failed; what the server said before is still to be read.
-  private var isWriteBroken = false
+  private var writing = Writing.possible
   private var lastAnswerAt: UInt64 = 0
+  /// When the push that primes the connection was submitted.
   private var primingSince: UInt64 = 0
   private var knownPongs = 0
 
   private(set) var state = State.opening
   private(set) var inFlight = PushList()
-  /// An answer came: the way to APNs works.
+  /// Whether APNs has answered on this connection.
   private(set) var hasWorked = false
 
   init(
-    channel: SecureChannel, authority: String, limits: APNsConfiguration.Limits, owner: any ConnectionOwner
+    channel: SecureChannel, authority: String, limits: APNsConfiguration.Limits, pool: ConnectionPool
   ) throws(APNsError) {
     self.channel = channel
     self.limits = limits
-    self.owner = owner
+    self.pool = pool
     session = try HTTP2Session(authority: authority)
     watchdog = Watchdog(limits: limits, openedAt: Clock.monotonicNanoseconds)
     output.reserveCapacity(2 * Connection.writeBytes)
     source = SocketSource(
       descriptor: channel.descriptor,
-      // Weak references would make every retain of the connection a slow one; the source ends before it.
+      // Weak references would slow down every retain of the connection. The source ends before it.
       onReadable: { [unowned self] in read() },
       onWritable: { [unowned self] in flush(now: Clock.monotonicNanoseconds) })
     guard let source else { throw .connection("out of file descriptors") }
@@ -62,7 +69,7 @@ final class Connection {
 
   /// How many more pushes may be submitted now.
   var capacity: Int {
-    guard !isBlocked else { return 0 }
+    guard writing != .blocked else { return 0 }
     switch state {
     case .opening, .draining, .closed: return 0
     case .priming: return max(0, min(1, session.streamLimit) - inFlight.count)
@@ -72,7 +79,7 @@ final class Connection {
 
   var isReady: Bool { state == .priming || state == .open }
 
-  /// Takes the push in flight; it leaves with the next `flush`. False: this connection takes no more.
+  /// Adds the push to those in flight; the next `flush` writes it. Returns false if no more streams can be opened.
   func submit(_ push: Push, token: ProviderToken, now: UInt64) -> Bool {
     guard session.submit(push, authorization: token.authorization) else {
       drain()
@@ -86,7 +93,7 @@ final class Connection {
 
   /// Writes everything that can be written now.
   func flush(now: UInt64) {
-    guard state != .closed, !isWriteBroken else { return }
+    guard state != .closed, writing != .failed else { return }
     do throws(APNsError) {
       while true {
         try session.produce(into: &output, target: Connection.writeBytes)
@@ -95,62 +102,61 @@ final class Connection {
         watchdog.wrote(now: now)
       }
     } catch {
-      // The server has not spoken, and no push was risked: there is only the reason.
+      // Nothing was received and no push was sent, so there is nothing left to read.
       return state == .opening ? close(error.description) : writeFailed()
     }
-    // A request that came too late for this connection ends while it is being written.
+    // A request that came too late for this connection ends while it is written.
     report(session.takeEnded(), now: now)
     closeIfDone()
   }
 
-  /// The way to APNs works; should it end, another connection is opened without waiting.
-  func answered() { hasWorked = true }
+  /// Records that APNs has answered: when the connection ends, it is replaced without delay.
+  func recordAnswer() { hasWorked = true }
 
-  /// An answer proved that APNs takes the provider token.
-  func opened() {
-    answered()
+  /// Records an answer which proves that APNs accepts the provider token.
+  func recordProof() {
+    recordAnswer()
     if state == .priming { state = .open }
   }
 
-  /// Takes no more pushes; closes itself after the last answer.
+  /// Takes no more pushes, and closes after the last answer.
   func drain() {
     guard state != .draining, state != .closed else { return }
     state = .draining
-    owner.connectionDrains(self)
+    pool.connectionDrains(self)
     if inFlight.isEmpty { EventLoop.atEndOfTurn { self.closeIfDone() } }
   }
 
-  /// Ends the connection; what is in flight ends with it.
+  /// Closes the connection and ends the pushes in flight.
   func close(_ reason: String) {
     guard state != .closed else { return }
     state = .closed
     source?.cancel()
     let now = Clock.monotonicNanoseconds
     while let push = inFlight.popFirst() {
-      owner.ended(push, push.stream.isWritten ? .uncertain(reason) : .notProcessed(reason), on: self, now: now)
+      pool.ended(push, push.stream.isWritten ? .uncertain(reason) : .notProcessed(reason), on: self, now: now)
     }
-    owner.connectionClosed(self, reason)
+    pool.connectionClosed(self, reason)
   }
 
-  /// Deadlines and the watchdog; call it about once a second.
+  /// Checks deadlines and the watchdog. Call it about once a second.
   func tick(now: UInt64) {
     guard state != .closed else { return }
     while let push = inFlight.first, push.deadline <= now {
       let isWedged = push.stream.isWritten && lastAnswerAt < push.sentAt
       inFlight.remove(push)
       session.cancel(push)
-      owner.ended(push, push.stream.isWritten ? .uncertain("Timeout") : .notProcessed("Timeout"), on: self, now: now)
-      // Not one answer in the whole lifetime of a push: a fresh connection may do better.
+      pool.ended(push, push.stream.isWritten ? .uncertain("Timeout") : .notProcessed("Timeout"), on: self, now: now)
+      // There was no answer during the whole lifetime of a push: a new connection may work.
       if isWedged { drain() }
     }
-    // The push that primes must not hold up all others until its deadline.
-    if state == .priming, !inFlight.isEmpty, now > primingSince + limits.quietBeforePing.unsigned { drain() }
-    switch watchdog.check(now: now, inFlight: inFlight.count) {
+    // The push that primes must not delay all others until its deadline.
+    let isPrimingSlow = now > primingSince + limits.quietBeforePing.unsignedNanoseconds
+    if state == .priming, !inFlight.isEmpty, isPrimingSlow { drain() }
+    switch watchdog.tick(now: now, inFlight: inFlight.count) {
     case .wait: break
     case .ping: session.ping()
-    case .close(let reason):
-      close(reason)
-      return
+    case .close(let reason): return close(reason)
     }
     flush(now: now)
   }
@@ -161,16 +167,16 @@ final class Connection {
     if state == .draining, inFlight.isEmpty { close("drained") }
   }
 
-  /// Answers and a GOAWAY that tells which pushes were not processed may have come before the end: reads up to it.
+  /// Reads what came before the end: answers, or a GOAWAY that names the pushes that were not processed.
   private func writeFailed() {
-    isWriteBroken = true
+    writing = .failed
     output.removeAll()
     source?.watchWriting(false)
     drain()
     read()
   }
 
-  /// False when the socket is full; writing goes on by itself then.
+  /// Returns false if the socket is full; writing continues when it has room.
   private func writeOutput() throws(APNsError) -> Bool {
     var start = 0
     while start < output.count {
@@ -179,7 +185,7 @@ final class Connection {
         start += count
       case .wouldBlock:
         output.removeFirst(start)
-        isBlocked = true
+        writing = .blocked
         source?.watchWriting(true)
         return false
       case .ended(let reason):
@@ -187,10 +193,10 @@ final class Connection {
       }
     }
     output.removeAll(keepingCapacity: true)
-    if isBlocked {
-      isBlocked = false
+    if writing == .blocked {
+      writing = .possible
       source?.watchWriting(false)
-      owner.connectionHasRoom(self)
+      pool.connectionHasRoom(self)
     }
     return true
   }
@@ -231,14 +237,14 @@ final class Connection {
     if session.hasGoaway { drain() }
     if !ended.isEmpty { lastAnswerAt = now }
     report(ended, now: now)
-    owner.connectionHasRoom(self)
+    pool.connectionHasRoom(self)
   }
 
   private func report(_ ended: [Push], now: UInt64) {
     for push in ended { inFlight.remove(push) }
-    for (place, push) in ended.enumerated() {
-      owner.ended(push, push.stream.outcome, on: self, now: now)
-      if place % Connection.endedPerRefill == Connection.endedPerRefill - 1 { owner.connectionMayTakeMore(self) }
+    for (index, push) in ended.enumerated() {
+      pool.ended(push, push.stream.outcome, on: self, now: now)
+      if (index + 1) % Connection.endedPerRefill == 0 { pool.connectionMayTakeMore(self) }
     }
   }
 }

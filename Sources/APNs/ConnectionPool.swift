@@ -4,33 +4,35 @@ import Telemetry
 /// The connections to one gateway and the pushes that wait for them.
 @EventLoop
 final class ConnectionPool {
+  private enum Phase {
+    /// Opened to find out whether this gateway can be reached while the default one cannot; no push needs it.
+    case standby
+    case serving
+    case shuttingDown
+  }
+
   private unowned let client: APNsClient
-  private let token: ProviderToken
   private let configuration: APNsConfiguration
   private var members: [PoolMember] = []
-  /// Closing, but some answers may still come.
+  /// Connections that take no more pushes but may still receive answers.
   private var draining: [Connection] = []
   private var waiting = PushList()
   private var isFillScheduled = false
   private var nextMember = 0
-  private var isShuttingDown = false
-  /// When a connection was last left because an answer asked for another one; on CLOCK_MONOTONIC, nanoseconds.
+  private var phase: Phase
+  /// When an answer last asked for another connection; on CLOCK_MONOTONIC, nanoseconds.
   private var drainedAt: UInt64?
-  /// Opened to see whether this gateway is in reach while the default one is not; no push has asked for it.
-  private(set) var isStandby: Bool
 
-  init(
-    origin: Origin, configuration: APNsConfiguration, token: ProviderToken, client: APNsClient, log: Log,
-    isStandby: Bool
-  ) {
-    self.isStandby = isStandby
-    self.configuration = configuration
-    self.token = token
+  init(origin: Origin, client: APNsClient, isStandby: Bool) {
+    phase = isStandby ? .standby : .serving
     self.client = client
+    configuration = client.configuration
     members = (0..<configuration.connectionsPerEnvironment).map { _ in
-      PoolMember(pool: self, origin: origin, configuration: configuration, log: log)
+      PoolMember(pool: self, origin: origin, configuration: configuration, log: client.log)
     }
   }
+
+  var isStandby: Bool { phase == .standby }
 
   var queued: Int { waiting.count }
 
@@ -43,13 +45,13 @@ final class ConnectionPool {
   }
 
   func send(_ push: Push) {
-    isStandby = false
+    if phase == .standby { phase = .serving }
     waiting.append(push)
     scheduleFill()
   }
 
-  /// Back to the front of the queue.
-  func resend(_ push: Push) {
+  /// Puts the push back at the front of the queue.
+  private func resend(_ push: Push) {
     push.resends += 1
     client.instruments.resends.increment()
     waiting.putBack(push)
@@ -62,20 +64,21 @@ final class ConnectionPool {
     scheduleFill()
   }
 
-  /// Queued pushes end now, written ones when they are answered.
+  /// Ends queued pushes now and written ones when they are answered.
   func shutdown() {
-    isShuttingDown = true
+    phase = .shuttingDown
+    let open = connections
     for member in members { member.stop() }
     while let push = waiting.popFirst() { client.finishLater(push, .notProcessed("ShuttingDown")) }
-    for connection in connections { connection.drain() }
+    for connection in open { connection.drain() }
   }
 
   func close() {
     for connection in connections { connection.close("ShuttingDown") }
   }
 
-  /// Ends what has waited too long. A gateway out of reach must not hold its pushes, and with them the permits of other
-  /// routes, until their deadlines.
+  /// Ends pushes that have waited too long. Without a connection they end at once, because they hold permits that other
+  /// routes need.
   private func endWaiting(now: UInt64) {
     let isDown = isDown(now: now)
     while let push = waiting.first, isDown || push.deadline <= now {
@@ -84,7 +87,7 @@ final class ConnectionPool {
     }
   }
 
-  /// No member has had a connection that takes pushes for longer than the outage patience.
+  /// Returns whether no member has been ready for longer than the outage patience.
   func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
 
   private var connections: [Connection] { members.compactMap(\.connection) + draining }
@@ -100,12 +103,12 @@ final class ConnectionPool {
     EventLoop.atEndOfTurn { self.fill() }
   }
 
-  /// Hands out what waits, the members in turn, and writes it: one write for the whole turn.
+  /// Distributes the waiting pushes over the members, round robin, and writes them: one write per turn of the loop.
   private func fill() {
     isFillScheduled = false
     let now = Clock.monotonicNanoseconds
     endWaiting(now: now)
-    if !waiting.isEmpty, token.prepare(now: now) {
+    if !waiting.isEmpty, client.token.prepare(now: now) {
       for offset in members.indices {
         let member = members[(nextMember + offset) % members.count]
         if let connection = member.connection { fill(connection, now: now) }
@@ -118,11 +121,12 @@ final class ConnectionPool {
   private func fill(_ connection: Connection, now: UInt64) {
     var room = connection.capacity
     while room > 0, let push = waiting.popFirst() {
-      if let refusal = client.refusalBeforeSubmit(push, now: now) {
+      client.startProbeIfDue(push, now: now)
+      if let refusal = client.refusalByRoute(push, now: now) {
         client.finish(push, refusal, now: now)
         continue
       }
-      guard connection.submit(push, token: token, now: now) else {
+      guard connection.submit(push, token: client.token, now: now) else {
         waiting.putBack(push)
         return
       }
@@ -131,15 +135,16 @@ final class ConnectionPool {
   }
 }
 
-extension ConnectionPool: ConnectionOwner {
-  func ended(_ push: Push, _ outcome: PushAnswer, on connection: Connection, now: UInt64) {
+// Called by connections and members.
+extension ConnectionPool {
+  func ended(_ push: Push, _ outcome: SendOutcome, on connection: Connection, now: UInt64) {
     guard case .answered(let answer) = outcome else {
       resendOrFinish(push, outcome, now: now)
       return
     }
-    switch client.reaction(to: answer, for: push, now: now) {
+    switch client.handle(answer, for: push, now: now) {
     case .finish:
-      connection.opened()
+      connection.recordProof()
       client.finish(push, outcome, now: now)
     case .refused:
       client.finish(push, outcome, now: now)
@@ -148,7 +153,7 @@ extension ConnectionPool: ConnectionOwner {
       resendOrFinish(push, outcome, now: now)
     case .resendRenewed:
       push.tokenResends += 1
-      connection.answered()
+      connection.recordAnswer()
       connection.drain()
       resendOrFinish(push, outcome, now: now)
     case .resendElsewhere:
@@ -161,16 +166,19 @@ extension ConnectionPool: ConnectionOwner {
     client.instruments.connections.increment()
   }
 
+  /// There may be free streams, or bytes to write.
   func connectionHasRoom(_ connection: Connection) {
     if connection.isReady { members.first { $0.connection === connection }?.recovered() }
     client.stateMayHaveChanged()
     scheduleFill()
   }
 
+  /// There may be free streams in the middle of a batch of answers: writes waiting pushes at once.
   func connectionMayTakeMore(_ connection: Connection) {
     if connection.isReady, !waiting.isEmpty { fill() }
   }
 
+  /// The connection takes no more pushes; its member needs another one.
   func connectionDrains(_ connection: Connection) {
     draining.append(connection)
     for member in members { member.release(connection) }
@@ -187,17 +195,17 @@ extension ConnectionPool: ConnectionOwner {
     client.stateMayHaveChanged()
   }
 
-  /// An answer asks for another connection.
+  /// Drains the connection because an answer asks for another one, unless that happened recently.
   private func leave(_ connection: Connection, now: UInt64) {
-    if let drainedAt, now < drainedAt + configuration.limits.minimumDrainInterval.unsigned { return }
+    if let drainedAt, now < drainedAt + configuration.limits.minimumDrainInterval.unsignedNanoseconds { return }
     drainedAt = now
     connection.drain()
   }
 
-  /// Only for pushes that were certainly not processed.
-  private func resendOrFinish(_ push: Push, _ outcome: PushAnswer, now: UInt64) {
+  /// Sends the push again if it was certainly not processed and limits allow it; otherwise ends it.
+  private func resendOrFinish(_ push: Push, _ outcome: SendOutcome, now: UInt64) {
     if case .uncertain = outcome { return client.finish(push, outcome, now: now) }
-    let mayResend = push.resends < configuration.limits.maximumResends && push.deadline > now && !isShuttingDown
+    let mayResend = push.resends < configuration.limits.maximumResends && push.deadline > now && phase != .shuttingDown
     if mayResend { resend(push) } else { client.finish(push, outcome, now: now) }
   }
 }

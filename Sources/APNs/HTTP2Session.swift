@@ -1,19 +1,19 @@
 import CNGHTTP2
 
-/// The HTTP/2 client side by nghttp2: frames in, frames out, no socket.
+/// The client side of HTTP/2, by nghttp2. Converts between bytes and frames, without a socket.
 ///
-/// A push that is its stream's user data is kept alive by the connection's list of pushes in flight. Not isolated: it belongs
-/// to one connection, and so nghttp2's callbacks, which come only from within ``receive(_:)`` and ``produce(into:target:)``,
-/// need not ask for every header field where they run.
+/// A push is the user data of its stream; the connection's list of pushes in flight keeps it alive. The class is not
+/// isolated, so that nghttp2's callbacks need no executor check per header field. They run only within ``receive(_:)``
+/// and ``produce(into:target:)``, on the loop.
 final class HTTP2Session {
   private static let maximumBodyBytes = 4096
 
   private var session: OpaquePointer?
   private var headers: RequestHeaders
 
-  /// Pushes whose stream was closed since they were last taken.
+  /// Pushes whose stream was closed since the last ``takeEnded()``.
   private var ended: [Push] = []
-  /// Requests that nghttp2 has not taken to their end.
+  /// Number of requests whose payload nghttp2 has not read completely.
   private var unwritten = 0
   private(set) var hasSettings = false
   private(set) var hasGoaway = false
@@ -30,17 +30,17 @@ final class HTTP2Session {
     nghttp2_session_del(session)
   }
 
-  /// What the server allows now; it may change at any time.
+  /// The number of concurrent streams that the server allows; may change at any time.
   var streamLimit: Int {
     Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
 
-  /// Neither reading nor writing is wanted any more.
+  /// Whether nghttp2 wants neither to read nor to write any more.
   var isOver: Bool {
     nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
   }
 
-  /// False: no more streams can be opened on this connection.
+  /// Returns false if no more streams can be opened on this connection.
   func submit(_ push: Push, authorization: [UInt8]) -> Bool {
     let id = HTTP2Session.submit(push, &headers, authorization, to: session)
     guard id > 0 else { return false }
@@ -49,7 +49,7 @@ final class HTTP2Session {
     return true
   }
 
-  /// Gives up waiting for the answer; the push is not mentioned again.
+  /// Resets the stream of the push, which ``takeEnded()`` will not return.
   func cancel(_ push: Push) {
     if !push.stream.isWritten { unwritten -= 1 }
     nghttp2_session_set_stream_user_data(session, push.stream.id, nil)
@@ -59,10 +59,6 @@ final class HTTP2Session {
 
   func ping() {
     nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
-  }
-
-  func goAway() {
-    nghttp2_submit_goaway(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, NGHTTP2_NO_ERROR.rawValue, nil, 0)
   }
 
   func takeEnded() -> [Push] {
@@ -91,7 +87,7 @@ final class HTTP2Session {
   }
 }
 
-// What nghttp2 calls.
+// nghttp2's callbacks.
 extension HTTP2Session {
   private static func makeSession(userData: UnsafeMutableRawPointer) throws(APNsError) -> OpaquePointer? {
     var callbacks: OpaquePointer?
@@ -138,7 +134,8 @@ extension HTTP2Session {
     return Unmanaged<Push>.fromOpaque(data).takeUnretainedValue()
   }
 
-  /// `:status` is on every answer, the other two are rare: the rest is not looked at.
+  /// Returns whether the name may be `:status`, `retry-after` or `apns-unique-id`. Cheap, for it is called for every
+  /// field.
   private static func isAnswerHeader(_ name: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     switch name.pointee {
     case UInt8(ascii: ":"): true
@@ -173,7 +170,7 @@ extension HTTP2Session {
     session, frame, name, nameCount, value, valueCount, _, _ in
     guard let frame, let name, isAnswerHeader(name, nameCount), let push = push(session, frame.pointee.hd.stream_id)
     else { return 0 }
-    push.stream.take(
+    push.stream.receive(
       name: UnsafeBufferPointer(start: name, count: nameCount),
       value: UnsafeBufferPointer(start: value, count: valueCount))
     return 0
@@ -207,7 +204,7 @@ extension HTTP2Session {
     return 0
   }
 
-  /// The whole answer is there. If the request is not, the stream would stay open for the rest of it.
+  /// Ends a push whose answer is complete although its request is not: the stream would stay open for the rest of it.
   private func finishAnswer(of push: Push) {
     guard !push.stream.isWritten else { return }
     cancel(push)

@@ -2,25 +2,33 @@ import Dispatch
 import EventLoop
 import Telemetry
 
-/// One place in a pool: opens its connection, and opens another whenever that one takes no more pushes.
+/// One place in a pool. Opens a connection, and another one when that takes no more pushes.
 @EventLoop
 final class PoolMember {
+  private enum State {
+    case idle
+    case opening
+    case connected(Connection)
+    /// Waits before the next attempt.
+    case waiting(LoopTimer)
+    /// Opens no more connections.
+    case stopped
+  }
+
   private unowned let pool: ConnectionPool
   private let origin: Origin
   private let configuration: APNsConfiguration
   private let log: Log
-  /// Opening blocks, so it has its own queue.
+  /// Opening blocks, so it runs on its own queue.
   private let queue = DispatchQueue(label: "martlet.apns.connect")
-  private var backoff: Backoff
-  private var generator = SystemRandomNumberGenerator()
-  private var isOpening = false
-  private var isStopped = false
-  private var retryTimer: LoopTimer?
+  private let backoff: Backoff
+  /// Failed attempts since a connection last worked.
+  private var failures = 0
+  private var state = State.idle
   private var outageSince: UInt64?
-  /// Since when there has been no connection that takes pushes, though one is wanted.
+  /// Since when there has been no ready connection although one is needed.
   private var unreadySince: UInt64?
 
-  private(set) var connection: Connection?
   /// Why there is no connection, for the pushes that wait for one.
   private(set) var lastError = ""
 
@@ -30,12 +38,59 @@ final class PoolMember {
     self.configuration = configuration
     self.log = log
     backoff = Backoff(
-      minimum: configuration.limits.minimumConnectBackoff, maximum: configuration.limits.maximumConnectBackoff)
+      base: configuration.limits.minimumConnectBackoff, cap: configuration.limits.maximumConnectBackoff)
   }
 
+  var connection: Connection? {
+    if case .connected(let connection) = state { connection } else { nil }
+  }
+
+  /// Starts opening a connection, the first time it is called.
   func open() {
-    guard connection == nil, !isOpening, retryTimer == nil, !isStopped else { return }
-    isOpening = true
+    guard case .idle = state else { return }
+    connect()
+  }
+
+  /// Replaces the connection, which takes no more pushes. The pool keeps it until it has closed.
+  func release(_ connection: Connection) {
+    guard self.connection === connection else { return }
+    if unreadySince == nil { unreadySince = Clock.monotonicNanoseconds }
+    if connection.hasWorked {
+      failures = 0
+      connect()
+    } else {
+      retryLater()
+    }
+  }
+
+  /// Records that the connection closed unexpectedly.
+  func lost(_ reason: String) {
+    announceOutage(reason)
+  }
+
+  /// Returns whether there has been no ready connection for longer than the outage patience: none could be opened, one
+  /// is being opened, or the server sends nothing on it.
+  func isDown(now: UInt64) -> Bool {
+    guard connection?.isReady != true, let since = unreadySince, now > since else { return false }
+    return now - since > configuration.limits.outagePatience.unsignedNanoseconds
+  }
+
+  /// Records that the connection is ready.
+  func recovered() {
+    unreadySince = nil
+    guard let since = outageSince else { return }
+    outageSince = nil
+    let seconds = (Clock.monotonicNanoseconds - since) / 1_000_000_000
+    log.info("APNs connection is back", ["origin": .init(origin.url), "seconds": .init(seconds)])
+  }
+
+  /// Opens no more connections, and leaves the current one to the pool.
+  func stop() {
+    state = .stopped
+  }
+
+  private func connect() {
+    state = .opening
     if unreadySince == nil { unreadySince = Clock.monotonicNanoseconds }
     let origin = origin
     let authorities = configuration.authorities
@@ -48,49 +103,12 @@ final class PoolMember {
     }
   }
 
-  /// The connection is on its way out; the pool keeps it until it has closed.
-  func release(_ connection: Connection) {
-    guard self.connection === connection else { return }
-    self.connection = nil
-    if connection.hasWorked { backoff.reset() }
-    guard !isStopped else { return }
-    if unreadySince == nil { unreadySince = Clock.monotonicNanoseconds }
-    if connection.hasWorked { open() } else { retryLater() }
-  }
-
-  /// A connection closed without having been asked to.
-  func lost(_ reason: String) {
-    announceOutage(reason)
-  }
-
-  /// For some time there was no connection that takes pushes: none could be opened, one is still being opened, or the server
-  /// does not speak on it.
-  func isDown(now: UInt64) -> Bool {
-    guard connection?.isReady != true, let since = unreadySince, now > since else { return false }
-    return now - since > configuration.limits.outagePatience.unsigned
-  }
-
-  /// A connection is ready.
-  func recovered() {
-    unreadySince = nil
-    guard let since = outageSince else { return }
-    outageSince = nil
-    let seconds = (Clock.monotonicNanoseconds - since) / 1_000_000_000
-    log.info("APNs connection is back", ["origin": .init(origin.url), "seconds": .init(seconds)])
-  }
-
-  func stop() {
-    isStopped = true
-    retryTimer = nil
-  }
-
   private func opened(_ result: Result<SecureChannel, APNsError>) {
-    isOpening = false
-    guard !isStopped else { return }
+    guard case .opening = state else { return }
     do throws(APNsError) {
       let connection = try Connection(
-        channel: result.get(), authority: origin.authority, limits: configuration.limits, owner: pool)
-      self.connection = connection
+        channel: result.get(), authority: origin.authority, limits: configuration.limits, pool: pool)
+      state = .connected(connection)
       pool.connectionOpened()
       log.debug("APNs connection open", ["origin": .init(origin.url)])
       connection.flush(now: Clock.monotonicNanoseconds)
@@ -108,10 +126,13 @@ final class PoolMember {
   }
 
   private func retryLater() {
-    guard retryTimer == nil, !isStopped else { return }
-    retryTimer = .after(backoff.next(using: &generator)) { [weak self] in
-      self?.retryTimer = nil
-      self?.open()
-    }
+    failures += 1
+    let delay = backoff.delay(attempt: failures, random: .random(in: 0...1))
+    state = .waiting(
+      LoopTimer.after(delay) { [weak self] in
+        // A cancelled timer may fire once more.
+        guard let self, case .waiting = state else { return }
+        connect()
+      })
   }
 }

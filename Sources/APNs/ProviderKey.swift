@@ -1,7 +1,7 @@
 import COpenSSL
 import Crypto
 
-/// The private key of a team, and the signing of provider tokens with it.
+/// The private key of a team; signs provider tokens.
 ///
 /// `@unchecked`: the key is never changed after `init`, and OpenSSL allows signing with it from any thread.
 final class ProviderKey: @unchecked Sendable {
@@ -14,7 +14,7 @@ final class ProviderKey: @unchecked Sendable {
 
   init(keyID: String, teamID: String, pem: String) throws(APNsError) {
     for (name, value) in [("key id", keyID), ("team id", teamID)] {
-      // Not quoted: the key's own text may have been put in its place.
+      // The value is not quoted: it may be the private key by mistake.
       guard ProviderKey.isIdentifier(value) else {
         throw .configuration("the APNs \(name) is not valid; expected 10 letters and digits")
       }
@@ -33,7 +33,7 @@ final class ProviderKey: @unchecked Sendable {
       && text.utf8.allSatisfy { Base64URL.alphabet.prefix(62).contains($0) }
   }
 
-  /// `<header>.<claims>.<signature>`, each base64url; `issuedAt` in unix seconds.
+  /// Returns `<header>.<claims>.<signature>`, each base64url. `issuedAt` is in unix seconds.
   func sign(issuedAt: Int64) throws(APNsError) -> [UInt8] {
     var token = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8))
     token.append(UInt8(ascii: "."))
@@ -51,10 +51,10 @@ final class ProviderKey: @unchecked Sendable {
       "the APNs private key is not the text of a .p8 file; expected a P-256 key between "
         + "-----BEGIN PRIVATE KEY----- and -----END PRIVATE KEY-----")
     let read: OpaquePointer? = text.withUnsafeBytes { bytes in
-      // OpenSSL reads from the bytes in place: they must outlive it.
+      // OpenSSL reads from the bytes in place, so they must outlive the BIO.
       guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
       defer { BIO_free(bio) }
-      // Without a callback OpenSSL would ask on the terminal for the pass phrase of an encrypted key.
+      // Without a callback OpenSSL would prompt for the pass phrase of an encrypted key on the terminal.
       return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
     }
     guard let key = read else {
@@ -70,7 +70,7 @@ final class ProviderKey: @unchecked Sendable {
     return key
   }
 
-  /// ES256: r and s, 32 bytes each.
+  /// Returns an ES256 signature: r and s, 32 bytes each.
   private func ecdsa(over message: [UInt8]) throws(APNsError) -> [UInt8] {
     let context = EVP_MD_CTX_new()
     defer { EVP_MD_CTX_free(context) }
@@ -84,7 +84,9 @@ final class ProviderKey: @unchecked Sendable {
     }
     return try der.withUnsafeBufferPointer { buffer throws(APNsError) in
       var start = buffer.baseAddress
-      guard let signature = d2i_ECDSA_SIG(nil, &start, length) else { throw .signing("unreadable ECDSA signature") }
+      guard let signature = d2i_ECDSA_SIG(nil, &start, length) else {
+        throw .signing("OpenSSL returned an unreadable ECDSA signature")
+      }
       defer { ECDSA_SIG_free(signature) }
       var raw = [UInt8](repeating: 0, count: 2 * ProviderKey.scalarBytes)
       let size = Int32(ProviderKey.scalarBytes)
@@ -93,7 +95,7 @@ final class ProviderKey: @unchecked Sendable {
         return BN_bn2binpad(ECDSA_SIG_get0_r(signature), base, size) == size
           && BN_bn2binpad(ECDSA_SIG_get0_s(signature), base + Int(size), size) == size
       }
-      guard isComplete else { throw .signing("ECDSA signature of the wrong size") }
+      guard isComplete else { throw .signing("OpenSSL returned an ECDSA signature of the wrong size") }
       return raw
     }
   }

@@ -1,20 +1,19 @@
 import EventLoop
 import Telemetry
 
-/// The one provider token of the team, shared by all connections.
+/// The team's provider token, shared by all connections.
 ///
-/// Signing takes 26 us and happens on the loop, so there is never more than one refresh under way.
+/// Signing takes 26 us and happens on the loop, so that at most one renewal is under way.
 @EventLoop
 final class ProviderToken {
   private let key: ProviderKey
   private let log: Log
   private var schedule = TokenSchedule()
-  /// The older token, for when APNs finds that tokens change too often.
+  /// The token before the newest, used if APNs reports that tokens change too often.
   private var previous: [UInt8]?
-  /// The token in use is the older one.
-  private var isFallenBack = false
+  private var usesPrevious = false
 
-  /// Value of the `authorization` header; empty before the first mint.
+  /// The value of the `authorization` header; empty before the first token is minted.
   private(set) var authorization: [UInt8] = []
 
   init(key: ProviderKey, log: Log) {
@@ -24,28 +23,26 @@ final class ProviderToken {
 
   var generation: Int { schedule.generation }
 
-  /// Mints a new token when there is none or it is getting old. False: there is none to use.
+  /// Mints a token if there is none or it is too old. Returns whether there is a token to use.
   func prepare(now: UInt64) -> Bool {
     if schedule.isDue(now: now) { mint(now: now) }
     return !authorization.isEmpty
   }
 
-  /// A push that carried the token of `generation` was refused for it. True: a different token is there now.
+  /// Renews the token because APNs refused `generation`, if the schedule allows it.
+  ///
+  /// Returns whether the current token differs from the refused one.
   func renew(afterRefusalOf refused: Int, now: UInt64) -> Bool {
-    if schedule.shouldMint(afterRefusalOf: refused, now: now) {
-      let before = schedule.generation
-      mint(now: now)
-      return schedule.generation != before
-    }
+    if refused == schedule.generation, schedule.mayRenew(now: now) { mint(now: now) }
     return refused != schedule.generation
   }
 
-  /// APNs asks for the older token. True: it is in use now.
+  /// Returns to the previous token because APNs reports too many. Returns false if there is none.
   func fallBack(afterRefusalOf refused: Int) -> Bool {
-    guard refused == schedule.generation, !isFallenBack else { return true }
+    guard refused == schedule.generation, !usesPrevious else { return true }
     guard let previous else { return false }
     authorization = previous
-    isFallenBack = true
+    usesPrevious = true
     log.warn("APNs asks for fewer provider tokens, going on with the older one")
     return true
   }
@@ -55,11 +52,39 @@ final class ProviderToken {
       let token = try key.sign(issuedAt: Clock.unixMilliseconds / 1000)
       previous = authorization.isEmpty ? nil : authorization
       authorization = Array("bearer ".utf8) + token
-      isFallenBack = false
+      usesPrevious = false
       schedule.minted(now: now)
       log.info("provider token minted", ["keyId": .init(key.keyID), "generation": .init(schedule.generation)])
     } catch {
       log.error("provider token could not be signed", ["error": .init(error.description)])
     }
+  }
+}
+
+/// When a provider token may be minted. All times are nanoseconds on CLOCK_MONOTONIC.
+///
+/// Apple refuses tokens older than 60 minutes, and more than one renewal in 20 minutes.
+struct TokenSchedule {
+  static let refreshAge = Duration.seconds(50 * 60).unsignedNanoseconds
+  static let renewalInterval = Duration.seconds(20 * 60).unsignedNanoseconds
+
+  /// Number of tokens minted.
+  private(set) var generation = 0
+  private var mintedAt: UInt64 = 0
+
+  /// Returns whether a token must be minted: there is none, or it is too old.
+  func isDue(now: UInt64) -> Bool {
+    generation == 0 || now >= mintedAt + TokenSchedule.refreshAge
+  }
+
+  /// Returns whether a refused token may be renewed now. The first token is not a renewal, so it can be renewed at
+  /// once.
+  func mayRenew(now: UInt64) -> Bool {
+    generation <= 1 || now >= mintedAt + TokenSchedule.renewalInterval
+  }
+
+  mutating func minted(now: UInt64) {
+    generation += 1
+    mintedAt = now
   }
 }

@@ -5,9 +5,9 @@ extension Push {
   private nonisolated static let maximumCollapseIDBytes = 64
   private nonisolated static let maximumTopicBytes = 256
 
-  /// What APNs would answer to a push that can only be refused, given without asking it; nil when it may go.
+  /// The answer that APNs would give to an invalid push; nil if the push is valid.
   ///
-  /// A control character in a header would also end the whole connection, and with it the pushes of others.
+  /// Such a push is not sent: a control character in a header would end the connection and all pushes on it.
   nonisolated var localRefusal: APNsAnswer? {
     if token.utf8.isEmpty { return .init(status: 400, reason: "MissingDeviceToken") }
     if !isTokenValid { return .init(status: 400, reason: "BadDeviceToken") }
@@ -30,7 +30,7 @@ extension Push {
     token.utf8.count <= Push.maximumTokenCharacters && Push.count(token, Push.isHex) == token.utf8.count
   }
 
-  /// The form of a UUID: 32 hexadecimal digits, and dashes at their places.
+  /// Whether the id is a UUID: 32 hexadecimal digits and four dashes.
   private nonisolated var isAPNsIDValid: Bool {
     let text = apnsID.utf8
     return text.count == 36 && Push.count(apnsID, Push.isHex) == 32
@@ -48,8 +48,8 @@ extension Push {
     (byte &- 0x30) < 10 || ((byte | 0x20) &- 0x61) < 6
   }
 
-  /// How many bytes are fine, at most 256. A plain loop over one piece without an early end: the compiler makes it look at
-  /// many bytes in one instruction.
+  /// Returns the number of bytes that satisfy `isFine`, for texts of at most 256 bytes. The loop has no early exit, so
+  /// that the compiler can vectorize it.
   @inline(__always)
   private nonisolated static func count(_ text: String, _ isFine: (UInt8) -> Bool) -> Int {
     var text = text

@@ -3,69 +3,121 @@ public import EventLoop
 
 /// One push to one device, from ``APNsClient/send(_:)`` to its outcome.
 ///
-/// An object because it is the user data of its HTTP/2 stream. Send it once.
+/// A class because it is the user data of its HTTP/2 stream. An instance is sent only once.
 @EventLoop
 public final class Push {
+  /// Where a push goes.
+  public struct Target: Sendable {
+    /// Hexadecimal device token.
+    public let token: String
+    /// Usually ``PushType/topic(bundleID:)``.
+    public let topic: String
+    /// The environment that the token belongs to.
+    public let environment: PushEnvironment
+    /// Nil for an anonymous device.
+    public let owner: PushOwner?
+
+    public init(token: String, topic: String, environment: PushEnvironment, owner: PushOwner? = nil) {
+      self.token = token
+      self.topic = topic
+      self.environment = environment
+      self.owner = owner
+    }
+  }
+
+  /// What a push carries.
+  public struct Message: Sendable {
+    /// JSON.
+    public let payload: [UInt8]
+    public let pushType: PushType
+    /// 10, 5 or 1; nil for the default of the push type.
+    public let priority: Int?
+    /// Unix seconds. 0: APNs tries only once. Nil: Apple's default, which is different.
+    public let expiration: Int64?
+    /// At most 64 bytes.
+    public let collapseID: String?
+
+    public init(
+      payload: [UInt8], pushType: PushType = .alert, priority: Int? = nil, expiration: Int64? = nil,
+      collapseID: String? = nil
+    ) {
+      self.payload = payload
+      self.pushType = pushType
+      self.priority = priority
+      self.expiration = expiration
+      self.collapseID = collapseID
+    }
+  }
+
   /// Hexadecimal device token.
   public let token: String
-  /// Usually ``PushType/topic(bundleID:)``.
   public let topic: String
   public let pushType: PushType
   /// 10, 5 or 1.
   public let priority: Int
-  /// Unix seconds. 0: now or never. Nil: Apple's default, which is not the same.
+  /// Unix seconds; see ``Message/expiration``.
   public let expiration: Int64?
-  /// At most 64 bytes.
   public let collapseID: String?
   /// Lower-case UUID; the same on every attempt.
   public let apnsID: String
   /// JSON; shared by copy-on-write between the pushes of one job.
   public let payload: [UInt8]
-  /// The gateway that the token belongs to.
   public let environment: PushEnvironment
-  /// Nil: nobody's; then each token counts as an owner of its own, among those of nobody.
+  /// Nil for an anonymous device; the mass-removal guard counts each such device separately.
   public let owner: PushOwner?
 
-  let completion: @EventLoop (PushAnswer) -> Void
+  let completion: @EventLoop (SendOutcome) -> Void
 
   /// On CLOCK_MONOTONIC, nanoseconds; set by `send`.
   var sentAt: UInt64 = 0
   var deadline: UInt64 = 0
   var isFinished = false
   var route: Route?
-  /// How often it was sent again because APNs certainly had not processed it.
+  /// How often it was sent again because APNs had certainly not processed it.
   var resends = 0
   /// How often it was sent again because its provider token was refused.
   var tokenResends = 0
-  /// The provider token that the last attempt carried.
+  /// The generation of the provider token that the last attempt carried.
   var tokenGeneration = 0
-  /// It tries a paused route.
+  /// Whether this push probes a paused route.
   var isProbe = false
-  /// Of the one connection that it is on, which is on the loop: nghttp2's callbacks cannot say so.
+  /// Used on the loop only, which nghttp2's callbacks cannot express.
   nonisolated(unsafe) var stream = PushStream()
 
-  // Links of the one ``PushList`` it is in.
+  // Links of the ``PushList`` that contains it.
   var next: Push?
   unowned(unsafe) var previous: Push?
 
   /// - Parameters:
-  ///   - priority: nil for the default of the push type.
+  ///   - apnsID: lower-case UUID.
   ///   - completion: called exactly once, on the loop, in a later turn than `send`.
   public init(
-    token: String, topic: String, pushType: PushType = .alert, priority: Int? = nil, expiration: Int64? = nil,
-    collapseID: String? = nil, apnsID: String, payload: [UInt8], environment: PushEnvironment,
-    owner: PushOwner? = nil, completion: @escaping @EventLoop (PushAnswer) -> Void
+    to target: Target, message: Message, apnsID: String, completion: @escaping @EventLoop (SendOutcome) -> Void
   ) {
-    self.token = token
-    self.topic = topic
-    self.pushType = pushType
-    self.priority = priority ?? pushType.defaultPriority
-    self.expiration = expiration
-    self.collapseID = collapseID
+    token = target.token
+    topic = target.topic
+    environment = target.environment
+    owner = target.owner
+    payload = message.payload
+    pushType = message.pushType
+    priority = message.priority ?? message.pushType.defaultPriority
+    expiration = message.expiration
+    collapseID = message.collapseID
     self.apnsID = apnsID
-    self.payload = payload
-    self.environment = environment
-    self.owner = owner
     self.completion = completion
+  }
+}
+
+/// The owner of a push's device, by which the mass-removal guard counts.
+public struct PushOwner: Sendable, Equatable {
+  let hash: Int
+
+  public static func user(_ name: String) -> PushOwner { PushOwner(hash: name.hashValue) }
+
+  public static func instance(_ id: String) -> PushOwner {
+    var hasher = Hasher()
+    hasher.combine("instance")
+    hasher.combine(id)
+    return PushOwner(hash: hasher.finalize())
   }
 }

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Pushes in order of their deadlines; a push is in at most one list. Everything but a late arrival costs O(1).
+/// Pushes in order of their deadlines. A push is in at most one list. All operations are O(1) if pushes come in order.
 @EventLoop
 struct PushList {
   private(set) var first: Push?
@@ -9,14 +9,14 @@ struct PushList {
 
   var isEmpty: Bool { first == nil }
 
-  /// For pushes whose deadline is among the latest.
+  /// Inserts a push whose deadline is among the latest.
   mutating func append(_ push: Push) {
     var before = last
     while let candidate = before, candidate.deadline > push.deadline { before = candidate.previous }
     insert(push, after: before)
   }
 
-  /// For pushes that come back, whose deadline is among the earliest.
+  /// Inserts a push whose deadline is among the earliest.
   mutating func putBack(_ push: Push) {
     var after = first
     while let candidate = after, candidate.deadline <= push.deadline { after = candidate.next }

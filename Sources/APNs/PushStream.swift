@@ -1,10 +1,17 @@
-/// What is known of one attempt: the request that left and the response so far.
+/// The state of one attempt: how much of the request was written, and the response so far.
 struct PushStream {
+  /// How a stream was closed.
+  enum End {
+    case open, finished, refused
+    /// RST_STREAM with this HTTP/2 error code.
+    case reset(UInt32)
+  }
+
   /// 0 before the attempt.
   var id: Int32 = 0
-  /// Bytes of the payload that nghttp2 has taken.
+  /// Bytes of the payload that nghttp2 has read.
   var payloadOffset = 0
-  /// All of the payload is on its way. Before that APNs cannot have delivered anything.
+  /// Whether nghttp2 has read the whole payload. Before that APNs cannot have delivered the push.
   var isWritten = false
 
   /// HTTP status of the final response; 0 until its header has arrived.
@@ -12,13 +19,60 @@ struct PushStream {
   var body: [UInt8] = []
   var uniqueID: String?
   var retryAfterSeconds: Int?
-  /// Why the stream ended without an answer.
-  var end = StreamEnd.open
+  var end = End.open
+
+  /// The outcome of a closed stream. A status is an answer, however the stream was closed.
+  var outcome: SendOutcome {
+    if status == 200, uniqueID == nil { return .answered(APNsAnswer(status: 200)) }
+    if status != 0 {
+      return .answered(
+        APNsAnswer(status: status, body: body, apnsUniqueID: uniqueID, retryAfterSeconds: retryAfterSeconds))
+    }
+    switch end {
+    case .refused: return .notProcessed("RefusedStream")
+    case .reset(let code): return isWritten ? .uncertain("StreamReset_\(code)") : .notProcessed("StreamReset_\(code)")
+    case .open, .finished: return isWritten ? .uncertain("NoAnswer") : .notProcessed("NotWritten")
+    }
+  }
 }
 
-/// How a stream was closed, apart from its answer.
-enum StreamEnd {
-  case open, finished, refused
-  /// HTTP/2 error code of the RST_STREAM.
-  case reset(UInt32)
+// Response headers.
+extension PushStream {
+  /// Longer values of `apns-unique-id` are ignored.
+  private static let maximumUniqueIDBytes = 64
+  /// Seconds; a longer `Retry-After` is shortened to this.
+  private static let maximumRetryAfter = 3600
+
+  /// Stores a response header if it is `:status`, `retry-after` or `apns-unique-id`.
+  mutating func receive(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+    // nghttp2 accepts no other pseudo-header field in a response.
+    if name.first == UInt8(ascii: ":") {
+      let code = PushStream.number(value) ?? 0
+      // A 1xx response precedes the final one.
+      if code >= 200 { status = code }
+    } else if name.elementsEqual("retry-after".utf8) {
+      retryAfterSeconds = PushStream.seconds(value)
+    } else if name.elementsEqual("apns-unique-id".utf8), value.count <= PushStream.maximumUniqueIDBytes {
+      uniqueID = String(decoding: value, as: UTF8.self)
+    }
+  }
+
+  /// Reads any number of digits. Returns nil for anything else, including a date.
+  private static func seconds(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard !text.isEmpty, text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+    let digits = text.drop { $0 == UInt8(ascii: "0") }
+    guard digits.count <= 9 else { return maximumRetryAfter }
+    return min(maximumRetryAfter, number(UnsafeBufferPointer(rebasing: digits)) ?? 0)
+  }
+
+  /// Reads one to nine digits. Returns nil for anything else.
+  private static func number(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard (1...9).contains(text.count) else { return nil }
+    var number = 0
+    for byte in text {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+      number = number * 10 + Int(byte - UInt8(ascii: "0"))
+    }
+    return number
+  }
 }

@@ -2,13 +2,13 @@ import PushModel
 import EventLoop
 import Telemetry
 
-/// Refusals in the log: each at debug; at warn the first of its reason and topic, then once a minute with the number since.
+/// Logs refusals: each at level debug; the first of its reason and topic at level warn, then a count once a minute.
 @EventLoop
 final class RefusalLog {
-  /// Reasons and topics come from outside: past this many they are counted together.
+  /// Reasons and topics come from outside. Combinations beyond this many are counted together.
   static let maximumKinds = 200
-  static let interval = Duration.seconds(60).unsigned
-  /// Topics are cut to this many characters.
+  static let interval = Duration.seconds(60).unsignedNanoseconds
+  /// Longer topics are truncated.
   private static let maximumTopicCharacters = 256
 
   private struct Kind: Hashable {
@@ -32,8 +32,8 @@ final class RefusalLog {
     self.log = log
   }
 
-  /// `isFault`: the fault is this program's, which is an error.
-  func note(_ push: Push, _ answer: APNsAnswer, isFault: Bool = false, now: UInt64) {
+  /// Logs and counts a refusal. With `isFault` the request was malformed, which is logged as an error.
+  func record(_ push: Push, _ answer: APNsAnswer, isFault: Bool = false, now: UInt64) {
     let reason = answer.reason ?? "HTTP_\(answer.status)"
     let topic = String(push.topic.prefix(RefusalLog.maximumTopicCharacters))
     log.debug(
@@ -53,7 +53,7 @@ final class RefusalLog {
     write(kind, count: 1)
   }
 
-  /// What was refused since the last line, where that is a minute ago; what was not refused for a minute is news again.
+  /// Logs the refusals since the last line of each kind, once a minute. Forgets kinds without a refusal for a minute.
   func tick(now: UInt64) {
     guard !counts.isEmpty else { return }
     for (kind, count) in counts where now >= count.lineAt + RefusalLog.interval {

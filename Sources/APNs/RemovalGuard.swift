@@ -1,29 +1,29 @@
-/// Tells a few dead tokens from a wrong bundle id or environment, which makes every token look bad.
+/// Distinguishes a few invalid tokens from a wrong bundle id or environment, for which APNs refuses every token.
 ///
-/// It remembers the latest answer of each of the last owners, so that no owner counts twice, however many devices it has.
+/// Remembers the latest answer of each of the last owners, so that an owner with many devices counts once.
 struct RemovalGuard {
   /// Owners remembered per route.
   static let windowOwners = 100
-  /// Fewer owners with refused tokens say nothing.
+  /// Fewer owners with refused tokens never stop the removal.
   static let minimumSuspects = 20
-  /// Removal stops when more than 1 of 2 owners are suspect, and resumes at 1 of 4: the two are apart so that a share
-  /// around the limit does not turn it on and off.
+  /// Removal stops when more than 1 of 2 owners are suspect, and starts again at 1 of 4: the limits differ so that
+  /// removal does not switch on and off repeatedly.
   private static let (stopDivisor, resumeDivisor) = (2, 4)
 
   private var owners: [Int] = []
   private var isSuspect: [Bool] = []
-  /// The oldest owner, once there are as many as are remembered.
+  /// Index of the oldest owner once the window is full.
   private var oldest = 0
   private(set) var suspects = 0
-  /// Most owners' tokens are refused: none is to be removed.
+  /// Whether most owners' tokens are refused, so that no token may be removed.
   private(set) var isTripped = false
 
   var ownerCount: Int { owners.count }
 
-  /// It remembers as many owners as it can, none of them suspect: one more like them changes nothing.
+  /// Whether the window is full and no owner is suspect: another such owner changes nothing.
   var isAllGood: Bool { suspects == 0 && owners.count == RemovalGuard.windowOwners }
 
-  /// `owner` is a hash. True: ``isTripped`` has changed.
+  /// Records an answer; `owner` is a hash. Returns whether ``isTripped`` has changed.
   mutating func record(owner: Int, isSuspect suspect: Bool) -> Bool {
     if let index = owners.firstIndex(of: owner) {
       guard isSuspect[index] != suspect else { return false }

@@ -1,11 +1,11 @@
 import PushModel
 import CNGHTTP2
 
-/// Builds the header block of a push in memory that is used again for the next one.
+/// Builds the header block of a push, in memory that is reused for the next push.
 struct RequestHeaders {
   private var values: [UInt8] = []
   private var fields: [nghttp2_nv] = []
-  /// The part that is the same for every request comes first.
+  /// The fields that are the same for every request come first.
   private let fixedBytes: Int
   private let fixedFields: Int
 
@@ -20,7 +20,7 @@ struct RequestHeaders {
     (self.values, self.fields) = (values, fields)
   }
 
-  /// `body` gets the header block of `push`; it is valid during the call.
+  /// Calls `body` with the header block of `push`, which is valid only during the call.
   mutating func with(
     _ push: Push, authorization: [UInt8], _ body: (UnsafePointer<nghttp2_nv>, Int) -> Int32
   ) -> Int32 {
@@ -31,7 +31,7 @@ struct RequestHeaders {
     add("apns-topic", push.topic)
     add("apns-push-type", push.pushType.rawValue)
     add("apns-priority", push.priority == 10 ? "10" : push.priority == 5 ? "5" : "1")
-    // These differ from push to push and would only push the others out of the peer's table.
+    // These differ from push to push and would only displace the others in the server's header table.
     add("apns-id", push.apnsID, isIndexed: false)
     if let expiration = push.expiration { add("apns-expiration", String(expiration), isIndexed: false) }
     if let collapseID = push.collapseID { add("apns-collapse-id", collapseID, isIndexed: false) }
@@ -66,7 +66,7 @@ struct RequestHeaders {
     fields.append(RequestHeaders.field(name, count: value.utf8.count, isIndexed: isIndexed))
   }
 
-  /// In one copy where the text lies in one piece, as native ones do.
+  /// Native strings are contiguous and are copied at once.
   private mutating func append(_ text: String) {
     if text.utf8.withContiguousStorageIfAvailable({ values.append(contentsOf: $0) }) == nil {
       values.append(contentsOf: text.utf8)
@@ -74,7 +74,7 @@ struct RequestHeaders {
   }
 
   private static func field(_ name: StaticString, count: Int, isIndexed: Bool = true) -> nghttp2_nv {
-    // A static name outlives every session, so nghttp2 need not copy it.
+    // The name is static, so nghttp2 need not copy it.
     var flags = UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
     if !isIndexed { flags |= UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) }
     return nghttp2_nv(

@@ -1,10 +1,10 @@
 import PushModel
 import EventLoop
 
-/// One environment and topic: what is refused for its configuration is refused for all of its pushes.
+/// One environment and topic. A refusal because of the configuration applies to all pushes of the route.
 @EventLoop
 final class Route {
-  /// Why nothing is sent but a probe now and then.
+  /// Only probes are sent while a route is paused.
   struct Pause {
     let reason: String
     /// Unix milliseconds.
@@ -17,12 +17,13 @@ final class Route {
   let topic: String
   /// Users and instances, each counted once.
   private var ownedGuard = RemovalGuard()
-  /// Devices of nobody, by token: whoever registers thousands of them stops the removal of no user's devices.
+  /// Anonymous devices, counted by token, so that registering thousands of them does not stop the removal of
+  /// users' devices.
   private var unownedGuard = RemovalGuard()
-  /// When the removal of tokens stopped, unix milliseconds, and the answer that did it.
+  /// The answer that stopped the removal of tokens, and when, in unix milliseconds.
   private(set) var removalStop: (reason: String, since: Int64)?
   private(set) var pause: Pause?
-  /// When APNs last took a push of this route, on CLOCK_MONOTONIC, nanoseconds.
+  /// When APNs last accepted a push of this route, on CLOCK_MONOTONIC, nanoseconds.
   var provenAt: UInt64 = 0
 
   init(environment: PushEnvironment, topic: String) {
@@ -32,7 +33,7 @@ final class Route {
 
   var isPaused: Bool { pause != nil }
 
-  /// False when it is paused already; the next probe is put off then.
+  /// Pauses the route. Returns false if it is already paused; then only the next probe is postponed.
   func pause(reason: String, since: Int64, nextProbeAt: UInt64) -> Bool {
     guard pause == nil else {
       pause?.nextProbeAt = nextProbeAt
@@ -44,20 +45,20 @@ final class Route {
 
   func resume() { pause = nil }
 
-  /// Whether a push may be sent now: the route is not paused, or it is time for a probe.
+  /// Returns whether a push may be sent: the route is not paused, or a probe is due.
   func admits(now: UInt64) -> Bool {
     guard let pause else { return true }
     return now >= pause.nextProbeAt
   }
 
-  /// Makes one push the probe, if it is time for one.
+  /// Starts a probe if one is due, and schedules the next for `next`. Returns whether it did.
   func takeProbe(now: UInt64, next: UInt64) -> Bool {
     guard let pause, now >= pause.nextProbeAt else { return false }
     self.pause?.nextProbeAt = next
     return true
   }
 
-  /// Notes what APNs said of a device's token. True: removal has stopped, or goes on again.
+  /// Records APNs' answer about a device's token. Returns whether removal has stopped or started again.
   func recordToken(of push: Push, isSuspect: Bool, reason: String?) -> Bool {
     if !isSuspect, push.owner == nil ? unownedGuard.isAllGood : ownedGuard.isAllGood { return false }
     let hasChanged =
@@ -72,16 +73,69 @@ final class Route {
     return was != isRemovalStopped
   }
 
-  /// Of users' devices, of nobody's, or of both.
+  /// Whether removal has stopped for owned devices, for anonymous devices, or for both.
   var isRemovalStopped: Bool { ownedGuard.isTripped || unownedGuard.isTripped }
 
   func isRemovalStopped(for push: Push) -> Bool {
     push.owner == nil ? unownedGuard.isTripped : ownedGuard.isTripped
   }
 
-  /// Owners with refused tokens, and owners in all, of those whose devices are no longer removed.
+  /// Owners with refused tokens and all owners, of the kinds of devices that are no longer removed.
   var removalCounts: (suspect: Int, all: Int) {
     let guards = [ownedGuard, unownedGuard].filter(\.isTripped)
     return (guards.reduce(0) { $0 + $1.suspects }, guards.reduce(0) { $0 + $1.ownerCount })
+  }
+
+  /// When the route was paused or its removal stopped, whichever is earlier; nil if it is healthy. Unix milliseconds.
+  fileprivate var trippedSince: Int64? {
+    [pause?.since, removalStop?.since].compactMap { $0 }.min()
+  }
+}
+
+/// The routes in use. Their number is limited, because topics come from producers.
+@EventLoop
+final class RouteTable {
+  static let maximumRoutes = 10_000
+  /// Routes that are kept when the table is full, so that making room is rare.
+  static let keptRoutes = maximumRoutes * 9 / 10
+
+  private struct Key: Hashable {
+    let environment: PushEnvironment
+    let topic: String
+  }
+
+  private var routes: [Key: Route] = [:]
+  /// Most pushes have the same route as the push before.
+  private var latest: Route?
+
+  /// Returns the route, and adds it if it is new.
+  func route(_ environment: PushEnvironment, _ topic: String) -> Route {
+    if let latest, latest.environment == environment, latest.topic == topic { return latest }
+    let key = Key(environment: environment, topic: topic)
+    if let route = routes[key] {
+      latest = route
+      return route
+    }
+    if routes.count >= RouteTable.maximumRoutes { makeRoom() }
+    let route = Route(environment: environment, topic: topic)
+    routes[key] = route
+    latest = route
+    return route
+  }
+
+  /// Returns nil if nothing was ever sent there.
+  func known(_ environment: PushEnvironment, _ topic: String) -> Route? {
+    routes[Key(environment: environment, topic: topic)]
+  }
+
+  var all: some Sequence<Route> { routes.values }
+
+  /// Removes the healthy routes. If too many others are left, removes those that have been paused the longest: the next
+  /// push probes such a route again.
+  private func makeRoom() {
+    var tripped = routes.compactMap { key, route in route.trippedSince.map { (key: key, since: $0) } }
+    tripped.sort { $0.since > $1.since }
+    let kept = Set(tripped.prefix(RouteTable.keptRoutes).map(\.key))
+    routes = routes.filter { kept.contains($0.key) }
   }
 }

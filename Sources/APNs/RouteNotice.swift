@@ -1,13 +1,13 @@
 public import PushModel
 
-/// A route that needs an operator: it is paused, or its tokens are no longer removed.
+/// A route that an operator should look at: it is paused, or its tokens are no longer removed.
 public struct RouteNotice: Sendable, Equatable {
-  /// Of a list, the longest that stand there.
+  /// Maximum length of a list of notices.
   public static let maximumListed = 20
 
   public let environment: PushEnvironment
   public let topic: String
-  /// APNs' reason; `HTTP_<status>` when it gave none.
+  /// APNs' reason; `HTTP_<status>` for an answer without one.
   public let reason: String
   /// Unix milliseconds.
   public let since: Int64
@@ -19,7 +19,7 @@ public struct RouteNotice: Sendable, Equatable {
     self.since = since
   }
 
-  /// What to do about a route that is paused for `reason`.
+  /// What an operator should do about a route that is paused for `reason`.
   public static func fix(ofPauseFor reason: String) -> String {
     switch reason {
     case "TopicDisallowed":
@@ -33,7 +33,7 @@ public struct RouteNotice: Sendable, Equatable {
     }
   }
 
-  /// What to do about a route whose tokens all look bad.
+  /// What an operator should do about a route whose tokens are no longer removed.
   public static let fixOfStoppedRemoval =
     "check the bundle id of the app and the environment of its tokens (APNS_USE_SANDBOX)"
 }

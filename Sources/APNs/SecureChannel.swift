@@ -5,28 +5,28 @@ import COpenSSL
   import Glibc
 #endif
 
-/// A TLS connection that speaks HTTP/2 by ALPN, opened by libcurl; carries bytes, knows no frames.
+/// A TLS connection for HTTP/2, opened by libcurl. Transports bytes.
 ///
-/// `@unchecked`: used by one thread at a time: by the opening queue until `init` returns, by the event loop afterwards.
+/// `@unchecked`: used by one thread at a time: by the opening queue until `init` returns, then by the event loop.
 final class SecureChannel: @unchecked Sendable {
   enum Transfer {
     case bytes(Int)
-    /// Wait for the socket.
+    /// The socket must become ready first.
     case wouldBlock
-    /// Closed by the peer, or broken.
+    /// The peer closed the connection, or it failed.
     case ended(String)
   }
 
   private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
-  private static let noHTTP2 = "the server did not agree to HTTP/2: it chose no protocol by ALPN, where h2 was offered"
+  private static let noHTTP2 = "the server did not agree to HTTP/2: it selected no protocol by ALPN; h2 was offered"
   private static let alpn: [UInt8] = [2] + Array("h2".utf8)
 
   private let handle: UnsafeMutableRawPointer
-  /// Stays the channel's own.
+  /// Owned by the channel.
   let descriptor: Int32
   private var hasAgreedToHTTP2 = false
 
-  /// Blocks: DNS, TCP, proxy and TLS, at most `connectMilliseconds`.
+  /// Connects: DNS, TCP, proxy and TLS. Blocks for at most `connectMilliseconds`.
   init(to origin: Origin, authorities: TrustedCertificates?, connectMilliseconds: Int) throws(APNsError) {
     guard SecureChannel.isLibraryReady, let handle = curl_easy_init() else {
       throw .connection("libcurl could not be initialised")
@@ -35,7 +35,7 @@ final class SecureChannel: @unchecked Sendable {
     do throws(APNsError) {
       try SecureChannel.configure(handle, origin, peer, connectMilliseconds)
       descriptor = try SecureChannel.connect(handle)
-      // libcurl was given a bare pointer, for the handshake, which is over.
+      // libcurl has an unretained pointer to it, which it uses during the handshake.
       withExtendedLifetime(peer) {}
     } catch {
       curl_easy_cleanup(handle)
@@ -58,7 +58,7 @@ final class SecureChannel: @unchecked Sendable {
     }
   }
 
-  /// libcurl may hold decrypted bytes: call it until it would block.
+  /// libcurl may buffer decrypted bytes, so call it until it returns ``Transfer/wouldBlock``.
   func receive(into buffer: inout [UInt8]) -> Transfer {
     var count = 0
     let code = buffer.withUnsafeMutableBytes { curl_easy_recv(handle, $0.baseAddress, $0.count, &count) }
@@ -84,7 +84,7 @@ final class SecureChannel: @unchecked Sendable {
       martlet_curl_set_ssl_context_function(handle) { _, context, peer in SecureChannel.prepare(context, peer) },
       martlet_curl_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(peer).toOpaque()),
     ]
-    // Without a bundle of the system libcurl would refuse to connect, whatever else is trusted.
+    // Without a system bundle libcurl would refuse to connect, even if other authorities are trusted.
     if peer.authorities != nil, !hasSystemBundle(handle) {
       codes.append(martlet_curl_set_string(handle, CURLOPT_CAINFO, nil))
     }
@@ -106,7 +106,7 @@ final class SecureChannel: @unchecked Sendable {
     }
     let modes = Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, modes, nil)
-    // 0 is success here, unlike in the rest of OpenSSL.
+    // This function returns 0 on success, unlike the rest of OpenSSL.
     return SSL_CTX_set_alpn_protos(context, alpn, UInt32(alpn.count)) == 0 ? CURLE_OK : CURLE_SSL_CONNECT_ERROR
   }
 
@@ -121,10 +121,12 @@ final class SecureChannel: @unchecked Sendable {
     let code = curl_easy_perform(handle)
     guard code == CURLE_OK else {
       let reason = reason(code, String(cString: detail))
-      // OpenSSL's words for the alert of a server that speaks other protocols only.
+      if let proxy = httpsProxyProblem({ name in getenv(name).map { String(cString: $0) } }) {
+        throw .connection("\(reason); \(proxy)")
+      }
+      // OpenSSL's text for the alert of a server that supports only other protocols.
       guard !reason.contains("no application protocol") else {
-        throw .connection(
-          "the server did not agree to HTTP/2: it has no protocol in common by ALPN, where h2 was offered")
+        throw .connection("the server did not agree to HTTP/2: it supports no protocol that was offered by ALPN (h2)")
       }
       throw .connection(reason)
     }
@@ -135,14 +137,26 @@ final class SecureChannel: @unchecked Sendable {
     return socket
   }
 
-  /// libcurl's text for what went wrong; without that of a proxy's URL, which it quotes with the password.
+  /// Returns what is wrong with the proxy that libcurl takes from the environment; nil if it is not an https:// proxy.
+  ///
+  /// The connection to such a proxy would be verified, and use ALPN, as if it were the connection to the gateway.
+  static func httpsProxyProblem(_ environment: (String) -> String?) -> String? {
+    let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    guard let name = names.first(where: { environment($0)?.isEmpty == false }),
+      environment(name)?.lowercased().hasPrefix("https://") == true
+    else { return nil }
+    return "\(name) names an https:// proxy, which is not supported: expected http:// or socks5h://, "
+      + "or the host of the gateway in NO_PROXY"
+  }
+
+  /// Returns libcurl's description of an error, without the URL of a proxy, which may contain a password.
   static func reason(_ code: CURLcode, _ detail: String) -> String {
     guard !detail.isEmpty else { return String(cString: curl_easy_strerror(code)) }
     guard detail.hasPrefix("Unsupported proxy"), let quote = detail.firstIndex(of: "'") else { return detail }
     return "\(detail[..<quote])the proxy variable of the environment"
   }
 
-  /// libcurl shows its TLS session only once something was sent.
+  /// Returns whether the server selected h2. libcurl gives access to its TLS session only after something was sent.
   private func isHTTP2() -> Bool {
     guard !hasAgreedToHTTP2 else { return true }
     var info: UnsafeMutablePointer<curl_tlssessioninfo>?

@@ -1,22 +1,22 @@
 import COpenSSL
 
-/// Certificates that are trusted beside the system's.
+/// Certificates that are trusted in addition to the system's.
 ///
 /// `@unchecked`: never changed after `init`, and OpenSSL counts references atomically.
 final class TrustedCertificates: @unchecked Sendable {
   private let certificates: [OpaquePointer]
 
-  /// PEM text with one certificate or several; what stands between them is ignored.
+  /// Reads PEM text with one or more certificates. Text between them is ignored.
   init(pem: String) throws(APNsError) {
     let expected = "expected PEM text, -----BEGIN CERTIFICATE-----"
     let text = Array(pem.utf8)
     let (certificates, isWhole) = text.withUnsafeBytes(TrustedCertificates.read)
-    // From here on deinit frees them, whatever is thrown.
+    // From here on deinit frees them, even if this throws.
     self.certificates = certificates
     guard isWhole else {
       throw .configuration("certificate \(certificates.count + 1) cannot be read; \(expected)")
     }
-    guard !certificates.isEmpty else { throw .configuration("there is no certificate in it; \(expected)") }
+    guard !certificates.isEmpty else { throw .configuration("the text contains no certificate; \(expected)") }
   }
 
   deinit {
@@ -27,7 +27,7 @@ final class TrustedCertificates: @unchecked Sendable {
     certificates.allSatisfy { X509_STORE_add_cert(store, $0) == 1 }
   }
 
-  /// Those up to the first that cannot be read, and whether that is all of them.
+  /// Returns the certificates before the first that cannot be read, and whether these are all.
   private static func read(_ bytes: UnsafeRawBufferPointer) -> ([OpaquePointer], isWhole: Bool) {
     var certificates: [OpaquePointer] = []
     // OpenSSL reads from the bytes in place.
@@ -38,5 +38,26 @@ final class TrustedCertificates: @unchecked Sendable {
     let isWhole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
     ERR_clear_error()
     return (certificates, isWhole)
+  }
+}
+
+/// The server that a connection accepts: its certificate contains the host and is signed by a trusted authority.
+final class ExpectedPeer: Sendable {
+  let host: String
+  let authorities: TrustedCertificates?
+
+  init(host: String, authorities: TrustedCertificates?) {
+    self.host = host
+    self.authorities = authorities
+  }
+
+  /// Configures a context while libcurl prepares it. Returns false if OpenSSL reports an error.
+  func apply(to context: OpaquePointer?) -> Bool {
+    if let authorities, !authorities.add(to: SSL_CTX_get_cert_store(context)) { return false }
+    let parameters = SSL_CTX_get0_param(context)
+    // libcurl compares the common name if there is no subjectAltName; this makes OpenSSL refuse such a certificate.
+    X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
+    let isAddress = X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1
+    return isAddress || X509_VERIFY_PARAM_set1_host(parameters, host, 0) == 1
   }
 }

@@ -1,12 +1,19 @@
-/// Finds connections on which nothing moves any more. All times are nanoseconds on CLOCK_MONOTONIC.
+import EventLoop
+
+/// Detects connections on which nothing is received any more. All times are nanoseconds on CLOCK_MONOTONIC.
 struct Watchdog {
-  enum Action: Equatable { case wait, ping, close(String) }
+  enum Action: Equatable {
+    case wait
+    /// Send a PING now.
+    case ping
+    case close(String)
+  }
 
   let limits: APNsConfiguration.Limits
   private var lastReceived: UInt64
-  /// Since when something written has been waiting for any sign of life; 0 when nothing is.
-  private var waitingSince: UInt64 = 0
-  private var pingedAt: UInt64 = 0
+  /// When something was written to which nothing has been received yet.
+  private var waitingSince: UInt64?
+  private var pingedAt: UInt64?
   private var hasSettings = false
 
   init(limits: APNsConfiguration.Limits, openedAt: UInt64) {
@@ -16,28 +23,29 @@ struct Watchdog {
 
   mutating func received(now: UInt64, stillInFlight: Bool) {
     lastReceived = now
-    waitingSince = stillInFlight ? now : 0
+    waitingSince = stillInFlight ? now : nil
   }
 
   mutating func receivedSettings() { hasSettings = true }
 
-  mutating func receivedPong() { pingedAt = 0 }
+  mutating func receivedPong() { pingedAt = nil }
 
   mutating func wrote(now: UInt64) {
-    if waitingSince == 0 { waitingSince = now }
+    if waitingSince == nil { waitingSince = now }
   }
 
-  /// Call it about once a second; on `.ping` a PING must be sent.
-  mutating func check(now: UInt64, inFlight: Int) -> Action {
-    if !hasSettings, now > lastReceived + limits.pongTimeout.unsigned {
+  /// Returns what to do now. Call it about once a second.
+  mutating func tick(now: UInt64, inFlight: Int) -> Action {
+    if !hasSettings, now > lastReceived + limits.pongTimeout.unsignedNanoseconds {
       return .close("the server sent no HTTP/2 SETTINGS")
     }
-    if pingedAt != 0 {
-      return now > pingedAt + limits.pongTimeout.unsigned ? .close("the server no longer answers PING") : .wait
+    if let pingedAt {
+      let isLate = now > pingedAt + limits.pongTimeout.unsignedNanoseconds
+      return isLate ? .close("the server no longer answers PING") : .wait
     }
-    let isQuiet = inFlight > 0 && waitingSince != 0 && now > waitingSince + limits.quietBeforePing.unsigned
-    let isIdle = inFlight == 0 && now > lastReceived + limits.idleBeforePing.unsigned
-    guard isQuiet || isIdle else { return .wait }
+    let isQuiet = waitingSince.map { now > $0 + limits.quietBeforePing.unsignedNanoseconds } ?? false
+    let isIdle = now > lastReceived + limits.idleBeforePing.unsignedNanoseconds
+    guard inFlight > 0 ? isQuiet : isIdle else { return .wait }
     pingedAt = now
     return .ping
   }

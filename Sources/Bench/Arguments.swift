@@ -6,7 +6,7 @@ struct Arguments {
   var keyID = "BENCHKEY01"
   var teamID = "BENCHTEAM1"
   var pushes = 100_000
-  /// Pushes handed to the client and not yet answered.
+  /// Pushes under way at once.
   var window = 1000
   var connections = 1
   /// Device tokens 1...tokens, as 64 hexadecimal digits, taken in turn.
@@ -24,7 +24,7 @@ struct Arguments {
 
     """
 
-  /// `arguments` without the program's name.
+  /// Parses `arguments`, which exclude the program's name.
   init(parsing arguments: [String]) throws(UsageError) {
     var rest = arguments[...]
     while let option = rest.popFirst() {
@@ -49,8 +49,17 @@ struct Arguments {
 
   private static func number(_ option: String, _ value: String) throws(UsageError) -> Int {
     guard let number = Int(value), (1...100_000_000).contains(number) else {
-      throw UsageError("\(option): \"\(value)\" is no number from 1 to 100000000")
+      throw UsageError("\(option): \"\(value)\" is not a number from 1 to 100000000")
     }
     return number
+  }
+}
+
+/// An invalid command line. The text names what is expected.
+struct UsageError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
   }
 }

@@ -7,15 +7,16 @@ import Telemetry
   import Glibc
 #endif
 
-/// Measures Martlet's APNs engine alone: no Redis, no jobs.
+/// Measures the APNs client without Redis and jobs.
 @main
 enum Bench {
   static func main() {
     do {
       let arguments = try Arguments(parsing: Array(CommandLine.arguments.dropFirst()))
       let configuration = try APNsConfiguration(
-        keyID: arguments.keyID, teamID: arguments.teamID, privateKeyPEM: try text(of: arguments.keyPath),
-        endpointOverride: arguments.url, caCertificatePEM: try text(of: arguments.authorityPath),
+        credentials: .init(
+          keyID: arguments.keyID, teamID: arguments.teamID, privateKeyPEM: try text(of: arguments.keyPath)),
+        gateway: .init(endpointOverride: arguments.url, caCertificatePEM: try text(of: arguments.authorityPath)),
         connectionsPerEnvironment: arguments.connections)
       EventLoop.run { begin(arguments, configuration) }
       dispatchMain()
@@ -25,7 +26,7 @@ enum Bench {
     }
   }
 
-  /// The clock starts when a connection is ready: what is measured is sending.
+  /// Starts the measurement when a connection is ready, so that only sending is measured.
   @EventLoop
   private static func begin(_ arguments: Arguments, _ configuration: APNsConfiguration) {
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: Log(level: .warn))

@@ -2,10 +2,14 @@ import PushModel
 import APNs
 import EventLoop
 
-/// Keeps a window of pushes under way until all are answered.
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Sends pushes, a fixed number of them at once, until all are answered.
 @EventLoop
 final class PushFlood {
-  /// 209 bytes, the size that the tables of other clients were measured with.
+  /// 209 bytes, the size used in published measurements of other clients.
   private static let payload: [UInt8] = {
     let head = #"{"aps":{"alert":{"title":"Lunch?","body":""#
     let tail = #""},"sound":"default"}}"#
@@ -17,7 +21,7 @@ final class PushFlood {
   private(set) var accepted = 0
   private(set) var refused = 0
   private(set) var unanswered = 0
-  /// Of the first push that was not accepted.
+  /// The reason of the first push that was not accepted.
   private(set) var firstFault: String?
 
   private let client: APNsClient
@@ -44,13 +48,12 @@ final class PushFlood {
     sent += 1
     client.send(
       Push(
-        token: tokens[sent % tokens.count], topic: Self.topic,
-        apnsID: idPrefix + Self.hexadecimal(UInt64(sent), digits: 12), payload: Self.payload,
-        environment: .production
+        to: Push.Target(token: tokens[sent % tokens.count], topic: Self.topic, environment: .production),
+        message: Push.Message(payload: Self.payload), apnsID: idPrefix + Self.hexadecimal(UInt64(sent), digits: 12)
       ) { [self] outcome in ended(outcome) })
   }
 
-  private func ended(_ outcome: PushAnswer) {
+  private func ended(_ outcome: SendOutcome) {
     switch outcome {
     case .answered(let answer) where answer.status == 200: accepted += 1
     case .answered(let answer):
@@ -77,5 +80,14 @@ final class PushFlood {
       }
       return digits
     }
+  }
+}
+
+/// CPU time used by all threads of the process.
+enum CPUTime {
+  static var seconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 }

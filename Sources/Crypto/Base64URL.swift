@@ -19,7 +19,7 @@ public enum Base64URL {
     return text
   }
 
-  /// Nil unless `text` is what ``encode(_:)`` makes of some bytes.
+  /// Returns nil if no bytes encode to `text`.
   public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count % 4 != 1 else { return nil }
     var bytes: [UInt8] = []
@@ -35,7 +35,7 @@ public enum Base64URL {
         bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
       }
     }
-    // Bits left over must be zero, or two texts would mean the same.
+    // Remaining bits must be zero, so that every value has one encoding.
     return bits & (1 << UInt32(count) - 1) == 0 ? bytes : nil
   }
 

@@ -2,9 +2,9 @@
   import Glibc
 #endif
 
-/// The two clocks: one that only moves forward (deadlines), one that tells the date (records).
+/// The two clocks: a monotonic one for deadlines and the time of day for records.
 public enum Clock {
-  /// Nanoseconds on CLOCK_MONOTONIC; goes on while the process is stopped.
+  /// Nanoseconds on CLOCK_MONOTONIC; advances while the process is stopped.
   public static var monotonicNanoseconds: UInt64 {
     nanoseconds(CLOCK_MONOTONIC)
   }
@@ -12,6 +12,11 @@ public enum Clock {
   /// Milliseconds since 1970.
   public static var unixMilliseconds: Int64 {
     Int64(nanoseconds(CLOCK_REALTIME) / 1_000_000)
+  }
+
+  /// Nanoseconds since 1970.
+  public static var unixNanoseconds: UInt64 {
+    nanoseconds(CLOCK_REALTIME)
   }
 
   private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
@@ -22,11 +27,14 @@ public enum Clock {
 }
 
 extension Duration {
-  /// The whole duration in nanoseconds; more than 292 years is out of range.
+  /// The duration in nanoseconds. Traps above 292 years.
   public var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
+
+  /// The duration in nanoseconds; 0 for a negative duration.
+  public var unsignedNanoseconds: UInt64 { UInt64(clamping: nanoseconds) }
 
   public var milliseconds: Int64 { nanoseconds / 1_000_000 }
 }

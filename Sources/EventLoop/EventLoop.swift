@@ -2,8 +2,8 @@ public import Dispatch
 
 /// The one serial queue of the process, as a global actor.
 ///
-/// Everything that touches sockets, timers, permits or shared state is `@EventLoop`: there are no locks on the data path.
-/// Code that a C library or a Dispatch source calls back enters through ``assumeIsolated(_:)``.
+/// Everything that touches sockets, timers, permits or shared state is `@EventLoop`: there are no locks on the data
+/// path. Code that a C library or a Dispatch source calls back enters through ``assumeIsolated(_:)``.
 @globalActor
 public actor EventLoop {
   public static let shared = EventLoop()
@@ -22,12 +22,12 @@ public actor EventLoop {
     queue.async { assumeIsolated(body) }
   }
 
-  /// Runs `body` now, on the condition (checked) that this already is the loop's queue.
+  /// Runs `body` now. Traps if the current queue is not the loop's.
   @inlinable @inline(__always)
   public nonisolated static func assumeIsolated<T: Sendable>(_ body: @EventLoop () -> T) -> T {
     dispatchPrecondition(condition: .onQueue(queue))
     return withoutActuallyEscaping(body) { body in
-      // The type loses only its isolation, which the precondition above has just proved.
+      // Removes only the isolation from the type, which the precondition has proved.
       unsafeBitCast(body, to: (() -> T).self)()
     }
   }
@@ -48,5 +48,35 @@ private final class LoopExecutor: SerialExecutor {
 
   func checkIsolated() {
     dispatchPrecondition(condition: .onQueue(queue))
+  }
+}
+
+extension EventLoop {
+  @EventLoop private static var pending: [@EventLoop () -> Void] = []
+  @EventLoop private static var isScheduled = false
+
+  /// Runs `body` at the end of this turn of the loop, so that the work of one turn can be sent in one write.
+  @EventLoop
+  public static func atEndOfTurn(_ body: @escaping @EventLoop () -> Void) {
+    pending.append(body)
+    guard !isScheduled else { return }
+    isScheduled = true
+    queue.async { assumeIsolated { runPending() } }
+  }
+
+  /// Returns after everything passed to ``atEndOfTurn(_:)`` before has run.
+  @EventLoop
+  public static func endOfTurn() async {
+    await withCheckedContinuation { continuation in
+      atEndOfTurn { continuation.resume() }
+    }
+  }
+
+  @EventLoop
+  private static func runPending() {
+    isScheduled = false
+    let bodies = pending
+    pending.removeAll(keepingCapacity: true)
+    for body in bodies { body() }
   }
 }

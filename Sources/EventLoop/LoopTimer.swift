@@ -5,12 +5,12 @@ import Dispatch
 public final class LoopTimer {
   private let source: any DispatchSourceTimer
 
-  /// Fires once, `delay` from now.
+  /// Fires once after `delay`.
   public static func after(_ delay: Duration, _ body: @escaping @EventLoop () -> Void) -> LoopTimer {
     LoopTimer(first: delay, interval: nil, body)
   }
 
-  /// Fires every `interval`, first one interval from now.
+  /// Fires every `interval`, for the first time after one interval.
   public static func every(_ interval: Duration, _ body: @escaping @EventLoop () -> Void) -> LoopTimer {
     LoopTimer(first: interval, interval: interval, body)
   }

@@ -1,4 +1,4 @@
-/// A bounded number of things that may be under way at once. Taken before work is fetched, given back when it is done.
+/// Limits how much work is under way at once. Permits are taken before work is fetched and released when it is done.
 @EventLoop
 public final class Permits {
   public let limit: Int
@@ -14,20 +14,20 @@ public final class Permits {
 
   public var taken: Int { limit - available }
 
-  /// Takes up to `count`; returns how many it got.
+  /// Takes up to `count` permits and returns how many were available.
   public func take(upTo count: Int) -> Int {
     let granted = min(count, available)
     available -= granted
     return granted
   }
 
-  /// `observer` is called whenever permits were given back, by whomever; those that were there before are called first.
+  /// Calls `observer` whenever permits are released. Observers are called in the order in which they were added.
   public func onRelease(_ observer: @escaping @EventLoop () -> Void) {
     observers.append(observer)
   }
 
   public func release(_ count: Int = 1) {
-    precondition(available + count <= limit, "more permits given back than taken")
+    precondition(available + count <= limit, "more permits released than taken")
     available += count
     for observer in observers { observer() }
   }

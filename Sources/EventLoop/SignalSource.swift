@@ -21,7 +21,7 @@ public final class SignalSource {
     source.cancel()
   }
 
-  /// Keeps the default action (the end of the process) from happening before the source exists.
+  /// Prevents the default action, which ends the process, before the source exists.
   public nonisolated static func block(_ signals: [Int32]) {
     var set = sigset_t()
     sigemptyset(&set)

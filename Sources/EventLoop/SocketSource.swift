@@ -4,10 +4,10 @@ import Dispatch
   import Glibc
 #endif
 
-/// Tells when a non-blocking socket can be read or written.
+/// Calls its handlers when a non-blocking socket can be read or written.
 ///
-/// It watches duplicates of the descriptor, closed in the cancel handlers, so the owner may close its own at any time.
-/// Reading starts suspended; writing is watched only while asked for.
+/// Watches duplicates of the descriptor, which are closed in the cancel handlers, so that the owner may close its own
+/// at any time. At first neither reading nor writing is watched.
 @EventLoop
 public final class SocketSource {
   private let readSource: any DispatchSourceRead
@@ -16,7 +16,7 @@ public final class SocketSource {
   private var isWriting = false
   private var isCancelled = false
 
-  /// `descriptor` stays the caller's. Nil when the process is out of descriptors.
+  /// The caller keeps ownership of `descriptor`. Returns nil if descriptors are exhausted.
   public init?(
     descriptor: Int32, onReadable: @escaping @EventLoop () -> Void, onWritable: @escaping @EventLoop () -> Void
   ) {
@@ -35,27 +35,27 @@ public final class SocketSource {
     writeSource.setCancelHandler { close(writeDescriptor) }
   }
 
-  /// Whether `onReadable` is called while there is something to read.
+  /// Sets whether `onReadable` is called while there is something to read.
   public func watchReading(_ wanted: Bool) {
     guard wanted != isReading, !isCancelled else { return }
     isReading = wanted
     if wanted { readSource.resume() } else { readSource.suspend() }
   }
 
-  /// Whether `onWritable` is called while there is room to write.
+  /// Sets whether `onWritable` is called while there is room to write.
   public func watchWriting(_ wanted: Bool) {
     guard wanted != isWriting, !isCancelled else { return }
     isWriting = wanted
     if wanted { writeSource.resume() } else { writeSource.suspend() }
   }
 
-  /// Stops both; no handler runs afterwards.
+  /// Stops watching. No handler runs afterwards.
   public func cancel() {
     guard !isCancelled else { return }
     isCancelled = true
     readSource.cancel()
     writeSource.cancel()
-    // Dispatch traps when a suspended source is released.
+    // Dispatch traps if a suspended source is released.
     if !isReading { readSource.resume() }
     if !isWriting { writeSource.resume() }
   }

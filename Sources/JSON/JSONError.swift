@@ -1,4 +1,4 @@
-/// Why bytes are not the JSON that was asked for. Offsets count bytes from the start of the text.
+/// Why bytes are not the expected JSON. Offsets are bytes from the start of the text.
 public enum JSONError: Error, Sendable, Equatable {
   case unexpectedEnd(offset: Int)
   case unexpectedByte(UInt8, offset: Int)
@@ -12,7 +12,7 @@ public enum JSONError: Error, Sendable, Equatable {
   case numberOutOfRange(offset: Int)
   case duplicateKey(String, offset: Int)
   case tooDeep(offset: Int)
-  /// The text is well formed so far, but holds another kind of value than was asked for.
+  /// The text is valid up to here but contains another kind of value than expected.
   case mismatch(expected: JSONKind, found: JSONKind, offset: Int)
 }
 
@@ -39,5 +39,27 @@ extension JSONError: CustomStringConvertible {
   private static func name(_ byte: UInt8) -> String {
     guard byte > 0x20, byte < 0x7F else { return "byte 0x\(String(byte, radix: 16))" }
     return "character '\(Unicode.Scalar(byte))'"
+  }
+}
+
+/// The kind of a value, determined by its first byte.
+public enum JSONKind: Sendable, Equatable {
+  case null, bool, number, string, array, object
+  /// A number without fraction. Occurs only as an expected kind.
+  case integer
+}
+
+extension JSONKind: CustomStringConvertible {
+  /// The name with its article, such as `a string`.
+  public var description: String {
+    switch self {
+    case .null: "null"
+    case .bool: "true or false"
+    case .number: "a number"
+    case .integer: "an integer"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
   }
 }

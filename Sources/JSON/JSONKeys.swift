@@ -1,6 +1,6 @@
-/// The keys that an object may have, found by their bytes without making a `String`.
+/// The known keys of an object, which are found by their bytes without making a `String`.
 public struct JSONKeys: Sendable {
-  /// In the order in which they were given: a key's number is its place here.
+  /// The names in their original order; the number of a key is its index.
   public let names: [String]
 
   private let bytes: [[UInt8]]
@@ -22,7 +22,7 @@ public struct JSONKeys: Sendable {
     self.slots = slots
   }
 
-  /// The number of the key with these bytes; nil when it is none of them.
+  /// Returns the number of the key with these bytes; nil if it is unknown.
   func number(of key: UnsafeBufferPointer<UInt8>) -> Int? {
     var slot = JSONKeys.hash(key) & mask
     while slots[slot] >= 0 {
@@ -47,7 +47,7 @@ public struct JSONKeys: Sendable {
 
 /// A key of an object read with ``JSONKeys``.
 public enum JSONKey: Sendable, Equatable {
-  /// The key's place among ``JSONKeys/names``.
+  /// The key's index in ``JSONKeys/names``.
   case known(Int)
   case unknown(String)
 }

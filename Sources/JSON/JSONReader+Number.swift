@@ -4,12 +4,12 @@ extension JSONReader {
     let isPlain: Bool
   }
 
-  /// Integers beyond this cannot be told apart when written with a fraction or an exponent.
+  /// Greater integers with a fraction or an exponent are not exact.
   private static let exactIntegers = 9_007_199_254_740_992.0
-  /// Numbers of so many characters are below it.
+  /// Numbers of so many characters are exact.
   private static let exactDigits = 15
 
-  /// A number without fraction: `12`, and also `12.0` and `1.2e1`, which JSON holds to be the same.
+  /// Reads a number without fraction: `12`, or `12.0` and `1.2e1`, which have the same value.
   public mutating func readInt64() throws(JSONError) -> Int64 {
     try expect(.number)
     let number = try scanNumber()
@@ -25,16 +25,16 @@ extension JSONReader {
     return integer
   }
 
-  /// Always finite.
+  /// Reads a number. The result is finite.
   public mutating func readDouble() throws(JSONError) -> Double {
     try expect(.number)
     let number = try scanNumber()
-    // Nothing is rounded, and nothing asked of the C library.
+    // Exact, and faster than the C library.
     if number.isPlain, number.range.count <= JSONReader.exactDigits { return Double(try integer(number.range)) }
     return try double(number.range)
   }
 
-  /// An ``JSONValue/integer(_:)`` when it is written as one and fits, else a ``JSONValue/number(_:)``.
+  /// Reads an ``JSONValue/integer(_:)`` if the number is written as one and fits, else a ``JSONValue/number(_:)``.
   mutating func readNumber() throws(JSONError) -> JSONValue {
     try expect(.number)
     let number = try scanNumber()
@@ -74,7 +74,7 @@ extension JSONReader {
     var value: Int64 = 0
     for byte in bytes[range].dropFirst(isNegative ? 1 : 0) {
       let (tens, overflow) = value.multipliedReportingOverflow(by: 10)
-      // Counted downwards, because the smallest Int64 has no positive counterpart.
+      // Subtracts, because the smallest Int64 has no positive counterpart.
       let (sum, underflow) = tens.subtractingReportingOverflow(Int64(byte & 0x0F))
       guard !overflow, !underflow else { throw .numberOutOfRange(offset: range.lowerBound) }
       value = sum

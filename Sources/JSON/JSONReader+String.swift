@@ -1,12 +1,12 @@
 extension JSONReader {
-  /// Where a string's text stands, between its quotes, and what it takes to decode it.
+  /// The range of a string's text without its quotes, and how to decode it.
   struct ScannedString {
     let range: Range<Int>
     let hasEscapes: Bool
     let isASCII: Bool
   }
 
-  /// Reads from the opening quote past the closing one.
+  /// Reads a string including its quotes.
   mutating func scanString() throws(JSONError) -> ScannedString {
     let first = offset + 1
     var seen: UInt8 = 0
@@ -20,7 +20,7 @@ extension JSONReader {
         index += 1
         if byte == UInt8(ascii: "\\") {
           hasEscapes = true
-          // What follows a backslash is looked at when decoding; here it only must not end the string.
+          // The escape is checked when it is decoded; here a quote after a backslash must not end the string.
           if index < text.count, text[index] >= 0x20 { index += 1 }
         }
       }
@@ -73,7 +73,7 @@ extension JSONReader {
     return string
   }
 
-  /// Reads `\uXXXX`, or two of them that make a surrogate pair.
+  /// Reads `\uXXXX`, or two of these for a surrogate pair.
   private func scalar(at index: inout Int, before end: Int) throws(JSONError) -> Unicode.Scalar {
     let first = try unit(at: index, before: end)
     if let scalar = Unicode.Scalar(first) {
@@ -102,7 +102,7 @@ extension JSONReader {
     return unit
   }
 
-  /// The byte that a one-letter escape stands for.
+  /// Returns the byte of a one-letter escape.
   private static func plain(_ letter: UInt8) -> UInt8? {
     switch letter {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter

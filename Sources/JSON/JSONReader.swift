@@ -1,10 +1,10 @@
-/// Reads one JSON text (RFC 8259, strictly) from front to back; the caller asks for what it expects.
+/// A strict pull parser for one JSON text (RFC 8259).
 ///
-/// Inside an object call ``nextKey()`` until it returns nil and read or skip one value after each key; inside an array
-/// call ``nextElement()`` until it returns false; at the end call ``end()``. Not accepted: control characters in
-/// strings, invalid UTF-8, half surrogate pairs, leading zeros, NaN, bytes after the value, depth over 64.
+/// In an object, call ``nextKey()`` until it returns nil, and read or skip one value after each key. In an array, call
+/// ``nextElement()`` until it returns false. At the end call ``end()``. Throws for control characters in strings,
+/// invalid UTF-8, half surrogate pairs, leading zeros, NaN, bytes after the value, and more than 64 levels.
 public struct JSONReader: Sendable {
-  /// Levels of objects and arrays.
+  /// Maximum levels of objects and arrays.
   public static let maximumDepth = 64
 
   /// The whole text.
@@ -16,18 +16,18 @@ public struct JSONReader: Sendable {
   /// Offset of the key or value that was read last.
   public internal(set) var start = 0
 
-  /// Whether the string that was read last was written with escapes; without, it has no control characters.
+  /// Whether the last string contained escapes. A string without escapes has no control characters.
   public private(set) var hadEscapes = false
 
   private var depth = 0
-  /// One bit a level: whether nothing was read of that object or array yet.
+  /// One bit per level: whether nothing of that object or array was read yet.
   private var isFirst: UInt64 = 0
 
   public init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }
 
-  /// What the next value is, without reading it.
+  /// Returns the kind of the next value without reading it.
   public mutating func peek() throws(JSONError) -> JSONKind {
     switch try nextByte() {
     case UInt8(ascii: "{"): return .object
@@ -50,7 +50,7 @@ public struct JSONReader: Sendable {
     try descend()
   }
 
-  /// The next key of the object that was begun last; nil at its end.
+  /// Reads the next key of the current object. Returns nil at its end.
   public mutating func nextKey() throws(JSONError) -> String? {
     guard try nextMember(closing: UInt8(ascii: "}")) else { return nil }
     try expectKey()
@@ -59,7 +59,7 @@ public struct JSONReader: Sendable {
     return key
   }
 
-  /// The same for an object whose keys are known beforehand.
+  /// Reads the next key of the current object, most of whose keys are known. Returns nil at its end.
   public mutating func nextKey(among keys: JSONKeys) throws(JSONError) -> JSONKey? {
     guard try nextMember(closing: UInt8(ascii: "}")) else { return nil }
     try expectKey()
@@ -75,7 +75,7 @@ public struct JSONReader: Sendable {
     return key
   }
 
-  /// Whether the array that was begun last has another element; false at its end.
+  /// Advances to the next element of the current array. Returns false at its end.
   public mutating func nextElement() throws(JSONError) -> Bool {
     try nextMember(closing: UInt8(ascii: "]"))
   }
@@ -102,7 +102,7 @@ public struct JSONReader: Sendable {
     return try decode(string)
   }
 
-  /// Reads over one value, checking its form but not for duplicate keys; returns where it stands in ``bytes``.
+  /// Skips one value and returns its range in ``bytes``. Checks its syntax, but not for duplicate keys.
   @discardableResult
   public mutating func skipValue() throws(JSONError) -> Range<Int> {
     let kind = try peek()
@@ -125,13 +125,13 @@ public struct JSONReader: Sendable {
     return first..<offset
   }
 
-  /// Only white space may be left.
+  /// Throws if there is anything but white space left.
   public mutating func end() throws(JSONError) {
     skipWhitespace()
     guard offset == bytes.count else { throw .trailingByte(bytes[offset], offset: offset) }
   }
 
-  /// Goes to the next value, which has to be of this kind.
+  /// Advances to the next value. Throws if it is of another kind.
   mutating func expect(_ kind: JSONKind) throws(JSONError) {
     let found = try peek()
     start = offset

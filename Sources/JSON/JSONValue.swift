@@ -1,17 +1,17 @@
-/// A whole JSON value in memory, for where speed does not count.
+/// A complete JSON value in memory, for uses where speed does not matter.
 public indirect enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
-  /// Written without fraction and exponent, and within Int64.
+  /// A number without fraction and exponent that fits Int64.
   case integer(Int64)
   /// Any other number; finite.
   case number(Double)
   case string(String)
   case array([JSONValue])
-  /// In the order of the text; no key twice.
+  /// In the order of the text, without duplicate keys.
   case object([JSONMember])
 
-  /// Reads a whole text; a key that stands twice in an object is an error.
+  /// Parses a complete text. Throws for a duplicate key.
   public init(parsing bytes: [UInt8]) throws(JSONError) {
     var reader = JSONReader(bytes)
     self = try JSONValue(from: &reader)
@@ -65,7 +65,7 @@ public struct JSONMember: Sendable, Equatable {
 }
 
 extension JSONValue {
-  /// The value of a key; nil when there is none, or this is no object.
+  /// The value of a key; nil if the key is absent or this is not an object.
   public subscript(key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.key == key }?.value
@@ -94,5 +94,24 @@ extension JSONValue {
   public var members: [JSONMember]? {
     guard case .object(let members) = self else { return nil }
     return members
+  }
+}
+
+/// The keys of one object, to detect duplicates. Uses a set if there are many, so that a hostile object costs no more.
+public struct JSONSeenKeys: Sendable {
+  private static let scanLimit = 8
+
+  private var few: [String] = []
+  private var many: Set<String> = []
+
+  public init() {}
+
+  /// Adds a key. Returns false if it is a duplicate.
+  public mutating func insert(_ key: String) -> Bool {
+    if !many.isEmpty { return many.insert(key).inserted }
+    guard !few.contains(key) else { return false }
+    few.append(key)
+    if few.count > JSONSeenKeys.scanLimit { many = Set(few) }
+    return true
   }
 }

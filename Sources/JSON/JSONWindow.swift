@@ -1,9 +1,9 @@
-/// Reads a JSON text that comes in pieces, of any size, in a bounded memory: goes from mark to mark, and cuts out strings and
-/// objects whole, for ``JSONReader``.
+/// Reads a JSON text that arrives in chunks, with bounded memory. Extracts whole strings and objects for
+/// ``JSONReader``.
 ///
-/// Nil always means: more bytes are needed, nothing was taken; after ``close()`` it is an error instead.
+/// A function that returns nil has consumed nothing and needs more bytes; after ``close()`` that is an error instead.
 public struct JSONWindow: Sendable {
-  /// What is wrong with the text, and where.
+  /// An error in the text, and its position.
   public struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
     /// From 1.
     public let line: Int
@@ -22,15 +22,15 @@ public struct JSONWindow: Sendable {
     /// From 1.
     public let line: Int
 
-    /// What is wrong with it.
+    /// Returns an error at this position.
     public func fault(_ text: String) -> Fault { Fault(line: line, offset: offset, text: text) }
   }
 
   private var bytes: [UInt8] = []
   private var index = 0
-  /// Of `bytes[0]` in the text.
+  /// Offset of `bytes[0]` in the text.
   private var base = 0
-  /// Of `bytes[index]`, from 1.
+  /// Line of `bytes[index]`, from 1.
   private var line = 1
   private var isClosed = false
   private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -45,24 +45,25 @@ public struct JSONWindow: Sendable {
     bytes += chunk
   }
 
-  /// No more comes.
+  /// Ends the input.
   public mutating func close() {
     isClosed = true
   }
 
-  /// The next byte that is no white space. After ``close()`` nil is the end of the text.
+  /// Returns the next byte that is not white space. After ``close()`` nil is the end of the text.
   public mutating func peek() -> UInt8? {
     guard skipByteOrderMark() else { return nil }
     skipWhitespace()
     return index < bytes.count ? bytes[index] : nil
   }
 
-  /// Takes the byte that ``peek()`` showed.
+  /// Consumes the byte that ``peek()`` returned.
   public mutating func take() {
     index += 1
   }
 
-  /// Whether these parts come next, white space between them or none. They are taken then, and nothing otherwise.
+  /// Consumes these parts, with or without white space between them, and returns true; if they do not follow, consumes
+  /// nothing and returns false.
   public mutating func take(_ parts: [StaticString]) -> Bool? {
     guard peek() != nil else { return isClosed ? false : nil }
     let (first, firstLine) = (index, line)
@@ -80,7 +81,7 @@ public struct JSONWindow: Sendable {
     return true
   }
 
-  /// A string with its quotes; the next byte has to be one.
+  /// Consumes a string with its quotes. The next byte must be a quote.
   public mutating func string(_ what: String, maximumBytes: Int) throws(Fault) -> Piece? {
     try cut(what, opening: UInt8(ascii: "\""), maximumBytes) { text in
       var position = 1
@@ -95,7 +96,7 @@ public struct JSONWindow: Sendable {
     }
   }
 
-  /// An object with its braces; the next byte has to be one. Only its braces and strings have been looked at.
+  /// Consumes an object with its braces. The next byte must be a brace. Only braces and strings are checked.
   public mutating func object(_ what: String, maximumBytes: Int) throws(Fault) -> Piece? {
     try cut(what, opening: UInt8(ascii: "{"), maximumBytes) { text in
       var (depth, position, isInString) = (0, 0, false)
@@ -120,7 +121,7 @@ public struct JSONWindow: Sendable {
     }
   }
 
-  /// What stands here instead of `expected`, as an error.
+  /// Returns the error that the next byte is not `expected`.
   public mutating func unexpected(_ expected: String) -> Fault {
     guard let byte = peek() else { return fault("the text ends here; expected \(expected)") }
     let isPrintable = byte > 0x20 && byte < 0x7F
@@ -149,7 +150,7 @@ public struct JSONWindow: Sendable {
     return piece
   }
 
-  /// Some editors put one in front. False: more bytes are needed to tell.
+  /// Skips the mark that some editors put before the text. Returns false if more bytes are needed.
   private mutating func skipByteOrderMark() -> Bool {
     guard base + index == 0, !bytes.isEmpty, JSONWindow.byteOrderMark.starts(with: bytes.prefix(3)) else { return true }
     guard bytes.count >= JSONWindow.byteOrderMark.count else { return isClosed }

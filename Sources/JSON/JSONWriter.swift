@@ -1,10 +1,10 @@
-/// Writes JSON without white space; commas come by themselves.
+/// Writes JSON without white space, and adds commas.
 ///
-/// The caller keeps the grammar: a key before each value of an object, an end for each begin.
+/// The caller is responsible for the syntax: a key before each value of an object, an end for each begin.
 public struct JSONWriter: Sendable {
   public private(set) var bytes: [UInt8] = []
   private var needsComma = false
-  /// Of a 64-bit magnitude.
+  /// Maximum digits of a 64-bit magnitude.
   private static let maximumDigits = 20
 
   public init(capacity: Int = 0) {
@@ -27,7 +27,7 @@ public struct JSONWriter: Sendable {
     end(UInt8(ascii: "]"))
   }
 
-  /// A key that needs no escapes.
+  /// Writes a key that needs no escapes.
   public mutating func key(_ key: StaticString) {
     separate()
     bytes.append(UInt8(ascii: "\""))
@@ -61,7 +61,7 @@ public struct JSONWriter: Sendable {
     self.integer(Int64(integer))
   }
 
-  /// What is not finite has no JSON and becomes null, as in JavaScript.
+  /// Writes a number; null if it is not finite, as in JavaScript.
   public mutating func number(_ number: Double) {
     guard number.isFinite else { return null() }
     separate()
@@ -77,12 +77,12 @@ public struct JSONWriter: Sendable {
     literal("null")
   }
 
-  /// A value that already is JSON; it is not checked.
+  /// Writes a value that is JSON already, without checking it.
   public mutating func raw(_ json: [UInt8]) {
     raw(json[...])
   }
 
-  /// A value that already is JSON; it is not checked.
+  /// Writes a value that is JSON already, without checking it.
   public mutating func raw(_ json: ArraySlice<UInt8>) {
     separate()
     bytes.append(contentsOf: json)
@@ -135,7 +135,7 @@ public struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
     var string = string
     string.withUTF8 { text in
-      // Most strings need no escape, and this loop is one that the compiler vectorises.
+      // Most strings need no escape. The compiler vectorises this loop.
       var escapes: UInt8 = 0
       for byte in text { escapes |= JSONWriter.needsEscape(byte) ? 1 : 0 }
       guard escapes != 0 else { return bytes.append(contentsOf: text) }
@@ -151,7 +151,7 @@ public struct JSONWriter: Sendable {
   }
 
   private static func needsEscape(_ byte: UInt8) -> Bool {
-    // Bitwise: a branch would keep the loops over it from being vectorised.
+    // Bitwise, because a branch would prevent vectorisation.
     let isControl: UInt8 = byte < 0x20 ? 1 : 0
     let isQuote: UInt8 = byte == UInt8(ascii: "\"") ? 1 : 0
     let isBackslash: UInt8 = byte == UInt8(ascii: "\\") ? 1 : 0

@@ -1,10 +1,12 @@
-/// A moment as JSON texts carry it (ISO 8601): `2026-01-31T09:30:00.250+01:00`.
+/// Conversions of ISO 8601 times such as `2026-01-31T09:30:00.250+01:00`.
 public enum Timestamp {
   /// Year 9999, in unix milliseconds.
   public static let maximum: Int64 = 253_402_300_799_999
 
-  /// Unix milliseconds of an ISO 8601 date and time with a zone (`Z`, `+hh:mm`, `+hhmm`). Seconds and up to 9 digits of
-  /// fraction may be left out; years are 1970 to 9999. Nil for anything else, including a 30th of February.
+  /// Returns the unix milliseconds of an ISO 8601 date and time with a zone (`Z`, `+hh:mm`, `+hhmm`).
+  ///
+  /// Seconds and a fraction of up to 9 digits are optional; years are 1970 to 9999. Returns nil for anything else,
+  /// including dates that do not exist.
   public static func milliseconds(_ text: String) -> Int64? {
     var digits = Digits(Array(text.utf8))
     guard let year = digits.number(4), year >= 1970, digits.take("-"),
@@ -77,7 +79,7 @@ public enum Timestamp {
       return number
     }
 
-    /// Milliseconds; what is finer is cut off.
+    /// Returns milliseconds; finer digits are dropped.
     mutating func fraction() -> Int? {
       var milliseconds = 0
       var weight = 100
@@ -95,5 +97,35 @@ public enum Timestamp {
       index += 1
       return Int(bytes[index - 1] & 0x0F)
     }
+  }
+}
+
+extension Timestamp {
+  /// Returns unix milliseconds as `2023-12-01T10:00:00.000Z`. Times before 1970 or after 9999 are clamped.
+  public static func text(_ milliseconds: Int64) -> String {
+    let time = min(max(milliseconds, 0), maximum)
+    let (days, rest) = time.quotientAndRemainder(dividingBy: 86_400_000)
+    let (year, month, day) = date(days)
+    let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60)
+    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
+      + "T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2)).\(padded(rest % 1000, 3))Z"
+  }
+
+  /// Returns the Gregorian date of a number of days since 1 January 1970. Internally years begin in March, so that the
+  /// leap day is the last day of a year.
+  private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let (daysOfYear0, daysOf400Years): (Int64, Int64) = (719_468, 146_097)
+    let (era, dayOfEra) = (days + daysOfYear0).quotientAndRemainder(dividingBy: daysOf400Years)
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, day)
+  }
+
+  private static func padded(_ number: Int64, _ digits: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
   }
 }

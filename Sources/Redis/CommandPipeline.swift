@@ -1,26 +1,26 @@
 import EventLoop
 
-/// One connection from its opening to its end: commands out in one write per turn, replies back in their order.
+/// The commands and replies of one open connection. Writes once per turn of the loop; replies arrive in order.
 ///
-/// It ends once, for whatever reason; every command it took is answered exactly once.
+/// Every command is completed exactly once, also if the connection ends.
 @EventLoop
 final class CommandPipeline {
   typealias Completion = @EventLoop (Result<RedisValue, RedisError>) -> Void
 
-  /// Commands past this many unwritten bytes are refused.
+  /// With more unwritten bytes than this, commands are refused.
   static let maximumOutputBytes = 64 * 1024 * 1024
-  /// An empty output buffer larger than this many bytes is given back.
+  /// An empty output buffer larger than this is freed.
   private static let keptOutputBytes = 1024 * 1024
-  /// Small, because hiredis moves the rest of what it was fed after each KiB of replies.
+  /// Small, because hiredis moves its remaining input after each KiB of replies.
   private static let readBytes = 16 * 1024
-  /// Then other sockets have their turn.
+  /// Gives other sockets a turn.
   private static let maximumReadsPerTurn = 64
 
   private static var readBuffer = [UInt8](repeating: 0, count: readBytes)
 
-  /// Called once, after the pending commands were failed; not after ``end(_:)``.
+  /// Called once when the connection is lost, after the pending commands have failed. Not called after ``end(_:)``.
   var onLost: (@EventLoop (String) -> Void)?
-  /// Called after the completion of a command that redis answered with an error.
+  /// Called for each error reply, after the completion of its command.
   var onErrorReply: (@EventLoop (RedisReplyError) -> Void)?
 
   private(set) var isOpen = true
@@ -34,11 +34,12 @@ final class CommandPipeline {
   private var output: [UInt8] = []
   private var outputHead = 0
   private var isFlushScheduled = false
-  /// All bytes that ever entered `output`, and up to where some may have left.
+  /// Number of bytes ever appended to `output`.
   private var queuedBytes: UInt64 = 0
+  /// Number of those bytes that may have been sent.
   private var attemptedBytes: UInt64 = 0
 
-  /// Nil when descriptors or memory ran out.
+  /// Returns nil if descriptors or memory are exhausted.
   init?(_ transport: Transport, maximumReplyBytes: Int = ReplyReader.maximumBytes) {
     guard let reader = ReplyReader(maximumBytes: maximumReplyBytes) else { return nil }
     self.transport = transport
@@ -55,15 +56,16 @@ final class CommandPipeline {
     source?.cancel()
   }
 
-  /// `deadline` is on ``Clock/monotonicNanoseconds``; a command that misses it takes the connection with it.
-  /// `silent` commands go before it in the same write; redis must not answer them.
+  /// Sends `command` after the `silent` commands, which Redis must not reply to, in the same write.
+  ///
+  /// `deadline` is on ``Clock/monotonicNanoseconds``; if a command misses it the connection is closed.
   func send(
     _ command: RedisCommand, behind silent: [RedisCommand] = [], deadline: UInt64, _ completion: @escaping Completion
   ) {
     guard isOpen else { return refuse("the connection to redis is closed", completion) }
     let size = output.count
     guard size - outputHead < CommandPipeline.maximumOutputBytes else {
-      return refuse("\(CommandPipeline.maximumOutputBytes) bytes wait to be written to redis", completion)
+      return refuse("over \(CommandPipeline.maximumOutputBytes) bytes are waiting to be written to redis", completion)
     }
     for command in silent + [command] where !RequestFormatter.append(command, to: &output) {
       output.removeLast(output.count - size)
@@ -77,7 +79,7 @@ final class CommandPipeline {
     EventLoop.atEndOfTurn { [weak self] in self?.flush() }
   }
 
-  /// Ends it on our side; what is pending fails.
+  /// Closes the connection; pending commands fail.
   func end(_ reason: String) {
     guard isOpen else { return }
     close(reason)
@@ -109,7 +111,7 @@ final class CommandPipeline {
 extension CommandPipeline {
   private func socketIsWritable() {
     flush()
-    // TLS may have waited for room to go on reading.
+    // TLS may have needed to write before it could read.
     if transport.buffersBytes { readReplies() }
   }
 
@@ -121,7 +123,7 @@ extension CommandPipeline {
         outputHead += count
         attemptedBytes = max(attemptedBytes, queuedBytes - UInt64(output.count - outputHead))
       case .wouldBlock:
-        // A TLS record may be half out, although none of its bytes were reported as written.
+        // Part of a TLS record may have been sent, although none of its bytes were reported as written.
         if transport.buffersBytes { attemptedBytes = queuedBytes }
         source?.watchWriting(true)
         return compactOutput()
@@ -155,7 +157,7 @@ extension CommandPipeline {
         return lose(reason)
       }
     }
-    // What TLS has already taken in does not make the socket readable.
+    // Bytes that TLS has buffered do not make the socket readable.
     if transport.buffersBytes { EventLoop.run { [weak self] in self?.readReplies() } }
   }
 
@@ -165,14 +167,14 @@ extension CommandPipeline {
       case .needsMore: return watchDeadline()
       case .broken(let reason): return lose(reason)
       case .tooLarge(let reason):
-        guard let element = pending.popFirst() else { return lose("protocol error: a reply that nobody asked for") }
+        guard let element = pending.popFirst() else { return lose("protocol error: a reply without a command") }
         element.completion(.failure(.replyTooLarge(reason)))
       case .value(.error(let error)):
         guard let element = pending.popFirst() else { return lose(error.message) }
         element.completion(.failure(.reply(error)))
         onErrorReply?(error)
       case .value(let value):
-        guard let element = pending.popFirst() else { return lose("protocol error: a reply that nobody asked for") }
+        guard let element = pending.popFirst() else { return lose("protocol error: a reply without a command") }
         element.completion(.success(value))
       }
     }
@@ -180,8 +182,8 @@ extension CommandPipeline {
 }
 
 extension CommandPipeline {
-  /// Keeps one timer for the oldest command. It is left to fire when that is answered in time, which is cheaper than a
-  /// timer for each.
+  /// Starts a timer for the oldest command. It keeps running if that is completed in time, which is cheaper than one
+  /// timer per command.
   private func watchDeadline() {
     guard isOpen, let deadline = pending.oldest?.deadline, deadline < timerDeadline else { return }
     timerDeadline = deadline
@@ -193,7 +195,7 @@ extension CommandPipeline {
   private func deadlineCame() {
     timerDeadline = .max
     deadlineTimer = nil
-    // The reply may be here already: the process was stopped, or the loop was busy.
+    // The reply may have arrived while the process was stopped or the loop was busy.
     readReplies()
     guard isOpen, let oldest = pending.oldest else { return }
     guard oldest.deadline <= Clock.monotonicNanoseconds else { return watchDeadline() }

@@ -2,9 +2,9 @@ import Dispatch
 import EventLoop
 import Glibc
 
-/// Opens connections where blocking hurts nobody: on a serial queue of its own.
+/// Opens connections on its own serial queue, because opening blocks.
 final class Connector: Sendable {
-  /// For the whole of it: names, sentinels, every address, TLS. Only the resolver may take longer.
+  /// For opening a connection: sentinels, every address, TLS. Only name resolution may take longer.
   static let timeout = Duration.seconds(5)
   private static let keepAliveIdleSeconds: Int32 = 30
   private static let keepAliveIntervalSeconds: Int32 = 10
@@ -16,7 +16,7 @@ final class Connector: Sendable {
     to endpoint: RedisEndpoint, _ completion: @escaping @EventLoop (Result<Transport, RedisError>) -> Void
   ) {
     queue.async {
-      let deadline = Clock.monotonicNanoseconds + UInt64(Connector.timeout.nanoseconds)
+      let deadline = Clock.monotonicNanoseconds + Connector.timeout.unsignedNanoseconds
       let result = Result { () throws(RedisError) in try Connector.open(endpoint, until: deadline) }
       EventLoop.run { completion(result) }
     }
@@ -39,13 +39,13 @@ final class Connector: Sendable {
         throw error
       }
     case .sentinel(let sentinels, let name):
-      // Asked again on each attempt: the answer changes with a fail-over.
+      // Asked on each attempt, because a failover changes the answer.
       let master = try Sentinel.master(name, of: sentinels, until: deadline)
       return Transport(descriptor: try dial(master, until: deadline))
     }
   }
 
-  /// A connected, non-blocking descriptor of the first address that answers.
+  /// Returns a connected, non-blocking descriptor of the first address that accepts.
   static func dial(_ server: RedisEndpoint.HostAndPort, until deadline: UInt64) throws(RedisError) -> Int32 {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -59,7 +59,7 @@ final class Connector: Sendable {
     for (index, address) in addresses.enumerated() {
       let now = Clock.monotonicNanoseconds
       guard now < deadline else { break }
-      // One address that swallows packets leaves time for the others.
+      // Leaves time for the other addresses if this one does not respond.
       let share = (deadline - now) / UInt64(addresses.count - index)
       do {
         let descriptor = try connect(
@@ -123,5 +123,20 @@ final class Connector: Sendable {
   private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
     var value = value
     setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+}
+
+/// Blocking waits, for the connector's queue.
+enum Poll {
+  /// Returns false if `deadline` (monotonic nanoseconds) passes first.
+  static func wait(_ descriptor: Int32, for events: Int32, until deadline: UInt64) -> Bool {
+    while true {
+      let now = Clock.monotonicNanoseconds
+      guard now < deadline else { return false }
+      var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+      let count = poll(&entry, 1, Int32(clamping: (deadline - now) / 1_000_000 + 1))
+      if count > 0 { return true }
+      if count < 0, errno != EINTR { return false }
+    }
   }
 }

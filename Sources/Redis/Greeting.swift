@@ -1,15 +1,17 @@
-/// What is said on every new connection before it is used, all in one write; decides from the answers.
+/// The commands that are sent, in one write, on every new connection before it is used, and their evaluation.
 struct Greeting {
   enum Step: Equatable { case authenticate, name, select, load, role, ping }
 
-  enum Decision: Equatable {
+  enum Progress: Equatable {
+    /// More replies are expected.
     case more
     case ready
+    /// The connection cannot be used. Carries the reason.
     case refused(String)
   }
 
   let steps: [(step: Step, command: RedisCommand)]
-  private var answered = 0
+  private var replies = 0
 
   init(to endpoint: RedisEndpoint, name: String, scripts: [RedisScript]) {
     var steps: [(Step, RedisCommand)] = []
@@ -26,31 +28,31 @@ struct Greeting {
     self.steps = steps
   }
 
-  /// Takes the answers in the order of ``steps``.
-  mutating func receive(_ answer: Result<RedisValue, RedisError>) -> Decision {
-    let step = steps[answered].step
-    answered += 1
-    switch answer {
+  /// Evaluates the replies, which come in the order of ``steps``.
+  mutating func receive(_ reply: Result<RedisValue, RedisError>) -> Progress {
+    let step = steps[replies].step
+    replies += 1
+    switch reply {
     case .success(let value):
       if step == .role, value.array?.first?.string != "master" {
-        return .refused("sentinel named a server that is not the master (yet)")
+        return .refused("sentinel returned a server that is not (yet) the master")
       }
     case .failure(.reply(let error)):
-      let isCourtesy = step == .name || step == .load || step == .ping
-      if !isCourtesy || !error.isHarmlessInGreeting { return .refused(Greeting.explain(step, error)) }
+      let isOptional = step == .name || step == .load || step == .ping
+      if !isOptional || !error.isHarmlessInGreeting { return .refused(Greeting.explain(step, error)) }
     case .failure(let error):
       return .refused(error.description)
     }
-    return answered == steps.count ? .ready : .more
+    return replies == steps.count ? .ready : .more
   }
 
   private static func explain(_ step: Step, _ error: RedisReplyError) -> String {
     switch (step, error.code) {
     case (.authenticate, "WRONGPASS"), (.authenticate, "NOPERM"):
       "redis refused the user or password of REDIS_URL: \(error.message)"
-    // Of commands that it does not know Redis quotes the arguments: the password.
+    // The message is left out: for an unknown command Redis quotes the arguments, here the password.
     case (.authenticate, _): "redis refused AUTH with the user or password of REDIS_URL (\(error.code))"
-    case (_, "NOAUTH"): "redis wants a password, REDIS_URL has none: \(error.message)"
+    case (_, "NOAUTH"): "redis requires a password, but REDIS_URL has none: \(error.message)"
     case (.select, _): "redis refused the database of REDIS_URL: \(error.message)"
     case (_, "LOADING"), (_, "MASTERDOWN"): "redis is not ready: \(error.message)"
     default: "redis refused the connection: \(error.message)"

@@ -1,9 +1,9 @@
 import EventLoop
 
-/// The commands that wait for their replies, oldest first.
+/// The commands without a reply yet, oldest first.
 struct PendingReplies {
   struct Element {
-    /// Where its first byte stands in everything this connection ever wrote.
+    /// Position of the command's first byte among all bytes of the connection.
     let position: UInt64
     /// On ``Clock/monotonicNanoseconds``.
     let deadline: UInt64

@@ -1,4 +1,6 @@
-/// A command and its arguments, binary safe, in one contiguous buffer.
+import CHiredis
+
+/// A command and its arguments, which may be any bytes, in one contiguous buffer.
 public struct RedisCommand: Sendable {
   private var bytes: [UInt8] = []
   /// The end of each word in `bytes`.
@@ -57,7 +59,7 @@ public struct RedisCommand: Sendable {
     return self
   }
 
-  /// The words as they go out, the name first.
+  /// The name and the arguments as they are sent.
   package var words: [[UInt8]] {
     var start = 0
     return ends.map { end in
@@ -66,7 +68,7 @@ public struct RedisCommand: Sendable {
     }
   }
 
-  /// The same keys and arguments for EVAL: the name and the digest give way to the name and the source.
+  /// Returns an EVAL command with `source` and the keys and arguments of this EVALSHA command.
   func evaluating(_ source: String) -> RedisCommand {
     var command = RedisCommand("EVAL")
     command.append(source)
@@ -77,8 +79,34 @@ public struct RedisCommand: Sendable {
     return command
   }
 
-  /// Calls `body` with all bytes and the ends of the words.
+  /// Calls `body` with the bytes of all words and the end of each word.
   func withWords<T>(_ body: (UnsafeBufferPointer<UInt8>, [Int]) -> T) -> T {
     bytes.withUnsafeBufferPointer { body($0, ends) }
+  }
+}
+
+/// Encodes commands in RESP 2 with hiredis.
+enum RequestFormatter {
+  /// Returns false if memory is exhausted.
+  static func append(_ command: RedisCommand, to output: inout [UInt8]) -> Bool {
+    command.withWords { bytes, ends in
+      withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: ends.count) { words in
+        withUnsafeTemporaryAllocation(of: Int.self, capacity: ends.count) { lengths in
+          var start = 0
+          for (index, end) in ends.enumerated() {
+            words[index] = bytes.baseAddress.map { UnsafeRawPointer($0 + start).assumingMemoryBound(to: CChar.self) }
+            lengths[index] = end - start
+            start = end
+          }
+          var formatted: UnsafeMutablePointer<CChar>?
+          // This variant does not use printf for each word and takes a tenth of the instructions.
+          let count = redisFormatSdsCommandArgv(&formatted, Int32(ends.count), words.baseAddress, lengths.baseAddress)
+          guard count >= 0, let formatted else { return false }
+          output.append(contentsOf: UnsafeRawBufferPointer(start: formatted, count: Int(count)))
+          redisFreeSdsCommand(formatted)
+          return true
+        }
+      }
+    }
   }
 }

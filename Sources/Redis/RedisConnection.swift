@@ -1,41 +1,48 @@
 public import EventLoop
 public import Telemetry
 
-/// One connection to redis that comes back by itself.
+/// A connection to Redis that reconnects by itself.
 ///
-/// Commands of one turn of the loop share one write; replies arrive in the order of the commands. It never queues: while
-/// there is no connection, commands fail with ``RedisError/notSent(_:)``. A command that misses its deadline takes the
-/// connection with it, since replies have no names; so blocking commands need a connection of their own.
+/// The commands of one turn of the loop share one write; replies arrive in the order of the commands. Commands are not
+/// queued: without a connection they fail with ``RedisError/notSent(_:)``. If a command misses its deadline the
+/// connection is closed, because replies carry no identifiers. Blocking commands therefore need a connection of their
+/// own.
 @EventLoop
 public final class RedisConnection {
   public typealias Completion = @EventLoop (Result<RedisValue, RedisError>) -> Void
 
-  /// A connection that lived this long starts again with short waits when it is lost.
-  private static let steadyNanoseconds: UInt64 = 5_000_000_000
+  /// After a connection has lasted this long, delays between attempts start at the base again.
+  private static let steady = Duration.seconds(5)
 
   private enum State {
     case idle
     case connecting
     case greeting(CommandPipeline)
-    case ready(CommandPipeline)
+    /// `since` is on ``Clock/monotonicNanoseconds``.
+    case ready(CommandPipeline, since: UInt64)
+    /// Waits before the next attempt.
     case waiting(LoopTimer)
     case closed
   }
 
-  /// Since when (monotonic nanoseconds) there is no connection, and the last reason why.
-  private struct Outage {
+  struct Outage {
+    /// On ``Clock/monotonicNanoseconds``.
     let start: UInt64
+    /// Why the last attempt failed.
     let reason: String
-    /// Redis itself said that it is of no use now, as a replica does: a connection alone is no recovery.
+    /// Whether Redis replied that it cannot be used now, as a replica does: a new connection alone does not end the
+    /// outage.
     let isRefusal: Bool
   }
 
-  /// Called when it became ready (true) and when that was lost (false).
+  private static let backoff = Backoff(base: .milliseconds(100), cap: .seconds(5))
+
+  /// Called with true when the connection becomes ready and with false when it is lost.
   public var onStateChange: (@EventLoop (Bool) -> Void)?
-  /// How often it became ready again after the first time.
+  /// How often the connection became ready after the first time.
   public private(set) var reconnects = 0
 
-  private let endpoint: RedisEndpoint
+  let endpoint: RedisEndpoint
   private let name: String
   private let timeoutNanoseconds: UInt64
   private let maximumReplyBytes: Int
@@ -43,18 +50,17 @@ public final class RedisConnection {
   private let connector = Connector()
   private var state = State.idle
   private var scripts: [RedisScript] = []
-  private var waiters: [ReadinessWaiter] = []
-  private var backoff = Backoff()
-  private var generator = SystemRandomNumberGenerator()
-  private var readySince: UInt64?
-  private var outage: Outage?
+  var waiters: [ReadinessWaiter] = []
+  /// Attempts since a connection last lasted.
+  private var attempts = 0
+  private(set) var outage: Outage?
   private var recoveryTimer: LoopTimer?
   private var wasEverReady = false
 
-  /// A longer reply ends the connection.
+  /// A longer reply is dropped, and its command fails with ``RedisError/replyTooLarge(_:)``.
   public static let maximumReplyBytes = ReplyReader.maximumBytes
 
-  /// Does not connect. `name` is for CLIENT LIST; `timeout` is for commands that bring none of their own.
+  /// Does not connect. `name` appears in CLIENT LIST; `timeout` applies to commands that are sent without one.
   public init(
     endpoint: RedisEndpoint, name: String, timeout: Duration = .seconds(5),
     maximumReplyBytes: Int = RedisConnection.maximumReplyBytes, log: Log
@@ -63,19 +69,19 @@ public final class RedisConnection {
     self.name = name
     self.log = log
     self.maximumReplyBytes = maximumReplyBytes
-    timeoutNanoseconds = UInt64(max(0, timeout.nanoseconds))
+    timeoutNanoseconds = timeout.unsignedNanoseconds
   }
 
   isolated deinit {
     close()
   }
 
-  /// Connected, authenticated, database selected, and redis said PONG.
+  /// Whether the connection is authenticated and usable.
   public var isReady: Bool {
     if case .ready = state { true } else { false }
   }
 
-  /// Connects, and goes on reconnecting until ``close()``.
+  /// Connects, and reconnects until ``close()``.
   public func start() {
     guard case .idle = state else { return }
     connect()
@@ -89,54 +95,54 @@ public final class RedisConnection {
     state = .closed
     pipeline?.end("the connection to redis was closed")
     if wasReady { onStateChange?(false) }
-    settleWaiters(.failure(.notSent("the connection to redis was closed")))
+    resumeWaiters(.failure(.notSent("the connection to redis was closed")))
   }
 
-  /// Drops the socket and connects again; pending commands fail as in ``close()``.
+  /// Closes the socket and connects again; pending commands fail as in ``close()``.
   public func disconnect(reason: StaticString) {
     guard let pipeline = currentPipeline else { return }
     pipeline.end("\(reason)")
     lost(pipeline, "\(reason)")
   }
 
-  /// Sends `command`. An error reply arrives as ``RedisError/reply(_:)``. `completion` is called once, never before this
-  /// returns.
+  /// Sends `command`. An error reply is a failure with ``RedisError/reply(_:)``. Calls `completion` exactly once, after
+  /// this function has returned.
   public func send(_ command: RedisCommand, timeout: Duration? = nil, _ completion: @escaping Completion) {
     send(command, behind: [], timeout: timeout, completion)
   }
 
-  /// `silent` commands go before it in the same write; redis must not answer them.
+  /// Sends `silent` commands, which Redis must not reply to, and then `command` in the same write.
   func send(
     _ command: RedisCommand, behind silent: [RedisCommand], timeout: Duration?, _ completion: @escaping Completion
   ) {
-    guard case .ready(let pipeline) = state else {
+    guard case .ready(let pipeline, _) = state else {
       let reason = outage?.reason
       return EventLoop.atEndOfTurn {
         completion(.failure(.notSent(reason.map { "not connected to redis: \($0)" } ?? "not connected to redis")))
       }
     }
-    let nanoseconds = timeout.map { UInt64(max(0, $0.nanoseconds)) } ?? timeoutNanoseconds
+    let nanoseconds = timeout.map { $0.unsignedNanoseconds } ?? timeoutNanoseconds
     pipeline.send(command, behind: silent, deadline: Clock.monotonicNanoseconds &+ nanoseconds, completion)
   }
 
-  /// Remembers scripts and loads them on every connection before it is called ready; now, too, when it is.
+  /// Loads scripts on every connection before it becomes ready, and now if it is ready.
   public func preload(_ scripts: [RedisScript]) {
     for script in scripts where !self.scripts.contains(where: { $0.sha1 == script.sha1 }) {
       self.scripts.append(script)
-      // Not loaded is not lost: the first call falls back to EVAL.
+      // If this fails, the first call falls back to EVAL.
       if isReady { send(RedisCommand("SCRIPT", "LOAD", script.source)) { _ in } }
     }
   }
 }
 
 extension RedisConnection {
-  private var isClosed: Bool {
+  var isClosed: Bool {
     if case .closed = state { true } else { false }
   }
 
   private var currentPipeline: CommandPipeline? {
     switch state {
-    case .greeting(let pipeline), .ready(let pipeline): pipeline
+    case .greeting(let pipeline), .ready(let pipeline, _): pipeline
     default: nil
     }
   }
@@ -162,7 +168,7 @@ extension RedisConnection {
     state = .greeting(pipeline)
     pipeline.onLost = { [weak self, unowned pipeline] reason in self?.lost(pipeline, reason) }
     var greeting = Greeting(to: endpoint, name: name, scripts: scripts)
-    let deadline = Clock.monotonicNanoseconds &+ UInt64(Connector.timeout.nanoseconds)
+    let deadline = Clock.monotonicNanoseconds &+ Connector.timeout.unsignedNanoseconds
     for (_, command) in greeting.steps {
       pipeline.send(command, deadline: deadline) { [weak self, weak pipeline] answer in
         guard let self, let pipeline, case .greeting(let current) = state, current === pipeline else { return }
@@ -170,7 +176,7 @@ extension RedisConnection {
         case .more: break
         case .ready: becomeReady(pipeline)
         case .refused(let reason):
-          // The pipeline's own end is told by `onLost`, with the same reason.
+          // If the pipeline ended by itself, `onLost` reports it.
           guard pipeline.isOpen else { return }
           pipeline.end(reason)
           lost(pipeline, reason)
@@ -180,28 +186,25 @@ extension RedisConnection {
   }
 
   private func becomeReady(_ pipeline: CommandPipeline) {
-    state = .ready(pipeline)
+    state = .ready(pipeline, since: Clock.monotonicNanoseconds)
     pipeline.onErrorReply = { [weak self, weak pipeline] error in
       guard let self, let pipeline, error.asksForReconnect else { return }
-      // What else came with this answer is still delivered.
+      // Replies that came together with this one are delivered first.
       EventLoop.atEndOfTurn { [weak self] in
         guard let self, currentPipeline === pipeline else { return }
         pipeline.end(error.message)
         lost(pipeline, error.message, isRefusal: true)
       }
     }
-    let now = Clock.monotonicNanoseconds
-    readySince = now
     if wasEverReady { reconnects += 1 }
     wasEverReady = true
     if outage?.isRefusal == true {
-      let steady = Duration.nanoseconds(Int64(RedisConnection.steadyNanoseconds))
-      recoveryTimer = .after(steady) { [weak self] in self?.recovered() }
+      recoveryTimer = .after(RedisConnection.steady) { [weak self] in self?.recovered() }
     } else {
       recovered()
     }
     onStateChange?(true)
-    settleWaiters(.success(()))
+    resumeWaiters(.success(()))
   }
 
   private func recovered() {
@@ -219,56 +222,28 @@ extension RedisConnection {
   private func lost(_ pipeline: CommandPipeline, _ reason: String, isRefusal: Bool = false) {
     guard currentPipeline === pipeline else { return }
     let wasReady = isReady
-    if let readySince, Clock.monotonicNanoseconds - readySince > RedisConnection.steadyNanoseconds { backoff.reset() }
-    readySince = nil
+    let steady = RedisConnection.steady.unsignedNanoseconds
+    if case .ready(_, let since) = state, Clock.monotonicNanoseconds - since > steady { attempts = 0 }
     recoveryTimer = nil
     retryLater(reason, isRefusal: isRefusal)
     if wasReady { onStateChange?(false) }
   }
 
-  /// One line per outage, not one per attempt.
+  /// Schedules the next attempt. Logs one line per outage, not one per attempt.
   private func retryLater(_ reason: String, isRefusal: Bool = false) {
     if outage == nil {
       log.warn(
         "redis is not reachable; trying again until it is",
         ["server": .init(endpoint.summary), "reason": .init(reason)])
     }
-    outage = Outage(
-      start: outage?.start ?? Clock.monotonicNanoseconds, reason: reason,
-      isRefusal: isRefusal || outage?.isRefusal == true)
-    let delay = backoff.next(using: &generator)
+    let start = outage?.start ?? Clock.monotonicNanoseconds
+    outage = Outage(start: start, reason: reason, isRefusal: isRefusal || outage?.isRefusal == true)
+    attempts += 1
+    let delay = RedisConnection.backoff.delay(attempt: attempts, random: .random(in: 0...1))
     state = .waiting(
       LoopTimer.after(delay) { [weak self] in
         guard let self, case .waiting = state else { return }
         connect()
       })
-  }
-}
-
-extension RedisConnection {
-  /// Waits until it is ready; throws ``RedisError/notSent(_:)`` with the last reason why it is not, and what to look at.
-  public func ready(within: Duration) async throws(RedisError) {
-    if isReady { return }
-    if isClosed { throw .notSent("the connection to redis was closed") }
-    let result = await withCheckedContinuation { continuation in
-      waiters.removeAll(where: \.isSettled)
-      waiters.append(
-        ReadinessWaiter(continuation, within: within) { [weak self] in
-          self?.unreachable(within) ?? .notSent("the connection to redis was closed")
-        })
-    }
-    try result.get()
-  }
-
-  private func settleWaiters(_ result: Result<Void, RedisError>) {
-    let settled = waiters
-    waiters = []
-    for waiter in settled { waiter.settle(result) }
-  }
-
-  private func unreachable(_ within: Duration) -> RedisError {
-    .notSent(
-      "redis at \(endpoint.summary) was not ready within \(within): \(outage?.reason ?? "no answer yet"); "
-        + "check REDIS_URL and that the server runs")
   }
 }

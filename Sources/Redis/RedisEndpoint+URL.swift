@@ -4,21 +4,23 @@ extension RedisEndpoint {
     + "redis+sentinel://host:port,host:port/master[/db]"
   private static let redisPort: UInt16 = 6379
   private static let sentinelPort: UInt16 = 26379
-  /// `sun_path` of unix(7), without its NUL.
+  /// Size of `sun_path` in unix(7), without its NUL.
   private static let maximumSocketPathBytes = 107
 
-  /// Reads one of
-  /// `redis://[user:password@]host[:port][/db]` (`redis://:password@host` for the default user), `rediss://…` (TLS),
-  /// `unix://[user:password@]/path[?db=N]`, `redis+sentinel://[user:password@]host[:port],…/master[/db]`.
-  /// User and password are percent-decoded. `caCertificatePEM` is trusted beside the system's authorities.
+  /// Parses a URL of one of these forms:
+  /// - `redis://[user:password@]host[:port][/db]`; `redis://:password@host` for the default user
+  /// - `rediss://…`, the same with TLS
+  /// - `unix://[user:password@]/path[?db=N]`
+  /// - `redis+sentinel://[user:password@]host[:port],…/master[/db]`
   ///
-  /// Throws ``RedisError/configuration(_:)``.
+  /// User and password are percent-decoded. `caCertificatePEM` is trusted in addition to the system's authorities.
+  /// Throws ``RedisError/configuration(_:)``, without the name of the setting.
   public init(url: String, caCertificatePEM: String? = nil) throws(RedisError) {
     if url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
-      throw .configuration("has a space or a control character in it")
+      throw .configuration("contains a space or a control character")
     }
     let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else { throw .configuration("is no URL: expected \(RedisEndpoint.forms)") }
+    guard parts.count == 2 else { throw .configuration("is not a URL: expected \(RedisEndpoint.forms)") }
     let scheme = parts[0].lowercased()
     guard ["redis", "rediss", "unix", "redis+sentinel"].contains(scheme) else {
       throw .configuration("has an unknown scheme: expected \(RedisEndpoint.forms)")
@@ -33,7 +35,7 @@ extension RedisEndpoint {
     switch scheme {
     case "unix":
       guard authority.isEmpty else { throw .configuration("needs three slashes: unix:///path/to/redis.sock") }
-      // Otherwise it would be taken for the name of a directory, and shown.
+      // Otherwise a password would be read as part of the path, and logged.
       guard !path.contains("@") else {
         throw .configuration("has an '@' in the path: unix://user:password@/path; write %40 for one in the path")
       }
@@ -44,7 +46,7 @@ extension RedisEndpoint {
         throw .configuration("needs the master's name: redis+sentinel://host:port,host:port/master[/db]")
       }
       guard !master.contains("@") else {
-        throw .configuration("has an '@' in the master's name: credentials stand in front of the first host")
+        throw .configuration("has an '@' in the master's name: put the credentials before the first host")
       }
       var sentinels: [HostAndPort] = []
       for part in authority.split(separator: ",", omittingEmptySubsequences: false) {
@@ -61,7 +63,7 @@ extension RedisEndpoint {
     password = credentials?.password
     self.database = database ?? 0
     if let caCertificatePEM, !TLSSession.isCertificatePEM(caCertificatePEM) {
-      throw .configuration("comes with a CA certificate that holds no PEM text (-----BEGIN CERTIFICATE-----)")
+      throw .configuration("has a CA certificate that is not PEM text (-----BEGIN CERTIFICATE-----)")
     }
     self.caCertificatePEM = caCertificatePEM
   }
@@ -94,14 +96,14 @@ extension RedisEndpoint {
   private static func database(inQuery query: Substring) throws(RedisError) -> Int? {
     guard !query.isEmpty else { return nil }
     guard query.hasPrefix("db="), !query.contains("&") else {
-      throw .configuration("has an unknown parameter after '?': only db=N is known")
+      throw .configuration("has an unknown parameter after '?': expected db=N")
     }
     return try database(query.dropFirst("db=".count))
   }
 
   private static func database(_ text: Substring) throws(RedisError) -> Int {
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int32(text) else {
-      throw .configuration("has a database that is no number: expected /0, /1 and so on")
+      throw .configuration("has a database that is not a number: expected /0, /1 and so on")
     }
     return Int(number)
   }
@@ -121,7 +123,7 @@ extension RedisEndpoint {
       rest = rest.dropFirst(2)
     }
     guard let decoded = String(validating: bytes, as: UTF8.self) else {
-      throw .configuration("has a \(part) that is no UTF-8")
+      throw .configuration("has a \(part) that is not UTF-8")
     }
     return decoded
   }
@@ -149,7 +151,7 @@ extension RedisEndpoint.HostAndPort {
       return
     }
     guard separator == ":", rest.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(rest), number > 0
-    else { throw .configuration("has a port that is no number from 1 to 65535 (write / as %2F in a password)") }
+    else { throw .configuration("has a port that is not a number from 1 to 65535 (write / as %2F in a password)") }
     port = number
   }
 }

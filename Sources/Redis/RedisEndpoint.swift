@@ -1,4 +1,4 @@
-/// Where redis is and how to get in, from REDIS_URL.
+/// Address and credentials of Redis, from REDIS_URL.
 public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
   struct HostAndPort: Sendable, Equatable {
     let host: String
@@ -13,22 +13,22 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
     case sentinel([HostAndPort], master: String)
   }
 
-  /// Names no server: for what is read before it is known whether Redis is configured.
+  /// A placeholder without a server, used before it is known whether Redis is configured.
   package static let unset = RedisEndpoint(
     address: .unix(path: ""), user: nil, password: nil, database: 0, caCertificatePEM: nil)
 
   let address: Address
-  /// Nil is redis' own `default`.
+  /// Nil for the user `default`.
   let user: String?
   let password: String?
   let database: Int
   let caCertificatePEM: String?
 
-  // Interpolated by mistake, it still keeps the password.
+  // Interpolating an endpoint by mistake must not reveal the password.
   public var description: String { summary }
   public var debugDescription: String { summary }
 
-  /// For logs: no user, no password.
+  /// The URL without user and password, for logs.
   public var summary: String {
     switch address {
     case .tcp(let server, let isTLS): "\(isTLS ? "rediss" : "redis")://\(server.summary)/\(database)"

@@ -1,17 +1,17 @@
-/// Why there is no answer. The cases tell a caller what it may do next.
+/// Why a command has no reply.
 public enum RedisError: Error, Sendable, Equatable {
-  /// The settings are wrong; the text says which part, never the password.
+  /// A setting is invalid. The text names the part but never contains the password.
   case configuration(String)
-  /// Nothing was written: safe to do again.
+  /// The command was not sent, so it is safe to send it again.
   case notSent(String)
-  /// Written, or partly written, and then the connection died or the deadline passed: it may have happened.
+  /// The connection was lost or the deadline passed after the command was written, at least in part: it may have run.
   case outcomeUnknown(String)
-  /// Redis said no.
+  /// Redis replied with an error.
   case reply(RedisReplyError)
-  /// Redis ran the command; its reply exceeds a limit and was dropped. The text says which limit.
+  /// Redis ran the command, but its reply exceeds a limit and was dropped. The text names the limit.
   case replyTooLarge(String)
 
-  /// The command has no result although redis works; of errors that cost the connection the connection itself tells.
+  /// Whether Redis works but refused this command. False for errors that end the connection, which logs them itself.
   public var isRefusal: Bool {
     switch self {
     case .reply(let error): !error.asksForReconnect
@@ -19,18 +19,14 @@ public enum RedisError: Error, Sendable, Equatable {
     case .configuration, .notSent, .outcomeUnknown: false
     }
   }
-}
 
-extension RedisError {
-  /// The key of the command holds another type; redis 6 wraps what a script's command answered.
+  /// Whether a key of the command has another type. Redis 6 wraps the error of a script's command.
   public var isWrongType: Bool {
     guard case .reply(let error) = self else { return false }
     return error.code == "WRONGTYPE" || error.message.contains("-WRONGTYPE")
   }
-}
 
-extension RedisError {
-  /// What the command's own keys hold is at fault, and not redis: other commands succeed, and this one fails again.
+  /// Whether the content of the command's keys causes the error: other commands succeed, and this one fails again.
   public var isOfThisCommand: Bool {
     switch self {
     case .reply(let error): isWrongType || error.isScriptFailure
@@ -47,5 +43,43 @@ extension RedisError: CustomStringConvertible {
     case .outcomeUnknown(let text): "outcome unknown: \(text)"
     case .reply(let error): error.message
     }
+  }
+}
+
+/// An error reply: `-NOSCRIPT No matching script.`
+public struct RedisReplyError: Error, Sendable, Equatable {
+  /// The first word, such as `OOM`, `NOSCRIPT`, `READONLY` or `ERR`.
+  public let code: String
+  /// The whole text, including the code.
+  public let message: String
+
+  public init(message: String) {
+    self.message = message
+    code = String(message.prefix { $0 != " " })
+  }
+}
+
+extension RedisReplyError {
+  /// Whether this server cannot be used now: it became a replica, is loading, or requires authentication again.
+  ///
+  /// A new connection finds the new master, or is retried until the server is back.
+  var asksForReconnect: Bool {
+    switch code {
+    case "READONLY", "UNBLOCKED", "LOADING", "MASTERDOWN", "NOAUTH": true
+    // Redis 6 wraps the error of a script's command. Other messages may quote arguments.
+    case "ERR": message.hasPrefix("ERR Error running script") && message.contains("-READONLY")
+    default: false
+    }
+  }
+
+  /// Whether a script failed by itself, on unexpected data for example, and not one of its commands.
+  var isScriptFailure: Bool {
+    code == "ERR" && message.contains("user_script:")
+      && !message.split(separator: " ").contains { $0.first == "-" && $0.dropFirst().first?.isUppercase == true }
+  }
+
+  /// Whether an optional step of the greeting may fail with this error.
+  var isHarmlessInGreeting: Bool {
+    code == "NOPERM" || (code == "ERR" && !message.hasPrefix("ERR max number of clients"))
   }
 }

@@ -1,11 +1,11 @@
-/// One reply of redis, copied out of the connection's buffer.
+/// A reply of Redis, copied out of the connection's buffer.
 public enum RedisValue: Sendable, Equatable {
   case null
   case integer(Int64)
   case status(String)
   case bytes([UInt8])
   case array([RedisValue])
-  /// Only within an array; an error that is the whole reply is thrown as ``RedisError/reply(_:)``.
+  /// Occurs only within an array; an error that is the whole reply is a ``RedisError/reply(_:)``.
   case error(RedisReplyError)
 }
 
@@ -18,7 +18,7 @@ extension RedisValue {
     if case .bytes(let bytes) = self { bytes } else { nil }
   }
 
-  /// Bytes or a status as text; what is no UTF-8 is replaced by U+FFFD.
+  /// Bytes or a status as text. Invalid UTF-8 is replaced by U+FFFD.
   public var string: String? {
     switch self {
     case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)

@@ -1,42 +1,41 @@
 import CHiredis
 
-/// Cuts a stream of bytes into replies, with hiredis' reader.
+/// Decodes a stream of bytes into replies, with hiredis' reader.
 ///
-/// A reply past one of the limits is read to its end and dropped; only bytes that are no reply end the stream.
+/// A reply that exceeds a limit is read to its end and dropped; only malformed bytes end the stream.
 final class ReplyReader {
   enum Next: Equatable {
     case value(RedisValue)
-    /// A reply was dropped; the text says which limit it exceeds.
+    /// A reply was dropped. The text names the limit that it exceeds.
     case tooLarge(String)
     case needsMore
-    /// The stream is of no use any more; the text says why.
+    /// The stream is malformed. The text is the reason.
     case broken(String)
   }
 
-  /// Bytes of one reply that are kept, unless another number is given.
+  /// Default limit for the bytes of one reply.
   static let maximumBytes = 64 * 1024 * 1024
-  /// An empty buffer larger than this many bytes is given back.
+  /// An empty buffer larger than this is freed.
   private static let keptBytes = 256 * 1024
 
-  /// Elements of all arrays of one reply. hiredis takes the number on trust: two thousand million would cost seconds to
-  /// give back, even if none ever came.
+  /// Elements of all arrays of one reply. hiredis allocates memory for the announced number at once: freeing two
+  /// thousand million elements would take seconds.
   static let maximumElements = 1 << 20
 
-  /// Arrays within each other; hiredis gives up on more than eight.
+  /// Nested arrays. hiredis fails at more than eight.
   static let maximumDepth = 7
 
-  /// What the reply that is being read has come to.
+  /// The size so far of the reply that is being read.
   private struct Usage {
     let reader: UnsafeMutablePointer<redisReader>
-    /// Bytes that are kept.
     let maximumBytes: Int
     var bytes = 0
     var elements = 0
-    /// The limit that it exceeds.
+    /// The limit that the reply exceeds.
     var excess: String?
   }
 
-  /// hiredis' own.
+  /// hiredis' default functions.
   private static let functions: redisReplyObjectFunctions? = {
     guard let reader = redisReaderCreate() else { return nil }
     defer { redisReaderFree(reader) }
@@ -46,14 +45,14 @@ final class ReplyReader {
   private var reader: UnsafeMutablePointer<redisReader>
   private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
   private let usage: UnsafeMutablePointer<Usage>
-  /// While a reply is read past, and the limit that it exceeds.
+  /// Set while a reply is skipped, with the limit that it exceeds.
   private var skipping: (skipper: ReplySkipper, excess: String)?
-  /// Came before what the reader holds.
+  /// Returned by ``next()`` before anything in the reader.
   private var outcome: Next?
 
   private let maximumBytes: Int
 
-  /// Nil when memory ran out.
+  /// Returns nil if memory is exhausted.
   init?(maximumBytes: Int = ReplyReader.maximumBytes) {
     guard let reader = redisReaderCreate(), let own = ReplyReader.functions else { return nil }
     self.reader = reader
@@ -74,7 +73,7 @@ final class ReplyReader {
     usage.deallocate()
   }
 
-  /// Takes the first `count` bytes.
+  /// Appends the first `count` bytes of `bytes` to the input.
   func feed(_ bytes: [UInt8], count: Int) {
     precondition(count <= bytes.count)
     bytes.withUnsafeBufferPointer { feed(UnsafeBufferPointer(rebasing: $0[..<count])) }
@@ -94,7 +93,7 @@ final class ReplyReader {
       outcome = .tooLarge(excess)
     }
     let rest = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[start...]))
-    // A failure is remembered by the reader and comes out of `next()`.
+    // The reader stores an error, which `next()` returns.
     _ = redisReaderFeed(reader, rest.baseAddress?.assumingMemoryBound(to: CChar.self), rest.count)
   }
 
@@ -137,7 +136,7 @@ extension ReplyReader {
   ) -> UnsafeMutableRawPointer? {
     if let usage = task?.pointee.privdata?.assumingMemoryBound(to: Usage.self) {
       usage.pointee.bytes += count
-      // The reader is left when it has nothing more to read: within the bytes of one feed.
+      // The limit is checked when the reader needs more input, so one feed may exceed it.
       if usage.pointee.bytes > usage.pointee.maximumBytes {
         usage.pointee.excess = tooManyBytes(usage.pointee.maximumBytes)
       }
@@ -152,15 +151,15 @@ extension ReplyReader {
     if usage.pointee.elements > maximumElements {
       usage.pointee.excess = "the reply has more than \(maximumElements) elements"
     } else if Int(reader.pointee.ridx) >= maximumDepth, count > 0 {
-      usage.pointee.excess = "the reply has more than \(maximumDepth) arrays within each other"
+      usage.pointee.excess = "the reply has more than \(maximumDepth) nested arrays"
     }
     guard usage.pointee.excess != nil else { return functions?.createArray(task, count) }
-    // hiredis stops here for want of bytes: the elements are read past by ``ReplySkipper``.
+    // Hides the rest of the input from hiredis, so that it stops here; ``ReplySkipper`` skips the elements.
     reader.pointee.len = reader.pointee.pos
     return functions?.createArray(task, 0)
   }
 
-  /// Hands what is left of the reply over to a ``ReplySkipper``. What was built of it is given back.
+  /// Frees the part of the reply that was built and passes the rest to a ``ReplySkipper``.
   private func skip(because excess: String) {
     let last = Int(reader.pointee.ridx)
     var open = 1
@@ -171,7 +170,7 @@ extension ReplyReader {
       if last >= 0, let mark = ReplyReader.mark(of: tasks[last].type) { rest.append(mark) }
     }
     if let buffer = reader.pointee.buf {
-      // The reader's own count may have been cut short.
+      // The reader's own count may have been reduced by `createArray`.
       let bytes = UnsafeRawBufferPointer(start: buffer, count: sdslen(buffer))
       rest.append(contentsOf: bytes[reader.pointee.pos...])
     }
@@ -183,7 +182,7 @@ extension ReplyReader {
     rest.withUnsafeBufferPointer { feed($0) }
   }
 
-  /// The first byte of a value whose type has been read already.
+  /// Returns the first byte of a value whose type has been read already.
   private static func mark(of type: Int32) -> UInt8? {
     switch type {
     case REDIS_REPLY_STRING: UInt8(ascii: "$")

@@ -1,28 +1,28 @@
-/// Reads past a reply (RESP 2) without keeping it, however large or deep it is.
+/// Skips a reply (RESP 2) of any size and depth without keeping it.
 struct ReplySkipper {
-  /// The bytes are no reply.
+  /// The bytes are not a reply.
   struct Malformed: Error {}
 
-  /// Bytes of a line that announces a length: a type and a number.
+  /// Maximum bytes of a line with a length: a type and a number.
   private static let maximumLengthLine = 32
-  /// More in one bulk string, or in one array, is no length: redis' own limit is 512 MiB.
+  /// Greater lengths of a bulk string or array are malformed. Redis' own limit is 512 MiB.
   private static let maximumLength = 1 << 40
 
-  /// Values that have not ended, those within arrays among them.
+  /// Number of values still to be skipped, including those within arrays.
   private var open: Int
-  /// What is left of a bulk string, with its line end.
+  /// Remaining bytes of a bulk string, including its line end.
   private var bulkBytes = 0
-  /// The line that is being read, as far as it is kept.
+  /// The kept part of the current line.
   private var line: [UInt8] = []
 
-  /// `open` values are to be read past.
+  /// Skips `open` values.
   init(open: Int) {
     self.open = open
   }
 
   var isDone: Bool { open == 0 }
 
-  /// Returns where it stopped: at the end of the bytes, or behind the reply.
+  /// Skips bytes up to the end of the reply or of the bytes, and returns the index after the last skipped byte.
   mutating func skip<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes
   ) throws(Malformed) -> Int where Bytes.Index == Int {

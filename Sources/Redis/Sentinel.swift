@@ -1,9 +1,9 @@
 import EventLoop
 import Glibc
 
-/// Asks sentinels where the master is; blocks, on the connector's queue.
+/// Asks sentinels for the master's address. Blocks; for the connector's queue.
 enum Sentinel {
-  /// The answer of the first sentinel that has one. Each gets an equal share of the time that is left.
+  /// Returns the answer of the first sentinel that has one. Each gets an equal share of the remaining time.
   static func master(
     _ name: String, of sentinels: [RedisEndpoint.HostAndPort], until deadline: UInt64
   ) throws(RedisError) -> RedisEndpoint.HostAndPort {
@@ -33,7 +33,7 @@ enum Sentinel {
     case .null: throw .notSent("sentinel \(sentinel.summary) knows no master \(name): check the name in REDIS_URL")
     default: break
     }
-    throw .notSent("sentinel \(sentinel.summary) answered with something that is no address")
+    throw .notSent("sentinel \(sentinel.summary) replied with something other than an address")
   }
 
   /// From `["10.0.0.1", "6379"]`.
@@ -51,8 +51,10 @@ enum Sentinel {
     guard let reader = ReplyReader(), RequestFormatter.append(command, to: &output) else {
       throw .notSent("out of memory")
     }
-    // Less than the smallest socket buffer: one write takes it.
-    guard transport.write(output, from: 0) == .bytes(output.count) else { throw .notSent("sentinel \(name) hung up") }
+    // The command is smaller than any socket buffer, so one write is enough.
+    guard transport.write(output, from: 0) == .bytes(output.count) else {
+      throw .notSent("sentinel \(name) closed the connection")
+    }
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
       switch reader.next() {
@@ -66,7 +68,7 @@ enum Sentinel {
       switch transport.read(into: &buffer) {
       case .bytes(let count): reader.feed(buffer, count: count)
       case .wouldBlock: break
-      case .ended: throw .notSent("sentinel \(name) hung up")
+      case .ended: throw .notSent("sentinel \(name) closed the connection")
       }
     }
   }

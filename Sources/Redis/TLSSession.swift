@@ -1,18 +1,18 @@
 import COpenSSL
 import Glibc
 
-/// TLS by OpenSSL over a non-blocking socket: the peer's chain and name are always verified.
+/// TLS by OpenSSL over a non-blocking socket. The peer's certificate chain and name are always verified.
 final class TLSSession {
   private static let ignoresBrokenPipes: Void = {
-    // OpenSSL writes with write(2); a peer that is gone shall be an error and not the end of the process.
+    // OpenSSL writes with write(2): writing to a closed connection must fail, not end the process.
     _ = signal(SIGPIPE, SIG_IGN)
   }()
 
   private let context: OpaquePointer
   private let session: OpaquePointer
 
-  /// `host` is the name or the address that the certificate must carry as a subject alternative name. The system's
-  /// authorities are trusted, and those of `caCertificatePEM`.
+  /// `host` is the name or address that the certificate must contain as a subject alternative name. Trusts the system's
+  /// authorities and those of `caCertificatePEM`.
   init(descriptor: Int32, host: String, caCertificatePEM: String?) throws(RedisError) {
     _ = TLSSession.ignoresBrokenPipes
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw TLSSession.failure("cannot make a context") }
@@ -30,7 +30,7 @@ final class TLSSession {
     SSL_CTX_free(context)
   }
 
-  /// Blocks, at most until `deadline` on the monotonic clock.
+  /// Performs the handshake. Blocks until `deadline` on the monotonic clock at most.
   func handshake(_ descriptor: Int32, until deadline: UInt64) throws(RedisError) {
     while true {
       ERR_clear_error()
@@ -82,7 +82,7 @@ final class TLSSession {
 }
 
 extension TLSSession {
-  /// Whether the text holds at least one certificate and nothing unreadable between.
+  /// Returns whether the text contains at least one readable certificate.
   static func isCertificatePEM(_ pem: String) -> Bool {
     guard let store = X509_STORE_new() else { return false }
     defer { X509_STORE_free(store) }
@@ -109,9 +109,9 @@ extension TLSSession {
     return session
   }
 
-  /// Names the host to the peer (SNI) and demands it in the certificate; an address is compared as an address.
+  /// Requires `host` in the certificate, and sends it to the peer (SNI) if it is a name.
   private static func expect(_ host: String, of session: OpaquePointer) -> Bool {
-    // A common name is no host name: nobody has checked it as one.
+    // Authorities do not verify a common name as a host name.
     X509_VERIFY_PARAM_set_hostflags(SSL_get0_param(session), UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
     if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) == 1 { return true }
     let named = host.withCString { name in
@@ -141,7 +141,7 @@ extension TLSSession {
     .notSent("TLS: \(what)\(reason.map { ": \($0)" } ?? "")")
   }
 
-  /// OpenSSL's words for the last failure on this thread.
+  /// OpenSSL's description of the last error on this thread.
   private static var reason: String? {
     ERR_reason_error_string(ERR_peek_last_error()).map { "TLS: \(String(cString: $0))" }
   }

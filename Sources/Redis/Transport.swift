@@ -1,7 +1,9 @@
 import Glibc
 
 /// A connected, non-blocking socket, with or without TLS. Owns the descriptor.
-final class Transport: @unchecked Sendable {  // Made on the connector's queue, then handed to the loop for good.
+///
+/// `@unchecked`: used by one thread at a time: made on the connector's queue, then used on the loop only.
+final class Transport: @unchecked Sendable {
   enum Reading: Equatable {
     case bytes(Int)
     case wouldBlock
@@ -26,10 +28,10 @@ final class Transport: @unchecked Sendable {  // Made on the connector's queue, 
     close(descriptor)
   }
 
-  /// Whether bytes may wait where the kernel does not see them: read until ``Reading/wouldBlock``.
+  /// Whether received bytes may be buffered outside the kernel, so that one must read until ``Reading/wouldBlock``.
   var buffersBytes: Bool { tls != nil }
 
-  /// Fills `buffer` from its start.
+  /// Reads into `buffer` from its start.
   func read(into buffer: inout [UInt8]) -> Reading {
     if let tls { return tls.read(into: &buffer) }
     while true {
@@ -41,7 +43,7 @@ final class Transport: @unchecked Sendable {  // Made on the connector's queue, 
     }
   }
 
-  /// Writes what it can of `bytes` from `start` on.
+  /// Writes as much as possible of `bytes` from `start` on.
   func write(_ bytes: [UInt8], from start: Int) -> Writing {
     if let tls { return tls.write(bytes, from: start) }
     while true {

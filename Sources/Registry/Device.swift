@@ -1,18 +1,23 @@
 public import PushModel
 
+/// The operating system of a device.
+public enum Platform: String, Sendable {
+  case ios, android
+}
+
 /// A device that a push may be sent to.
 public struct Device: Sendable, Equatable {
   public let token: String
-  /// Nil for an instance's device, a device that belongs to an app alone, and a token that nobody registered.
+  /// Nil for an anonymous device, an instance's device and a token that is not registered.
   public let username: String?
   public let platform: Platform
-  /// Nil: the configured one.
+  /// Nil for the configured one.
   public let bundleID: String?
-  /// Nil: the configured one.
+  /// Nil for the configured one.
   public let environment: PushEnvironment?
-  /// Unix milliseconds; 0 when nobody registered the token.
+  /// Unix milliseconds; 0 if the token is not registered.
   public let updatedAt: Int64
-  /// Unix milliseconds of the first registration; nil when it is not known.
+  /// Unix milliseconds of the first registration; nil if unknown.
   public let createdAt: Int64?
 
   public init(

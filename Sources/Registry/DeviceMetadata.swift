@@ -1,15 +1,15 @@
 public import PushModel
 import JSON
 
-/// What is stored about a device under `push:token:<token>`.
+/// The data of a device, stored under `push:token:<token>`.
 public struct DeviceMetadata: Sendable, Equatable {
-  /// Empty: nobody's; the device stands in its app's audience alone.
+  /// Empty for an anonymous device, which is only in its app's audience.
   public var username: String
   public var platform: Platform
   /// Unix milliseconds.
   public var updatedAt: Int64
   public var bundleID: String?
-  /// Nil: the configured one.
+  /// Nil for the configured one.
   public var environment: PushEnvironment?
   /// Unix milliseconds.
   public var createdAt: Int64?
@@ -26,15 +26,16 @@ public struct DeviceMetadata: Sendable, Equatable {
     self.createdAt = createdAt
   }
 
-  /// By their places among ``keys``: nothing is compared as text.
+  /// The raw value is the index in ``keys``, so that keys are not compared as text.
   private enum Key: Int, CaseIterable {
     case username, platform, updatedAt, bundleId, environment, createdAt
   }
 
   private static let keys = JSONKeys(Key.allCases.map { "\($0)" })
 
-  /// Other programs write these records too: only an object with a username, be it empty, is asked for, and of the rest
-  /// what is not understood is left out. Nil when it is none.
+  /// Returns nil if `bytes` is not an object with a username, which may be empty.
+  ///
+  /// Other programs write such records too, so unknown members and members of the wrong type are ignored.
   public init?(parsing bytes: [UInt8]) {
     var metadata = DeviceMetadata(username: "", platform: .ios, updatedAt: 0)
     var hasUsername = false
@@ -52,7 +53,7 @@ public struct DeviceMetadata: Sendable, Equatable {
     self = metadata
   }
 
-  /// Tells which key was understood.
+  /// Reads the value of `key`. Returns nil if it was ignored.
   private mutating func read(_ key: JSONKey, from reader: inout JSONReader) throws(JSONError) -> Key? {
     guard case .known(let number) = key, let known = Key(rawValue: number) else {
       try reader.skipValue()
@@ -72,7 +73,7 @@ public struct DeviceMetadata: Sendable, Equatable {
     return known
   }
 
-  /// A time with a fraction loses it; what is no time is 0.
+  /// Rounds towards zero. Returns 0 for a number that cannot be a time.
   private static func milliseconds(from reader: inout JSONReader) throws(JSONError) -> Int64 {
     let number = try reader.readDouble()
     return abs(number) < 9e15 ? Int64(number) : 0

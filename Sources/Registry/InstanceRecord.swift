@@ -1,14 +1,14 @@
 public import PushModel
 import JSON
 
-/// The one active device of an instance, as stored under `push:instance:<id>`.
+/// The device of an instance, stored under `push:instance:<id>`.
 public struct InstanceRecord: Sendable, Equatable {
   public var token: String
   public var environment: PushEnvironment?
   public var bundleID: String?
   /// Unix milliseconds.
   public var updatedAt: Int64
-  /// False once APNs called the token stale: the device has to register again.
+  /// False after APNs has refused the token as invalid; the device has to register again.
   public var isActive: Bool
 
   public init(
@@ -21,7 +21,7 @@ public struct InstanceRecord: Sendable, Equatable {
     self.isActive = isActive
   }
 
-  /// Nil when it is no object with a well-formed token.
+  /// Returns nil if `bytes` is not an object with a well-formed token.
   public init?(parsing bytes: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return nil }

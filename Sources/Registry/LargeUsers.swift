@@ -1,13 +1,15 @@
 import EventLoop
+import Redis
+import Telemetry
 
-/// Users whose set is too large to be read at once, and who waits for the devices of one.
+/// Users whose set is too large to be read at once, and the queries that wait for their devices.
 struct LargeUsers {
   typealias Completion = @EventLoop (Resolution) -> Void
 
-  /// Remembered; others are found anew.
+  /// Users beyond this number are found again when needed.
   private static let maximumRemembered = 1024
 
-  /// Whether it has been said that pushes do not reach all of the user's devices.
+  /// For each user whether it was logged that pushes do not reach all devices.
   private var remembered: [String: Bool] = [:]
   private var waiting: [(user: String, completions: [Completion])] = []
   private var isReading = false
@@ -26,14 +28,14 @@ struct LargeUsers {
     remembered[user] = nil
   }
 
-  /// True the first time since the user was inserted.
-  mutating func isFirstExcess(of user: String) -> Bool {
+  /// Records that a user has too many devices. Returns true the first time after the user was inserted.
+  mutating func recordExcess(of user: String) -> Bool {
     guard remembered[user] != true else { return false }
     remembered[user] = true
     return true
   }
 
-  /// Those who wait for the same user share one reading that begins after the last of them has asked.
+  /// Queries that wait for the same user share one reading, if that has not begun.
   mutating func wait(for user: String, _ completion: @escaping Completion) {
     if let index = waiting.firstIndex(where: { $0.user == user }) {
       waiting[index].completions.append(completion)
@@ -42,14 +44,78 @@ struct LargeUsers {
     }
   }
 
-  /// Whose set is to be read now; nil when nobody waits, or one is being read.
-  mutating func next() -> (user: String, completions: [Completion])? {
+  /// Begins the next reading. Returns nil if there is none or one is under way.
+  mutating func beginReading() -> (user: String, completions: [Completion])? {
     guard !isReading, !waiting.isEmpty else { return nil }
     isReading = true
     return waiting.removeFirst()
   }
 
-  mutating func ended() {
+  mutating func endReading() {
     isReading = false
+  }
+}
+
+extension Registry {
+  /// Maximum devices of one user that a push is sent to. Sets with more entries are read in parts.
+  static let maximumResolved = deviceLimits.upperBound
+
+  /// Finds the devices of a user with a large set; see ``Resolution/largeUser``. Reads one set at a time, in parts, and
+  /// removes entries that do not belong to the user.
+  public func resolveLarge(_ user: String, completion: @escaping @EventLoop (Resolution) -> Void) {
+    largeUsers.wait(for: user, completion)
+    readNextLarge()
+  }
+
+  private func readNextLarge() {
+    guard let next = largeUsers.beginReading() else { return }
+    Task { @EventLoop in
+      let resolution = await readLarge(next.user)
+      largeUsers.endReading()
+      readNextLarge()
+      for completion in next.completions { completion(resolution) }
+    }
+  }
+
+  private func readLarge(_ user: String) async -> Resolution {
+    var devices: [String: Device] = [:]
+    var cursor: String? = "0"
+    do throws(RedisError) {
+      while let from = cursor, devices.count <= Registry.maximumResolved {
+        let page = try await scan(user, from: from)
+        var found = Resolution()
+        for (entry, stored) in zip(page.entries, try await stored(page.entries)) {
+          found.apply(Ownership.decide(entry: entry, metadata: stored, owner: user))
+        }
+        for device in found.devices { devices[device.token] = device }
+        await removed(found.removals, from: user)
+        cursor = page.next
+      }
+    } catch {
+      return Resolution(error: error)
+    }
+    if devices.count <= Registry.maximumResolved {
+      largeUsers.remove(user)
+    } else if largeUsers.recordExcess(of: user) {
+      log.warn(
+        "a user has more devices than a push is sent to",
+        ["username": .init(user), "sentTo": .init(Registry.maximumResolved)])
+    }
+    // Sorted, so that a retry finds the same devices.
+    let chosen = devices.values.sorted { $0.token < $1.token }.prefix(Registry.maximumResolved)
+    return Resolution(devices: Array(chosen))
+  }
+
+  private func removed(_ removals: [Removal], from user: String) async {
+    guard !removals.isEmpty else { return }
+    do throws(RedisError) {
+      let count = try await clean(user: user, removals)
+      log.info(
+        "removed entries that do not belong to the user from a user's devices",
+        ["username": .init(user), "entries": .init(count), "reason": .init(removals[0].reason.rawValue)])
+    } catch {
+      // The next push finds them again.
+      log.debug("entries could not be removed from the registry", ["error": .init("\(error)")])
+    }
   }
 }

@@ -1,29 +1,51 @@
 import PushModel
 
-/// Decides from an entry and its metadata whether it is sent to. A token belongs to whoever its metadata names.
+/// An entry of a set that must be removed, and why.
+public struct Removal: Sendable, Equatable {
+  public enum Reason: String, Sendable {
+    /// The entry is not a well-formed token, so it has no metadata.
+    case malformedToken = "malformed_token"
+    case noMetadata = "no_metadata"
+    case invalidMetadata = "invalid_metadata"
+    case otherOwner = "other_owner"
+    case otherApp = "other_app"
+  }
+
+  /// Any bytes.
+  public let entry: [UInt8]
+  public let reason: Reason
+
+  public init(entry: [UInt8], reason: Reason) {
+    self.entry = entry
+    self.reason = reason
+  }
+}
+
+/// Decides from a set's entry and its metadata whether pushes are sent to it. The metadata determines the owner of a
+/// token.
 enum Ownership {
   enum Decision: Equatable {
     case send(Device)
     case remove(Removal)
   }
 
-  /// For an entry of a user's set.
-  static func judge(entry: [UInt8], metadata: [UInt8]?, owner: String) -> Decision {
-    judge(entry, metadata) { $0.username == owner ? nil : .otherOwner }
+  /// Decides about an entry of a user's set.
+  static func decide(entry: [UInt8], metadata: [UInt8]?, owner: String) -> Decision {
+    decide(entry, metadata) { $0.username == owner ? nil : .otherOwner }
   }
 
-  /// For an entry of an app's audience.
-  static func judge(entry: [UInt8], metadata: [UInt8]?, app: String) -> Decision {
-    judge(entry, metadata) { $0.bundleID == app ? nil : .otherApp }
+  /// Decides about an entry of an app's audience.
+  static func decide(entry: [UInt8], metadata: [UInt8]?, app: String) -> Decision {
+    decide(entry, metadata) { $0.bundleID == app ? nil : .otherApp }
   }
 
-  /// For a token that a producer named: nothing to remove, and unreadable metadata is no metadata.
-  static func named(_ token: String, metadata: [UInt8]?) -> Device {
+  /// Returns the device of a token that a producer named. It needs no metadata; unreadable metadata is ignored.
+  static func device(_ token: String, metadata: [UInt8]?) -> Device {
     guard let metadata = metadata.flatMap(DeviceMetadata.init(parsing:)) else { return Device(token: token) }
     return Device(token: token, metadata: metadata)
   }
 
-  private static func judge(
+  private static func decide(
     _ entry: [UInt8], _ metadata: [UInt8]?, _ fault: (DeviceMetadata) -> Removal.Reason?
   ) -> Decision {
     guard DeviceToken.isWellFormed(entry) else { return .remove(Removal(entry: entry, reason: .malformedToken)) }

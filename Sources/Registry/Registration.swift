@@ -1,16 +1,16 @@
 public import PushModel
 
-/// A device as it is to be registered. Values have been checked and normalised by who asks.
+/// A device to be registered. The caller has validated and normalised the values.
 public struct Registration: Sendable, Equatable {
   public let token: String
-  /// Empty: for the app's audience alone. An owner that the device has stays.
+  /// Empty for an anonymous device. If the device has an owner, that is kept.
   public let username: String
   public let platform: Platform
-  /// Nil: what is known already stays.
+  /// Nil keeps the known value.
   public let bundleID: String?
-  /// `bundleID` was not named by the device: what is known already goes before it.
+  /// Whether `bundleID` is a default that the device did not send, so that a known value has precedence.
   public let isBundleAssumed: Bool
-  /// Nil: what is known already stays.
+  /// Nil keeps the known value.
   public let environment: PushEnvironment?
   /// Unix milliseconds.
   public let now: Int64
@@ -27,4 +27,12 @@ public struct Registration: Sendable, Equatable {
     self.environment = environment
     self.now = now
   }
+}
+
+/// The result of a registration.
+public struct Enrollment: Sendable, Equatable {
+  /// The device as it is registered now.
+  public let device: Device
+  /// The user who owned the device before; nil if nobody else did.
+  public let previousOwner: String?
 }

@@ -2,24 +2,25 @@ import PushModel
 import EventLoop
 package import Redis
 
-/// A user's set in parts, however large it is. For what is not on the way of a push.
+/// Reads a user's set in parts, whatever its size. Not used to send a push.
 extension Registry {
-  /// Entries of one SCAN or SSCAN, about.
+  /// Approximate number of entries of one SCAN or SSCAN.
   package static let scanCount = 1000
 
-  /// Entries that are looked at when some are to be chosen: ten times what a user may have. What is over the limit of a
-  /// set that is larger leaves step by step.
+  /// Maximum entries that are read to choose some of them: ten times the limit of a user. A larger set shrinks to its
+  /// limit in several steps.
   static let maximumScanned = 10_000
 
-  /// Offered to make room beside those that have to: others may be at it at the same moment.
+  /// Devices that are offered to make room in addition to those needed, because others may remove some at the same
+  /// time.
   private static let spareMembers = 16
 
   /// An entry of a user's set.
   package struct Member {
     let entry: [UInt8]
-    /// What stands under its metadata's key, if it is a token.
+    /// The stored metadata if the entry is a token.
     let stored: [UInt8]?
-    /// Nil when the entry is not the user's.
+    /// Nil if the entry does not belong to the user.
     package let metadata: DeviceMetadata?
 
     init(_ entry: [UInt8], _ stored: [UInt8]?, of user: String) {
@@ -29,14 +30,14 @@ extension Registry {
       self.metadata = metadata?.username == user ? metadata : nil
     }
 
-    /// Those that are not the user's first, then the one registered longest ago.
+    /// Orders entries that do not belong to the user first, then by the time of their registration.
     package func leaves(before other: Member) -> Bool {
       let (own, others) = (metadata?.updatedAt ?? .min, other.metadata?.updatedAt ?? .min)
       return own == others ? entry.lexicographicallyPrecedes(other.entry) : own < others
     }
   }
 
-  /// A part of a user's set, and where the next one begins; nil after the last. An entry may come twice.
+  /// Returns a part of a user's set and the cursor of the next one; nil after the last. Entries may occur twice.
   func scan(
     _ user: String, from cursor: String
   ) async throws(RedisError) -> (entries: [[UInt8]], next: String?) {
@@ -46,7 +47,7 @@ extension Registry {
     return ((reply[1].array ?? []).compactMap(\.bytes), next == "0" ? nil : next)
   }
 
-  /// What stands under the metadata's keys of the entries.
+  /// Returns the stored metadata of the entries, in their order.
   func stored(_ entries: some Collection<[UInt8]>) async throws(RedisError) -> [[UInt8]?] {
     guard !entries.isEmpty else { return [] }
     var command = RedisCommand("MGET")
@@ -54,7 +55,7 @@ extension Registry {
     return (try await connection.send(command).array ?? []).map(\.bytes)
   }
 
-  /// The entries of a user's set, of a large one the first ``maximumScanned``.
+  /// Returns the entries of a user's set; about ``maximumScanned`` of a large one.
   func entries(of user: String) async throws(RedisError) -> Set<[UInt8]> {
     var entries: Set<[UInt8]> = []
     var cursor: String? = "0"
@@ -66,7 +67,7 @@ extension Registry {
     return entries
   }
 
-  /// ``entries(of:)`` with what is known of them.
+  /// Returns the entries of a user's set with their metadata.
   package func members(of user: String) async throws(RedisError) -> [Member] {
     let entries = Array(try await entries(of: user))
     var members: [Member] = []
@@ -77,7 +78,7 @@ extension Registry {
     return members
   }
 
-  /// Which devices of a user make room when `count` have to; those that leave first come first.
+  /// Returns devices of a user that can be removed to make room for `count`, in the order of removal.
   func leaving(
     _ count: Int, of user: String, except tokens: [String]
   ) async throws(RedisError) -> [Member] {
@@ -87,7 +88,7 @@ extension Registry {
     return Array(members.sorted { $0.leaves(before: $1) }.prefix(wanted))
   }
 
-  /// Takes these from a user, each unless it has changed.
+  /// Removes these entries from a user, each unless it has changed.
   package func evict(_ members: [Member], from user: String) async throws(RedisError) {
     for start in stride(from: 0, to: members.count, by: Registry.maximumBatch) {
       let batch = members[start..<min(start + Registry.maximumBatch, members.count)]
@@ -102,10 +103,10 @@ extension Registry {
   }
 }
 
-/// As the scripts are told of it.
+// Keys and arguments of scripts.
 extension Registry.Member {
   var keys: [String] {
-    // No token has the key of an entry that is none.
+    // An entry that is not a token has no metadata.
     let token = DeviceToken.isWellFormed(entry) ? String(decoding: entry, as: UTF8.self) : ""
     return [
       RegistryKeys.token(token),
@@ -118,4 +119,21 @@ extension Registry.Member {
     command.append(metadata?.bundleID ?? "")
     command.append(stored ?? [])
   }
+}
+
+extension RegistryScripts {
+  /// KEYS
+  ///   1  the user's set
+  ///   then for each device
+  ///   1  its metadata
+  ///   2  the shard of its audience
+  /// ARGV
+  ///   1  the user
+  ///   2  how many devices to remove at most
+  ///   then for each device
+  ///   1  its token
+  ///   2  its bundle id
+  ///   3  its metadata as it was read
+  /// Returns how many devices were removed.
+  static let evict = RedisScript(read + room + "return evict(KEYS[1], ARGV[1], tonumber(ARGV[2]), 2, 3)")
 }

@@ -5,15 +5,16 @@ import Telemetry
 extension Registry {
   static let conflict = RedisError.notSent("the token is being registered by others at the same time; try again")
 
-  /// Makes a device the user's, in one atomic step; a device of another owner leaves that owner. Returns who that was.
+  /// Registers a device for a user in one atomic step, and takes it from another owner. Returns that owner.
   @discardableResult
   public func register(_ registration: Registration) async throws(RedisError) -> String? {
     try await enroll(registration).previousOwner
   }
 
-  /// ``register(_:)`` that tells what is known of the device now.
+  /// Registers a device as ``register(_:)`` does, and returns what is known about it.
   public func enroll(_ registration: Registration) async throws(RedisError) -> Enrollment {
-    // The script must be told the keys of the previous owner and app: most devices have none, and no read comes first.
+    // The script needs the keys of the previous owner and app. Most devices have none, so the first attempt expects
+    // none.
     var previous: Place = ("", registration.bundleID ?? "")
     var leaving: [Member] = []
     for attempt in 0..<Registry.maximumConflicts {
@@ -26,11 +27,11 @@ extension Registry {
       default: previous = Registry.place(reply.dropFirst())
       }
     }
-    log.warn("registration gave up", ["token": .string(Log.shortened(registration.token)), "reason": "conflict"])
+    log.warn("registration failed", ["token": .string(Log.shortened(registration.token)), "reason": "conflict"])
     throw Registry.conflict
   }
 
-  /// An owner and an app; empty for none.
+  /// An owner and an app; an empty text for none.
   package typealias Place = (owner: String, app: String)
 
   package static func place(_ reply: ArraySlice<RedisValue>) -> Place {
@@ -66,44 +67,24 @@ extension Registry {
     let gone = reply.dropFirst(5).first?.integer ?? 0
     if gone > 0 {
       log.info(
-        "a user has as many devices as allowed; those registered longest ago left",
-        ["username": .init(registration.username), "left": .init(gone)])
+        "a user has the maximum number of devices; those registered longest ago were removed",
+        ["username": .init(registration.username), "removed": .init(gone)])
     }
     let owner = reply.dropFirst().first?.string ?? ""
     return Enrollment(
-      device: Ownership.named(registration.token, metadata: reply.dropFirst(2).first?.bytes),
+      device: Ownership.device(registration.token, metadata: reply.dropFirst(2).first?.bytes),
       previousOwner: owner.isEmpty ? nil : owner)
   }
 
-  /// Takes a token out of the sets of an owner and an app that it does not belong to any more. Should that fail, whoever
-  /// resolves them does it: the metadata names neither.
+  /// Removes a token from the sets of an owner and an app that it does not belong to any more. If that fails, the next
+  /// resolution of these sets removes it.
   func cleanStray(_ token: String, _ place: Place) {
     let entry = Array(token.utf8)
     if !place.owner.isEmpty { clean(user: place.owner, [Removal(entry: entry, reason: .otherOwner)]) { _ in } }
     if !place.app.isEmpty { clean(app: place.app, [Removal(entry: entry, reason: .otherApp)]) { _ in } }
   }
 
-  /// Takes a device from a user; another owner's metadata stays.
-  public func unregister(token: String, username: String) async throws(RedisError) -> Unregistration {
-    var app = ""
-    for _ in 0..<Registry.maximumConflicts {
-      let shard = AudienceShard.shard(of: token)
-      let keys = [
-        RegistryKeys.token(token), RegistryKeys.userTokens(username), RegistryKeys.audience(app, shard: shard),
-      ]
-      let reply =
-        try await connection.run(
-          RegistryScripts.unregister, keys: keys, arguments: [token, username, app]
-        ).array ?? []
-      if reply.count == 3, reply[0].integer == 1 {
-        return Unregistration(removedEntry: reply[1].integer == 1, removedMetadata: reply[2].integer == 1)
-      }
-      app = reply.dropFirst().first?.string ?? ""
-    }
-    throw Registry.conflict
-  }
-
-  /// Makes a device the one active device of an instance.
+  /// Replaces the device of an instance.
   public func register(instance id: String, _ record: InstanceRecord) async throws(RedisError) {
     _ = try await connection.send(RedisCommand("SET", RegistryKeys.instance(id)).with(record.json()))
   }
@@ -116,4 +97,78 @@ extension Registry {
       RegistryKeys.audience(previousApp, shard: shard),
     ]
   }
+}
+
+extension RegistryScripts {
+  /// KEYS
+  ///   1  metadata of the token
+  ///   2  the user's set
+  ///   3  the shard of the audience
+  ///   4  the previous owner's set
+  ///   5  the shard of the previous audience
+  ///   then for each device that may make room
+  ///   1  its metadata
+  ///   2  the shard of its audience
+  /// ARGV
+  ///   1  the token
+  ///   2  the user; empty for an anonymous device, which changes nothing if the device has an owner or another app
+  ///   3  the platform
+  ///   4  now (unix ms)
+  ///   5  the bundle id
+  ///   6  the environment
+  ///   7  the expected previous owner
+  ///   8  the expected previous bundle id
+  ///   9  the lifetime of the metadata (seconds)
+  ///  10  1 if a known bundle id has precedence over the given one
+  ///  11  the maximum number of devices of a user
+  ///  12  1 to go on if the previous owner or bundle id is not the expected one
+  ///   then for each device that may make room
+  ///   1  its token
+  ///   2  its bundle id
+  ///   3  its metadata as it was read
+  /// Returns
+  ///   {1, the user who lost the device, metadata, an owner and a bundle id whose sets still contain the token, how
+  ///   many
+  ///   devices made room};
+  ///   {0, previous owner, previous bundle id} if these are not the expected ones;
+  ///   {2, how many devices have to make room} if none of the given ones could.
+  static let register = RedisScript(
+    read + room + """
+      local value = read(KEYS[1]) or {}
+      local user, app = owner(value), text(value.bundleId)
+      if ARGV[2] == '' and (user ~= '' or (app ~= '' and app ~= ARGV[5])) then
+        return {1, '', redis.call('GET', KEYS[1]), '', '', 0}
+      end
+      if user == ARGV[2] then user = '' end
+      local strayUser, strayApp = '', ''
+      if user ~= ARGV[7] or (app ~= '' and app ~= ARGV[8]) then
+        if ARGV[12] ~= '1' then return {0, user, app} end
+        if user ~= ARGV[7] then strayUser = user end
+        if app ~= '' and app ~= ARGV[8] then strayApp, app = app, ARGV[8] end
+      end
+      local bundle = (ARGV[5] == '' or (ARGV[10] == '1' and app ~= '')) and app or ARGV[5]
+      local left = app ~= bundle and app or ''
+      if strayApp == bundle then strayApp = '' end
+      -- What would fail halfway fails before anything is written.
+      local misfit = misfits({[2] = 'set', [3] = 'zset', [4] = 'set', [5] = 'zset'})
+      if misfit then return misfit end
+      local name, gone = ARGV[2], 0
+      local excess = name == '' and 0 or surplus(KEYS[2], tonumber(ARGV[11]), ARGV[1])
+      if excess > 0 then
+        gone = evict(KEYS[2], name, excess, 6, 13)
+        if gone == 0 then return {2, excess} end
+      end
+      if user ~= '' then redis.call('SREM', KEYS[4], ARGV[1]) end
+      if left ~= '' then redis.call('ZREM', KEYS[5], ARGV[1]) end
+      local environment = ARGV[6] ~= '' and ARGV[6] or text(value.environment)
+      local record = {username = name, platform = ARGV[3], updatedAt = tonumber(ARGV[4])}
+      record.createdAt = type(value.createdAt) == 'number' and value.createdAt or record.updatedAt
+      if bundle ~= '' then record.bundleId = bundle end
+      if environment ~= '' then record.environment = environment end
+      local metadata = cjson.encode(record)
+      redis.call('SET', KEYS[1], metadata, 'EX', ARGV[9])
+      if name ~= '' then redis.call('SADD', KEYS[2], ARGV[1]) end
+      if bundle ~= '' then redis.call('ZADD', bundle == ARGV[5] and KEYS[3] or KEYS[5], 0, ARGV[1]) end
+      return {1, user, metadata, strayUser, strayApp, gone}
+      """)
 }

@@ -1,16 +1,34 @@
 import EventLoop
 public import Redis
 
+/// A device whose token APNs refused as invalid.
+public struct StaleDevice: Sendable, Equatable {
+  public let token: String
+  /// Owner and app as the resolution returned them; the owner of an anonymous device is empty.
+  public let owner: String
+  public let bundleID: String?
+  /// Unix milliseconds. A later registration is kept. If APNs named no time, this is the time of the registration.
+  public let notAfter: Int64
+
+  public init(token: String, owner: String, bundleID: String?, notAfter: Int64) {
+    self.token = token
+    self.owner = owner
+    self.bundleID = bundleID
+    self.notAfter = notAfter
+  }
+}
+
 extension Registry {
   public typealias CountCompletion = @EventLoop (Result<Int, RedisError>) -> Void
 
-  /// Takes entries out of a user's set, each only if its metadata still is missing or another's. Tells how many.
+  /// Removes entries from a user's set, each only if its metadata is still missing or another user's. Passes their
+  /// number.
   public func clean(user: String, _ removals: [Removal], completion: @escaping CountCompletion) {
     let set = RegistryKeys.userTokens(user)
     clean(RegistryScripts.cleanUser, groups: [(set, removals)], expected: user, completion: completion)
   }
 
-  /// ``clean(user:_:completion:)`` that waits for the answer.
+  /// Removes entries as ``clean(user:_:completion:)`` does, and returns their number.
   public func clean(user: String, _ removals: [Removal]) async throws(RedisError) -> Int {
     let result = await withCheckedContinuation { continuation in
       clean(user: user, removals) { continuation.resume(returning: $0) }
@@ -18,15 +36,14 @@ extension Registry {
     return try result.get()
   }
 
-  /// The same for an app's audience.
+  /// Removes entries from an app's audience, each only if its metadata is still missing or another app's.
   public func clean(app: String, _ removals: [Removal], completion: @escaping CountCompletion) {
     let shards = Dictionary(grouping: removals) { AudienceShard.shard(of: $0.entry) }
     let groups = shards.map { (RegistryKeys.audience(app, shard: $0.key), $0.value) }
     clean(RegistryScripts.cleanAudience, groups: groups, expected: app, completion: completion)
   }
 
-  /// Removes devices, each only if the same owner still has it and did not register it after `notAfter`. Tells how
-  /// many were removed.
+  /// Removes devices, each only if it has the same owner and was not registered after `notAfter`. Passes their number.
   public func removeStale(_ devices: [StaleDevice], completion: @escaping CountCompletion) {
     let sum = CountExchange(completion: completion)
     for start in stride(from: 0, to: devices.count, by: Registry.maximumBatch) {
@@ -52,8 +69,8 @@ extension Registry {
     sum.close()
   }
 
-  /// Marks the record of an instance inactive, until its device registers again: only if it still has this token, and did
-  /// not register it after `notAfter` (unix ms). Tells how many were marked.
+  /// Marks the record of an instance inactive if it still has this token and was not registered after `notAfter` (unix
+  /// ms). Passes the number of records marked: 0 or 1.
   public func deactivate(
     instance id: String, token: String, notAfter: Int64, completion: @escaping CountCompletion
   ) {
@@ -77,7 +94,7 @@ extension Registry {
     clean(script, batches[...], expected: expected, removed: 0, completion)
   }
 
-  /// One after the other: many at once would hold up what comes behind them.
+  /// Sends one batch after the other, because many at once would delay other commands.
   private func clean(
     _ script: RedisScript, _ batches: ArraySlice<(key: String, removals: ArraySlice<Removal>)>, expected: String,
     removed: Int, _ completion: @escaping CountCompletion
@@ -101,4 +118,118 @@ extension Registry {
       }
     }
   }
+}
+
+/// Adds up the integer replies of several commands. If one fails, the sum is a failure.
+@EventLoop
+final class CountExchange {
+  private var sum = 0
+  private var error: RedisError?
+  /// Number of expected replies, plus one until ``close()``.
+  private var open = 1
+  private let completion: Registry.CountCompletion
+
+  init(completion: @escaping Registry.CountCompletion) {
+    self.completion = completion
+  }
+
+  func expect() {
+    open += 1
+  }
+
+  func close() {
+    finishOne()
+  }
+
+  func answer(_ result: Result<RedisValue, RedisError>) {
+    switch result {
+    case .success(let value): sum += Int(value.integer ?? 0)
+    case .failure(let error): self.error = error
+    }
+    finishOne()
+  }
+
+  private func finishOne() {
+    open -= 1
+    guard open == 0 else { return }
+    completion(error.map(Result.failure) ?? .success(sum))
+  }
+}
+
+extension RegistryScripts {
+  /// KEYS
+  ///   1  the user's set
+  ///   2… the metadata of the first entries
+  /// ARGV
+  ///   1  the owner
+  ///   2… the entries; those without a key are removed whatever their metadata is
+  /// Returns how many entries were removed.
+  static let cleanUser = RedisScript(
+    read + """
+      local removed = 0
+      for i = 2, #ARGV do
+        local value = KEYS[i] and read(KEYS[i])
+        if not value or owner(value) ~= ARGV[1] then removed = removed + redis.call('SREM', KEYS[1], ARGV[i]) end
+      end
+      return removed
+      """)
+
+  /// KEYS
+  ///   1  a shard of the audience
+  ///   2… the metadata of the first entries
+  /// ARGV
+  ///   1  the bundle id
+  ///   2… the entries; those without a key are removed whatever their metadata is
+  /// Returns how many entries were removed.
+  static let cleanAudience = RedisScript(
+    read + """
+      local removed = 0
+      for i = 2, #ARGV do
+        local value = KEYS[i] and read(KEYS[i])
+        if not value or text(value.bundleId) ~= ARGV[1] then removed = removed + redis.call('ZREM', KEYS[1], ARGV[i]) end
+      end
+      return removed
+      """)
+
+  /// KEYS, for each device
+  ///   1  its metadata
+  ///   2  the owner's set
+  ///   3  the shard of the audience
+  /// ARGV, for each device
+  ///   1  the token
+  ///   2  the owner
+  ///   3  the time of the latest registration that is stale (unix ms)
+  /// Returns how many devices were removed.
+  static let removeStale = RedisScript(
+    read + """
+      local removed = 0
+      for i = 1, #KEYS, 3 do
+        local token, user, latest = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+        local value = read(KEYS[i])
+        local isStale = value and owner(value) == user and (tonumber(value.updatedAt) or 0) <= latest
+        if isStale then removed = removed + redis.call('DEL', KEYS[i]) end
+        if isStale or redis.call('EXISTS', KEYS[i]) == 0 then
+          redis.call('SREM', KEYS[i + 1], token)
+          redis.call('ZREM', KEYS[i + 2], token)
+        end
+      end
+      return removed
+      """)
+
+  /// KEYS
+  ///   1  the record of the instance
+  /// ARGV
+  ///   1  the token
+  ///   2  the time of the latest registration that is stale (unix ms)
+  /// Returns 1 if the record was marked inactive, else 0.
+  static let deactivate = RedisScript(
+    read + """
+      local value = read(KEYS[1])
+      if not value or value.token ~= ARGV[1] or value.active == false then return 0 end
+      if (tonumber(value.updatedAt) or 0) > tonumber(ARGV[2]) then return 0 end
+      value.active = false
+      redis.call('DEL', KEYS[1])
+      redis.call('SET', KEYS[1], cjson.encode(value))
+      return 1
+      """)
 }

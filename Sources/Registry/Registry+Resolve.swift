@@ -2,17 +2,17 @@ import EventLoop
 import Redis
 
 extension Registry {
-  /// Finds the devices of every query in one pipelined exchange. Resolutions stand in the order of the queries.
+  /// Finds the devices of all queries in one pipelined exchange. The resolutions are in the order of the queries.
   public func resolve(_ queries: [DeviceQuery], completion: @escaping @EventLoop ([Resolution]) -> Void) {
     let exchange = ResolveExchange(count: queries.count, completion: completion)
-    // Several jobs to one user are one question.
+    // Several jobs to one user share one command.
     var users: [String: Int] = [:]
     for (index, query) in queries.enumerated() {
       switch query {
       case .user(let user):
         if queries.count > 1, let first = users.updateValue(index, forKey: user) {
           users[user] = first
-          exchange.same.append((index, first))
+          exchange.repeated.append((index, first))
         } else {
           sendUser(user, index, exchange)
         }
@@ -26,7 +26,7 @@ extension Registry {
     exchange.close()
   }
 
-  /// ``resolve(_:completion:)`` of one query, that waits for the answer. A user's set is measured before it is read.
+  /// Resolves one query. Reads the size of a user's set before the set.
   public func resolve(_ query: DeviceQuery) async -> Resolution {
     if case .user(let user) = query {
       do throws(RedisError) {
@@ -46,8 +46,8 @@ extension Registry {
 
   private static let withMetadata: [StaticString] = ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern]
 
-  /// One command brings members and their metadata. SORT goes through the whole set whatever its LIMIT: users whose set is
-  /// large are asked for in this way once.
+  /// Reads entries and their metadata with one SORT. SORT reads the whole set, whatever its LIMIT, so a large set is
+  /// read in this way only once.
   private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
     guard !largeUsers.contains(user) else { return exchange.setLarge(user, index) }
     var command = RedisCommand("SORT")
@@ -67,7 +67,7 @@ extension Registry {
         }
         for pair in stride(from: 0, to: values.count - 1, by: 2) {
           guard let entry = values[pair].bytes else { continue }
-          resolution.apply(Ownership.judge(entry: entry, metadata: values[pair + 1].bytes, owner: user))
+          resolution.apply(Ownership.decide(entry: entry, metadata: values[pair + 1].bytes, owner: user))
         }
       }
     }
@@ -83,7 +83,7 @@ extension Registry {
     connection.send(RedisCommand("GET", RegistryKeys.token(token))) { result in
       exchange.answer(index, result) { resolution, value in
         guard isMember else { return }
-        resolution.apply(Ownership.judge(entry: Array(token.utf8), metadata: value.bytes, owner: user))
+        resolution.apply(Ownership.decide(entry: Array(token.utf8), metadata: value.bytes, owner: user))
       }
     }
   }
@@ -101,7 +101,7 @@ extension Registry {
     }
   }
 
-  /// Tokens that producers named, of all queries together.
+  /// Reads the metadata of the tokens that producers named, for all queries together.
   private func sendNamed(_ exchange: ResolveExchange) {
     for start in stride(from: 0, to: exchange.named.count, by: Registry.maximumBatch) {
       let named = exchange.named[start..<min(start + Registry.maximumBatch, exchange.named.count)]

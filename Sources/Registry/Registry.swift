@@ -2,26 +2,27 @@ public import EventLoop
 public import Redis
 public import Telemetry
 
-/// Who owns which device. Everything is in redis; only which users have a large set is remembered.
+/// The devices of users, apps and instances, stored in Redis. Only which users have a large set is kept in memory.
 @EventLoop
 public final class Registry {
-  /// Seconds; a year from the last registration.
+  /// Seconds: one year from the last registration.
   package static let metadataLifetime = 31_536_000
 
-  /// Keys and entries of one command or script.
+  /// Maximum keys or entries of one command or script.
   static let maximumBatch = 300
 
-  /// Others that change the same token or the same user's devices at the same moment; each try reads what the last one left.
+  /// Attempts while others change the same token or the same user's devices; each attempt reads the changes of the one
+  /// before.
   package static let maximumConflicts = 32
 
-  /// After so many lost tries a token is taken whoever has it by then, and its former places are cleaned afterwards.
+  /// After so many attempts a token is taken from whoever owns it by then, and removed from the other sets afterwards.
   static let politeAttempts = 8
 
-  /// What ``maximumDevices`` may be.
+  /// Valid values of ``maximumDevices``.
   public nonisolated static let deviceLimits = 1...1000
   public nonisolated static let defaultMaximumDevices = 100
 
-  /// Of one user.
+  /// Maximum number of devices of one user.
   public let maximumDevices: Int
 
   package let connection: RedisConnection

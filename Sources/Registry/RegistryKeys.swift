@@ -1,4 +1,4 @@
-/// Every key of the registry. A username or an id is written as its owner normalised it.
+/// Every key of the registry. Usernames and ids must be normalised.
 public enum RegistryKeys {
   /// Set of a user's device tokens.
   public static func userTokens(_ username: String) -> String { "push:user:" + username + ":tokens" }
@@ -6,18 +6,17 @@ public enum RegistryKeys {
   /// Metadata of a device: ``DeviceMetadata``.
   public static func token(_ token: String) -> String { "push:token:\(token)" }
 
-  /// The metadata's key of a set's entry, which may be any bytes.
+  /// The key of the metadata of a set's entry, which may be any bytes.
   static func token(_ entry: [UInt8]) -> [UInt8] { tokenPrefix + entry }
 
   private static let tokenPrefix = Array("push:token:".utf8)
 
-  /// What SORT puts an element's metadata in the place of.
+  /// The pattern of ``token(_:)`` for SORT.
   static let tokenPattern: StaticString = "push:token:*"
 
   /// The one active device of an instance: ``InstanceRecord``.
   public static func instance(_ id: String) -> String { "push:instance:\(id)" }
 
-  /// Sorted set of an app's tokens, all of score 0: one of ``AudienceShard/count``.
+  /// Sorted set of an app's tokens, all with score 0; one of ``AudienceShard/count``.
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
-
 }

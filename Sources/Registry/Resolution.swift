@@ -1,14 +1,26 @@
+import EventLoop
 public import Redis
 
-/// What the registry knows about one query.
+/// Which devices to find. Usernames must be normalised.
+public enum DeviceQuery: Sendable, Equatable {
+  case user(String)
+  /// One device, if the user owns it.
+  case userToken(user: String, token: String)
+  /// One device, even if it is not registered.
+  case token(String)
+  case tokens([String])
+  case instance(String)
+}
+
+/// The devices of one query.
 public struct Resolution: Sendable, Equatable {
-  /// To be sent to.
+  /// The devices to send to.
   public var devices: [Device]
-  /// Entries of the user's set for ``Registry/clean(user:_:completion:)``; never sent to.
+  /// Entries of the user's set for ``Registry/clean(user:_:completion:)``.
   public var removals: [Removal]
-  /// Nothing is known yet: this user's set is too large for an exchange with others; ``Registry/resolveLarge(_:completion:)``.
+  /// Set instead of devices if this user's set is too large; call ``Registry/resolveLarge(_:completion:)``.
   public var largeUser: String?
-  /// Nothing is known: redis did not answer this query. The other parts are empty then.
+  /// Set instead of devices if Redis failed.
   public var error: RedisError?
 
   public init(devices: [Device] = [], removals: [Removal] = [], largeUser: String? = nil, error: RedisError? = nil) {
@@ -16,5 +28,77 @@ public struct Resolution: Sendable, Equatable {
     self.removals = removals
     self.largeUser = largeUser
     self.error = error
+  }
+
+  mutating func apply(_ decision: Ownership.Decision) {
+    switch decision {
+    case .send(let device): devices.append(device)
+    case .remove(let removal): removals.append(removal)
+    }
+  }
+}
+
+/// Collects the replies to a batch of queries and passes them on when the last has arrived.
+@EventLoop
+final class ResolveExchange {
+  /// Tokens whose metadata is read together, each with the index of its query.
+  var named: [(query: Int, token: String)] = []
+
+  /// Queries that repeat an earlier one.
+  var repeated: [(query: Int, first: Int)] = []
+
+  private var resolutions: [Resolution]
+  private let completion: @EventLoop ([Resolution]) -> Void
+  /// Number of expected replies, plus one until ``close()``.
+  private var open = 1
+
+  init(count: Int, completion: @escaping @EventLoop ([Resolution]) -> Void) {
+    resolutions = Array(repeating: Resolution(), count: count)
+    self.completion = completion
+  }
+
+  func expect() {
+    open += 1
+  }
+
+  /// Ends the sending of queries.
+  func close() {
+    finishOne()
+  }
+
+  func answer(
+    _ query: Int, _ result: Result<RedisValue, RedisError>, _ apply: (inout Resolution, RedisValue) -> Void
+  ) {
+    switch result {
+    case .success(let value):
+      if resolutions[query].error == nil { apply(&resolutions[query], value) }
+    case .failure(let error): resolutions[query] = Resolution(error: error)
+    }
+    finishOne()
+  }
+
+  /// Marks the query as one for a user with a large set.
+  func setLarge(_ user: String, _ query: Int) {
+    resolutions[query].largeUser = user
+  }
+
+  /// Handles the reply to an MGET of these tokens.
+  func answer(_ named: ArraySlice<(query: Int, token: String)>, _ result: Result<RedisValue, RedisError>) {
+    switch result {
+    case .success(let value):
+      for ((query, token), metadata) in zip(named, value.array ?? []) where resolutions[query].error == nil {
+        resolutions[query].devices.append(Ownership.device(token, metadata: metadata.bytes))
+      }
+    case .failure(let error):
+      for (query, _) in named { resolutions[query] = Resolution(error: error) }
+    }
+    finishOne()
+  }
+
+  private func finishOne() {
+    open -= 1
+    guard open == 0 else { return }
+    for (query, first) in repeated { resolutions[query] = resolutions[first] }
+    completion(resolutions)
   }
 }

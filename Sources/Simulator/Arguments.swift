@@ -4,10 +4,10 @@ import HTTPServer
 struct Arguments: Equatable {
   var listen = HTTPAddress.tcp(host: "127.0.0.1", port: 0)
   var control = HTTPAddress.tcp(host: "127.0.0.1", port: 0)
-  /// Nil: a new one under the system's temporary directory.
+  /// Nil for a new directory under the system's temporary directory.
   var directory: String?
   var maximumStreams = 1000
-  /// Nil: one while provider tokens are checked.
+  /// Nil for the default: one while provider tokens are checked.
   var initialStreams: Int?
   var addedMilliseconds = 0
   var keyID: String?
@@ -23,25 +23,25 @@ struct Arguments: Equatable {
     Usage: apns-simulator [options]
     A local APNs. Prints one line of JSON when it is ready; ends on SIGTERM or SIGINT.
 
-      --listen HOST:PORT        where pushes come in (127.0.0.1:0: any free port)
-      --control HOST:PORT       ledger, devices and faults over HTTP (127.0.0.1:0)
-      --dir DIR                 where ca.pem, the provider key and provider.env are written (a new one)
-      --max-streams N           streams at once on a connection with a valid provider token (1000)
-      --initial-streams N       before its first valid provider token (1)
-      --rtt MS                  added to every answer (0)
+      --listen HOST:PORT        address for pushes (127.0.0.1:0, any free port)
+      --control HOST:PORT       address of the HTTP interface to ledger, devices and faults (127.0.0.1:0)
+      --dir DIR                 directory for ca.pem, the provider key and provider.env (a new one)
+      --max-streams N           concurrent streams of a connection with a valid provider token (1000)
+      --initial-streams N       concurrent streams before the first valid provider token (1)
+      --rtt MS                  delay of every answer (0)
       --key-id K --team-id T --public-key FILE
-                                checks provider tokens with this key; otherwise a key is made
-      --token-updates SECONDS   a connection changes its provider token no more often (0: as it likes)
+                                check provider tokens with this key (a new one)
+      --token-updates SECONDS   minimum time between two provider tokens of a connection (0, no limit)
       --topic TOPIC             allowed topic, repeatable (all)
-      --no-auth-check           takes every push without a provider token
-      --no-ledger               keeps totals only
+      --no-auth-check           accept pushes without a provider token
+      --no-ledger               keep totals only
       --help
 
     """
 
   init() {}
 
-  /// `arguments` without the program's name.
+  /// Parses `arguments`, which exclude the program's name.
   init(parsing arguments: [String]) throws(UsageError) {
     var rest = arguments[...]
     while let option = rest.popFirst() {
@@ -93,8 +93,17 @@ struct Arguments: Equatable {
 
   private static func number(_ option: String, _ value: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int {
     guard let number = Int(value), range.contains(number) else {
-      throw UsageError("\(option): \"\(value)\" is no number from \(range.lowerBound) to \(range.upperBound)")
+      throw UsageError("\(option): \"\(value)\" is not a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
+  }
+}
+
+/// An invalid command line.
+struct UsageError: Error, Equatable, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
   }
 }

@@ -1,15 +1,16 @@
 import EventLoop
 import HTTPServer
+import JSON
 import Telemetry
 
 #if canImport(Glibc)
   import Glibc
 #endif
 
-/// The simulated APNs: listens, and holds what all connections share.
+/// The simulated APNs: listens, and keeps the state that all connections share.
 @EventLoop
 final class Gateway {
-  /// Between two attempts to accept when there are no descriptors.
+  /// Time between two attempts to accept while descriptors are exhausted.
   private static let restTime = Duration.milliseconds(100)
 
   let tls: TLSContext
@@ -27,7 +28,7 @@ final class Gateway {
   private var source: SocketSource?
   private var restTimer: LoopTimer?
   private var connections: [ObjectIdentifier: Connection] = [:]
-  /// Accepted and left alone, by a fault.
+  /// Descriptors of connections that a fault leaves without service.
   private var stalled: [Int32] = []
 
   init(tls: TLSContext, verifier: ProviderTokenVerifier, settings: GatewaySettings, ledger: Ledger, log: Log) {
@@ -53,12 +54,12 @@ final class Gateway {
     connections[ObjectIdentifier(connection)] = nil
   }
 
-  /// After a change of ``settings``.
+  /// Applies a change of ``settings`` to all connections.
   func announceSettings() {
     for connection in connections.values { connection.updateMaximumStreams() }
   }
 
-  /// Closes every connection; the listener stays.
+  /// Closes all connections but keeps listening.
   func closeConnections() {
     for connection in connections.values { connection.close() }
   }
@@ -68,10 +69,10 @@ final class Gateway {
     if !faults.stallsAccept { serveStalled() }
   }
 
-  /// The fate of the next push, counted.
-  func nextEffect() -> FaultEffect {
+  /// Counts the next push and returns the fault that applies to it.
+  func takeEffect() -> FaultEffect {
     guard !faults.isEmpty else { return .none }
-    let effect = faults.next()
+    let effect = faults.take()
     if let name = effect.name { effects[name, default: 0] += 1 }
     return effect
   }
@@ -96,9 +97,9 @@ final class Gateway {
     }
   }
 
-  /// Out of descriptors: the listener would be announced again and again.
+  /// Pauses accepting because descriptors are exhausted: the listening socket would stay readable.
   private func rest() {
-    log.warn("out of descriptors: connections wait")
+    log.warn("file descriptors are exhausted; new connections wait")
     source?.watchReading(false)
     restTimer = .after(Gateway.restTime) { [unowned self] in source?.watchReading(true) }
   }
@@ -107,7 +108,7 @@ final class Gateway {
     var yes: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
     guard let connection = Connection(descriptor: descriptor, gateway: self) else {
-      return log.warn("no descriptors or memory for a connection")
+      return log.warn("file descriptors or memory are exhausted; a connection was closed")
     }
     connections[ObjectIdentifier(connection)] = connection
   }
@@ -116,5 +117,70 @@ final class Gateway {
     let waiting = stalled
     stalled = []
     for descriptor in waiting { serve(descriptor) }
+  }
+}
+
+extension Gateway {
+  /// Returns the answer to a complete push at `now`, in unix nanoseconds.
+  func answer(to stream: PushStream, provider: inout ConnectionProvider, now: UInt64) -> Answer {
+    if let refusal = refusal(ofHead: stream.head, provider: &provider, now: now) { return refusal }
+    let isObject = stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body)
+    return rules.refusal(ofBody: stream.bodyCount, isObject: isObject, head: stream.head)
+      ?? devices.refusal(of: stream.head) ?? .accepted
+  }
+
+  /// Returns the refusal of a head; nil if it is valid. Checks in Apple's order: path and method, provider token,
+  /// fields.
+  func refusal(ofHead head: RequestHead, provider: inout ConnectionProvider, now: UInt64) -> Answer? {
+    rules.refusalOfTarget(head) ?? refusalOfProvider(head, &provider, now: Int64(now / 1_000_000_000))
+      ?? rules.refusalOfFields(head)
+  }
+
+  private func refusalOfProvider(_ head: RequestHead, _ provider: inout ConnectionProvider, now: Int64) -> Answer? {
+    guard settings.checksAuthorization else { return nil }
+    return provider.check(
+      head[.authorization], with: &verifier, updateSeconds: settings.tokenUpdateSeconds, now: now
+    ).refusal
+  }
+}
+
+extension Gateway {
+  /// Registers the totals.
+  func register(in metrics: Metrics) {
+    metrics.gauge("apns_simulator_pushes", labels: ["status"], help: "Pushes processed, by status") { [unowned self] in
+      [(["200"], Double(ledger.accepted))] + ledger.byStatus.map { ([String($0.key)], Double($0.value)) }
+    }
+    metrics.gauge("apns_simulator_duplicates", help: "Pushes accepted again") { [unowned self] in
+      ledger.duplicates
+    }
+    metrics.gauge("apns_simulator_connections", help: "Open connections") { [unowned self] in
+      openConnections
+    }
+  }
+}
+
+/// Settings that can be changed while the gateway runs.
+struct GatewaySettings: Sendable {
+  /// SETTINGS_MAX_CONCURRENT_STREAMS once a connection has shown a valid provider token.
+  var maximumStreams = 1000
+  /// SETTINGS_MAX_CONCURRENT_STREAMS before that.
+  var initialStreams = 1
+  /// Added to every answer.
+  var addedNanoseconds: UInt64 = 0
+  var checksAuthorization = true
+  /// Minimum seconds between two provider tokens of a connection; 0 for no limit.
+  var tokenUpdateSeconds: Int64 = 0
+}
+
+/// Returns whether the text is one JSON object and nothing else.
+func isJSONObject(_ text: [UInt8]) -> Bool {
+  var reader = JSONReader(text)
+  do {
+    guard try reader.peek() == .object else { return false }
+    try reader.skipValue()
+    try reader.end()
+    return true
+  } catch {
+    return false
   }
 }

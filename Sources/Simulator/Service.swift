@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPServer
+import JSON
 import Telemetry
 
 /// The gateway and its control port, from the command line.
@@ -9,7 +10,7 @@ final class Service {
   let control: ControlPort
   private let arguments: Arguments
   private let workspace: Workspace
-  /// Nil when the key is the caller's.
+  /// Nil if the key came from the command line.
   private let keyPath: String?
 
   init(_ arguments: Arguments, log: Log) throws(CredentialError) {
@@ -48,7 +49,7 @@ final class Service {
       keyID: gateway.verifier.keyID, teamID: gateway.verifier.teamID)
   }
 
-  /// Leaves no key behind in a directory that nobody asked for.
+  /// Removes the directory unless the command line named it.
   func removeFiles() {
     if arguments.directory == nil { workspace.remove() }
   }
@@ -68,5 +69,38 @@ extension GatewaySettings {
     addedNanoseconds = UInt64(arguments.addedMilliseconds) * 1_000_000
     checksAuthorization = arguments.checksAuthorization
     tokenUpdateSeconds = Int64(arguments.tokenUpdateSeconds)
+  }
+}
+
+/// The line that is printed when the gateway is ready.
+struct ReadyLine: Equatable {
+  let port: Int
+  let url: String
+  let control: String
+  let directory: String
+  let authorityPath: String
+  /// Nil if the key came from the command line.
+  let keyPath: String?
+  let keyID: String
+  let teamID: String
+
+  /// One line, without a line end.
+  var json: [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("ready")
+    writer.bool(true)
+    writer.key("port")
+    writer.integer(port)
+    let texts: [(StaticString, String?)] = [
+      ("url", url), ("control", control), ("dir", directory), ("caCertificate", authorityPath), ("keyPath", keyPath),
+      ("keyId", keyID), ("teamId", teamID),
+    ]
+    for case (let name, let text?) in texts {
+      writer.key(name)
+      writer.string(text)
+    }
+    writer.endObject()
+    return writer.bytes
   }
 }

@@ -7,7 +7,7 @@ import Telemetry
   import Glibc
 #endif
 
-/// `apns-simulator`: reads the command line, starts, tells that it is ready, ends on a signal.
+/// `apns-simulator`: starts as the command line says, prints that it is ready, and ends on a signal.
 @main
 enum Simulator {
   static func main() {
@@ -47,7 +47,7 @@ enum Simulator {
     }
   }
 
-  /// Unbuffered. Nobody is left to tell when it fails.
+  /// Writes without a buffer. An error cannot be reported.
   private static func write(_ text: String, to descriptor: Int32) {
     write(Array(text.utf8), to: descriptor)
   }

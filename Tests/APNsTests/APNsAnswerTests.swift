@@ -26,22 +26,22 @@ struct APNsAnswerTests {
     #expect(answer(400, "{\"reason\":\"Bad\u{1B}[2J\"}").reason == "Bad")
   }
 
-  @Test func `a timestamp beyond 64 bits is no timestamp`() {
+  @Test func `a timestamp beyond 64 bits is ignored`() {
     #expect(answer(410, #"{"timestamp":99999999999999999999999}"#).timestamp == nil)
     #expect(answer(410, #"{"timestamp":"yesterday"}"#).timestamp == nil)
     #expect(answer(410, #"{"timestamp":-1}"#).timestamp == -1)
     #expect(answer(410, #"{"timestamp":0}"#).timestamp == 0)
   }
 
-  @Test func `a body beside a 200 is not read`() {
+  @Test func `the body of a 200 is not read`() {
     #expect(answer(200, #"{"reason":"Unregistered"}"#) == APNsAnswer(status: 200))
   }
 
-  @Test func `response headers are noted and others ignored`() {
+  @Test func `known response headers are stored and others ignored`() {
     var stream = PushStream()
     func take(_ name: String, _ value: String) {
       Array(name.utf8).withUnsafeBufferPointer { name in
-        Array(value.utf8).withUnsafeBufferPointer { stream.take(name: name, value: $0) }
+        Array(value.utf8).withUnsafeBufferPointer { stream.receive(name: name, value: $0) }
       }
     }
     take(":status", "103")

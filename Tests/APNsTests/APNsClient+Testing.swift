@@ -3,9 +3,18 @@ import EventLoop
 @testable import APNs
 
 extension APNsClient {
-  /// Sends pushes numbered `numbers`, all at once, and waits for all outcomes, in the order of the numbers.
-  func outcomes(_ numbers: ClosedRange<Int>, topic: String = "com.example.demo") async -> [PushAnswer] {
-    var outcomes = [PushAnswer?](repeating: nil, count: numbers.count)
+  /// Sends the push that `makePush` makes with the completion it is given, and waits for its outcome.
+  func outcome(
+    of makePush: (_ completion: @escaping @EventLoop (SendOutcome) -> Void) -> Push
+  ) async -> SendOutcome {
+    await withCheckedContinuation { continuation in
+      send(makePush { continuation.resume(returning: $0) })
+    }
+  }
+
+  /// Sends pushes numbered `numbers` at once and returns their outcomes in the order of the numbers.
+  func outcomes(_ numbers: ClosedRange<Int>, topic: String = "com.example.demo") async -> [SendOutcome] {
+    var outcomes = [SendOutcome?](repeating: nil, count: numbers.count)
     var left = numbers.count
     await withCheckedContinuation { continuation in
       for number in numbers {
@@ -22,7 +31,7 @@ extension APNsClient {
   }
 }
 
-extension PushAnswer {
+extension SendOutcome {
   var isAccepted: Bool { self == .answered(APNsAnswer(status: 200)) }
 
   var isUncertain: Bool {

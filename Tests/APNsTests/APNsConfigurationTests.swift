@@ -9,11 +9,11 @@ struct APNsConfigurationTests {
     ca: String? = nil, connections: Int = 1
   ) throws(APNsError) -> APNsConfiguration {
     try APNsConfiguration(
-      keyID: keyID, teamID: teamID, privateKeyPEM: pem, endpointOverride: endpoint, caCertificatePEM: ca,
-      connectionsPerEnvironment: connections)
+      credentials: .init(keyID: keyID, teamID: teamID, privateKeyPEM: pem),
+      gateway: .init(endpointOverride: endpoint, caCertificatePEM: ca), connectionsPerEnvironment: connections)
   }
 
-  @Test func `each environment has Apple's gateway unless an endpoint takes their place`() throws {
+  @Test func `each environment has Apple's gateway unless an endpoint replaces both`() throws {
     let apple = try make()
     #expect(try apple.origin(of: .production).url == "https://api.push.apple.com:443")
     #expect(try apple.origin(of: .sandbox).authority == "api.sandbox.push.apple.com")
@@ -24,14 +24,14 @@ struct APNsConfigurationTests {
   }
 
   @Test(arguments: ["http://a.example", "a b", "", "https://", "https://user@host", "ftp://x", "https://h:99999"])
-  func `an endpoint that is no https origin is refused`(endpoint: String) {
+  func `an endpoint that is not an https origin is refused`(endpoint: String) {
     #expect(throws: APNsError.self) { try make(endpoint: endpoint) }
   }
 
   @Test(arguments: [
     "", "garbage", TestKey.p384, TestKey.publicPEM, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",
   ])
-  func `a key that is no P-256 key is refused and never shown`(pem: String) {
+  func `a key that is not a P-256 key is refused and never shown`(pem: String) {
     do throws(APNsError) {
       _ = try make(pem: pem)
       Issue.record("the key was accepted")
@@ -50,7 +50,7 @@ struct APNsConfigurationTests {
     #expect(try make(connections: count).connectionsPerEnvironment == count)
   }
 
-  @Test func `a certificate that is no PEM text and impossible numbers of connections are refused`() {
+  @Test func `a certificate that is not PEM text and invalid numbers of connections are refused`() {
     #expect(throws: APNsError.self) { try make(ca: "/path/to/file") }
     #expect(throws: APNsError.self) { try make(connections: 0) }
     #expect(throws: APNsError.self) { try make(connections: 65) }

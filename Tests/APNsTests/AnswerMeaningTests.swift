@@ -26,10 +26,10 @@ struct AnswerMeaningTests {
   ]
 
   @Test(arguments: table) func `each documented reason has its meaning`(
-    status: Int, reason: String, decision: AnswerMeaning
+    status: Int, reason: String, meaning: AnswerMeaning
   ) {
     let answer = APNsAnswer(status: status, reason: reason, timestamp: 1_700_000_000_000, retryAfterSeconds: 7)
-    #expect(AnswerMeaning(answer) == decision)
+    #expect(AnswerMeaning(answer) == meaning)
   }
 
   @Test(arguments: [
@@ -37,8 +37,8 @@ struct AnswerMeaningTests {
     (429, .deviceThrottled(after: nil)), (500, .retryLater(after: nil)), (599, .retryLater(after: nil)),
     (302, .retryLater(after: nil)),
   ])
-  func `an unknown reason is judged by its status`(status: Int, decision: AnswerMeaning) {
-    #expect(AnswerMeaning(APNsAnswer(status: status, reason: "NeverHeardOf", timestamp: 5)) == decision)
+  func `an unknown reason is classified by its status`(status: Int, meaning: AnswerMeaning) {
+    #expect(AnswerMeaning(APNsAnswer(status: status, reason: "NeverHeardOf", timestamp: 5)) == meaning)
   }
 
   @Test(arguments: [
@@ -51,10 +51,10 @@ struct AnswerMeaningTests {
     (500, "TopicDisallowed", .retryLater(after: nil)), (500, "InvalidProviderToken", .retryLater(after: nil)),
     (410, "PayloadTooLarge", .failed),
   ])
-  func `a documented reason with another status is judged by the status, and removes no token`(
-    status: Int, reason: String, decision: AnswerMeaning
+  func `a documented reason with another status is classified by the status and removes no token`(
+    status: Int, reason: String, meaning: AnswerMeaning
   ) {
-    #expect(AnswerMeaning(APNsAnswer(status: status, reason: reason, timestamp: 5)) == decision)
+    #expect(AnswerMeaning(APNsAnswer(status: status, reason: reason, timestamp: 5)) == meaning)
   }
 
   @Test func `200 is accepted and proves the provider token`() {

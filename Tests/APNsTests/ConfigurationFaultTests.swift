@@ -15,7 +15,7 @@ extension SimulatorTests {
       try await apns.reset()
     }
 
-    @Test func `an expired provider token is renewed once for all and every push arrives`() async throws {
+    @Test func `an expired provider token is renewed once and every push arrives`() async throws {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"ExpiredProviderToken","after":1,"count":20}"#)
       let lines = Lines()
       let client = try apns.client(log: lines.log)
@@ -32,8 +32,8 @@ extension SimulatorTests {
       limits.minimumConnectBackoff = .milliseconds(5)
       limits.maximumConnectBackoff = .milliseconds(10)
       let configuration = try APNsConfiguration(
-        keyID: "ABCDE12345", teamID: "TEAM567890", privateKeyPEM: TestKey.pem,
-        endpointOverride: "https://127.0.0.1:\(port)", limits: limits)
+        credentials: TestKey.credentials, gateway: .init(endpointOverride: "https://127.0.0.1:\(port)"),
+        limits: limits)
       let lines = Lines()
       let client = APNsClient(configuration: configuration, metrics: Metrics(), log: lines.log)
       defer { client.close() }
@@ -50,8 +50,7 @@ extension SimulatorTests {
       limits.requestTimeout = .milliseconds(500)
       limits.tick = .milliseconds(20)
       let configuration = try APNsConfiguration(
-        keyID: "ABCDE12345", teamID: "TEAM567890", privateKeyPEM: TestKey.pem, endpointOverride: apns.ready.url,
-        limits: limits)
+        credentials: TestKey.credentials, gateway: .init(endpointOverride: apns.ready.url), limits: limits)
       let client = APNsClient(configuration: configuration, metrics: Metrics(), log: .silent)
       defer { client.close() }
       #expect(await client.outcomes(1...2).allSatisfy(\.isNotProcessed))

@@ -5,7 +5,7 @@ import Testing
 @testable import APNs
 @testable import PushModel
 
-/// Everything against one simulator, one test at a time.
+/// The suites that share one simulator, one test at a time.
 @Suite(.serialized) @EventLoop
 struct SimulatorTests {}
 
@@ -48,9 +48,10 @@ extension SimulatorTests {
       defer { client.close() }
       let outcome = await client.outcome { completion in
         Push(
-          token: TestPush.token, topic: "com.a.voip", pushType: .voip, priority: 10, expiration: 1_900_000_000,
-          collapseID: "score", apnsID: TestPush.id(7), payload: TestPush.payload, environment: .sandbox,
-          completion: completion)
+          to: Push.Target(token: TestPush.token, topic: "com.a.voip", environment: .sandbox),
+          message: Push.Message(
+            payload: TestPush.payload, pushType: .voip, priority: 10, expiration: 1_900_000_000, collapseID: "score"),
+          apnsID: TestPush.id(7), completion: completion)
       }
       #expect(outcome.isAccepted)
       let push = try #require(try await apns.recent(1).first)
@@ -81,7 +82,7 @@ extension SimulatorTests {
       #expect(await client.outcomes(1...3) == Array(repeating: .answered(expected), count: 3))
     }
 
-    @Test func `a push that cannot be accepted is refused without asking and harms no other`() async throws {
+    @Test func `an invalid push is refused without sending it and does not affect others`() async throws {
       let client = try apns.client()
       defer { client.close() }
       let bad = await client.outcome { TestPush.make(2, topic: "com.a\r\n:x", completion: $0) }
@@ -102,7 +103,7 @@ extension SimulatorTests {
       #expect(try await apns.recent(1).first?.payloadBytes == 4096)
     }
 
-    @Test func `a stream limit that changes on the way is obeyed`() async throws {
+    @Test func `a stream limit that changes during sending is respected`() async throws {
       let client = try apns.client()
       defer { client.close() }
       #expect(await client.outcomes(1...100).allSatisfy(\.isAccepted))
@@ -113,7 +114,7 @@ extension SimulatorTests {
       #expect(try await apns.ledger().duplicates == 0)
     }
 
-    @Test func `after shutdown queued pushes come back and written ones are still answered`() async throws {
+    @Test func `after shutdown queued pushes end and written ones are still answered`() async throws {
       try await apns.settings(#"{"maxStreams":5,"rttMs":50}"#)
       let client = try apns.client()
       defer { client.close() }
@@ -129,7 +130,7 @@ extension SimulatorTests {
 
     @Test func `a completion may close the client`() async throws {
       var client: APNsClient? = try apns.client()
-      var outcomes: [PushAnswer] = []
+      var outcomes: [SendOutcome] = []
       await withCheckedContinuation { continuation in
         for number in 1...50 {
           client?.send(

@@ -7,7 +7,7 @@ import Testing
 @testable import PushModel
 
 extension SimulatorTests {
-  /// One environment is out of reach; the other is the simulator.
+  /// One environment cannot be reached; the other is the simulator.
   @Suite @EventLoop
   struct EnvironmentOutageTests {
     let apns: SimulatedGateway
@@ -25,29 +25,29 @@ extension SimulatorTests {
         })
     }
 
-    private func outcomes(_ client: APNsClient, _ numbers: ClosedRange<Int>) async -> [PushAnswer] {
-      var outcomes: [PushAnswer] = []
+    private func outcomes(_ client: APNsClient, _ numbers: ClosedRange<Int>) async -> [SendOutcome] {
+      var outcomes: [SendOutcome] = []
       for number in numbers {
         outcomes.append(await client.outcome { TestPush.make(number, environment: .sandbox, completion: $0) })
       }
       return outcomes
     }
 
-    @Test func `while the default gateway is away the other one is opened, and its pushes go`() async throws {
+    @Test func `while the default gateway cannot be reached the other one is opened and used`() async throws {
       let client = try client(production: "https://127.0.0.1:\(try freePort())")
       defer { client.close() }
       client.start()
       try await eventually("the sandbox stands by") { client.isConnected(.sandbox) }
       #expect(client.isConnected, "jobs are claimed")
-      #expect(!client.isServing, "no push has asked for it")
+      #expect(!client.isServing, "no push was sent to it")
       #expect(await outcomes(client, 1...5).allSatisfy(\.isAccepted))
       #expect(client.isServing)
       #expect(await client.outcomes(6...10).allSatisfy(\.isNotProcessed))
     }
 
     @Test(arguments: ["accepts and is silent", "speaks TLS and is silent"])
-    func `a gateway that does not speak gives its pushes back before their deadline`(kind: String) async throws {
-      // The first is found by the handshake's time limit only, the second by the watchdog.
+    func `the pushes of a gateway that sends nothing end before their deadline`(kind: String) async throws {
+      // Only the time limit of the handshake detects the first, and only the watchdog the second.
       let silent = try await SimulatedGateway()
       if kind == "accepts and is silent" { try await silent.fault(#"{"kind":"acceptStall"}"#) }
       let server = try await TLSServer(alpn: "h2")

@@ -14,7 +14,7 @@ extension SimulatorTests {
       try await apns.reset()
     }
 
-    @Test func `GOAWAYs on the way lose nothing and send nothing twice`() async throws {
+    @Test func `GOAWAYs during sending lose nothing and send nothing twice`() async throws {
       try await apns.fault(#"{"kind":"goaway","every":250}"#)
       let client = try apns.client { $0.maximumResends = 50 }
       defer { client.close() }
@@ -25,7 +25,7 @@ extension SimulatorTests {
       #expect(ledger.duplicates == 0)
     }
 
-    @Test func `GOAWAYs under a steady stream of pushes make none of them uncertain`() async throws {
+    @Test func `GOAWAYs during a steady stream of pushes leave none of them uncertain`() async throws {
       try await apns.fault(#"{"kind":"goaway","every":200}"#)
       let client = try apns.client { $0.maximumResends = 50 }
       defer { client.close() }
@@ -58,7 +58,7 @@ extension SimulatorTests {
       #expect(ledger.duplicates == 0)
     }
 
-    @Test func `a stream refused again and again is reported as not processed`() async throws {
+    @Test func `a stream that is refused each time is reported as not processed`() async throws {
       try await apns.fault(#"{"kind":"reset","code":7}"#)
       let client = try apns.client()
       defer { client.close() }
@@ -109,7 +109,7 @@ extension SimulatorTests {
       #expect(outcomes[1...].allSatisfy { $0.isAccepted })
     }
 
-    @Test func `a server that answers nothing at all is left for a new connection`() async throws {
+    @Test func `a server that never answers gets a new connection`() async throws {
       try await apns.fault(#"{"kind":"stall","after":5,"answerPings":false}"#)
       let client = try apns.client {
         $0.quietBeforePing = .milliseconds(100)
@@ -122,7 +122,7 @@ extension SimulatorTests {
       #expect(await client.outcomes(21...40).allSatisfy(\.isAccepted))
     }
 
-    @Test func `a server that accepts without TLS costs no push`() async throws {
+    @Test func `a server that accepts without TLS loses no push`() async throws {
       try await apns.fault(#"{"kind":"acceptStall"}"#)
       let client = try apns.client { $0.connectTimeout = .milliseconds(200) }
       defer { client.close() }
@@ -152,14 +152,14 @@ extension SimulatorTests {
       try await eventually("connected") { client.isConnected }
     }
 
-    @Test func `an answer that asks for another connection is not the end of the push`() async throws {
+    @Test func `a push whose answer asks for another connection is sent again`() async throws {
       try await apns.fault(#"{"kind":"status","status":503,"reason":"Shutdown","after":10,"count":1}"#)
       let client = try apns.client()
       defer { client.close() }
       #expect(await client.outcomes(1...100).allSatisfy(\.isAccepted))
     }
 
-    @Test func `a throttled service is an answer with its waiting time`() async throws {
+    @Test func `an answer of a throttled service has its retry time`() async throws {
       try await apns.fault(#"{"kind":"status","status":503,"retryAfter":9,"count":1}"#)
       let client = try apns.client()
       defer { client.close() }

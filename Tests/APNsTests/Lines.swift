@@ -1,7 +1,7 @@
 import Synchronization
 import Telemetry
 
-/// What a log wrote.
+/// The lines of a log.
 final class Lines: Sendable {
   private let lines = Mutex<[String]>([])
 

@@ -17,13 +17,13 @@ extension SimulatorTests {
       try await apns.reset()
     }
 
-    private func isPaused(_ outcome: PushAnswer, _ reason: String) -> Bool {
+    private func isPaused(_ outcome: SendOutcome, _ reason: String) -> Bool {
       outcome == .notProcessed("RoutePaused: \(reason)")
         || outcome == .answered(APNsAnswer(status: 403, reason: reason))
     }
 
     @Test(arguments: ["", "InvalidProviderToken", "Forbidden", "NeverHeardOf", "UnrelatedKeyIdInToken"])
-    func `a 403 is answered by a renewed token and one more try`(reason: String) async throws {
+    func `after a 403 the token is renewed and the push sent once more`(reason: String) async throws {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"\#(reason)","count":1}"#)
       let lines = Lines()
       let client = try apns.client(log: lines.log)
@@ -35,7 +35,7 @@ extension SimulatorTests {
     }
 
     @Test(arguments: ["ExpiredProviderToken", "InvalidProviderToken", "Forbidden", "NeverHeardOf"])
-    func `a route that goes on refusing is paused, and says so once with the fix`(reason: String) async throws {
+    func `a route that is refused again is paused and logged once with the fix`(reason: String) async throws {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"\#(reason)"}"#)
       let lines = Lines()
       let client = try apns.client(log: lines.log)
@@ -54,7 +54,7 @@ extension SimulatorTests {
       #expect(client.untilProbe(.production, topic: "com.example.demo") != nil)
     }
 
-    @Test func `one probe in the interval tries a paused route, and an answer resumes it`() async throws {
+    @Test func `a paused route is probed once per interval and resumed by an answer`() async throws {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"InvalidProviderToken","count":5}"#)
       let lines = Lines()
       let metrics = Metrics()
@@ -98,15 +98,15 @@ extension SimulatorTests {
       #expect(await client.outcomes(22...30, topic: "com.bad").allSatisfy(\.isAccepted))
     }
 
-    @Test func `a device that alone is answered 403 does not pause its route`() async throws {
+    @Test func `a single device that gets 403 does not pause its route`() async throws {
       let lonely = String(repeating: "cd", count: 32)
       try await apns.device(lonely, #""rule":"fixed","status":403,"reason":"Forbidden""#)
       let client = try apns.client()
       defer { client.close() }
       for round in 1...20 {
-        // With no push accepted yet a connection takes one at a time, and nothing tells the device from its route.
+        // Before a push is accepted a connection takes one at a time, so device and route cannot be distinguished.
         #expect(await client.outcomes((round * 20 + 19)...(round * 20 + 19)).allSatisfy(\.isAccepted))
-        var refused: PushAnswer?
+        var refused: SendOutcome?
         client.send(TestPush.make(1000 + round, token: lonely) { refused = $0 })
         #expect(await client.outcomes((round * 20)...(round * 20 + 18)).allSatisfy(\.isAccepted))
         try await eventually("answered") { refused == .answered(.init(status: 403, reason: "Forbidden")) }
@@ -114,7 +114,7 @@ extension SimulatorTests {
       #expect(client.pausedRoutes.isEmpty)
     }
 
-    @Test func `a route that is refused for ever costs the others no connection`() async throws {
+    @Test func `a route that is always refused closes no connection of others`() async throws {
       let refused = String(repeating: "cd", count: 32)
       try await apns.device(refused, #""rule":"fixed","status":403,"reason":"InvalidProviderToken""#)
       let lines = Lines()
@@ -129,7 +129,7 @@ extension SimulatorTests {
       #expect(try await apns.ledger().connections == 2, "one more with the renewed token")
     }
 
-    @Test func `a device that asks for another connection each time costs the others one`() async throws {
+    @Test func `a device that asks for another connection each time closes only one`() async throws {
       let device = String(repeating: "cd", count: 32)
       try await apns.device(device, #""rule":"fixed","status":503,"reason":"Shutdown""#)
       let client = try apns.client { $0.minimumDrainInterval = .seconds(3600) }
@@ -142,7 +142,7 @@ extension SimulatorTests {
       #expect(try await apns.ledger().connections == 2)
     }
 
-    @Test func `the list of paused routes is bounded`() async throws {
+    @Test func `the list of paused routes is limited`() async throws {
       try await apns.settings(#"{"topics":["com.good"]}"#)
       let client = try apns.client()
       defer { client.close() }

@@ -18,7 +18,7 @@ struct ProviderTokenTests {
     return try #require(Data(base64Encoded: text + padding))
   }
 
-  @Test func `header and claims are what Apple asks for`() throws {
+  @Test func `header and claims are as Apple documents`() throws {
     let parts = String(decoding: try key().sign(issuedAt: 1_700_000_000), as: UTF8.self).split(separator: ".")
     #expect(parts.count == 3)
     #expect(String(decoding: try decode(parts[0]), as: UTF8.self) == #"{"alg":"ES256","kid":"ABCDE12345"}"#)
@@ -26,7 +26,7 @@ struct ProviderTokenTests {
   }
 
   @Test func `the public key verifies the signature`() throws {
-    // Signatures differ from one to the next, and so do the lengths of r and s.
+    // Each signature is different, and so are the lengths of r and s.
     for issuedAt: Int64 in 0..<50 {
       let token = String(decoding: try key().sign(issuedAt: issuedAt), as: UTF8.self)
       let parts = token.split(separator: ".")
@@ -37,7 +37,7 @@ struct ProviderTokenTests {
     }
   }
 
-  @Test func `one token is used until it is due and a refusal renews it once for all`() throws {
+  @Test func `one token is used until it is due and a refusal renews it once`() throws {
     let token = ProviderToken(key: try key(), log: .silent)
     #expect(token.authorization.isEmpty)
     #expect(token.prepare(now: 1))
@@ -53,15 +53,15 @@ struct ProviderTokenTests {
     #expect(!token.renew(afterRefusalOf: 2, now: 5))
   }
 
-  @Test func `the older token comes back when APNs finds there were too many`() throws {
+  @Test func `the older token is used again when APNs reports too many`() throws {
     let token = ProviderToken(key: try key(), log: .silent)
     #expect(token.prepare(now: 1))
     let first = token.authorization
-    #expect(!token.fallBack(afterRefusalOf: 1), "there is no older one")
+    #expect(!token.fallBack(afterRefusalOf: 1), "there is no older token")
     #expect(token.renew(afterRefusalOf: 1, now: 2))
     #expect(token.fallBack(afterRefusalOf: 2))
     #expect(token.authorization == first)
-    #expect(token.fallBack(afterRefusalOf: 2), "the second push refused takes the older one too")
+    #expect(token.fallBack(afterRefusalOf: 2), "the second refused push uses the older token too")
     #expect(token.authorization == first)
   }
 

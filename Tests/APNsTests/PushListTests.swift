@@ -17,7 +17,7 @@ struct PushListTests {
     return deadlines
   }
 
-  @Test func `pushes leave in the order of their deadlines wherever they were put in`() {
+  @Test func `pushes leave in the order of their deadlines, wherever they were inserted`() {
     var list = PushList()
     for deadline: UInt64 in [10, 20, 15, 30, 5] { list.append(push(deadline)) }
     for deadline: UInt64 in [1, 12, 40, 10] { list.putBack(push(deadline)) }
@@ -26,7 +26,7 @@ struct PushListTests {
     #expect(list.isEmpty)
   }
 
-  @Test func `a push can be taken out of the middle and from both ends`() {
+  @Test func `a push can be removed from the middle and from both ends`() {
     var list = PushList()
     let pushes = (1...5).map { push(UInt64($0)) }
     for push in pushes { list.append(push) }

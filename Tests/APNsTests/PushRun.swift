@@ -2,7 +2,7 @@ import EventLoop
 
 @testable import APNs
 
-/// Pushes one after the other, a number of them at once, and counts how they end.
+/// Sends pushes, a fixed number of them at once, and counts their outcomes.
 @EventLoop
 final class PushRun {
   private let client: APNsClient

@@ -3,7 +3,7 @@ import Testing
 @testable import APNs
 
 struct PushStreamTests {
-  private func stream(status: Int = 0, isWritten: Bool = true, _ end: StreamEnd) -> PushStream {
+  private func stream(status: Int = 0, isWritten: Bool = true, _ end: PushStream.End) -> PushStream {
     var stream = PushStream()
     stream.status = status
     stream.isWritten = isWritten
@@ -19,7 +19,7 @@ struct PushStreamTests {
     #expect(stream(.reset(2)).outcome == .uncertain("StreamReset_2"))
   }
 
-  @Test func `a push whose payload has not left was not processed whatever the reset`() {
+  @Test func `a push whose payload was not written was not processed, whatever the reset`() {
     #expect(stream(isWritten: false, .reset(2)).outcome == .notProcessed("StreamReset_2"))
   }
 

@@ -10,7 +10,7 @@ struct PushValidationTests {
     #expect(TestPush.make(collapseID: "score é", apnsID: "00000000-0000-4000-8000-ABCDEFabcdef").localRefusal == nil)
   }
 
-  @Test func `what APNs could only refuse is refused here with its reason`() {
+  @Test func `an invalid push is refused with Apple's reason`() {
     let long = String(repeating: "a", count: 65)
     let big = [UInt8](repeating: 0x20, count: 4097)
     let cases: [(Push, Int, String)] = [

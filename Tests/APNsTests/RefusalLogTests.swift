@@ -10,22 +10,22 @@ struct RefusalLogTests {
   private static let throttled = APNsAnswer(status: 429, reason: "TooManyRequests")
   private let lines = Lines()
 
-  @Test func `each refusal stands in the log at debug, without its whole token`() {
+  @Test func `each refusal is logged at debug, without the whole token`() {
     let refusals = RefusalLog(log: lines.log)
-    for number in 1...3 { refusals.note(TestPush.make(number), Self.throttled, now: 1) }
+    for number in 1...3 { refusals.record(TestPush.make(number), Self.throttled, now: 1) }
     let said = lines.all(containing: "\"level\":\"debug\"")
     #expect(said.count == 3)
     #expect(said.allSatisfy { $0.contains("abababab…") && !$0.contains(TestPush.token) })
     for part in ["TooManyRequests", "429", "com.example.demo", TestPush.id(1)] { #expect(said[0].contains(part)) }
   }
 
-  @Test func `at warn it is the first of a reason and topic, then one line a minute with the number since`() {
+  @Test func `the first refusal of a reason and topic is logged at warn, then a count once a minute`() {
     let refusals = RefusalLog(log: lines.log)
     func warnings() -> [String] { lines.all(containing: "\"level\":\"warn\"") }
-    for number in 1...100 { refusals.note(TestPush.make(number), Self.throttled, now: 1) }
+    for number in 1...100 { refusals.record(TestPush.make(number), Self.throttled, now: 1) }
     #expect(warnings().count == 1)
-    refusals.note(TestPush.make(topic: "com.other"), Self.throttled, now: 1)
-    refusals.note(TestPush.make(), APNsAnswer(status: 503, reason: "ServiceUnavailable"), now: 1)
+    refusals.record(TestPush.make(topic: "com.other"), Self.throttled, now: 1)
+    refusals.record(TestPush.make(), APNsAnswer(status: 503, reason: "ServiceUnavailable"), now: 1)
     #expect(warnings().count == 3)
     refusals.tick(now: RefusalLog.interval)
     #expect(warnings().count == 3)
@@ -33,15 +33,15 @@ struct RefusalLogTests {
     #expect(warnings().count == 4)
     #expect(warnings().last?.contains("\"count\":99") == true)
     refusals.tick(now: 2 * RefusalLog.interval + 1)
-    refusals.note(TestPush.make(), Self.throttled, now: 2 * RefusalLog.interval + 2)
+    refusals.record(TestPush.make(), Self.throttled, now: 2 * RefusalLog.interval + 2)
     #expect(warnings().count == 5)
     #expect(warnings().last?.contains("\"count\":1}") == true)
   }
 
-  @Test func `a flood of reasons and topics ends in one line`() {
+  @Test func `too many reasons and topics are counted in one line`() {
     let refusals = RefusalLog(log: lines.log)
     for number in 1...5000 {
-      refusals.note(TestPush.make(topic: "com.app\(number)"), APNsAnswer(status: 400, reason: "R\(number)"), now: 1)
+      refusals.record(TestPush.make(topic: "com.app\(number)"), APNsAnswer(status: 400, reason: "R\(number)"), now: 1)
     }
     #expect(lines.count(containing: "APNs refuses pushes") == RefusalLog.maximumKinds + 1)
   }
@@ -57,7 +57,7 @@ extension SimulatorTests {
       try await apns.reset()
     }
 
-    @Test(arguments: [400, 404, 410, 413, 429, 500, 503]) func `a refusal is told`(status: Int) async throws {
+    @Test(arguments: [400, 404, 410, 413, 429, 500, 503]) func `a refusal is logged`(status: Int) async throws {
       try await apns.fault(#"{"kind":"status","status":\#(status),"reason":"Whatever","count":10}"#)
       let lines = Lines()
       let client = try apns.client(log: lines.log)

@@ -15,13 +15,13 @@ struct RouteTests {
     #expect(route.admits(now: 100))
     #expect(route.takeProbe(now: 100, next: 200))
     #expect(!route.takeProbe(now: 101, next: 201))
-    #expect(!route.pause(reason: "TopicDisallowed", since: 0, nextProbeAt: 300), "it is no news")
+    #expect(!route.pause(reason: "TopicDisallowed", since: 0, nextProbeAt: 300), "already paused")
     #expect(!route.admits(now: 200))
     route.resume()
     #expect(route.admits(now: 200))
   }
 
-  @Test func `environment and topic together name a route`() {
+  @Test func `environment and topic identify a route`() {
     let table = RouteTable()
     let route = table.route(.sandbox, "com.a")
     #expect(table.route(.sandbox, "com.a") === route)
@@ -31,7 +31,7 @@ struct RouteTests {
     #expect(table.known(.sandbox, "com.c") == nil)
   }
 
-  @Test func `a flood of topics is forgotten but for the paused ones`() {
+  @Test func `healthy routes are forgotten before paused ones`() {
     let table = RouteTable()
     let paused = table.route(.production, "paused")
     #expect(paused.pause(reason: "TopicDisallowed", since: 0, nextProbeAt: 1000))
@@ -40,7 +40,18 @@ struct RouteTests {
     #expect(table.known(.production, "paused") === paused)
   }
 
-  @Test func `whoever registers devices of nobody stops the removal of no user's devices`() {
+  @Test func `in a table full of paused routes those paused most recently are kept`() {
+    let table = RouteTable()
+    for number in 0..<RouteTable.maximumRoutes {
+      #expect(table.route(.production, "topic\(number)").pause(reason: "X", since: Int64(number), nextProbeAt: 1000))
+    }
+    _ = table.route(.production, "new")
+    #expect(table.known(.production, "topic0") == nil)
+    #expect(table.known(.production, "topic\(RouteTable.maximumRoutes - 1)")?.isPaused == true)
+    #expect(table.known(.production, "topic\(RouteTable.maximumRoutes - RouteTable.keptRoutes)")?.isPaused == true)
+  }
+
+  @Test func `anonymous devices never stop the removal of users' devices`() {
     let route = Route(environment: .production, topic: "com.a")
     var changes = 0
     for number in 0..<1000 {

@@ -7,7 +7,7 @@ import Testing
 @testable import APNs
 
 extension SimulatedGateway {
-  /// Started by the first test that asks; ends with the test process.
+  /// Started by the first test that needs it; ends with the test process.
   static let shared = Task { try await SimulatedGateway() }
 
   /// A client with short limits.
@@ -23,10 +23,12 @@ extension SimulatedGateway {
     limits.maximumConnectBackoff = .milliseconds(50)
     change(&limits)
     var configuration = try APNsConfiguration(
-      keyID: ready.keyId, teamID: ready.teamId,
-      privateKeyPEM: try String(contentsOfFile: try #require(ready.keyPath), encoding: .utf8),
-      endpointOverride: ready.url,
-      caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other,
+      credentials: .init(
+        keyID: ready.keyId, teamID: ready.teamId,
+        privateKeyPEM: try String(contentsOfFile: try #require(ready.keyPath), encoding: .utf8)),
+      gateway: .init(
+        endpointOverride: ready.url,
+        caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other),
       connectionsPerEnvironment: connections, limits: limits)
     try configure(&configuration)
     return APNsClient(configuration: configuration, metrics: metrics ?? Metrics(), log: log)

@@ -6,7 +6,7 @@ import Testing
 @testable import APNs
 
 extension SimulatorTests {
-  /// Tokens are refused: whose are removed, and when none is.
+  /// Which refused tokens are removed, and when none is.
   @Suite @EventLoop
   struct StoppedRemovalTests {
     private static let bad = String(repeating: "cd", count: 32)
@@ -29,11 +29,11 @@ extension SimulatorTests {
       }
       guard case .answered(let answer) = outcome, let sent else { return false }
       let gone = APNsAnswer(status: 410, reason: "Unregistered", timestamp: 1)
-      #expect(client.removalAllowed(for: sent, after: gone), "a token that APNs dates is dead")
+      #expect(client.removalAllowed(for: sent, after: gone), "a token with a date is invalid")
       return client.removalAllowed(for: sent, after: answer)
     }
 
-    @Test func `the nonsense tokens of one user stop no removal, and the app is sent to`() async throws {
+    @Test func `the invalid tokens of one user do not stop the removal or the app's pushes`() async throws {
       let client = try apns.client()
       defer { client.close() }
       for number in 1...120 { #expect(await isRemoved(client, number, .user("mallory"))) }
@@ -42,7 +42,7 @@ extension SimulatorTests {
       #expect(await client.outcomes(1001...1010).allSatisfy(\.isAccepted))
     }
 
-    @Test func `when the tokens of 20 users look bad none is removed, and sending goes on`() async throws {
+    @Test func `when the tokens of 20 users are refused none is removed, and sending goes on`() async throws {
       let (lines, metrics) = (Lines(), Metrics())
       let client = try apns.client(metrics: metrics, log: lines.log)
       defer { client.close() }
@@ -54,7 +54,7 @@ extension SimulatorTests {
       #expect(client.stoppedRemovals.map(\.reason) == ["BadDeviceToken"])
       #expect(metrics.prometheusText().contains("martlet_apns_stopped_removals{environment=\"production\",topic="))
       #expect(lines.count(containing: "none is removed") == 1)
-      // Mended: the same users are accepted.
+      // Fixed: the same users are accepted.
       for number in 1...60 {
         _ = await client.outcome { TestPush.make(1000 + number, owner: .user("user\(number)"), completion: $0) }
       }
@@ -63,7 +63,7 @@ extension SimulatorTests {
       #expect(await isRemoved(client, 2000, .user("user1")))
     }
 
-    @Test func `what is refused here and never reached APNs does not count`() async throws {
+    @Test func `a push that was refused without sending it does not count`() async throws {
       let client = try apns.client()
       defer { client.close() }
       for number in 1...100 {

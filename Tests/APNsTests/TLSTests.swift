@@ -6,17 +6,18 @@ import Testing
 
 @testable import APNs
 
-/// Whom a connection trusts, and what it says when it cannot be had.
+/// Which servers a connection trusts, and the errors of failed connections.
 @EventLoop
 struct TLSTests {
-  /// Why the client could not connect to a server.
+  /// Returns why the client could not connect to a server.
   private func failure(_ server: TLSServer, host: String = "127.0.0.1", trusting pem: String? = nil) async throws
     -> String
   {
     let lines = Lines()
     let configuration = try APNsConfiguration(
-      keyID: "ABCDE12345", teamID: "TEAM567890", privateKeyPEM: TestKey.pem,
-      endpointOverride: "https://\(host):\(server.port)", caCertificatePEM: pem ?? server.authority)
+      credentials: TestKey.credentials,
+      gateway: .init(
+        endpointOverride: "https://\(host):\(server.port)", caCertificatePEM: pem ?? server.authority))
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: lines.log)
     defer { client.close() }
     client.start()
@@ -26,10 +27,22 @@ struct TLSTests {
   }
 
   @Test(arguments: [nil, "http/1.1"])
-  func `a server that does not agree to HTTP/2 is told as such`(alpn: String?) async throws {
+  func `a server that does not agree to HTTP/2 is reported as such`(alpn: String?) async throws {
     let server = try await TLSServer(alpn: alpn)
     #expect(try await failure(server).contains("did not agree to HTTP/2"))
     #expect(try await failure(server, host: "localhost").contains("did not agree to HTTP/2"))
+  }
+
+  @Test func `an https proxy is reported by the name of its variable and without its URL`() throws {
+    let problem = try #require(
+      SecureChannel.httpsProxyProblem { $0 == "HTTPS_PROXY" ? "HTTPS://user:secret@proxy.example" : nil })
+    #expect(problem.hasPrefix("HTTPS_PROXY names an https:// proxy"))
+    #expect(!problem.contains("secret"))
+  }
+
+  @Test(arguments: ["http://proxy.example", "socks5h://proxy.example", "proxy.example:3128", ""])
+  func `other proxies are not reported`(url: String) {
+    #expect(SecureChannel.httpsProxyProblem { $0 == "https_proxy" ? url : nil } == nil)
   }
 
   @Test func `a certificate without subjectAltName is refused although its common name matches`() async throws {
@@ -45,7 +58,7 @@ struct TLSTests {
     #expect(try await failure(server).contains("mismatch"))
   }
 
-  @Test func `of several authorities each is trusted, and no other`() async throws {
+  @Test func `each of several authorities is trusted, and no other`() async throws {
     let (first, second) = (try await TLSServer(), try await TLSServer())
     let both = "the first:\n" + first.authority + "\nthe second:\n" + second.authority + "\n"
     for server in [first, second] {
@@ -54,7 +67,7 @@ struct TLSTests {
     #expect(try await failure(first, trusting: second.authority).contains("certificate"))
   }
 
-  @Test func `authorities are trusted beside those that are there already`() async throws {
+  @Test func `authorities are trusted in addition to existing ones`() async throws {
     let (system, own) = (try await TLSServer(), try await TLSServer())
     let context = SSL_CTX_new(TLS_client_method())
     defer { SSL_CTX_free(context) }
@@ -65,7 +78,7 @@ struct TLSTests {
     #expect(OPENSSL_sk_num(X509_STORE_get0_objects(store)) == 2)
   }
 
-  @Test func `certificates that cannot be read are refused by their place`() async throws {
+  @Test func `the error for an unreadable certificate names its position`() async throws {
     let good = try await TLSServer().authority
     let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     for (pem, place) in [

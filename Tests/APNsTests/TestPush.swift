@@ -3,7 +3,7 @@ import EventLoop
 @testable import APNs
 @testable import PushModel
 
-/// Pushes for tests: all the same, but for the apns-id.
+/// Pushes for tests that differ only in their apns-id.
 @EventLoop
 enum TestPush {
   static let token = String(repeating: "ab", count: 32)
@@ -18,11 +18,12 @@ enum TestPush {
     _ number: Int = 1, token: String = token, topic: String = "com.example.demo", pushType: PushType = .alert,
     priority: Int? = nil, expiration: Int64? = nil, collapseID: String? = nil, apnsID: String? = nil,
     payload: [UInt8] = payload, owner: PushOwner? = nil, environment: PushEnvironment = .production,
-    completion: @escaping @EventLoop (PushAnswer) -> Void = { _ in }
+    completion: @escaping @EventLoop (SendOutcome) -> Void = { _ in }
   ) -> Push {
     Push(
-      token: token, topic: topic, pushType: pushType, priority: priority, expiration: expiration,
-      collapseID: collapseID, apnsID: apnsID ?? id(number), payload: payload, environment: environment,
-      owner: owner, completion: completion)
+      to: Push.Target(token: token, topic: topic, environment: environment, owner: owner),
+      message: Push.Message(
+        payload: payload, pushType: pushType, priority: priority, expiration: expiration, collapseID: collapseID),
+      apnsID: apnsID ?? id(number), completion: completion)
   }
 }

@@ -8,7 +8,7 @@ struct CryptoTests {
     #expect(SHA1.hex("abc") == "a9993e364706816aba3e25717850c26c9cd0d89d")
   }
 
-  @Test func `base64url comes back as it went`() {
+  @Test func `base64url decodes to what was encoded`() {
     for count in 0..<70 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
       #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
@@ -16,11 +16,11 @@ struct CryptoTests {
   }
 
   @Test(arguments: ["A", "AB", "AAB", "A=", "AA==", "A A", "+AAA", "AA\n"])
-  func `what is no base64url is refused`(text: String) {
+  func `malformed base64url is refused`(text: String) {
     #expect(Base64URL.decode(text.utf8) == nil)
   }
 
-  @Test func `secrets differ, and equality looks at every byte`() {
+  @Test func `secrets differ, and equality compares every byte`() {
     #expect(Secret.random() != Secret.random())
     #expect(Secret.random().utf8.count == 43)
     #expect(Secret.areEqual([1, 2, 3], [1, 2, 3]))

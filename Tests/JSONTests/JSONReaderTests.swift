@@ -34,7 +34,7 @@ struct JSONReaderTests {
     }
   }
 
-  @Test func `invalid UTF-8 is refused with its place`() {
+  @Test func `invalid UTF-8 is refused with its offset`() {
     for bad in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]] {
       #expect(throws: JSONError.invalidUTF8(offset: 1)) {
         try JSONValue(parsing: Array("[\"".utf8) + bad + Array("\"]".utf8))
@@ -42,7 +42,7 @@ struct JSONReaderTests {
     }
   }
 
-  @Test func `escapes become what they stand for`() throws {
+  @Test func `escapes are decoded`() throws {
     let value = try JSONValue(parsing: Array(#""\u0041\u00e9\ud83d\ude00\u0000\/\n""#.utf8))
     #expect(value == .string("Aé😀\0/\n"))
   }
@@ -58,7 +58,7 @@ struct JSONReaderTests {
     }
   }
 
-  @Test func `a key that stands twice is refused, however it is written`() {
+  @Test func `a duplicate key is refused, however it is escaped`() {
     #expect(throws: JSONError.duplicateKey("a", offset: 7)) {
       try JSONValue(parsing: Array(#"{"a":1,"\u0061":2}"#.utf8))
     }
@@ -76,7 +76,7 @@ struct JSONReaderTests {
   }
 
   @Test(arguments: ["1.5", "9223372036854775808", "-9223372036854775809", "1e30", "1e999"])
-  func `what no integer holds is no integer`(text: String) {
+  func `a number that is not an integer is refused`(text: String) {
     #expect(throws: JSONError.self) {
       var reader = JSONReader(Array(text.utf8))
       _ = try reader.readInt64()

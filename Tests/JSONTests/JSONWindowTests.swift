@@ -9,7 +9,7 @@ struct JSONWindowTests {
     return window
   }
 
-  @Test func `pieces are cut out whole, with their places`() throws {
+  @Test func `pieces are extracted whole, with their positions`() throws {
     var window = window("  \"a\\\"b\" \n{\"c\":\"}\\\"\",\"d\":{}}x")
     let string = try #require(try window.string("a key", maximumBytes: 100))
     #expect(String(decoding: string.bytes, as: UTF8.self) == #""a\"b""#)
@@ -20,7 +20,7 @@ struct JSONWindowTests {
     #expect(window.unexpected("a comma").description == "line 2, byte 28: expected a comma, found 'x'")
   }
 
-  @Test func `a piece that is not there whole is asked for again`() throws {
+  @Test func `an incomplete piece needs more bytes`() throws {
     var window = JSONWindow()
     for chunk in ["", " ", "\"ab", "\\", "\"c"] {
       window.append(Array(chunk.utf8))
@@ -63,13 +63,13 @@ struct JSONWindowTests {
     ("\"" + String(repeating: "x", count: 99), "line 1, byte 0: a key is longer than 20 bytes"),
     ("\"" + String(repeating: "x", count: 20) + "\"", "line 1, byte 0: a key is longer than 20 bytes"),
   ])
-  func `what is wrong is said with its place`(text: String, fault: String) {
+  func `an error has its position`(text: String, fault: String) {
     var window = window(text)
     let error = #expect(throws: JSONWindow.Fault.self) { try window.string("a key", maximumBytes: 20) }
     #expect(error?.description == fault)
   }
 
-  @Test func `what never ends is given up before it is in memory`() {
+  @Test func `an endless piece is refused before it fills the memory`() {
     var window = JSONWindow()
     window.append(Array("{\"a\":\"".utf8))
     var fault: JSONWindow.Fault?

@@ -2,7 +2,7 @@ import JSON
 import Testing
 
 struct JSONWriterTests {
-  @Test func `commas stand between members and elements only`() {
+  @Test func `commas are only between members and elements`() {
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("a")

@@ -13,7 +13,7 @@ struct TimestampTests {
     #expect(Timestamp.milliseconds(text) == milliseconds)
   }
 
-  @Test func `what is written is read as the same time, on every day`() {
+  @Test func `a written time is read as the same time, on every day`() {
     // 40,000 days cover 1970 to 2079; the odd hours, minutes and milliseconds differ from day to day.
     for day in 0..<40_000 as Range<Int64> {
       let time = day * 86_400_000 + day * 7_919 % 86_400_000
@@ -21,7 +21,7 @@ struct TimestampTests {
     }
   }
 
-  @Test func `times that cannot be written become the nearest that can`() {
+  @Test func `times outside the range are clamped`() {
     #expect(Timestamp.text(-1) == "1970-01-01T00:00:00.000Z")
     #expect(Timestamp.text(.max) == "9999-12-31T23:59:59.999Z")
   }
@@ -41,7 +41,7 @@ struct TimestampTests {
     "2023-12-01T25:00:00Z", "2023-12-01T10:00:00.Z", "2023-12-01T10:00:00+1:00", "2023-12-01T10:00:00Zx",
     "1969-12-31T23:59:59Z", "2023-12-01T10:00:60Z", "2023-12-01T10:00:00+24:00", "２０２３-12-01T10:00:00Z",
   ])
-  func `what is no time is none`(text: String) {
+  func `malformed times are refused`(text: String) {
     #expect(Timestamp.milliseconds(text) == nil)
   }
 }

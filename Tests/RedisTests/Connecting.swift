@@ -4,7 +4,7 @@ import TestSupport
 import Telemetry
 
 extension RedisConnection {
-  /// Started, not waited for.
+  /// Starts a connection without waiting for it.
   static func started(
     _ url: String, ca: String? = nil, timeout: Duration = .seconds(20), log: Log = .silent
   ) throws -> RedisConnection {
@@ -22,7 +22,7 @@ extension RedisConnection {
     return connection
   }
 
-  /// Waits until the reason why it is not ready contains `words`; returns the whole of it.
+  /// Waits until the reason why the connection is not ready contains `words`, and returns the reason.
   func refusal(containing words: String) async throws -> String {
     var description = ""
     try await eventually("the reason says: \(words)") {

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// A server on a unix socket that says what a test wants it to say.
+/// A scripted server on a unix socket.
 ///
-/// `answer` gets the number of the connection (from 0) and the words of each command; nil is silence and
+/// `answer` gets the number of the connection (from 0) and the words of each command. Nil sends nothing, and
 /// ``FakeRedis/hangUp`` closes.
 final class FakeRedis: Sendable {
   typealias Answer = @Sendable (_ connection: Int, _ words: [String]) -> String?
@@ -17,7 +17,7 @@ final class FakeRedis: Sendable {
 
   var url: String { "unix://\(directory.path)/fake.sock" }
 
-  /// `welcome` is said to everybody at once.
+  /// `welcome` is sent on every new connection.
   init(welcome: String = "", _ answer: @escaping Answer) throws {
     directory = try TemporaryDirectory()
     self.welcome = welcome
@@ -50,7 +50,7 @@ final class FakeRedis: Sendable {
     close(listener)
   }
 
-  /// What a healthy server says to the commands of the greeting; nil to others.
+  /// The replies of a healthy server to the commands of the greeting; nil for others.
   static func greeting(_ words: [String]) -> String? {
     switch words[0] {
     case "CLIENT", "SELECT", "AUTH": "+OK\r\n"
@@ -62,7 +62,7 @@ final class FakeRedis: Sendable {
 
   private static func serve(_ peer: Int32, _ number: Int, _ welcome: String, _ answer: Answer) {
     defer {
-      // A child that was started meanwhile may have inherited it: closing alone would not hang up.
+      // A child process may have inherited the descriptor, so closing it would not end the connection.
       shutdown(peer, Int32(SHUT_RDWR))
       close(peer)
     }

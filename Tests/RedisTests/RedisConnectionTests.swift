@@ -31,7 +31,7 @@ struct RedisConnectionTests {
     try await eventually("the completion runs") { isDone }
   }
 
-  @Test func `keys and values are bytes, NULs and line ends and all`() async throws {
+  @Test func `keys and values may be any bytes, including NULs and line ends`() async throws {
     let connection = try await connection()
     let bytes = (0..<70_000).map { UInt8(truncatingIfNeeded: $0) }
     let key: [UInt8] = [0, 13, 10, 255, 0]
@@ -42,7 +42,7 @@ struct RedisConnectionTests {
     #expect(try await connection.send(RedisCommand("GET", "empty")) == .bytes([]))
   }
 
-  @Test func `a reply of many megabytes arrives whole`() async throws {
+  @Test func `a reply of many megabytes arrives complete`() async throws {
     let connection = try await connection()
     let bytes = [UInt8](repeating: 7, count: 20_000_000)
     _ = try await connection.send(RedisCommand("SET").with("big").with(bytes))
@@ -91,7 +91,7 @@ struct RedisConnectionTests {
     #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))
   }
 
-  @Test func `a script that redis does not know is sent whole, with its keys and arguments`() async throws {
+  @Test func `the source of an unknown script is sent with its keys and arguments`() async throws {
     let connection = try await connection()
     let script = RedisScript("return {KEYS[1], ARGV[1], ARGV[2], '\(UInt64.random(in: 0 ... .max))'}")
     for _ in 0..<2 {
@@ -103,7 +103,7 @@ struct RedisConnectionTests {
     }
   }
 
-  @Test func `preloaded scripts are there on the first call and after a flush they run all the same`() async throws {
+  @Test func `preloaded scripts are known at the first call, and run also after a flush`() async throws {
     let connection = try await connection()
     let script = RedisScript("return \(Int32.random(in: 0 ... .max))")
     connection.preload([script])
@@ -126,7 +126,7 @@ struct RedisConnectionTests {
     #expect(try await blocked.send(RedisCommand("BLMOVE", "from", "to", "RIGHT", "LEFT", "0.01")) == .null)
   }
 
-  @Test func `closing fails what is pending as unknown and what comes later as not sent`() async throws {
+  @Test func `closing fails pending commands as unknown and later ones as not sent`() async throws {
     let connection = try await connection()
     let pending = Task { try await connection.send(RedisCommand("BLPOP", "never", "0")) }
     let other = try await self.connection()
@@ -144,7 +144,7 @@ struct RedisConnectionTests {
     await #expect(throws: RedisError.self) { try await connection.ready(within: .seconds(1)) }
   }
 
-  @Test func `what was not flushed yet when the connection closes was not sent`() async throws {
+  @Test func `commands that were not written when the connection closes were not sent`() async throws {
     let connection = try await connection()
     var outcome: Result<RedisValue, RedisError>?
     connection.send(RedisCommand("PING")) { outcome = $0 }

@@ -23,7 +23,7 @@ struct RedisEndpointTests {
     ("redis+sentinel://a,b:7,[::1]:8/main/4", "redis+sentinel://a:26379,b:7,[::1]:8/main/4"),
     ("redis+sentinel://u:secret@a/main", "redis+sentinel://a:26379/main/0"),
   ])
-  func `every form is understood and its summary keeps the secret`(url: String, summary: String) throws {
+  func `every form is parsed, and its summary hides the password`(url: String, summary: String) throws {
     let endpoint = try RedisEndpoint(url: url)
     #expect(endpoint.summary == summary)
     #expect("\(endpoint)" == summary && String(reflecting: endpoint) == summary)
@@ -46,7 +46,7 @@ struct RedisEndpointTests {
     "redis+sentinel://h", "redis+sentinel://h/", "redis+sentinel://h,/m", "redis+sentinel:///m",
     "unix:///u:p@run/redis.sock", "redis+sentinel://h/u:p@m", "redis+sentinel://h/m/x", "redis+sentinel://h/m/1/2",
   ])
-  func `what is wrong is refused in words without the password`(url: String) {
+  func `an invalid URL is refused without showing the password`(url: String) {
     let error = #expect(throws: RedisError.self) { try RedisEndpoint(url: url) }
     guard case .configuration(let message) = error else {
       Issue.record("expected a configuration error, got \(String(describing: error))")
@@ -55,7 +55,7 @@ struct RedisEndpointTests {
     #expect(!message.isEmpty && !message.contains("sesame"))
   }
 
-  @Test func `a CA certificate that is none is refused at once`() {
+  @Test func `an invalid CA certificate is refused at once`() {
     #expect(throws: RedisError.self) { try RedisEndpoint(url: "rediss://h", caCertificatePEM: "/etc/ca.pem") }
   }
 }

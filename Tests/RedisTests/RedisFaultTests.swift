@@ -5,7 +5,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What servers and networks do to a connection, said by a scripted server.
+/// Faults of servers and networks, simulated by a scripted server.
 @EventLoop
 struct RedisFaultTests {
   private func failure(of command: RedisCommand, on connection: RedisConnection) async -> RedisError? {
@@ -17,7 +17,7 @@ struct RedisFaultTests {
     }
   }
 
-  @Test func `a peer that stops answering costs the command its deadline and is replaced`() async throws {
+  @Test func `a peer that stops answering fails a command at its deadline and is replaced`() async throws {
     let server = try FakeRedis { number, words in FakeRedis.greeting(words) ?? (number == 0 ? nil : "+fine\r\n") }
     let connection = try await RedisConnection.ready(server.url)
     let error = await #expect(throws: RedisError.self) {
@@ -29,7 +29,7 @@ struct RedisFaultTests {
     #expect(connection.reconnects == 1)
   }
 
-  @Test func `a peer that accepts and says nothing is never ready, and the error says so`() async throws {
+  @Test func `a peer that accepts and sends nothing is never ready, and the error names that`() async throws {
     let server = try FakeRedis { _, _ in nil }
     let connection = try RedisConnection.started(server.url)
     let error = await #expect(throws: RedisError.self) { try await connection.ready(within: .milliseconds(100)) }
@@ -42,7 +42,7 @@ struct RedisFaultTests {
     "what is this\r\n", "$-5\r\n", "*1000000000000\r\n", "*2147483647\r\nwhat\r\n", ":12x\r\n", "$3\r\nabcdef\r\n",
     String(repeating: "*1\r\n", count: 9) + "1\r\n",
   ])
-  func `bytes that are no reply end the connection and the next one works`(garbage: String) async throws {
+  func `malformed bytes end the connection and the next one works`(garbage: String) async throws {
     let server = try FakeRedis { number, words in FakeRedis.greeting(words) ?? (number == 0 ? garbage : "+fine\r\n") }
     let connection = try await RedisConnection.ready(server.url)
     var outcomes: [Result<RedisValue, RedisError>] = []
@@ -57,7 +57,7 @@ struct RedisFaultTests {
     #expect(reason.hasPrefix("protocol error"))
   }
 
-  @Test func `seven arrays within each other are a reply`() async throws {
+  @Test func `seven nested arrays are a reply`() async throws {
     let nested = String(repeating: "*1\r\n", count: 7) + ":1\r\n"
     let server = try FakeRedis { _, words in FakeRedis.greeting(words) ?? nested }
     let connection = try await RedisConnection.ready(server.url)
@@ -66,7 +66,7 @@ struct RedisFaultTests {
     #expect(value == .integer(1))
   }
 
-  @Test func `a reply that nobody asked for ends the connection`() async throws {
+  @Test func `a reply without a command ends the connection`() async throws {
     let server = try FakeRedis { number, words in
       words[0] == "PING" && number == 0 ? "+PONG\r\n+PONG\r\n" : FakeRedis.greeting(words)
     }
@@ -87,7 +87,7 @@ struct RedisFaultTests {
   }
 
   @Test(arguments: ["READONLY replica", "UNBLOCKED instance state changed", "ERR Error running script: -READONLY no"])
-  func `after a fail-over the command fails with the reply and a new connection is made`(text: String) async throws {
+  func `after a failover the command fails with the reply and a new connection is made`(text: String) async throws {
     let server = try FakeRedis { number, words in
       FakeRedis.greeting(words) ?? (number == 0 && words[0] == "SET" ? "-\(text)\r\n" : "+fine\r\n")
     }
@@ -115,14 +115,14 @@ struct RedisFaultTests {
     #expect(connection.reconnects == 0)
   }
 
-  @Test func `a server that is full says why, whichever command it answers`() async throws {
+  @Test func `the error of a full server is reported, whichever command it replies to`() async throws {
     let server = try FakeRedis(welcome: "-ERR max number of clients reached\r\n") { _, _ in FakeRedis.hangUp }
     let connection = try RedisConnection.started(server.url)
     _ = try await connection.refusal(containing: "max number of clients")
     connection.close()
   }
 
-  @Test func `a user who may neither PING nor name a connection is let in`() async throws {
+  @Test func `a user who may neither PING nor name a connection can connect`() async throws {
     let server = try FakeRedis { _, words in words[0] == "GET" ? "+fine\r\n" : "-NOPERM no\r\n" }
     let connection = try await RedisConnection.ready(server.url)
     #expect(try await connection.send(RedisCommand("GET")) == .status("fine"))
@@ -142,7 +142,7 @@ struct RedisFaultTests {
     #expect(loads.withLock { $0 } == [0, 0, 1, 1])
   }
 
-  @Test func `disconnecting makes what is pending unknown and comes back`() async throws {
+  @Test func `disconnecting fails pending commands as unknown and reconnects`() async throws {
     let received = Mutex(0)
     let server = try FakeRedis { _, words in
       if words[0] == "GET" { received.withLock { $0 += 1 } }

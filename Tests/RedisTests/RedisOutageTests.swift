@@ -4,10 +4,10 @@ import Redis
 import TestSupport
 import Testing
 
-/// A real server that is killed, stopped, full or locked.
+/// A real server that is killed, stopped, full or protected by a password.
 @EventLoop
 struct RedisOutageTests {
-  @Test func `after kill -9 and a restart the connection is back, with one line for each`() async throws {
+  @Test func `after kill -9 and a restart the connection is ready again, with one log line for each`() async throws {
     let server = try await RedisServer()
     let log = LogLines()
     let connection = try await RedisConnection.ready(server.url, log: log.log)
@@ -37,7 +37,7 @@ struct RedisOutageTests {
     #expect(log.lines.last?.contains("outageMilliseconds") == true)
   }
 
-  @Test func `a frozen server is left at the deadline and found again when it thaws`() async throws {
+  @Test func `a stopped server loses the connection at the deadline and is found when it continues`() async throws {
     let server = try await RedisServer()
     let connection = try await RedisConnection.ready(server.url)
     try await server.kill(SIGSTOP)
@@ -59,7 +59,7 @@ struct RedisOutageTests {
     #expect(connection.reconnects == 0)
   }
 
-  @Test func `out of memory is a reply, and reading goes on`() async throws {
+  @Test func `out of memory is a reply, and reads still work`() async throws {
     let server = try await RedisServer(["--maxmemory", "1", "--maxmemory-policy", "noeviction"])
     let connection = try await RedisConnection.ready(server.url)
     let error = await #expect(throws: RedisError.self) { try await connection.send(RedisCommand("SET", "k", "v")) }
@@ -71,7 +71,7 @@ struct RedisOutageTests {
     #expect(try await connection.send(RedisCommand("GET", "k")) == .null)
   }
 
-  @Test func `the password opens, a wrong one or none is refused in words and never shown`() async throws {
+  @Test func `only the right password works, and a wrong one is never shown`() async throws {
     let server = try await RedisServer(password: "s:3/cr@t")
     let path = server.socketPath
     _ = try await RedisConnection.ready("unix://:s%3A3%2Fcr%40t@\(path)")
@@ -86,7 +86,7 @@ struct RedisOutageTests {
     }
   }
 
-  @Test func `a user of the access list gets in with the user's password, as soon as it exists`() async throws {
+  @Test func `a user of the access list can connect as soon as it exists`() async throws {
     let server = try await RedisServer()
     let connection = try RedisConnection.started("unix://alice:open@\(server.socketPath)?db=1")
     await #expect(throws: RedisError.self) { try await connection.ready(within: .milliseconds(100)) }
@@ -95,7 +95,7 @@ struct RedisOutageTests {
     #expect(try await connection.send(RedisCommand("ACL", "WHOAMI")).string == "alice")
   }
 
-  @Test func `more than the output may hold is not sent, what fits is`() async throws {
+  @Test func `commands beyond the output limit are not sent, others are`() async throws {
     let server = try await RedisServer()
     let connection = try await RedisConnection.ready(server.url)
     let megabyte = [UInt8](repeating: 0, count: 1 << 20)

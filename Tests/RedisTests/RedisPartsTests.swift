@@ -2,7 +2,7 @@ import Testing
 
 @testable import Redis
 
-/// The decisions, without a socket.
+/// The parts that need no socket.
 struct RedisPartsTests {
   @Test func `a command is its words, whatever their type`() {
     var command = RedisCommand("ZADD", "key")
@@ -12,7 +12,7 @@ struct RedisPartsTests {
     #expect(command.words == [Array("ZADD".utf8), Array("key".utf8), Array("-7".utf8), [0, 255], []])
   }
 
-  @Test func `the whole script takes the place of its digest and keeps keys and arguments`() {
+  @Test func `the source of a script replaces its digest, and keys and arguments are kept`() {
     let script = RedisScript("return 1")
     #expect(script.sha1 == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
     let command = script.command(keys: ["a", ""]).with("x")
@@ -24,13 +24,13 @@ struct RedisPartsTests {
     #expect(bare.words.map { String(decoding: $0, as: UTF8.self) } == ["EVAL", "s", "0"])
   }
 
-  @Test func `commands are written in the form of the protocol`() {
+  @Test func `commands are encoded in RESP`() {
     var output: [UInt8] = Array("before".utf8)
     #expect(RequestFormatter.append(RedisCommand("SET", "k", "").with([0] as [UInt8]), to: &output))
     #expect(String(decoding: output, as: UTF8.self) == "before*4\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n$1\r\n\0\r\n")
   }
 
-  @Test func `replies are found however the stream is cut`() throws {
+  @Test func `replies are decoded however the stream is divided`() throws {
     let stream = Array("+OK\r\n:-12\r\n$-1\r\n$0\r\n\r\n*-1\r\n*2\r\n$2\r\n\0\n\r\n-ERR no\r\n*0\r\n".utf8)
     let expected: [RedisValue] = [
       .status("OK"), .integer(-12), .null, .bytes([]), .null,
@@ -48,7 +48,7 @@ struct RedisPartsTests {
     }
   }
 
-  @Test func `an unfinished reply past the bound is dropped when it ends`() throws {
+  @Test func `an unfinished reply above the limit is dropped when it ends`() throws {
     let reader = try #require(ReplyReader())
     let megabyte = [UInt8](repeating: 1, count: 1 << 20)
     let head = Array("$\(500 * megabyte.count)\r\n".utf8)
@@ -66,7 +66,7 @@ struct RedisPartsTests {
     #expect(reader.next() == .value(.status("next")))
   }
 
-  @Test func `garbage never ends the process`() throws {
+  @Test func `random bytes never trap`() throws {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("*$:+-0123456789\r\n\0\u{FF}".utf8)
     for _ in 0..<2_000 {
@@ -74,24 +74,6 @@ struct RedisPartsTests {
       let bytes = (0..<64).map { _ in alphabet.randomElement(using: &generator) ?? 0 }
       reader.feed(bytes, count: bytes.count)
       while case .value = reader.next() {}
-    }
-  }
-
-  @Test func `waits are jittered below a bound that doubles to five seconds`() {
-    struct Highest: RandomNumberGenerator {
-      func next() -> UInt64 { .max }
-    }
-    var backoff = Backoff()
-    var highest = Highest()
-    let waits = (0..<8).map { _ in backoff.next(using: &highest) }
-    let bounds: [Duration] = [100, 200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) }
-    for (wait, bound) in zip(waits, bounds) { #expect(wait <= bound && wait > bound * 0.99) }
-    var any = SystemRandomNumberGenerator()
-    for _ in 0..<10_000 { #expect(backoff.next(using: &any) <= Backoff.lastBound) }
-    backoff.reset()
-    for _ in 0..<100 {
-      #expect(backoff.next(using: &any) <= Backoff.firstBound)
-      backoff.reset()
     }
   }
 
@@ -123,7 +105,7 @@ struct RedisPartsTests {
     #expect(bare.steps.map(\.step) == [.name, .ping])
   }
 
-  @Test func `a sentinel's choice is refused unless it calls itself master`() throws {
+  @Test func `a sentinel's server is refused unless its role is master`() throws {
     let endpoint = try RedisEndpoint(url: "redis+sentinel://h/m")
     for (role, isMaster) in [("master", true), ("slave", false)] {
       var greeting = Greeting(to: endpoint, name: "martlet", scripts: [])

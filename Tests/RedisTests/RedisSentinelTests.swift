@@ -44,7 +44,7 @@ struct RedisSentinelTests {
     }
   }
 
-  @Test func `the master is found through a sentinel that answers, and again after a fail-over`() async throws {
+  @Test func `the master is found through a sentinel that answers, and again after a failover`() async throws {
     let fixture = try await Fixture()
     let dead = try freePort()
     let url = "redis+sentinel://127.0.0.1:\(dead),127.0.0.1:\(fixture.port)/main/1"
@@ -57,7 +57,7 @@ struct RedisSentinelTests {
     try await fixture.sentinel.stop()
   }
 
-  @Test func `a name that no sentinel knows is said`() async throws {
+  @Test func `a name that no sentinel knows is reported`() async throws {
     let directory = try TemporaryDirectory()
     let port = try freePort()
     try "port \(port)\ndir \(directory.path)\n".write(
@@ -69,7 +69,7 @@ struct RedisSentinelTests {
     try await sentinel.stop()
   }
 
-  @Test func `an answer that is no address is none`() {
+  @Test func `a reply that is not an address is refused`() {
     #expect(Sentinel.address([.bytes(Array("10.0.0.1".utf8)), .bytes(Array("6379".utf8))])?.summary == "10.0.0.1:6379")
     for (host, port) in [("", "1"), ("a\0", "1"), ("a", "0"), ("a", "65536"), ("a", "x")] {
       #expect(Sentinel.address([.bytes(Array(host.utf8)), .bytes(Array(port.utf8))]) == nil)

@@ -16,7 +16,7 @@ struct RedisServerTests {
     #expect(access(server.directory, F_OK) == -1)
   }
 
-  @Test func `a child's input, lines of both streams and exit code are seen`() async throws {
+  @Test func `a child's input, output lines and exit code are available`() async throws {
     let child = try ChildProcess(
       "sh", ["-c", "cat; echo bad >&2; echo $X; exit 3"], environment: ["X": "y"], input: "a\nb")
     #expect(try await child.exit() == 3)
@@ -25,7 +25,7 @@ struct RedisServerTests {
   }
 
   @EventLoop
-  @Test func `a condition on the loop's state can be waited for`() async throws {
+  @Test func `a test can wait for a condition on the loop`() async throws {
     var count = 0
     try await eventually("three looks") {
       count += 1

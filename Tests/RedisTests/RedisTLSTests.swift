@@ -6,7 +6,8 @@ import Testing
 
 @EventLoop
 struct RedisTLSTests {
-  /// An authority, a certificate for localhost and 127.0.0.1, and a server that speaks nothing but TLS beside its socket.
+  /// An authority, a certificate for localhost and 127.0.0.1, and a server that speaks nothing but TLS beside its
+  /// socket.
   private struct Fixture: Sendable {
     let server: RedisServer
     let port: Int
@@ -41,7 +42,7 @@ struct RedisTLSTests {
   private static let fixture = Task { try await Fixture() }
 
   @Test(arguments: ["localhost", "127.0.0.1"].filter(isResolvable))
-  func `a server with the right name and authority is talked to`(host: String) async throws {
+  func `a server with the right name and authority is accepted`(host: String) async throws {
     let fixture = try await Self.fixture.value
     let connection = try await RedisConnection.ready("rediss://\(host):\(fixture.port)/3", ca: fixture.authority)
     let bytes = [UInt8](repeating: 9, count: 5_000_000)
@@ -70,7 +71,7 @@ struct RedisTLSTests {
     connection.close()
   }
 
-  @Test func `a common name is no host name`() async throws {
+  @Test func `a common name is not a host name`() async throws {
     let fixture = try await Fixture(extensions: "keyUsage=digitalSignature", subject: "/CN=127.0.0.1")
     for host in ["127.0.0.1", "localhost"].filter(isResolvable) {
       let connection = try RedisConnection.started("rediss://\(host):\(fixture.port)", ca: fixture.authority)

@@ -28,7 +28,7 @@ struct ReplyLimitTests {
   /// The limits, each with a reply that exceeds it.
   enum Limit: String, CaseIterable {
     case elements
-    case depth = "arrays within each other"
+    case depth = "nested arrays"
     case bytes
     case bytesOfOneString = "bytes "
 
@@ -79,7 +79,7 @@ struct ReplyLimitTests {
     }
   }
 
-  @Test func `garbage never ends the process`() throws {
+  @Test func `random bytes never trap`() throws {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("*$:+-0123456789\r\n\0\u{FF}".utf8)
     for _ in 0..<2_000 {

@@ -4,7 +4,7 @@ package import Registry
 package import Telemetry
 package import TestSupport
 
-/// A registry on a real redis-server, one for all suites; every test has users and apps of its own.
+/// A registry on a real redis-server that all suites share; every test has its own users and apps.
 @EventLoop
 package struct Fixture {
   private static let server = Task { try await RedisServer() }
@@ -12,7 +12,7 @@ package struct Fixture {
   package let redis: RedisConnection
   package let registry: Registry
 
-  /// `server` is for tests that keep redis busy.
+  /// `server` is a separate server, for tests that keep redis busy.
   package init(
     maximumDevices: Int = Registry.defaultMaximumDevices, server: RedisServer? = nil, log: Log = .silent
   ) async throws {
@@ -23,7 +23,7 @@ package struct Fixture {
     try await redis.ready(within: .seconds(10))
   }
 
-  /// A well-formed token that says what it is for.
+  /// Makes a well-formed token from a name.
   package func token(_ name: String) -> String {
     "token-\(name)-0123456789abcdef"
   }

@@ -33,7 +33,7 @@ struct AddresseeTests {
     }
   }
 
-  @Test func `reading goes on from a cursor that was written down`() async throws {
+  @Test func `reading continues from a stored cursor`() async throws {
     let fixture = try await Fixture()
     for index in 0..<50 { _ = try await fixture.register(fixture.token("resume-\(index)"), "r", app: "com.resume") }
     let (pages, cursors) = try await readAll(fixture, "com.resume", limit: 10)
@@ -48,7 +48,7 @@ struct AddresseeTests {
     #expect(page == AudiencePage(devices: [], removals: [], next: nil))
   }
 
-  @Test func `entries of nobody and of other apps are removed and never sent to`() async throws {
+  @Test func `entries without metadata and of other apps are removed and never sent to`() async throws {
     let fixture = try await Fixture()
     let good = fixture.token("app-good")
     let other = fixture.token("app-other")

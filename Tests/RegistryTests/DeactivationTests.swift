@@ -5,7 +5,7 @@ import RegistrySupport
 import Testing
 @testable import PushModel
 
-/// A token that APNs calls stale makes its instance inactive.
+/// An invalid token makes its instance inactive.
 @EventLoop
 struct DeactivationTests {
   private func deactivate(_ fixture: Fixture, _ id: String, token: String, notAfter: Int64) async throws -> Int {
@@ -18,7 +18,7 @@ struct DeactivationTests {
     try await fixture.run("GET", RegistryKeys.instance(id)).bytes.flatMap(InstanceRecord.init(parsing:))
   }
 
-  @Test func `the record keeps everything but that it is active`() async throws {
+  @Test func `only the active flag of the record changes`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("stale")
     var record = InstanceRecord(
@@ -31,7 +31,7 @@ struct DeactivationTests {
     #expect(try await deactivate(fixture, "deactivated", token: token, notAfter: .max) == 0)
   }
 
-  @Test func `a later registration stays, of the same token and of another`() async throws {
+  @Test func `a later registration is kept, of the same token and of another`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("renewed")
     let record = InstanceRecord(token: token, environment: nil, updatedAt: 2000)
@@ -41,7 +41,7 @@ struct DeactivationTests {
     #expect(try await stored(fixture, "renewed") == record)
   }
 
-  @Test func `an instance that is not known, or whose record cannot be read, stays as it is`() async throws {
+  @Test func `an unknown instance or an unreadable record is not changed`() async throws {
     let fixture = try await Fixture()
     #expect(try await deactivate(fixture, "nobody", token: fixture.token("x"), notAfter: 1) == 0)
     _ = try await fixture.run("SET", RegistryKeys.instance("garbage"), "garbage")

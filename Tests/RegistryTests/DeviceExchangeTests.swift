@@ -5,10 +5,10 @@ import RegistrySupport
 import Testing
 @testable import PushModel
 
-/// Replacing and forgetting devices, and what stays when others do so at the same time.
+/// Replacing and forgetting devices, also at the same time.
 @EventLoop
 struct DeviceExchangeTests {
-  @Test func `a new token takes over what the device had, also the environment`() async throws {
+  @Test func `a new token keeps the data of the device, including the environment`() async throws {
     let fixture = try await Fixture()
     let (old, new) = (fixture.token("swap-old"), fixture.token("swap-new"))
     try await fixture.registry.register(
@@ -26,7 +26,7 @@ struct DeviceExchangeTests {
     #expect(try await fixture.run("TTL", RegistryKeys.token(new)).integer ?? 0 > 31_500_000)
   }
 
-  @Test func `a device that other programs wrote down is replaced as far as it is understood`() async throws {
+  @Test func `a device written by another program is replaced, with the data that can be read`() async throws {
     let fixture = try await Fixture()
     let (old, new) = (fixture.token("plain-old"), fixture.token("plain-new"))
     _ = try await fixture.run("SET", RegistryKeys.token(old), #"{"username":" Plain ","updatedAt":7,"createdAt":"x"}"#)
@@ -37,7 +37,7 @@ struct DeviceExchangeTests {
     #expect(try await fixture.members("plain") == [new])
   }
 
-  @Test func `of many who exchange one token at once one succeeds, and the device is there once`() async throws {
+  @Test func `one of many concurrent exchanges of a token succeeds, and the device exists once`() async throws {
     let fixture = try await Fixture()
     let old = fixture.token("contended")
     _ = try await fixture.register(old, "contender", app: "com.contended")
@@ -60,14 +60,14 @@ struct DeviceExchangeTests {
     #expect(page.removals.isEmpty)
   }
 
-  @Test func `of registering, exchanging and forgetting at once something whole is left`() async throws {
+  @Test func `registering, exchanging and forgetting at the same time leave a consistent state`() async throws {
     let fixture = try await Fixture()
     let tokens = (0..<3).map { fixture.token("turmoil-\($0)") }
     let users = ["turmoil-a", "turmoil-b", ""]
     await withTaskGroup(of: Void.self) { group in
       for round in 0..<40 {
         let (token, other, user) = (tokens[round % 3], tokens[(round + 1) % 3], users[round / 3 % 3])
-        // Who loses five times in a row is told so; what stands in redis is what counts.
+        // An operation that loses too often throws; only the state in redis matters.
         group.addTask {
           switch round % 4 {
           case 0, 1: _ = try? await fixture.register(token, user, app: "com.turmoil.\(round % 2)")
@@ -89,7 +89,7 @@ struct DeviceExchangeTests {
     #expect(try await fixture.members("").isEmpty)
   }
 
-  @Test func `what nobody registered, or nobody can read, is not found`() async throws {
+  @Test func `a device that is not registered or cannot be read is not found`() async throws {
     let fixture = try await Fixture()
     let (missing, unreadable) = (fixture.token("missing"), fixture.token("unreadable"))
     _ = try await fixture.run("SET", RegistryKeys.token(unreadable), "{")
@@ -100,7 +100,7 @@ struct DeviceExchangeTests {
     #expect(try await fixture.members("anybody").isEmpty)
   }
 
-  @Test func `a list goes on behind a batch of entries that are another's`() async throws {
+  @Test func `a list continues after a batch of another user's entries`() async throws {
     let fixture = try await Fixture(maximumDevices: 1000)
     var command = RedisCommand("SADD", RegistryKeys.userTokens("long-list"))
     for index in 0..<700 { command.append(fixture.token("aaa-\(1000 + index)")) }

@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 @testable import Backup
 
-/// How many devices a user has, whoever registers them and however.
+/// The limit of a user's devices, however they are registered.
 @EventLoop
 struct DeviceLimitTests {
   private func tokens(_ name: String, _ count: Int, _ fixture: Fixture) -> [String] {
     (0..<count).map { fixture.token("\(name)-\(1000 + $0)") }
   }
 
-  /// Written as older versions and other programs do: without a limit. The first is the oldest.
+  /// Writes devices as older versions and other programs do, without a limit. The first is the oldest.
   private func fill(_ user: String, _ tokens: [String], app: String, _ fixture: Fixture) async throws {
     for (index, token) in tokens.enumerated() {
       let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: Int64(index + 1), bundleID: app)
@@ -36,13 +36,13 @@ struct DeviceLimitTests {
     return true
   }
 
-  @Test func `one more, and the one registered longest ago leaves, whole`() async throws {
+  @Test func `one device more removes the one registered longest ago completely`() async throws {
     let fixture = try await Fixture(maximumDevices: 3)
     let all = tokens("limit", 4, fixture)
     for (token, now) in zip(all, [5, 3, 4] as [Int64]) {
       _ = try await fixture.register(token, "limit", app: "com.limit", now: now)
     }
-    // A refresh is no new device.
+    // A refresh is not a new device.
     _ = try await fixture.register(all[1], "limit", app: "com.limit", now: 6)
     #expect(try await fixture.members("limit") == Set(all[..<3]))
     _ = try await fixture.register(all[3], "limit", app: "com.limit", now: 7)
@@ -51,7 +51,7 @@ struct DeviceLimitTests {
     #expect(try await isWhole("limit", all, app: "com.limit", fixture))
   }
 
-  @Test func `what is not the user's makes room first, and stays its owner's`() async throws {
+  @Test func `another owner's entry is removed first, and its owner keeps it`() async throws {
     let fixture = try await Fixture(maximumDevices: 2)
     let all = tokens("foreign", 4, fixture)
     _ = try await fixture.register(all[0], "limit-foreign", now: 1)
@@ -63,7 +63,7 @@ struct DeviceLimitTests {
     #expect(try await fixture.members("limit-owner") == [all[1]])
   }
 
-  @Test func `a device of another user counts when it changes hands, and so does an exchange`() async throws {
+  @Test func `a device taken from another user counts, and so does an exchange`() async throws {
     let fixture = try await Fixture(maximumDevices: 2)
     let all = tokens("hands", 5, fixture)
     for (index, token) in all[..<2].enumerated() {
@@ -75,7 +75,7 @@ struct DeviceLimitTests {
     // As many as before.
     #expect(try await fixture.registry.replace(token: all[1], with: all[3], of: "limit-taker", now: 4) != nil)
     #expect(try await fixture.members("limit-taker") == [all[2], all[3]])
-    // The one that is exchanged stands in no set.
+    // The exchanged device is in no set.
     _ = try await fixture.register(all[4], "limit-taker", app: "com.hands", now: 5)
     _ = try await fixture.run("SREM", RegistryKeys.userTokens("limit-taker"), all[4])
     _ = try await fixture.register(all[0], "limit-taker", app: "com.hands", now: 6)
@@ -86,7 +86,7 @@ struct DeviceLimitTests {
     #expect(try await isWhole("limit-taker", Array(all[..<4]), app: "com.hands", fixture))
   }
 
-  @Test func `many registrations at once all succeed, and what is left is whole`() async throws {
+  @Test func `many concurrent registrations succeed and leave a consistent state`() async throws {
     let fixture = try await Fixture(maximumDevices: 10)
     let all = tokens("crowd", 60, fixture)
     let failures = await withTaskGroup(of: Bool.self) { group in
@@ -109,7 +109,7 @@ struct DeviceLimitTests {
     #expect(try await isWhole("limit-crowd", all, app: "com.crowd", fixture))
   }
 
-  @Test func `a set that is over the limit already shrinks with each registration, the oldest first`() async throws {
+  @Test func `a set above the limit shrinks with each registration, the oldest first`() async throws {
     let fixture = try await Fixture(maximumDevices: 100)
     let all = tokens("over", 1200, fixture)
     try await fill("limit-over", all, app: "com.over", fixture)
@@ -124,7 +124,7 @@ struct DeviceLimitTests {
     #expect(try await isWhole("limit-over", all, app: "com.over", fixture))
   }
 
-  @Test func `a full redis lets a device in for one that leaves`() async throws {
+  @Test func `a full redis accepts a device that replaces another`() async throws {
     let server = try await RedisServer()
     let fixture = try await Fixture(maximumDevices: 1, server: server)
     let all = tokens("oom", 2, fixture)
@@ -135,7 +135,7 @@ struct DeviceLimitTests {
     try await server.stop()
   }
 
-  @Test func `a backup brings a user's newest devices, and takes none that is newer`() async throws {
+  @Test func `a backup restores a user's newest devices and removes none that is newer`() async throws {
     let fixture = try await Fixture(maximumDevices: 5)
     let (stored, brought) = (tokens("stored", 3, fixture), tokens("brought", 300, fixture))
     // 150 is older than most of the backup, 1000 is newer than all of it.
@@ -160,7 +160,7 @@ struct DeviceLimitTests {
       try await fixture.members("limit-backup") == [stored[1], stored[2], brought[297], brought[298], brought[299]])
   }
 
-  @Test func `who registers a token as fast as another fails neither's registration`() async throws {
+  @Test func `two users who register a token at the same time both succeed`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("race")
     let users = (0..<8).map { "racer-\($0)" }

@@ -4,10 +4,10 @@ import Registry
 import RegistrySupport
 import Testing
 
-/// Devices that stand in their app's audience alone.
+/// Anonymous devices, which are only in their app's audience.
 @EventLoop
 struct DeviceOfNobodyTests {
-  @Test func `it is in the audience and in no user's set`() async throws {
+  @Test func `an anonymous device is in the audience and in no user's set`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("nobody")
     _ = try await fixture.register(token, "", app: "com.ownerless")
@@ -21,7 +21,7 @@ struct DeviceOfNobodyTests {
     #expect(named.map(\.bundleID) == ["com.ownerless"])
   }
 
-  @Test func `no user sees it, whatever a set says`() async throws {
+  @Test func `no user sees an anonymous device, even if a set contains it`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("unseen")
     _ = try await fixture.register(token, "", app: "com.unseen")
@@ -35,7 +35,7 @@ struct DeviceOfNobodyTests {
     #expect(try await fixture.audience("com.unseen", of: token))
   }
 
-  @Test func `a user who registers it owns it, and keeps it when it is registered for nobody`() async throws {
+  @Test func `a user who registers it owns it, and keeps it when it is registered anonymously`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("found")
     _ = try await fixture.register(token, "", app: "com.found", now: 1)
@@ -53,7 +53,7 @@ struct DeviceOfNobodyTests {
     #expect(try await !fixture.audience("com.later", of: token))
   }
 
-  @Test func `it stays with the first app that registers it, until it is gone from there`() async throws {
+  @Test func `an anonymous device stays with the first app that registers it until it is removed`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("first-app")
     _ = try await fixture.register(token, "", app: "com.first", now: 1)
@@ -68,7 +68,7 @@ struct DeviceOfNobodyTests {
     #expect(try await fixture.audience("com.second", of: token))
   }
 
-  @Test func `it is removed when it is stale, unless it was registered later or has an owner by now`() async throws {
+  @Test func `a stale anonymous device is removed unless it was registered later or has an owner`() async throws {
     let fixture = try await Fixture()
     let (token, owned) = (fixture.token("stale-nobody"), fixture.token("stale-owned"))
     func stale(_ token: String, _ notAfter: Int64) -> StaleDevice {

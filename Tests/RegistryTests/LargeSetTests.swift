@@ -7,14 +7,14 @@ import RegistrySupport
 import TestSupport
 import Testing
 
-/// A user whose set is far larger than any reply, and everybody else.
+/// A user whose set is larger than any reply, and other users at the same time.
 @EventLoop
 @Suite(.serialized) struct LargeSetTests {
   private static let server = Task { try await RedisServer() }
-  /// Half the elements of the largest reply, and one more.
+  /// One more than half the elements of the largest reply.
   private static let entries = 524_289
 
-  /// A user with so many entries that nobody registered, and one device. Written in steps, as others would.
+  /// Makes a user with many entries that are not registered and one device.
   private func fixture(_ user: String, entries: Int = LargeSetTests.entries) async throws -> (Fixture, String) {
     let fixture = try await Fixture(server: try await Self.server.value)
     let script = """
@@ -31,7 +31,7 @@ import Testing
     return (fixture, token)
   }
 
-  /// Another user's requests, one after the other until `body` has ended. None may fail; says how many there were.
+  /// Resolves another user repeatedly until `body` has ended, and returns how often. None may fail.
   private func others(_ fixture: Fixture, while body: @escaping @EventLoop () async throws -> Void) async throws -> Int
   {
     var isDone = false
@@ -52,7 +52,7 @@ import Testing
     return count
   }
 
-  @Test func `its devices are found, its entries go, and others are served meanwhile`() async throws {
+  @Test func `devices of a large set are found and its entries removed while others are served`() async throws {
     let (fixture, token) = try await fixture("large-resolve")
     let count = try await others(fixture) {
       let tasks = (0..<21).map { _ in
@@ -68,7 +68,7 @@ import Testing
     #expect(try await fixture.members("large-resolve") == [token])
   }
 
-  @Test func `a batch of queries does not wait for it`() async throws {
+  @Test func `a batch of queries does not wait for a large set`() async throws {
     let (fixture, token) = try await fixture("large-batch", entries: 3000)
     _ = try await fixture.register(fixture.token("plain"), "plain")
     for _ in 0..<2 {
@@ -90,7 +90,7 @@ import Testing
     #expect(await fixture.resolve([.user("large-batch")])[0].devices.map(\.token) == [token])
   }
 
-  @Test func `all of it is unregistered, counted, while others are served`() async throws {
+  @Test func `a large set is unregistered and counted while others are served`() async throws {
     let (fixture, token) = try await fixture("large-unregister")
     var result = BulkUnregistration()
     let count = try await others(fixture) {
@@ -104,7 +104,7 @@ import Testing
     #expect(try await fixture.metadata(token) == nil)
   }
 
-  @Test func `a list and a registration look at a part of it only`() async throws {
+  @Test func `a list and a registration read only a part of a large set`() async throws {
     let (fixture, _) = try await fixture("large-list")
     let page = try await fixture.registry.devices(of: "large-list", after: nil, limit: 1)
     #expect(page.removals.count < 20_000)
@@ -117,7 +117,7 @@ import Testing
     #expect(fixture.redis.reconnects == 0)
   }
 
-  @Test func `a push is sent to 1,000 devices of a user, and one line says that there are more`() async throws {
+  @Test func `a push is sent to 1,000 devices of a user, and one log line reports that there are more`() async throws {
     let lines = Mutex<[String]>([])
     let log = Log(level: .info, isText: false) { line in lines.withLock { $0.append(line) } }
     let fixture = try await Fixture(server: try await Self.server.value, log: log)

@@ -8,7 +8,7 @@ struct OwnershipTests {
   private let own = #"{"username":"alice","platform":"ios","updatedAt":5,"bundleId":"com.a","environment":"sandbox"}"#
 
   private func decision(_ entry: String, _ metadata: String?) -> Ownership.Decision {
-    Ownership.judge(entry: Array(entry.utf8), metadata: metadata.map { Array($0.utf8) }, owner: "alice")
+    Ownership.decide(entry: Array(entry.utf8), metadata: metadata.map { Array($0.utf8) }, owner: "alice")
   }
 
   private func removal(_ entry: String, _ reason: Removal.Reason) -> Ownership.Decision {
@@ -32,25 +32,25 @@ struct OwnershipTests {
     }
   }
 
-  @Test func `a device of nobody is its app's`() {
+  @Test func `an anonymous device belongs to its app`() {
     let metadata = DeviceMetadata(username: "", platform: .ios, updatedAt: 5, bundleID: "com.a", createdAt: 4)
     #expect(DeviceMetadata(parsing: metadata.json()) == metadata)
     #expect(
-      Ownership.judge(entry: Array(token.utf8), metadata: metadata.json(), app: "com.a")
+      Ownership.decide(entry: Array(token.utf8), metadata: metadata.json(), app: "com.a")
         == .send(Device(token: token, username: nil, bundleID: "com.a", updatedAt: 5, createdAt: 4)))
   }
 
   @Test(arguments: ["", "short", "abcdef 0123456789abcdef", "abcdef0123456789abcde\0", "abcdef0123456789abcdé"])
-  func `an entry that is no token is removed whatever its metadata says`(entry: String) {
+  func `an entry that is not a token is removed whatever its metadata is`(entry: String) {
     #expect(decision(entry, own) == removal(entry, .malformedToken))
   }
 
-  @Test func `an entry of an audience has to be that app's`() {
+  @Test func `an entry of an audience must belong to the app`() {
     let bytes = Array(token.utf8)
     #expect(
-      Ownership.judge(entry: bytes, metadata: Array(own.utf8), app: "com.b")
+      Ownership.decide(entry: bytes, metadata: Array(own.utf8), app: "com.b")
         == .remove(Removal(entry: bytes, reason: .otherApp)))
-    guard case .send = Ownership.judge(entry: bytes, metadata: Array(own.utf8), app: "com.a") else {
+    guard case .send = Ownership.decide(entry: bytes, metadata: Array(own.utf8), app: "com.a") else {
       Issue.record("its own app's device is not sent to")
       return
     }
@@ -63,7 +63,7 @@ struct OwnershipTests {
     #expect(DeviceMetadata(parsing: metadata.json()) == metadata)
   }
 
-  @Test func `metadata of other programs is read as far as it is understood`() {
+  @Test func `unknown and malformed members of metadata are ignored`() {
     let text = #"{"x":[{}],"username":" Alice ","platform":"web","updatedAt":1.79e12,"bundleId":7,"environment":null}"#
     #expect(
       DeviceMetadata(parsing: Array(text.utf8))

@@ -22,7 +22,7 @@ struct RegisterTests {
     #expect(lifetime > 31_500_000)
   }
 
-  @Test func `registering again keeps what is known and when it began`() async throws {
+  @Test func `registering again keeps known values and the first time`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("again")
     _ = try await fixture.register(token, "again", app: "com.again", now: 1)
@@ -34,7 +34,7 @@ struct RegisterTests {
     #expect(try await fixture.audience("com.again", of: token))
   }
 
-  @Test func `a device of another owner and app leaves both`() async throws {
+  @Test func `a device is removed from its previous owner and app`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("moved")
     _ = try await fixture.register(token, "before", app: "com.before")
@@ -46,13 +46,13 @@ struct RegisterTests {
     #expect(try await fixture.metadata(token)?.username == "after")
   }
 
-  @Test func `of many who register one token at once one owns it`() async throws {
+  @Test func `one of many users who register a token at once owns it`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("race")
     let users = ["race-1", "race-2", "race-3", "race-4"]
     await withTaskGroup(of: Void.self) { group in
       for user in users {
-        // Who loses five times in a row is told so; who owns the token is what counts.
+        // A registration that loses too often throws; only the owner of the token matters.
         group.addTask { _ = try? await fixture.register(token, user, app: "com.\(user)") }
       }
     }
@@ -73,7 +73,7 @@ struct RegisterTests {
     }
   }
 
-  @Test func `unregistering takes the device from its owner only`() async throws {
+  @Test func `unregistering removes the device only from its owner`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("leaves")
     _ = try await fixture.register(token, "leaver", app: "com.leaves")
@@ -91,7 +91,7 @@ struct RegisterTests {
     #expect(!again.removedEntry)
   }
 
-  @Test func `a stale device is removed unless it was registered later or changed hands`() async throws {
+  @Test func `a stale device is removed unless it was registered later or has another owner`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("stale")
     func stale(_ owner: String, _ notAfter: Int64) -> StaleDevice {
@@ -107,7 +107,7 @@ struct RegisterTests {
   }
 
   @Test(arguments: ["push:user:odd-%:tokens", "push:app:com.odd-%:tokens:SHARD", "push:user:odd-%-before:tokens"])
-  func `a key of another type is told, and nothing is half registered`(pattern: String) async throws {
+  func `a key of another type is an error, and nothing is changed`(pattern: String) async throws {
     let fixture = try await Fixture()
     let name = "\(pattern.utf8.count)"
     let token = fixture.token("odd-\(name)")

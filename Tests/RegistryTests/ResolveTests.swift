@@ -29,7 +29,7 @@ struct ResolveTests {
     #expect(resolutions[7] == Resolution())
   }
 
-  @Test func `nothing asked is nothing found`() async throws {
+  @Test func `no queries have no resolutions`() async throws {
     #expect(try await Fixture().resolve([]).isEmpty)
   }
 
@@ -40,7 +40,7 @@ struct ResolveTests {
     #expect(await fixture.resolve([.instance("asleep")]) == [Resolution()])
   }
 
-  @Test func `more tokens than one command takes are all found`() async throws {
+  @Test func `more tokens than fit one command are all found`() async throws {
     let fixture = try await Fixture()
     let tokens = (0..<1000).map { fixture.token("many-\($0)") }
     #expect(await fixture.resolve([.tokens(tokens)])[0].devices.map(\.token) == tokens)
@@ -59,7 +59,7 @@ struct ResolveTests {
     #expect(resolutions[1].devices.count == 1)
   }
 
-  @Test func `without redis every query says so`() async throws {
+  @Test func `without redis every query has an error`() async throws {
     let endpoint = try RedisEndpoint(url: "unix:///nowhere/redis.sock")
     let registry = Registry(connection: RedisConnection(endpoint: endpoint, name: "test", log: .silent), log: .silent)
     let resolutions = await withCheckedContinuation { continuation in
@@ -85,7 +85,7 @@ struct ResolveTests {
     #expect(try await fixture.metadata(foreign)?.username == "somebody")
   }
 
-  @Test func `an entry that was registered meanwhile stays`() async throws {
+  @Test func `an entry that was registered in the meantime is kept`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("meanwhile")
     _ = try await fixture.register(token, "meanwhile")

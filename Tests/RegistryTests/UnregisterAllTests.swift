@@ -6,7 +6,7 @@ import Testing
 
 @EventLoop
 struct UnregisterAllTests {
-  @Test func `every device of the user goes, other owners' metadata stays`() async throws {
+  @Test func `all devices of the user are removed, other owners' metadata is kept`() async throws {
     let fixture = try await Fixture()
     let (own, foreign) = (fixture.token("all-own"), fixture.token("all-foreign"))
     _ = try await fixture.register(own, "all", app: "com.all")
@@ -25,11 +25,11 @@ struct UnregisterAllTests {
     #expect(try await fixture.registry.unregisterAll(username: "all") == BulkUnregistration())
   }
 
-  @Test func `metadata that only the script can read leaves its audience too`() async throws {
+  @Test func `a token whose metadata only the script can read is removed from its audience too`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("all-odd")
     _ = try await fixture.register(token, "all-odd", app: "com.odd")
-    // No JSON, and yet read by Redis: the app in it is not known beforehand.
+    // Not JSON, but Redis reads it: the app in it is not known before.
     let odd = #"{"username":"all-odd","bundleId":"com.odd","updatedAt":nan}"#
     _ = try await fixture.run("SET", RegistryKeys.token(token), odd)
     let result = try await fixture.registry.unregisterAll(username: "all-odd")
@@ -39,7 +39,7 @@ struct UnregisterAllTests {
     #expect(try await fixture.run("EXISTS", RegistryKeys.token(token)).integer == 0)
   }
 
-  @Test func `more devices than one script takes`() async throws {
+  @Test func `more devices than fit one script call`() async throws {
     let fixture = try await Fixture(maximumDevices: 1000)
     for index in 0..<701 { _ = try await fixture.register(fixture.token("bulk-\(index)"), "bulk", app: "com.bulk") }
     let result = try await fixture.registry.unregisterAll(username: "bulk")
@@ -49,7 +49,7 @@ struct UnregisterAllTests {
     #expect(try await fixture.run("KEYS", "push:app:com.bulk:*").array == [])
   }
 
-  @Test func `devices registered and unregistered at once end either way, whole`() async throws {
+  @Test func `registering and unregistering at the same time leaves a consistent state`() async throws {
     let fixture = try await Fixture()
     let tokens = (0..<40).map { fixture.token("churn-\($0)") }
     await withTaskGroup(of: Void.self) { group in

@@ -9,7 +9,7 @@ struct CommandTests {
     #"{"kind":"status","status":503,"reason":"a\"b"}"#, #"{"kind":"drop","procesed":true}"#,
     #"{"kind":"reset","code":4294967296}"#,
   ])
-  func `a fault that makes no sense is refused`(body: String) {
+  func `an invalid fault is refused`(body: String) {
     #expect(throws: ControlError.self) { try FaultCommand(parsing: Array(body.utf8)) }
   }
 
@@ -35,12 +35,12 @@ struct CommandTests {
     "{}", #"{"token":"a"}"#, #"{"token":"a","rule":"odd"}"#, #"{"token":"a","rule":"forTopic"}"#,
     #"{"token":"a","rule":"unregistered","since":"now"}"#, #"{"token":"a","rule":"bad","since":1}"#, "[1]",
   ])
-  func `a device that makes no sense is refused`(body: String) {
+  func `an invalid device is refused`(body: String) {
     #expect(throws: ControlError.self) { try DeviceCommand.list(Array(body.utf8), now: 0) }
   }
 
   @Test(arguments: [#"{"maxStreams":0}"#, #"{"rttMs":-1}"#, #"{"topics":[1]}"#, #"{"rtt":1}"#])
-  func `settings that make no sense are refused`(body: String) {
+  func `invalid settings are refused`(body: String) {
     #expect(throws: ControlError.self) { try SettingsCommand(parsing: Array(body.utf8)) }
   }
 }

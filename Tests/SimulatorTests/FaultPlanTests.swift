@@ -6,10 +6,10 @@ struct FaultPlanTests {
   private func effects(_ faults: [Fault], _ count: Int) -> [FaultEffect] {
     var plan = FaultPlan()
     for fault in faults { plan.add(fault) }
-    return (0..<count).map { _ in plan.next() }
+    return (0..<count).map { _ in plan.take() }
   }
 
-  @Test func `a fault fires at every n-th push, after the first ones, so many times`() {
+  @Test func `a fault fires at every n-th push after the first ones, a given number of times`() {
     let fault = Fault(.drop(processed: false), every: 2, count: 2, after: 1)
     let drop = FaultEffect.drop(processed: false)
     #expect(effects([fault], 8) == [.none, .none, drop, .none, drop, .none, .none, .none])
@@ -21,13 +21,13 @@ struct FaultPlanTests {
     #expect(effects([fault], 5) == [.none, held, held, .goaway(abrupt: true), .none])
   }
 
-  @Test func `the first fault that fires has its way, and every fault counts every push`() {
+  @Test func `the first fault that fires is applied, and every fault counts every push`() {
     let faults = [Fault(.answer(Answer(503)), every: 2), Fault(.reset(code: 7, processed: true), every: 3)]
     let (unavailable, reset) = (FaultEffect.answer(Answer(503)), FaultEffect.reset(code: 7, processed: true))
     #expect(effects(faults, 6) == [.none, unavailable, reset, unavailable, .none, unavailable])
   }
 
-  @Test func `what was not processed is told from what was`() {
+  @Test func `processed pushes are distinguished from others`() {
     #expect(FaultEffect.none.isProcessed)
     #expect(FaultEffect.goaway(abrupt: true).isProcessed)
     #expect(!FaultEffect.reset(code: 7, processed: false).isProcessed)
@@ -42,7 +42,7 @@ struct FaultPlanTests {
   }
 
   @Test(arguments: [["--what"], ["--rtt"], ["--rtt", "x"], ["--listen", "nowhere"], ["--key-id", "K"]])
-  func `a command line that cannot be followed is refused`(arguments: [String]) {
+  func `an invalid command line is refused`(arguments: [String]) {
     #expect(throws: UsageError.self) { try Arguments(parsing: arguments) }
   }
 }

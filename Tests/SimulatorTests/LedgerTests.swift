@@ -42,7 +42,7 @@ struct LedgerTests {
     #expect(recent[0].payloadBytes == 5)
   }
 
-  @Test func `ten thousand ids are told apart`() {
+  @Test func `ten thousand ids are distinguished`() {
     var table = PushTable(limit: 20_000)
     for number in 0..<10_000 { #expect(table.add(PushID(high: 1, low: UInt64(number)), at: 1) == 1) }
     for number in 0..<10_000 { #expect(table.add(PushID(high: 1, low: UInt64(number)), at: 2) == 2) }
@@ -51,7 +51,7 @@ struct LedgerTests {
     #expect(table[PushID(high: 2, low: 0)] == nil)
   }
 
-  @Test func `a full table says so and keeps what it has`() {
+  @Test func `a full table counts the overflow and keeps its ids`() {
     var table = PushTable(limit: 3000)
     for number in 0..<4000 { _ = table.add(PushID(high: 0, low: UInt64(number)), at: 1) }
     #expect(table.count == 3000)

@@ -18,61 +18,61 @@ struct ProviderTokenTests {
     verifier = ProviderTokenVerifier(keyID: Workspace.keyID, teamID: Workspace.teamID, key: key)
   }
 
-  private func decision(_ authorization: String?, now: Int64 = ProviderTokenTests.now) -> ProviderTokenCheck {
+  private func check(_ authorization: String?, now: Int64 = ProviderTokenTests.now) -> ProviderTokenCheck {
     var verifier = verifier
-    return verifier.verify(authorization.map { Array($0.utf8)[...] }, now: now).decision
+    return verifier.verify(authorization.map { Array($0.utf8)[...] }, now: now).check
   }
 
   @Test func `a token of the right key is valid for an hour`() {
     let token = signer.authorization(issuedAt: Self.now)
-    #expect(decision(token) == .valid)
-    #expect(decision(token, now: Self.now + 3600) == .valid)
-    #expect(decision(token, now: Self.now + 3601) == .expired)
-    #expect(decision(token, now: Self.now - 301) == .invalid)
+    #expect(check(token) == .valid)
+    #expect(check(token, now: Self.now + 3600) == .valid)
+    #expect(check(token, now: Self.now + 3601) == .expired)
+    #expect(check(token, now: Self.now - 301) == .invalid)
   }
 
-  @Test func `a known token is not verified again, but its age is looked at`() {
+  @Test func `a known token is not verified again, but its age is checked`() {
     var verifier = verifier
     let token = Array(signer.authorization(issuedAt: Self.now).utf8)[...]
-    #expect(verifier.verify(token, now: Self.now).decision == .valid)
-    #expect(verifier.verify(token, now: Self.now + 1).decision == .valid)
-    #expect(verifier.verify(token, now: Self.now + 4000).decision == .expired)
+    #expect(verifier.verify(token, now: Self.now).check == .valid)
+    #expect(verifier.verify(token, now: Self.now + 1).check == .valid)
+    #expect(verifier.verify(token, now: Self.now + 4000).check == .expired)
     #expect(verifier.verifications == 1)
   }
 
   @Test(arguments: [nil, "", "bearer", "bearer ", "basic abc"])
   func `without a bearer there is no token`(authorization: String?) {
-    #expect(decision(authorization) == .missing)
+    #expect(check(authorization) == .missing)
   }
 
   @Test(arguments: ["x", "a.b", "..", "a.b.c.d", "!.!.!", "eyJhbGciOiJub25lIn0.e30."])
   func `garbage is invalid`(token: String) {
-    #expect(decision("bearer " + token) == .invalid)
+    #expect(check("bearer " + token) == .invalid)
   }
 
   @Test func `another key id, team, algorithm or signature is invalid`() throws {
-    #expect(decision(signer.authorization(header: #"{"alg":"ES256","kid":"OTHER"}"#, issuedAt: Self.now)) == .invalid)
+    #expect(check(signer.authorization(header: #"{"alg":"ES256","kid":"OTHER"}"#, issuedAt: Self.now)) == .invalid)
     #expect(
-      decision(signer.authorization(header: #"{"alg":"none","kid":"SIMULATOR1"}"#, issuedAt: Self.now)) == .invalid)
-    #expect(decision(signer.authorization(team: "OTHER", issuedAt: Self.now)) == .invalid)
-    #expect(decision(signer.authorization(issuedAt: -5)) == .invalid)
+      check(signer.authorization(header: #"{"alg":"none","kid":"SIMULATOR1"}"#, issuedAt: Self.now)) == .invalid)
+    #expect(check(signer.authorization(team: "OTHER", issuedAt: Self.now)) == .invalid)
+    #expect(check(signer.authorization(issuedAt: -5)) == .invalid)
     let token = signer.authorization(issuedAt: Self.now)
     let end = token.index(token.endIndex, offsetBy: -20)
-    #expect(decision(token.replacingCharacters(in: end...end, with: token[end] == "A" ? "B" : "A")) == .invalid)
+    #expect(check(token.replacingCharacters(in: end...end, with: token[end] == "A" ? "B" : "A")) == .invalid)
   }
 
-  @Test func `a connection may be held to one token for a while`() {
+  @Test func `a connection may have to keep one token for some time`() {
     var (connection, verifier) = (ConnectionProvider(), verifier)
-    func decision(issuedAt: Int64, at now: Int64) -> ProviderTokenCheck {
-      connection.decision(
-        on: Array(signer.authorization(issuedAt: issuedAt).utf8)[...], by: &verifier, updateSeconds: 1200, now: now)
+    func check(issuedAt: Int64, at now: Int64) -> ProviderTokenCheck {
+      connection.check(
+        Array(signer.authorization(issuedAt: issuedAt).utf8)[...], with: &verifier, updateSeconds: 1200, now: now)
     }
     let first = Array(signer.authorization(issuedAt: Self.now).utf8)[...]
     #expect(!connection.isKnown)
-    #expect(connection.decision(on: first, by: &verifier, updateSeconds: 1200, now: Self.now) == .valid)
+    #expect(connection.check(first, with: &verifier, updateSeconds: 1200, now: Self.now) == .valid)
     #expect(connection.isKnown)
-    #expect(decision(issuedAt: Self.now + 1, at: Self.now + 1199) == .updatedTooOften)
-    #expect(connection.decision(on: first, by: &verifier, updateSeconds: 1200, now: Self.now + 1199) == .valid)
-    #expect(decision(issuedAt: Self.now + 2, at: Self.now + 1200) == .valid)
+    #expect(check(issuedAt: Self.now + 1, at: Self.now + 1199) == .updatedTooOften)
+    #expect(connection.check(first, with: &verifier, updateSeconds: 1200, now: Self.now + 1199) == .valid)
+    #expect(check(issuedAt: Self.now + 2, at: Self.now + 1200) == .valid)
   }
 }

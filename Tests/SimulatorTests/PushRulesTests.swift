@@ -50,7 +50,7 @@ struct PushRulesTests {
   ]
 
   @Test(arguments: cases)
-  func `a head is judged as Apple does`(example: Case) {
+  func `a head gets Apple's answer`(example: Case) {
     var rules = PushRules()
     rules.topics = ["com.example.demo", "com.example.demo.voip"]
     let head = RequestHead(changing: example.changes)
@@ -66,7 +66,7 @@ struct PushRulesTests {
     (0, "alert", Answer(400, "PayloadEmpty")), (4096, "alert", nil), (4097, "alert", Answer(413, "PayloadTooLarge")),
     (5120, "voip", nil), (5121, "voip", Answer(413, "PayloadTooLarge")),
   ])
-  func `payloads have a size`(count: Int, type: String, refusal: Answer?) {
+  func `payloads have a size limit`(count: Int, type: String, refusal: Answer?) {
     let head = RequestHead(changing: ["apns-push-type": type])
     #expect(PushRules().refusal(ofBody: count, isObject: true, head: head) == refusal)
   }

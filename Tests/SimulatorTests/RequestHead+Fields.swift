@@ -3,7 +3,7 @@
 extension RequestHead {
   static let token = String(repeating: "ab", count: 32)
 
-  /// A head that is right, but for `changes`; nil takes a field away.
+  /// A valid head with `changes`; nil removes a field.
   init(changing changes: KeyValuePairs<String, String?> = [:]) {
     self.init()
     let usual: KeyValuePairs = [

@@ -42,7 +42,7 @@ struct SimulatorTests {
     #expect(ledger.received == 4 && ledger.accepted == 0 && ledger.byStatus == ["200": 0, "400": 3, "413": 1])
   }
 
-  @Test func `a device can be made to refuse`() async throws {
+  @Test func `a device can be set to refuse`() async throws {
     let token = RequestHead.token
     try await simulator.control("/devices", "-d", #"{"token":"\#(token)","rule":"unregistered","since":1700000000000}"#)
     let gone = try await simulator.push()
@@ -64,13 +64,13 @@ struct SimulatorTests {
     let first = try #require(frames.firstRange(of: "MAX_CONCURRENT_STREAMS(0x03):1]"))
     let second = try #require(frames.firstRange(of: "MAX_CONCURRENT_STREAMS(0x03):50]"))
     #expect(first.lowerBound < second.lowerBound)
-    // What came too early was refused, not processed.
+    // Pushes that came too early were refused, not processed.
     let ledger = try await simulator.ledger()
     #expect(ledger.accepted == frames.count(of: ":status: 200"))
     #expect(ledger.accepted >= 1)
   }
 
-  @Test func `a goaway tells which pushes were processed, and answers them`() async throws {
+  @Test func `a goaway names the pushes that were processed, and they are answered`() async throws {
     try await simulator.fault(#"{"kind":"goaway","every":3,"count":1}"#)
     let frames = try await simulator.pushes(6)
     #expect(frames.count(of: ":status: 200") == 3)
@@ -96,7 +96,7 @@ struct SimulatorTests {
     #expect(ledger.received == (processed ? 4 : 2) && ledger.resets == 2)
   }
 
-  @Test func `a dropped connection answers no more`() async throws {
+  @Test func `a dropped connection sends no more answers`() async throws {
     try await simulator.fault(#"{"kind":"drop","after":2,"count":1}"#)
     #expect(try await simulator.pushes(5).contains("not processed"))
     let ledger = try await simulator.ledger()
@@ -125,7 +125,7 @@ struct SimulatorTests {
     #expect(try await simulator.ledger().accepted == 40)
   }
 
-  @Test func `a connection that is accepted and left alone is served once the fault is gone`() async throws {
+  @Test func `a connection that a fault left without service is served when the fault is removed`() async throws {
     try await simulator.fault(#"{"kind":"acceptStall"}"#)
     async let answer = simulator.push()
     try await eventually("the connection waits") { try await simulator.ledger().connections == 1 }
@@ -134,7 +134,7 @@ struct SimulatorTests {
     #expect(try await answer.hasPrefix("HTTP/2 200"))
   }
 
-  @Test func `garbage instead of TLS or HTTP/2 harms nobody`() async throws {
+  @Test func `malformed TLS or HTTP/2 does not affect other connections`() async throws {
     let plain = try ChildProcess(
       "curl", ["-sS", "--max-time", "5", "http://127.0.0.1:\(simulator.ready.port)/"])
     try await plain.exit()
@@ -150,7 +150,7 @@ struct SimulatorTests {
     #expect(answer == #"{"reason":"MissingProviderToken"}"#)
   }
 
-  @Test func `a connection that changes its provider token too often is told so`() async throws {
+  @Test func `a connection that changes its provider token too often is refused`() async throws {
     try await simulator.settings(#"{"tokenUpdateSeconds":1200}"#)
     let path = try #require(simulator.ready.keyPath)
     let other = try ProviderTokenSigner(path: path)
@@ -165,7 +165,7 @@ struct SimulatorTests {
     #expect(answer == #"{"reason":"TooManyProviderTokenUpdates"}"#)
   }
 
-  @Test func `the caller's own key is used, and no other is made`() async throws {
+  @Test func `a key from the command line is used, and no other is made`() async throws {
     let key = try #require(simulator.ready.keyPath)
     let directory = try TemporaryDirectory()
     let own = try ChildProcess(
@@ -177,7 +177,7 @@ struct SimulatorTests {
     try await own.stop()
   }
 
-  @Test func `a directory of its own is gone when it ends`() async throws {
+  @Test func `a temporary directory is removed at the end`() async throws {
     let own = try ChildProcess(try builtProduct("apns-simulator"))
     let line = try await own.line("its ready line") { $0.hasPrefix("{") }
     let ready = try JSONDecoder().decode(SimulatedGateway.Ready.self, from: Data(line.utf8))
@@ -194,9 +194,9 @@ struct SimulatorTests {
     #expect(try await own.process.stop() == 0)
   }
 
-  @Test func `a wrong command line exits with 2 and says why`() async throws {
+  @Test func `a wrong command line exits with 2 and an error`() async throws {
     let process = try ChildProcess(try builtProduct("apns-simulator"), ["--rtt", "soon"])
     #expect(try await process.exit() == 2)
-    #expect(process.lines.first?.contains("\"soon\" is no number") == true)
+    #expect(process.lines.first?.contains("\"soon\" is not a number") == true)
   }
 }

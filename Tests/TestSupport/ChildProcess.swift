@@ -2,7 +2,7 @@ import Foundation
 public import Glibc
 import Synchronization
 
-/// A program under test: its lines as they come, its signals, its exit code. It dies with the test process.
+/// A program under test: its output lines, signals and exit code. It ends with the test process.
 public final class ChildProcess: Sendable {
   public enum Stream: Sendable { case output, error }
 
@@ -37,7 +37,7 @@ public final class ChildProcess: Sendable {
     Thread.detachNewThread { self.awaitExit() }
   }
 
-  /// What it wrote so far to both streams, in the order of arrival, without line ends.
+  /// The lines written so far to both streams, in the order of arrival.
   public var lines: [String] { state.withLock { $0.lines.map(\.text) } }
 
   public func lines(of stream: Stream) -> [String] {
@@ -76,7 +76,7 @@ public final class ChildProcess: Sendable {
     throw TestTimeout("\(program) did not exit within \(within):\n\(transcript)")
   }
 
-  /// Nothing happens when it has already ended.
+  /// Does nothing if the program has ended.
   public func signal(_ signal: Int32) {
     state.withLock { if $0.exitCode == nil { _ = kill(pid, signal) } }
   }
@@ -121,7 +121,7 @@ public final class ChildProcess: Sendable {
   private func awaitExit() {
     var information = siginfo_t()
     while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-    // Reaped under the lock: no signal can reach a stranger that was given the same number.
+    // Reaped under the lock, so that no signal reaches another process with the same id.
     state.withLock { state in
       var status: Int32 = 0
       waitpid(pid, &status, 0)

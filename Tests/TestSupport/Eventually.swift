@@ -1,4 +1,4 @@
-/// What a test waited for in vain.
+/// A condition that a test waited for did not become true.
 public struct TestTimeout: Error, CustomStringConvertible {
   public let description: String
 
@@ -7,7 +7,7 @@ public struct TestTimeout: Error, CustomStringConvertible {
   }
 }
 
-/// Looks every 10 ms whether `condition` holds; throws ``TestTimeout`` naming `what` when it never does.
+/// Checks every 10 ms whether `condition` holds. Throws ``TestTimeout`` with `what` if time runs out.
 public nonisolated(nonsending) func eventually(
   within: Duration = .seconds(20), _ what: String,
   _ condition: nonisolated(nonsending) () async throws -> Bool

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A TCP port on the loopback that nobody listened on a moment ago.
+/// A TCP port of the loopback interface that was free a moment ago.
 public func freePort() throws -> Int {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   guard descriptor >= 0 else { throw Pipe.Failure(code: errno) }

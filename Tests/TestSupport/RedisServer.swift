@@ -4,8 +4,8 @@ import Synchronization
 
 /// A real redis-server with its own directory and unix socket; persistence is off unless asked for.
 ///
-/// One per suite: `static let server = Task { try await RedisServer() }`, then `try await Self.server.value` in each test.
-/// Whatever is still running ends with the test process.
+/// One per suite: `static let server = Task { try await RedisServer() }`, then `try await Self.server.value` in each
+/// test. A running server ends with the test process.
 public final class RedisServer: Sendable {
   private let directoryOwner: TemporaryDirectory
   private let arguments: [String]

@@ -32,7 +32,7 @@ public final class SimulatedGateway: Sendable {
     return environment
   }
 
-  /// Takes back every fault, rule and setting, and empties the ledger.
+  /// Resets all faults, rules and settings, and empties the ledger.
   public func reset() async throws {
     try await clearFaults()
     try await clearDevices()
@@ -41,7 +41,7 @@ public final class SimulatedGateway: Sendable {
     try await control("/ledger/reset", "-X", "POST")
   }
 
-  /// Asks the control port with curl; throws when the answer is an error.
+  /// Sends a request to the control port with curl. Throws for an error status.
   @discardableResult
   public func control(_ path: String, _ arguments: String...) async throws -> String {
     try await ChildProcess.run(

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A directory of its own, removed with everything in it when told to, or at the end of the test process.
+/// A temporary directory, removed with its content on request or at the end of the test process.
 public final class TemporaryDirectory: Sendable {
   private static let remaining = Mutex<Set<String>>([])
   private static let atExit: Void = {

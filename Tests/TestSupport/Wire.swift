@@ -4,7 +4,7 @@ import Glibc
 public struct Wire: ~Copyable {
   private let descriptor: Int32
 
-  /// `address` is an own one of the loopback interface.
+  /// `address` is an address of the loopback interface.
   public init(port: Int, from address: String = "127.0.0.1") throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var patience = timeval(tv_sec: 10, tv_usec: 0)
@@ -68,7 +68,7 @@ public struct Wire: ~Copyable {
     }
   }
 
-  /// Empty at the end of the connection, nil when nothing came in time.
+  /// Returns an empty array at the end of the connection, and nil if nothing arrived in time.
   private func receive() -> String? {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -79,7 +79,7 @@ public struct Wire: ~Copyable {
 
 public enum WireError: Error {
   case notConnected(Int32)
-  /// With what had come until then.
+  /// Carries what was received until then.
   case ended(String)
 }
 

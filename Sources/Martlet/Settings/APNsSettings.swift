@@ -75,8 +75,9 @@ struct APNsSettings {
     guard settings.missing.isEmpty, let keyID, let teamID, let pem else { return settings }
     do {
       settings.configuration = try APNsConfiguration(
-        keyID: keyID, teamID: teamID, privateKeyPEM: pem, defaultEnvironment: settings.defaultEnvironment,
-        endpointOverride: override, caCertificatePEM: certificate, connectionsPerEnvironment: connections)
+        credentials: .init(keyID: keyID, teamID: teamID, privateKeyPEM: pem),
+        gateway: .init(endpointOverride: override, caCertificatePEM: certificate),
+        defaultEnvironment: settings.defaultEnvironment, connectionsPerEnvironment: connections)
     } catch {
       reader.report(
         key.hasText ? "APNS_PRIVATE_KEY" : key.path?.name ?? "APNS_KEY_PATH", seen: "\(error)",

@@ -1,11 +1,11 @@
 import PushModel
 
-/// How far an app's audience has been read. Means the same after a restart, and when tokens come and go.
+/// A position in an app's audience. Valid across restarts and while tokens are added and removed.
 public struct AudienceCursor: Sendable, Equatable {
   public static let start = AudienceCursor(shard: 0, lastEntry: [])
 
   let shard: Int
-  /// Empty at the start of a shard. Any bytes: what others wrote into the set must not stop the reading.
+  /// The entry before the position; empty at the start of a shard. May be any bytes.
   let lastEntry: [UInt8]
 
   init(shard: Int, lastEntry: [UInt8]) {
@@ -13,7 +13,7 @@ public struct AudienceCursor: Sendable, Equatable {
     self.lastEntry = lastEntry
   }
 
-  /// Reads ``description``. Nil when it is none.
+  /// Parses a ``description``. Returns nil if it is malformed.
   public init?(_ text: String) {
     let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let shard = Int(String(decoding: parts[0], as: UTF8.self)),
@@ -42,7 +42,8 @@ public struct AudienceCursor: Sendable, Equatable {
 }
 
 extension AudienceCursor: CustomStringConvertible {
-  /// `shard:lasttoken`, the shard in two digits so that cursors order like their texts; bytes that no token has are written `%XX`.
+  /// `shard:entry`. The shard has two digits, so that cursors sort like their texts. Bytes that no token contains are
+  /// written as `%XX`.
   public var description: String {
     var text = shard < 10 ? "0\(shard):" : "\(shard):"
     for byte in lastEntry {
@@ -53,5 +54,23 @@ extension AudienceCursor: CustomStringConvertible {
       }
     }
     return text
+  }
+}
+
+/// Distributes an app's audience over sorted sets. Must never change, because stored tokens depend on it.
+public enum AudienceShard {
+  public static let count = 16
+
+  public static func shard(of token: String) -> Int { shard(of: token.utf8) }
+
+  /// Returns the shard by the FNV-1a hash of the token.
+  package static func shard(of token: some Sequence<UInt8>) -> Int {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in token {
+      hash ^= UInt64(byte)
+      hash &*= 0x0000_0100_0000_01B3
+    }
+    // The low bits of FNV-1a depend only on the low bits of the text, so the high bits are mixed in.
+    return Int((hash ^ hash >> 32) % UInt64(count))
   }
 }

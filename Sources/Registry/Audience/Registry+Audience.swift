@@ -1,31 +1,47 @@
 import EventLoop
 public import Redis
 
+/// Some devices of an app's audience.
+public struct AudiencePage: Sendable, Equatable {
+  public let devices: [Device]
+  /// Entries for ``Registry/clean(app:_:completion:)``.
+  public let removals: [Removal]
+  /// The start of the next page; nil after the last.
+  public let next: AudienceCursor?
+
+  package init(devices: [Device], removals: [Removal], next: AudienceCursor?) {
+    self.devices = devices
+    self.removals = removals
+    self.next = next
+  }
+}
+
 extension Registry {
-  /// Tokens of one page, when nothing else is asked for.
+  /// Default number of entries of a page.
   public static let defaultPageSize = 500
 
-  /// Reads up to `limit` entries of an app's audience, from `cursor` on. A page may be short or empty and have a next one.
+  /// Reads up to `limit` entries of an app's audience from `cursor` on. A page that has a next one may be short or
+  /// empty.
   ///
-  /// `onNext` is told, at most once and before the page itself is there, where the next one begins: it can be asked for
-  /// meanwhile.
+  /// Calls `onNext` at most once with the start of the next page, before the page is complete, so that the next one can
+  /// be read at the same time.
   public func page(
     app: String, from cursor: AudienceCursor, limit: Int = Registry.defaultPageSize,
     onNext: @escaping @EventLoop (AudienceCursor?) -> Void = { _ in },
     completion: @escaping @EventLoop (Result<AudiencePage, RedisError>) -> Void
   ) {
-    // One entry could be the empty one, and a cursor behind it would begin anew.
+    // With a limit of 1 the only entry could be empty, and a cursor after it would start the shard again.
     gather(app, from: cursor, limit: max(limit, 2), entries: []) { [self] result in
       switch result {
       case .failure(let error): completion(.failure(error))
       case .success(let (entries, next)):
         onNext(next)
-        judge(entries, of: app, next: next, completion)
+        decide(entries, of: app, next: next, completion)
       }
     }
   }
 
-  /// ``page(app:from:limit:completion:)`` that waits for the answer.
+  /// Reads a page as ``page(app:from:limit:completion:)`` does, and returns it.
   public func page(
     app: String, from cursor: AudienceCursor, limit: Int = Registry.defaultPageSize
   ) async throws(RedisError) -> AudiencePage {
@@ -37,7 +53,7 @@ extension Registry {
 
   private typealias Gathered = (entries: [[UInt8]], next: AudienceCursor?)
 
-  /// Goes through the shards until there are enough entries.
+  /// Reads shards until there are enough entries.
   private func gather(
     _ app: String, from cursor: AudienceCursor, limit: Int, entries: [[UInt8]],
     _ completion: @escaping @EventLoop (Result<Gathered, RedisError>) -> Void
@@ -64,7 +80,7 @@ extension Registry {
     }
   }
 
-  private func judge(
+  private func decide(
     _ entries: [[UInt8]], of app: String, next: AudienceCursor?,
     _ completion: @escaping @EventLoop (Result<AudiencePage, RedisError>) -> Void
   ) {
@@ -77,7 +93,7 @@ extension Registry {
       case .success(let value):
         var resolution = Resolution()
         for (entry, metadata) in zip(entries, value.array ?? []) {
-          resolution.apply(Ownership.judge(entry: entry, metadata: metadata.bytes, app: app))
+          resolution.apply(Ownership.decide(entry: entry, metadata: metadata.bytes, app: app))
         }
         completion(
           .success(AudiencePage(devices: resolution.devices, removals: resolution.removals, next: next)))

@@ -1,6 +1,6 @@
 import JSON
 
-/// The fields of one JSON command; each is asked for once, and what nobody asked for is a mistake.
+/// The fields of one JSON command. Each field is read once; a field that was not read is an error.
 struct Command {
   private var members: [String: JSONValue] = [:]
 
@@ -8,7 +8,7 @@ struct Command {
     self = try Command(Command.value(body))
   }
 
-  /// One command, or an array of them.
+  /// Reads one command, or an array of commands.
   static func list(_ body: [UInt8]) throws(ControlError) -> [Command] {
     let value = try value(body)
     guard let array = value.array else { return [try Command(value)] }
@@ -32,13 +32,13 @@ struct Command {
 
   mutating func string(_ name: String) throws(ControlError) -> String? {
     guard let value = members.removeValue(forKey: name) else { return nil }
-    guard let string = value.string else { throw ControlError("\"\(name)\" is to be a string") }
+    guard let string = value.string else { throw ControlError("\"\(name)\" must be a string") }
     return string
   }
 
   mutating func bool(_ name: String) throws(ControlError) -> Bool? {
     guard let value = members.removeValue(forKey: name) else { return nil }
-    guard let bool = value.bool else { throw ControlError("\"\(name)\" is to be true or false") }
+    guard let bool = value.bool else { throw ControlError("\"\(name)\" must be true or false") }
     return bool
   }
 
@@ -47,7 +47,7 @@ struct Command {
   ) throws(ControlError) -> Int64? {
     guard let value = members.removeValue(forKey: name) else { return nil }
     guard let integer = value.integer, range.contains(integer) else {
-      throw ControlError("\"\(name)\" is to be an integer from \(range.lowerBound) to \(range.upperBound)")
+      throw ControlError("\"\(name)\" must be an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return integer
   }
@@ -55,7 +55,7 @@ struct Command {
   mutating func strings(_ name: String) throws(ControlError) -> [String]? {
     guard let value = members.removeValue(forKey: name) else { return nil }
     guard let array = value.array, array.allSatisfy({ $0.string != nil }) else {
-      throw ControlError("\"\(name)\" is to be an array of strings")
+      throw ControlError("\"\(name)\" must be an array of strings")
     }
     return array.compactMap(\.string)
   }
@@ -67,15 +67,24 @@ struct Command {
     }
     let reason = try string("reason")
     guard reason?.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }) != false else {
-      throw ControlError("\"reason\" is to be letters only")
+      throw ControlError("\"reason\" must contain only letters")
     }
     let retryAfter = try integer("retryAfter", in: 0...86_400).map(Int.init)
     return Answer(status, reason ?? Answer.usualReason(status), retryAfter: retryAfter)
   }
 
-  /// Nothing may be left.
+  /// Throws if a field was not read.
   func end() throws(ControlError) {
     guard let name = members.keys.min() else { return }
     throw ControlError("unknown field \"\(name)\"")
+  }
+}
+
+/// An invalid command. The text names the problem and what is expected.
+struct ControlError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
   }
 }

@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import Telemetry
 
-/// The ledger, the devices, the faults and the settings, over HTTP and in JSON.
+/// The HTTP interface to ledger, devices, faults and settings, in JSON.
 @EventLoop
 final class ControlPort {
   private static let maximumBody = 1 << 20
@@ -34,7 +34,7 @@ final class ControlPort {
     self.server = server
   }
 
-  /// The answer to one request.
+  /// Returns the response to a request.
   func answer(_ request: HTTPRequest) -> HTTPResponse {
     do throws(ControlError) {
       return try route(request)
@@ -81,11 +81,11 @@ final class ControlPort {
   }
 
   private func entry(_ text: String) throws(ControlError) -> HTTPResponse {
-    guard let id = PushID(Array(text.utf8)[...]) else { throw ControlError("\(text) is no apns-id") }
+    guard let id = PushID(Array(text.utf8)[...]) else { throw ControlError("\(text) is not an apns-id") }
     return json { $0.pushID(id, gateway.ledger.ids[id]) }
   }
 
-  /// `apns-id count arrival` per line.
+  /// One line `apns-id count arrival` per id.
   private func idLines() -> String {
     var lines = ""
     for entry in gateway.ledger.ids.entries { lines += "\(entry.id.text) \(entry.count) \(entry.arrival)\n" }

@@ -1,7 +1,7 @@
 import EventLoop
 import JSON
 
-/// What `GET` answers. Times are unix nanoseconds.
+/// The bodies of `GET` responses. Times are unix nanoseconds.
 extension JSONWriter {
   @EventLoop
   mutating func ledger(_ gateway: Gateway) {
@@ -66,7 +66,7 @@ extension JSONWriter {
     integer(number)
   }
 
-  /// Left out when it is nil.
+  /// Writes nothing if `text` is nil.
   mutating func field(_ name: StaticString, _ text: String?) {
     guard let text else { return }
     key(name)

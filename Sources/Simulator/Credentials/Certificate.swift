@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// A certificate for a key: an authority's own, or a server's signed by an authority.
+/// A certificate: that of an authority, or that of a server, signed by an authority.
 final class Certificate {
-  /// Seconds: it may start a day ago, for clocks that are behind, and lasts ten years.
+  /// Seconds from now: from a day ago, for clocks that are behind, to ten years.
   private static let validity = (from: -86_400, to: 3650 * 86_400)
 
   /// Owned by this object.
   let pointer: OpaquePointer
 
-  /// An authority that signs itself.
+  /// Makes a self-signed authority.
   static func authority(named name: String, key: PrivateKey) throws(CredentialError) -> Certificate {
     try Certificate(
       name: name, key: key, issuer: nil, issuerKey: key,
@@ -18,7 +18,7 @@ final class Certificate {
       ])
   }
 
-  /// For a server of this machine: localhost and its addresses.
+  /// Makes a server certificate for localhost and its addresses.
   static func localServer(
     key: PrivateKey, issuer: Certificate, issuerKey: PrivateKey
   ) throws(CredentialError) -> Certificate {

@@ -1,10 +1,14 @@
 import JSON
 
-/// Checks `authorization` values: ES256 over header {alg, kid} and claims {iss, iat}.
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Verifies `authorization` values: ES256 over the header {alg, kid} and the claims {iss, iat}.
 struct ProviderTokenVerifier {
   /// Seconds after `iat`.
   static let lifetime: Int64 = 3600
-  /// Seconds that `iat` may lie ahead: clocks differ.
+  /// Seconds that `iat` may be in the future, because clocks differ.
   static let tolerance: Int64 = 300
   static let cacheLimit = 1000
   static let maximumBytes = 4096
@@ -12,7 +16,7 @@ struct ProviderTokenVerifier {
   let keyID: String
   let teamID: String
   let key: PublicKey
-  /// Values whose signature was right, with their `iat`.
+  /// Values with a valid signature, and their `iat`.
   private var known: [[UInt8]: Int64] = [:]
   private(set) var verifications = 0
 
@@ -22,29 +26,29 @@ struct ProviderTokenVerifier {
     self.key = key
   }
 
-  /// The decision on `authorization` at `now`, unix seconds, and when the token was issued.
+  /// Verifies `authorization` at `now` in unix seconds. Also returns when the token was issued.
   mutating func verify(
     _ authorization: ArraySlice<UInt8>?, now: Int64
-  ) -> (decision: ProviderTokenCheck, issuedAt: Int64) {
+  ) -> (check: ProviderTokenCheck, issuedAt: Int64) {
     guard let authorization, authorization.count > 7,
       authorization.prefix(7).elementsEqual("bearer ".utf8) || authorization.prefix(7).elementsEqual("Bearer ".utf8)
     else { return (.missing, 0) }
     let value = Array(authorization)
-    if let issuedAt = known[value] { return (ProviderTokenVerifier.decision(issuedAt: issuedAt, now: now), issuedAt) }
+    if let issuedAt = known[value] { return (ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now), issuedAt) }
     guard value.count <= ProviderTokenVerifier.maximumBytes, let issuedAt = issueTime(of: value.dropFirst(7)) else {
       return (.invalid, 0)
     }
     if known.count >= ProviderTokenVerifier.cacheLimit { known = [:] }
     known[value] = issuedAt
-    return (ProviderTokenVerifier.decision(issuedAt: issuedAt, now: now), issuedAt)
+    return (ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now), issuedAt)
   }
 
-  static func decision(issuedAt: Int64, now: Int64) -> ProviderTokenCheck {
+  static func checkAge(issuedAt: Int64, now: Int64) -> ProviderTokenCheck {
     if now - issuedAt > lifetime { return .expired }
     return issuedAt - now > tolerance ? .invalid : .valid
   }
 
-  /// `iat` of a token that is ours; nil for every other.
+  /// Returns `iat` of a token of this key and team; nil for any other token.
   private mutating func issueTime(of token: ArraySlice<UInt8>) -> Int64? {
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let header = base64URL(parts[0]), let claims = base64URL(parts[1]),
@@ -55,12 +59,12 @@ struct ProviderTokenVerifier {
     else { return nil }
     verifications += 1
     let signed = token.prefix(parts[0].count + 1 + parts[1].count)
-    // Limits keep the age from overflowing.
+    // The limits prevent an overflow of the age.
     return key.verifies(signature, of: signed) && (0...1 << 40).contains(issuedAt) ? issuedAt : nil
   }
 }
 
-/// Without padding; nil when a character does not belong.
+/// Decodes base64url without padding. Returns nil for an invalid character.
 private func base64URL(_ text: ArraySlice<UInt8>) -> [UInt8]? {
   var bytes: [UInt8] = []
   var buffer: UInt32 = 0
@@ -83,4 +87,60 @@ private func base64URL(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     }
   }
   return text.count % 4 == 1 ? nil : bytes
+}
+
+/// The result of checking a provider token at some time.
+enum ProviderTokenCheck: Equatable {
+  case valid, missing, invalid, expired, updatedTooOften
+
+  var refusal: Answer? {
+    switch self {
+    case .valid: nil
+    case .missing: Answer(403, "MissingProviderToken")
+    case .invalid: Answer(403, "InvalidProviderToken")
+    case .expired: Answer(403, "ExpiredProviderToken")
+    case .updatedTooOften: Answer(429, "TooManyProviderTokenUpdates")
+    }
+  }
+}
+
+/// The provider token of a connection. The same token is not verified again.
+struct ConnectionProvider {
+  /// The last valid `authorization`.
+  private var value: [UInt8] = []
+  /// Unix seconds.
+  private var issuedAt: Int64 = 0
+  /// When this value was first received, unix seconds.
+  private var since: Int64 = 0
+
+  /// Whether a valid provider token was received.
+  var isKnown: Bool { !value.isEmpty }
+
+  /// Checks `authorization` at `now` in unix seconds, and stores a valid one.
+  ///
+  /// `updateSeconds` is the minimum time between two tokens of the connection; 0 for no limit.
+  mutating func check(
+    _ authorization: ArraySlice<UInt8>?, with verifier: inout ProviderTokenVerifier, updateSeconds: Int64, now: Int64
+  ) -> ProviderTokenCheck {
+    if let authorization, isKnown, isSame(authorization, value) {
+      return ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now)
+    }
+    let (check, issuedAt) = verifier.verify(authorization, now: now)
+    guard check == .valid, let authorization else { return check }
+    if isKnown, now - since < updateSeconds { return .updatedTooOften }
+    value = Array(authorization)
+    self.issuedAt = issuedAt
+    since = now
+    return .valid
+  }
+}
+
+private func isSame(_ left: ArraySlice<UInt8>, _ right: [UInt8]) -> Bool {
+  guard left.count == right.count else { return false }
+  return left.withUnsafeBytes { left in
+    right.withUnsafeBytes { right in
+      guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+      return memcmp(first, second, left.count) == 0
+    }
+  }
 }

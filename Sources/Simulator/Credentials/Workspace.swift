@@ -2,7 +2,7 @@
   import Glibc
 #endif
 
-/// The directory with what a client needs: the authority's certificate and the provider key.
+/// The directory with the files that a client needs: the authority's certificate and the provider key.
 struct Workspace {
   static let keyID = "SIMULATOR1"
   static let teamID = "SIMTEAM001"
@@ -10,7 +10,7 @@ struct Workspace {
 
   let directory: String
 
-  /// Makes the directory when it is missing; only its owner may read what is written.
+  /// Creates the directory if it is missing. Its files can be read only by their owner.
   init(directory: String?) throws(CredentialError) {
     umask(0o077)
     if let directory {
@@ -31,7 +31,7 @@ struct Workspace {
   var keyPath: String { "\(directory)/AuthKey_\(Workspace.keyID).p8" }
   private var environmentPath: String { directory + "/provider.env" }
 
-  /// A new authority, and a server certificate of it.
+  /// Makes an authority and a server certificate that it signs.
   func makeTLS() throws(CredentialError) -> TLSContext {
     let authorityKey = try PrivateKey()
     let authority = try Certificate.authority(named: "APNs simulator CA", key: authorityKey)
@@ -41,19 +41,19 @@ struct Workspace {
     return try TLSContext(certificate: server, key: key)
   }
 
-  /// A new provider key, in its file.
+  /// Makes a provider key and writes it to its file.
   func makeProviderKey() throws(CredentialError) -> PublicKey {
     try PrivateKey().write(to: keyPath)
     return try PublicKey(path: keyPath)
   }
 
-  /// Removes what was made, and the directory when nothing else is in it.
+  /// Removes the files, and the directory if it is empty then.
   func remove() {
     for path in [authorityPath, keyPath, environmentPath] { unlink(path) }
     rmdir(directory)
   }
 
-  /// The settings of a worker that sends here, as shell lines.
+  /// Writes the settings of a worker that sends to this gateway, as shell lines.
   func writeEnvironment(url: String, keyID: String, teamID: String, keyPath: String?) throws(CredentialError) {
     var lines = ["APNS_KEY_ID=\(keyID)", "APNS_TEAM_ID=\(teamID)", "APNS_BUNDLE_ID=\(Workspace.bundleID)"]
     if let keyPath { lines.append("APNS_KEY_PATH=\(keyPath)") }

@@ -1,25 +1,25 @@
-/// One thing that goes wrong on demand, and when.
+/// A fault that was requested, and when it fires.
 struct Fault: Equatable, Sendable {
   enum Kind: Equatable, Sendable {
-    /// GOAWAY. Abrupt: the connection is closed with it, and the last `unanswered` pushes were processed but stay
-    /// without an answer. Otherwise everything up to the last stream is answered first.
+    /// GOAWAY. If `abrupt`, the connection is closed at once, and the last `unanswered` pushes are processed but not
+    /// answered. Otherwise all streams up to the last one are answered first.
     case goaway(abrupt: Bool, unanswered: Int)
-    /// RST_STREAM with `code`, after the push was processed or instead.
+    /// RST_STREAM with `code`, after processing the push or instead of it.
     case reset(code: UInt32, processed: Bool)
-    /// No answer, ever.
+    /// The push is never answered.
     case stall(processed: Bool)
     /// The TCP connection is closed.
     case drop(processed: Bool)
-    /// Another answer; the push counts as refused.
+    /// The push gets this answer and counts as refused.
     case answer(Answer)
   }
 
   let kind: Kind
-  /// Every how many pushes.
+  /// Fires at each push whose number is a multiple of this.
   var every = 1
-  /// How many times at most; nil without end.
+  /// How many more times it fires; nil for no limit.
   var remaining: Int?
-  /// Pushes that are let through first.
+  /// Number of pushes before the first that counts.
   var after = 0
   /// Pushes seen.
   private(set) var seen = 0
@@ -31,8 +31,8 @@ struct Fault: Equatable, Sendable {
     self.after = max(0, after)
   }
 
-  /// Counts a push. 0: it fires now; n: it will after n more; nil: never again.
-  mutating func pushesUntilFiring() -> Int? {
+  /// Counts a push. Returns the number of pushes until the fault fires, 0 for this one; nil if it never fires again.
+  mutating func countPush() -> Int? {
     seen += 1
     guard remaining != 0 else { return nil }
     guard seen > after else { return after - seen + every }

@@ -1,9 +1,9 @@
-/// The faults in force. Every one counts every push; the first that fires has its way.
+/// The active faults. Each counts every push; the first that fires is applied.
 struct FaultPlan {
   private(set) var faults: [Fault] = []
-  /// TCP connections are accepted and then left alone: no TLS.
+  /// Whether TCP connections are accepted but get no TLS.
   var stallsAccept = false
-  /// Heads are answered before the body has come.
+  /// Whether heads are answered before the body has arrived.
   var answersEarly = false
   var answersPings = true
 
@@ -17,11 +17,11 @@ struct FaultPlan {
     self = FaultPlan()
   }
 
-  /// The fate of the next push.
-  mutating func next() -> FaultEffect {
+  /// Counts the next push and returns the fault that applies to it.
+  mutating func take() -> FaultEffect {
     var effect = FaultEffect.none
     for index in faults.indices {
-      guard let distance = faults[index].pushesUntilFiring(), effect == .none else { continue }
+      guard let distance = faults[index].countPush(), effect == .none else { continue }
       effect = FaultPlan.effect(of: faults[index].kind, pushesUntilFiring: distance)
     }
     return effect
@@ -37,6 +37,36 @@ struct FaultPlan {
     case .stall(let processed): .stall(processed: processed)
     case .drop(let processed): .drop(processed: processed)
     case .answer(let answer): .answer(answer)
+    }
+  }
+}
+
+/// The effect of the faults on one push.
+enum FaultEffect: Equatable {
+  case none
+  case answer(Answer)
+  case reset(code: UInt32, processed: Bool)
+  case stall(processed: Bool)
+  case drop(processed: Bool)
+  case goaway(abrupt: Bool)
+
+  /// Whether the push is checked and recorded in the ledger.
+  var isProcessed: Bool {
+    switch self {
+    case .none, .answer, .goaway: true
+    case .reset(_, let processed), .stall(let processed), .drop(let processed): processed
+    }
+  }
+
+  /// The name of its count; nil without a fault.
+  var name: String? {
+    switch self {
+    case .none: nil
+    case .answer: "answers"
+    case .reset: "resets"
+    case .stall: "stalls"
+    case .drop: "drops"
+    case .goaway: "goaways"
     }
   }
 }

@@ -1,12 +1,12 @@
-/// What the simulator has received. A push is in the ledger once it has been processed, answered or not.
+/// The pushes that were processed, whether answered or not.
 struct Ledger {
   static let maximumIDs = 2_000_000
   static let recentLimit = 1000
 
-  /// Pushes processed.
+  /// Number of pushes.
   private(set) var received = 0
   private(set) var accepted = 0
-  /// Accepted more than once: every acceptance after the first of its id.
+  /// Pushes that were accepted although their id had been accepted before.
   private(set) var duplicates = 0
   private(set) var byStatus: [Int: Int] = [:]
   private(set) var byReason: [String: Int] = [:]
@@ -19,13 +19,13 @@ struct Ledger {
   private var nextRecent = 0
   private let keepsIDs: Bool
 
-  /// Without ids only the totals are kept.
+  /// If `keepsIDs` is false, only totals are kept.
   init(keepsIDs: Bool, limit: Int = Ledger.maximumIDs) {
     self.keepsIDs = keepsIDs
     ids = PushTable(limit: limit)
   }
 
-  /// Takes the head's buffer and leaves another one, to be used again, in its place.
+  /// Records a push. Exchanges the head's buffer for another one, which can be reused.
   mutating func record(
     _ head: inout RequestHead, id: PushID, payloadBytes: Int, arrival: UInt64, answer: Answer
   ) {
@@ -53,7 +53,7 @@ struct Ledger {
     nextRecent = (nextRecent + 1) % Ledger.recentLimit
   }
 
-  /// The last `count` pushes, newest first.
+  /// Returns the last `count` pushes, newest first.
   func recent(_ count: Int) -> [RecentPush] {
     let size = recentPushes.count
     return (0..<min(max(0, count), size)).map { recentPushes[(nextRecent - 1 - $0 + 2 * size) % size] }
@@ -62,4 +62,15 @@ struct Ledger {
   mutating func removeAll() {
     self = Ledger(keepsIDs: keepsIDs, limit: Ledger.maximumIDs)
   }
+}
+
+/// One of the latest pushes.
+struct RecentPush {
+  var head = RequestHead()
+  var id = PushID(high: 0, low: 0)
+  /// Unix nanoseconds.
+  var arrival: UInt64 = 0
+  var payloadBytes = 0
+  var status = 0
+  var reason: String?
 }

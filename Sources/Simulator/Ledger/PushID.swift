@@ -8,7 +8,7 @@ struct PushID: Hashable, Sendable {
     self.low = low
   }
 
-  /// From the 36 characters of a UUID in either case.
+  /// Parses a UUID of 36 characters in upper or lower case.
   init?(_ text: ArraySlice<UInt8>) {
     guard text.count == 36 else { return nil }
     var high: UInt64 = 0
@@ -32,7 +32,7 @@ struct PushID: Hashable, Sendable {
       low: .random(in: 0 ... .max) & ~(3 << 62) | (2 << 62))
   }
 
-  /// Lower-case, as it is kept in the ledger.
+  /// Lower case.
   var text: String {
     func hex(_ value: UInt64) -> String {
       let digits = String(value, radix: 16)

@@ -1,4 +1,4 @@
-/// How often each apns-id was processed: open addressing over flat arrays, so that millions of ids stay small.
+/// Counts how often each apns-id was processed. An open-addressing hash table, because there may be millions of ids.
 struct PushTable {
   struct Entry: Equatable {
     let id: PushID
@@ -13,7 +13,7 @@ struct PushTable {
   private static let initialPlaces = 1024
 
   private(set) var count = 0
-  /// Ids that came when the table was full; they are not told apart.
+  /// Number of pushes with new ids while the table was full.
   private(set) var overflow = 0
   private let limit: Int
   private var slots: [Entry]
@@ -24,7 +24,7 @@ struct PushTable {
     slots = Array(repeating: PushTable.free, count: PushTable.initialPlaces)
   }
 
-  /// The count of the id after this arrival; 1 for a new one, 0 when the table is full.
+  /// Adds an arrival and returns the count of the id: 1 for a new one, 0 if the table is full.
   mutating func add(_ id: PushID, at arrival: UInt64) -> UInt32 {
     if count * 10 >= slots.count * 7, slots.count < limit * 2 { grow() }
     let index = index(of: id)
@@ -50,7 +50,7 @@ struct PushTable {
     slots.lazy.filter { $0.count > 0 }
   }
 
-  /// Of the id, or of the free place where it belongs. There always is a free place.
+  /// Returns the index of the id, or of the free place for it. The table is never full.
   private func index(of id: PushID) -> Int {
     let mask = slots.count - 1
     var index = Int(truncatingIfNeeded: (id.high ^ id.low &* 0x9E37_79B9_7F4A_7C15) >> 20) & mask

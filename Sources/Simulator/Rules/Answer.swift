@@ -1,9 +1,9 @@
-/// What a push is answered with. Source of the reasons: Apple's "Handling notification responses from APNs".
+/// The answer to a push. Source of the reasons: Apple's "Handling notification responses from APNs".
 struct Answer: Equatable, Sendable {
   var status: Int
-  /// Nil with 200.
+  /// Nil for 200.
   var reason: String?
-  /// Since when a token is no longer valid, with 410. Unix milliseconds.
+  /// With 410: when the token became invalid, unix milliseconds.
   var timestamp: Int64?
   /// Seconds.
   var retryAfter: Int?
@@ -15,7 +15,7 @@ struct Answer: Equatable, Sendable {
     self.retryAfter = retryAfter
   }
 
-  /// The reason that a status stands for when none is given.
+  /// Returns the default reason for a status.
   static func usualReason(_ status: Int) -> String? {
     switch status {
     case 200: nil
@@ -32,7 +32,7 @@ struct Answer: Equatable, Sendable {
 
   var isAccepted: Bool { status == 200 }
 
-  /// `{"reason":"Unregistered","timestamp":1700000000000}`; empty when there is no reason.
+  /// `{"reason":"Unregistered","timestamp":1700000000000}`; empty without a reason.
   var body: [UInt8] {
     guard let reason else { return [] }
     let since = timestamp.map { ",\"timestamp\":\($0)" } ?? ""

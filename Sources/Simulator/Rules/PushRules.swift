@@ -1,4 +1,4 @@
-/// Apple's rules for one push, whatever its device and its provider token are. Pure.
+/// Apple's rules for a push, except those about its device and its provider token.
 struct PushRules {
   static let maximumCollapseID = 64
   /// Hexadecimal digits.
@@ -7,7 +7,7 @@ struct PushRules {
   /// Nil allows every topic.
   var topics: Set<String>?
 
-  /// The refusal of what is asked for, whoever asks; nil when it is right.
+  /// Returns the refusal of method and path; nil if they are valid.
   func refusalOfTarget(_ head: RequestHead) -> Answer? {
     guard let method = head[.method], method.elementsEqual("POST".utf8) else { return Answer(405, "MethodNotAllowed") }
     guard let token = head.deviceToken else { return Answer(404, "BadPath") }
@@ -15,7 +15,7 @@ struct PushRules {
     return token.isEmpty ? Answer(400, "MissingDeviceToken") : nil
   }
 
-  /// The refusal of header fields and token that cannot be right whatever the body; nil when they are right.
+  /// Returns the refusal of header fields and device token; nil if they are valid.
   func refusalOfFields(_ head: RequestHead) -> Answer? {
     if let id = head[.apnsID], PushID(id) == nil { return Answer(400, "BadMessageId") }
     if let type = head[.pushType], PushType(type) == nil { return Answer(400, "InvalidPushType") }
@@ -25,7 +25,7 @@ struct PushRules {
     return head.deviceToken.map(PushRules.isDeviceToken) == true ? nil : Answer(400, "BadDeviceToken")
   }
 
-  /// The refusal of a body of `count` bytes; `isObject` tells whether it is one JSON object.
+  /// Returns the refusal of a body of `count` bytes; nil if it is valid. `isObject`: whether it is one JSON object.
   func refusal(ofBody count: Int, isObject: Bool, head: RequestHead) -> Answer? {
     if count == 0 { return Answer(400, "PayloadEmpty") }
     let type = head[.pushType].flatMap { PushType($0) } ?? .alert
@@ -58,5 +58,35 @@ struct PushRules {
   /// Digits that fit 64 bits.
   private static func isInteger(_ text: ArraySlice<UInt8>) -> Bool {
     (1...19).contains(text.count) && text.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+  }
+}
+
+/// The values of `apns-push-type`, and their rules.
+enum PushType: String, CaseIterable {
+  case alert, background, voip, complication, fileprovider, location, liveactivity, pushtotalk, controls, widgets, mdm
+
+  init?(_ bytes: ArraySlice<UInt8>) {
+    guard let type = PushType.allCases.first(where: { bytes.elementsEqual($0.rawValue.utf8) }) else { return nil }
+    self = type
+  }
+
+  /// The required end of the topic.
+  var topicSuffix: StaticString {
+    switch self {
+    case .alert, .background, .mdm: ""
+    case .voip: ".voip"
+    case .complication: ".complication"
+    case .fileprovider: ".pushkit.fileprovider"
+    case .location: ".location-query"
+    case .liveactivity: ".push-type.liveactivity"
+    case .pushtotalk: ".voip-ptt"
+    case .controls: ".push-type.controls"
+    case .widgets: ".push-type.widgets"
+    }
+  }
+
+  /// Bytes.
+  var maximumPayload: Int {
+    self == .voip ? 5120 : 4096
   }
 }

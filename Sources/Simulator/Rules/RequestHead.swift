@@ -2,7 +2,7 @@
   import Glibc
 #endif
 
-/// The header fields of a push that have a meaning, copied one after the other into one buffer that is used again.
+/// The known header fields of a push, copied into one buffer that is reused.
 struct RequestHead {
   enum Field: Int, CaseIterable {
     case method, path, authorization, apnsID, topic, pushType, priority, expiration, collapseID
@@ -10,7 +10,7 @@ struct RequestHead {
 
   private(set) var hasDuplicates = false
   private var bytes: [UInt8] = []
-  /// One per field; empty at -1 when the field is absent.
+  /// One per field; -1 if the field is absent.
   private var ranges = [(start: Int, end: Int)](repeating: (-1, -1), count: Field.allCases.count)
 
   mutating func removeAll() {
@@ -19,7 +19,7 @@ struct RequestHead {
     for index in ranges.indices { ranges[index] = (-1, -1) }
   }
 
-  /// Other fields than those above are ignored.
+  /// Stores a field. Unknown fields are ignored.
   mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
     guard let field = Field(name: name) else { return }
     guard ranges[field.rawValue].start < 0 else {
@@ -36,13 +36,13 @@ struct RequestHead {
     return range.start < 0 ? nil : bytes[range.start..<range.end]
   }
 
-  /// What stands in the path after `/3/device/`.
+  /// The part of the path after `/3/device/`.
   var deviceToken: ArraySlice<UInt8>? {
     guard let path = self[.path], path.starts(with: RequestHead.devicePath) else { return nil }
     return path.dropFirst(RequestHead.devicePath.count)
   }
 
-  /// The apns-id and how it is echoed: a new one when it is absent or none.
+  /// The apns-id and the text that is returned for it. A new one if it is absent or malformed.
   var pushID: (id: PushID, text: ArraySlice<UInt8>) {
     if let text = self[.apnsID], let id = PushID(text) { return (id, text) }
     let id = PushID.random()
@@ -55,7 +55,7 @@ struct RequestHead {
 extension RequestHead.Field {
   init?(name: UnsafeRawBufferPointer) {
     guard let start = name.baseAddress else { return nil }
-    /// For a text as long as the name.
+    /// `text` must be as long as the name.
     func isName(_ text: StaticString) -> Bool { memcmp(start, text.utf8Start, text.utf8CodeUnitCount) == 0 }
     switch name.count {
     case 5 where isName(":path"): self = .path

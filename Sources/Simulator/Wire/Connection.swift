@@ -1,11 +1,11 @@
 import EventLoop
 
-/// One client: TLS and HTTP/2 below, the gateway's judgement above.
+/// The connection of one client: TLS, HTTP/2, and the answers of the gateway.
 @EventLoop
 final class Connection {
-  /// What leaves in one write at least, while there is more: a TLS record.
+  /// Minimum bytes of a write while there is more to send: one TLS record.
   private static let writeSize = 16_384
-  /// Reads in one turn, so that one connection does not keep the others waiting.
+  /// Maximum reads in one turn of the loop.
   private static let readsPerTurn = 16
 
   private unowned let gateway: Gateway
@@ -20,21 +20,21 @@ final class Connection {
   private var delayed = DelayedAnswers()
   private var delayTimer: LoopTimer?
   private var provider = ConnectionProvider()
-  /// Streams above it are not processed.
+  /// Streams with a higher id are not processed.
   private var lastStream = Int32.max
   private var highestProcessed: Int32 = 0
   private var closesAfterFlush = false
 
-  /// The connection ends when control has come back from the session.
+  /// Whether the connection is to be closed when the session returns.
   private(set) var isCut = false
 
-  /// Takes the descriptor. Nil when there is no memory or no descriptor left.
+  /// Takes ownership of the descriptor. Returns nil if memory or descriptors are exhausted.
   init?(descriptor: Int32, gateway: Gateway) {
     guard let socket = TLSSocket(descriptor: descriptor, context: gateway.tls) else { return nil }
     self.socket = socket
     self.gateway = gateway
     output.reserveCapacity(2 * Connection.writeSize)
-    // Unowned: `close` ends source and timer, and a weak reference would slow every other one down.
+    // Unowned, because a weak reference would slow down all others. `close` ends source and timer.
     session = HTTP2Session(connection: self, maximumStreams: gateway.settings.initialStreams)
     source = SocketSource(
       descriptor: descriptor, onReadable: { [unowned self] in read() }, onWritable: { [unowned self] in write() })
@@ -42,7 +42,7 @@ final class Connection {
     source.watchReading(true)
   }
 
-  /// After a change of the settings.
+  /// Applies a change of the settings.
   func updateMaximumStreams() {
     guard provider.isKnown || !gateway.settings.checksAuthorization else { return }
     session?.setMaximumStreams(gateway.settings.maximumStreams)
@@ -54,7 +54,7 @@ final class Connection {
     source.cancel()
     self.source = nil
     session = nil
-    // Not left to its release, which may come a turn later: it must not fire for a connection that is gone.
+    // Its release may be delayed by a turn, in which it must not fire.
     delayTimer?.cancel()
     delayTimer = nil
     gateway.remove(self)
@@ -81,13 +81,13 @@ final class Connection {
       }
     }
     flush()
-    // There may be bytes in the TLS layer that the socket will not announce.
+    // Bytes that TLS has buffered do not make the socket readable.
     EventLoop.atEndOfTurn { self.read() }
   }
 
   private func write() {
     guard !socket.isSecured else { return flush() }
-    // The handshake had to wait.
+    // The handshake can continue.
     source?.watchWriting(false)
     read()
   }
@@ -109,13 +109,13 @@ final class Connection {
     }
     source.watchWriting(false)
     if session.isFinished || closesAfterFlush {
-      socket.sayGoodbye()
+      socket.shutdown()
       close()
     }
   }
 }
 
-/// Called by the session while it reads.
+// Called by the session while it reads.
 extension Connection {
   func streamBegan(_ id: Int32) -> Int {
     if let slot = freeStreams.popLast() { return slot }
@@ -131,7 +131,7 @@ extension Connection {
   func streamHeadEnded(_ id: Int32, _ slot: Int) {
     guard gateway.faults.answersEarly, id <= lastStream, streams[slot].earlyAnswer == nil else { return }
     let head = streams[slot].head
-    let refusal = judging { gateway.refusal(ofHead: head, provider: &$0, now: UnixTime.nanoseconds) }
+    let refusal = checkingProvider { gateway.refusal(ofHead: head, provider: &$0, now: Clock.unixNanoseconds) }
     let answer = refusal ?? .accepted
     streams[slot].earlyAnswer = answer
     send(answer, id, slot, pushID: streams[slot].head.pushID.text)
@@ -144,11 +144,13 @@ extension Connection {
 
   func streamEnded(_ id: Int32, _ slot: Int) {
     guard id <= lastStream, !isCut else { return }
-    let effect = gateway.nextEffect()
+    let effect = gateway.takeEffect()
     guard effect.isProcessed else { return apply(effect, .accepted, id, slot, pushID: []) }
     highestProcessed = max(highestProcessed, id)
-    let arrival = UnixTime.nanoseconds
-    var answer = streams[slot].earlyAnswer ?? judging { gateway.judge(streams[slot], provider: &$0, now: arrival) }
+    let arrival = Clock.unixNanoseconds
+    var answer =
+      streams[slot].earlyAnswer
+      ?? checkingProvider { gateway.answer(to: streams[slot], provider: &$0, now: arrival) }
     if case .answer(let forced) = effect { answer = forced }
     let (pushID, text) = streams[slot].head.pushID
     apply(effect, answer, id, slot, pushID: text)
@@ -175,7 +177,7 @@ extension Connection {
 }
 
 extension Connection {
-  /// Lets happen what the faults want; without one that is the answer.
+  /// Applies a fault, or sends the answer if there is none.
   private func apply(_ effect: FaultEffect, _ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
     switch effect {
     case .none, .answer:
@@ -229,11 +231,11 @@ extension Connection {
     flush()
   }
 
-  /// The judgement; the first valid provider token opens the connection up.
-  private func judging<Decision>(_ judge: (inout ConnectionProvider) -> Decision) -> Decision {
+  /// Runs a check that may use the connection's provider. The first valid provider token raises the limit of streams.
+  private func checkingProvider<T>(_ check: (inout ConnectionProvider) -> T) -> T {
     let wasKnown = provider.isKnown
-    let decision = judge(&provider)
+    let result = check(&provider)
     if !wasKnown, provider.isKnown { session?.setMaximumStreams(gateway.settings.maximumStreams) }
-    return decision
+    return result
   }
 }

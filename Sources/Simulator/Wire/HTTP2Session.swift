@@ -1,17 +1,17 @@
 import CNGHTTP2
 import EventLoop
 
-/// nghttp2's server side. Bytes in, calls to the delegate, bytes out; knows no socket.
+/// The server side of HTTP/2, by nghttp2. Converts between bytes and calls to its connection, without a socket.
 @EventLoop
 final class HTTP2Session {
-  /// Receive window of a connection: Apple's is not known; this one never holds a push up. Bytes.
+  /// Receive window of a connection, in bytes; large enough not to delay a push. Apple's is not known.
   private static let connectionWindow: Int32 = 1 << 20
 
   private let session: OpaquePointer
-  /// Delegate and context in one; it owns this session.
+  /// Receives the calls, and owns this session.
   private unowned let connection: Connection
 
-  /// Fails only without memory.
+  /// Returns nil if memory is exhausted.
   init?(connection: Connection, maximumStreams: Int) {
     var made: OpaquePointer?
     var callbacks: OpaquePointer?
@@ -38,10 +38,10 @@ final class HTTP2Session {
     nghttp2_session_del(session)
   }
 
-  /// Both sides are through with each other.
+  /// Whether nghttp2 wants neither to read nor to write any more.
   var isFinished: Bool { nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0 }
 
-  /// False: the peer does not speak HTTP/2, or the delegate is cut.
+  /// Returns false if the bytes are not HTTP/2, or if the connection is to be closed.
   func receive(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     nghttp2_session_mem_recv(session, bytes.baseAddress, bytes.count) == bytes.count
   }
@@ -62,7 +62,7 @@ final class HTTP2Session {
     nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &entry, 1)
   }
 
-  /// Status 200, no body.
+  /// Answers with status 200 and no body.
   func accept(_ id: Int32, pushID: UnsafeBufferPointer<UInt8>) {
     withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: 2) { fields in
       fields[0] = field(":status", "200")
@@ -71,7 +71,7 @@ final class HTTP2Session {
     }
   }
 
-  /// The body is asked for from the delegate.
+  /// Answers with a refusal, whose body is read from the connection.
   func refuse(_ id: Int32, _ answer: Answer, pushID: UnsafeBufferPointer<UInt8>) {
     var status = Array(String(answer.status).utf8)
     var retryAfter = Array(String(answer.retryAfter ?? 0).utf8)
@@ -93,7 +93,7 @@ final class HTTP2Session {
     nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, code)
   }
 
-  /// Streams above `last` are not processed; the session is finished once the others are.
+  /// Sends GOAWAY. Streams above `last` are not processed; the session is finished when the others are.
   func goAway(last: Int32) {
     let reason: StaticString = #"{"reason":"Shutdown"}"#
     nghttp2_submit_goaway(
@@ -108,7 +108,7 @@ final class HTTP2Session {
     }
   }
 
-  /// Nil when the stream is closed.
+  /// Returns nil if the stream is closed.
   func slot(of id: Int32) -> Int? {
     let slot = streamSlot(session, id)
     return slot >= 0 ? slot : nil
@@ -121,7 +121,7 @@ final class HTTP2Session {
       flags: UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue))
   }
 
-  /// Never indexed: it differs every time and would only push out what repeats.
+  /// Not indexed, because it differs each time and would only displace other fields.
   private func field(_ name: StaticString, _ value: UnsafeBufferPointer<UInt8>) -> nghttp2_nv {
     nghttp2_nv(
       name: UnsafeMutablePointer(mutating: name.utf8Start), value: UnsafeMutablePointer(mutating: value.baseAddress),
@@ -131,7 +131,7 @@ final class HTTP2Session {
 }
 
 extension HTTP2Session {
-  /// The session calls these from ``receive(_:)``, that is on the loop.
+  /// nghttp2 calls these within ``receive(_:)``, on the loop.
   fileprivate nonisolated static func set(_ callbacks: OpaquePointer) {
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
       guard let id = frame?.pointee.hd.stream_id else { return 0 }
@@ -178,7 +178,7 @@ extension HTTP2Session {
   }
 }
 
-/// The session calls it from ``HTTP2Session/appendOutput(to:upTo:)``.
+/// nghttp2 calls this within ``HTTP2Session/appendOutput(to:upTo:)``.
 private let readAnswer: nghttp2_data_source_read_callback = { session, id, buffer, count, flags, _, context in
   guard let flags else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
   nonisolated(unsafe) let (session, bytes, flag, context) = (session, buffer, flags, context)
@@ -215,7 +215,7 @@ private func delegate(_ context: UnsafeMutableRawPointer?) -> Connection {
   return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
 }
 
-/// -1 for a stream that was never begun.
+/// Returns -1 for a stream without a slot.
 @EventLoop
 @inline(__always)
 private func streamSlot(_ session: OpaquePointer?, _ id: Int32) -> Int {

@@ -1,14 +1,14 @@
-/// One request while it comes in and until its answer has left. Used again for later ones.
+/// The state of one request and its answer. Reused for later requests.
 struct PushStream {
-  /// More of a body is counted but not kept: it is refused anyway. Bytes.
+  /// Bytes of a body that are kept. A longer body is refused in any case, so the rest is only counted.
   static let keptBody = 5121
 
   var head = RequestHead()
   private(set) var body: [UInt8] = []
   private(set) var bodyCount = 0
-  /// The rest of the answer's body.
+  /// The part of the answer's body that was not sent yet.
   var answerBody: ArraySlice<UInt8> = []
-  /// Judged already, when the head came.
+  /// The answer if it was sent after the head.
   var earlyAnswer: Answer?
 
   mutating func receive(_ bytes: UnsafeRawBufferPointer) {
@@ -23,5 +23,37 @@ struct PushStream {
     bodyCount = 0
     answerBody = []
     earlyAnswer = nil
+  }
+}
+
+/// Answers that are delayed by the added round-trip time, in the order in which they are due.
+struct DelayedAnswers {
+  struct Item {
+    let answer: Answer
+    let stream: Int32
+    let pushID: [UInt8]
+    /// Monotonic nanoseconds.
+    let due: UInt64
+  }
+
+  private var items: [Item] = []
+  private var first = 0
+
+  var nextDue: UInt64? { first < items.count ? items[first].due : nil }
+
+  mutating func append(_ answer: Answer, _ stream: Int32, pushID: ArraySlice<UInt8>, due: UInt64) {
+    items.append(Item(answer: answer, stream: stream, pushID: Array(pushID), due: due))
+  }
+
+  mutating func popDue(at now: UInt64) -> Item? {
+    guard let due = nextDue, due <= now else { return nil }
+    defer {
+      first += 1
+      if first == items.count {
+        items.removeAll(keepingCapacity: true)
+        first = 0
+      }
+    }
+    return items[first]
   }
 }

@@ -5,21 +5,21 @@ import EventLoop
   import Glibc
 #endif
 
-/// A non-blocking TLS connection; the handshake happens within the first reads.
+/// A non-blocking TLS connection. The first reads perform the handshake.
 @EventLoop
 final class TLSSocket {
-  enum Outcome: Equatable {
+  enum Transfer: Equatable {
     case bytes(Int)
-    /// Nothing until the socket is readable (or writable) again.
+    /// The socket must become readable, or writable, first.
     case waits(forWriting: Bool)
     case closed
   }
 
-  /// Owned: closed with this object.
+  /// Owned by this object.
   nonisolated let descriptor: Int32
   private let ssl: OpaquePointer
 
-  /// Takes the descriptor, which is closed too when this fails.
+  /// Takes ownership of the descriptor, which is closed also if this returns nil.
   init?(descriptor: Int32, context: TLSContext) {
     guard let ssl = SSL_new(context.pointer), SSL_set_fd(ssl, descriptor) == 1 else {
       close(descriptor)
@@ -37,23 +37,23 @@ final class TLSSocket {
 
   var isSecured: Bool { SSL_is_init_finished(ssl) == 1 }
 
-  func read(into buffer: inout [UInt8]) -> Outcome {
+  func read(into buffer: inout [UInt8]) -> Transfer {
     let count = buffer.withUnsafeMutableBytes { SSL_read(ssl, $0.baseAddress, Int32(clamping: $0.count)) }
-    return outcome(count)
+    return transfer(count)
   }
 
-  func write(_ bytes: ArraySlice<UInt8>) -> Outcome {
+  func write(_ bytes: ArraySlice<UInt8>) -> Transfer {
     let count = bytes.withUnsafeBytes { SSL_write(ssl, $0.baseAddress, Int32(clamping: $0.count)) }
-    return outcome(count)
+    return transfer(count)
   }
 
-  /// Tells the peer that nothing more comes; the connection ends with this object.
-  func sayGoodbye() {
+  /// Sends TLS' closing alert. The connection itself is closed with this object.
+  func shutdown() {
     SSL_shutdown(ssl)
     ERR_clear_error()
   }
 
-  private func outcome(_ count: Int32) -> Outcome {
+  private func transfer(_ count: Int32) -> Transfer {
     if count > 0 { return .bytes(Int(count)) }
     defer { ERR_clear_error() }
     switch SSL_get_error(ssl, count) {
@@ -62,4 +62,49 @@ final class TLSSocket {
     default: return .closed
     }
   }
+}
+
+/// The server's TLS configuration: its certificate, HTTP/2 by ALPN, TLS 1.2 or later.
+final class TLSContext {
+  /// Bytes read from the socket at once.
+  private static let readBuffer = 65_536
+
+  /// Owned by this object.
+  let pointer: OpaquePointer
+
+  init(certificate: Certificate, key: PrivateKey) throws(CredentialError) {
+    guard let context = SSL_CTX_new(TLS_server_method()) else {
+      throw .openSSL(step: "make a TLS context", reason: openSSLReason())
+    }
+    pointer = context
+    let modes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+    SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
+    SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+    SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
+    SSL_CTX_set_default_read_buffer_len(context, TLSContext.readBuffer)
+    SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil)
+    guard SSL_CTX_use_certificate(context, certificate.pointer) == 1,
+      SSL_CTX_use_PrivateKey(context, key.pointer) == 1
+    else { throw .openSSL(step: "use the certificate", reason: openSSLReason()) }
+  }
+
+  deinit {
+    SSL_CTX_free(pointer)
+  }
+}
+
+private let selectProtocol: SSL_CTX_alpn_select_cb_func = { _, chosen, chosenCount, offered, count, _ in
+  guard let offered, let chosen, let chosenCount else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+  var position = 0
+  while position < Int(count) {
+    let length = Int(offered[position])
+    guard position + 1 + length <= Int(count) else { break }
+    if length == 2, offered[position + 1] == UInt8(ascii: "h"), offered[position + 2] == UInt8(ascii: "2") {
+      chosen.pointee = offered + position + 1
+      chosenCount.pointee = 2
+      return SSL_TLSEXT_ERR_OK
+    }
+    position += 1 + length
+  }
+  return SSL_TLSEXT_ERR_ALERT_FATAL
 }

@@ -100,8 +100,10 @@ private final class DirectAttempt {
     // The push keeps this closure until it is called, and the closure the push.
     var current: Push?
     let push = Push(
-      token: device.token, topic: topic, apnsID: JobID.random(), payload: payload,
-      environment: composer.environment(of: device), owner: device.username.map(PushOwner.user)
+      to: Push.Target(
+        token: device.token, topic: topic, environment: composer.environment(of: device),
+        owner: device.username.map(PushOwner.user)),
+      message: Push.Message(payload: payload), apnsID: JobID.random()
     ) { [self] answer in
       if let push = current { answered(answer, push, index) }
       current = nil
@@ -112,7 +114,7 @@ private final class DirectAttempt {
     client.send(push)
   }
 
-  private func answered(_ answer: PushAnswer, _ push: Push, _ index: Int) {
+  private func answered(_ answer: SendOutcome, _ push: Push, _ index: Int) {
     guard waiting != nil else { return }
     if case .answered(let response) = answer {
       let removalAllowed = client.removalAllowed(for: push, after: response)
@@ -150,7 +152,7 @@ enum NoAnswer {
   ]
 
   /// Nil if APNs answered.
-  static func reason(_ answer: PushAnswer) -> String? {
+  static func reason(_ answer: SendOutcome) -> String? {
     switch answer {
     case .answered: nil
     case .notProcessed("Timeout"), .uncertain("Timeout"): timeout

@@ -219,14 +219,14 @@ final class Pipeline {
 
   // MARK: - Answered
 
-  private func answered(_ answer: PushAnswer, _ draft: PushDraft) {
+  private func answered(_ answer: SendOutcome, _ draft: PushDraft) {
     let outcome = outcome(of: answer, draft)
     draft.push = nil
     if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
     record(outcome, answer, draft)
   }
 
-  private func outcome(of answer: PushAnswer, _ draft: PushDraft) -> PushOutcome {
+  private func outcome(of answer: SendOutcome, _ draft: PushDraft) -> PushOutcome {
     var removalAllowed = false
     if case .answered(let response) = answer, let push = draft.push, let client {
       removalAllowed = client.removalAllowed(for: push, after: response)
@@ -237,7 +237,7 @@ final class Pipeline {
     return .open(after: PushOutcome.faultDelay(untilProbe: untilProbe, random: .random(in: 0..<1)), isFault: true)
   }
 
-  func record(_ outcome: PushOutcome, _ answer: PushAnswer, _ draft: PushDraft) {
+  func record(_ outcome: PushOutcome, _ answer: SendOutcome, _ draft: PushDraft) {
     let delivery = draft.delivery
     let push = EndedPush(token: draft.device.token, apnsID: draft.apnsID, outcome: outcome, answer: answer)
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }

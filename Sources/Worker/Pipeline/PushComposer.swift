@@ -115,11 +115,14 @@ final class PushDraft {
     apnsID = Jobs.apnsID(jobID: delivery.id, token: device.token)
   }
 
-  func makePush(_ completion: @escaping @EventLoop (PushAnswer) -> Void) -> Push {
+  func makePush(_ completion: @escaping @EventLoop (SendOutcome) -> Void) -> Push {
     Push(
-      token: device.token, topic: content.topic, pushType: content.pushType, priority: content.priority,
-      expiration: content.expiration, collapseID: content.collapseID, apnsID: apnsID, payload: content.payload,
-      environment: content.environment, owner: owner, completion: completion)
+      to: Push.Target(
+        token: device.token, topic: content.topic, environment: content.environment, owner: owner),
+      message: Push.Message(
+        payload: content.payload, pushType: content.pushType, priority: content.priority,
+        expiration: content.expiration, collapseID: content.collapseID),
+      apnsID: apnsID, completion: completion)
   }
 
   private var owner: PushOwner? {

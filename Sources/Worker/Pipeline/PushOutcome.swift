@@ -29,7 +29,7 @@ extension PushOutcome {
     return untilProbe + probeSpread * random
   }
 
-  init(_ answer: PushAnswer, removalAllowed: Bool) {
+  init(_ answer: SendOutcome, removalAllowed: Bool) {
     switch answer {
     case .notProcessed: self = .open(after: PushOutcome.faultDelay, isFault: true)
     case .uncertain: self = .uncertain
@@ -66,12 +66,12 @@ struct EndedPush: Equatable {
     self.reason = reason
   }
 
-  init(token: String, apnsID: String, outcome: PushOutcome, answer: PushAnswer) {
+  init(token: String, apnsID: String, outcome: PushOutcome, answer: SendOutcome) {
     self.init(token: token, apnsID: apnsID, outcome: outcome, status: answer.status, reason: answer.reason)
   }
 }
 
-extension PushAnswer {
+extension SendOutcome {
   /// HTTP status; 0 if APNs did not answer.
   var status: Int {
     if case .answered(let answer) = self { answer.status } else { 0 }

@@ -1,6 +1,0 @@
-import EventLoop
-
-extension Duration {
-  /// Nanoseconds; 0 for a negative duration.
-  var unsigned: UInt64 { UInt64(clamping: nanoseconds) }
-}

@@ -1,0 +1,53 @@
+import EventLoop
+
+extension RedisConnection {
+  /// Waits until the connection is ready.
+  ///
+  /// Throws ``RedisError/notSent(_:)`` with the reason of the last failed attempt if `within` passes first.
+  public func ready(within: Duration) async throws(RedisError) {
+    if isReady { return }
+    if isClosed { throw .notSent("the connection to redis was closed") }
+    let result = await withCheckedContinuation { continuation in
+      waiters.removeAll(where: \.isDone)
+      waiters.append(
+        ReadinessWaiter(continuation, within: within) { [weak self] in
+          self?.unreachable(within) ?? .notSent("the connection to redis was closed")
+        })
+    }
+    try result.get()
+  }
+
+  func resumeWaiters(_ result: Result<Void, RedisError>) {
+    let resumed = waiters
+    waiters = []
+    for waiter in resumed { waiter.resume(result) }
+  }
+
+  private func unreachable(_ within: Duration) -> RedisError {
+    .notSent(
+      "redis at \(endpoint.summary) was not ready within \(within): \(outage?.reason ?? "no answer yet"); "
+        + "check REDIS_URL and that the server runs")
+  }
+}
+
+/// A task that waits until a connection is ready, for a limited time.
+@EventLoop
+final class ReadinessWaiter {
+  private var continuation: CheckedContinuation<Result<Void, RedisError>, Never>?
+  private var timer: LoopTimer?
+
+  init(
+    _ continuation: CheckedContinuation<Result<Void, RedisError>, Never>, within: Duration,
+    onTimeout: @escaping @EventLoop () -> RedisError
+  ) {
+    self.continuation = continuation
+    timer = LoopTimer.after(within) { [weak self] in self?.resume(.failure(onTimeout())) }
+  }
+
+  var isDone: Bool { continuation == nil }
+
+  func resume(_ result: Result<Void, RedisError>) {
+    timer = nil
+    continuation.take()?.resume(returning: result)
+  }
+}

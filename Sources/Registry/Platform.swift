@@ -1,4 +1,0 @@
-/// What a device runs.
-public enum Platform: String, Sendable {
-  case ios, android
-}

@@ -1,0 +1,132 @@
+import EventLoop
+
+/// `POST /devices`: `{"token":"…","rule":"unregistered","since":1700000000000}`, or an array of these.
+struct DeviceCommand: Equatable {
+  let token: String
+  /// Nil (rule `good`) removes the rule of the device.
+  let rule: DeviceRule?
+
+  /// Reads commands. `now`, in unix milliseconds, is the default of `since`.
+  static func list(_ body: [UInt8], now: Int64) throws(ControlError) -> [DeviceCommand] {
+    var commands: [DeviceCommand] = []
+    for var command in try Command.list(body) { commands.append(try DeviceCommand(&command, now: now)) }
+    return commands
+  }
+
+  private init(_ command: inout Command, now: Int64) throws(ControlError) {
+    guard let token = try command.string("token") else { throw ControlError("a \"token\" is missing") }
+    self.token = token
+    let name = try command.string("rule") ?? ""
+    switch name {
+    case "good": rule = nil
+    case "unregistered": rule = .unregistered(since: try DeviceCommand.since(&command) ?? now)
+    case "expired": rule = .expired(since: try DeviceCommand.since(&command) ?? now)
+    case "bad": rule = .bad
+    case "throttled": rule = .throttled
+    case "forTopic":
+      guard let topic = try command.string("topic") else { throw ControlError("rule forTopic needs a \"topic\"") }
+      rule = .forTopic(topic)
+    case "fixed": rule = .fixed(try command.answer())
+    default:
+      throw ControlError("unknown rule \"\(name)\": good, unregistered, expired, bad, forTopic, throttled or fixed")
+    }
+    try command.end()
+  }
+
+  private static func since(_ command: inout Command) throws(ControlError) -> Int64? {
+    try command.integer("since", in: 0...(1 << 53))
+  }
+}
+
+/// `POST /faults`: `{"kind":"goaway","every":100}`. Adds a fault to the active ones.
+///
+/// It fires at each `every`-th push, at most `count` times, and not at the first `after` pushes.
+enum FaultCommand: Equatable {
+  case add(Fault, answersPings: Bool)
+  case stallAccept
+  case answerEarly
+  case ignorePings
+
+  private static let refusedStream: Int64 = 7
+
+  init(parsing body: [UInt8]) throws(ControlError) {
+    var command = try Command(parsing: body)
+    let name = try command.string("kind") ?? ""
+    switch name {
+    case "acceptStall": self = .stallAccept
+    case "early": self = .answerEarly
+    case "noPings": self = .ignorePings
+    default:
+      let kind = try FaultCommand.kind(name, &command)
+      let fault = Fault(
+        kind, every: Int(try command.integer("every", in: 1...1_000_000_000) ?? 1),
+        count: try command.integer("count").map(Int.init), after: Int(try command.integer("after") ?? 0))
+      self = .add(fault, answersPings: try command.bool("answerPings") ?? true)
+    }
+    try command.end()
+  }
+
+  func apply(to plan: inout FaultPlan) {
+    switch self {
+    case .add(let fault, let answersPings):
+      plan.add(fault)
+      if !answersPings { plan.answersPings = false }
+    case .stallAccept: plan.stallsAccept = true
+    case .answerEarly: plan.answersEarly = true
+    case .ignorePings: plan.answersPings = false
+    }
+  }
+
+  /// - `goaway`: `abrupt` closes the connection with it, the last `unanswered` (1) pushes processed but not answered;
+  /// - `reset`: `code` (7, REFUSED_STREAM), `processed` (false);
+  /// - `stall`, `drop`: `processed` (false);
+  /// - `status`: `status`, `reason`, `retryAfter`.
+  private static func kind(_ name: String, _ command: inout Command) throws(ControlError) -> Fault.Kind {
+    switch name {
+    case "goaway":
+      let isAbrupt = try command.bool("abrupt") ?? false
+      return .goaway(abrupt: isAbrupt, unanswered: Int(try command.integer("unanswered", in: 1...1_000_000) ?? 1))
+    case "reset":
+      let code = try command.integer("code", in: 0...Int64(UInt32.max)) ?? refusedStream
+      return .reset(code: UInt32(code), processed: try command.bool("processed") ?? false)
+    case "stall": return .stall(processed: try command.bool("processed") ?? false)
+    case "drop": return .drop(processed: try command.bool("processed") ?? false)
+    case "status": return .answer(try command.answer())
+    default:
+      throw ControlError(
+        "unknown kind \"\(name)\": goaway, reset, stall, drop, status, acceptStall, early or noPings")
+    }
+  }
+}
+
+/// `POST /settings`: changes the given settings; the stream limit also for open connections.
+struct SettingsCommand: Equatable {
+  let maximumStreams: Int?
+  let initialStreams: Int?
+  let addedMilliseconds: UInt64?
+  let tokenUpdateSeconds: Int64?
+  /// Empty allows every topic.
+  let topics: [String]?
+
+  init(parsing body: [UInt8]) throws(ControlError) {
+    var command = try Command(parsing: body)
+    maximumStreams = try command.integer("maxStreams", in: 1...1_000_000).map(Int.init)
+    initialStreams = try command.integer("initialStreams", in: 1...1_000_000).map(Int.init)
+    addedMilliseconds = try command.integer("rttMs", in: 0...600_000).map(UInt64.init)
+    tokenUpdateSeconds = try command.integer("tokenUpdateSeconds", in: 0...86_400)
+    topics = try command.strings("topics")
+    try command.end()
+  }
+
+  @EventLoop
+  func apply(to gateway: Gateway) {
+    if let initialStreams { gateway.settings.initialStreams = initialStreams }
+    if let addedMilliseconds { gateway.settings.addedNanoseconds = addedMilliseconds * 1_000_000 }
+    if let tokenUpdateSeconds { gateway.settings.tokenUpdateSeconds = tokenUpdateSeconds }
+    if let topics { gateway.rules.topics = topics.isEmpty ? nil : Set(topics) }
+    if let maximumStreams {
+      gateway.settings.maximumStreams = maximumStreams
+      gateway.announceSettings()
+    }
+  }
+}
