@@ -75,11 +75,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--queue", ""], ["--queue", "a b"], ["--queue", "{x}"], ["--queue", "a\u{1B}[2J"],
+    ["--queue", "push:result:x"], ["--queue", ""], ["--queue", "a b"], ["--queue", "{x}"], ["--queue", "a\u{1B}[2J"],
     ["--data", #"{"a":1},"title":"x""#],
     ["--data", "nope"], ["--payload", ""], ["--ttl", "+5"], ["--priority", "９"],
   ])
-  func `an option that cannot be right is wrong usage, and nothing is queued`(words: [String]) async throws {
+  func `an invalid option is wrong usage and queues nothing`(words: [String]) async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["enqueue", "--user", "a", "--title", "x"] + words,
       environment: fleet.environment(["MARTLET_QUEUES": queue]))

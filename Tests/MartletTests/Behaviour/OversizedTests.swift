@@ -170,7 +170,7 @@ import Testing
     #expect(list.lines.contains { $0.contains("larger than 65536 bytes") })
     let shown = try await fleet.martlet("dead", "show", name, environment: settings)
     #expect(shown.lines.contains { $0.contains(#"{"id":"\#(name)","to""#) })
-    #expect(shown.lines.contains { $0.contains("bytes more") })
+    #expect(shown.lines.contains { $0.contains("more bytes") })
     let requeued = try await fleet.martlet("dead", "requeue", name, environment: settings)
     #expect(requeued.lines == ["requeued 1"])
     try await eventually("it is buried again") { try await worker.metric("martlet_dead_letters_total") == 2 }

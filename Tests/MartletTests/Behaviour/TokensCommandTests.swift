@@ -66,7 +66,7 @@ import Testing
         let child = try ChildProcess(
           try builtProduct("martlet"), ["tokens"] + words, environment: fleet.environment())
         #expect(try await child.exit() == 1)
-        #expect(child.lines == ["martlet tokens: '\(path(name))' is no regular file; - writes to stdout"])
+        #expect(child.lines == ["martlet tokens: '\(path(name))' is not a regular file; - writes to stdout"])
       }
     }
     var status = stat()

@@ -55,7 +55,7 @@ import Testing
     #expect(
       faults([name: "Europe/Atlantis"]) == [
         "\(name): 'Europe/Atlantis', not installed on this machine; "
-          + "expected a zone like Europe/Berlin or UTC; zones come with Debian's package tzdata"
+          + "expected a zone like Europe/Berlin or UTC; Debian's package tzdata has the zones"
       ])
   }
 
