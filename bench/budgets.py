@@ -1,4 +1,4 @@
-"""The budgets, and what was measured for each."""
+"""The budgets and the measured values."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ def judge(setup, results):
 
 
 def paired(results, field, own, other):
-    """Median of the ratios of each round: what slows the machine slows both."""
+    """The median of the ratios of each round. Disturbances of the machine affect both values."""
     ratios = sorted(
         mine[field] / theirs[field]
         for mine, theirs in zip(results.select("engine", **own), results.select("engine", **other)))
@@ -50,7 +50,7 @@ def paired(results, field, own, other):
 
 
 def commands(setup, results):
-    """All that Redis executes, inside of scripts too; SORT is what resolves the owner of a user's job."""
+    """The number of commands that Redis executes, including those in scripts, without SORT, which resolves a user."""
     lines = results.select("jobs", case="single", backlog=setup.backlogs[1])
     return sorted(line["commandsPerUnit"] - line["calls"].get("sort", 0) for line in lines)[len(lines) // 2]
 

@@ -24,7 +24,7 @@ struct CredentialWords {
     }
     self.name = name
     if !isNew {
-      try CredentialWords.refuse(["secret", "disabled"] + CredentialWords.keyOptions, of: line, "goes with add")
+      try CredentialWords.refuse(["secret", "disabled"] + CredentialWords.keyOptions, of: line, "is for add")
     }
     if kind != .key { try CredentialWords.refuse(CredentialWords.keyOptions, of: line, "is for keys") }
     guard line.value("secret") ?? "-" == "-" else {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A pipe that nobody writes to never ends.
+/// Pipes without a writer in place of files.
 struct PipeTests {
   private let fleet: Fleet
 
@@ -10,7 +10,7 @@ struct PipeTests {
     fleet = try await Fleet()
   }
 
-  @Test func `a pipe in the place of a file holds up neither the start nor other requests`() async throws {
+  @Test func `a pipe in place of a file blocks neither the start nor other requests`() async throws {
     let directory = try TemporaryDirectory()
     let pipe = directory.path + "/pipe"
     #expect(mkfifo(pipe, 0o600) == 0)
