@@ -140,36 +140,16 @@ enum EnqueueCommand: Command {
     return CheckedJob(id: id, bytes: named)
   }
 
+  /// Returns the job that the options of a command line describe.
   private static func job(from line: CommandLineWords) throws(CommandError) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.key("to")
-    writer.beginObject()
-    for name in target where name != "app" {
-      if let value = line.value(name) {
-        writer.key(name)
-        writer.string(value)
-      }
-    }
-    let isBroadcast = ["user", "token", "instance"].allSatisfy { line.value($0) == nil }
-    if isBroadcast, let app = line.value("app") {
-      writer.key("app")
-      writer.string(app)
-    }
-    writer.endObject()
-    if !isBroadcast, let app = line.value("app") {
-      writer.key("app")
-      writer.string(app)
-    }
+    writeAddressee(line, to: &writer)
     for (option, field) in strings.sorted(by: { $0.key < $1.key }) {
-      guard let value = line.value(option) else { continue }
-      writer.key(field)
-      writer.string(value)
+      if let value = line.value(option) { writer.field(field, value) }
     }
     for (option, field) in numbers.sorted(by: { $0.key < $1.key }) {
-      guard let value = try line.integer(option, in: 0...Int.max) else { continue }
-      writer.key(field)
-      writer.integer(Int64(value))
+      if let value = try line.integer(option, in: 0...Int.max) { writer.field(field, Int64(value)) }
     }
     for (option, field) in raws.sorted(by: { $0.key < $1.key }) {
       guard let value = line.value(option) else { continue }
@@ -187,10 +167,37 @@ enum EnqueueCommand: Command {
       writer.bool(true)
     }
     if let at = line.value("send-at") {
-      writer.key("sendAt")
-      if let milliseconds = Int64(at) { writer.integer(milliseconds) } else { writer.string(at) }
+      if let milliseconds = Int64(at) { writer.field("sendAt", milliseconds) } else { writer.field("sendAt", at) }
     }
     writer.endObject()
     return writer.bytes
+  }
+
+  /// Writes `to` and, unless the job is a broadcast, `app`.
+  private static func writeAddressee(_ line: CommandLineWords, to writer: inout JSONWriter) {
+    let app = line.value("app")
+    writer.key("to")
+    writer.beginObject()
+    var isBroadcast = true
+    for name in target where name != "app" {
+      guard let value = line.value(name) else { continue }
+      writer.field(name, value)
+      isBroadcast = false
+    }
+    if isBroadcast, let app { writer.field("app", app) }
+    writer.endObject()
+    if !isBroadcast, let app { writer.field("app", app) }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func field(_ name: String, _ value: String) {
+    key(name)
+    string(value)
+  }
+
+  fileprivate mutating func field(_ name: String, _ value: Int64) {
+    key(name)
+    integer(value)
   }
 }

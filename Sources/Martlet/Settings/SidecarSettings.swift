@@ -2,7 +2,6 @@ import APNs
 import Credentials
 import PushModel
 import Redis
-import Registry
 import Sidecar
 import Telemetry
 

@@ -24,7 +24,7 @@ struct PipeTests {
     let answer = try await sidecar.ask(
       "/newtoken", as: "nobody", #"{"token":"\#(fleet.uniqueToken())","bundleId":"com.example.pipe"}"#)
     #expect(answer.status == 500)
-    #expect(sidecar.process.lines.contains { $0.contains("is not a regular file") })
+    try await sidecar.process.line("the refusal of the pipe") { $0.contains("is not a regular file") }
     #expect(try await sidecar.ask("/readyz", as: "").status == 200)
     try await sidecar.stop()
   }
