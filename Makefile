@@ -1,10 +1,10 @@
-# What to do with Martlet. `make help` lists the targets.
+# Builds, tests and runs Martlet. `make help` lists the targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 SWIFT ?= swift
 RELEASE := .build/release
-# All of Swift is linked in, so no path of libraries is needed: whoever can write there could put in one of their own.
+# Swift is linked statically, so the programs need no RUNPATH, in which others could place a library.
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
@@ -13,7 +13,7 @@ SOURCES := Package.swift Sources Tests
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
-deps: ## Install what is needed from Debian's packages; quick when there is nothing to do
+deps: ## Install the Debian packages that are missing
 	@deploy/scripts/install-dependencies
 
 build: deps ## Build martlet and apns-simulator, optimised, into .build/release
@@ -29,26 +29,26 @@ install: build ## Install programs, units, man pages and completions; PREFIX and
 uninstall: ## Remove what `make install` has installed
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' deploy/scripts/install --uninstall
 
-demo: build ## Watch 20,000 jobs go from redis-cli to a simulated APNs
+demo: build ## Send 20,000 jobs from redis-cli to a simulated APNs and print a table
 	@deploy/scripts/demo $(RELEASE)
 
-up: build ## Start Redis, a simulated APNs, worker and sidecar, and leave them running
+up: build ## Start Redis, a simulated APNs, a worker and a sidecar, and leave them running
 	@deploy/scripts/up $(RELEASE)
 
-down: ## End what `make up` has started
+down: ## Stop what `make up` started
 	@deploy/scripts/down
 
-bench-peers: build ## Run what one would pick instead on the same work; writes docs/peers.md
+bench-peers: build ## Measure other workers with the same work into docs/peers.md
 	@bench/peers/install-dependencies
 	@bench/peers/run $(RELEASE) $(if $(QUICK),--rounds 1)
 
 test: deps ## Run every test: pure, integration, chaos
 	$(SWIFT) build --build-tests
-	@# What failed is said again at the end: the whole output is long.
+	@# Failures are repeated at the end of the long output.
 	set -o pipefail; $(SWIFT) test --skip-build --no-parallel 2>&1 | tee .build/test.log \
 	  || { grep -A 1 '^✘' .build/test.log | cut -c 1-2000; exit 1; }
 
-test-api: build ## Let schemathesis try every route of the sidecar's /openapi.json; EXAMPLES=100 tries more
+test-api: build ## Run the commands of the pages, and schemathesis on every route of /openapi.json; EXAMPLES=100 tries more
 	@Tests/API/check-api $(RELEASE) $(EXAMPLES)
 
 test-linking: build ## Check how martlet and apns-simulator are linked
@@ -60,7 +60,7 @@ test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes
 test-quick: deps ## Run the tests that need no server
 	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|PolicyTests|QueueTests|WorkerTests'
 
-bench: build ## Measure every budget into docs/bench.md; QUICK=1: a look in under two minutes
+bench: build ## Measure every budget into docs/bench.md; QUICK=1 takes under two minutes
 	@bench/install-dependencies
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-bench
 	@QUICK=$(QUICK) PRIORITY=$(PRIORITY) bench/run $(RELEASE)
@@ -68,13 +68,13 @@ bench: build ## Measure every budget into docs/bench.md; QUICK=1: a look in unde
 lint: ## Check the style
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 
-format: ## Fix the style
+format: ## Correct the style
 	$(SWIFT) format format --in-place --recursive $(SOURCES)
 
-sanitize: deps ## Run the tests under the address and the thread sanitizer
-	# Leaks are left out: XCTest and Foundation's Process have some of their own.
+sanitize: deps ## Run the tests with the address and the thread sanitizer
+	# Leaks are not checked, because XCTest and Foundation's Process leak.
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --sanitize=address --scratch-path .build/address --no-parallel
 	$(SWIFT) test --sanitize=thread --scratch-path .build/thread --no-parallel
 
-clean: ## Remove what was built
+clean: ## Remove the build directory
 	rm -rf .build

@@ -1,4 +1,4 @@
-"""The budgets, and what was measured for each."""
+"""The budgets and the measured values."""
 
 from dataclasses import dataclass
 
@@ -26,23 +26,23 @@ def judge(setup, results):
         "rate", "engine", sink="apns-simulator with ledger")
     peaks = results.values("peakMegabytes", "jobs", case="audience")
     return [
-        at_most("engine: CPU a push, of h2load's", 1.5, cpu_ratio, "x"),
-        at_least("engine: rate, of h2load's", 0.8, rate_ratio, "x"),
+        at_most("engine: CPU per push, relative to h2load", 1.5, cpu_ratio, "x"),
+        at_least("engine: rate, relative to h2load", 0.8, rate_ratio, "x"),
         at_most(f"single-device job: worker CPU ({backlog:,} queued)", 20, cpu, "us"),
         at_most("throughput over backlogs: largest to smallest", 1.1, max(rates) / min(rates), "x"),
-        at_most("CPU a job over backlogs: largest to smallest", 1.1, max(costs) / min(costs), "x"),
-        at_most("Redis commands a job beyond owner resolution", 3.5, commands(setup, results), ""),
+        at_most("CPU per job over backlogs: largest to smallest", 1.1, max(costs) / min(costs), "x"),
+        at_most("Redis commands per job beyond owner resolution", 3.5, commands(setup, results), ""),
         at_most("idle: LPUSH to APNs, p50", 2, results.median("p50", "latency", case="idle"), "ms"),
         at_most("idle: LPUSH to APNs, p99", 10, results.median("p99", "latency", case="idle"), "ms"),
-        at_most("audience: resident memory, peak", 100, max(peaks), "MB"),
-        at_least("audience: rate, of the engine's on the same sink", 0.8, audience, "x"),
+        at_most("broadcast: peak resident memory", 100, max(peaks), "MB"),
+        at_least("broadcast: rate, relative to the engine on the same sink", 0.8, audience, "x"),
         at_most("at rest: resident memory", 30, results.median("residentMegabytes", "rest"), "MB"),
         at_most("at rest: CPU of a core", 0.5, results.median("corePercent", "rest"), "%"),
         at_most("start to ready", 200, results.median("readyMilliseconds", "start"), "ms")]
 
 
 def paired(results, field, own, other):
-    """Median of the ratios of each round: what slows the machine slows both."""
+    """The median of the ratios of each round. Disturbances of the machine affect both values."""
     ratios = sorted(
         mine[field] / theirs[field]
         for mine, theirs in zip(results.select("engine", **own), results.select("engine", **other)))
@@ -50,7 +50,7 @@ def paired(results, field, own, other):
 
 
 def commands(setup, results):
-    """All that Redis executes, inside of scripts too; SORT is what resolves the owner of a user's job."""
+    """The number of commands that Redis executes, including those in scripts, without SORT, which resolves a user."""
     lines = results.select("jobs", case="single", backlog=setup.backlogs[1])
     return sorted(line["commandsPerUnit"] - line["calls"].get("sort", 0) for line in lines)[len(lines) // 2]
 

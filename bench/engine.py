@@ -1,4 +1,4 @@
-"""The APNs engine alone beside h2load and libcurl's multi interface, on the same sinks."""
+"""The APNs engine, h2load and libcurl's multi interface on the same sinks."""
 
 import json
 import os
@@ -10,13 +10,13 @@ from processes import CLIENT_CORE, busy_seconds, run_pinned
 from sinks import Nghttpd, Simulator, token
 
 TOKENS = 1000
-WINDOW = 1000  # pushes under way
+WINDOW = 1000  # pushes in flight
 BODY_BYTES = 209
-# As long as a real provider token: it goes out with every request, as HTTP/2 libraries do not index it.
+# As long as a real provider token, which is sent with every request because HTTP/2 libraries do not index it.
 AUTHORIZATION = "bearer " + ".".join([
     "eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQ0RFMTIzNDUifQ", "eyJpc3MiOiJERUYxMjNHSElKIiwiaWF0IjoxNzAwMDAwMDAwfQ",
     "MEUCIQDx7kq0Yb3nUuO4WmZ9sR2tVfHc5LpJ8gEaXwK6yTzQiAIgB1dNhFoCrSv-Mj_lPeGuYxAkD4W7n2ZtVbR0qLs"])
-CURL_SHARE = 15  # libcurl multi is slow: a part of the pushes will do
+CURL_SHARE = 15  # libcurl multi is slow, so it sends only this part of the pushes
 
 
 def measure(setup, results):
@@ -26,7 +26,7 @@ def measure(setup, results):
             file.write('{"aps":{"alert":"' + "x" * (BODY_BYTES - 20) + '"}}')
         curl_multi = build_curl_multi(directory)
         uris = os.path.join(directory, "uris")
-        # The simulator keeps its ledger for Martlet; h2load sends one apns-id for ever, so both are spared it here.
+        # No ledger here, because h2load sends the same apns-id with every request.
         sinks = [
             Nghttpd(directory, TOKENS),
             Simulator(setup.programs, directory, ["--no-auth-check", "--initial-streams", "1000", "--no-ledger"])]
@@ -64,12 +64,12 @@ def engine(setup, sink, pushes, connections):
         [f"{setup.programs}/martlet-bench", "--url", sink.url, "--ca", sink.authority, "--key", sink.key,
          "--key-id", sink.key_id, "--team-id", sink.team_id, "--pushes", pushes, "--window", WINDOW,
          "--connections", connections, "--tokens", TOKENS], CLIENT_CORE)
-    line = json.loads(output)  # it fails by itself when one is not accepted
+    line = json.loads(output)  # the engine fails if a push is not accepted
     return line["accepted"], line["seconds"], line["cpuSeconds"]
 
 
 def h2load(uris, body, pushes, connections):
-    """Its own clock for the rate, the kernel's for its CPU; process start included, which is 10 ms."""
+    """The rate is by its own clock, the CPU by the kernel's, including 10 ms for the start of the process."""
     output, cpu, _ = run_pinned(
         ["h2load", "-n", pushes, "-c", connections, "-m", WINDOW // connections, "-d", body, "-i", uris,
          *headers(AUTHORIZATION, "00000000-0000-4000-8000-000000000001")], CLIENT_CORE)

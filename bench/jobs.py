@@ -1,4 +1,4 @@
-"""Jobs from LPUSH to ack: backlogs, users with several devices, payloads, an audience; and what they cost Redis."""
+"""Jobs from LPUSH to acknowledgement: backlogs, users with several devices, payloads, a broadcast; and their cost for Redis."""
 
 import json
 import time
@@ -9,7 +9,7 @@ from sinks import Nghttpd
 from stack import APP, USERS, Missing, Stack
 
 DEVICES_PER_USER = 5
-SMALL_BACKLOG_TURNS = 20  # a backlog of 1,000 is gone in a blink: this many one after the other make one round
+SMALL_BACKLOG_TURNS = 20  # a backlog of 1,000 is short, so a round has this many of them
 SMALL_BACKLOG = 1_000
 PAYLOAD = json.dumps({"aps": {"alert": {"title": "Lunch?", "body": "x" * 130}, "sound": "default"}})[:-1] + ',"id":1}'
 
@@ -55,7 +55,7 @@ def payloads(setup, results, turn):
 
 
 def stale_devices(setup, results, turn):
-    """Five devices a user, one of them stale: it is refused and removed the first time, four are left for good."""
+    """Five devices per user. One is stale and removed after its first push; four remain."""
     with Stack(setup.programs) as stack:
         owned = stack.register_users(DEVICES_PER_USER)
         since = int(time.time() * 1000) + 60_000
@@ -69,7 +69,7 @@ def stale_devices(setup, results, turn):
 
 
 def audience(setup, results):
-    """One job to everyone; the rate is that of pushes."""
+    """One broadcast; the rate is that of its pushes."""
     with Stack(setup.programs, MARTLET_CONCURRENCY="1000") as stack:
         stack.register_audience(setup.audience)
         for turn in range(setup.rounds):
@@ -79,7 +79,7 @@ def audience(setup, results):
 
 
 def engine_beside(setup, results, turn, stack):
-    """The engine alone on the very sink of the audience run, ledger and all: what that run is compared with."""
+    """The engine alone on the sink of the broadcast, with its ledger, for comparison."""
     stack.sink.reset()
     pushes, seconds, cpu = engine.engine(setup, stack.sink, setup.engine_pushes, connections=1)
     stack.check(pushes)
@@ -89,7 +89,7 @@ def engine_beside(setup, results, turn, stack):
 
 
 def warm(stack):
-    """Opens the connection and fills the caches; not measured."""
+    """Opens the connection and fills the caches. It is not measured."""
     stack.prepare(user_job(n) for n in range(1000))
     stack.release()
     stack.wait_settled()
@@ -144,7 +144,7 @@ POLLING = {"llen", "smembers", "rename", "info", "config|resetstat"}
 
 
 def command_calls(redis):
-    """Calls by command, without the bench's own. Commands run by scripts count too: they cost Redis as much."""
+    """Calls by command, including those in scripts, without the bench's own."""
     calls = {}
     for name, text in redis.info("commandstats").items():
         command = name.removeprefix("cmdstat_")
@@ -154,7 +154,7 @@ def command_calls(redis):
 
 
 def read_count(redis):
-    """How often Redis read from a connection: the round trips, pipelined ones as one."""
+    """The number of reads of Redis from connections. A pipelined exchange counts once."""
     return int(redis.info("stats")["total_reads_processed"])
 
 

@@ -1,4 +1,4 @@
-"""From LPUSH to the request's arrival at APNs: idle, and with half of what the worker can do going through."""
+"""The time from LPUSH to the arrival of the request at APNs, idle and at half of the maximum rate."""
 
 import json
 import threading
@@ -7,9 +7,9 @@ import time
 from redis_client import Redis
 from stack import QUEUE, Missing, Stack
 
-IDLE_PAUSE_SECONDS = 0.005  # longer than a job takes, so each finds the worker waiting
+IDLE_PAUSE_SECONDS = 0.005  # longer than a job takes, so the worker waits for each
 PROBE_EVERY_SECONDS = 0.004
-BURST_SECONDS = 0.002  # half load comes in bursts of this, spaced evenly
+BURST_SECONDS = 0.002  # the interval of the bursts at half load
 
 
 def measure(setup, results):
@@ -28,11 +28,11 @@ def measure(setup, results):
 
 def full_rate(results, setup):
     rate = results.median("rate", "jobs", case="single", backlog=setup.backlogs[1])
-    return rate or 20_000  # measured alone: a guess
+    return rate or 20_000  # without a measured rate, a guess
 
 
 def send(stack, sent, count, pause, prefix="warm"):
-    """One job after the other; each moment is taken just before its LPUSH."""
+    """Sends one job after the other and takes the time just before each LPUSH."""
     for number in range(count):
         name = f"{prefix}-{number}"
         element = f'{{"id":"{name}","to":{{"user":"user{number % 1000 + 1}"}},"title":"Lunch?"}}'

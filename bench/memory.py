@@ -1,10 +1,10 @@
-"""A worker with nothing to do: how soon it is ready, what it holds, what it uses. The job runs note full load."""
+"""An idle worker: its start, memory and CPU. Memory at full load is measured with the jobs."""
 
 import time
 
 from stack import Stack
 
-STARTS = 5  # a start takes 50 ms: more of them cost nothing
+STARTS = 5  # a start takes only 50 ms
 
 
 def measure(setup, results):

@@ -5,7 +5,7 @@ import statistics
 import matplotlib
 
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  the backend has to be chosen first
+from matplotlib import pyplot  # noqa: E402  the backend must be chosen first
 
 from stages import ORDER  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""Processes of the bench: pinned to a core, measured through the kernel's books, ended with the bench."""
+"""The processes of the bench: pinned to a core, measured by the kernel, ended with the bench."""
 
 import os
 import subprocess
@@ -6,9 +6,9 @@ import time
 
 CLIENT_CORE = 0  # workers and clients
 SINK_CORE = 1  # Redis and the sink
-# PRIORITY=1: the measured processes go before all others, for a machine that cannot be had alone. Only root may.
+# PRIORITY=1: the measured processes run before all others, for a shared machine. It needs root.
 COMES_FIRST = os.environ.get("PRIORITY", "") not in ("", "0")
-# Above the others of its core: round robin lets equals run on, so that Redis would wait for the sink.
+# Redis has a higher priority than the sink on its core, because among equals it would have to wait for the sink.
 FIRST, ORDINARY = 2, 1
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -29,7 +29,7 @@ class Process:
         self.pid = self._child.pid
 
     def cpu_seconds(self):
-        """User and system time of all threads, ended ones included: what /proc/<pid>/stat shows, but in nanoseconds."""
+        """User and system time of all threads, including ended ones, in nanoseconds."""
         return time.clock_gettime((~self.pid << 3) | 2)
 
     def proc_cpu_seconds(self):
@@ -61,7 +61,7 @@ class Process:
 
 
 def busy_seconds(core):
-    """What all processes together have used of the core, from /proc/stat."""
+    """The time of all processes on the core, from /proc/stat."""
     with open("/proc/stat") as stat:
         fields = next(line.split() for line in stat if line.startswith(f"cpu{core} "))
     user, nice, system, _, _, irq, softirq, steal = map(int, fields[1:9])
@@ -79,7 +79,7 @@ def wait_until(what, condition, seconds=20, every=0.005, process=None):
 
 
 def run_pinned(command, core, seconds=300):
-    """(output, CPU seconds, elapsed seconds) of a command run to its end. Its failure is ours."""
+    """Runs a command and returns (output, CPU seconds, elapsed seconds). Fails if the command fails."""
     before, started = os.times(), time.monotonic()
     result = subprocess.run(pinned(command, core), capture_output=True, text=True, timeout=seconds)
     elapsed, after = time.monotonic() - started, os.times()

@@ -1,4 +1,4 @@
-"""As much of Redis' protocol as the bench needs."""
+"""A minimal Redis client."""
 
 import socket
 
@@ -16,7 +16,7 @@ class Redis:
         return self._reply()
 
     def pipeline(self, commands, chunk=2000):
-        """Sends many commands; returns the number of replies. An error reply raises."""
+        """Sends commands and returns the number of replies. Raises on an error reply."""
         count, batch = 0, []
         for command in commands:
             batch.append(encode(command))

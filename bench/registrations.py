@@ -1,4 +1,4 @@
-"""Registrations a second through the sidecar, beside libmicrohttpd alone on the same requests."""
+"""Registrations per second through the sidecar, and through libmicrohttpd alone with the same requests."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""docs/bench.md: the budgets first, then every table."""
+"""Writes docs/bench.md: the budgets, then all tables."""
 
 import os
 import platform
@@ -15,21 +15,21 @@ START_MARK, END_MARK = "<!-- bench -->", "<!-- /bench -->"
 
 
 def write(setup, results, docs):
-    verdicts = judge(setup, results)
+    budgets = judge(setup, results)
     if not results.select("machine"):
         results.add("machine", **machine(), comesFirst=COMES_FIRST)
     lines = ["# What was measured", "", *introduction(setup, results)]
-    for title, body in sections(setup, results, verdicts):
+    for title, body in sections(setup, results, budgets):
         lines += ["", f"## {title}", "", *body]
     with open(f"{docs}/bench.md", "w") as file:
         file.write("\n".join(lines) + "\n")
     if docs == "docs":
-        show(verdicts, README)
-    return "\n".join(budget_table(verdicts))
+        show(budgets, README)
+    return "\n".join(budget_table(budgets))
 
 
-def show(verdicts, path):
-    """The budgets in the README, between its two marks."""
+def show(budgets, path):
+    """Writes the budgets into the README between its two marks."""
     with open(path) as file:
         text = file.read()
     head, start, rest = text.partition(START_MARK)
@@ -37,30 +37,30 @@ def show(verdicts, path):
     if not (start and end):
         raise RuntimeError(f"{path}: expected {START_MARK} and {END_MARK}")
     with open(path, "w") as file:
-        file.write(head + start + "\n" + "\n".join(budget_table(verdicts)) + "\n" + end + tail)
+        file.write(head + start + "\n" + "\n".join(budget_table(budgets)) + "\n" + end + tail)
 
 
-def sections(setup, results, verdicts):
-    yield "Budgets", budget_table(verdicts)
+def sections(setup, results, budgets):
+    yield "Budgets", budget_table(budgets)
     yield "The engine", [
-        "Pushes of 209 bytes, each with its own apns-id; 1,000 under way. `h2load` sends one and the same request.",
-        "libcurl's multi interface sends a part of as many.", "", *engine_table(results)]
-    yield "Jobs, LPUSH to ack", [
+        "Pushes of 209 bytes with their own apns-ids, 1,000 in flight. `h2load` sends the same request each time.",
+        "libcurl's multi interface sends fewer pushes.", "", *engine_table(results)]
+    yield "Jobs, LPUSH to acknowledgement", [
         "![throughput over backlog](throughput.png)", "",
-        "All jobs are in the list before the worker sees it. An audience's unit is a push, the others' a job.", "",
+        "All jobs are in the list before the worker starts on it. The unit of an audience is a push, of the others a job.", "",
         *job_table(results)]
     yield "Redis", [
-        "Commands are what Redis executed, those inside of scripts included; reads are its reads from connections,",
+        "Commands are all that Redis executed, including those in scripts. Reads are its reads from connections,",
         "so a pipelined exchange counts once.", "", *redis_table(results)]
     yield "Latency, LPUSH to the request's arrival", ["![latency](latency.png)", "", *latency_table(results)]
     yield "Registrations", [
-        "POST /api/push/register over 64 kept connections: credential checked, device registered in Redis, answered.",
+        "POST /api/push/register over 64 persistent connections. Each checks the credential and registers a device in Redis.",
         "The server is on core 0, h2load and Redis on core 1.", "", *registration_table(results)]
     yield "Memory and start", memory_table(results)
     yield "Where the CPU of a job goes", [
         "![CPU by stage](stages.png)", "",
-        "From a profile at full load, laid over the CPU of a job measured without the profiler.", "",
-        *stage_table(results), "", "The symbols with most samples:", "", *symbol_table(results)]
+        "From a profile at full load, applied to the CPU of a job measured without the profiler.", "",
+        *stage_table(results), "", "The symbols with the most samples:", "", *symbol_table(results)]
 
 
 def introduction(setup, results):
@@ -68,20 +68,20 @@ def introduction(setup, results):
     comes_first = facts["comesFirst"]
     command = "make bench" + (" QUICK=1" if setup.quick else "") + (" PRIORITY=1" if comes_first else "")
     lines = [
-        f"By `{command}` on {facts['date']}: {facts['cores']} cores of {facts['cpu']},",
+        f"Measured with `{command}` on {facts['date']}: {facts['cores']} cores of {facts['cpu']},",
         f"{facts['system']}, {facts['redis']}, load average {facts['loadAverage']:.1f}.",
-        "Workers and clients on core 0, Redis and the sink on core 1, all over loopback.",
-        f"Medians of {setup.rounds} rounds, with the lowest and the highest in brackets.",
-        f"Other processes had {others(results)} of core 0 meanwhile: rates suffer from it more than CPU does."]
+        "Workers and clients ran on core 0, Redis and the sink on core 1, all over loopback.",
+        f"Values are medians of {setup.rounds} rounds, with the lowest and the highest in brackets.",
+        f"Other processes had {others(results)} of core 0 meanwhile, which affects rates more than CPU."]
     if comes_first:
-        lines.append("What is measured ran before all others (chrt --rr 1), for the machine was shared.")
+        lines.append("The measured processes ran before all others (chrt --rr 1), because the machine was shared.")
     return lines + [
-        "Every push of every round was counted: one missing or sent twice fails the run.",
-        "[bench.jsonl](bench.jsonl) holds every round."]
+        "Every push of every round was counted. A push that is missing or sent twice fails the run.",
+        "[bench.jsonl](bench.jsonl) has every round."]
 
 
 def others(results):
-    """What was not ours: where it is much, rates are too low, and CPU is what to look at."""
+    """The CPU of other processes. If it is high, rates are too low, but the CPU figures hold."""
     lines = results.select("engine") + results.select("jobs")
     shares = [line["othersCore"] for line in lines if "othersCore" in line]
     return f"{statistics.median(shares):.0%} (at most {max(shares):.0%})" if shares else "an unknown part"
@@ -102,9 +102,9 @@ def table(head, rows):
     return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"] + ["| " + " | ".join(row) + " |" for row in rows]
 
 
-def budget_table(verdicts):
+def budget_table(budgets):
     return table(["what", "budget", "measured", "met"], [
-        [v.what, v.limit, f"{v.measured:.2f} {v.unit}".rstrip(), "yes" if v.is_met else "**no**"] for v in verdicts])
+        [b.what, b.limit, f"{b.measured:.2f} {b.unit}".rstrip(), "yes" if b.is_met else "**no**"] for b in budgets])
 
 
 def spread(lines, field, digits=1, scale=1.0):
@@ -116,7 +116,7 @@ def spread(lines, field, digits=1, scale=1.0):
 
 
 def groups(results, kind, *fields):
-    """Lines of each combination of the fields, in order of appearance."""
+    """The lines of each combination of the fields, in order of appearance."""
     found = {}
     for line in results.select(kind):
         found.setdefault(tuple(line[field] for field in fields), []).append(line)
@@ -165,10 +165,10 @@ def memory_table(results):
     full = [line for line in results.select("jobs", case="single")]
     return table(["what", "measured"], [
         ["start to ready", spread(results.select("start"), "readyMilliseconds") + " ms"],
-        ["at rest, resident", spread(results.select("rest"), "residentMegabytes") + " MB"],
-        ["at rest, of a core", spread(results.select("rest"), "corePercent", 3) + " %"],
-        ["full load, resident at most", spread(full, "peakMegabytes") + " MB"],
-        ["audience run, resident at most", spread(results.select("jobs", case="audience"), "peakMegabytes") + " MB"]])
+        ["at rest, resident memory", spread(results.select("rest"), "residentMegabytes") + " MB"],
+        ["at rest, CPU of a core", spread(results.select("rest"), "corePercent", 3) + " %"],
+        ["full load, peak resident memory", spread(full, "peakMegabytes") + " MB"],
+        ["broadcast, peak resident memory", spread(results.select("jobs", case="audience"), "peakMegabytes") + " MB"]])
 
 
 def stage_table(results):
@@ -184,7 +184,7 @@ def symbol_table(results):
 
 
 def demangled(frame):
-    """Without the file's path; Swift's names readable where the toolchain is at hand."""
+    """Removes the path of the file, and demangles Swift names if the toolchain is installed."""
     name = frame.rpartition(" (")[0].split("+0x")[0]
     if not name.startswith("$s"):
         return name

@@ -1,4 +1,4 @@
-"""Every measured round as one JSON line, and medians over rounds."""
+"""All measured rounds as JSON lines, and medians over rounds."""
 
 import json
 import statistics
@@ -30,7 +30,7 @@ class Results:
         return [line[field] for line in self.select(kind, **wanted)]
 
     def median(self, field, kind, **wanted):
-        """None when nothing of the kind was measured."""
+        """None if nothing of the kind was measured."""
         values = self.values(field, kind, **wanted)
         return statistics.median(values) if values else None
 

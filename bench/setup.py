@@ -1,4 +1,4 @@
-"""How much is measured: everything, or a look in under two minutes (QUICK=1)."""
+"""The sizes of the measurements: complete, or in under two minutes (QUICK=1)."""
 
 import os
 from dataclasses import dataclass

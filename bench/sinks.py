@@ -1,4 +1,4 @@
-"""What stands for APNs: apns-simulator, which keeps a ledger, and nghttpd, which nobody here wrote."""
+"""The sinks in place of APNs: apns-simulator with its ledger, and nghttpd as a neutral server."""
 
 import json
 import os
@@ -56,7 +56,7 @@ class Simulator:
 
 
 class Nghttpd:
-    """Answers 200 with an empty file for each of the first `tokens` device tokens."""
+    """Responds with 200 and an empty file to each of the first `tokens` device tokens."""
 
     name = "nghttpd"
 

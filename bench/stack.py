@@ -1,4 +1,4 @@
-"""A private Redis, a sink and a worker, each on its core; and the proof that every push arrived once."""
+"""A private Redis, a sink and a worker, each on its core, and the check that every push arrived once."""
 
 import json
 import os
@@ -46,8 +46,8 @@ class Stack:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def start_worker(self):
-        """Milliseconds from the start of the process to its readiness."""
-        # Only what is set here: no variable of the caller's may change what is measured.
+        """The milliseconds from the start of the process to its readiness."""
+        # Variables of the caller must not change the measurement.
         environment = {
             "PATH": os.environ["PATH"], "REDIS_URL": f"unix://{self.directory}/redis.sock",
             "MARTLET_ADMIN_ADDRESS": "127.0.0.1:0", **self.sink.environment(), **self._settings}
@@ -73,7 +73,7 @@ class Stack:
             return False
 
     def outcomes(self):
-        """Label of martlet_jobs_total and martlet_apns_pushes_total -> count."""
+        """The counts of martlet_jobs_total and martlet_apns_pushes_total by label."""
         with urllib.request.urlopen(f"{self._admin}/metrics", timeout=30) as answer:
             text = answer.read().decode()
         jobs = dict(re.findall(r'^martlet_jobs_total\{status="([^"]+)"\} (\d+)', text, re.M))
@@ -81,7 +81,7 @@ class Stack:
         return {k: int(v) for k, v in jobs.items()}, {k: int(v) for k, v in pushes.items()}
 
     def prepare(self, jobs):
-        """Queues the jobs where no worker looks; release() hands them over at once."""
+        """Queues the jobs in a list without a worker. release() moves them at once."""
         def commands():
             batch = []
             for job in jobs:
@@ -97,11 +97,11 @@ class Stack:
         self.redis("RENAME", "bench:prepared", QUEUE)
 
     def wait_settled(self, seconds=600):
-        """Until nothing is queued and nothing in flight."""
+        """Waits until nothing is queued or in flight."""
         workers = f"martlet:{{{QUEUE}}}:workers"
         names = [name.decode() for name in self.redis("SMEMBERS", workers)]
         keys = [QUEUE] + [f"martlet:{{{QUEUE}}}:inflight:{name}" for name in names]
-        # Rarely while there is much, so that asking costs Redis nothing.
+        # Polls rarely while much is queued, so that polling does not load Redis.
         end = time.monotonic() + seconds
         while left := sum(self.redis("LLEN", key) for key in keys):
             if time.monotonic() > end:
@@ -111,7 +111,7 @@ class Stack:
             time.sleep(0.02 if left > 5000 else 0.001)
 
     def check(self, accepted):
-        """Every push once: by the ledger where there is one, else by the worker's own count."""
+        """Checks that every push arrived once, by the ledger if there is one, else by the worker's counters."""
         if isinstance(self.sink, Simulator):
             ledger = self.sink.ledger()
             found, twice = ledger["distinct"] + ledger["overflow"], ledger["duplicates"]
@@ -121,7 +121,7 @@ class Stack:
             raise Missing(f"{accepted} pushes were due; {found} arrived, {twice} of them twice")
 
     def register_users(self, devices=1):
-        """Users 1 to 1000 with so many devices each. Returns the tokens, user by user."""
+        """Registers users 1 to 1000 with this many devices each. Returns the tokens by user."""
         now = int(time.time() * 1000)
         owned = [[token((user - 1) * devices + n + 1) for n in range(devices)] for user in range(1, USERS + 1)]
         commands = []
@@ -148,7 +148,7 @@ class Stack:
 
 
 def shard(name, count=16):
-    """Where the registry keeps a token: FNV-1a, both halves folded."""
+    """The shard of a token in the registry: FNV-1a with both halves folded."""
     value = 0xCBF29CE484222325
     for byte in name.encode():
         value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF

@@ -1,4 +1,4 @@
-"""What each stage of a job costs: a profile of the worker at full load, its samples laid to the stages of the line."""
+"""The cost of each stage of a job, from a profile of the worker at full load."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ import jobs
 from processes import SINK_CORE
 from stack import Stack
 
-# The innermost frame that matches says the stage. Names are as the compiler mangles them: length, then name.
+# The innermost frame that matches gives the stage. Names are mangled: length, then name.
 STAGES = [
     ("ack", r"4Jobs7Settler|4Jobs10SettlementV|4Jobs12ClaimLedger"),
     ("record", r"6Worker16SettlementWriter|4Jobs9JobResult|6Worker5Tally|6Worker10JobOutcomeV|6Worker11PushOutcome"),
@@ -26,7 +26,7 @@ STAGES = [
 ]
 ORDER = ["claim", "parse", "resolve", "submit", "answer", "record", "ack", "conclude", "Redis, shared", "loop"]
 PATTERNS = [(name, re.compile(pattern)) for name, pattern in STAGES]
-TOP = 25  # symbols kept for the note
+TOP = 25  # symbols in the page
 
 
 def measure(setup, results):
@@ -52,13 +52,13 @@ def measure(setup, results):
 
 
 def reference(setup, results):
-    """Shares are laid over the cost measured without the profiler, when that was measured."""
+    """Applies the shares to the cost measured without the profiler, if there is one."""
     return results.median("cpuMicroseconds", "jobs", case="single", backlog=setup.backlogs[1]) or results.median(
         "cpuMicroseconds", "jobs", case="profiled")
 
 
 def without_folder(frame):
-    """`symbol (/folder/program)` without the folder, which is the machine's own business."""
+    """Removes the folder from `symbol (/folder/program)`."""
     return re.sub(r"\((?:[^()]*/)([^/()]+)\)$", r"(\1)", frame)
 
 

@@ -1,10 +1,10 @@
 import Credentials
+import JSON
 import PushModel
 import Registry
-import JSON
 
 extension BackupEntry {
-  /// Reads the record of a device. `app` is empty for none.
+  /// Reads the record of a device. `app` is empty for a device without an app.
   init(app: String, token: String, record: JSONValue) {
     do throws(Refused) {
       self = try BackupEntry.device(app, token, Fields(record))
@@ -22,7 +22,7 @@ extension BackupEntry {
     }
   }
 
-  /// The key in its section and the record, as the file has them; nil for what was refused.
+  /// The key and the record in the file, or nil for a refused entry.
   var member: JSONMember? {
     switch self {
     case .refused: nil
@@ -31,7 +31,7 @@ extension BackupEntry {
     }
   }
 
-  /// The key of the file under which it stands; nil for what was refused.
+  /// The section of the file, or nil for a refused entry.
   var section: String? {
     switch self {
     case .refused: nil
@@ -90,7 +90,7 @@ extension BackupEntry {
     return .object(members)
   }
 
-  /// What no ISO date can say stays a number.
+  /// Returns an ISO date, or the number if it is outside the range of ISO dates.
   private static func date(_ milliseconds: Int64) -> JSONValue {
     (0...Timestamp.maximum).contains(milliseconds) ? .string(Timestamp.text(milliseconds)) : .integer(milliseconds)
   }
@@ -105,7 +105,7 @@ extension BackupEntry {
     }
   }
 
-  /// Members that may be absent or null, but not of another type.
+  /// The members of a record. A member may be absent or null, but not of another type.
   private struct Fields {
     private let record: JSONValue
 
@@ -143,5 +143,41 @@ extension BackupEntry {
     private func value(_ key: String) -> JSONValue? {
       record[key].flatMap { $0 == .null ? nil : $0 }
     }
+  }
+}
+
+/// The names and limits of a backup file (docs/backup.md):
+/// `{"<bundle id>":{"<token>":{"createdAt","updatedAt","username","platform","environment"}}}`, dates in ISO 8601.
+enum BackupFormat {
+  /// The section of devices without an app.
+  static let noApp = ""
+
+  /// The prefix of sections that are not apps. Bundle ids contain no colon.
+  static let reserved = "martlet:"
+  static let instances = "martlet:instances"
+
+  /// Includes the quotes.
+  static let maximumKeyBytes = 2048
+  static let maximumRecordBytes = 16 * 1024
+
+  private static let bundleIDLength = 0...200
+  /// 256 characters of four bytes.
+  private static let usernameLength = 0...1024
+
+  static func isBundleID(_ text: String) -> Bool {
+    bundleIDLength.contains(text.utf8.count)
+      && text.utf8.allSatisfy { DeviceToken.contains($0) && $0 != UInt8(ascii: ":") }
+  }
+
+  static func isUsername(_ text: String) -> Bool {
+    usernameLength.contains(text.utf8.count)
+      && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+  }
+
+  /// Returns the device token in `text`, or nil if it is malformed. Old push servers stored the description of the token's data,
+  /// `<0a1b2c3d …>`.
+  static func token(_ text: String) -> String? {
+    let bytes = text.utf8.filter { $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: ">") && $0 != 0x20 }
+    return DeviceToken.isWellFormed(bytes) ? String(decoding: bytes, as: UTF8.self) : nil
   }
 }

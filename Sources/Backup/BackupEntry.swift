@@ -1,30 +1,57 @@
+import PushModel
 package import Registry
 
-/// One entry of a backup file.
+/// One entry of a backup file or of an export of Parse.
 package enum BackupEntry: Sendable, Equatable {
-  /// Why an entry is left out. The file itself is sound.
+  /// Why an entry is left out. The raw value is the name in a summary.
   package enum Refusal: String, Sendable {
     case malformedToken = "malformed_token"
     case malformedApp = "malformed_app"
     case malformedUsername = "malformed_username"
     case malformedDate = "malformed_date"
     case malformedInstance = "malformed_instance"
-    /// A member of another type, or of an unknown value.
+    /// A member has another type or an unknown value.
     case malformedRecord = "malformed_record"
-    /// Of a Parse export: not of the apps asked for.
+    /// The installation belongs to an app that was not asked for.
     case otherApp = "other_app"
-    /// Of a Parse export: no `ios` device.
+    /// The installation is not an `ios` device.
     case otherPlatform = "other_platform"
-    /// Of a Parse export: an installation that may not be sent to.
+    /// The installation has no device token.
     case noToken = "no_token"
-    /// The user has as many devices as allowed, and none of them is older.
+    /// The user already has the maximum number of devices, and none of them is older.
     case tooManyDevices = "too_many_devices"
-    /// What redis has under one of the entry's keys is of another type.
+    /// One of the keys of the entry holds another type in Redis.
     case wrongType = "wrong_type"
   }
 
-  /// The username is empty for a token that nobody owns.
+  /// The username is empty for an anonymous device.
   case device(token: String, DeviceMetadata)
   case instance(id: String, InstanceRecord)
   case refused(Refusal)
+}
+
+extension BackupEntry {
+  /// Reads the stored metadata of a device. Nil if `metadata` is nil.
+  init?(storedToken token: [UInt8], metadata: [UInt8]?) {
+    guard let metadata else { return nil }
+    guard DeviceToken.isWellFormed(token) else {
+      self = .refused(.malformedToken)
+      return
+    }
+    guard let metadata = DeviceMetadata(parsing: metadata) else {
+      self = .refused(.malformedRecord)
+      return
+    }
+    self = .device(token: String(decoding: token, as: UTF8.self), metadata)
+  }
+
+  /// Reads the stored record of an instance. Nil if `record` is nil.
+  init?(storedInstance id: [UInt8], record: [UInt8]?) {
+    guard let record else { return nil }
+    guard let record = InstanceRecord(parsing: record) else {
+      self = .refused(.malformedInstance)
+      return
+    }
+    self = .instance(id: String(decoding: id, as: UTF8.self), record)
+  }
 }

@@ -1,11 +1,11 @@
 public import JSON
 public import Redis
 
-/// Why a backup was not read or written to its end.
+/// Why a backup could not be read or written completely.
 public enum BackupError: Error, Sendable, Equatable {
   /// The file cannot be opened, read or written.
   case file(String)
-  /// The file is no backup, from there on.
+  /// The file is not a valid backup from this position on.
   case format(JSONWindow.Fault)
   case redis(RedisError)
 }
@@ -18,4 +18,15 @@ extension BackupError: CustomStringConvertible {
     case .redis(let error): "Redis: \(error)"
     }
   }
+}
+
+/// An import that ended early. The entries imported until then stay, and the file can be imported again.
+public struct BackupFailure: Error, Sendable, Equatable {
+  public let cause: BackupError
+  /// The entries imported before the failure.
+  public let done: BackupSummary
+}
+
+extension BackupFailure: CustomStringConvertible {
+  public var description: String { "\(cause); \(done.total) entries were processed before" }
 }

@@ -5,18 +5,17 @@ import EventLoop
   import Glibc
 #endif
 
-/// An open file or pipe, read and written on a queue of its own: a slow disk, or whoever types, does not hold up the loop.
+/// An open file or pipe. It is read and written on its own serial queue, so a slow disk does not block the event loop.
 @EventLoop
 final class BackupFile {
-  /// Bytes of one read.
   private nonisolated static let chunkBytes = 64 * 1024
 
-  /// For errors.
+  /// The name in errors.
   nonisolated let name: String
   private let descriptor: Int32
   private let queue = DispatchQueue(label: "martlet.backup")
 
-  /// `descriptor` is closed with the file.
+  /// Takes ownership of `descriptor` and closes it.
   init(descriptor: Int32, name: String) {
     self.descriptor = descriptor
     self.name = name
@@ -26,7 +25,7 @@ final class BackupFile {
     close(descriptor)
   }
 
-  /// `-` is stdin.
+  /// Opens a file for reading. `-` is stdin.
   static func reading(_ path: String) throws(BackupError) -> BackupFile {
     guard path != "-" else { return BackupFile(descriptor: dup(STDIN_FILENO), name: "stdin") }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -34,7 +33,7 @@ final class BackupFile {
     return BackupFile(descriptor: descriptor, name: path)
   }
 
-  /// Empty at the end.
+  /// Returns the next bytes, empty at the end of the file.
   func read() async throws(BackupError) -> [UInt8] {
     try await perform { descriptor, name throws(BackupError) in
       var chunk = [UInt8](repeating: 0, count: BackupFile.chunkBytes)
@@ -48,7 +47,7 @@ final class BackupFile {
     }
   }
 
-  /// From there on, less at the end of the file.
+  /// Returns the `count` bytes at `offset`. Throws if the file is shorter.
   func read(_ count: Int, at offset: Int) async throws(BackupError) -> [UInt8] {
     try await perform { descriptor, name throws(BackupError) in
       var bytes = [UInt8](repeating: 0, count: count)
@@ -80,7 +79,7 @@ final class BackupFile {
     }
   }
 
-  /// Returns when what was written is on the disk.
+  /// Returns when the written bytes are on the disk.
   func synchronize() async throws(BackupError) {
     _ = try await perform { descriptor, name throws(BackupError) in
       guard fsync(descriptor) == 0 else { throw BackupFile.failure("cannot write \(name)") }
@@ -102,5 +101,64 @@ final class BackupFile {
       }
     }
     return try result.get()
+  }
+}
+
+/// The destination of a backup: stdout, or a file with mode 0600 that gets its name when it is complete.
+@EventLoop
+final class BackupDestination {
+  let file: BackupFile
+  /// Nil for stdout.
+  private let path: String?
+  private let temporaryPath: String
+
+  /// `-` is stdout.
+  init(_ path: String) throws(BackupError) {
+    guard path != "-" else {
+      file = BackupFile(descriptor: dup(STDOUT_FILENO), name: "stdout")
+      self.path = nil
+      temporaryPath = ""
+      return
+    }
+    try BackupDestination.refuseSpecialFile(path)
+    // The temporary file is in the same directory, so that it can be renamed.
+    let (descriptor, temporaryPath) = try BackupDestination.temporary(beside: path)
+    file = BackupFile(descriptor: descriptor, name: path)
+    self.path = path
+    self.temporaryPath = temporaryPath
+  }
+
+  /// Gives the file its name.
+  func commit() async throws(BackupError) {
+    guard let path else { return }
+    try await file.synchronize()
+    guard rename(temporaryPath, path) == 0 else { throw BackupFile.failure("cannot write '\(path)'") }
+  }
+
+  /// Removes the temporary file.
+  func abandon() {
+    if path != nil { unlink(temporaryPath) }
+  }
+
+  /// Returns a temporary file without a name.
+  static func spool(beside path: String) throws(BackupError) -> BackupFile {
+    let (descriptor, temporaryPath) = try temporary(beside: path == "-" ? "/tmp/martlet-backup" : path)
+    unlink(temporaryPath)
+    return BackupFile(descriptor: descriptor, name: "a temporary file beside \(path)")
+  }
+
+  /// Refuses a pipe or a device, which a rename would replace.
+  private static func refuseSpecialFile(_ path: String) throws(BackupError) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+    throw .file("'\(path)' is not a regular file; - writes to stdout")
+  }
+
+  private static func temporary(beside path: String) throws(BackupError) -> (Int32, String) {
+    var template = Array("\(path).XXXXXX".utf8CString)
+    // mkstemp uses mode 0600.
+    let descriptor = mkstemp(&template)
+    guard descriptor >= 0 else { throw BackupFile.failure("cannot write beside '\(path)'") }
+    return (descriptor, String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
   }
 }

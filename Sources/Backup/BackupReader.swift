@@ -1,9 +1,9 @@
 package import JSON
 
-/// Reads a backup file piece by piece. Takes `{"app":{"token":{…}}}`, `{"app":[{"token":{…}},…]}`, and the text as it is
-/// printed in docs/backup.md, which is no JSON: `{"app":["token":{…},…]}`.
+/// Parses a backup file that arrives in chunks: `{"app":{"token":{…}}}`, `{"app":[{"token":{…}},…]}`, or the older notation of
+/// the push server, which is not JSON: `{"app":["token":{…},…]}`.
 package struct BackupReader: BackupSource {
-  /// What encloses a token and its record.
+  /// The value that contains a token and its record.
   private enum Container: Equatable {
     case object
     case array
@@ -27,7 +27,7 @@ package struct BackupReader: BackupSource {
   private enum Section: Equatable {
     case app(String)
     case instances
-    /// Of a version to come.
+    /// A section of a later version, which is skipped.
     case unknown
 
     init(_ key: String) {
@@ -80,7 +80,7 @@ package struct BackupReader: BackupSource {
     }
   }
 
-  /// Where the next mark or key leads; nil when more bytes are needed.
+  /// Takes the next character or key and returns the place behind it, or nil if more bytes are needed.
   private mutating func step() throws(JSONWindow.Fault) -> Place? {
     switch place {
     case .start: return try mark("{").map { _ in .app(isFirst: true) }

@@ -1,11 +1,11 @@
 import EventLoop
 import JSON
 
-/// Puts entries that come in any order under their apps, in a memory that grows with the number of apps alone: what does not
-/// fit waits in a file, in segments.
+/// Groups entries that arrive in any order by app. What exceeds the memory limit waits in a temporary file, so memory grows only
+/// with the number of apps.
 @EventLoop
 final class BackupSpool {
-  /// Bytes held in memory, over all apps.
+  /// The limit of the buffers of all apps together.
   private static let maximumBufferedBytes = 4 * 1024 * 1024
 
   private struct Section {
@@ -18,12 +18,12 @@ final class BackupSpool {
   private var bufferedBytes = 0
   private var fileBytes = 0
 
-  /// `file` is empty.
+  /// `file` must be empty.
   init(_ file: BackupFile) {
     self.file = file
   }
 
-  /// What was refused is left out.
+  /// Adds an entry. Refused entries are ignored.
   func add(_ entry: BackupEntry) async throws(BackupError) {
     guard let name = entry.section, let member = entry.member else { return }
     var writer = JSONWriter()
@@ -35,7 +35,7 @@ final class BackupSpool {
     if bufferedBytes > BackupSpool.maximumBufferedBytes { try await flush() }
   }
 
-  /// Writes the whole backup. Apps stand in the order of their names.
+  /// Writes the complete backup, with the apps in the order of their names.
   func write(to destination: BackupFile) async throws(BackupError) {
     try await flush()
     var isFirst = true
@@ -47,7 +47,7 @@ final class BackupSpool {
       isFirst = false
       for (number, segment) in section.segments.enumerated() {
         var bytes = try await file.read(segment.count, at: segment.lowerBound)
-        // Each entry ends with a separator; the last one has none behind it.
+        // The separator after the last entry is removed.
         if number == section.segments.count - 1 { bytes.removeLast(2) }
         try await destination.write(bytes)
       }
@@ -72,7 +72,7 @@ final class BackupSpool {
 }
 
 extension BackupSpool {
-  /// Writes a backup file of what `body` adds. Nothing is left behind when it throws; a process that is killed leaves
+  /// Writes a backup file of the entries that `body` adds. Leaves no file behind if it throws. A process that is killed leaves
   /// `FILE.XXXXXX`.
   static func written(
     to path: String, _ body: (BackupSpool) async throws(BackupError) -> Void

@@ -1,7 +1,7 @@
 import EventLoop
-import JSON
+package import JSON
 
-/// The entries of a file, a batch at a time.
+/// Reads the entries of a file in batches.
 @EventLoop
 final class BackupStream<Source: BackupSource> {
   private let file: BackupFile
@@ -14,7 +14,7 @@ final class BackupStream<Source: BackupSource> {
     self.source = source
   }
 
-  /// Up to `limit` entries; nil after the last. What is wrong with the file is thrown behind the entries before it.
+  /// Returns up to `limit` entries, or nil after the last. Throws a fault of the file after the entries before it.
   func next(limit: Int) async throws(BackupError) -> [BackupEntry]? {
     var batch: [BackupEntry] = []
     while batch.count < limit {
@@ -37,5 +37,45 @@ final class BackupStream<Source: BackupSource> {
       if isAtEnd { source.close() } else { source.append(chunk) }
     }
     return batch
+  }
+}
+
+/// A parser that makes entries from a text that arrives in chunks.
+package protocol BackupSource: Sendable {
+  mutating func append(_ chunk: [UInt8])
+  /// Marks the end of the text.
+  mutating func close()
+  /// Returns the next entry. Nil means that more bytes are needed or, after ``close()``, that there are no more entries.
+  mutating func next() throws(JSONWindow.Fault) -> BackupEntry?
+}
+
+extension JSONWindow {
+  /// Returns the text of a key, or nil if more bytes are needed.
+  mutating func key(_ what: String) throws(Fault) -> String? {
+    guard let piece = try string(what, maximumBytes: BackupFormat.maximumKeyBytes) else { return nil }
+    var reader = JSONReader(piece.bytes)
+    do {
+      return try reader.readString()
+    } catch {
+      throw piece.fault("\(what): \(error)")
+    }
+  }
+
+  /// Returns an object, or nil if more bytes are needed.
+  mutating func record(_ what: String, maximumBytes: Int) throws(Fault) -> JSONValue? {
+    guard let piece = try object(what, maximumBytes: maximumBytes) else { return nil }
+    do {
+      return try JSONValue(parsing: piece.bytes)
+    } catch {
+      throw piece.fault("in \(what) that begins here: \(error), counted from there")
+    }
+  }
+
+  /// Takes one of these characters and returns it, or nil if more bytes are needed.
+  mutating func mark(_ marks: String, expected: String) throws(Fault) -> UInt8? {
+    guard let byte = peek() else { return nil }
+    guard marks.utf8.contains(byte) else { throw unexpected(expected) }
+    take()
+    return byte
   }
 }

@@ -1,18 +1,18 @@
 public import EventLoop
 public import Redis
 
-/// Sees to it that of a fleet one process brings in backup.json, and does so to its end, once.
+/// Ensures that one process of the fleet imports backup.json once, completely.
 ///
-/// An import that has begun is begun again by somebody else when its process died: whoever imports must be able to do so twice.
+/// Another process starts an import again if the process that began it died, so the import must be repeatable.
 @EventLoop
 public final class ImportClaim {
-  /// What is to be done.
+  /// The answer to a process that asks for the import.
   public enum Decision: Sendable, Equatable {
-    /// This process imports, and calls ``finish(isDone:)`` then.
+    /// This process imports, then calls ``finish(isDone:)``.
     case granted
-    /// Another process is at it.
+    /// Another process imports now.
     case busy
-    /// Nothing was imported, and nothing needs to be: the app has devices.
+    /// No import was begun, and none is needed because the app has devices.
     case unneeded
     case done
 
@@ -28,10 +28,19 @@ public final class ImportClaim {
   }
 
   private static let keys = [BackupKeys.backupState, BackupKeys.backupLease]
-  /// Milliseconds: longer than an import takes.
+  /// Longer than an import takes.
   private static let leaseMilliseconds = 600_000
 
-  /// KEYS: the state, the lease. ARGV: whether the app has devices, who asks, milliseconds.
+  /// Takes the lease if there is something to import.
+  ///
+  /// KEYS
+  ///   1  the state
+  ///   2  the lease
+  /// ARGV
+  ///   1  1 if the app has devices, else 0
+  ///   2  the name of this process
+  ///   3  the duration of the lease, ms
+  /// Returns the raw text of a ``Decision``.
   private static let begin = RedisScript(
     """
     local state = redis.call('GET', KEYS[1])
@@ -43,7 +52,15 @@ public final class ImportClaim {
     return 'granted'
     """)
 
-  /// KEYS as ``begin``. ARGV: who has the lease, whether everything was brought in. Who lost the lease changes nothing.
+  /// Gives up the lease, and records the end of the import. Changes nothing if another process has the lease.
+  ///
+  /// KEYS
+  ///   1  the state
+  ///   2  the lease
+  /// ARGV
+  ///   1  the name of this process
+  ///   2  1 if the import is complete, else 0
+  /// Returns 1, or 0 if this process does not have the lease.
   private static let end = RedisScript(
     """
     if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
@@ -55,16 +72,16 @@ public final class ImportClaim {
   private let connection: RedisConnection
   private let owner: String
 
-  /// `owner` is this process's name, like no other's.
+  /// `owner` is the unique name of this process.
   public init(connection: RedisConnection, owner: String) {
     self.connection = connection
     self.owner = owner
     connection.preload([ImportClaim.begin, ImportClaim.end])
   }
 
-  /// Asks for the import. An import that was begun is to be finished even though the app has devices by now.
+  /// Asks for the import. An import that was begun must be completed even if the app has devices now.
   ///
-  /// `granted` is called before any later question of this process is answered; tasks resume in no certain order.
+  /// `granted` is called before any later request of this process is answered. Tasks, in contrast, resume in any order.
   public func begin(
     hasDevices: Bool, granted: @escaping @EventLoop () -> Void
   ) async throws(RedisError) -> Decision {
@@ -79,8 +96,18 @@ public final class ImportClaim {
     return try result.get()
   }
 
+  /// Gives up the import. `isDone` is whether all entries were imported.
   public func finish(isDone: Bool) async throws(RedisError) {
     _ = try await connection.run(
       ImportClaim.end, keys: ImportClaim.keys, arguments: [owner, isDone ? "1" : "0"])
   }
+}
+
+/// The Redis keys of the import of backup.json.
+enum BackupKeys {
+  /// A string: `begun` or `done`.
+  static let backupState = "martlet:{backup}:state"
+
+  /// A string with a TTL: the name of the process that imports now.
+  static let backupLease = "martlet:{backup}:lease"
 }

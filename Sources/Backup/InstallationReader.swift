@@ -1,13 +1,13 @@
 package import JSON
 
-/// Reads an export of Parse's `_Installation` piece by piece: an array, `{"results":[…]}`, or one object per line.
+/// Parses an export of Parse's `_Installation` that arrives in chunks: an array, `{"results":[…]}`, or one object per line.
 package struct InstallationReader: BackupSource {
-  /// Bytes of one installation, with its channels and whatever else the app stored there.
+  /// The maximum size of one installation, which includes everything the app stored there.
   private static let maximumBytes = 256 * 1024
 
   private enum Place: Equatable {
     case start
-    /// Elements of an array, within `{"results":` when `isWrapped`.
+    /// An element of an array, inside `{"results":` if `isWrapped`.
     case element(isFirst: Bool, isWrapped: Bool)
     case afterElement(isWrapped: Bool)
     case wrapperEnd
@@ -20,7 +20,7 @@ package struct InstallationReader: BackupSource {
   private var isClosed = false
   private var place = Place.start
 
-  /// Takes the devices of these apps only.
+  /// Accepts the devices of these apps only.
   package init(bundleIDs: Set<String>) {
     self.bundleIDs = bundleIDs
   }

@@ -1,12 +1,13 @@
 public import EventLoop
+import JSON
 
-/// Makes a backup file of an export of Parse's `_Installation`; redis has no part in it.
+/// Converts an export of Parse's `_Installation` into a backup file, without Redis.
 @EventLoop
 public enum Migration {
-  /// Installations read at a time.
+  /// The number of installations read at a time.
   private static let batch = 1000
 
-  /// Reads `source` (`-`: stdin), writes `destination` (`-`: stdout); only iOS devices of these apps are taken.
+  /// Reads `source` (`-` is stdin) and writes `destination` (`-` is stdout). Includes only iOS devices of these apps.
   public static func convert(
     _ source: String, to destination: String, bundleIDs: Set<String>,
     onProgress: @EventLoop (BackupExport) -> Void = { _ in }
@@ -23,5 +24,28 @@ public enum Migration {
       }
     }
     return export
+  }
+}
+
+extension BackupEntry {
+  /// Reads a record of Parse's `_Installation`. Accepts only iOS devices of `bundleIDs`, as anonymous devices.
+  init(installation record: JSONValue, of bundleIDs: Set<String>) {
+    guard let app = record["appIdentifier"]?.string, bundleIDs.contains(app) else {
+      self = .refused(.otherApp)
+      return
+    }
+    guard record["deviceType"]?.string == "ios" else {
+      self = .refused(.otherPlatform)
+      return
+    }
+    guard let token = record["deviceToken"]?.string, !token.isEmpty else {
+      self = .refused(.noToken)
+      return
+    }
+    var members: [JSONMember] = []
+    for key in ["createdAt", "updatedAt"] {
+      if let date = record[key] { members.append(JSONMember(key: key, value: date["iso"] ?? date)) }
+    }
+    self.init(app: app, token: token, record: .object(members))
   }
 }

@@ -1,10 +1,11 @@
-public import Registry
 import EventLoop
 import Redis
+public import Registry
 
 extension Registry {
-  /// Writes every device and every instance into a backup file (`-`: stdout), mode 0600, that has its name only once it is
-  /// whole. Credentials stay out. A token that changes meanwhile may stand twice or not at all.
+  /// Writes every device and every instance, but no credentials, to a backup file with mode 0600 (`-` is stdout).
+  ///
+  /// The file gets its name when it is complete. A token that changes meanwhile can be in it twice or not at all.
   public func exportBackup(
     path: String, onProgress: @EventLoop (BackupExport) -> Void = { _ in }
   ) async throws(BackupError) -> BackupExport {
@@ -28,7 +29,7 @@ extension Registry {
     return export
   }
 
-  /// Goes through all strings whose key starts with `prefix`; `body` is given the rest of the key.
+  /// Calls `body` for each string whose key starts with `prefix`, with the rest of the key and the value.
   private func scan(
     _ prefix: String, _ body: ([UInt8], [UInt8]?) async throws(BackupError) -> Void,
     onPage: @EventLoop () -> Void
@@ -57,6 +58,24 @@ extension Registry {
       return (Array(zip(keys, values.map(\.bytes))), next)
     } catch {
       throw .redis(error)
+    }
+  }
+}
+
+/// The numbers of entries in a backup file that was written.
+public struct BackupExport: Sendable, Equatable {
+  public package(set) var devices = 0
+  public package(set) var instances = 0
+  /// The entries that were left out, by reason.
+  public package(set) var skipped: [String: Int] = [:]
+
+  package init() {}
+
+  package mutating func count(_ entry: BackupEntry) {
+    switch entry {
+    case .device: devices += 1
+    case .instance: instances += 1
+    case .refused(let reason): skipped[reason.rawValue, default: 0] += 1
     }
   }
 }

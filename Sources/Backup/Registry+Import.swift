@@ -1,14 +1,14 @@
-public import Registry
 import EventLoop
 import JSON
 import Redis
+public import Registry
 
 extension Registry {
-  /// Entries read before they are written together.
+  /// The number of entries that are written together.
   private static let importBatch = 1000
 
-  /// Puts a backup file (`-`: stdin) into the registry. Entries that are as new already stay; it may be interrupted and
-  /// repeated. `onProgress` is told what has been done so far.
+  /// Imports a backup file (`-` is stdin). A record in Redis that is at least as new as its entry stays, so the import can be
+  /// interrupted and repeated. `onProgress` receives the summary so far.
   @discardableResult
   public func importBackup(
     path: String, onProgress: @EventLoop (BackupSummary) -> Void = { _ in }
@@ -16,7 +16,7 @@ extension Registry {
     try await importEntries(path: path, BackupReader(), onProgress: onProgress)
   }
 
-  /// The same for an export of Parse's `_Installation`, of these apps.
+  /// Imports the iOS devices of these apps from an export of Parse's `_Installation`.
   @discardableResult
   public func importInstallations(
     path: String, bundleIDs: Set<String>, onProgress: @EventLoop (BackupSummary) -> Void = { _ in }
@@ -46,5 +46,32 @@ extension Registry {
     } catch {
       throw .redis(error)
     }
+  }
+}
+
+/// The numbers of imported entries, by their effect.
+public struct BackupSummary: Sendable, Equatable {
+  /// Entries that did not exist before.
+  public package(set) var created = 0
+  /// Entries that replaced an older record.
+  public package(set) var updated = 0
+  /// Entries whose record in Redis is at least as new, or has an owner while the entry has none.
+  public package(set) var kept = 0
+  /// Entries that were left out, by reason.
+  public package(set) var refused: [String: Int] = [:]
+
+  public init() {}
+
+  public var total: Int { created + updated + kept + refused.values.reduce(0, +) }
+
+  package mutating func refuse(_ reason: BackupEntry.Refusal) {
+    refused[reason.rawValue, default: 0] += 1
+  }
+
+  package static func += (sum: inout BackupSummary, other: BackupSummary) {
+    sum.created += other.created
+    sum.updated += other.updated
+    sum.kept += other.kept
+    sum.refused.merge(other.refused, uniquingKeysWith: +)
   }
 }

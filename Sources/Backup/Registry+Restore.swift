@@ -3,45 +3,45 @@ import EventLoop
 package import Redis
 
 extension Registry {
-  /// Devices of one script; more would hold up others for longer than a millisecond or two.
+  /// The number of devices or instances per script, which blocks Redis for about a millisecond.
   private static let restoredPerScript = 100
 
-  /// Writes each entry exactly as it is, unless what is there is as new. A user who would get more devices than allowed
-  /// keeps the newest. Several scripts are under way at once.
+  /// Writes each entry unchanged, unless the record in Redis is at least as new. A user keeps at most ``maximumDevices``, the
+  /// newest. Several scripts are under way at once.
   package func restore(_ entries: [BackupEntry]) async throws(RedisError) -> BackupSummary {
     var summary = BackupSummary()
-    var devices: [Restoring] = []
+    var devices: [RestoredDevice] = []
     var instances: [(id: String, record: InstanceRecord)] = []
     for entry in entries {
       switch entry {
       case .refused(let reason): summary.refuse(reason)
-      case .device(let token, let metadata): devices.append(Restoring(token: token, metadata: metadata))
+      case .device(let token, let metadata): devices.append(RestoredDevice(token: token, metadata: metadata))
       case .instance(let id, let record): instances.append((id, record))
       }
     }
-    // Those that stay come before those that a user would have too many.
+    // The newest first, because a user keeps the newest.
     devices.sort { $0.metadata.updatedAt > $1.metadata.updatedAt }
     summary += try await restore(instances)
     for _ in 0..<Registry.maximumConflicts where !devices.isEmpty {
       devices = try await restore(devices, &summary)
     }
     guard devices.allSatisfy(\.isSurplus) else {
-      throw .notSent("tokens are being registered by others at the same time; try again")
+      throw .notSent("other processes register the same tokens at the same time; try again")
     }
     for _ in devices { summary.refuse(.tooManyDevices) }
     return summary
   }
 
-  /// Returns those to be tried again: their previous owner or app was another than thought, or room was made for them.
+  /// Returns the devices to try again: their previous owner or app was not the expected one, or older devices were removed.
   private func restore(
-    _ devices: [Restoring], _ summary: inout BackupSummary
-  ) async throws(RedisError) -> [Restoring] {
+    _ devices: [RestoredDevice], _ summary: inout BackupSummary
+  ) async throws(RedisError) -> [RestoredDevice] {
     let batches = stride(from: 0, to: devices.count, by: Registry.restoredPerScript).map {
       devices[$0..<min($0 + Registry.restoredPerScript, devices.count)]
     }
-    var again: [Restoring] = []
-    var surplus: [Restoring] = []
-    for (batch, reply) in zip(batches, try await answers(to: batches)) {
+    var again: [RestoredDevice] = []
+    var surplus: [RestoredDevice] = []
+    for (batch, reply) in zip(batches, try await replies(to: batches)) {
       for (device, decision) in zip(batch, reply.array ?? []) {
         var next = device
         next.isSurplus = decision.integer == -2
@@ -61,15 +61,15 @@ extension Registry {
     return again
   }
 
-  /// Makes room for those that are newer than what the user has, and returns them. The others are refused.
+  /// Removes older devices of the user in favour of newer ones, and returns the newer ones. Refuses the others.
   private func admit(
-    _ devices: [Restoring], to user: String, _ summary: inout BackupSummary
-  ) async throws(RedisError) -> [Restoring] {
+    _ devices: [RestoredDevice], to user: String, _ summary: inout BackupSummary
+  ) async throws(RedisError) -> [RestoredDevice] {
     let members = try await members(of: user).sorted { $1.leaves(before: $0) }
     let devices = devices.sorted { $0.metadata.updatedAt > $1.metadata.updatedAt }
     var kept = 0
     var admitted = 0
-    // The newest of both, and what is there before what would come.
+    // The newest of both. Of two that are equally new, the one in Redis stays.
     while kept + admitted < maximumDevices {
       let member = kept < members.count ? members[kept].metadata?.updatedAt : nil
       let device = admitted < devices.count ? devices[admitted].metadata.updatedAt : nil
@@ -81,19 +81,19 @@ extension Registry {
     return Array(devices[..<admitted])
   }
 
-  /// In the order of the batches; the first error of any.
-  private func answers(to batches: [ArraySlice<Restoring>]) async throws(RedisError) -> [RedisValue] {
+  /// Returns the replies in the order of the batches, or throws the first error.
+  private func replies(to batches: [ArraySlice<RestoredDevice>]) async throws(RedisError) -> [RedisValue] {
     guard !batches.isEmpty else { return [] }
     let result: Result<[RedisValue], RedisError> = await withCheckedContinuation { continuation in
-      let exchange = RestoreExchange(count: batches.count) { continuation.resume(returning: $0) }
+      let group = ReplyGroup(count: batches.count) { continuation.resume(returning: $0) }
       for (number, batch) in batches.enumerated() {
         connection.call(
-          BackupScripts.restore, keys: batch.flatMap(\.keys),
+          RestoreScripts.restore, keys: batch.flatMap(\.keys),
           arguments: { command in
             command.append(Registry.metadataLifetime)
             command.append(maximumDevices)
             for device in batch { device.append(to: &command) }
-          }, { exchange.answer(number, $0) })
+          }, { group.receive(number, $0) })
       }
     }
     return try result.get()
@@ -104,7 +104,7 @@ extension Registry {
     for start in stride(from: 0, to: instances.count, by: Registry.restoredPerScript) {
       let batch = instances[start..<min(start + Registry.restoredPerScript, instances.count)]
       let reply = try await connection.call(
-        BackupScripts.restoreInstances, keys: batch.map { RegistryKeys.instance($0.id) },
+        RestoreScripts.restoreInstances, keys: batch.map { RegistryKeys.instance($0.id) },
         arguments: { command in
           for (_, record) in batch {
             command.append(record.json())
@@ -128,7 +128,7 @@ extension BackupSummary {
   }
 }
 
-extension Restoring {
+extension RestoredDevice {
   fileprivate func append(to command: inout RedisCommand) {
     command.append(token)
     command.append(metadata.username)

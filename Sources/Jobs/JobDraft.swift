@@ -4,10 +4,14 @@ import JSON
 /// The fields of a job while they are read. ``job()`` checks how they go together.
 package struct JobDraft {
   package static let previewLength = 1...200
-  private static let reservedKeys = [
-    "martlet:", "push:jobs", "push:token:", "push:user:", "push:result:", "push:app:", "push:instance:", "push:topic:",
-    "push:badge:", "push:events",
+  /// The prefixes of Martlet's own keys. A queue or a `replyTo` must not begin with one of them.
+  package static let reservedPrefixes = [
+    "martlet:", "push:token:", "push:user:", "push:result:", "push:app:", "push:instance:", "push:topic:",
+    "push:badge:",
+    "push:events",
   ]
+  /// A `replyTo` must not name a default queue either.
+  private static let refusedReplyPrefixes = reservedPrefixes + ["push:jobs"]
 
   private var seen: UInt64 = 0
   private var id: String?
@@ -151,7 +155,7 @@ package struct JobDraft {
 
   private static func replyTo(from reader: inout JobReader) throws(JobError) -> String {
     let key = try reader.string(of: 1...512)
-    for reserved in reservedKeys where key.utf8.starts(with: reserved.utf8) {
+    for reserved in refusedReplyPrefixes where key.utf8.starts(with: reserved.utf8) {
       throw reader.error("keys that begin with \(reserved) are Martlet's own; name another list")
     }
     return key

@@ -6,7 +6,7 @@ import Telemetry
   import Glibc
 #endif
 
-/// The program `martlet`: one binary, subcommands.
+/// The program `martlet`, which runs one of its commands.
 @main
 enum Martlet {
   static let commands: [any Command.Type] = [
@@ -17,7 +17,7 @@ enum Martlet {
 
   static func main() {
     Console.holdStandardDescriptors()
-    // Before any other thread exists; the services listen to them, every other command lets them end it.
+    // The signals of services must be blocked before there are other threads. They end any other command.
     let words = Array(CommandLine.arguments.dropFirst())
     let services = [WorkerCommand.name, SidecarCommand.name, AllCommand.name]
     if let name = words.first, services.contains(name) { Termination.listen() }
@@ -26,7 +26,7 @@ enum Martlet {
     Task { @EventLoop in
       let code = await run(words).rawValue
       fflush(nil)
-      // Not `exit`: it lets OpenSSL free what a thread that is still connecting uses.
+      // `exit` would free data of OpenSSL that a connecting thread still uses.
       _exit(code)
     }
     dispatchMain()
@@ -51,14 +51,14 @@ enum Martlet {
     }
     do {
       return try await command.run(Array(words.dropFirst()))
-    } catch let misuse as CommandLineWords.Misuse {
-      Console.complain("martlet \(name): \(TerminalText.line(misuse.message))\nSee martlet \(name) --help\n")
+    } catch CommandError.usage(let message) {
+      Console.complain("martlet \(name): \(TerminalText.line(message))\nSee martlet \(name) --help\n")
       return .wrongUsage
     } catch let faults as ConfigurationFaults {
       Console.complain(faults.text)
       return .wrongUsage
-    } catch let failure as CommandFailure {
-      Console.complain("martlet \(name): \(TerminalText.line(failure.message))\n")
+    } catch CommandError.failed(let message) {
+      Console.complain("martlet \(name): \(TerminalText.line(message))\n")
       return .failed
     } catch {
       Console.complain("martlet \(name): \(TerminalText.line("\(error)"))\n")

@@ -3,8 +3,8 @@ public import Jobs
 import JSON
 
 extension Job {
-  /// What is sent to every device of the job; build it once. Throws `PayloadTooLarge: …` before APNs has to say so.
-  /// `match` is what ``PolicyBook/match(_:)`` says of the job: without it a job with a class has no payload.
+  /// Returns the APNs payload, which is the same for all devices of the job. Throws `PayloadTooLarge: …` if it is larger than
+  /// APNs accepts. `match` is the result of ``PolicyBook/match(_:)``; a job with a class has no payload without it.
   public func apnsPayload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
     let bytes = try payload(match)
     guard bytes.count <= pushType.maximumPayloadBytes else {
@@ -13,7 +13,7 @@ extension Job {
     return bytes
   }
 
-  /// The same, however large: for clients that poll.
+  /// Returns the payload whatever its size, for clients that poll.
   public func payload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
     switch content {
     case .payload(let bytes): bytes
@@ -22,10 +22,10 @@ extension Job {
     }
   }
 
-  /// The shape is in docs/policy.md.
+  /// Returns the payload described in docs/policy.md.
   private func classedPayload(_ match: PolicyMatch?, _ preview: String?) throws(JobError) -> [UInt8] {
     guard let match, case .instance(let instance) = addressee else {
-      throw JobError(reason: "class: no delivery policy for it")
+      throw JobError(reason: "class: no delivery policy has this class")
     }
     let shown = match.shownClass
     var aps = Notification()

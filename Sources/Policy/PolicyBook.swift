@@ -1,14 +1,14 @@
 public import Jobs
 
-/// All delivery policies, by the names of their classes.
+/// All delivery policies, indexed by the names of their classes.
 public struct PolicyBook: Sendable {
-  /// Names that a reason lists at most.
+  /// The maximum number of class names in an error.
   private static let maximumListed = 20
 
   public let policies: [DeliveryPolicy]
   private let matches: [String: PolicyMatch]
 
-  /// Names of classes are unique: ``PolicyFile`` sees to it.
+  /// Class names must be unique over all policies, which ``PolicyFile`` checks.
   public init(_ policies: [DeliveryPolicy]) {
     self.policies = policies
     let all = policies.flatMap { policy in
@@ -17,14 +17,14 @@ public struct PolicyBook: Sendable {
     matches = Dictionary(all, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The built-in policy alone, in its standard quiet hours.
+  /// The built-in policy alone, with the standard quiet hours.
   public static let standard: PolicyBook = {
-    var nyra = DeliveryPolicy.nyra
-    nyra.quietHours = .standard
-    return PolicyBook([nyra])
+    var policy = DeliveryPolicy.builtIn
+    policy.quietHours = .standard
+    return PolicyBook([policy])
   }()
 
-  /// The policy of a job and its class; nil for a job without a class. Throws when there is no such class, or when the
+  /// Returns the class of a job and its policy, or nil if the job has no class. Throws if there is no such class, or if the
   /// preview breaks the policy's rules of tone.
   public func match(_ job: Job) throws(JobError) -> PolicyMatch? {
     guard case .classed(let name, let preview) = job.content else { return nil }
@@ -38,5 +38,24 @@ public struct PolicyBook: Sendable {
       throw JobError(reason: "preview: \(fault.description)")
     }
     return match
+  }
+}
+
+/// The class of a job and the policy that defines it.
+///
+/// A class, not a structure, so that the many jobs without one carry a single pointer.
+public final class PolicyMatch: Sendable {
+  public let policy: DeliveryPolicy
+  public let notificationClass: PolicyClass
+
+  init(policy: DeliveryPolicy, notificationClass: PolicyClass) {
+    self.policy = policy
+    self.notificationClass = notificationClass
+  }
+
+  /// The class that the notification names: ``SocialRhythm/lowClass`` for a class of low urgency if it is set.
+  public var shownClass: PolicyClass {
+    guard notificationClass.urgency == .low, let name = policy.rhythm.lowClass else { return notificationClass }
+    return policy.classes.first { $0.name == name } ?? notificationClass
   }
 }

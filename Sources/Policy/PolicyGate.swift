@@ -2,34 +2,60 @@ package import EventLoop
 import Jobs
 package import Redis
 
-/// Asks the delivery policies, which remember every instance in Redis: the whole fleet keeps its limits together.
+/// Asks the delivery policies about jobs. Their state is in Redis, so the limits hold for the whole fleet.
 ///
-/// The state of an instance is read with Redis' time, the jobs that wait for it are decided one after the other, and what
-/// came of it is written only if the state still is the one that was read; otherwise all begins again.
+/// One exchange per instance and policy is under way at a time: it reads the state and Redis' clock, decides about all
+/// waiting jobs in order, and replaces the state if it is still the one that was read. Otherwise the exchange starts again.
 @EventLoop
 package final class PolicyGate {
   package enum Answer {
     case decision(PolicyDecision)
+    /// The job expired before the decision.
     case expired
     case fault(RedisError)
   }
 
   package typealias Completion = @EventLoop (Answer) -> Void
 
-  /// Each of them fails only because another worker's has succeeded.
+  /// An exchange fails only because another worker's has succeeded, so one of this many succeeds unless the fleet is very busy.
   private static let maximumTries = 32
   private static let conflict = RedisError.notSent(
-    "other workers change the policy's state of the instance all the time")
+    "the policy state of the instance could not be replaced: other workers changed it \(maximumTries) times")
+  private static let noState = RedisError.notSent("the policy script returned no state and time")
 
-  private static let noState = RedisError.notSent("Redis answered no state of a policy and no time")
+  /// Returns the state of an instance and the current time.
+  /// KEYS
+  ///   1  the state
+  /// Returns {the state or null, now in unix ms}.
+  private static let read = RedisScript(
+    """
+    local time = redis.call('TIME')
+    return {redis.call('GET', KEYS[1]), time[1] * 1000 + math.floor(time[2] / 1000)}
+    """)
+
+  /// Replaces the state of an instance. The first write takes no memory, so Redis runs the script when it is full.
+  /// KEYS
+  ///   1  the state
+  /// ARGV
+  ///   1  the state that was read; empty for none
+  ///   2  the new state
+  ///   3  the TTL of the new state, ms
+  /// Returns 1, or 0 if the state is not the one that was read.
+  private static let replace = RedisScript(
+    """
+    if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+    redis.call('PEXPIRE', KEYS[1], ARGV[3])
+    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+    return 1
+    """)
 
   private struct Entry {
     let request: PolicyRequest
     let completion: Completion
   }
 
-  /// Of one instance under one policy.
-  private struct Line {
+  /// The exchange for one instance under one policy.
+  private struct Exchange {
     let policy: DeliveryPolicy
     var waiting: [Entry] = []
     var tries = 0
@@ -37,31 +63,32 @@ package final class PolicyGate {
 
   private let connection: RedisConnection
   private let localTime: LocalTime
-  /// By key; there while an exchange is under way.
-  private var lines: [String: Line] = [:]
+  /// The exchanges under way, by the key of their state.
+  private var exchanges: [String: Exchange] = [:]
 
   package init(connection: RedisConnection, localTime: LocalTime) {
     self.connection = connection
     self.localTime = localTime
-    connection.preload(PolicyScripts.all)
+    connection.preload([PolicyGate.read, PolicyGate.replace])
   }
 
-  /// For a job that could be sent at once.
+  /// Asks about a job that could be sent now.
   package func ask(_ match: PolicyMatch, instance: String, _ request: PolicyRequest, _ completion: @escaping Completion)
   {
     let key = PolicyKeys.state(match.policy.name, instance: instance)
-    let isUnderWay = lines[key] != nil
-    lines[key, default: Line(policy: match.policy)].waiting.append(Entry(request: request, completion: completion))
+    let isUnderWay = exchanges[key] != nil
+    let entry = Entry(request: request, completion: completion)
+    exchanges[key, default: Exchange(policy: match.policy)].waiting.append(entry)
     if !isUnderWay { read(key) }
   }
 
   private func read(_ key: String) {
-    connection.run(PolicyScripts.read, keys: [key]) { [self] result in
+    connection.run(PolicyGate.read, keys: [key]) { [self] result in
       switch result {
-      case .failure(let error): answer(take(key), .fault(error), key)
+      case .failure(let error): fail(takeWaiting(key), error, key)
       case .success(let value):
         guard let parts = value.array, parts.count == 2, let now = parts[1].integer else {
-          return answer(take(key), .fault(PolicyGate.noState), key)
+          return fail(takeWaiting(key), PolicyGate.noState, key)
         }
         decide(key, found: parts[0].bytes ?? [], now: now)
       }
@@ -69,8 +96,8 @@ package final class PolicyGate {
   }
 
   private func decide(_ key: String, found: [UInt8], now: Int64) {
-    guard let line = lines[key] else { return }
-    let entries = take(key)
+    guard let policy = exchanges[key]?.policy else { return }
+    let entries = takeWaiting(key)
     let before = PolicyState(json: found)
     var state = before
     var answers: [Answer] = []
@@ -79,49 +106,49 @@ package final class PolicyGate {
         answers.append(.expired)
         continue
       }
-      let decision = line.policy.decide(state, entry.request, now: now, localTime: localTime)
+      let decision = policy.decide(state, entry.request, now: now, localTime: localTime)
       state = decision.state
       answers.append(.decision(decision.decision))
     }
-    guard state != before else { return conclude(entries, answers, key) }
-    connection.call(PolicyScripts.replace, keys: [key]) { command in
+    guard state != before else { return complete(entries, answers, key) }
+    connection.call(PolicyGate.replace, keys: [key]) { command in
       command.append(found)
       command.append(state.json())
-      command.append(line.policy.lifetime(of: state, now: now))
+      command.append(policy.lifetime(of: state, now: now))
     } _: { [self] result in
       switch result {
-      case .success(.integer(1)): conclude(entries, answers, key)
+      case .success(.integer(1)): complete(entries, answers, key)
       case .success: tryAgain(entries, key)
-      case .failure(let error): answer(entries, .fault(error), key)
+      case .failure(let error): fail(entries, error, key)
       }
     }
   }
 
   private func tryAgain(_ entries: [Entry], _ key: String) {
-    lines[key]?.tries += 1
-    guard let line = lines[key], line.tries < PolicyGate.maximumTries else {
-      return answer(entries, .fault(PolicyGate.conflict), key)
+    exchanges[key]?.tries += 1
+    guard let exchange = exchanges[key], exchange.tries < PolicyGate.maximumTries else {
+      return fail(entries, PolicyGate.conflict, key)
     }
-    lines[key]?.waiting.insert(contentsOf: entries, at: 0)
+    exchanges[key]?.waiting.insert(contentsOf: entries, at: 0)
     read(key)
   }
 
-  private func take(_ key: String) -> [Entry] {
-    defer { lines[key]?.waiting = [] }
-    return lines[key]?.waiting ?? []
+  private func takeWaiting(_ key: String) -> [Entry] {
+    defer { exchanges[key]?.waiting = [] }
+    return exchanges[key]?.waiting ?? []
   }
 
-  private func answer(_ entries: [Entry], _ answer: Answer, _ key: String) {
-    conclude(entries, entries.map { _ in answer }, key)
+  private func fail(_ entries: [Entry], _ error: RedisError, _ key: String) {
+    complete(entries, entries.map { _ in .fault(error) }, key)
   }
 
-  /// Those that have come meanwhile are next.
-  private func conclude(_ entries: [Entry], _ answers: [Answer], _ key: String) {
-    if lines[key]?.waiting.isEmpty == false {
-      lines[key]?.tries = 0
+  /// Starts the next exchange if jobs have arrived meanwhile, then delivers the answers.
+  private func complete(_ entries: [Entry], _ answers: [Answer], _ key: String) {
+    if exchanges[key]?.waiting.isEmpty == false {
+      exchanges[key]?.tries = 0
       read(key)
     } else {
-      lines[key] = nil
+      exchanges[key] = nil
     }
     for (entry, answer) in zip(entries, answers) { entry.completion(answer) }
   }

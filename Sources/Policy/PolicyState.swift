@@ -1,33 +1,35 @@
-import Jobs
 import JSON
+import Jobs
 
-/// What a policy remembers of an instance: stands in Redis as one small JSON string.
+/// What a policy remembers about an instance: one JSON string in Redis.
 public struct PolicyState: Sendable, Equatable {
-  /// A job that was let through.
+  /// A job that was allowed to be sent.
   public struct Grant: Sendable, Equatable {
-    /// The nonce of its envelope: the same when it is retried, or run again after a crash.
+    /// The nonce of the job's envelope, which stays the same when the job is retried or runs again after a crash.
     public var job: String
     public var className: String
-    /// Unix ms; of the latest attempt.
+    /// The time of the latest attempt, unix ms.
     public var at: Int64
   }
 
-  /// The job that waits for the end of quiet hours.
+  /// The job that is held until quiet hours end.
   public struct Held: Sendable, Equatable {
     public var job: String
-    /// Unix ms; later than that it holds nobody back.
+    /// Unix ms. After this time the job no longer suppresses others.
     public var until: Int64
   }
 
-  /// Oldest first; those that some rule still asks for.
+  /// The grants that a rule still counts, oldest first.
   public var grants: [Grant] = []
   public var held: Held?
 
   public init() {}
 
-  /// Bytes that are no state are an empty one.
+  /// Reads ``json()``. Bytes that are not a state give an empty one.
   public init(json bytes: [UInt8]) {
-    guard !bytes.isEmpty, let value = try? JSONValue(parsing: bytes) else { return }
+    guard !bytes.isEmpty else { return }
+    let value: JSONValue
+    do { value = try JSONValue(parsing: bytes) } catch { return }
     grants = (value["grants"]?.array ?? []).compactMap { grant in
       guard let job = grant["job"]?.string, let name = grant["class"]?.string, let at = grant["at"]?.integer else {
         return nil
@@ -62,4 +64,10 @@ public struct PolicyState: Sendable, Equatable {
     writer.endObject()
     return writer.bytes
   }
+}
+
+/// The Redis keys of delivery policies.
+package enum PolicyKeys {
+  /// A string with a TTL: the ``PolicyState`` of an instance.
+  package static func state(_ policy: String, instance: String) -> String { "martlet:{policy}:\(policy):\(instance)" }
 }

@@ -15,14 +15,14 @@ struct BackupReaderTests {
     #"{"com.a":["\#(one)":{},{"\#(two)":{}},{}],"com.b":[],"com.c":{}}"#,
     "\u{FEFF}{\r\n\t\"com.a\" : {\r\n\"\(one)\"\t:{ } ,\r\n \"\(two)\":{}}\r\n}\r\n",
   ])
-  func `each notation of the document means the same`(text: String) {
+  func `all notations have the same entries`(text: String) {
     let whole = read(text)
     #expect(whole.fault == nil)
     #expect(whole.names == ["com.a/\(Self.one)", "com.a/\(Self.two)"])
     for size in 1...7 { #expect(read(text, size: size) == whole, "in chunks of \(size)") }
   }
 
-  @Test func `a record has all that is known of a device`() {
+  @Test func `a record has all fields of a device`() {
     let text = """
       {"com.a":{"\(Self.one)":{"createdAt":"2016-01-02T03:04:05.678Z","updatedAt":1451876645678,"username":" Álice ",
       "platform":"android","environment":"sandbox","more":[1]}},"":{"\(Self.two)":{"createdAt":"2016-01-02T03:04:05Z"}}}
@@ -40,7 +40,7 @@ struct BackupReaderTests {
       ])
   }
 
-  @Test func `instances stand apart, and what a later version adds is passed over`() {
+  @Test func `instances have their own section, and unknown sections are skipped`() {
     let text = """
       {"martlet:instances":{"home:1":{"token":"\(Self.one)","environment":"production","bundleId":"com.a",
       "updatedAt":"1970-01-01T00:00:00.009Z","active":false},"bad id":{"token":"\(Self.one)"}},"martlet:later":{"x":{"y":1}}}
@@ -60,17 +60,17 @@ struct BackupReaderTests {
     (#""\#(one)":{"updatedAt":"yesterday"}"#, "malformed_date"), (#""\#(one)":{"createdAt":1.5}"#, "malformed_date"),
     (#""\#(one)":{"platform":"vax"}"#, "malformed_record"), (#""\#(one)":{"environment":""}"#, "malformed_record"),
   ])
-  func `an entry that cannot be right is left out, and the next one is read`(entry: String, reason: String) {
+  func `an invalid entry is left out and the next one is read`(entry: String, reason: String) {
     let reading = read(#"{"com.a":{\#(entry),"\#(Self.two)":{}}}"#)
     #expect(reading.names == [reason, "com.a/\(Self.two)"])
     #expect(reading.fault == nil)
   }
 
-  @Test func `an app that cannot be one is left out`() {
+  @Test func `an entry of an invalid app is left out`() {
     #expect(read(#"{"../x y":{"\#(Self.one)":{}}}"#).names == ["malformed_app"])
   }
 
-  @Test func `a token as iOS used to describe it is read`() {
+  @Test func `a token in the old description format is read`() {
     #expect(read(#"{"com.a":{"<0a1b2c3d 4e5f6071 82930a1b>":{}}}"#).names == ["com.a/0a1b2c3d4e5f607182930a1b"])
   }
 
@@ -100,17 +100,17 @@ struct BackupReaderTests {
       "line 1, byte 1: the bundle id of an app, in quotes: half of a surrogate pair in a string, at byte 1"
     ),
   ])
-  func `a file that is no backup is told from where on`(text: String, fault: String) {
+  func `the fault of an invalid file has its position`(text: String, fault: String) {
     for size in [1, 3, 1 << 20] { #expect(read(text, size: size).fault == fault) }
   }
 
-  @Test func `the entries before a fault are there`() {
+  @Test func `the entries before a fault are returned`() {
     let reading = read(#"{"com.a":{"\#(Self.one)":{},"\#(Self.two)":{"#)
     #expect(reading.names == ["com.a/\(Self.one)"])
     #expect(reading.fault != nil)
   }
 
-  @Test func `a giant string, a giant record and deep nesting end it`() {
+  @Test func `a giant string, a giant record and deep nesting are faults`() {
     let giant = String(repeating: "x", count: 100_000)
     #expect(read("{\"\(giant)\":{}}", size: 1000).fault?.contains("longer than 2048 bytes") == true)
     #expect(
@@ -119,7 +119,7 @@ struct BackupReaderTests {
     #expect(read("{\"com.a\":{\"t\":\(deep)}}").fault?.contains("nested deeper than 64 levels") == true)
   }
 
-  @Test func `no file makes it trap, and every way of cutting it reads the same`() {
+  @Test func `no file traps the reader, and chunks of any size give the same entries`() {
     let seed = Array(#"{"com.a":{"\#(Self.one)":{"username":"a"}},"com.b":["\#(Self.two)":{"updatedAt":1}]}"#.utf8)
     var generator = SeededGenerator(state: 7)
     for _ in 0..<2000 {

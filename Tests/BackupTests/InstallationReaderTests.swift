@@ -22,7 +22,7 @@ struct InstallationReaderTests {
     "[\(one),\(two)]", "{\"results\":[\(one),\(two)]}", " { \"results\" :\n[ \(one) ,\r\n\(two) ] } \n",
     "\(one)\n\(two)\n", "\(one)\r\n\r\n\(two)",
   ])
-  func `each form of an export means the same`(text: String) {
+  func `all forms of an export have the same entries`(text: String) {
     let whole = read(text)
     #expect(whole.names == ["com.a/\(Self.token)", "com.a/\(Self.other)"])
     #expect(whole.fault == nil)
@@ -55,7 +55,7 @@ struct InstallationReaderTests {
     (#"{"appIdentifier":"com.a","deviceType":"ios","deviceToken":null}"#, "no_token"),
     (installation(token, more: #","createdAt":[]"#), "malformed_date"),
   ])
-  func `what is not taken is counted by its reason`(installation: String, reason: String) {
+  func `a refused installation has a reason`(installation: String, reason: String) {
     #expect(read("[\(installation),\(Self.two)]").names == [reason, "com.a/\(Self.other)"])
   }
 
@@ -73,7 +73,7 @@ struct InstallationReaderTests {
     ("{}\nx", "line 2, byte 3: expected an installation, found 'x'"),
     ("[{\"a\":1,]", "line 1, byte 1: an installation begins here and has no end"),
   ])
-  func `a file that is no export is told from where on`(text: String, fault: String) {
+  func `the fault of an invalid export has its position`(text: String, fault: String) {
     for size in [1, 3, 1 << 20] { #expect(read(text, size: size).fault == fault) }
   }
 }

@@ -2,12 +2,12 @@ import JSON
 import Registry
 @testable import Backup
 
-/// What a source makes of a text, and the fault that ended it.
+/// The entries that a source reads from a text, and the fault that ended it.
 struct Reading: Equatable {
   var entries: [BackupEntry] = []
   var fault: String?
 
-  /// Gives it the text in chunks of `size` bytes.
+  /// Feeds the text in chunks of `size` bytes.
   init(_ source: some BackupSource, _ text: [UInt8], size: Int = 1 << 20) {
     var source = source
     do {
@@ -26,7 +26,7 @@ struct Reading: Equatable {
     self.init(source, Array(text.utf8), size: size)
   }
 
-  /// Tokens and ids, or the reasons why not.
+  /// The tokens and ids, or the reasons of refusals.
   var names: [String] {
     entries.map {
       switch $0 {

@@ -33,7 +33,7 @@ struct RestoreTests {
     #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
   }
 
-  @Test func `a device of nobody is in its app's audience only`() async throws {
+  @Test func `an anonymous device is only in its app's audience`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("nobodys")
     #expect(try await fixture.registry.restore([device(token, app: "com.nobody")]).created == 1)
@@ -42,7 +42,7 @@ struct RestoreTests {
     #expect(try await fixture.run("GET", RegistryKeys.token(token)).string?.contains(#""username":"""#) == true)
   }
 
-  @Test func `what is as new or newer stays`() async throws {
+  @Test func `a record that is as new or newer stays`() async throws {
     let fixture = try await Fixture()
     let (same, newer) = (fixture.token("same"), fixture.token("newer"))
     _ = try await fixture.register(same, "stays", app: "com.stays", now: 1000)
@@ -55,7 +55,7 @@ struct RestoreTests {
     #expect(try await fixture.members("thief").isEmpty)
   }
 
-  @Test func `an older record gives way, and the device leaves its former owner and app`() async throws {
+  @Test func `an older record is replaced, and the device leaves its former owner and app`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("older")
     _ = try await fixture.register(token, "before-backup", app: "com.before-backup", now: 999)
@@ -67,7 +67,7 @@ struct RestoreTests {
     #expect(try await fixture.metadata(token)?.username == "in-backup")
   }
 
-  @Test func `a record of nobody takes no device from its owner`() async throws {
+  @Test func `a record without an owner does not take a device from its owner`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("owned")
     _ = try await fixture.register(token, "owner", app: "com.owned", now: 1)
@@ -76,7 +76,7 @@ struct RestoreTests {
     #expect(try await !fixture.audience("com.other", of: token))
   }
 
-  @Test func `what cannot be read gives way`() async throws {
+  @Test func `a malformed record is replaced`() async throws {
     let fixture = try await Fixture()
     for (number, garbage) in ["", "{", "[1]", "null", #"{"username":{},"updatedAt":"x"}"#].enumerated() {
       let token = fixture.token("unreadable-\(number)")
@@ -89,7 +89,7 @@ struct RestoreTests {
     #expect(try await fixture.registry.restore([device(list, "reader")]).created == 1)
   }
 
-  @Test func `a set of another type costs its own devices only, and nothing is half done`() async throws {
+  @Test func `a set of another type affects only its own devices, completely`() async throws {
     let fixture = try await Fixture()
     let (bad, good) = (fixture.token("bad-set"), fixture.token("good-set"))
     _ = try await fixture.run("SET", RegistryKeys.userTokens("bad-set"), "x")
@@ -100,7 +100,7 @@ struct RestoreTests {
     #expect(try await !fixture.audience("com.set", of: bad))
   }
 
-  @Test func `of two records of one token the newer counts, whatever their order`() async throws {
+  @Test func `the newer of two records of a token is kept, whatever their order`() async throws {
     let fixture = try await Fixture()
     let (first, second) = (fixture.token("twice-1"), fixture.token("twice-2"))
     let done = try await fixture.registry.restore([
@@ -127,7 +127,7 @@ struct RestoreTests {
     #expect(stored.flatMap(InstanceRecord.init(parsing:)) == record("i-3", at: 3))
   }
 
-  @Test func `more than a script takes is restored, and the same again changes nothing`() async throws {
+  @Test func `more devices than one script takes are restored, and a repetition changes nothing`() async throws {
     let fixture = try await Fixture(maximumDevices: 1000)
     let entries = (0..<1234).map { device(fixture.token("restored-\($0)"), "restored-\($0 % 7)", app: "com.restored") }
     #expect(try await fixture.registry.restore(entries).created == 1234)
@@ -135,7 +135,7 @@ struct RestoreTests {
     #expect(try await fixture.registry.restore([]).total == 0)
   }
 
-  @Test func `a full redis takes nothing, not even a part`() async throws {
+  @Test func `a full Redis refuses all devices completely`() async throws {
     let server = try await RedisServer()
     let redis = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
     redis.start()

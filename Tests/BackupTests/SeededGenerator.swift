@@ -1,4 +1,4 @@
-/// SplitMix64: the same numbers on every run.
+/// SplitMix64, a random number generator with a fixed seed.
 struct SeededGenerator: RandomNumberGenerator {
   var state: UInt64
 

@@ -12,23 +12,23 @@ struct PolicyFileTests {
     PolicyFile.read(Array(#"{"policies":[\#(policies)]}"#.utf8), quietHours: .standard)
   }
 
-  /// A policy of its own with other or further members.
+  /// Returns a policy that is not the built-in one.
   private func own(_ members: String = "", classes: String = notice, limits: String = limit) -> String {
     #"{"name":"house","title":"House","classes":[\#(classes)],"limits":[\#(limits)]\#(members)}"#
   }
 
   private func paths(_ policies: String) -> [String] { read(policies).faults.map(\.path) }
 
-  @Test func `the worked example is a good file`() throws {
+  @Test func `the example in deploy/examples has no faults`() throws {
     let path = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../deploy/examples/policy.json")
     let (book, faults) = PolicyFile.read(Array(try Data(contentsOf: path)), quietHours: .standard)
     #expect(faults == [])
     #expect(book.policies.map(\.name) == ["nyra", "building"])
-    let nyra = book.policies[0]
-    #expect(nyra.quietHours == QuietHours("22:30-07:30"))
-    #expect(nyra.limits.count == 3)
-    #expect(nyra.rhythm.collapseSeconds == 300)
+    let builtIn = book.policies[0]
+    #expect(builtIn.quietHours == QuietHours("22:30-07:30"))
+    #expect(builtIn.limits.count == 3)
+    #expect(builtIn.rhythm.collapseSeconds == 300)
     let job = try Job(parsing: Array(#"{"to":{"instance":"i"},"class":"building_alarm"}"#.utf8))
     let match = try #require(try book.match(job))
     #expect(match.policy.name == "building")
@@ -36,7 +36,7 @@ struct PolicyFileTests {
       String(decoding: try job.apnsPayload(match), as: UTF8.self).contains(#""building":{"class":"building_alarm","#))
   }
 
-  @Test func `without policies there is the built-in one, in the configured hours`() {
+  @Test func `a file without policies gives the built-in one with the configured quiet hours`() {
     let (book, faults) = read("")
     #expect(faults == [])
     #expect(book.policies.map(\.name) == ["nyra"])
@@ -51,11 +51,11 @@ struct PolicyFileTests {
     #expect(read(#"{"name":"nyra","quietHours":"off"}"#).book.policies[0].quietHours == nil)
   }
 
-  @Test func `the built-in limits become stricter by further ones`() {
+  @Test func `limits of the file are added to the built-in ones`() {
     let (book, faults) = read(#"{"name":"nyra","limits":[{"count":2,"seconds":300},{"count":5,"seconds":3600}]}"#)
     #expect(faults == [])
     #expect(
-      book.policies[0].limits == DeliveryPolicy.nyra.limits + [
+      book.policies[0].limits == DeliveryPolicy.builtIn.limits + [
         .init(count: 2, seconds: 300), .init(count: 5, seconds: 3600),
       ])
   }
@@ -73,7 +73,7 @@ struct PolicyFileTests {
       (#"{"name":"nyra","classes":[]}"#, "policies[0].classes"),
       (#"{"name":"nyra","rhythm":{"lowClass":"safety_critical"}}"#, "policies[0].rhythm.lowClass"),
     ])
-  func `what the document has locked is never made looser`(policy: String, path: String) {
+  func `a setting that the document locks cannot become looser`(policy: String, path: String) {
     #expect(paths(policy) == [path])
   }
 
@@ -101,7 +101,7 @@ struct PolicyFileTests {
     #expect(Set(paths(policy)) == expected)
   }
 
-  @Test func `a mistyped field is told what was meant`() {
+  @Test func `the fault of a mistyped field suggests the right name`() {
     let faults = read(own(#","quiethours":"off""#)).faults
     #expect(faults.map(\.seen) == [#"unknown field "quiethours"; did you mean "quietHours"?"#])
   }
@@ -114,14 +114,14 @@ struct PolicyFileTests {
     #expect(paths(own(classes: taken)) == ["policies[0].classes[0].name"])
   }
 
-  @Test func `what a policy needs is missed`() {
+  @Test func `missing fields are reported`() {
     #expect(
       paths(#"{"name":"house"}"#) == ["policies[0].title", "policies[0].classes", "policies[0].limits"])
     #expect(paths(own(classes: "")) == ["policies[0].classes"])
     #expect(paths(own(limits: "")) == ["policies[0].limits"])
   }
 
-  @Test func `the text of a class keeps the tone`() {
+  @Test func `the preview of a class follows the rules of tone`() {
     let pushy = Self.notice.replacingOccurrences(of: "A notice.", with: "Hurry!")
     #expect(paths(own(classes: pushy)) == ["policies[0].classes[0].preview"])
     #expect(paths(own(#","tone":{"standard":false}"#, classes: pushy)) == [])
@@ -133,7 +133,7 @@ struct PolicyFileTests {
   }
 
   @Test(arguments: ["", "[]", "{", "null", #"{"policies":{}}"#, #"{"policies":[1]}"#, "{}", #"{"policys":[]}"#])
-  func `what is no policy file is a fault`(text: String) {
+  func `an invalid policy file is a fault`(text: String) {
     #expect(!PolicyFile.read(Array(text.utf8), quietHours: nil).faults.isEmpty)
   }
 }

@@ -3,7 +3,7 @@ import Foundation
 @testable import Jobs
 @testable import Policy
 
-/// Producers, workers and a gateway for a few instances, driven by random numbers; states live in a dictionary of bytes.
+/// Producers, workers and a gateway for a few instances, driven by random numbers. The states are bytes in a dictionary.
 struct PolicySimulation {
   private struct Job {
     let number: Int
@@ -11,7 +11,7 @@ struct PolicySimulation {
     let className: String
     /// Unix ms.
     let expiration: Int64?
-    /// How often it may still be refused or lost to a crash.
+    /// The number of refusals and crashes left for this job.
     var misfortunes: Int
   }
 
@@ -30,9 +30,9 @@ struct PolicySimulation {
   private var lastActivity: [Int: Int64] = [:]
   private var jobCount = 0
 
-  private(set) var sent: [NyraInvariants.Sent] = []
+  private(set) var sent: [BuiltInPolicyInvariants.Sent] = []
   private(set) var suppressed: [SuppressionReason: Int] = [:]
-  /// Suppressed by day although nothing had been sent for a day and nothing was under way.
+  /// Jobs suppressed outside quiet hours although nothing had been sent for a day.
   private(set) var lost: [Int] = []
   private(set) var deferred = 0
   private(set) var crashes = 0
@@ -47,7 +47,7 @@ struct PolicySimulation {
 
   var unfinished: Int { queue.count }
 
-  /// The next thing that happens; false when the week is over and all jobs have ended.
+  /// Runs the next event. Returns false when the week is over and all jobs have ended.
   mutating func step() -> Bool {
     let due = queue.indices.min { queue[$0].due < queue[$1].due }
     if nextArrival < end, due.map({ nextArrival <= queue[$0].due }) ?? true {
@@ -62,7 +62,7 @@ struct PolicySimulation {
     return true
   }
 
-  /// Now and then a burst, now and then hours of nothing.
+  /// Adds a job; pauses vary from bursts to hours.
   private mutating func arrive() {
     jobCount += 1
     let expiration = random.below(5) == 0 ? now + Int64(random.below(12 * 3_600_000)) + 1000 : nil
@@ -74,7 +74,7 @@ struct PolicySimulation {
     nextArrival = now + 1 + Int64(random.below(pause))
   }
 
-  /// One attempt of one worker, that may die at any point of it.
+  /// Runs one attempt of a worker, which may crash at any point.
   private mutating func run(_ job: Job) {
     if let expiration = job.expiration, expiration <= now { return }
     let before = PolicyState(json: states[job.instance] ?? [])
@@ -97,12 +97,12 @@ struct PolicySimulation {
       lastActivity[job.instance] = now
       if fate == 2 { return retry(job) }
       sent.append(.init(instance: job.instance, job: job.number, className: job.className, at: now))
-      // Sent, and nobody knows of it.
+      // The push was sent, but the worker dies before it writes that down.
       if fate == 3 { crash(job) }
     }
   }
 
-  /// Its jobs run again when the fleet has noticed; sometimes the fleet is gone for hours.
+  /// The job runs again after recovery, sometimes hours later.
   private mutating func crash(_ job: Job) {
     crashes += 1
     var job = job
@@ -111,7 +111,7 @@ struct PolicySimulation {
     queue.append((now + Int64(random.below(pause)), job))
   }
 
-  /// The gateway refused it for now.
+  /// The gateway refused the push temporarily.
   private mutating func retry(_ job: Job) {
     retries += 1
     var job = job
@@ -120,7 +120,7 @@ struct PolicySimulation {
   }
 }
 
-/// The same numbers on every run.
+/// A random number generator with a fixed seed.
 struct SplitMix {
   var state: UInt64
 

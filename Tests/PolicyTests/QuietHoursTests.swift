@@ -5,7 +5,7 @@ import Testing
 @testable import Policy
 
 struct QuietHoursTests {
-  /// Where the clock leaps forward at 2:00 on 29 March 2026, and back at 3:00 on 25 October.
+  /// A zone whose clock goes forward at 2:00 on 29 March 2026 and back at 3:00 on 25 October.
   private static let berlin = TimeZone(identifier: "Europe/Berlin")!
   private let localTime = LocalTime(berlin)
 
@@ -34,7 +34,7 @@ struct QuietHoursTests {
       ("23:59-00:00", "2026-06-10T23:59:30+02:00", "2026-06-11T00:00:00+02:00"),
       ("23:00-08:00", "2026-12-31T23:30:00+01:00", "2027-01-01T08:00:00+01:00"),
     ] as [(String, String, String?)])
-  func `hours begin with their first minute and end before their last, also over midnight`(
+  func `the begin is quiet and the end is not, also across midnight`(
     hours: String, now: String, expected: String?
   ) throws {
     #expect(try end(hours, at: now) == expected.map { try Date($0, strategy: .iso8601) })
@@ -52,7 +52,7 @@ struct QuietHoursTests {
       // Swallowed whole.
       ("02:10-02:50", "2026-03-29T01:59:59+01:00", nil), ("02:10-02:50", "2026-03-29T03:00:00+02:00", nil),
     ] as [(String, String, String?)])
-  func `when the clock leaps forward a time that does not exist is the leap`(
+  func `a time that a clock change skips is the time of the change`(
     hours: String, now: String, expected: String?
   ) throws {
     #expect(try end(hours, at: now) == expected.map { try Date($0, strategy: .iso8601) })
@@ -72,7 +72,7 @@ struct QuietHoursTests {
       ("02:30-08:00", "2026-10-25T02:10:00+01:00", "2026-10-25T08:00:00+01:00"),
       ("02:10-02:50", "2026-10-25T02:55:00+02:00", "2026-10-25T02:50:00+01:00"),
     ] as [(String, String, String?)])
-  func `when the clock leaps back an hour that comes twice is quiet both times`(
+  func `an hour that occurs twice is quiet both times`(
     hours: String, now: String, expected: String?
   ) throws {
     #expect(try end(hours, at: now) == expected.map { try Date($0, strategy: .iso8601) })
@@ -117,7 +117,7 @@ struct QuietHoursTests {
   }
 
   @Test(arguments: ["", "23:00", "23:00-23:00", "24:00-08:00", "7:00-08:00", "23:60-08:00", "23:00-08:00-09:00", "a-b"])
-  func `hours that are none are refused`(text: String) {
+  func `invalid quiet hours are refused`(text: String) {
     #expect(QuietHours(text) == nil)
   }
 
@@ -128,21 +128,22 @@ struct QuietHoursTests {
 
   @Test(
     arguments: [
-      ("Europe/Atlantis", "not installed on this machine"), ("../../etc/passwd", "no name of a zone"),
-      ("/etc/localtime", "no name of a zone"), ("Europe/Ber lin", "no name of a zone"), ("", "no name of a zone"),
-      ("Europe", "not installed on this machine"), ("zone.tab", "no name of a zone"),
+      ("Europe/Atlantis", "not installed on this machine"), ("../../etc/passwd", "not the name of a zone"),
+      ("/etc/localtime", "not the name of a zone"), ("Europe/Ber lin", "not the name of a zone"),
+      ("", "not the name of a zone"),
+      ("Europe", "not installed on this machine"), ("zone.tab", "not the name of a zone"),
     ])
-  func `a zone that is none of this machine is a fault`(name: String, fault: String) {
+  func `a zone that this machine does not have is a fault`(name: String, fault: String) {
     #expect(SystemZone.fault(of: name) == fault)
   }
 
   @Test(arguments: [":Europe/Berlin", "Europe/Berlin", "CET-1CEST,M3.5.0,M10.5.0/3", "<+03>-3", "UTC0", "UTC"])
-  func `TZ may be a rule, too`(value: String) {
+  func `TZ may also be a rule`(value: String) {
     #expect(SystemZone.fault(ofVariable: value) == nil)
   }
 
   @Test func `a zone in TZ that is not installed is a fault`() {
     #expect(SystemZone.fault(ofVariable: ":Europe/Atlantis") == "not installed on this machine")
-    #expect(SystemZone.fault(ofVariable: "/etc/passwd") == "no file of a zone")
+    #expect(SystemZone.fault(ofVariable: "/etc/passwd") == "not a time zone file")
   }
 }

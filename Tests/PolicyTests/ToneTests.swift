@@ -72,7 +72,7 @@ struct ToneTests {
       "I miss\u{A0}you",
       "I miss u", "I m̶i̶s̶s̶ you", "ɪ ᴍɪꜱꜱ ʏᴏᴜ", "“I” *miss* _you_", "I mịss yộu", "I'm here and I really miss you",
     ])
-  func `letters in disguise are read as what they look like`(text: String) {
+  func `look-alike letters are read as plain ones`(text: String) {
     #expect(ToneRules.standard.fault(in: text)?.rule == .romance, "\(ToneText(text).words)")
   }
 
@@ -81,7 +81,7 @@ struct ToneTests {
       "Don't ignore me", "Don’t ignore me", "Don‘t ignore me", "Don＇t ignore me", "Donʼt ignore me", "Don`t ignore me",
       "Dont ignore me", "DO NOT IGNORE me", "Do  not…ignore—me",
     ])
-  func `all ways to write an apostrophe are the same`(text: String) {
+  func `all forms of the apostrophe are equal`(text: String) {
     #expect(ToneRules.standard.fault(in: text) == ToneFault(phrase: "not ignore", rule: .guilt))
   }
 
@@ -94,12 +94,12 @@ struct ToneTests {
     ) { try PolicyBook.standard.match(job) }
   }
 
-  @Test func `words are matched whole`() {
+  @Test func `only whole words match`() {
     #expect(ToneRules.standard.fault(in: "The insurgently named process") == nil)
     #expect(ToneRules.standard.fault(in: "Dismiss you can, too") == nil)
   }
 
-  @Test func `phrases of the operator are ruled out, too`() throws {
+  @Test func `phrases of the operator are refused too`() throws {
     let rules = try #require(ToneRules.standard.adding("Urgent care!"))
     #expect(rules.fault(in: "an URGENT   care visit") == ToneFault(phrase: "urgent care", rule: .added))
     #expect(ToneRules.standard.adding("!?…") == nil)

@@ -1,4 +1,4 @@
-"""The aioapns client of the Python peers, pointed at the gateway of the environment (the simulator's provider.env)."""
+"""The aioapns client of the Python peers, for the gateway of the environment (the simulator's provider.env)."""
 
 import os
 import ssl
@@ -9,7 +9,7 @@ from aioapns.connection import APNsProductionClientProtocol
 
 
 def make_client():
-    """Call it on the loop that will send: the pool binds to it."""
+    """Call this on the loop that sends, because the pool binds to it."""
     gateway = urlsplit(os.environ["APNS_ENDPOINT_OVERRIDE"])
     APNsProductionClientProtocol.APNS_SERVER = gateway.hostname
     APNsProductionClientProtocol.APNS_PORT = gateway.port
@@ -26,7 +26,7 @@ def make_client():
 
 
 async def send(client, job):
-    """Sends one job; a refusal is an error, so that a queue shows it."""
+    """Sends one job. A refusal is an error, so that the queue reports it."""
     request = NotificationRequest(
         device_token=job["to"]["token"],
         message={"aps": {"alert": {"title": job["title"], "body": job["body"]}, "sound": "default"}},

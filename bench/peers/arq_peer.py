@@ -21,7 +21,7 @@ async def push(context, job):
     await send(context["apns"], job)
 
 
-# Two lines of log per job otherwise.
+# Otherwise each job logs two lines.
 quiet = {"version": 1, "loggers": {"arq": {"level": "WARNING"}}}
 
 
@@ -29,7 +29,7 @@ class WorkerSettings:
     functions = [push]
     on_startup = startup
     redis_settings = redis
-    # The defaults, 10 and 0.5 s, would leave it waiting.
+    # With the defaults of 10 and 0.5 s the worker would mostly wait.
     max_jobs = 256
     poll_delay = 0.01
 

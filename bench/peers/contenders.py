@@ -1,4 +1,4 @@
-"""Who takes part, with what settings."""
+"""The workers that are compared, with their settings."""
 
 from dataclasses import dataclass, field
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Contender:
     name: str
-    # Command lines; {programs} and {peers} stand for the directories of the built programs and of the environments.
+    # Command lines. {programs} and {peers} are the directories of the built programs and of the environments.
     fill: list
     worker: list
-    # Of one round: enough for some seconds.
+    # Jobs of one round: enough for some seconds.
     jobs: int
     settings: str
     environment: dict = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Processes on one core each, ended with the bench, and what they use of it."""
+"""Processes on one core each, which end with the bench, and their CPU."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ def start(core, command, log, environment=None, directory=None):
 
 
 def stop(process):
-    """TERM; after it, or after 5 s, KILL for what is left of its group."""
+    """Sends TERM, and KILL to what is left of its group after it has ended or after 5 s."""
     process.terminate()
     try:
         process.wait(timeout=5)
@@ -52,7 +52,7 @@ def tree(pid):
 
 
 def cpu_seconds(pid):
-    """User and system time of the process, of its living descendants and of those it has waited for."""
+    """User and system time of the process, its live descendants and those that it has waited for."""
     ticks = 0
     for member in tree(pid):
         if fields := _stat(member):
@@ -61,7 +61,7 @@ def cpu_seconds(pid):
 
 
 def core_seconds(core):
-    """What everything together has used of a core since boot, interrupts included, idle and stolen time not."""
+    """The time of all processes on a core since boot, including interrupts, without idle and stolen time."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = next(line.split() for line in file if line.startswith(f"cpu{core} "))
     user, nice, system, _, _, interrupt, soft_interrupt = (int(value) for value in fields[1:8])
@@ -69,7 +69,7 @@ def core_seconds(core):
 
 
 def _stat(pid):
-    """The fields of /proc/PID/stat after the name: state, parent, ...; None when it is gone."""
+    """The fields of /proc/PID/stat after the name: state, parent, and so on. None if the process has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()

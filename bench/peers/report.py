@@ -1,4 +1,4 @@
-"""The table, as Markdown."""
+"""The table as Markdown."""
 
 from statistics import median
 
@@ -7,7 +7,7 @@ HEAD = """| worker | jobs/s | spread | CPU µs per job | × first row | of its c
 
 
 def table(results):
-    """`results`: (contender, rounds) in the order of the table; the first is what the others are measured against."""
+    """`results` is a list of (contender, rounds) in the order of the table. The others are compared with the first."""
     lines, first = [HEAD], None
     for contender, rounds in results:
         rates = [entry["jobsPerSecond"] for entry in rounds]
@@ -29,24 +29,24 @@ def middle(rounds, key):
 def page(results, machine):
     sizes = "; ".join(f"{contender.name} {len(entries)} × {entries[0]['jobs']:,}" for contender, entries in results)
     disturbance = max(entry["disturbance"] for _, entries in results for entry in entries)
-    return f"""# The same work, by others
+    return f"""# Other workers with the same work
 
-`make bench-peers` repeats this: it installs the peers from Debian's packages and PyPI under `.build/peers`, and fails
-when a push is missing or was sent twice according to the simulator's ledger.
+`make bench-peers` repeats this measurement. It installs the peers from Debian's packages and PyPI in `.build/peers`, and
+fails if a push is missing or was sent twice according to the simulator's ledger.
 
 {table(results)}
 
 Medians. Rounds × jobs: {sizes}. {machine}. Other programs used up to {disturbance:.0%} of a core in a round
-(a round with more than 10 % is tried once more, and the calmer counts).
+(a round with more than 10 % is repeated once, and the calmer one counts).
 
-- One device token per job, the same alert of 209 bytes, `apns-simulator` as everyone's sink, and a Redis of its own
-  for each round, over TCP on loopback. The worker has core 0 (CPU: with all its children), Redis and the sink core 1.
-- The queue is filled first, through the peer's own API (Martlet and Go: LPUSH); measuring starts when a tenth of the
-  jobs has gone by, so that start-up is nobody's cost.
-- A worker that does not fill its core waits, for the servers or because something else had the core: only its CPU per
-  job is its own. Martlet is such a one: it and its servers take turns, and neither core is full.
-- Not the same promises: the Go worker pops with BRPOP and keeps nothing of a job, so it loses what it holds when it
-  dies; by its documentation Celery acknowledges before it runs a task unless told otherwise, and arq keeps a job until it
-  is done, as Martlet does. What happens at a crash was not tried here.
-- As written here, no peer finds out who owns a device or removes a stale token.
+- Each job has one device token and the same alert of 209 bytes. `apns-simulator` is the sink of all workers. Each round has
+  its own Redis, over TCP on loopback. The worker has core 0 (CPU: with all its children), Redis and the sink core 1.
+- The queue is filled first, through the peer's own API (Martlet and Go: LPUSH). The measurement starts after a tenth of the
+  jobs, so that it does not include the start.
+- A worker that does not use its whole core waits for the servers or for other programs, so compare its CPU per job. This is
+  the case for Martlet: it and its servers take turns, and neither core is full.
+- The guarantees differ. The Go worker pops with BRPOP and loses its jobs when it dies. According to their documentation,
+  Celery by default acknowledges a task before it runs, and arq keeps a job until it has ended, as Martlet does. Crashes were
+  not part of the measurement.
+- The peers, as written here, neither resolve the owner of a device nor remove stale tokens.
 """

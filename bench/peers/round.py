@@ -14,28 +14,28 @@ from processes import core_seconds, cpu_seconds, start, stop, wait_for
 WORKER_CORE = 0
 SERVER_CORE = 1
 CORES = (WORKER_CORE, SERVER_CORE)
-# The part of the jobs that goes by before measuring starts: start-up, handshake, first imports.
+# The part of the jobs before the measurement starts: start-up, handshake, first imports.
 WARM_UP = 0.1
-# Longest a round may go without a new push.
+# The maximum time without a new push.
 STALL_SECONDS = 20
-# What a worker still does for the last jobs after their answers came.
+# The time for what a worker does after the last answers.
 SETTLE_SECONDS = 0.3
 HERE = Path(__file__).parent
 
 
-# A round is repeated when something else used more than this part of a core, as often as this; the calmest one counts.
+# A round is repeated if other processes used more than this part of a core, at most this often. The calmest one counts.
 CALM = 0.1
 ATTEMPTS = 2
-# Longest wait for a calm machine before an attempt.
+# The maximum wait for a calm machine before an attempt.
 CALM_WAIT_SECONDS = 10
 
 
 class Failure(Exception):
-    """A push is missing or was sent twice, or the worker did not work at all."""
+    """A push is missing or was sent twice, or the worker did not run."""
 
 
 def calmest(contender, jobs, programs, peers):
-    """The calmest of a few attempts; the first calm one ends them."""
+    """Returns the calmest of a few attempts. Stops after the first calm one."""
     attempts = []
     for _ in range(ATTEMPTS):
         _wait_for_calm()
@@ -79,7 +79,7 @@ def run(contender, jobs, programs, peers):
 
 
 def _start_servers(directory, programs, running):
-    """The servers, the environment a worker needs, and a function that fetches a path of the gateway's ledger."""
+    """The servers, the environment of a worker, and a function that fetches a path of the gateway's ledger."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -87,8 +87,8 @@ def _start_servers(directory, programs, running):
     running.append(start(SERVER_CORE, redis, directory / "redis.log"))
     ready = directory / "ready.json"
     gateway = directory / "apns"
-    # aioapns trusts its own default of 1,000 streams until it has read the gateway's settings, and waits for ever for
-    # an answer to what was refused then: so the gateway allows 1,000 from the start, for everyone.
+    # aioapns assumes 1,000 streams until it has read the gateway's settings, and waits forever for
+    # a response to streams that were refused. So the gateway allows 1,000 from the start, for all workers.
     simulator = [f"{programs}/apns-simulator", "--dir", str(gateway), "--initial-streams", "1000"]
     running.append(start(SERVER_CORE, simulator, ready))
     wait_for(10, "apns-simulator", lambda: ready.exists() and ready.read_text().endswith("}\n"))
@@ -137,14 +137,14 @@ def _measure(worker, servers, jobs, ledger):
         "serversCpuMicrosecondsPerJob": round(cpu[1] / measured * 1e6, 2),
         "workerCoreUse": round(cpu[0] / seconds, 3),
         "serversCoreUse": round(cpu[1] / seconds, 3),
-        # Of the more disturbed of the two cores, by whatever else ran there.
+        # The share of other processes on the more disturbed core.
         "disturbance": round(max(0, *((core - own) / whole for core, own in zip(cores, cpu))), 3),
         "load": round(os.getloadavg()[0], 2),
     }
 
 
 def _wait_for_pushes(worker, accepted, wanted):
-    """The count once it is at least `wanted`."""
+    """Waits until the count is at least `wanted` and returns it."""
     seen, moved = 0, time.monotonic()
     while (count := accepted()) < wanted:
         if worker.poll() is not None:

@@ -16,7 +16,7 @@ client = None
 
 
 def push(job):
-    # Kept between jobs where the worker keeps its process: SimpleWorker does, the default one forks for each job.
+    # SimpleWorker keeps its process and this client between jobs. The default worker forks for each job.
     global client
     if client is None:
         client = make_client()

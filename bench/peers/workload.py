@@ -1,4 +1,4 @@
-"""The jobs every contender gets: one device each, and an alert of 209 bytes; the id serves as apns-id."""
+"""The jobs of all workers: one device each and an alert of 209 bytes. The id is the apns-id."""
 
 import uuid
 

@@ -3,20 +3,23 @@ protocol Command: Sendable {
   static var name: String { get }
   /// One line for the list of commands.
   static var summary: String { get }
-  /// The whole text of `--help`.
+  /// The complete text of `--help`.
   static var help: String { get }
-  /// Runs it; the exit code.
+  /// Runs the command with the words after its name. Throws ``CommandError`` or ``ConfigurationFaults``.
   static func run(_ words: [String]) async throws -> ExitCode
 }
 
-/// What a program tells its caller.
+/// The exit codes of `martlet`.
 enum ExitCode: Int32 {
   case done = 0
   case failed = 1
   case wrongUsage = 2
 }
 
-/// A command that could not do its work; exit 1.
-package struct CommandFailure: Error {
-  let message: String
+/// Why a command could not do its work. Invalid settings are ``ConfigurationFaults``.
+package enum CommandError: Error, Equatable {
+  /// The command line is invalid. Exit code 2.
+  case usage(String)
+  /// The command failed. Exit code 1.
+  case failed(String)
 }

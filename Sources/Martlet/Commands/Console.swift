@@ -4,40 +4,40 @@ import Telemetry
   import Glibc
 #endif
 
-/// The terminal, or the pipe, that a command talks to.
+/// The standard streams of a command, whether a terminal or a pipe.
 ///
-/// Text is written as ``TerminalText/lines(_:)``, whoever reads it: what came from producers cannot move a cursor. A value
-/// that must not begin a line of its own goes through ``TerminalText/line(_:)`` before.
+/// Text is escaped by ``TerminalText/lines(_:)``, so that producers' bytes cannot control a terminal. A value that must stay in one
+/// line is escaped by ``TerminalText/line(_:)`` first.
 enum Console {
-  /// Ends the program, as failed, when it cannot be written: whoever asked has not been told.
+  /// Writes to stdout. Ends the program as failed if that is not possible.
   static func print(_ text: String) { printRaw(Array(TerminalText.lines(text).utf8)) }
 
-  /// Bytes as they are.
+  /// Writes bytes unchanged to stdout.
   static func printRaw(_ bytes: [UInt8]) {
     guard !write(bytes, to: STDOUT_FILENO) else { return }
-    // Who has closed the other end of a pipe has seen enough.
+    // The reader of a pipe may close it at any time.
     if errno != EPIPE {
       complain("martlet: cannot write to standard output: \(String(cString: strerror(errno)))\n")
     }
     Glibc.exit(ExitCode.failed.rawValue)
   }
 
-  /// There is nobody to complain to when this fails.
+  /// Writes to stderr. Errors are ignored, because they could not be shown.
   static func complain(_ text: String) { _ = write(Array(TerminalText.lines(text).utf8), to: STDERR_FILENO) }
 
   static func clearScreen() { printRaw(Array("\u{1B}[H\u{1B}[2J".utf8)) }
 
-  /// Puts `text` in the place of the last line of stderr.
+  /// Replaces the last line of stderr.
   static func showProgress(_ text: String) {
     _ = write(Array("\r\u{1B}[K\(TerminalText.line(text))".utf8), to: STDERR_FILENO)
   }
 
-  /// Standard descriptors that were closed become ones that refuse reading and writing: otherwise a socket would take their
-  /// number, and be written to as if it were the output. To be called first.
+  /// Replaces standard descriptors that are closed with ones that refuse reading and writing. Otherwise a socket would get their
+  /// number and receive the output. Call this first.
   static func holdStandardDescriptors() {
     for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
     where fcntl(descriptor, F_GETFD) == -1 {
-      // The lowest free number is this one.
+      // open returns the lowest free number, which is this one.
       _ = open("/dev/null", mode)
     }
   }
@@ -46,7 +46,7 @@ enum Console {
 
   static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// Lines of stdin without their ends; a line over `maximumBytes` is cut one byte past it. Ends the program, as failed, when
+  /// The lines of stdin without line ends. A line longer than `maximumBytes` is cut to one byte more. Ends the program as failed if
   /// stdin cannot be read.
   static func lines(maximumBytes: Int) -> some Sequence<[UInt8]> {
     sequence(state: ()) { _ in
@@ -66,7 +66,7 @@ enum Console {
     }
   }
 
-  /// Columns padded to their widest cell; numbers to the right. Cells are escaped, unless `isRaw`.
+  /// Returns a table with padded columns and numbers aligned right. Cells are escaped unless `isRaw`.
   static func table(_ head: [String], _ rows: [[String]], isRaw: Bool = false) -> String {
     let all = [head] + (isRaw ? rows : rows.map { $0.map(TerminalText.line) })
     let widths = head.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
@@ -80,7 +80,7 @@ enum Console {
     }.joined()
   }
 
-  /// False when not all could be written; `errno` says why.
+  /// Returns false if not all bytes could be written; `errno` is the reason.
   private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var bytes = bytes[...]
     while !bytes.isEmpty {

@@ -1,63 +1,62 @@
 import Credentials
 import Registry
 
-/// Which credential a command line means.
+/// The credential that a command line names.
 struct CredentialWords {
   private static let keyOptions = ["scopes", "rate", "burst", "daily"]
   private static let maximumQuota = 1_000_000_000
 
   let kind: Credential.Kind
-  /// Normalised.
+  /// The normalised name.
   let name: String
   private let isEnabled: Bool
   private let scopes: Set<KeyScope>
   private let quota: KeyQuota
 
-  /// Of `VERB KIND NAME`; only a new one may have settings.
-  init(_ line: CommandLineWords, isNew: Bool) throws(CommandLineWords.Misuse) {
-    guard line.positional.count == 3 else { throw .init(message: "expected user, key or instance, and a name") }
+  /// Parses `VERB KIND NAME`. Only a new credential may have settings.
+  init(_ line: CommandLineWords, isNew: Bool) throws(CommandError) {
+    guard line.positional.count == 3 else { throw .usage("expected user, key or instance, and a name") }
     kind = try CredentialWords.kind(line.positional[1])
     guard let name = Credential.normalized(line.positional[2], of: kind) else {
-      throw .init(
-        message:
-          "a \(kind.rawValue) cannot be named '\(line.positional[2])'; expected \(Credential.expectedName(of: kind))"
+      throw .usage(
+        "'\(line.positional[2])' is not a name of a \(kind.rawValue); expected \(Credential.expectedName(of: kind))"
       )
     }
     self.name = name
     if !isNew {
-      try CredentialWords.refuse(["secret", "disabled"] + CredentialWords.keyOptions, of: line, "goes with add")
+      try CredentialWords.refuse(["secret", "disabled"] + CredentialWords.keyOptions, of: line, "is for add")
     }
     if kind != .key { try CredentialWords.refuse(CredentialWords.keyOptions, of: line, "is for keys") }
     guard line.value("secret") ?? "-" == "-" else {
-      throw .init(message: "--secret takes only -: the secret is read from stdin, where no list of processes shows it")
+      throw .usage("--secret takes only -: the secret is read from stdin, so that no list of processes shows it")
     }
     isEnabled = !line.has("disabled")
     scopes = try CredentialWords.scopes(line)
     quota = try CredentialWords.quota(line)
   }
 
-  /// The credential to be added.
+  /// Returns the credential to add.
   func credential(secret: String, now: Int64) -> Credential {
     Credential(
       kind: kind, name: name, digest: Credential.digest(of: secret), createdAt: now, isEnabled: isEnabled,
       scopes: scopes, quota: quota)
   }
 
-  /// Of `VERB [KIND]`; without, all of them.
-  static func kinds(_ line: CommandLineWords) throws(CommandLineWords.Misuse) -> [Credential.Kind] {
-    guard line.positional.count <= 2 else { throw .init(message: "expected at most one of user, key or instance") }
+  /// Parses `VERB [KIND]`. Returns all kinds if there is none.
+  static func kinds(_ line: CommandLineWords) throws(CommandError) -> [Credential.Kind] {
+    guard line.positional.count <= 2 else { throw .usage("expected at most one of user, key or instance") }
     return line.positional.count == 2 ? [try kind(line.positional[1])] : Credential.Kind.allCases
   }
 
   private static func refuse(
     _ names: [String], of line: CommandLineWords, _ reason: String
-  ) throws(CommandLineWords.Misuse) {
+  ) throws(CommandError) {
     for name in names where line.has(name) || line.value(name) != nil {
-      throw .init(message: "--\(name) \(reason) only")
+      throw .usage("--\(name) \(reason) only")
     }
   }
 
-  private static func quota(_ line: CommandLineWords) throws(CommandLineWords.Misuse) -> KeyQuota {
+  private static func quota(_ line: CommandLineWords) throws(CommandError) -> KeyQuota {
     let standard = KeyQuota.standard
     let range = 1...maximumQuota
     let perSecond = try line.integer("rate", in: range) ?? standard.perSecond
@@ -66,22 +65,22 @@ struct CredentialWords {
       perDay: try line.integer("daily", in: range) ?? standard.perDay)
   }
 
-  private static func scopes(_ line: CommandLineWords) throws(CommandLineWords.Misuse) -> Set<KeyScope> {
+  private static func scopes(_ line: CommandLineWords) throws(CommandError) -> Set<KeyScope> {
     guard let text = line.value("scopes") else { return Set(KeyScope.allCases) }
     var scopes: Set<KeyScope> = []
     for word in text.split(separator: ",", omittingEmptySubsequences: false) {
       guard let scope = KeyScope(rawValue: String(word)) else {
         let known = KeyScope.allCases.map(\.rawValue).joined(separator: ",")
-        throw .init(message: "--scopes: there is no '\(word)'; expected one or more of \(known)")
+        throw .usage("--scopes: '\(word)' is not a scope; expected one or more of \(known)")
       }
       scopes.insert(scope)
     }
     return scopes
   }
 
-  private static func kind(_ word: String) throws(CommandLineWords.Misuse) -> Credential.Kind {
+  private static func kind(_ word: String) throws(CommandError) -> Credential.Kind {
     guard let kind = Credential.Kind(rawValue: word) else {
-      throw .init(message: "expected user, key or instance, not '\(word)'")
+      throw .usage("expected user, key or instance, not '\(word)'")
     }
     return kind
   }

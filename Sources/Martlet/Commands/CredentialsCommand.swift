@@ -1,8 +1,9 @@
 import Credentials
 import EventLoop
+import JSON
 import Registry
 
-/// `martlet credentials`: who may call the sidecar.
+/// `martlet credentials`: manages who may call the sidecar.
 enum CredentialsCommand: Command {
   static let name = "credentials"
   static let summary = "add, list, revoke or disable tokens and keys of the sidecar"
@@ -12,15 +13,15 @@ enum CredentialsCommand: Command {
            martlet credentials list [user|key|instance] [--json]
            martlet credentials revoke|enable|disable user|key|instance NAME
 
-    A user has a bearer token, an app an API key, an instance a device key. add makes a secret of 256 bits and prints it,
-    this once: only its SHA-256 is stored. Each name has one secret; to change it, revoke it and add it again. What is
-    revoked or disabled is refused from the next request on.
+    A user has a bearer token, an app an API key, an instance a device key. add creates a secret of 256 bits and prints it
+    once; only its SHA-256 is stored. Each name has one secret. To change it, revoke it and add it again. A credential that
+    is revoked or disabled is refused from the next request on.
 
-      --secret -         take the secret from stdin (one line, 16 to 512 bytes), so that existing clients go on working
-      --disabled         not to be used until enable
-      --scopes LIST      of a key: what it may do; default: all of devices (/devices), tokens (/newtoken), push (/newpush)
+      --secret -         read the secret from stdin (one line, 16 to 512 bytes), for clients that already have one
+      --disabled         add the credential disabled
+      --scopes LIST      permissions of a key; default: all of devices (/devices), tokens (/newtoken), push (/newpush)
       --rate N --burst N --daily N
-                         of a key: requests to /devices a second, at once, a UTC day; default 100, 200, 10000
+                         requests of a key to /devices: per second, at once, per UTC day; default 100, 200, 10000
       --json             print {"kind","name","secret"}; list: one object per line
 
     """
@@ -36,7 +37,7 @@ enum CredentialsCommand: Command {
       try await add(try CredentialWords(line, isNew: true), line)
     case "revoke", "enable", "disable":
       try await change(try CredentialWords(line, isNew: false), verb)
-    default: throw CommandLineWords.Misuse(message: "expected add, list, revoke, enable or disable")
+    default: throw CommandError.usage("expected add, list, revoke, enable or disable")
     }
     return .done
   }
@@ -53,12 +54,11 @@ enum CredentialsCommand: Command {
     switch conflict {
     case nil: break
     case .nameTaken:
-      throw CommandFailure(
-        message: "there is a secret of \(title) already; to change it, revoke it first and add it again")
+      throw CommandError.failed(
+        "\(title) already has a secret; to change it, revoke it first, then add it again")
     case .secretTaken:
-      throw CommandFailure(
-        message:
-          "another \(credential.kind.rawValue) has that secret; each needs its own, or nobody could tell them apart"
+      throw CommandError.failed(
+        "another \(credential.kind.rawValue) has this secret; each needs its own"
       )
     }
     if line.has("json") {
@@ -67,7 +67,7 @@ enum CredentialsCommand: Command {
       Console.print("added \(title)\n")
     } else {
       Console.print("\(secret)\n")
-      Console.complain("This is the secret of \(title). It is stored nowhere and not shown again.\n")
+      Console.complain("This is the secret of \(title). It is not stored and will not be shown again.\n")
     }
   }
 
@@ -90,20 +90,77 @@ enum CredentialsCommand: Command {
       return try await credentials.setEnabled(verb == "enable", words.kind, words.name)
     }
     guard isFound else {
-      throw CommandFailure(
-        message: "there is no \(words.kind.rawValue) '\(words.name)'; martlet credentials list shows those there are")
+      throw CommandError.failed(
+        "there is no \(words.kind.rawValue) '\(words.name)'; martlet credentials list shows all")
     }
     Console.print("\(verb)d \(words.kind.rawValue) '\(words.name)'\n")
   }
 
-  /// The one line of stdin.
+  /// Reads the secret from the only line of stdin.
   private static func readSecret() throws -> String {
     var lines = Console.lines(maximumBytes: 1024).makeIterator()
     var bytes = lines.next() ?? []
     if bytes.last == 0x0D { bytes.removeLast() }
     guard let secret = Credential.secret(bytes), lines.next() == nil else {
-      throw CommandFailure(message: "no usable secret on stdin; expected one line of \(Credential.expectedSecret)")
+      throw CommandError.failed("no usable secret on stdin; expected one line of \(Credential.expectedSecret)")
     }
     return secret
+  }
+}
+
+/// The output of `martlet credentials`. It contains no digest, and a secret only when it was added.
+enum CredentialReport {
+  static func added(_ credential: Credential, secret: String) -> String {
+    line([
+      JSONMember(key: "kind", value: .string(credential.kind.rawValue)),
+      JSONMember(key: "name", value: .string(credential.name)), JSONMember(key: "secret", value: .string(secret)),
+    ])
+  }
+
+  /// Returns one object per line.
+  static func json(_ credentials: [Credential]) -> String {
+    credentials.map { credential in
+      var members = [
+        JSONMember(key: "kind", value: .string(credential.kind.rawValue)),
+        JSONMember(key: "name", value: .string(credential.name)),
+        JSONMember(key: "enabled", value: .bool(credential.isEnabled)),
+        JSONMember(key: "createdAt", value: .integer(credential.createdAt)),
+      ]
+      if credential.kind == .key {
+        members.append(JSONMember(key: "scopes", value: .array(scopes(credential).map(JSONValue.string))))
+        members.append(JSONMember(key: "quota", value: quota(credential.quota)))
+      }
+      return line(members)
+    }.joined()
+  }
+
+  static func table(_ credentials: [Credential]) -> String {
+    guard !credentials.isEmpty else { return "no credentials\n" }
+    return Console.table(
+      ["kind", "name", "enabled", "scopes", "quota", "created"],
+      credentials.map { credential in
+        let isKey = credential.kind == .key
+        let quota = credential.quota
+        return [
+          credential.kind.rawValue, credential.name, credential.isEnabled ? "yes" : "no",
+          isKey ? scopes(credential).joined(separator: ",") : "-",
+          isKey ? "\(quota.perSecond)/s burst \(quota.burst), \(quota.perDay)/day" : "-",
+          Timestamp.text(credential.createdAt),
+        ]
+      })
+  }
+
+  private static func scopes(_ credential: Credential) -> [String] { credential.scopes.map(\.rawValue).sorted() }
+
+  private static func quota(_ quota: KeyQuota) -> JSONValue {
+    .object([
+      JSONMember(key: "perSecond", value: .integer(Int64(quota.perSecond))),
+      JSONMember(key: "burst", value: .integer(Int64(quota.burst))),
+      JSONMember(key: "perDay", value: .integer(Int64(quota.perDay))),
+    ])
+  }
+
+  private static func line(_ members: [JSONMember]) -> String {
+    String(decoding: JSONValue.object(members).bytes, as: UTF8.self) + "\n"
   }
 }

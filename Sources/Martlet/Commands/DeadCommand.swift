@@ -4,7 +4,7 @@ import JSON
 import Jobs
 import Telemetry
 
-/// `martlet dead`: what became of jobs that were given up.
+/// `martlet dead`: lists, shows, requeues and purges dead letters.
 enum DeadCommand: Command {
   static let name = "dead"
   static let summary = "list, show, requeue or purge dead letters"
@@ -14,14 +14,14 @@ enum DeadCommand: Command {
            martlet dead requeue [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
            martlet dead purge   [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
 
-    Dead letters of the queues of MARTLET_QUEUES (or of --queue), newest first. --reason picks those whose reason contains
-    TEXT. A requeued job tries only the devices that were left open or uncertain, under the same apns-ids, and may use all
-    attempts again. requeue and purge without ID, --reason or --limit take all of them. list shows 50 unless --limit says
-    otherwise. --dry-run tells what would be done. show prints the producer's bytes, too; of
-    a job of more than a mebibyte the beginning.
+    Works on the dead letters of the queues of MARTLET_QUEUES (or of --queue), newest first. --reason selects those whose
+    reason contains TEXT. A requeued job is sent only to the devices that were left open or uncertain, under the same
+    apns-ids, and has all its attempts again. requeue and purge without ID, --reason or --limit act on all dead letters.
+    list shows 50 unless --limit is given. --dry-run prints what would be done and changes nothing. show also prints the
+    producer's bytes; of a job larger than 1 MiB only the beginning.
 
-    Control characters and bytes that are no UTF-8 are escaped, on a terminal and elsewhere. --raw: list escapes nothing;
-    show prints the producer's bytes as they came, and nothing else.
+    Control characters and invalid UTF-8 are escaped. With --raw, list escapes nothing and show prints only the producer's
+    bytes, unchanged.
 
     """
 
@@ -30,40 +30,40 @@ enum DeadCommand: Command {
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["reason", "limit", "queue"], flags: ["dry-run", "json", "raw"])
     guard let verb = line.positional.first, line.positional.count <= 2 else {
-      throw CommandLineWords.Misuse(message: "expected list, show, requeue or purge, and at most one id")
+      throw CommandError.usage("expected list, show, requeue or purge, and at most one id")
     }
     let id = line.positional.count == 2 ? line.positional[1] : nil
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
     let queues = try line.queue().map { [$0] } ?? configuration.queues
     let limit = try line.integer("limit", in: 1...Int.max)
-    let pick = Pick(id: id, reason: line.value("reason"), limit: limit ?? (verb == "list" ? listLimit : .max))
+    let selection = Selection(id: id, reason: line.value("reason"), limit: limit ?? (verb == "list" ? listLimit : .max))
     switch verb {
     case "list" where id == nil:
-      let entries = try await collect(configuration, queues, pick)
+      let entries = try await collect(configuration, queues, selection)
       showList(entries, line)
       return .done
     case "show":
-      guard id != nil else { throw CommandLineWords.Misuse(message: "show needs an id") }
-      let entries = try await collect(configuration, queues, Pick(id: id, reason: nil, limit: 1))
-      guard let entry = entries.first else { throw CommandFailure(message: "no dead letter of job '\(id ?? "")'") }
+      guard id != nil else { throw CommandError.usage("show needs an id") }
+      let entries = try await collect(configuration, queues, Selection(id: id, reason: nil, limit: 1))
+      guard let entry = entries.first else { throw CommandError.failed("no dead letter of job '\(id ?? "")'") }
       show(entry, line)
       return .done
     case "requeue", "purge":
       let isDry = line.has("dry-run")
-      let count = try await act(configuration, queues, pick, isRequeue: verb == "requeue", isDry: isDry)
-      if let id, count == 0 { throw CommandFailure(message: "no dead letter of job '\(id)'") }
+      let count = try await act(configuration, queues, selection, isRequeue: verb == "requeue", isDry: isDry)
+      if let id, count == 0 { throw CommandError.failed("no dead letter of job '\(id)'") }
       Console.print("\(isDry ? "would \(verb)" : "\(verb)d") \(count)\n")
       return .done
-    default: throw CommandLineWords.Misuse(message: "expected list, show, requeue or purge")
+    default: throw CommandError.usage("expected list, show, requeue or purge")
     }
   }
 
-  private struct Pick: Sendable {
+  private struct Selection: Sendable {
     let id: String?
     let reason: String?
     let limit: Int
 
-    func takes(_ letter: DeadLetter) -> Bool {
+    func includes(_ letter: DeadLetter) -> Bool {
       (id == nil || id == letter.id) && (reason.map { letter.reason.contains($0) } ?? true)
     }
   }
@@ -71,40 +71,40 @@ enum DeadCommand: Command {
   private struct Found: Sendable {
     let queue: String
     let letter: DeadLetter
-    /// Bytes of the job that were not read.
+    /// The number of bytes of the job that were not read.
     let missingBytes: Int
   }
 
   private static func collect(
-    _ configuration: ClientConfiguration, _ queues: [String], _ pick: Pick
+    _ configuration: ClientConfiguration, _ queues: [String], _ selection: Selection
   ) async throws -> [Found] {
     try await configuration.withConnection { connection in
       var found: [Found] = []
       for queue in queues {
         try await DeadLetters(queue: queue, connection: connection).forEach { entry in
-          if pick.takes(entry.letter) {
+          if selection.includes(entry.letter) {
             found.append(Found(queue: queue, letter: entry.letter, missingBytes: entry.missingBytes))
           }
-          return found.count < pick.limit ? .kept : .stop
+          return found.count < selection.limit ? .kept : .stop
         }
-        if found.count >= pick.limit { break }
+        if found.count >= selection.limit { break }
       }
       return found
     }
   }
 
   private static func act(
-    _ configuration: ClientConfiguration, _ queues: [String], _ pick: Pick, isRequeue: Bool, isDry: Bool
+    _ configuration: ClientConfiguration, _ queues: [String], _ selection: Selection, isRequeue: Bool, isDry: Bool
   ) async throws -> Int {
     try await configuration.withConnection { connection in
       var count = 0
-      // A requeued job may be buried again meanwhile, in front of those still to come.
+      // A requeued job may be buried again meanwhile, before the letters that remain.
       let startedAt = Clock.unixMilliseconds
-      for queue in queues where count < pick.limit {
+      for queue in queues where count < selection.limit {
         let letters = DeadLetters(queue: queue, connection: connection)
         try await letters.forEach { entry in
-          guard count < pick.limit else { return .stop }
-          guard entry.letter.at <= startedAt, pick.takes(entry.letter) else { return .kept }
+          guard count < selection.limit else { return .stop }
+          guard entry.letter.at <= startedAt, selection.includes(entry.letter) else { return .kept }
           if isDry {
             count += 1
             return .kept
@@ -163,7 +163,7 @@ enum DeadCommand: Command {
   }
 
   private static func missing(_ entry: Found) -> String {
-    entry.missingBytes == 0 ? "" : "… and \(entry.missingBytes) bytes more"
+    entry.missingBytes == 0 ? "" : "… and \(entry.missingBytes) more bytes"
   }
 
   private static func json(_ entry: Found) -> String {

@@ -1,17 +1,19 @@
 import Worker
 
-/// `martlet doctor`: whether everything is there that delivery needs.
+/// `martlet doctor`: checks everything that delivery needs.
 enum DoctorCommand: Command {
   static let name = "doctor"
   static let summary = "check settings, Redis, the provider key and APNs"
   static let help = """
     usage: martlet doctor [--json]
 
-    Checks every setting, Redis (reachable, version, noeviction, AOF, clock, the keys of the queues), the provider key, a
-    connection to APNs (nothing is sent), whom the HTTP services let in, the limit of open files and the time zones. One line
-    each: ok, note, warn or fail, what was found, and how to fix it. --json prints {"check","status","text","fix"}, one per line.
+    Checks every setting, Redis (connection, version, noeviction, AOF, clock, keys of the queues), the provider key, the
+    connection to APNs (nothing is sent), who can reach the HTTP services, the limit of open files and the time zones.
 
-    Exit 0 when nothing failed, 1 when something did, 2 when settings are wrong.
+    Prints one line for each check: the status (ok, note, warn or fail), what was checked, what was found and how to fix it.
+    --json prints one object {"check","status","text","fix"} per line.
+
+    Exit code 0 if no check failed, 1 if one failed, 2 if settings are invalid.
 
     """
 
@@ -21,7 +23,7 @@ enum DoctorCommand: Command {
     let values = EnvironmentReader.processValues
     let (configuration, sidecar, faults) = settings(values)
     var findings = faults.map { Finding("settings", .fail, "\($0.name): \($0.seen)", fix: "expected \($0.expected)") }
-    if findings.isEmpty { findings.append(Finding("settings", .ok, "all can be used")) }
+    if findings.isEmpty { findings.append(Finding("settings", .ok, "all are valid")) }
     findings += MachineExamination(timeZone: EnvironmentReader(values).string("MARTLET_TIME_ZONE")).findings()
     if let configuration, let sidecar {
       findings += SidecarExamination(
@@ -34,20 +36,20 @@ enum DoctorCommand: Command {
       findings += try await GatewayExamination(configuration: configuration.apns).findings()
     } else {
       findings.append(
-        Finding("redis, apns", .note, "not examined", fix: "fix the settings first, then run doctor again"))
+        Finding("redis, apns", .note, "not checked", fix: "fix the settings first, then run doctor again"))
     }
     Console.print(line.has("json") ? DoctorReport.json(findings) : DoctorReport.text(findings))
     guard faults.isEmpty else { return .wrongUsage }
     return findings.contains { $0.status == .fail } ? .failed : .done
   }
 
-  /// What either service would run with, and what is wrong with the settings, each once.
+  /// Returns the settings of both services and all faults, each once.
   private static func settings(
     _ values: [String: String]
-  ) -> (WorkerConfiguration?, SidecarSettings?, [EnvironmentReader.Fault]) {
+  ) -> (WorkerConfiguration?, SidecarSettings?, [ConfigurationFaults.Fault]) {
     var configuration: WorkerConfiguration?
     var sidecar: SidecarSettings?
-    var faults: [EnvironmentReader.Fault] = []
+    var faults: [ConfigurationFaults.Fault] = []
     do {
       configuration = try WorkerConfiguration(environment: values)
     } catch {

@@ -5,7 +5,7 @@ import Jobs
 import Redis
 import Telemetry
 
-/// `martlet enqueue`: checks a job before it is queued.
+/// `martlet enqueue`: checks a job and queues it.
 enum EnqueueCommand: Command {
   static let name = "enqueue"
   static let summary = "check a job and queue it"
@@ -14,22 +14,22 @@ enum EnqueueCommand: Command {
            martlet enqueue [--queue LIST] --instance I --class C [--preview TEXT] ...
            martlet enqueue [--queue LIST] [--json] < jobs.jsonl
 
-    Checks a job against version 1 of the format and LPUSHes it; prints its id. With no flag of a job, reads jobs from
-    stdin, one JSON object per line. A job without an id gets one, and one without enqueuedAt gets the present time. A wrong
-    job is reported and not queued (exit 1).
+    Checks a job against version 1 of the format, LPUSHes it and prints its id. Without options of a job, reads jobs from
+    stdin, one JSON object per line. A job without an id gets one, and one without enqueuedAt gets the present time. An
+    invalid job is reported and not queued (exit code 1).
 
-      --queue LIST       list to push to; default: push:jobs if it is among MARTLET_QUEUES, else the first of them
-      --user U --token T --instance I --app B     whom to send to (--user with --token: that device of the user;
-                                                  --instance only with --class)
+      --queue LIST       the list to push to; default: push:jobs if MARTLET_QUEUES contains it, else its first list
+      --user U --token T --instance I --app B     the addressee (--user with --token: that device of the user;
+                                                  --instance requires --class)
       --id ID  --title T  --subtitle S  --body B  --badge N  --sound S  --category C  --thread-id T
-      --class C  --preview TEXT                   a class of a delivery policy (also of MARTLET_POLICY_FILE), to an instance
-      --data JSON  --payload JSON                 objects; a payload is sent byte for byte
+      --class C  --preview TEXT                   a class of a delivery policy (see MARTLET_POLICY_FILE), to an instance
+      --data JSON  --payload JSON                 objects; the payload is sent byte for byte
       --push-type T  --priority N  --collapse-id C  --ttl SECONDS  --expiration UNIX_SECONDS
       --send-at TIME     ISO 8601 or unix milliseconds
       --dedupe VALUE  --reply-to LIST
-      --at-most-once     rather lost than sent twice: what may have arrived goes to the dead letters instead
+      --at-most-once     never send twice: a push that may have arrived goes to the dead letters instead
       --json             print {"id","queue"} instead of the id
-      --dry-run          check only
+      --dry-run          only check
 
     """
 
@@ -45,7 +45,7 @@ enum EnqueueCommand: Command {
   static func run(_ words: [String]) async throws -> ExitCode {
     let options = target + Array(strings.keys) + Array(numbers.keys) + Array(raws.keys) + ["queue", "send-at"]
     let line = try CommandLineWords(words, options: Set(options), flags: ["json", "dry-run", "at-most-once"])
-    guard line.positional.isEmpty else { throw CommandLineWords.Misuse(message: "unexpected '\(line.positional[0])'") }
+    guard line.positional.isEmpty else { throw CommandError.usage("unexpected '\(line.positional[0])'") }
     var policies = PolicyBook.standard
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
       policies = PolicySettings.read(&reader)
@@ -53,7 +53,7 @@ enum EnqueueCommand: Command {
     let queue = try line.queue() ?? defaultQueue(configuration.queues)
     let isFromFlags = options.contains { $0 != "queue" && line.value($0) != nil }
     guard isFromFlags || !line.has("at-most-once") else {
-      throw CommandLineWords.Misuse(message: "--at-most-once goes with a job given by flags; on stdin it is atMostOnce")
+      throw CommandError.usage("--at-most-once requires a job given by options; a job on stdin has atMostOnce")
     }
     let isDry = line.has("dry-run")
     if isFromFlags {
@@ -92,8 +92,8 @@ enum EnqueueCommand: Command {
         let job = try checked(bytes)
         if !line.has("dry-run") { try await push([job], to: queue, connection) }
         report(job, queue, line)
-      } catch let failure as CommandFailure {
-        Console.complain("martlet enqueue: line \(number): \(TerminalText.line(failure.message))\n")
+      } catch CommandError.failed(let message) {
+        Console.complain("martlet enqueue: line \(number): \(TerminalText.line(message))\n")
         exit = .failed
       }
     }
@@ -119,8 +119,8 @@ enum EnqueueCommand: Command {
     Console.print(String(decoding: writer.bytes, as: UTF8.self) + "\n")
   }
 
-  /// The job with its own id and `enqueuedAt`, or with new ones put in front. `enqueuedAt` is left out of a job that it would
-  /// make too large.
+  /// Returns a valid job with its id and `enqueuedAt`. Members that it lacks are inserted in front. A job that `enqueuedAt`
+  /// would make too large goes without.
   private static func checked(
     _ bytes: [UInt8], _ policies: PolicyBook, _ queues: [String]
   ) throws -> CheckedJob {
@@ -130,12 +130,12 @@ enum EnqueueCommand: Command {
       try job.refuseReply(to: queues)
       _ = try policies.match(job)
     } catch {
-      throw CommandFailure(message: error.reason)
+      throw CommandError.failed(error.reason)
     }
     let id = job.id ?? JobID.random()
     let named = job.id == nil ? inserting("\"id\":\"\(id)\"", into: bytes) : bytes
     guard named.count <= Job.maximumBytes else {
-      throw CommandFailure(message: "larger than \(Job.maximumBytes) bytes with its id")
+      throw CommandError.failed("larger than \(Job.maximumBytes) bytes with its id")
     }
     guard job.enqueuedAt == nil else { return CheckedJob(id: id, bytes: named) }
     let dated = inserting("\"enqueuedAt\":\(Clock.unixMilliseconds)", into: named)
@@ -148,44 +148,24 @@ enum EnqueueCommand: Command {
     return Array(object[...brace]) + Array("\(member),".utf8) + Array(object[(brace + 1)...])
   }
 
-  private static func job(from line: CommandLineWords) throws(CommandLineWords.Misuse) -> [UInt8] {
+  /// Returns the job that the options of a command line describe.
+  private static func job(from line: CommandLineWords) throws(CommandError) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.key("to")
-    writer.beginObject()
-    for name in target where name != "app" {
-      if let value = line.value(name) {
-        writer.key(name)
-        writer.string(value)
-      }
-    }
-    let isBroadcast = ["user", "token", "instance"].allSatisfy { line.value($0) == nil }
-    if isBroadcast, let app = line.value("app") {
-      writer.key("app")
-      writer.string(app)
-    }
-    writer.endObject()
-    if !isBroadcast, let app = line.value("app") {
-      writer.key("app")
-      writer.string(app)
-    }
+    writeAddressee(line, to: &writer)
     for (option, field) in strings.sorted(by: { $0.key < $1.key }) {
-      guard let value = line.value(option) else { continue }
-      writer.key(field)
-      writer.string(value)
+      if let value = line.value(option) { writer.field(field, value) }
     }
     for (option, field) in numbers.sorted(by: { $0.key < $1.key }) {
-      guard let value = try line.integer(option, in: 0...Int.max) else { continue }
-      writer.key(field)
-      writer.integer(Int64(value))
+      if let value = try line.integer(option, in: 0...Int.max) { writer.field(field, Int64(value)) }
     }
     for (option, field) in raws.sorted(by: { $0.key < $1.key }) {
       guard let value = line.value(option) else { continue }
-      // More than one value would add members to the job.
+      // Text after the value could add members to the job.
       do {
         _ = try JSONValue(parsing: Array(value.utf8))
       } catch {
-        throw .init(message: "--\(option) takes JSON: \(error)")
+        throw .usage("--\(option) takes one JSON value: \(error)")
       }
       writer.key(field)
       writer.raw(Array(value.utf8))
@@ -195,10 +175,37 @@ enum EnqueueCommand: Command {
       writer.bool(true)
     }
     if let at = line.value("send-at") {
-      writer.key("sendAt")
-      if let milliseconds = Int64(at) { writer.integer(milliseconds) } else { writer.string(at) }
+      if let milliseconds = Int64(at) { writer.field("sendAt", milliseconds) } else { writer.field("sendAt", at) }
     }
     writer.endObject()
     return writer.bytes
+  }
+
+  /// Writes `to` and, unless the job is a broadcast, `app`.
+  private static func writeAddressee(_ line: CommandLineWords, to writer: inout JSONWriter) {
+    let app = line.value("app")
+    writer.key("to")
+    writer.beginObject()
+    var isBroadcast = true
+    for name in target where name != "app" {
+      guard let value = line.value(name) else { continue }
+      writer.field(name, value)
+      isBroadcast = false
+    }
+    if isBroadcast, let app { writer.field("app", app) }
+    writer.endObject()
+    if !isBroadcast, let app { writer.field("app", app) }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func field(_ name: String, _ value: String) {
+    key(name)
+    string(value)
+  }
+
+  fileprivate mutating func field(_ name: String, _ value: Int64) {
+    key(name)
+    integer(value)
   }
 }

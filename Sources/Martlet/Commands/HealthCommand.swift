@@ -28,19 +28,19 @@ enum HealthCommand: Command {
       line.value("address") ?? EnvironmentReader.processValues[AdminServer.setting]
       ?? WorkerConfiguration.defaultAdminAddress
     guard text != "off" else {
-      throw CommandFailure(message: "\(AdminServer.setting) is off: nothing can be asked")
+      throw CommandError.failed("\(AdminServer.setting) is off: nothing can be asked")
     }
     let address: HTTPAddress
     do {
       address = try HTTPAddress(parsing: text)
     } catch {
-      throw CommandLineWords.Misuse(message: "\(error)")
+      throw CommandError.usage("\(error)")
     }
     let path = line.has("ready") ? "/readyz" : "/healthz"
     let answer = try ask(address, for: path)
     Console.print(answer.body.hasSuffix("\n") ? answer.body : answer.body + "\n")
     guard answer.status == 200 else {
-      throw CommandFailure(message: "\(address) answers \(path) with status \(answer.status)")
+      throw CommandError.failed("\(address) answers \(path) with status \(answer.status)")
     }
     return .done
   }
@@ -50,10 +50,10 @@ enum HealthCommand: Command {
 
   private static func ask(
     _ address: HTTPAddress, for path: String
-  ) throws(CommandFailure) -> (status: Int, body: String) {
+  ) throws(CommandError) -> (status: Int, body: String) {
     let descriptor = connect(to: address)
     guard descriptor >= 0 else {
-      throw CommandFailure(message: "nothing answers at \(address): \(String(cString: strerror(errno)))")
+      throw CommandError.failed("nothing answers at \(address): \(String(cString: strerror(errno)))")
     }
     defer { close(descriptor) }
     let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
@@ -68,7 +68,7 @@ enum HealthCommand: Command {
     }
     let text = String(decoding: answer, as: UTF8.self)
     guard text.hasPrefix("HTTP/1.1 "), let status = Int(text.dropFirst(9).prefix(3)) else {
-      throw CommandFailure(message: "\(address) gives no HTTP answer within \(patienceSeconds) seconds")
+      throw CommandError.failed("\(address) gives no HTTP answer within \(patienceSeconds) seconds")
     }
     let end = text.firstRange(of: "\r\n\r\n")?.upperBound ?? text.endIndex
     return (status, String(text[end...]))

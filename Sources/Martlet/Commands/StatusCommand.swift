@@ -1,18 +1,20 @@
-import Queue
+import APNs
 import EventLoop
 import JSON
 import Jobs
+import Queue
 import Redis
 
-/// `martlet status`: how the queues and the fleet stand.
+/// `martlet status`: shows the queues and the workers.
 enum StatusCommand: Command {
   static let name = "status"
   static let summary = "show queues, workers and rates"
   static let help = """
     usage: martlet status [--watch] [--interval SECONDS] [--json]
 
-    Waiting, in flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, and the living workers with their
-    rates, the paused routes to APNs with what to do about them, and those whose tokens all look bad. --watch redraws every second (or --interval) until interrupted; with --json one object per line.
+    Shows the numbers of waiting, in-flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, the live workers
+    with their rates, the paused routes to APNs and the routes whose stale tokens are not removed, each with its fix.
+    --watch redraws every second (or every --interval) until interrupted; with --json it prints one object per line.
 
     """
 
@@ -44,7 +46,7 @@ enum StatusCommand: Command {
       Console.table(
         ["queue", "waiting", "in flight", "retry", "scheduled", "dead"],
         overviews.map { [$0.queue] + [$0.waiting, $0.inFlight, $0.retry, $0.scheduled, $0.dead].map { "\($0)" } }))
-    guard !sorted.isEmpty else { return Console.print("\nno worker is alive\n") }
+    guard !sorted.isEmpty else { return Console.print("\nno live worker\n") }
     let rows = sorted.map { name, report in
       [name, "\(report.jobs)", "\(Int(report.jobsPerSecond))", "\(report.inFlight)/\(report.concurrency)"]
     }
@@ -69,5 +71,84 @@ enum StatusCommand: Command {
     routes.write(to: &writer)
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+  }
+}
+
+/// The paused routes and the routes with stopped removals, each once for the whole fleet.
+struct RouteStatus {
+  struct Entry {
+    var route: RouteReport
+    /// The number of workers that report the route.
+    var workers: Int
+    let fix: String
+  }
+
+  var paused: [Entry]
+  var stoppedRemovals: [Entry]
+
+  init(_ workers: [WorkerReport]) {
+    paused = RouteStatus.merged(workers.flatMap(\.pausedRoutes)) { RouteNotice.fix(ofPauseFor: $0) }
+    stoppedRemovals = RouteStatus.merged(workers.flatMap(\.stoppedRemovals)) { _ in RouteNotice.fixOfStoppedRemoval }
+  }
+
+  /// The tables of the routes, empty if there are none.
+  var text: String {
+    var text = ""
+    if !paused.isEmpty {
+      text +=
+        "\npaused routes: their jobs are kept, and one push a minute probes each route\n" + RouteStatus.table(paused)
+    }
+    if !stoppedRemovals.isEmpty {
+      text += "\nstopped removals: most tokens of these routes look bad, none is removed, sending goes on\n"
+      text += RouteStatus.table(stoppedRemovals)
+    }
+    return text
+  }
+
+  func write(to writer: inout JSONWriter) {
+    for (key, entries) in [("pausedRoutes", paused), ("stoppedRemovals", stoppedRemovals)] {
+      writer.key(key)
+      writer.beginArray()
+      for entry in entries {
+        writer.beginObject()
+        entry.route.writeMembers(to: &writer)
+        writer.key("workers")
+        writer.integer(entry.workers)
+        writer.key("fix")
+        writer.string(entry.fix)
+        writer.endObject()
+      }
+      writer.endArray()
+    }
+  }
+
+  /// Returns each route once, the one with the longest trouble first.
+  private static func merged(_ routes: [RouteReport], fix: (String) -> String) -> [Entry] {
+    var entries: [[String]: Entry] = [:]
+    for route in routes {
+      let key = [route.environment, route.topic, route.reason]
+      var entry = entries[key] ?? Entry(route: route, workers: 0, fix: fix(route.reason))
+      entry.workers += 1
+      entry.route.since = min(entry.route.since, route.since)
+      entries[key] = entry
+    }
+    return entries.values.sorted { ($0.route.since, $0.route.topic) < ($1.route.since, $1.route.topic) }
+  }
+
+  private static func table(_ entries: [Entry]) -> String {
+    Console.table(
+      ["environment", "topic", "reason", "seconds", "workers", "fix"],
+      entries.map { entry in
+        let route = entry.route
+        return [
+          route.environment, printable(route.topic), printable(route.reason),
+          "\(max(0, Clock.unixMilliseconds - route.since) / 1000)", "\(entry.workers)", entry.fix,
+        ]
+      })
+  }
+
+  /// Replaces control characters, which topics and reasons from outside may contain.
+  private static func printable(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "�" : $0 }))
   }
 }

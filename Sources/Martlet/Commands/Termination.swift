@@ -5,18 +5,18 @@ import EventLoop
   import Glibc
 #endif
 
-/// SIGTERM and SIGINT, as the services take them.
+/// SIGTERM and SIGINT for the services.
 @EventLoop
 enum Termination {
   private static var sources: [SignalSource] = []
-  /// Signals that arrived before anything could be stopped.
+  /// The number of signals that arrived before the service could be stopped.
   private static var early = 0
   private static var receive: (@EventLoop () -> Void)?
 
-  /// Takes over the signals; from now on none ends the process by itself.
+  /// Blocks the signals, so that they do not end the process.
   ///
-  /// Call it on the main thread before any other thread exists: a signal that arrives while a service starts is kept until
-  /// ``awaited(_:)``. `dispatchMain` would otherwise let it end the process.
+  /// Call it on the main thread before there are other threads. A signal that arrives while a service starts is kept until
+  /// ``wait(_:)``.
   nonisolated static func listen() {
     let signals = [SIGTERM, SIGINT]
     SignalSource.block(signals)
@@ -29,8 +29,8 @@ enum Termination {
     }
   }
 
-  /// Calls `stop` for every signal, and returns when `stop` has called its argument.
-  static func awaited(_ stop: @escaping @EventLoop (_ stopped: @escaping @EventLoop () -> Void) -> Void) async {
+  /// Calls `stop` for each signal and returns when `stop` has called its argument.
+  static func wait(_ stop: @escaping @EventLoop (_ stopped: @escaping @EventLoop () -> Void) -> Void) async {
     await withCheckedContinuation { (stopped: CheckedContinuation<Void, Never>) in
       var waiting: CheckedContinuation<Void, Never>? = stopped
       let receive: @EventLoop () -> Void = {

@@ -1,9 +1,10 @@
 import Backup
 import EventLoop
+import JSON
 import Registry
 import Telemetry
 
-/// `martlet tokens`: backup, its import, and the move from Parse.
+/// `martlet tokens`: exports and imports devices, and migrates them from Parse.
 enum TokensCommand: Command {
   static let name = "tokens"
   static let summary = "export, import or migrate device tokens"
@@ -12,25 +13,26 @@ enum TokensCommand: Command {
            martlet tokens import FILE [--json]
            martlet tokens migrate FILE --bundle ID ... [--output FILE | --import] [--json]
 
-    FILE is a backup; - means stdout, or stdin. export writes every registered device, with its owner, and every instance's
-    device; credentials stay out. The file is made under another name, mode 0600, and renamed when it is whole.
+    FILE is a backup; - is stdout or stdin. export writes every registered device with its owner and every instance's
+    device, but no credentials. The file is written under another name with mode 0600 and renamed when it is complete.
 
       {"com.example.app":{"<token>":{"createdAt":"2024-01-31T09:30:00.000Z","updatedAt":...,"username":...}}}
 
-    Tokens that name no app stand under "", instances under "martlet:instances". import also reads arrays of such objects,
-    and the notation of the push server's own document. It writes each record as it is; what Redis has stays when it is as
-    new, or has an owner where the file names none, and a user keeps the newest MARTLET_MAX_DEVICES (100) devices. So it may be interrupted, and done again. An entry that cannot be right
-    is counted by reason and left out; a file that is no backup ends the import where it stops being one (exit 1).
+    Devices without an app are under "", instances under "martlet:instances". import also reads arrays of such objects and
+    the older notation of the push server. It writes each record unchanged. A record in Redis stays if it is as new, or if it
+    has an owner and the file names none. A user keeps the newest MARTLET_MAX_DEVICES (default 100) devices. So an import can
+    be interrupted and repeated. An invalid entry is left out and counted by its reason. A file that is not a backup ends the
+    import at its first fault (exit code 1).
 
-    migrate reads an export of Parse's _Installation (an array, {"results":[...]}, or an object per line) and takes the iOS
-    devices of the apps named by --bundle. It writes a backup to stdout or to --output, or with --import into Redis.
+    migrate reads an export of Parse's _Installation (an array, {"results":[...]}, or one object per line) and includes the
+    iOS devices of the apps named by --bundle. It writes a backup to stdout or to --output, or with --import into Redis.
 
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["bundle", "output"], flags: ["import", "json"])
     guard line.positional.count == 2 else {
-      throw CommandLineWords.Misuse(message: "expected export, import or migrate, and a file")
+      throw CommandError.usage("expected export, import or migrate, and a file")
     }
     let file = line.positional[1]
     let report = BackupReport(isJSON: line.has("json"))
@@ -46,13 +48,13 @@ enum TokensCommand: Command {
           report.imported(summary)
         }
       case "migrate": try await migrate(file, line, report)
-      default: throw CommandLineWords.Misuse(message: "expected export, import or migrate")
+      default: throw CommandError.usage("expected export, import or migrate")
       }
     } catch let failure as BackupFailure {
       report.stopped(failure.done)
-      throw CommandFailure(message: "\(file): \(failure.cause)")
+      throw CommandError.failed("\(file): \(failure.cause)")
     } catch let error as BackupError {
-      throw CommandFailure(message: "\(error)")
+      throw CommandError.failed("\(error)")
     }
     return .done
   }
@@ -68,7 +70,7 @@ enum TokensCommand: Command {
   private static func migrate(_ file: String, _ line: CommandLineWords, _ report: BackupReport) async throws {
     let bundleIDs = Set(line.values("bundle"))
     guard !bundleIDs.isEmpty else {
-      throw CommandLineWords.Misuse(message: "migrate needs --bundle ID, once for each app to take")
+      throw CommandError.usage("migrate needs --bundle ID for each app to include")
     }
     guard line.has("import") else {
       let output = line.value("output") ?? "-"
@@ -76,7 +78,7 @@ enum TokensCommand: Command {
       return report.exported(export, isOnStandardOutput: output == "-")
     }
     guard line.value("output") == nil else {
-      throw CommandLineWords.Misuse(message: "--import writes into Redis; --output does not go with it")
+      throw CommandError.usage("--import writes into Redis and cannot be used with --output")
     }
     try await withRegistry { registry in
       let summary = try await registry.importInstallations(
@@ -88,16 +90,79 @@ enum TokensCommand: Command {
   private static func withRegistry(_ body: @EventLoop (Registry) async throws -> Void) async throws {
     var maximumDevices = Registry.defaultMaximumDevices
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
-      maximumDevices = SidecarSettings.readMaximumDevices(&reader)
+      maximumDevices = SharedSettings.maximumDevices(&reader)
     }
     try await configuration.withConnection { [maximumDevices] connection in
       try await body(Registry(connection: connection, maximumDevices: maximumDevices, log: .silent))
     }
   }
 
-  private static func refuse(_ names: [String], _ line: CommandLineWords) throws(CommandLineWords.Misuse) {
+  private static func refuse(_ names: [String], _ line: CommandLineWords) throws(CommandError) {
     for name in names where line.has(name) || line.value(name) != nil {
-      throw .init(message: "--\(name) goes with migrate only")
+      throw .usage("--\(name) is for migrate only")
     }
+  }
+}
+
+/// The output of `martlet tokens`: the progress on a terminal, and the summary.
+struct BackupReport {
+  let isJSON: Bool
+
+  func progress(_ done: BackupSummary) { progress(done.total) }
+
+  func progress(_ done: BackupExport) { progress(done.devices + done.instances) }
+
+  func imported(_ summary: BackupSummary) {
+    finishProgress()
+    Console.print(text(BackupReport.counts(summary), ("refused", summary.refused)))
+  }
+
+  /// Prints the summary of an export, to stderr if the backup itself went to stdout.
+  func exported(_ export: BackupExport, isOnStandardOutput: Bool) {
+    finishProgress()
+    let report = text([("devices", export.devices), ("instances", export.instances)], ("skipped", export.skipped))
+    if isOnStandardOutput { Console.complain(report) } else { Console.print(report) }
+  }
+
+  /// Prints what was imported before a failure.
+  func stopped(_ summary: BackupSummary) {
+    finishProgress()
+    Console.complain(
+      "imported before the failure:\n" + text(BackupReport.counts(summary), ("refused", summary.refused)))
+  }
+
+  private static func counts(_ summary: BackupSummary) -> [(String, Int)] {
+    [("new", summary.created), ("updated", summary.updated), ("kept", summary.kept)]
+  }
+
+  private func progress(_ count: Int) {
+    if Console.isErrorTerminal { Console.showProgress("\(count) entries") }
+  }
+
+  private func finishProgress() {
+    if Console.isErrorTerminal { Console.showProgress("") }
+  }
+
+  private func text(_ counts: [(String, Int)], _ rest: (name: String, reasons: [String: Int])) -> String {
+    let reasons = rest.reasons.sorted { $0.key < $1.key }
+    guard isJSON else {
+      let rows = counts.map { [$0.0, "\($0.1)"] } + reasons.map { ["\(rest.name): \($0.key)", "\($0.value)"] }
+      return Console.table(["entries", "count"], rows)
+    }
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (name, count) in counts {
+      writer.key(name)
+      writer.integer(count)
+    }
+    writer.key(rest.name)
+    writer.beginObject()
+    for (reason, count) in reasons {
+      writer.key(reason)
+      writer.integer(count)
+    }
+    writer.endObject()
+    writer.endObject()
+    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
   }
 }

@@ -1,20 +1,24 @@
-/// What an examination found out about one thing.
+import JSON
+import Telemetry
+
+/// The result of one check of `martlet doctor`.
 package struct Finding: Sendable, Equatable {
   enum Status: String, Sendable {
     case ok
-    /// Worth knowing; nothing is wrong.
+    /// Information; nothing is wrong.
     case note
-    /// It works, and may stop to.
+    /// It works, but may fail later.
     case warn
     /// It does not work.
     case fail
   }
 
-  /// What was looked at, in a word or two.
+  /// What was checked, in a word or two.
   let check: String
   let status: Status
+  /// What was found.
   let text: String
-  /// What to do about it.
+  /// What the operator should do.
   let fix: String?
 
   init(_ check: String, _ status: Status, _ text: String, fix: String? = nil) {
@@ -22,5 +26,36 @@ package struct Finding: Sendable, Equatable {
     self.status = status
     self.text = text
     self.fix = fix
+  }
+}
+
+/// The output of `martlet doctor`.
+package enum DoctorReport {
+  /// Returns one line for each finding.
+  static func text(_ findings: [Finding]) -> String {
+    let width = findings.map(\.check.count).max() ?? 0
+    return findings.map { finding in
+      let status = finding.status.rawValue + String(repeating: " ", count: 4 - finding.status.rawValue.count)
+      let check = finding.check + String(repeating: " ", count: width - finding.check.count)
+      return TerminalText.line("\(status)  \(check)  \(finding.text)\(finding.fix.map { "; \($0)" } ?? "")") + "\n"
+    }.joined()
+  }
+
+  /// Returns one object `{"check","status","text","fix"}` per line.
+  static func json(_ findings: [Finding]) -> String {
+    findings.map { finding in
+      var writer = JSONWriter()
+      writer.beginObject()
+      for (key, value) in [
+        ("check", finding.check), ("status", finding.status.rawValue), ("text", finding.text),
+        ("fix", finding.fix),
+      ] {
+        guard let value else { continue }
+        writer.key(key)
+        writer.string(value)
+      }
+      writer.endObject()
+      return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+    }.joined()
   }
 }

@@ -1,14 +1,16 @@
 import APNs
 import EventLoop
+import JSON
+import Synchronization
 import Telemetry
 
-/// Signs with the provider key and opens a connection to APNs. Nothing is sent.
+/// Checks the provider key and the connection to APNs. Sends nothing.
 @EventLoop
 struct GatewayExamination {
   private static let patience = Duration.seconds(10)
   private static let interval = Duration.milliseconds(20)
 
-  /// Nil: polling-only mode.
+  /// Nil in polling-only mode.
   let configuration: APNsConfiguration?
 
   nonisolated init(configuration: APNsConfiguration?) {
@@ -29,7 +31,7 @@ struct GatewayExamination {
   private func signing(_ configuration: APNsConfiguration) -> Finding {
     do {
       try configuration.checkSigning()
-      return Finding("provider key", .ok, "signs")
+      return Finding("provider key", .ok, "the key signs")
     } catch {
       return Finding("provider key", .fail, "\(error)", fix: "set the .p8 key of the developer account")
     }
@@ -50,24 +52,40 @@ struct GatewayExamination {
     while !client.isServing, reason.text == nil, ContinuousClock.now < deadline {
       try await Task.sleep(for: GatewayExamination.interval)
     }
-    if client.isServing { return Finding("apns", .ok, "\(origin) takes connections") }
+    if client.isServing { return Finding("apns", .ok, "\(origin) accepts connections") }
     let text = reason.text ?? "no answer"
     return Finding(
       "apns", .fail, "\(origin) cannot be reached: \(text)", fix: GatewayExamination.fix(for: text))
   }
 
-  /// What to do when a connection could not be opened because of `reason`.
+  /// Returns the fix for a connection that failed with `reason`.
   static func fix(for reason: String) -> String {
     if reason.contains("HTTP/2") {
-      return "let the gateway, or the proxy that ends TLS in front of it, offer HTTP/2 (ALPN h2)"
+      return "enable HTTP/2 (ALPN h2) at the gateway or at the proxy that terminates TLS in front of it"
     }
     if reason.contains("mismatch") {
-      return "let the certificate name the host as subjectAltName; its common name does not count"
+      return "use a certificate with the host as subjectAltName; the common name does not count"
     }
     if reason.contains("certificate") {
       return
-        "set APNS_CA_CERT to the authority that signed the gateway's certificate; see that the certificate is valid"
+        "set APNS_CA_CERT to the authority that signed the gateway's certificate, and check that the certificate is valid"
     }
     return "check the network, proxy and firewall (port 443), APNS_ENDPOINT_OVERRIDE and APNS_CA_CERT"
+  }
+}
+
+/// Keeps the first error that a component logs. A client that reconnects automatically reports errors nowhere else.
+final class LoggedReason: Sendable {
+  private let first = Mutex<String?>(nil)
+
+  var text: String? { first.withLock { $0 } }
+
+  var log: Log {
+    Log(level: .warn, isText: false) { line in
+      let entry: JSONValue
+      do { entry = try JSONValue(parsing: Array(line.utf8)) } catch { return }
+      guard let reason = entry["error"]?.string else { return }
+      self.first.withLock { $0 = $0 ?? reason }
+    }
   }
 }

@@ -4,7 +4,7 @@ import Jobs
 import Redis
 import Telemetry
 
-/// Asks a redis what it is like and what stands in the queues. Changes nothing.
+/// Checks the settings of Redis and the keys of the queues. Changes nothing.
 @EventLoop
 struct RedisExamination {
   private static let patience = Duration.seconds(5)
@@ -28,7 +28,7 @@ struct RedisExamination {
       findings += try await facts(connection).findings
       for queue in queues { findings += try await examine(queue, connection) }
     } catch {
-      // Errors of the connection say what to do.
+      // Errors of the connection include the fix.
       findings.append(Finding("redis", .fail, "\(error)"))
     }
     return findings
@@ -46,7 +46,7 @@ struct RedisExamination {
     return facts
   }
 
-  /// Nil when this user may not ask that.
+  /// Returns the reply, or nil if this user may not run the command.
   private func allowed(_ command: RedisCommand, _ connection: RedisConnection) async throws(RedisError) -> RedisValue? {
     do {
       return try await connection.send(command)
@@ -66,31 +66,32 @@ struct RedisExamination {
       if found != type, found != "none" { faults.append(Finding(wrongType: key, found: found, expected: type)) }
     }
     guard faults.isEmpty else { return faults }
-    return Finding.standing(try await QueueOverview.read(queue, from: connection))
+    return Finding.counts(try await QueueOverview.read(queue, from: connection))
   }
 }
 
 extension Finding {
   fileprivate init(wrongType key: String, found: String, expected: String) {
     self.init(
-      "queue", .fail, "\(key) is a \(found), not a \(expected): no job can pass",
-      fix: "see what wrote it, then RENAME or DEL \(key)")
+      "queue", .fail, "\(key) is a \(found), not a \(expected): the queue is blocked",
+      fix: "find out what wrote the key, then RENAME or DEL it")
   }
 
-  /// How a sound queue stands.
-  static func standing(_ overview: QueueOverview) -> [Finding] {
+  /// Returns the findings of a queue whose keys have the right types.
+  static func counts(_ overview: QueueOverview) -> [Finding] {
     let queue = overview.queue
     var findings = [Finding("queue", .ok, "\(queue): \(overview.waiting) waiting, \(overview.inFlight) in flight")]
     if overview.dead > 0 {
       findings.append(
         Finding(
           "dead letters", .note, "\(queue): \(overview.dead)",
-          fix: "martlet dead list --queue \(queue) shows why; requeue or purge them"))
+          fix: "see the reasons with martlet dead list --queue \(queue), then requeue or purge"))
     }
     if overview.waiting > 0, overview.workers.isEmpty {
       findings.append(
         Finding(
-          "workers", .note, "\(queue): \(overview.waiting) jobs wait and no worker serves it", fix: "martlet worker"))
+          "workers", .note, "\(queue): \(overview.waiting) jobs wait and no worker serves the queue",
+          fix: "start martlet worker"))
     }
     return findings
   }

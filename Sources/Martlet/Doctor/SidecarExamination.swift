@@ -6,10 +6,10 @@ import Sidecar
   import Glibc
 #endif
 
-/// Looks at whom the HTTP services let in.
+/// Checks who can reach the HTTP services.
 package struct SidecarExamination {
   let settings: SidecarSettings
-  /// Of the worker; nil when off.
+  /// The admin address of the worker. Nil if it is off.
   let adminAddress: String?
   /// Whether MARTLET_ENV is set.
   let isEnvironmentNamed: Bool
@@ -18,7 +18,7 @@ package struct SidecarExamination {
     let address = settings.sidecar.address
     var findings: [Finding] = []
     if SidecarExamination.isLocal(address) {
-      findings.append(Finding("sidecar", .ok, "listens on \(address), for this machine alone"))
+      findings.append(Finding("sidecar", .ok, "listens on \(address), for this machine only"))
     } else {
       findings += open(address)
     }
@@ -26,7 +26,7 @@ package struct SidecarExamination {
       findings.append(
         Finding(
           "admin port", .note, "listens on \(adminAddress): others can read /metrics",
-          fix: "let a firewall keep others away, or listen on \(WorkerConfiguration.defaultAdminAddress)"))
+          fix: "block others with a firewall, or listen on \(WorkerConfiguration.defaultAdminAddress)"))
     }
     return findings
   }
@@ -37,21 +37,22 @@ package struct SidecarExamination {
       findings.append(
         Finding(
           "sidecar", .warn,
-          "listens on \(address), and with MARTLET_PUSH_SERVER_OPEN anybody there can register tokens and push to an app",
-          fix: "take MARTLET_PUSH_SERVER_OPEN away, or listen on \(SidecarSettings.defaultAddress)"))
+          "listens on \(address), where MARTLET_PUSH_SERVER_OPEN lets anybody register tokens and push to an app",
+          fix: "unset MARTLET_PUSH_SERVER_OPEN, or listen on \(SidecarSettings.defaultAddress)"))
     } else {
       findings.append(Finding("sidecar", .ok, "listens on \(address)"))
     }
     if !isEnvironmentNamed {
       findings.append(
         Finding(
-          "origins", .note, "MARTLET_ENV is not set: development, where pages of localhost may call the push API",
-          fix: "MARTLET_ENV=production, and MARTLET_ALLOWED_ORIGINS"))
+          "origins", .note,
+          "MARTLET_ENV is not set: it is development, in which pages of localhost may call the push API",
+          fix: "set MARTLET_ENV=production and MARTLET_ALLOWED_ORIGINS"))
     }
     return findings
   }
 
-  /// Whether only this machine reaches it.
+  /// Returns whether only this machine can reach the address.
   static func isLocal(_ address: String) -> Bool {
     do {
       guard case .tcp(let host, _) = try HTTPAddress(parsing: address) else { return true }

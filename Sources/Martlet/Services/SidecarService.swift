@@ -7,7 +7,7 @@ import Registry
 import Sidecar
 import Telemetry
 
-/// A running sidecar with its connections.
+/// A running sidecar and its connections.
 @EventLoop
 final class SidecarService {
   private let settings: SidecarSettings
@@ -15,7 +15,7 @@ final class SidecarService {
   private let connection: RedisConnection?
   private let ownClient: APNsClient?
   private let sidecar: Sidecar
-  /// Otherwise a worker of this process tells what they share, and its admin port the metrics of both.
+  /// False if a worker runs in this process. Its admin port then has the metrics of both, and it logs what they share.
   private let isAlone: Bool
   private let metrics: Metrics
   private let adminAddress: String?
@@ -23,7 +23,7 @@ final class SidecarService {
   private var isStopping = false
   private var onStopped: [@EventLoop () -> Void] = []
 
-  /// `client` is the worker's, when there is one in this process that is not in polling-only mode.
+  /// `client` is the client of a worker in this process. Nil if there is none or if it is in polling-only mode.
   init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, isAlone: Bool = true, log: Log) {
     self.settings = settings
     self.isAlone = isAlone
@@ -47,8 +47,8 @@ final class SidecarService {
   private static func backupImport(_ backend: Backend?, _ log: Log) -> BackupImport? {
     guard let registry = backend?.registry else { return nil }
     return { path in
-      // Whoever waits for a pipe's writer serves nobody meanwhile.
-      if let fault = SettingFile.fault(of: path) { throw fault }
+      // Opening a pipe without a writer would block.
+      try SettingFile.check(path)
       let done = try await registry.importBackup(path: path)
       log.info(
         "backup imported",
@@ -94,7 +94,7 @@ final class SidecarService {
     try sidecar.start()
   }
 
-  /// The second call ends the wait for the requests under way, of the first one too.
+  /// Stops the sidecar. A second call ends the wait for open requests, also for the first call.
   func stop(then stopped: @escaping @EventLoop () -> Void) {
     onStopped.append(stopped)
     guard !isStopping else { return ended() }

@@ -1,25 +1,25 @@
 import PushModel
 import APNs
 
-/// The provider key and the gateway. The names of the Claudiator server are accepted for the same things.
+/// The settings of the provider key and the gateway, with the names that other servers have for them.
 struct APNsSettings {
-  /// Nil: none of it is set, polling-only mode; or it is wrong, and reported; or a part is ``missing``.
+  /// Nil if nothing is set (polling-only mode), if a setting is invalid, or if parts are ``missing``.
   var configuration: APNsConfiguration?
   var bundleID: String?
   var defaultEnvironment = PushEnvironment.production
-  /// Whether a setting says which environment it is.
+  /// Whether a setting names the environment.
   var isEnvironmentNamed = false
-  /// What a complete configuration lacks.
+  /// The names of settings that a complete configuration needs.
   var missing: [String] = []
 
   private static let claudiatorBundleName = "CLAUDIATOR_APNS_BUNDLE_ID"
   private static let claudiatorBundleID = "com.claudiator.app"
-  /// The key file of the push server, in the working directory.
+  /// The key file of the push server in the working directory.
   private static let pushServerKeyPath = "apns_push_key.p8"
 
   private typealias Named = (name: String, value: String)
 
-  /// The provider key as it is told.
+  /// The settings of the provider key.
   private struct Key {
     var id: Named?
     var team: Named?
@@ -37,7 +37,7 @@ struct APNsSettings {
       if isOfPushServer, path == nil, !hasText { path = (pushServerKeyPath, pushServerKeyPath) }
     }
 
-    /// The push server has many apps, and each of its tokens names its own.
+    /// With the names of the push server no bundle id is required, because each of its tokens names its app.
     var isOfPushServer: Bool { id?.name == "keyId" && team?.name == "teamId" }
 
     var isOfClaudiator: Bool { [id, team, path].contains { $0?.name.hasPrefix("CLAUDIATOR") == true } }
@@ -48,7 +48,7 @@ struct APNsSettings {
     }
   }
 
-  /// A part of the settings without the others is a fault, unless `isPartAllowed`.
+  /// Reads the settings and reports faults. Incomplete settings are a fault unless `isPartAllowed`.
   static func read(_ reader: inout EnvironmentReader, isPartAllowed: Bool = false) -> APNsSettings {
     var settings = APNsSettings()
     let key = Key(&reader)
@@ -65,7 +65,7 @@ struct APNsSettings {
       ("APNS_PRIVATE_KEY", key.hasText || key.path != nil),
     ]
     settings.missing = parts.filter { !$0.1 }.map(\.0)
-    // The app alone configures nothing where it has a default.
+    // A bundle id alone, under the name that has a default, configures nothing.
     let isAppAlone = bundleID?.name == claudiatorBundleName && settings.missing.count == parts.count - 1
     if settings.missing.count == parts.count || isAppAlone { return settings }
     if !isPartAllowed { settings.reportMissing(&reader) }
@@ -95,12 +95,12 @@ struct APNsSettings {
   private func reportMissing(_ reader: inout EnvironmentReader) {
     for name in missing {
       reader.report(
-        name, seen: name == "APNS_PRIVATE_KEY" ? "not set, nor APNS_KEY_PATH" : "not set",
-        expected: "a value, as other APNS_* settings are there (or none of them for polling-only mode)")
+        name, seen: name == "APNS_PRIVATE_KEY" ? "not set, and neither is APNS_KEY_PATH" : "not set",
+        expected: "a value, because other APNS_* settings are set (set none of them for polling-only mode)")
     }
   }
 
-  /// Certificates that are trusted beside the system's.
+  /// Reads the certificates that are trusted in addition to the system's.
   private static func readAuthorities(_ reader: inout EnvironmentReader) -> String? {
     guard let text = reader.pem("APNS_CA_CERT") else { return nil }
     do {
@@ -112,7 +112,7 @@ struct APNsSettings {
     }
   }
 
-  /// The origin of `APNS_ENDPOINT_OVERRIDE`; path and query are ignored.
+  /// Reads the origin of `APNS_ENDPOINT_OVERRIDE`. Path and query are ignored.
   private static func readOverride(_ reader: inout EnvironmentReader) -> String? {
     guard let value = reader.url("APNS_ENDPOINT_OVERRIDE") else { return nil }
     let scheme = "https://"
@@ -125,7 +125,7 @@ struct APNsSettings {
     return origin
   }
 
-  /// A key id or a team id.
+  /// Reads a key id or a team id.
   private static func readIdentifier(_ named: Named, _ reader: inout EnvironmentReader) -> String? {
     guard APNsConfiguration.isIdentifier(named.value) else {
       reader.report(named.name, wrong: named.value, expected: "10 letters and digits")

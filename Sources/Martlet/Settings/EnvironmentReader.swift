@@ -1,37 +1,29 @@
+import Credentials
 import HTTPServer
 
 #if canImport(Glibc)
   import Glibc
 #endif
 
-/// Reads settings from the environment and gathers every fault, so that all are reported at once.
+/// Reads settings from the environment and collects every fault, so that all are reported at once.
 ///
-/// How a setting is read says how much of its value a fault may show: ``secret(_:)``, ``url(_:)`` and ``pem(_:)`` show less
-/// than ``string(_:)``.
+/// The method that reads a setting decides how much of its value a fault shows: ``secret(_:)``, ``url(_:)``, ``path(_:)`` and
+/// ``pem(_:isSecret:)`` show less than ``string(_:)``.
 package struct EnvironmentReader {
-  /// One wrong setting: what was seen (never of a secret) and what is expected.
-  struct Fault: Equatable, CustomStringConvertible {
-    let name: String
-    let seen: String
-    let expected: String
-
-    var description: String { "\(name): \(seen); expected \(expected)" }
-  }
-
-  /// A bundle of all authorities, as systems have it, is a quarter of it.
+  /// Four times the size of a system's bundle of all authorities.
   private static let maximumPEMBytes = 1024 * 1024
-  /// Of names, and of IP addresses with a scope.
+  /// The characters of host names and of IP addresses with a scope.
   private static let hostCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:%".utf8)
   private let values: [String: String]
-  private(set) var faults: [Fault] = []
-  /// Of settings that were read as something else than plain text.
+  private(set) var faults: [ConfigurationFaults.Fault] = []
+  /// The kinds of settings that were not read as plain text.
   private var kinds: [String: SettingQuote.Kind] = [:]
 
   init(_ values: [String: String]) {
     self.values = values
   }
 
-  /// The process' own environment.
+  /// The environment of the process.
   static var processValues: [String: String] {
     var values: [String: String] = [:]
     var entry = environ
@@ -43,47 +35,47 @@ package struct EnvironmentReader {
     return values
   }
 
-  /// Wherever `seen` quotes the whole value, the fault shows no more of it than ``quoted(_:_:)``.
+  /// Reports a fault. A quotation of the whole value in `seen` is replaced with ``quoted(_:_:)``.
   mutating func report(_ name: String, seen: String, expected: String) {
     let value = string(name) ?? ""
     faults.append(
-      Fault(name: name, seen: seen.replacing("'\(value)'", with: quoted(name, value)), expected: expected))
+      .init(name: name, seen: seen.replacing("'\(value)'", with: quoted(name, value)), expected: expected))
   }
 
-  /// Quotes the value, or the part of it that is wrong.
+  /// Reports a fault that quotes the value, or the part of it that is wrong.
   mutating func report(_ name: String, wrong value: some StringProtocol, expected: String) {
     report(name, seen: quoted(name, String(value)), expected: expected)
   }
 
-  /// What a fault may show of a value of this setting.
+  /// Returns what a fault may show of a value of this setting.
   private func quoted(_ name: String, _ value: String) -> String {
     SettingQuote.text(value, as: kinds[name] ?? .plain)
   }
 
-  /// The value without white space around it; nil when absent or blank.
+  /// The value without white space around it. Nil if it is absent or blank.
   func string(_ name: String) -> String? {
     values[name].flatMap { EnvironmentReader.trimmed($0) }
   }
 
-  /// A value that no fault shows.
+  /// A value that faults never show.
   mutating func secret(_ name: String) -> String? {
     kinds[name] = .secret
     return string(name)
   }
 
-  /// A URL, of which faults show neither user nor password, nor what is behind the host.
+  /// A URL. Faults show neither its user and password nor anything after the host.
   mutating func url(_ name: String) -> String? {
     kinds[name] = .url
     return string(name)
   }
 
-  /// The path of a file whose text may be put in its place by mistake.
+  /// The path of a file. Faults show it only if it looks like a path, because the value may be the text of the file by mistake.
   mutating func path(_ name: String) -> String? {
     kinds[name] = .path
     return string(name)
   }
 
-  /// The first of `names` that is set.
+  /// Returns the first of `names` that is set.
   func first(of names: [String]) -> (name: String, value: String)? {
     for name in names {
       if let value = string(name) { return (name, value) }
@@ -91,12 +83,13 @@ package struct EnvironmentReader {
     return nil
   }
 
-  /// Values separated by commas, without white space around them; empty ones are left out.
+  /// The values of a list separated by commas, without white space around them. Empty values are left out.
   func list(_ name: String) -> [String] {
     (string(name) ?? "").split(separator: ",").compactMap { EnvironmentReader.trimmed($0) }
   }
 
-  private static func trimmed(_ value: some StringProtocol) -> String? {
+  /// Returns `value` without white space around it, or nil if it is blank.
+  static func trimmed(_ value: some StringProtocol) -> String? {
     let trimmed = value.drop(while: \.isWhitespace)
     guard let last = trimmed.lastIndex(where: { !$0.isWhitespace }) else { return nil }
     return String(trimmed[...last])
@@ -111,12 +104,12 @@ package struct EnvironmentReader {
     return number
   }
 
-  /// Of digits alone.
+  /// Reads a number that consists of digits only.
   private static func number<Number: FixedWidthInteger>(_ text: some StringProtocol) -> Number? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Number(text) : nil
   }
 
-  /// `value` if a server can be told to listen there: every interface has to be named. `other` is what else could stand there.
+  /// Returns `value` if a server can listen on it. The host is required. `other` is a further alternative for the error.
   mutating func address(_ name: String, _ value: String, or other: String = "") -> String? {
     if isAddress(value) { return value }
     report(
@@ -145,18 +138,42 @@ package struct EnvironmentReader {
     }
   }
 
-  /// A number with its unit: `500ms`, `25s`, `15m`, `24h`, `30d`.
+  /// A positive number with a unit: `500ms`, `25s`, `15m`, `24h`, `30d`.
   mutating func duration(_ name: String, default fallback: Duration) -> Duration {
     guard let value = string(name) else { return fallback }
+    guard let duration = EnvironmentReader.duration(value) else {
+      report(name, wrong: value, expected: "a positive number with a unit: 500ms, 25s, 15m, 24h, 30d")
+      return fallback
+    }
+    return duration
+  }
+
+  private static func duration(_ text: some StringProtocol) -> Duration? {
     let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
-    for (unit, milliseconds) in units where value.hasSuffix(unit) {
-      guard let number: Int64 = EnvironmentReader.number(value.dropLast(unit.count)), number > 0,
+    for (unit, milliseconds) in units where text.hasSuffix(unit) {
+      guard let number: Int64 = number(text.dropLast(unit.count)), number > 0,
         number <= 366 * 86_400_000 / milliseconds
       else { continue }
       return .milliseconds(number * milliseconds)
     }
-    report(name, wrong: value, expected: "a positive number with a unit: 500ms, 25s, 15m, 24h, 30d")
-    return fallback
+    return nil
+  }
+
+  /// A number of requests in a window: `120/1m`. Nil for `off`.
+  mutating func limit(_ name: String, default fallback: WindowLimit) -> WindowLimit? {
+    guard let value = string(name) else { return fallback }
+    if value.lowercased() == "off" { return nil }
+    let counts = 1...1_000_000
+    let parts = value.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, let count: Int = EnvironmentReader.number(parts[0]), counts.contains(count),
+      let window = EnvironmentReader.duration(parts[1])
+    else {
+      report(
+        name, seen: "'\(value)'",
+        expected: "a number from 1 to \(counts.upperBound), a slash and a window: 120/1m, 20/30s; or off")
+      return fallback
+    }
+    return WindowLimit(count, per: window)
   }
 
   mutating func choice<Value: RawRepresentable & CaseIterable>(
@@ -171,7 +188,7 @@ package struct EnvironmentReader {
     return choice
   }
 
-  /// PEM as text (real line ends or `\n`), or the path of a file that holds it. Never quoted in a fault.
+  /// PEM text (with real line ends or `\n`), or the contents of the PEM file at the path.
   mutating func pem(_ name: String, isSecret: Bool = false) -> String? {
     kinds[name] = isSecret ? .secret : .path
     guard let value = string(name) else { return nil }
@@ -181,25 +198,27 @@ package struct EnvironmentReader {
     return file(name, path: value)
   }
 
-  /// What stands in a PEM file.
+  /// The contents of a PEM file.
   mutating func file(_ name: String, path: String) -> String? {
     kinds[name] = kinds[name] ?? .path
     let expected = "PEM text, or the path of a readable PEM file"
     let bytes = contents(name, path: path, maximumBytes: EnvironmentReader.maximumPEMBytes, expected: expected)
     guard let text = bytes.map({ String(decoding: $0, as: UTF8.self) }) else { return nil }
     guard text.contains("-----BEGIN") else {
-      report(name, seen: "the file \(quoted(name, path)) holds no PEM", expected: "a file that begins with -----BEGIN")
+      report(
+        name, seen: "the file \(quoted(name, path)) does not contain PEM",
+        expected: "a file that begins with -----BEGIN")
       return nil
     }
     return text
   }
 
-  /// What stands in a regular file: nothing else ends for certain.
+  /// The contents of a regular file.
   mutating func contents(_ name: String, path: String, maximumBytes: Int, expected: String) -> [UInt8]? {
-    switch SettingFile.read(path, maximumBytes: maximumBytes) {
-    case .success(let bytes): return bytes
-    case .failure(let fault):
-      report(name, seen: "the file \(quoted(name, path)) \(fault.reason)", expected: expected)
+    do throws(SettingFile.Fault) {
+      return try SettingFile.read(path, maximumBytes: maximumBytes)
+    } catch {
+      report(name, seen: "the file \(quoted(name, path)) \(error.reason)", expected: expected)
       return nil
     }
   }

@@ -1,19 +1,19 @@
 import Policy
 import Jobs
 
-/// The delivery policies: the built-in one and those of a file, in the hours and the zone of their owner.
+/// The settings of delivery policies: the built-in policy, those of a file, quiet hours and time zone.
 package enum PolicySettings {
   private static let zoneName = "MARTLET_TIME_ZONE"
   private static let fileName = "MARTLET_POLICY_FILE"
 
-  /// Makes the configured zone that of the process; only before there are other threads. What is wrong with it is
-  /// reported by ``read(_:)``.
+  /// Sets the time zone of the process to the configured one. Call it before there are other threads. An invalid zone is reported
+  /// by ``read(_:)``.
   static func adoptTimeZone(_ values: [String: String]) {
     guard let zone = EnvironmentReader(values).string(zoneName), SystemZone.fault(of: zone) == nil else { return }
     SystemZone.adopt(zone)
   }
 
-  /// Reports every fault.
+  /// Returns the policies and reports every fault.
   static func read(_ reader: inout EnvironmentReader) -> PolicyBook {
     checkTimeZone(&reader)
     let quietHours = readQuietHours(&reader)
@@ -42,9 +42,9 @@ package enum PolicySettings {
     return hours
   }
 
-  /// glibc would take UTC for a zone that it does not find.
+  /// Reports a zone that glibc does not find, for which it would use UTC.
   private static func checkTimeZone(_ reader: inout EnvironmentReader) {
-    let expected = "a zone like Europe/Berlin or UTC; zones come with Debian's package tzdata"
+    let expected = "a zone like Europe/Berlin or UTC; Debian's package tzdata has the zones"
     if let zone = reader.string(zoneName) {
       if let fault = SystemZone.fault(of: zone) {
         reader.report(zoneName, seen: "'\(zone)', \(fault)", expected: expected)

@@ -1,10 +1,10 @@
 import Redis
 
-/// Where Redis is: `REDIS_URL`, or the pair that hosted key-value stores hand out.
+/// The settings of the connection to Redis: `REDIS_URL`, or the pair of variables of hosted key-value stores.
 package enum RedisSettings {
   static let expected = "redis://, rediss://, unix:///path or redis+sentinel://h1:p1,h2:p2/master"
 
-  /// Nil when absent or wrong; what is wrong, and what is missing where Redis is required, has been reported.
+  /// Returns the endpoint, or nil if it is absent or invalid. Reports faults, and missing settings if `isRequired`.
   static func read(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
     let certificate = reader.pem("REDIS_CA_CERT")
     if let url = reader.url("REDIS_URL") {
@@ -22,18 +22,23 @@ package enum RedisSettings {
     case _ where !isRequired: return nil
     case (nil, nil): reader.report("REDIS_URL", seen: "not set", expected: expected)
     case (nil, _):
-      reader.report("REDIS_KV_REST_API_URL", seen: "not set", expected: "https://host, as the token is set")
+      reader.report("REDIS_KV_REST_API_URL", seen: "not set", expected: "https://host, because the token is set")
     case (_, nil): reader.report("REDIS_KV_REST_API_TOKEN", seen: "not set", expected: "the token of that store")
     }
     return nil
   }
 
-  /// `https://host[...]` to `rediss://default:<token>@host:6379`.
+  /// Returns `rediss://default:<token>@host:6379` for `https://host[...]`, or nil if `host` is malformed.
   static func url(host: String, token: String) -> String? {
     guard let range = host.range(after: "https://") else { return nil }
     let name = host[range].prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" && $0 != "@" }
     guard !name.isEmpty else { return nil }
     return "rediss://default:\(percentEncoded(token))@\(name):6379"
+  }
+
+  /// Returns the variables of the pair that are not set.
+  static func missingPair(_ reader: EnvironmentReader) -> [String] {
+    ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"].filter { reader.string($0) == nil }
   }
 
   private static func endpoint(

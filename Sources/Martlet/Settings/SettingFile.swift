@@ -2,30 +2,30 @@
   import Glibc
 #endif
 
-/// A file that a setting names.
+/// Reads a file that a setting names. Only regular files are accepted: opening a pipe may block, and a device may never end.
 enum SettingFile {
   struct Fault: Error, Equatable, CustomStringConvertible {
-    /// `cannot be read (No such file or directory)`
+    /// The reason, for example `cannot be read (No such file or directory)`.
     let reason: String
 
     var description: String { "the file \(reason)" }
   }
 
-  /// Why there is no regular file to be read; nil when there is one.
-  static func fault(of path: String) -> Fault? {
+  /// Throws if there is no regular file at `path`.
+  static func check(_ path: String) throws(Fault) {
     var status = stat()
-    guard stat(path, &status) == 0 else { return .system() }
-    return status.st_mode & S_IFMT == S_IFREG ? nil : .irregular
+    guard stat(path, &status) == 0 else { throw .system() }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .irregular }
   }
 
-  /// Of a regular file only: a pipe without a writer would keep the program from starting, a device may never end.
-  static func read(_ path: String, maximumBytes: Int) -> Result<[UInt8], Fault> {
+  /// Returns the contents of a regular file. Throws if it has more than `maximumBytes`.
+  static func read(_ path: String, maximumBytes: Int) throws(Fault) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else { return .failure(.system()) }
+    guard descriptor >= 0 else { throw .system() }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { return .failure(.system()) }
-    guard status.st_mode & S_IFMT == S_IFREG else { return .failure(.irregular) }
+    guard fstat(descriptor, &status) == 0 else { throw .system() }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .irregular }
     var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
     var count = 0
     while count < bytes.count {
@@ -33,19 +33,19 @@ enum SettingFile {
         Glibc.read(descriptor, room.baseAddress?.advanced(by: count), room.count - count)
       }
       if read < 0, errno == EINTR { continue }
-      guard read >= 0 else { return .failure(.system()) }
+      guard read >= 0 else { throw .system() }
       if read == 0 { break }
       count += read
     }
-    guard count <= maximumBytes else { return .failure(Fault(reason: "is larger than \(maximumBytes) bytes")) }
-    return .success(Array(bytes[..<count]))
+    guard count <= maximumBytes else { throw Fault(reason: "is larger than \(maximumBytes) bytes") }
+    return Array(bytes[..<count])
   }
 }
 
 extension SettingFile.Fault {
-  fileprivate static let irregular = SettingFile.Fault(reason: "is no regular file")
+  fileprivate static let irregular = SettingFile.Fault(reason: "is not a regular file")
 
-  /// From `errno`.
+  /// The fault of `errno`.
   fileprivate static func system() -> SettingFile.Fault {
     .init(reason: "cannot be read (\(String(cString: strerror(errno))))")
   }

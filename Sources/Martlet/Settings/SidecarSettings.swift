@@ -1,54 +1,51 @@
-import PushModel
-import Worker
 import APNs
+import Credentials
+import PushModel
 import Redis
-import Registry
 import Sidecar
 import Telemetry
 
-/// Everything `martlet sidecar` is told, from the environment alone. It starts without Redis and without APNs.
+/// The settings of a sidecar. It starts without Redis and without APNs.
 package struct SidecarSettings {
   static let defaultAddress = "127.0.0.1:8080"
-  /// Not the worker's: both may run on one machine.
+  /// Differs from the worker's, because both may run on one machine.
   static let defaultAdminAddress = "127.0.0.1:9091"
 
   var sidecar: SidecarConfiguration
-  /// Nil: not configured.
+  /// Nil if Redis is not configured.
   var redis: RedisEndpoint?
-  /// Of one user.
+  /// The maximum number of devices of a user.
   var maximumDevices: Int
   var gateway: APNsSettings
-  /// Of a sidecar alone; nil when off.
+  /// The admin address of a sidecar that runs alone. Nil if it is off.
   var adminAddress: String?
   var shutdownGrace: Duration
   var logLevel: LogLevel
 
+  /// Reads the settings of a sidecar. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(values)
     sidecar = SidecarConfiguration(address: SidecarSettings.readAddress(&reader))
     redis = RedisSettings.read(&reader, isRequired: false)
-    maximumDevices = SidecarSettings.readMaximumDevices(&reader)
+    maximumDevices = SharedSettings.maximumDevices(&reader)
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
-    if redis == nil {
-      sidecar.missingRedisVariables = ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"].filter {
-        reader.string($0) == nil
-      }
-    }
+    sidecar.missingRedisVariables = redis == nil ? RedisSettings.missingPair(reader) : []
     sidecar.missingAPNsVariables = gateway.missing
     sidecar.originPolicy = SidecarSettings.readOriginPolicy(&reader)
-    sidecar.sendConcurrency = reader.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: 4)
-    sidecar.lookupConcurrency = reader.integer("PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: 8)
+    sidecar.sendConcurrency = reader.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: sidecar.sendConcurrency)
+    sidecar.lookupConcurrency = reader.integer(
+      "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: sidecar.lookupConcurrency)
     sidecar.isPushServerOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
     sidecar.backupPath = SidecarSettings.readBackupPath(&reader)
     sidecar.bundleID = gateway.bundleID
     sidecar.defaultEnvironment = gateway.defaultEnvironment == .sandbox ? .sandbox : .production
     sidecar.registrationEnvironment = gateway.isEnvironmentNamed ? sidecar.defaultEnvironment : nil
-    let queues = WorkerConfiguration.readQueues(&reader)
+    let queues = SharedSettings.queues(&reader)
     sidecar.queue = queues.contains(sidecar.queue) ? sidecar.queue : queues[0]
     sidecar.readLimits(&reader)
-    adminAddress = WorkerConfiguration.readAdminAddress(&reader, default: SidecarSettings.defaultAdminAddress)
-    shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
-    logLevel = WorkerConfiguration.readLogLevel(&reader)
+    adminAddress = SharedSettings.adminAddress(&reader, default: SidecarSettings.defaultAdminAddress)
+    shutdownGrace = SharedSettings.shutdownGrace(&reader)
+    logLevel = SharedSettings.logLevel(&reader)
     guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }
   }
 
@@ -69,7 +66,7 @@ package struct SidecarSettings {
   private static func readBackupPath(_ reader: inout EnvironmentReader) -> String? {
     let name = "MARTLET_PUSH_SERVER_BACKUP"
     guard let path = reader.path(name) else { return nil }
-    // To an import - is stdin.
+    // An import reads - from stdin.
     guard path != "-", !path.contains("://"), !path.contains(where: \.isNewline) else {
       reader.report(name, wrong: path, expected: "the path of a backup.json")
       return nil
@@ -77,12 +74,22 @@ package struct SidecarSettings {
     return path
   }
 
-  static func readMaximumDevices(_ reader: inout EnvironmentReader) -> Int {
-    reader.integer("MARTLET_MAX_DEVICES", in: Registry.deviceLimits, default: Registry.defaultMaximumDevices)
-  }
-
   private static func readAddress(_ reader: inout EnvironmentReader) -> String {
     guard let value = reader.string("MARTLET_HTTP_ADDRESS") else { return defaultAddress }
     return reader.address("MARTLET_HTTP_ADDRESS", value) ?? defaultAddress
+  }
+}
+
+extension SidecarConfiguration {
+  /// Reads the request limits and the trusted proxies.
+  fileprivate mutating func readLimits(_ reader: inout EnvironmentReader) {
+    let minute = Duration.seconds(60)
+    failureLimit = reader.limit("MARTLET_AUTH_FAILURE_LIMIT", default: WindowLimit(20, per: minute))
+    registrationLimit = reader.limit("MARTLET_REGISTER_LIMIT", default: WindowLimit(120, per: minute))
+    testLimit = reader.limit("MARTLET_TEST_LIMIT", default: WindowLimit(60, per: minute))
+    broadcastLimit = reader.limit("MARTLET_BROADCAST_LIMIT", default: WindowLimit(600, per: minute))
+    for proxy in reader.list("MARTLET_TRUSTED_PROXIES") where !trustedProxies.add(proxy) {
+      reader.report("MARTLET_TRUSTED_PROXIES", wrong: proxy, expected: TrustedProxies.expected)
+    }
   }
 }

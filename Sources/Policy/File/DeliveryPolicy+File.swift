@@ -1,4 +1,5 @@
 import JSON
+import Jobs
 
 extension DeliveryPolicy {
   private static let ownKeys = ["title", "member", "classes"]
@@ -7,7 +8,7 @@ extension DeliveryPolicy {
   private static let maximumLimits = 8
   private static let maximumRetrySeconds: Int64 = 900
 
-  /// A policy of the file's own. Nil when too much is wrong to go on; all faults have been reported.
+  /// Reads a policy that the file defines and reports all faults. Nil if the policy is not an object with a name.
   init?(_ value: JSONValue, _ path: String, quietHours: QuietHours?, _ reader: inout PolicyReader) {
     guard let object = reader.object(value, path, keys: DeliveryPolicy.ownKeys + DeliveryPolicy.keysForAll) else {
       return nil
@@ -24,11 +25,11 @@ extension DeliveryPolicy {
         RateLimit(value, path, &reader)
       })
     if member == "aps" {
-      reader.report(object.path("member"), seen: "\"aps\"", expected: "another name: aps is Apple's")
+      reader.report(object.path("member"), seen: "\"aps\"", expected: "another name: aps belongs to Apple")
     }
     self.quietHours = quietHours
     retrySeconds = reader.integer(object, "retrySeconds", in: 0...DeliveryPolicy.maximumRetrySeconds) ?? 0
-    readOwnerSettings(object, &reader)
+    readOperatorSettings(object, &reader)
     if let tone = object["tone"] { readTone(tone, object.path("tone"), isLocked: false, &reader) }
     for (place, notificationClass) in classes.enumerated() {
       guard let fault = tone.fault(in: notificationClass.preview) else { continue }
@@ -37,14 +38,14 @@ extension DeliveryPolicy {
     if name == nil { return nil }
   }
 
-  /// The built-in policy with an owner's settings: what its document has locked only gets stricter.
+  /// Returns the built-in policy with the settings of the file. What its document has locked can only become stricter.
   func adapted(by value: JSONValue, _ path: String, _ reader: inout PolicyReader) -> DeliveryPolicy? {
     guard let object = reader.object(value, path, keys: DeliveryPolicy.ownKeys + DeliveryPolicy.keysForAll) else {
       return nil
     }
     for key in DeliveryPolicy.ownKeys {
       guard let value = object[key] else { continue }
-      reader.report(object.path(key), value, expected: "nothing: the document of policy \(name) has it locked")
+      reader.report(object.path(key), value, expected: "nothing: the document of policy \(name) locks it")
     }
     var policy = self
     for (value, path) in reader.list(object, "limits", count: 1...DeliveryPolicy.maximumLimits) {
@@ -52,18 +53,18 @@ extension DeliveryPolicy {
       if let locked = limits.first(where: limit.isLooser) {
         reader.report(
           path, value,
-          expected: "a limit that is stricter than the locked one of \(locked.count) in \(locked.seconds) s")
+          expected: "a limit stricter than the locked one of \(locked.count) in \(locked.seconds) s")
       }
       policy.limits.append(limit)
     }
     let seconds = reader.integer(object, "retrySeconds", in: retrySeconds...DeliveryPolicy.maximumRetrySeconds)
     policy.retrySeconds = seconds ?? retrySeconds
-    policy.readOwnerSettings(object, &reader)
+    policy.readOperatorSettings(object, &reader)
     if let tone = object["tone"] { policy.readTone(tone, object.path("tone"), isLocked: true, &reader) }
     return policy
   }
 
-  private mutating func readOwnerSettings(_ object: PolicyObject, _ reader: inout PolicyReader) {
+  private mutating func readOperatorSettings(_ object: PolicyObject, _ reader: inout PolicyReader) {
     if let value = object["quietHours"] {
       let text = value.string
       quietHours = text.flatMap(QuietHours.init)
@@ -79,7 +80,7 @@ extension DeliveryPolicy {
     if reader.boolean(object, "standard") == false {
       if isLocked {
         reader.report(
-          object.path("standard"), seen: "false", expected: "true: the document of policy \(name) has it locked")
+          object.path("standard"), seen: "false", expected: "true: the document of policy \(name) locks it")
       } else {
         tone = .none
       }
@@ -99,4 +100,65 @@ extension DeliveryPolicy {
 extension ToneRules {
   static let maximumAdded = 200
   static let maximumPhraseLength = 100
+}
+
+extension PolicyClass {
+  /// One day.
+  static let maximumSeconds: Int64 = 86_400
+
+  /// Reports missing and invalid fields, and replaces them with placeholders.
+  init(_ value: JSONValue, _ path: String, _ reader: inout PolicyReader) {
+    self.init(name: "", urgency: .low, preview: "", quiet: .suppress)
+    let keys = ["name", "urgency", "preview", "collapse", "spacingSeconds", "quiet"]
+    guard let object = reader.object(value, path, keys: keys) else { return }
+    reader.require(object, "name", "urgency", "preview", "quiet")
+    name = reader.name(object, "name") ?? path
+    urgency = reader.choice(object, "urgency", of: Urgency.self) ?? .low
+    preview = reader.text(object, "preview", length: JobDraft.previewLength) ?? ""
+    quiet = reader.choice(object, "quiet", of: QuietBehaviour.self) ?? .suppress
+    spacingSeconds = reader.integer(object, "spacingSeconds", in: 0...PolicyClass.maximumSeconds) ?? 0
+    guard let window = object["collapse"] else { return }
+    guard let window = reader.object(window, object.path("collapse"), keys: ["seconds", "shared"]) else { return }
+    reader.require(window, "seconds")
+    let seconds = reader.integer(window, "seconds", in: 1...PolicyClass.maximumSeconds)
+    collapse = Collapse(seconds: seconds ?? 1, isShared: reader.boolean(window, "shared") ?? false)
+  }
+}
+
+extension RateLimit {
+  /// Bounds the size of an instance's state.
+  static let maximumCount: Int64 = 200
+  /// 31 days.
+  static let maximumSeconds: Int64 = 2_678_400
+
+  init?(_ value: JSONValue, _ path: String, _ reader: inout PolicyReader) {
+    guard let object = reader.object(value, path, keys: ["count", "seconds"]) else { return nil }
+    reader.require(object, "count", "seconds")
+    let count = reader.integer(object, "count", in: 1...RateLimit.maximumCount)
+    let seconds = reader.integer(object, "seconds", in: 1...RateLimit.maximumSeconds)
+    guard let count, let seconds else { return nil }
+    self.init(count: Int(count), seconds: seconds)
+  }
+}
+
+extension SocialRhythm {
+  private static let maximumMinutes: Int64 = 720
+  private static let asSent = "as_sent"
+
+  init(_ value: JSONValue, _ path: String, of policy: DeliveryPolicy, _ reader: inout PolicyReader) {
+    self.init()
+    let keys = ["suppressBeforeQuietMinutes", "lowClass", "collapseSeconds"]
+    guard let object = reader.object(value, path, keys: keys) else { return }
+    suppressBeforeQuietMinutes =
+      reader.integer(object, "suppressBeforeQuietMinutes", in: 0...SocialRhythm.maximumMinutes) ?? 0
+    let shortest = policy.classes.compactMap(\.collapse?.seconds).min() ?? 0
+    collapseSeconds = reader.integer(object, "collapseSeconds", in: shortest...PolicyClass.maximumSeconds) ?? 0
+    guard let value = object["lowClass"], value.string != SocialRhythm.asSent else { return }
+    let low = policy.classes.filter { $0.urgency == .low }.map(\.name)
+    lowClass = value.string.flatMap { low.contains($0) ? $0 : nil }
+    if lowClass == nil {
+      let known = ([SocialRhythm.asSent] + low).joined(separator: ", ")
+      reader.report(object.path("lowClass"), value, expected: "one of \(known)")
+    }
+  }
 }

@@ -5,11 +5,11 @@ public enum PolicyFile {
   public static let maximumBytes = 256 * 1024
   static let maximumPolicies = 32
 
-  /// The built-in policy, adapted if the file says so, and the file's own; with every fault of the file. `quietHours` are
-  /// those of policies that name none.
+  /// Returns the built-in policy, adapted by the file, with the file's own policies, and every fault of the file.
+  /// `quietHours` applies to policies without quiet hours of their own.
   public static func read(_ bytes: [UInt8], quietHours: QuietHours?) -> (book: PolicyBook, faults: [PolicyFault]) {
     var reader = PolicyReader()
-    var builtIn = DeliveryPolicy.nyra
+    var builtIn = DeliveryPolicy.builtIn
     builtIn.quietHours = quietHours
     var policies = [builtIn]
     var names: Set<String> = []
@@ -47,7 +47,7 @@ public enum PolicyFile {
     }
   }
 
-  /// A job's class selects its policy.
+  /// Reports class names that are not unique: a job's class selects its policy.
   private static func reportTakenNames(
     of policy: DeliveryPolicy, _ path: String, _ others: [DeliveryPolicy], _ reader: inout PolicyReader
   ) {

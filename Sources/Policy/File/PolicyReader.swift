@@ -1,10 +1,10 @@
-import PushModel
-import Jobs
 import JSON
+import Jobs
+import PushModel
 
-/// Takes a policy file apart and gathers every fault of it.
+/// Reads the values of a policy file and collects every fault.
 struct PolicyReader {
-  /// Of a value that a fault quotes.
+  /// The maximum number of characters that a fault quotes.
   private static let maximumQuoted = 60
 
   private(set) var faults: [PolicyFault] = []
@@ -19,7 +19,7 @@ struct PolicyReader {
     report(path, seen: isLong ? "\(text.prefix(PolicyReader.maximumQuoted))…" : text, expected: expected)
   }
 
-  /// An object with no other keys than these; nil when it is none.
+  /// Returns an object and reports keys that are not among `keys`. Nil if the value is not an object.
   mutating func object(_ value: JSONValue, _ path: String, keys: [String]) -> PolicyObject? {
     guard let members = value.members else {
       report(path, value, expected: "an object")
@@ -32,7 +32,7 @@ struct PolicyReader {
     return PolicyObject(value: value, path: path)
   }
 
-  /// The elements with their paths; empty when it is absent, or no list of so many.
+  /// Returns the elements with their paths. Empty if the list is absent or its length is not in `count`.
   mutating func list(
     _ object: PolicyObject, _ key: String, count: ClosedRange<Int>
   ) -> [(value: JSONValue, path: String)] {
@@ -78,7 +78,7 @@ struct PolicyReader {
     return choice
   }
 
-  /// A text of so many Unicode scalars, without control characters.
+  /// Returns a text without control characters whose number of Unicode scalars is in `length`.
   mutating func text(_ object: PolicyObject, _ key: String, length: ClosedRange<Int>) -> String? {
     guard let value = object[key] else { return nil }
     guard let text = value.string, length.contains(text.unicodeScalars.count),
@@ -91,7 +91,7 @@ struct PolicyReader {
     return text
   }
 
-  /// A name of ``Charset/className``.
+  /// Returns a name of ``Charset/className``.
   mutating func name(_ object: PolicyObject, _ key: String) -> String? {
     guard let value = object[key] else { return nil }
     guard let name = value.string, Charset.className.accepts(name) else {
@@ -101,10 +101,28 @@ struct PolicyReader {
     return name
   }
 
-  /// Says that a key has to be there.
+  /// Reports keys that are missing.
   mutating func require(_ object: PolicyObject, _ keys: String...) {
     for key in keys where object[key] == nil {
       report(object.path(key), seen: "missing", expected: "a value")
     }
   }
+}
+
+/// An object of the file and its path.
+struct PolicyObject {
+  let value: JSONValue
+  let path: String
+
+  subscript(key: String) -> JSONValue? { value[key] }
+
+  func path(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+}
+
+/// An invalid value in a policy file.
+public struct PolicyFault: Sendable, Equatable {
+  /// `policies[0].limits[1].seconds`; empty for the file itself.
+  public let path: String
+  public let seen: String
+  public let expected: String
 }

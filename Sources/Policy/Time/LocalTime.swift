@@ -1,27 +1,28 @@
-/// What the clock on the wall shows, in one time zone. All times in unix seconds; a wall time is written as if it were UTC.
+/// Converts between instants and the local time of one time zone. All times are unix seconds; a local ("wall") time is
+/// written as if it were UTC.
 public struct LocalTime: Sendable {
   private static let day: Int64 = 86_400
 
-  /// Seconds east of Greenwich at an instant.
+  /// Returns the seconds east of Greenwich at an instant.
   private let offset: @Sendable (Int64) -> Int64
 
   public init(offset: @escaping @Sendable (Int64) -> Int64) {
     self.offset = offset
   }
 
-  /// The number of the local day, counted from 1970.
+  /// Returns the number of the local day since 1970.
   func day(at instant: Int64) -> Int64 {
     let wall = instant + offset(instant)
     return (wall >= 0 ? wall : wall - LocalTime.day + 1) / LocalTime.day
   }
 
-  /// The wall time of a minute of a day.
+  /// Returns the wall time of a minute of a day.
   static func wall(day: Int64, minute: Int64) -> Int64 { day * LocalTime.day + minute * 60 }
 
-  /// When the wall shows `wall` for the first time; the moment of the leap when it never does.
+  /// Returns the first instant with the wall time `wall`, or the instant of the clock change that skips it.
   func first(_ wall: Int64) -> Int64 { instants(of: wall).first }
 
-  /// When the wall shows `wall` for the last time; the moment of the leap when it never does.
+  /// Returns the last instant with the wall time `wall`, or the instant of the clock change that skips it.
   func last(_ wall: Int64) -> Int64 { instants(of: wall).last }
 
   private func instants(of wall: Int64) -> (first: Int64, last: Int64) {
@@ -34,12 +35,12 @@ public struct LocalTime: Sendable {
     case (true, false): return (candidates.0, candidates.0)
     case (false, true): return (candidates.1, candidates.1)
     case (false, false):
-      let leap = change(from: wall - LocalTime.day, to: wall + LocalTime.day)
-      return (leap, leap)
+      let instant = change(from: wall - LocalTime.day, to: wall + LocalTime.day)
+      return (instant, instant)
     }
   }
 
-  /// The first instant of the offset that `end` has.
+  /// Returns the first instant with the offset of `end`.
   private func change(from start: Int64, to end: Int64) -> Int64 {
     let former = offset(start)
     var (low, high) = (start, end)

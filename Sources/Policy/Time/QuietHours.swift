@@ -1,11 +1,11 @@
-/// Hours of the day in which nothing but what is critical is sent; they may go over midnight.
+/// The hours of the day in which only critical notifications are sent. They may cross midnight.
 public struct QuietHours: Sendable, Equatable {
   public static let expected = "hours like 23:00-08:00 with different ends, or off"
   public static let standard = QuietHours(beginMinute: 23 * 60, endMinute: 8 * 60)
 
-  /// Minutes of the local day.
+  /// The first quiet minute of the local day.
   let beginMinute: Int64
-  /// The first minute that is not quiet.
+  /// The first minute of the local day that is not quiet.
   let endMinute: Int64
 
   init(beginMinute: Int64, endMinute: Int64) {
@@ -13,7 +13,7 @@ public struct QuietHours: Sendable, Equatable {
     self.endMinute = endMinute
   }
 
-  /// Reads `23:00-08:00`. Nil for anything else, and when both ends are the same.
+  /// Reads `23:00-08:00`. Nil if the text is malformed or both ends are equal.
   public init?(_ text: String) {
     let ends = text.split(separator: "-", omittingEmptySubsequences: false).map(QuietHours.minute)
     guard ends.count == 2, let begin = ends[0], let end = ends[1], begin != end else { return nil }
@@ -31,20 +31,20 @@ public struct QuietHours: Sendable, Equatable {
 }
 
 extension QuietHours {
-  /// When the quiet hours that `now` lies in are over, unix ms; nil outside of them.
+  /// Returns when the quiet hours around `now` end (unix ms), or nil outside quiet hours.
   ///
-  /// An hour that comes twice is quiet both times: they begin when the wall first shows their begin, and end when it last
-  /// shows their end.
+  /// An hour that occurs twice is quiet both times: quiet hours begin at the first occurrence of their begin and end at the
+  /// last occurrence of their end.
   public func end(at now: Int64, _ localTime: LocalTime) -> Int64? {
     periods(around: now, localTime).first { $0.contains(now) }?.upperBound
   }
 
-  /// When quiet hours begin next, unix ms.
+  /// Returns when quiet hours next begin, unix ms.
   public func nextBegin(after now: Int64, _ localTime: LocalTime) -> Int64? {
     periods(around: now, localTime).map(\.lowerBound).filter { $0 > now }.min()
   }
 
-  /// Of yesterday, today and tomorrow; unix ms. One that a leap of the clock swallows whole is left out.
+  /// Returns the quiet hours of yesterday, today and tomorrow, unix ms, without those that a clock change skips completely.
   private func periods(around now: Int64, _ localTime: LocalTime) -> [Range<Int64>] {
     let today = localTime.day(at: now / 1000)
     return (today - 1...today + 1).compactMap { day in

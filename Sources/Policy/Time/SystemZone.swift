@@ -2,30 +2,30 @@
   import Glibc
 #endif
 
-/// The time zone of the process, as glibc knows it.
+/// The time zone of the process in glibc.
 public enum SystemZone {
   private static let directory = "/usr/share/zoneinfo"
 
-  /// Makes a zone the process' own. Only before there are other threads: it changes the environment.
+  /// Sets the time zone of the process. Call it before there are other threads, because it changes the environment.
   public static func adopt(_ name: String) {
     setenv("TZ", name, 1)
     tzset()
   }
 
-  /// Why a name is no zone of this machine; nil when it is one. glibc itself would say nothing, and take UTC.
+  /// Returns why a name is not a zone of this machine, or nil if it is one. glibc itself would use UTC without an error.
   public static func fault(of name: String) -> String? {
     if name == "UTC" { return nil }
     let isWellFormed =
       (1...64).contains(name.utf8.count) && !name.hasPrefix("/") && !name.contains("..")
       && name.utf8.allSatisfy { isLetterOrDigit($0) || "+-_/".utf8.contains($0) }
-    guard isWellFormed else { return "no name of a zone" }
+    guard isWellFormed else { return "not the name of a zone" }
     return isZoneFile("\(directory)/\(name)") ? nil : "not installed on this machine"
   }
 
-  /// The same for a value of `TZ`, which may be a rule (`CET-1CEST,M3.5.0,M10.5.0/3`) or a file, too.
+  /// Returns the same for a value of `TZ`, which may also be a rule (`CET-1CEST,M3.5.0,M10.5.0/3`) or a file.
   public static func fault(ofVariable value: String) -> String? {
     let name = value.hasPrefix(":") ? String(value.dropFirst()) : value
-    if name.hasPrefix("/") { return isZoneFile(name) ? nil : "no file of a zone" }
+    if name.hasPrefix("/") { return isZoneFile(name) ? nil : "not a time zone file" }
     let isRule = name.utf8.first.map { $0 == UInt8(ascii: "<") || isLetterOrDigit($0) } == true
     let hasDigit = name.utf8.contains { (0x30...0x39).contains($0) }
     if isRule, hasDigit, !name.contains("/") || name.contains(",") { return nil }
@@ -40,7 +40,7 @@ public enum SystemZone {
   }
 
   private static func isZoneFile(_ path: String) -> Bool {
-    // A pipe without a writer would hold the program up.
+    // Without O_NONBLOCK, opening a pipe without a writer would block.
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
@@ -50,7 +50,7 @@ public enum SystemZone {
 }
 
 extension LocalTime {
-  /// In the zone of the process.
+  /// The local time in the zone of the process.
   public static let system = LocalTime { instant in
     var instant = time_t(instant)
     var local = tm()

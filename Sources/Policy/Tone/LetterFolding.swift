@@ -1,10 +1,10 @@
-/// Reads letters in disguise as the plain ones they look like: accents, full width, mathematical, circled, other alphabets.
+/// Maps letters to the plain letters that they look like: accented, full-width, mathematical, circled and foreign ones.
 enum LetterFolding {
   enum Meaning: Equatable {
     /// Lower case.
     case letters(String)
     case apostrophe
-    /// Not to be seen, or part of the letter before.
+    /// Invisible, or part of the letter before.
     case nothing
     case separator
   }
@@ -37,7 +37,7 @@ enum LetterFolding {
   private static let ligatures: [Unicode.Scalar: String] = [
     "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "æ": "ae", "œ": "oe", "ß": "ss",
   ]
-  /// Letters that are drawn as nothing.
+  /// Letters that are invisible.
   private static let blanks: Set<Unicode.Scalar> = ["\u{115F}", "\u{1160}", "\u{3164}", "\u{FFA0}"]
 
   /// Cyrillic, Greek and small capitals that look like Latin letters.
@@ -54,7 +54,7 @@ enum LetterFolding {
     return table
   }()
 
-  /// Full width, mathematical alphabets, circled and squared letters: blocks in the order of the alphabet.
+  /// Full-width, mathematical, circled and squared letters, which Unicode has in blocks in the order of the alphabet.
   private static func styled(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
     let value = scalar.value
     switch value {
@@ -78,7 +78,7 @@ enum LetterFolding {
     }
   }
 
-  /// Characters are equal when they are canonically equivalent: letters put together with marks find the ready-made ones.
+  /// Accented letters and their base. Composed and decomposed forms are equal as `Character`.
   private static let accented: [Character: Unicode.Scalar] = {
     let marks = (0x300...0x36F as ClosedRange<UInt32>).compactMap(Unicode.Scalar.init)
     let inner: [Unicode.Scalar] = ["\u{302}", "\u{304}", "\u{306}", "\u{307}", "\u{308}", "\u{31B}", "\u{323}"]

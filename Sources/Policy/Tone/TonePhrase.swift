@@ -1,4 +1,4 @@
-/// Words that a text must not have, one after the other.
+/// A sequence of words that a text must not contain.
 struct TonePhrase: Sendable, Equatable {
   private static let longestGap = 3
 
@@ -10,7 +10,8 @@ struct TonePhrase: Sendable, Equatable {
 
   private let parts: [Part]
 
-  /// `not|never ignore me`: `a|b` is either word, `a?` may be missing, `*` is up to three words. Words as ``ToneText`` has them.
+  /// A pattern such as `not|never ignore me`: `a|b` is either word, `a?` is optional, `*` is up to three words. Words are written
+  /// as in ``ToneText/words``.
   init(pattern: String) {
     parts = pattern.split(separator: " ").map { part in
       if part == "*" { return .gap }
@@ -20,14 +21,14 @@ struct TonePhrase: Sendable, Equatable {
     }
   }
 
-  /// A phrase as somebody writes it, word by word. Nil when it has no words.
+  /// A phrase in plain words. Nil if it has no words.
   init?(plain text: String) {
     let words = ToneText(text).words
     guard !words.isEmpty else { return nil }
     parts = words.map { .word(oneOf: [$0], isOptional: false) }
   }
 
-  /// Where the words stand that match first, and what to call them; nil when none do.
+  /// Returns the range of the first match and its name, or nil if nothing matches.
   func find(in words: [String]) -> (range: Range<Int>, phrase: String)? {
     for start in words.indices {
       if let end = match(words, at: start, part: 0) {
@@ -37,7 +38,7 @@ struct TonePhrase: Sendable, Equatable {
     return nil
   }
 
-  /// The end of a match of all parts from `part` on.
+  /// Returns the end of a match of all parts from `part` on.
   private func match(_ words: [String], at index: Int, part: Int) -> Int? {
     guard part < parts.count else { return index }
     switch parts[part] {
@@ -56,7 +57,7 @@ struct TonePhrase: Sendable, Equatable {
     }
   }
 
-  /// Only words of the phrase itself: what stands in its gaps is the producer's.
+  /// Returns only words of the phrase itself. Words in its gaps are the producer's and are replaced with `…`.
   private func name(of words: ArraySlice<String>) -> String {
     let known = parts.flatMap { part -> [String] in
       if case .word(let choices, _) = part { choices } else { [] }

@@ -1,5 +1,5 @@
 extension ToneRules {
-  /// The tone rules of docs/policy.md in phrases, in the form of ``TonePhrase/init(pattern:)``.
+  /// The tone rules of docs/policy.md, as patterns of ``TonePhrase/init(pattern:)``.
   public static let standard = ToneRules(
     entries: [
       (ToneRule.guilt, guilt), (.leverage, leverage), (.urgency, urgency), (.romance, romance),

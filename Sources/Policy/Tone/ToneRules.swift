@@ -1,4 +1,4 @@
-/// What the text of a notification must not say. Word by word, whatever the case, the accents or the apostrophes.
+/// The rules for the tone of a text. Whole words are compared, regardless of case, accents and apostrophes.
 public struct ToneRules: Sendable, Equatable {
   struct Entry: Sendable, Equatable {
     let rule: ToneRule
@@ -6,7 +6,7 @@ public struct ToneRules: Sendable, Equatable {
   }
 
   private var entries: [Entry]
-  /// Harmless, though a phrase would match: taken out first.
+  /// Harmless texts that a phrase would match. They are removed from a text before it is checked.
   private var harmless: [TonePhrase]
   private var asksForCalm: Bool
 
@@ -18,7 +18,7 @@ public struct ToneRules: Sendable, Equatable {
 
   public static let none = ToneRules(entries: [], harmless: [], asksForCalm: false)
 
-  /// The same and one phrase more, in plain words; nil when it has none.
+  /// Returns these rules with one more phrase in plain words, or nil if `phrase` has no words.
   public func adding(_ phrase: String) -> ToneRules? {
     guard let phrase = TonePhrase(plain: phrase) else { return nil }
     var rules = self
@@ -26,13 +26,13 @@ public struct ToneRules: Sendable, Equatable {
     return rules
   }
 
-  /// The first fault of a text.
+  /// Returns the first fault of a text, or nil if it has none.
   public func fault(in text: String) -> ToneFault? {
     if asksForCalm, let fault = ToneRules.loudness(of: text) { return fault }
     let all = ToneText(text).words
     let words = harmless.reduce(all) { ToneRules.without($1, $0) }
     for entry in entries {
-      // What the operator rules out has no exceptions.
+      // The operator's phrases have no exceptions.
       if let match = entry.phrase.find(in: entry.rule == .added ? all : words) {
         return ToneFault(phrase: match.phrase, rule: entry.rule)
       }
@@ -44,7 +44,7 @@ public struct ToneRules: Sendable, Equatable {
     "❤", "♥", "❥", "💋", "💌", "💏", "💑", "💓", "💔", "💕", "💖", "💗", "💘", "💙", "💚", "💛", "💜", "💝", "💞", "💟", "🖤",
     "🤍", "🤎", "🧡", "🩷", "😍", "😘", "😗", "😚", "😙", "🥰", "😻",
   ]
-  /// With fewer words in capitals it may be an abbreviation.
+  /// Fewer words in capitals than this may be an abbreviation.
   private static let shoutedWords = 4
 
   private static func loudness(of text: String) -> ToneFault? {
@@ -71,10 +71,30 @@ public struct ToneRules: Sendable, Equatable {
     }
   }
 
-  /// The words with a gap in the place of each match.
+  /// Returns the words with a gap in place of each match.
   private static func without(_ phrase: TonePhrase, _ words: [String]) -> [String] {
     var words = words
     while let match = phrase.find(in: words) { words.replaceSubrange(match.range, with: ["·"]) }
     return words
   }
+}
+
+/// A rule of tone (docs/policy.md#tone). The raw value is its name in a reason.
+public enum ToneRule: String, Sendable, CaseIterable {
+  case calm = "not neutral and calm"
+  case guilt
+  case leverage = "emotional leverage"
+  case urgency = "urgency inflation"
+  case romance = "romantic or intimate language"
+  case dependency = "dependency framing"
+  case added = "a phrase that the policy file rules out"
+}
+
+/// A phrase in a text that breaks a rule of tone.
+public struct ToneFault: Sendable, Equatable, CustomStringConvertible {
+  /// The words of the rule, in lower case with contractions written out; `…` for words in between.
+  public let phrase: String
+  public let rule: ToneRule
+
+  public var description: String { "tone: \"\(phrase)\" is \(rule.rawValue); say it in neutral, calm words" }
 }

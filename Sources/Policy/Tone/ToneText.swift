@@ -1,6 +1,6 @@
-/// A text as the rules of tone read it: lower-case words without accents, contractions written out.
+/// The words of a text for the rules of tone: lower case, without accents, contractions written out.
 package struct ToneText {
-  /// `don't` is `do`, `not`.
+  /// For example `do`, `not` for `don't`.
   private(set) var words: [String] = []
 
   private static let contractions: [String: [String]] = [
@@ -13,7 +13,7 @@ package struct ToneText {
     "weve": ["we", "have"], "gotta": ["got", "to"], "wanna": ["want", "to"], "u": ["you"], "ur": ["your"],
     "r": ["are"], "pls": ["please"], "plz": ["please"], "luv": ["love"],
   ]
-  /// After an apostrophe.
+  /// The words that letters after an apostrophe stand for.
   private static let endings = ["re": "are", "m": "am", "ve": "have", "ll": "will", "d": "would", "s": ""]
 
   init(_ text: String) {

@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// What one user, producer or client does must not stop another: each attack runs while a victim of the same process is
-/// measured. The figures are printed; what is asserted is that every request and every job of the victim gets through.
+/// One user, producer or client must not affect another: each attack runs while a victim of the same process is
+/// measured. The tests print figures and expect that every request and every job of the victim succeeds.
 @Suite(.serialized) struct AbuseTests {
   private static let queue = "abuse:jobs"
   private static let shared = Task { try await Fleet() }
@@ -29,7 +29,7 @@ import Testing
     victim = try await Victim(fleet, sidecar, queue: Self.queue)
   }
 
-  /// A set of so many tokens without metadata of their own, made inside Redis.
+  /// Creates a set of tokens without metadata inside Redis.
   private func fill(_ user: String, entries: Int) async throws {
     let script = """
       for start = 1, ARGV[1], 1000 do
@@ -45,7 +45,7 @@ import Testing
     #expect(count == Int64(entries))
   }
 
-  @Test func `a user with half a million entries is served alone`() async throws {
+  @Test func `a user with half a million entries does not delay others`() async throws {
     let attacker = try await fleet.userWithCredentials("hoarder")
     try await fill(attacker, entries: 524_289)
     let account = try await victim.served("524,289 entries") {
@@ -60,7 +60,7 @@ import Testing
     #expect(try await fleet.redis("SCARD", RegistryKeys.userTokens(attacker)).integer == 0)
   }
 
-  @Test func `a preflight of thousands of commas costs nobody anything`() async throws {
+  @Test func `a preflight with thousands of commas does not delay others`() async throws {
     let commas = String(repeating: ",", count: 14_000)
     let preflight = """
       OPTIONS /api/push/test HTTP/1.1\r
@@ -80,7 +80,7 @@ import Testing
     account.expectServed()
   }
 
-  @Test func `oversized jobs go to the dead letters and hold up nobody`() async throws {
+  @Test func `oversized jobs go to the dead letters and delay no others`() async throws {
     let account = try await victim.served("65 MiB and 20 x 20 MiB") {
       for mebibytes in [65] + Array(repeating: 20, count: 20) {
         let script = "return redis.call('LPUSH', KEYS[1], string.rep('x', ARGV[1] * 1048576))"
@@ -94,7 +94,7 @@ import Testing
     try await fleet.redis("DEL", dead)
   }
 
-  @Test func `a reply goes to no key that is there for something else`() async throws {
+  @Test func `a reply is never written to a key of Martlet`() async throws {
     let (list, text, hash) = (fleet.unique("list"), fleet.unique("text"), fleet.unique("hash"))
     try await fleet.redis("RPUSH", list, "theirs")
     try await fleet.redis("SET", text, "theirs")
@@ -148,7 +148,7 @@ import Testing
     #expect(try await fleet.gateway.ledger().received < 2000)
   }
 
-  @Test func `wrong secrets are limited, and another user of the same address is not`() async throws {
+  @Test func `wrong secrets limit their user, not another user of the same address`() async throws {
     let attacked = fleet.unique("guessed")
     let port = sidecar.port
     let account = try await victim.served("5,000 wrong tokens") {
@@ -176,7 +176,7 @@ import Testing
     #expect(sidecar.process.lines.filter { $0.contains("authentication") }.count >= 1)
   }
 
-  @Test func `many bad tokens of one user pause no app`() async throws {
+  @Test func `many bad tokens of one user do not pause the app`() async throws {
     let attacker = try await fleet.userWithCredentials("nonsense")
     let tokens = fleet.uniqueTokens(90)
     try await fleet.register(tokens, to: attacker)
@@ -190,11 +190,11 @@ import Testing
       try await fleet.settled(queue)
     }
     account.expectServed()
-    // One user's bad tokens are removed as anybody's are.
+    // Bad tokens of one user are removed as usual.
     #expect(try await fleet.redis("SCARD", RegistryKeys.userTokens(attacker)).integer == 0)
   }
 
-  @Test func `jobs to strangers leave nothing behind`() async throws {
+  @Test func `jobs to unknown users leave nothing behind`() async throws {
     let stranger = fleet.unique("stranger")
     let account = try await victim.served("2,000 strangers") {
       let jobs = (0..<2000).map { #"{"to":{"user":"\#(stranger)-\#($0)"},"title":"Anybody?"}"# }

@@ -4,13 +4,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Another user of the same process while an attack runs: reads notifications over one connection, registers now and then,
+/// Another user of the same process during an attack, who reads notifications over one connection, sometimes registers,
 /// and enqueues jobs to the same queue.
 final class Victim: Sendable {
   /// Seconds.
   private static let requestPause = 0.01
   private static let jobPause = Duration.milliseconds(20)
-  /// Registrations of a user are limited: one in so many requests.
+  /// One request of this many is a registration, because registrations are limited.
   private static let requestsPerRegistration = 100
 
   private let fleet: Fleet
@@ -30,12 +30,12 @@ final class Victim: Sendable {
     #expect(try await sidecar.push("register", as: user, #"{"token":"\#(token)"}"#).status == 200)
   }
 
-  /// Runs `attack` and asks and enqueues all the while; what came of it, once every job has ended.
+  /// Sends requests and jobs while `attack` runs, and returns the results when every job has ended.
   func served(_ name: String, while attack: () async throws -> Void) async throws -> VictimAccount {
     isStopping.store(false, ordering: .relaxed)
     async let requests = blocking { try self.ask() }
     async let jobs = enqueue()
-    // At least so much is seen of either, however short the attack is.
+    // The minimum number of requests and jobs, however short the attack is.
     try await Task.sleep(for: .milliseconds(500))
     do { try await attack() } catch {
       isStopping.store(true, ordering: .relaxed)
@@ -64,7 +64,7 @@ final class Victim: Sendable {
       count += 1
       let start = ContinuousClock.now
       wire.send(request(isRegistration: count.isMultiple(of: Victim.requestsPerRegistration)))
-      // Its answers are flat objects.
+      // The responses are flat objects.
       let head = try wire.read(until: "}")
       let took = start.duration(to: .now)
       seconds.append(Double(took.components.seconds) + Double(took.components.attoseconds) / 1e18)
@@ -99,22 +99,22 @@ final class Victim: Sendable {
   }
 }
 
-/// How the victim was served.
+/// The results of the victim.
 struct VictimAccount: CustomStringConvertible {
   let name: String
-  /// Answers by their status.
+  /// The number of responses by status.
   var statuses: [Int: Int] = [:]
-  /// Of each request, from sending to the whole answer.
+  /// The time of each request, from sending to the complete response.
   var requestSeconds: [Double] = []
   var recordStatuses: [String: Int] = [:]
-  /// Of each job, from enqueueing to its record.
+  /// The time of each job, from enqueueing to its record.
   var jobSeconds: [Double] = []
 
   init(name: String) {
     self.name = name
   }
 
-  /// Every request was answered 200, every job was accepted.
+  /// Whether every response was 200 and every job was accepted.
   func expectServed(sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(Set(statuses.keys) == [200], "\(self)", sourceLocation: sourceLocation)
     #expect(Set(recordStatuses.keys) == ["accepted"], "\(self)", sourceLocation: sourceLocation)

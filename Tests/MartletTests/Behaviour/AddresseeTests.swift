@@ -4,7 +4,7 @@ import Registry
 import TestSupport
 import Testing
 
-/// Whom a job reaches.
+/// The devices that a job reaches.
 @Suite(.serialized) struct AddresseeTests {
   private static let shared = Task { try await Fleet() }
   private static let sharedWorker = Task { try await shared.value.worker() }
@@ -17,14 +17,14 @@ import Testing
     worker = try await Self.sharedWorker.value
   }
 
-  /// Runs a job `to` somebody to its end.
+  /// Runs a job with this `to` and returns its final record.
   private func deliver(to audience: String, _ members: String = #","title":"Hello""#) async throws -> JobRecord {
     let id = fleet.unique("audience")
     try await fleet.enqueue(#"{"id":"\#(id)","to":\#(audience)\#(members)}"#, on: worker.queue)
     return try await fleet.record(id)
   }
 
-  @Test func `a job to hundreds of devices does not hold up one to three`() async throws {
+  @Test func `a job to hundreds of devices does not delay one to three devices`() async throws {
     try await fleet.gateway.settings(#"{"rttMs":50}"#)
     let slow = try await fleet.worker(["MARTLET_CONCURRENCY": "8"])
     let (user, big, small) = (fleet.unique("carol"), fleet.unique("big"), fleet.unique("small"))
@@ -34,7 +34,7 @@ import Testing
       #"{"id":"\#(big)","to":{"tokens":[\#(tokens)]},"title":"Hello"}"#,
       #"{"id":"\#(small)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: slow.queue)
     #expect(try await fleet.record(small).accepted == 3)
-    // Each of the other two pushes waits for one of the big job's, not for all.
+    // Each of the other two pushes waits for one push of the large job, not for all.
     #expect(try await fleet.gateway.ledger().received < 500)
     #expect(try await fleet.currentRecord(big) == nil)
     try await fleet.gateway.settings(#"{"rttMs":0}"#)
@@ -42,7 +42,7 @@ import Testing
     #expect(try await slow.stop() == 0)
   }
 
-  @Test func `a user with several devices is reached by a worker whose permits all wait for jobs`() async throws {
+  @Test func `a user with several devices is reached by a worker whose permits all wait for claims`() async throws {
     let user = fleet.unique("dora")
     try await fleet.register(fleet.uniqueTokens(3), to: user)
     let queues = (0..<8).map { _ in fleet.unique("jobs") }
@@ -68,7 +68,7 @@ import Testing
     Set(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
   }
 
-  @Test func `a user is reached on every device that is the user's, and the set is left with those`() async throws {
+  @Test func `a user is reached on every owned device, and other entries leave the set`() async throws {
     let user = fleet.unique("alice")
     let good = fleet.uniqueTokens(3)
     let (stale, foreign, android) = (fleet.uniqueToken(), fleet.uniqueToken(), fleet.uniqueToken())
@@ -135,7 +135,7 @@ import Testing
     try await eventually("the foreign token left the set") { try await members(of: user) == [own, second] }
   }
 
-  @Test func `a token is sent to as it is, with the app it was registered for`() async throws {
+  @Test func `a job to a token uses the app for which the token was registered`() async throws {
     let (unknown, known) = (fleet.uniqueToken(), fleet.uniqueToken())
     try await fleet.register([known], to: fleet.unique("frank"), bundleID: "com.example.other")
     for token in [unknown, known] {
@@ -150,7 +150,7 @@ import Testing
     #expect(pushes.last { $0.token == known }?.priority == "10")
   }
 
-  @Test func `a list of tokens is sent to one by one, whoever owns them`() async throws {
+  @Test func `a job to tokens is sent to each of them, whoever owns it`() async throws {
     let tokens = fleet.uniqueTokens(150)
     try await fleet.register(Array(tokens[..<50]), to: fleet.unique("grace"))
     try await fleet.gateway.device(tokens[7], #""rule":"bad""#)

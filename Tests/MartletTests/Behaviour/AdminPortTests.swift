@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The port for whoever runs a sidecar.
+/// The admin port of a sidecar.
 struct AdminPortTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -26,7 +26,7 @@ struct AdminPortTests {
     #expect(try await service.stop() == 0)
   }
 
-  @Test func `an admin address that is taken ends the start, and the message names the setting`() async throws {
+  @Test func `an admin address in use ends the start with a message that names the setting`() async throws {
     let service = try await fleet.sidecar()
     let address = "127.0.0.1:\(try await service.adminPort)"
     let second = try await fleet.martlet(

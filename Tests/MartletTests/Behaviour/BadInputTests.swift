@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// What is no job: kept byte for byte, with a reason, and everything else goes on.
+/// Invalid jobs are buried byte for byte with a reason and do not affect others.
 @Suite(.serialized) struct BadInputTests {
   private static let shared = Task { try await Fleet() }
   private static let sharedWorker = Task { try await shared.value.worker() }
@@ -18,7 +18,7 @@ import Testing
     worker = try await Self.sharedWorker.value
   }
 
-  /// Bytes, and words that the reason must have.
+  /// Invalid bytes and words of the expected reason.
   private static let table: [(bytes: [UInt8], reason: String)] = [
     (Array("".utf8), "not JSON"),
     (Array("hello".utf8), "not JSON"),
@@ -56,7 +56,7 @@ import Testing
   ]
 
   @Test(arguments: table.indices)
-  func `what is no job goes to the dead letters byte for byte`(row: Int) async throws {
+  func `an invalid job goes to the dead letters byte for byte`(row: Int) async throws {
     let (bytes, reason) = Self.table[row]
     let before = try await fleet.deadLetters(worker.queue).count
     try await fleet.enqueue([bytes], on: worker.queue)
@@ -64,14 +64,14 @@ import Testing
     let letter = try #require(letters.first { $0.envelope.job == bytes })
     #expect(letter.reason.contains(reason), "\(letter.reason)")
     #expect(letter.reason.utf8.count <= 1000)
-    // As a client sees it: the bytes stand at the end of the member.
+    // The member ends with the bytes.
     let members = try await fleet.redis("ZRANGE", QueueKeys(queue: worker.queue).dead, "0", "-1").array ?? []
     #expect(members.compactMap(\.bytes).contains { $0.suffix(bytes.count).elementsEqual(bytes) })
     #expect(try await fleet.record(letter.id).status == "dead")
     #expect(try await fleet.unsettled(worker.queue) == 0)
   }
 
-  @Test func `a payload that is too large is refused, with its size`() async throws {
+  @Test func `a payload that is too large is refused with its size`() async throws {
     let id = fleet.unique("large")
     let token = fleet.uniqueToken()
     let body = String(repeating: "x", count: 5000)
@@ -82,7 +82,7 @@ import Testing
     #expect(try await fleet.gateway.counts()[apnsID(jobID: id, token: token)] == nil)
   }
 
-  @Test func `between wrong jobs the right ones are delivered`() async throws {
+  @Test func `valid jobs between invalid ones are delivered`() async throws {
     var jobs: [[UInt8]] = []
     let ids = (0..<20).map { _ in fleet.unique("right") }
     for id in ids {
@@ -94,7 +94,7 @@ import Testing
     #expect(worker.process.isRunning)
   }
 
-  @Test func `a user's set or a metadata key of another type does not stop the line`() async throws {
+  @Test func `a user's set or a metadata key of another type does not stop other jobs`() async throws {
     let (user, token) = (fleet.unique("user"), fleet.uniqueToken())
     let owner = fleet.unique("owner")
     try await fleet.redis("LPUSH", RegistryKeys.token(token), "a list")
@@ -109,7 +109,7 @@ import Testing
     #expect(try await fleet.record(first).status == "no_devices")
   }
 
-  @Test func `a queue key that is no list stops neither the worker nor the other queues`() async throws {
+  @Test func `a queue key that is not a list stops neither the worker nor other queues`() async throws {
     let (broken, good) = (fleet.unique("jobs"), fleet.unique("jobs"))
     try await fleet.redis("SET", broken, "a string")
     let worker = try await fleet.worker(["MARTLET_QUEUES": "\(broken),\(good)"])

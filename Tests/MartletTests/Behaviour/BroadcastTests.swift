@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// Everyone who is registered for an app.
+/// Broadcasts to the audience of an app.
 @Suite(.serialized) struct BroadcastTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -16,7 +16,7 @@ import Testing
     try await fleet.gateway.reset()
   }
 
-  @Test func `an audience of several pages is reached once each, and the counts are exact`() async throws {
+  @Test func `each device of an audience of several pages is reached once, with exact counts`() async throws {
     let app = "com.example.\(fleet.unique("news"))"
     let tokens = fleet.uniqueTokens(1300)
     try await fleet.register(tokens, to: fleet.unique("readers"), bundleID: app)
@@ -37,7 +37,7 @@ import Testing
     #expect(try await fleet.redis("KEYS", "martlet:*progress*").array == [])
   }
 
-  @Test func `a device of nobody is reached, and removed once APNs calls it stale`() async throws {
+  @Test func `an anonymous device is reached, and removed when it is stale`() async throws {
     let app = "com.example.\(fleet.unique("anonymous"))"
     let (live, stale) = (fleet.uniqueToken(), fleet.uniqueToken())
     try await fleet.register([live, stale], to: "", bundleID: app)
@@ -58,7 +58,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `when its worker is killed midway another goes on, and every device is reached`() async throws {
+  @Test func `another worker continues the broadcast of a killed one and reaches every device`() async throws {
     let app = "com.example.\(fleet.unique("news"))"
     let tokens = fleet.uniqueTokens(2600)
     try await fleet.register(tokens, to: fleet.unique("readers"), bundleID: app)
@@ -83,13 +83,13 @@ import Testing
     #expect(record.uncertain == 0)
     let ledger = try await fleet.gateway.ledger()
     #expect(ledger.distinct == 2600)
-    // Pages are committed whole: at most those under way are sent again, under the same apns-ids.
+    // Only pages that were not committed are sent again, under the same apns-ids.
     #expect(ledger.duplicates <= 3 * 500)
     #expect(ledger.accepted == 2600 + ledger.duplicates)
     #expect(try await second.stop() == 0)
   }
 
-  @Test func `only the devices that were put off are tried again`() async throws {
+  @Test func `only the devices left open are tried again`() async throws {
     let app = "com.example.\(fleet.unique("news"))"
     let tokens = fleet.uniqueTokens(700)
     try await fleet.register(tokens, to: fleet.unique("readers"), bundleID: app)
@@ -111,7 +111,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `one whose last page was committed before the crash only gets its record`() async throws {
+  @Test func `a broadcast whose last page was committed before the crash sends nothing more`() async throws {
     let app = "com.example.\(fleet.unique("news"))"
     try await fleet.register(fleet.uniqueTokens(20), to: fleet.unique("readers"), bundleID: app)
     let (id, queue, nonce) = (fleet.unique("broadcast"), fleet.unique("jobs"), fleet.unique("nonce"))
@@ -135,7 +135,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `a device left uncertain is sent to again, and no other`() async throws {
+  @Test func `only a device left uncertain is sent to again`() async throws {
     let app = "com.example.\(fleet.unique("news"))"
     try await fleet.register(fleet.uniqueTokens(20), to: fleet.unique("readers"), bundleID: app)
     try await fleet.gateway.fault(#"{"kind":"reset","code":2,"processed":true,"after":9,"count":1}"#)
@@ -156,7 +156,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `at most once, a broadcast whose worker was killed goes on only when an operator says so`() async throws {
+  @Test func `at most once, a broadcast whose worker was killed continues only when it is requeued`() async throws {
     let app = "com.example.\(fleet.unique("news"))"
     try await fleet.register(fleet.uniqueTokens(2600), to: fleet.unique("readers"), bundleID: app)
     try await fleet.gateway.settings(#"{"rttMs":50,"maxStreams":60}"#)
@@ -189,7 +189,7 @@ import Testing
     #expect(try await second.stop() == 0)
   }
 
-  @Test func `at most once, a device left uncertain is sent to again when an operator says so, and no other`()
+  @Test func `at most once, only a device left uncertain is sent to again, when the broadcast is requeued`()
     async throws
   {
     let app = "com.example.\(fleet.unique("news"))"
@@ -207,7 +207,7 @@ import Testing
     #expect(requeue.lines == ["requeued 1"])
     let record = try await fleet.record(id, "all accepted") { $0.status == "accepted" }
     #expect(record.accepted == 20)
-    // How many went unanswered on the way.
+    // The number of unanswered pushes.
     #expect(record.uncertain == 1)
     let ledger = try await fleet.gateway.ledger()
     #expect(ledger.received == 21)
@@ -215,7 +215,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `few broadcasts of an app are under way at once, all arrive, and no other app waits`() async throws {
+  @Test func `few broadcasts of an app run at once, all arrive, and other apps do not wait`() async throws {
     let (app, other) = ("com.example.\(fleet.unique("crowd"))", "com.example.\(fleet.unique("other"))")
     try await fleet.register(fleet.uniqueTokens(600), to: fleet.unique("readers"), bundleID: app)
     try await fleet.register(fleet.uniqueTokens(1), to: fleet.unique("reader"), bundleID: other)
@@ -228,7 +228,7 @@ import Testing
     let late = fleet.unique("broadcast")
     try await fleet.enqueue(#"{"id":"\#(late)","to":{"app":"\#(other)"},"title":"News"}"#, on: worker.queue)
     #expect(try await fleet.record(ids[0], within: .seconds(60)).accepted == 600)
-    // Were they all under way, the first would end when nearly everything has been sent.
+    // If all ran at once, the first would end when nearly everything has been sent.
     #expect(try await fleet.gateway.ledger().received < 6 * 600)
     #expect(try await fleet.record(late, within: .seconds(60)).accepted == 1)
     for id in ids { #expect(try await fleet.record(id, within: .seconds(60)).accepted == 600) }
@@ -239,7 +239,7 @@ import Testing
     #expect(try await fleet.redis("KEYS", "martlet:*progress*").array == [])
   }
 
-  @Test func `broadcasts that wait for their turn are handed back whole`() async throws {
+  @Test func `broadcasts that wait for their turn are handed back unchanged`() async throws {
     let app = "com.example.\(fleet.unique("handed"))"
     try await fleet.register(fleet.uniqueTokens(3000), to: fleet.unique("readers"), bundleID: app)
     try await fleet.gateway.settings(#"{"rttMs":50}"#)
@@ -260,7 +260,7 @@ import Testing
     #expect(try await second.stop() == 0)
   }
 
-  @Test func `an app that nobody is registered for has no devices`() async throws {
+  @Test func `a broadcast to an app without devices is no_devices`() async throws {
     let worker = try await fleet.worker()
     let id = fleet.unique("broadcast")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"com.example.nobody"},"title":"News"}"#, on: worker.queue)
@@ -269,7 +269,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `a backlog of broadcasts is not all claimed, and all of it is sent`() async throws {
+  @Test func `a backlog of broadcasts is claimed in parts and sent completely`() async throws {
     let app = "com.example.\(fleet.unique("backlog"))"
     try await fleet.register(fleet.uniqueTokens(3), to: fleet.unique("reader"), bundleID: app)
     let worker = try await fleet.worker(["MARTLET_LOG": "info"])

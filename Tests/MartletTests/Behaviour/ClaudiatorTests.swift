@@ -5,7 +5,7 @@ import Registry
 import TestSupport
 import Testing
 
-/// docs/settings.md, line by line: a worker under the names of that server.
+/// A worker with the alternative setting names of docs/settings.md.
 @Suite(.serialized) struct ClaudiatorTests {
   private static let shared = Task { try await Fleet() }
   private static let sharedWorker = Task {
@@ -27,7 +27,7 @@ import Testing
 
   private let notification = "7d9f1c52-0f0e-4a63-9c58-0f6a2b8f3c11"
 
-  /// The job that such a server writes.
+  /// A job of such a server.
   private func deliver(to user: String) async throws -> JobRecord {
     let id = fleet.unique("claudiator")
     let job = """
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test(arguments: [429, 503])
-  func `on 429 and 503 the push is put off and arrives later`(status: Int) async throws {
+  func `on 429 and 503 the push is retried and arrives later`(status: Int) async throws {
     let token = fleet.uniqueToken()
     try await fleet.gateway.fault(#"{"kind":"status","status":\#(status),"retryAfter":1,"count":1}"#)
     let record = try await deliver(to: user(owning: token))
@@ -102,7 +102,7 @@ import Testing
     #expect(try await fleet.gateway.recent().map(\.status) == [status, 200])
   }
 
-  @Test func `without a key the server polls`() async throws {
+  @Test func `without a key the worker runs in polling-only mode`() async throws {
     let polling = try await fleet.worker(["CLAUDIATOR_APNS_SANDBOX": "false"], isPollingOnly: true)
     let id = fleet.unique("claudiator")
     try await fleet.enqueue(

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// What an operator types.
+/// The commands of an operator.
 @Suite(.serialized) struct CommandTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: ["worker", "enqueue", "status", "result", "dead", "tokens", "credentials", "doctor"])
-  func `each command explains itself`(name: String) async throws {
+  func `each command has a help text`(name: String) async throws {
     let child = try await martlet(name, "--help")
     #expect(child.exitCode == 0)
     #expect(child.lines.first?.hasPrefix("usage: martlet \(name)") == true)
@@ -36,7 +36,7 @@ import Testing
     #expect(wrong.exitCode == 2)
   }
 
-  @Test func `enqueue makes a job from its flags and prints its id`() async throws {
+  @Test func `enqueue makes a job from its options and prints its id`() async throws {
     let child = try await martlet(
       "enqueue", "--user", "Alice", "--title", "Lunch?", "--badge", "3", "--data", #"{"a":[1]}"#, "--ttl", "60",
       "--at-most-once")
@@ -48,7 +48,7 @@ import Testing
     #expect(job.atMostOnce)
   }
 
-  @Test func `enqueue takes a job per line, and reports the wrong ones`() async throws {
+  @Test func `enqueue reads one job per line and reports invalid ones`() async throws {
     let input = """
       {"id":"one","to":{"user":"a"},"title":"x"}
       {"to":{"user":"a"},"titel":"x"}
@@ -66,7 +66,7 @@ import Testing
     #expect(jobs.allSatisfy { $0.id != nil })
   }
 
-  @Test func `enqueue queues nothing on a dry run or for a wrong job`() async throws {
+  @Test func `enqueue queues nothing on a dry run or for an invalid job`() async throws {
     #expect(try await martlet("enqueue", "--user", "a", "--title", "x", "--dry-run").exitCode == 0)
     #expect(try await martlet("enqueue", "--token", "xyz", "--title", "x").exitCode == 1)
     #expect(try await martlet("enqueue", "--instance", "i", "--title", "x").exitCode == 1)
@@ -75,11 +75,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--queue", ""], ["--queue", "a b"], ["--queue", "{x}"], ["--queue", "a\u{1B}[2J"],
+    ["--queue", "push:result:x"], ["--queue", ""], ["--queue", "a b"], ["--queue", "{x}"], ["--queue", "a\u{1B}[2J"],
     ["--data", #"{"a":1},"title":"x""#],
     ["--data", "nope"], ["--payload", ""], ["--ttl", "+5"], ["--priority", "９"],
   ])
-  func `an option that cannot be right is wrong usage, and nothing is queued`(words: [String]) async throws {
+  func `an invalid option is wrong usage and queues nothing`(words: [String]) async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["enqueue", "--user", "a", "--title", "x"] + words,
       environment: fleet.environment(["MARTLET_QUEUES": queue]))
@@ -90,7 +90,7 @@ import Testing
     #expect(words[0] != "--queue" || words[1].isEmpty || keys.isEmpty)
   }
 
-  @Test func `hostile lines are reported one by one, and queue nothing`() async throws {
+  @Test func `each hostile line is reported and not queued`() async throws {
     let large = String(repeating: "a", count: 70_000)
     let lines = [
       "\0\0", large, #"{"to":{"user":"a"},"title":"\#(large)"}"#, #"{"to":{"user":"a"},"title":"\#("\0")"}"#,
@@ -105,7 +105,7 @@ import Testing
     #expect(try await waiting().isEmpty)
   }
 
-  @Test func `status counts what stands in the queue`() async throws {
+  @Test func `status counts the jobs in the queue`() async throws {
     _ = try await martlet("enqueue", "--user", "a", "--title", "x")
     let child = try await martlet("status", "--json")
     let text = child.lines(of: .output).joined()
@@ -115,7 +115,7 @@ import Testing
     #expect(try await martlet("status").lines.contains { $0.contains(queue) })
   }
 
-  @Test func `result prints the record, or says that there is none`() async throws {
+  @Test func `result prints the record or reports that there is none`() async throws {
     let id = fleet.unique("result")
     #expect(try await martlet("result", id).exitCode == 1)
     try await fleet.redis("SET", QueueKeys.result(id), #"{"id":"x"}"#)
@@ -156,7 +156,7 @@ import Testing
 }
 
 extension CommandTests {
-  @Test func `status goes on until it is interrupted, and shows what has changed`() async throws {
+  @Test func `status runs until it is interrupted and shows changes`() async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["status", "--watch", "--json"],
       environment: fleet.environment(["MARTLET_QUEUES": queue]))
@@ -168,7 +168,7 @@ extension CommandTests {
   }
 
   @Test(arguments: ["requeue", "purge"])
-  func `what would be done to dead letters is told, and not done`(verb: String) async throws {
+  func `a dry run prints the number of dead letters and changes none`(verb: String) async throws {
     let worker = try await fleet.worker(on: queue)
     try await fleet.enqueue("no job", on: queue)
     _ = try await fleet.deadLetters(queue, count: 1)

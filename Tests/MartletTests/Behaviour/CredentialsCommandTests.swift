@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 @testable import Credentials
 
-/// The tokens and keys of the sidecar, by the real program.
+/// `martlet credentials` as a process.
 @Suite(.serialized) struct CredentialsCommandTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -32,7 +32,7 @@ import Testing
 
   @EventLoop private func credentials() -> Credentials { Credentials(connection: fleet.connection) }
 
-  /// Everything that redis holds, keys and values.
+  /// All keys and values in Redis.
   private func everything() async throws -> String {
     var text = ""
     for key in (try await fleet.redis("KEYS", "*").array ?? []).compactMap(\.string) {
@@ -42,7 +42,7 @@ import Testing
     return text
   }
 
-  @Test func `what was added is found by its secret, which stands nowhere`() async throws {
+  @Test func `a credential is found by its secret, which is not stored`() async throws {
     let user = try await add("user", " Alice ")
     #expect(user.kind == "user")
     #expect(user.name == "alice")
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: ["> /dev/full", ">&-"])
-  func `a secret that could not be written to stdout is a failure that says so`(redirection: String) async throws {
+  func `a secret that cannot be written to stdout is reported as a failure`(redirection: String) async throws {
     let program = try builtProduct("martlet")
     let child = try ChildProcess(
       "sh", ["-c", "exec '\(program)' credentials add user unseen \(redirection)"], environment: fleet.environment())
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `revoking and disabling hold at once`() async throws {
+  @Test func `revoking and disabling take effect at once`() async throws {
     let user = try await add("user", "leaver")
     #expect(try await fleet.martlet("credentials", "disable", "user", "Leaver").exitCode == 0)
     #expect(try await !credentials().isValid(bearer: user.secret, of: "leaver"))
@@ -102,7 +102,7 @@ import Testing
     #expect(try await add("user", "leaver").secret != user.secret)
   }
 
-  @Test func `the secret of an existing system goes on working`() async throws {
+  @Test func `a given secret works`() async throws {
     let added = try await add("instance", "old", "--secret", "-", input: "old-device-key-1\r\n")
     #expect(added.secret == "old-device-key-1")
     #expect(try await credentials().find(.instance, secret: "old-device-key-1")?.name == "old")
@@ -122,7 +122,7 @@ import Testing
     #expect(!quiet.lines.joined().contains("quiet-secret-1234"))
   }
 
-  @Test func `of two who add one name at once one succeeds`() async throws {
+  @Test func `only one of two concurrent adds of a name succeeds`() async throws {
     let children = try (0..<4).map { _ in
       try ChildProcess(
         try builtProduct("martlet"), ["credentials", "add", "key", "race"], environment: fleet.environment())
@@ -135,7 +135,7 @@ import Testing
     #expect(try await fleet.redis("HLEN", CredentialKeys.credentials(.key)).integer == 1)
   }
 
-  @Test func `records that are none are passed over`() async throws {
+  @Test func `malformed records are skipped`() async throws {
     for (field, value) in [("a", ""), ("b", "{"), ("c", "[]"), ("d", "{}"), ("e", #"{"sha256":7,"createdAt":1}"#)] {
       try await fleet.redis("HSET", CredentialKeys.credentials(.key), field, value)
     }
@@ -146,7 +146,7 @@ import Testing
     #expect(try await fleet.martlet("credentials", "revoke", "key", "b").exitCode == 0)
   }
 
-  @Test func `a record that others wrote can be disabled and revoked`() async throws {
+  @Test func `a record of another program can be disabled and revoked`() async throws {
     let digest = Credential.digest(of: "written-by-hand")
     try await fleet.redis(
       "HSET", CredentialKeys.credentials(.user), "hand", #"{ "createdAt":1, "sha256":"\#(digest)" }"#)
@@ -165,7 +165,7 @@ import Testing
     ["add", "user", "x", "--secret", "in-the-open"], ["revoke", "key", "x", "--disabled"], ["list", "robots"],
     ["list", "key", "x"],
   ])
-  func `a call that cannot be right changes nothing`(words: [String]) async throws {
+  func `a call with wrong usage changes nothing`(words: [String]) async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["credentials"] + words, environment: fleet.environment())
     #expect(try await child.exit() == 2, "\(child.lines)")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// A queue keeps so many dead letters: those that have to go are counted, and that is said.
+/// A queue keeps a limited number of dead letters. Those that are dropped are counted and logged.
 @Suite(.serialized) struct DeadLetterLimitTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -31,21 +31,21 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `for jobs that are none`() async throws {
+  @Test func `the limit applies to invalid jobs`() async throws {
     let worker = try await fleet.worker()
     try await fill(worker.queue)
     try await fleet.enqueue("no job", "none either", on: worker.queue)
     try await expect(dropped: 2, by: worker)
   }
 
-  @Test func `for jobs that are too large`() async throws {
+  @Test func `the limit applies to jobs that are too large`() async throws {
     let worker = try await fleet.worker()
     try await fill(worker.queue)
     try await fleet.enqueue([[UInt8](repeating: 0x78, count: 70_000)], on: worker.queue)
     try await expect(dropped: 1, by: worker)
   }
 
-  @Test func `for jobs that crash every worker`() async throws {
+  @Test func `the limit applies to jobs that crash every worker`() async throws {
     let queue = fleet.unique("poison")
     let keys = QueueKeys(queue: queue)
     try await fill(queue)

@@ -6,7 +6,7 @@ import Testing
 @testable import Worker
 @testable import Queue
 
-/// What `martlet doctor` finds in a sound fleet and in a broken one.
+/// The findings of `martlet doctor` for a working fleet and a broken one.
 @Suite(.serialized) struct DoctorCommandTests {
   private static let shared = Task { try await Fleet(redisArguments: ["--appendonly", "yes"]) }
   private let fleet: Fleet
@@ -29,7 +29,7 @@ import Testing
     return (child.exitCode, lines)
   }
 
-  @Test func `a sound fleet has nothing to fix`() async throws {
+  @Test func `a working fleet has nothing to fix`() async throws {
     let (code, lines) = try await doctor()
     #expect(code == 0)
     #expect(lines.filter { $0.status == "fail" } == [])
@@ -41,7 +41,7 @@ import Testing
     #expect(text.lines(of: .output).count == lines.count)
   }
 
-  @Test func `wrong settings are all named`() async throws {
+  @Test func `all invalid settings are reported`() async throws {
     let (code, lines) = try await doctor([
       "REDIS_URL": "nonsense", "MARTLET_CONCURRENCY": "0", "MARTLET_HTTP_ADDRESS": "nowhere", "APNS_TEAM_ID": nil,
     ])
@@ -63,7 +63,7 @@ import Testing
     #expect(lines.contains { $0.check == "dead letters" && $0.status == "note" && $0.text == "push:jobs:low: 1" })
   }
 
-  @Test func `settings of Redis that lose jobs are told`() async throws {
+  @Test func `settings of Redis that lose jobs are reported`() async throws {
     try await fleet.redis("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
     try await fleet.redis("CONFIG", "SET", "maxmemory", "1gb")
     let (code, lines) = try await doctor()
@@ -73,7 +73,7 @@ import Testing
     #expect(lines.contains { $0.check == "maxmemory-policy" && $0.status == "fail" && $0.fix != nil })
   }
 
-  @Test func `a user who may not ask is told so, and the rest is examined`() async throws {
+  @Test func `without permission for INFO doctor reports unknown and continues`() async throws {
     try await fleet.redis("ACL", "SETUSER", "worker", "on", ">secret-word", "~*", "+@all", "-info", "-time")
     let (code, lines) = try await doctor(["REDIS_URL": "unix://worker:secret-word@\(fleet.redis.socketPath)"])
     #expect(code == 0, "\(lines)")
@@ -82,7 +82,7 @@ import Testing
     #expect(!lines.contains { $0.text.contains("secret-word") })
   }
 
-  @Test func `a gateway and a Redis out of reach fail`() async throws {
+  @Test func `an unreachable gateway and an unreachable Redis fail`() async throws {
     let (code, lines) = try await doctor([
       "REDIS_URL": "redis://127.0.0.1:\(try freePort())",
       "APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(try freePort())",
@@ -91,7 +91,7 @@ import Testing
     #expect(Set(lines.filter { $0.status == "fail" }.map(\.check)) == ["redis", "apns"])
   }
 
-  @Test func `a gateway without HTTP/2, and one that nobody vouches for, are told as such`() async throws {
+  @Test func `a gateway without HTTP/2 and one with an unknown authority have their own fixes`() async throws {
     let server = try await TLSServer()
     let endpoint = ["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(server.port)"]
     for (authority, words) in [(server.authority, "HTTP/2"), (fleet.gateway.ready.caCertificate, "certificate")] {
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `without APNs it is the polling-only mode, and nothing fails`() async throws {
+  @Test func `polling-only mode is a note and not a failure`() async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["doctor"], environment: fleet.environment(isPollingOnly: true))
     #expect(try await child.exit() == 0)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// What becomes of a job, and what its producer finds.
+/// The outcomes of jobs and their records.
 @Suite(.serialized) struct OutcomeTests {
   private static let shared = Task { try await Fleet() }
   private static let sharedWorker = Task { try await shared.value.worker(["MARTLET_MAX_ATTEMPTS": "2"]) }
@@ -31,7 +31,7 @@ import Testing
 
   private var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
-  @Test func `the record says what happened, and expires`() async throws {
+  @Test func `the record contains the outcome and expires`() async throws {
     let (token, id, before) = (fleet.uniqueToken(), fleet.unique("outcome"), now)
     let record = try await deliver("", to: token, id: id)
     #expect(record.id == id)
@@ -58,7 +58,7 @@ import Testing
     #expect((1...3600).contains(try await fleet.redis("TTL", list).integer ?? 0))
   }
 
-  @Test func `a list that was there before its first reply does not expire`() async throws {
+  @Test func `a replyTo list that existed before the reply does not expire`() async throws {
     let list = fleet.unique("reply")
     try await fleet.redis("LPUSH", list, "somebody else's")
     #expect(try await deliver(#","replyTo":"\#(list)""#).status == "accepted")
@@ -94,14 +94,14 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `a replyTo that is no list costs nothing but the reply`() async throws {
+  @Test func `a replyTo that is not a list loses only the reply`() async throws {
     let key = fleet.unique("reply")
     try await fleet.redis("SET", key, "a string")
     #expect(try await deliver(#","replyTo":"\#(key)""#).status == "accepted")
     #expect(try await fleet.redis("GET", key).string == "a string")
   }
 
-  @Test func `of jobs with the same dedupe the first is sent, the second recorded as duplicate`() async throws {
+  @Test func `the second job with the same dedupe is recorded as duplicate`() async throws {
     let value = fleet.unique("value")
     #expect(try await deliver(#","dedupe":"\#(value)""#).status == "accepted")
     let second = try await deliver(#","dedupe":"\#(value)""#)
@@ -118,7 +118,7 @@ import Testing
     #expect(try await fleet.record(id).status == "accepted")
   }
 
-  @Test func `nothing is sent before sendAt, in either spelling`() async throws {
+  @Test func `nothing is sent before sendAt, in either notation`() async throws {
     let due = now + 1500
     let iso = Date(timeIntervalSince1970: Double(due) / 1000).ISO8601Format(.init(includingFractionalSeconds: true))
     for time in [String(due), "\"\(iso)\""] {
@@ -130,13 +130,13 @@ import Testing
     }
   }
 
-  @Test func `a job that is too late is expired and not sent`() async throws {
+  @Test func `an expired job is not sent`() async throws {
     let record = try await deliver(#","expiration":\#(now / 1000 - 10)"#)
     #expect(record.status == "expired")
     #expect(try await fleet.gateway.ledger().received == 0)
   }
 
-  @Test func `headers say when a push expires`() async throws {
+  @Test func `the headers contain the expiration`() async throws {
     let token = fleet.uniqueToken()
     let earliest = now / 1000 + 600
     _ = try await deliver(#","ttl":600,"priority":5,"collapseId":"lunch""#, to: token)
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: ["expiration", "ttl"])
-  func `now or never is sent now, and not stored by APNs`(field: String) async throws {
+  func `a push without a lifetime is sent now and not stored by APNs`(field: String) async throws {
     let token = fleet.uniqueToken()
     #expect(try await deliver(#","\#(field)":0"#, to: token).status == "accepted")
     #expect(try await fleet.gateway.recent().last { $0.token == token }?.expiration == "0")
@@ -187,7 +187,7 @@ import Testing
     #expect(letter.reason.contains("InternalServerError"))
   }
 
-  @Test func `a throttled device delays nobody else`() async throws {
+  @Test func `a throttled device does not delay others`() async throws {
     let (slow, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
     try await fleet.gateway.device(slow, #""rule":"throttled""#)
     let tokens = [slow] + fleet.uniqueTokens(9)
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test(arguments: ["BadTopic", "BadCollapseId", "PayloadTooLarge", "InvalidPushType"])
-  func `a refusal that no resend can help ends the job at once`(reason: String) async throws {
+  func `a permanent refusal ends the job at once`(reason: String) async throws {
     let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
     try await fleet.gateway.device(token, #""rule":"fixed","status":400,"reason":"\#(reason)""#)
     let record = try await deliver("", to: token, id: id)
@@ -216,7 +216,7 @@ import Testing
   }
 
   @Test(arguments: [("failures", [false, true]), ("none", [false, false])])
-  func `fewer records are kept when asked for`(mode: String, kept: [Bool]) async throws {
+  func `MARTLET_RESULTS limits the records that are kept`(mode: String, kept: [Bool]) async throws {
     let worker = try await fleet.worker(["MARTLET_RESULTS": mode])
     let bad = fleet.uniqueToken()
     try await fleet.gateway.device(bad, #""rule":"bad""#)
@@ -230,7 +230,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `with failures alone kept, none stands there that was fixed since`() async throws {
+  @Test func `with MARTLET_RESULTS=failures the record of a failure is removed when a retry succeeds`() async throws {
     let worker = try await fleet.worker(["MARTLET_RESULTS": "failures"])
     let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
     try await fleet.gateway.fault(#"{"kind":"status","status":503,"retryAfter":1,"count":1}"#)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// Jobs over 64 KiB, whatever their size: judged inside Redis, kept there byte for byte, and nothing else suffers.
+/// Jobs over 64 KiB are checked inside Redis and buried there byte for byte, without affecting others.
 @Suite(.serialized) struct OversizedTests {
   private static let mebibyte = 1024 * 1024
   private static let shared = Task { try await Fleet() }
@@ -15,13 +15,13 @@ import Testing
     fleet = try await Self.shared.value
   }
 
-  /// No JSON, of so many bytes; its beginning names it.
+  /// Bytes that are not JSON, whose beginning names them.
   private func giant(_ mebibytes: Int, _ name: String) -> [UInt8] {
     Array(#"{"id":"\#(name)","to":{"user":"a"},"title":""#.utf8)
       + [UInt8](repeating: 0x78, count: mebibytes * Self.mebibyte)
   }
 
-  /// Compares inside Redis.
+  /// Compares the bytes inside Redis.
   private func isBuried(_ bytes: [UInt8], on queue: String) async throws -> Bool {
     let script = """
       for _, letter in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
@@ -49,7 +49,7 @@ import Testing
     return try await fleet.record(id).status == "accepted"
   }
 
-  /// The ids of the connections that the workers wait on.
+  /// The ids of the connections on which workers wait.
   private func fetchConnections() async throws -> [Substring] {
     let list = try await fleet.redis("CLIENT", "LIST").string ?? ""
     return list.split(separator: "\n").filter { $0.contains("name=martlet-fetch") }
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: ["at-least-once", "at-most-once"])
-  func `a job of 65 MiB that meets a waiting worker is buried and costs no connection`(mode: String) async throws {
+  func `a job of 65 MiB is buried by a waiting worker without losing its connection`(mode: String) async throws {
     let worker = try await fleet.worker(["MARTLET_DELIVERY": mode])
     #expect(try await isDelivered(on: worker.queue))
     let (name, connections) = (fleet.unique("giant"), try await fetchConnections())
@@ -81,7 +81,7 @@ import Testing
     let lines = worker.process.lines.filter { $0.contains("jobs are too large") }
     #expect(lines.count == 1)
     #expect(lines.allSatisfy { $0.contains(worker.queue) && $0.contains("\(giant(65, name).count)") }, "\(lines)")
-    // BRPOP hands over whatever it finds; nothing else does.
+    // Only BRPOP transfers elements of any size.
     if mode == "at-least-once" { #expect(try await sentBytes() - before < Self.mebibyte) }
     #expect(try await fleet.unsettled(worker.queue) == 0)
     #expect(try await worker.stop() == 0)
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: ["at-least-once", "at-most-once"])
-  func `a backlog of jobs of 20 MiB is buried inside redis, and the jobs between are delivered`(
+  func `jobs of 20 MiB are buried inside Redis, and the jobs between them are delivered`(
     mode: String
   ) async throws {
     let queue = fleet.unique("backlog")
@@ -112,30 +112,30 @@ import Testing
     try await fleet.redis("DEL", QueueKeys(queue: queue).dead)
   }
 
-  @Test func `what a worker leaves between waiting and claiming is claimed by the next, or buried`() async throws {
+  @Test func `an element left in a landing list is claimed by another worker or buried`() async throws {
     let queue = fleet.unique("landed")
     let keys = QueueKeys(queue: queue)
     let ids = [fleet.unique("landed"), fleet.unique("landed")]
     func job(_ id: String) -> String { #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"x"}"# }
-    // A dead one.
+    // A dead worker.
     try await fleet.redis("SADD", keys.workers, "gone")
     try await fleet.enqueue([giant(1, fleet.unique("giant"))], on: keys.landing("gone"))
     try await fleet.enqueue(job(ids[0]), on: keys.landing("gone"))
-    // A living one.
+    // A live worker.
     let worker = try await fleet.worker(on: queue)
     try await fleet.enqueue(job(ids[1]), on: keys.landing(try worker.name()))
     try await fleet.enqueue([giant(1, fleet.unique("giant"))], on: keys.landing(try worker.name()))
     for id in ids { #expect(try await fleet.record(id, within: .seconds(60)).status == "accepted") }
     try await buried(2, on: queue)
     try await fleet.settled(queue)
-    // Whatever landed when it stops is handed back.
+    // A worker that stops hands back its landing list.
     try await fleet.enqueue(job(fleet.unique("landed")), on: keys.landing(try worker.name()))
     #expect(try await worker.stop() == 0)
     #expect(try await fleet.redis("SMEMBERS", keys.workers) == .array([]))
     #expect(try await fleet.leftovers(queue).filter { !$0.hasPrefix(queue) } == [])
   }
 
-  @Test func `a redis that cannot leave replies out delivers all the same`() async throws {
+  @Test func `a Redis without CLIENT REPLY SKIP delivers too`() async throws {
     let fleet = try await Fleet()
     try await fleet.redis("ACL", "SETUSER", "default", "-client|reply")
     let worker = try await fleet.worker()
@@ -151,7 +151,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `a script that redis has forgotten while a worker waits costs no job`() async throws {
+  @Test func `a script that Redis lost while a worker waits loses no job`() async throws {
     let worker = try await fleet.worker()
     #expect(try await isDelivered(on: worker.queue))
     try await fleet.redis("SCRIPT", "FLUSH", "SYNC")
@@ -159,7 +159,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `martlet dead shows the beginning of a large job, and requeues and purges it inside redis`() async throws {
+  @Test func `martlet dead shows the beginning of a large job, and requeues and purges it inside Redis`() async throws {
     let worker = try await fleet.worker()
     let name = fleet.unique("giant")
     try await fleet.enqueue([giant(65, name)], on: worker.queue)
@@ -170,7 +170,7 @@ import Testing
     #expect(list.lines.contains { $0.contains("larger than 65536 bytes") })
     let shown = try await fleet.martlet("dead", "show", name, environment: settings)
     #expect(shown.lines.contains { $0.contains(#"{"id":"\#(name)","to""#) })
-    #expect(shown.lines.contains { $0.contains("bytes more") })
+    #expect(shown.lines.contains { $0.contains("more bytes") })
     let requeued = try await fleet.martlet("dead", "requeue", name, environment: settings)
     #expect(requeued.lines == ["requeued 1"])
     try await eventually("it is buried again") { try await worker.metric("martlet_dead_letters_total") == 2 }

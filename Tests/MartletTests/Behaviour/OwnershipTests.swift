@@ -7,7 +7,7 @@ import Testing
 
 @testable import Worker
 
-/// Tokens that die or change hands, and what is left of the registry when everything is refused.
+/// Stale tokens, tokens that change their owner, and the registry when APNs refuses everything.
 @Suite(.serialized) struct OwnershipTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -21,7 +21,7 @@ import Testing
     try await fleet.redis("EXISTS", RegistryKeys.token(token)).integer == 1
   }
 
-  @Test func `a token registered before APNs lost it is removed, one registered after stays`() async throws {
+  @Test func `a stale token is removed, unless it was registered after APNs' timestamp`() async throws {
     let (user, app) = (fleet.unique("alice"), "com.example.\(fleet.unique("news"))")
     let (old, new) = (fleet.uniqueToken(), fleet.uniqueToken())
     try await fleet.register([old], to: user, updatedAt: 1_700_000_000_000, bundleID: app)
@@ -44,7 +44,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `jobs to a user with half a million entries are delivered, and hold up nobody`() async throws {
+  @Test func `jobs to a user with half a million entries are delivered and delay no others`() async throws {
     let (large, user) = (fleet.unique("large"), fleet.unique("user"))
     let fill = "for i = ARGV[1], ARGV[2] do redis.call('SADD', KEYS[1], string.format('%064x', i)) end"
     for start in stride(from: 1, through: 524_289, by: 65_536) {
@@ -69,7 +69,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `a job whose devices cannot be read uses up its attempts, and the next one is delivered`() async throws {
+  @Test func `a job whose devices cannot be read uses up its attempts, and the next job is delivered`() async throws {
     let (large, user) = (fleet.unique("large"), fleet.unique("user"))
     let token = fleet.uniqueToken()
     try await fleet.redis("SADD", RegistryKeys.userTokens(large), token)
@@ -88,7 +88,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `a device that changes hands while its push waits for a retry is not sent to`() async throws {
+  @Test func `a device that changes its owner while its push waits for a retry is not sent to`() async throws {
     let (user, thief) = (fleet.unique("alice"), fleet.unique("bob"))
     let token = fleet.uniqueToken()
     try await fleet.register(token, to: user)
@@ -118,13 +118,13 @@ import Testing
     try await fleet.settled(worker.queue)
   }
 
-  @Test func `when the tokens of many users look bad the registry stays, and sending goes on`() async throws {
+  @Test func `when the tokens of many users look bad, none is removed and sending continues`() async throws {
     let (name, tokens) = (fleet.unique("alice"), fleet.uniqueTokens(60))
     let worker = try await fleet.worker(["MARTLET_CONCURRENCY": "1"])
     try await refuse(tokens, of: { "\(name)-\($0)" }, worker)
     var kept = 0
     for token in tokens where try await exists(token) { kept += 1 }
-    // 20 users must be seen before the guard can tell.
+    // The guard needs 20 users.
     #expect(kept >= 60 - 20)
     #expect(worker.process.lines.count { $0.contains("most tokens look bad") } == 1)
     #expect(try await worker.get("/metrics").body.contains("martlet_apns_stopped_removals{environment="))
@@ -136,7 +136,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `the nonsense tokens of one user are removed, and stop nothing for anybody else`() async throws {
+  @Test func `the invalid tokens of one user are removed and do not affect other users`() async throws {
     let (mallory, tokens) = (fleet.unique("mallory"), fleet.uniqueTokens(60))
     let worker = try await fleet.worker()
     try await refuse(tokens, of: { _ in mallory }, worker)
@@ -165,7 +165,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `a 410 dated in the future removes what it was sent to, and nothing registered since`() async throws {
+  @Test func `a 410 with a future timestamp removes the token, unless it was registered since the push`() async throws {
     let (user, token) = (fleet.unique("alice"), fleet.uniqueToken())
     let device = Device(token: token, username: user, updatedAt: 1_700_000_000_000)
     let since = Int64(Date().timeIntervalSince1970 * 1000) + 86_400_000

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A pipe that nobody writes to never ends.
+/// Pipes without a writer in place of files.
 struct PipeTests {
   private let fleet: Fleet
 
@@ -10,7 +10,7 @@ struct PipeTests {
     fleet = try await Fleet()
   }
 
-  @Test func `a pipe in the place of a file holds up neither the start nor other requests`() async throws {
+  @Test func `a pipe in place of a file blocks neither the start nor other requests`() async throws {
     let directory = try TemporaryDirectory()
     let pipe = directory.path + "/pipe"
     #expect(mkfifo(pipe, 0o600) == 0)
@@ -24,7 +24,7 @@ struct PipeTests {
     let answer = try await sidecar.ask(
       "/newtoken", as: "nobody", #"{"token":"\#(fleet.uniqueToken())","bundleId":"com.example.pipe"}"#)
     #expect(answer.status == 500)
-    #expect(sidecar.process.lines.contains { $0.contains("is no regular file") })
+    try await sidecar.process.line("the refusal of the pipe") { $0.contains("is not a regular file") }
     #expect(try await sidecar.ask("/readyz", as: "").status == 200)
     try await sidecar.stop()
   }

@@ -8,7 +8,7 @@ import Testing
 @testable import Queue
 @testable import Credentials
 
-/// What cannot be pushed is found by polling, by everyone it was for and can read it.
+/// Notifications that cannot be pushed can be polled by each addressee who is able to poll.
 @Suite(.serialized) struct PollingTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -20,7 +20,7 @@ import Testing
 
   // MARK: - Without APNs
 
-  @Test func `each owner of the tokens that a job names finds one record, whatever their number`() async throws {
+  @Test func `each owner of the tokens of a job has one record`() async throws {
     let (alice, bob) = (fleet.unique("alice"), fleet.unique("bob"))
     let (several, single) = (fleet.uniqueTokens(3), fleet.uniqueToken())
     try await fleet.register(several, to: alice)
@@ -40,7 +40,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `an instance finds what its class would have carried`() async throws {
+  @Test func `the record of an instance has the payload of its class`() async throws {
     let instance = fleet.unique("instance")
     try await fleet.register(instance: instance)
     let worker = try await fleet.worker(isPollingOnly: true)
@@ -55,7 +55,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `everyone of an app's audience finds one record, on however many pages their devices are`() async throws {
+  @Test func `each user of an audience has one record, on whatever pages the devices are`() async throws {
     let (app, prefix) = ("com.example.\(fleet.unique("news"))", fleet.unique("reader"))
     let users = try await audience(of: 600, devicesEach: 2, app: app, prefix: prefix)
     try await fleet.register(fleet.uniqueTokens(20), to: "", bundleID: app)
@@ -64,7 +64,7 @@ import Testing
     #expect(record.status == "unsent")
     try await expectOneRecord(of: [record.id], for: users)
     #expect(try await fleet.redis("KEYS", "martlet:*progress*").array == [])
-    // The same job once more, as after a crash behind the last page.
+    // The job runs again, as after a crash behind the last page.
     let again = fleet.unique("again")
     try await fleet.enqueue(
       job(#""app":"\#(app)""#, id: record.id), job(#""app":"\#(app)""#, id: again), on: worker.queue)
@@ -73,7 +73,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `when the worker is killed midway, everyone finds one record all the same`() async throws {
+  @Test func `each user has one record although the worker was killed midway`() async throws {
     let (app, prefix) = ("com.example.\(fleet.unique("news"))", fleet.unique("reader"))
     let users = try await audience(of: 20_000, devicesEach: 1, app: app, prefix: prefix)
     let first = try await fleet.worker(isPollingOnly: true)
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `what is too large for APNs is not kept once for each of many`(isPollingOnly: Bool) async throws {
+  func `a payload that is too large for APNs is not recorded for each of many users`(isPollingOnly: Bool) async throws {
     let (user, app) = (fleet.unique("reader"), "com.example.\(fleet.unique("large"))")
     let tokens = fleet.uniqueTokens(2)
     try await fleet.register(tokens, to: user, bundleID: app)
@@ -109,7 +109,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `a broadcast whose records Redis does not take is put off, and goes on`() async throws {
+  @Test func `a broadcast whose records Redis refuses is retried and continues`() async throws {
     let own = try await Fleet()
     let app = "com.example.news"
     try await own.register(own.uniqueTokens(20), to: "reader", bundleID: app)
@@ -124,7 +124,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `readiness says that APNs is not configured, and is ready`() async throws {
+  @Test func `readiness reports that APNs is not configured`() async throws {
     let worker = try await fleet.worker(isPollingOnly: true)
     let answer = try await worker.get("/readyz")
     #expect(answer.status == 200)
@@ -135,17 +135,17 @@ import Testing
 
   // MARK: - With APNs
 
-  @Test func `of the owners of several tokens those find a record whom no push has reached`() async throws {
+  @Test func `owners who were not reached by a push have a record`() async throws {
     var users: [Owner: String] = [:]
     var tokens: [Owner: [String]] = [:]
     for owner in Owner.allCases {
-      // Those whose devices are removed can still poll.
+      // Users whose devices were removed can still poll.
       users[owner] = try await fleet.userWithCredentials("\(owner)")
       tokens[owner] = fleet.uniqueTokens(2)
       try await fleet.register(tokens[owner]!, to: users[owner]!)
     }
     for token in [tokens[.half]![0]] + tokens[.none]! { try await fleet.gateway.device(token, #""rule":"bad""#) }
-    // Put off at first, and for ever.
+    // Refused temporarily, and always.
     for token in [tokens[.reachedButOpen]![0], tokens[.late]![0], tokens[.late]![1]] + tokens[.never]! {
       try await fleet.gateway.device(token, #""rule":"fixed","status":503"#)
     }
@@ -168,7 +168,7 @@ import Testing
     case all, half, none, reachedButOpen, late, never
   }
 
-  @Test func `the owners of tokens find what came too late to be sent`() async throws {
+  @Test func `the owners of tokens have a record of an expired job`() async throws {
     let (alice, bob) = (fleet.unique("alice"), fleet.unique("bob"))
     let tokens = fleet.uniqueTokens(2)
     try await fleet.register(tokens[0], to: alice)
@@ -199,7 +199,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `with all records kept, each owner finds how the own devices fared`() async throws {
+  @Test func `with all records kept, each owner's record has the status of the owner's devices`() async throws {
     let (alice, bob) = (fleet.unique("alice"), try await fleet.userWithCredentials("bob"))
     let tokens = fleet.uniqueTokens(2)
     try await fleet.register(tokens[0], to: alice)
@@ -214,10 +214,10 @@ import Testing
     try await worker.stop()
   }
 
-  // MARK: - Nobody to read them
+  // MARK: - Users who cannot poll
 
   @Test(arguments: [true, false])
-  func `records are kept for those who can read them, and for no other`(isPollingOnly: Bool) async throws {
+  func `records are kept only for users who can poll`(isPollingOnly: Bool) async throws {
     let worker = try await fleet.worker(isPollingOnly: isPollingOnly)
     let invited = try await fleet.userWithCredentials("invited")
     let owner = fleet.unique("owner")
@@ -264,7 +264,7 @@ import Testing
     }
   }
 
-  /// Each has these records, and no other.
+  /// Expects exactly these records for each user.
   private func expectOneRecord(of ids: [String], for users: [String]) async throws {
     let script = """
       local wrong = {}
@@ -298,7 +298,7 @@ import Testing
     return try await fleet.record(id, within: .seconds(60))
   }
 
-  /// Users with devices that lie on different pages; returns their names.
+  /// Registers users with devices on different pages and returns their names.
   private func audience(of count: Int, devicesEach: Int, app: String, prefix: String) async throws -> [String] {
     let users = (0..<count).map { "\(prefix)-\($0)" }
     let owned = users.map { ($0, fleet.uniqueTokens(devicesEach)) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Queue
 
-/// How far a broadcast has come, in Redis.
+/// The progress of a broadcast in Redis.
 struct ProgressTests {
   private static let shared = Task { try await Fleet() }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// Jobs of different producers with the same id share the key of their records, and do not wipe out each other's.
+/// Jobs of different producers with the same id share a record key, but do not overwrite each other's records.
 @Suite(.serialized) struct RecordTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -33,9 +33,9 @@ import Testing
     }
   }
 
-  /// With a reply list the record is written by another script.
+  /// A job with a replyTo uses another script.
   @Test(arguments: ["retrying", "deferred"], [false, true])
-  func `the record of another job that is not over stays, and that is said once`(
+  func `the record of another job that has not ended stays, which is logged once`(
     status: String, hasReply: Bool
   ) async throws {
     let worker = try await fleet.worker()
@@ -56,12 +56,12 @@ import Testing
     }
     #expect(lines.count == 1)
     #expect(lines.allSatisfy { $0.contains(id) && $0.contains(worker.queue) })
-    // Its own producer is told all the same.
+    // Its own producer gets the reply.
     #expect(try await fleet.redis("LLEN", list).integer == (hasReply ? 2 : 0))
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `a record that another job wrote while this one was in hand stays`() async throws {
+  @Test func `a record that another job wrote while this one was in flight stays`() async throws {
     let worker = try await fleet.worker()
     let (id, token) = (fleet.unique("shared"), fleet.uniqueToken())
     let record = try await store("accepted", finishedAt: 4_000_000_000_000, of: id)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: ["accepted", "dead", "unheard of"])
-  func `a job enqueued again after the first one has ended has the record`(status: String) async throws {
+  func `a job enqueued again after the first one ended replaces the record`(status: String) async throws {
     let worker = try await fleet.worker()
     let id = fleet.unique("again")
     _ = try await store(status, finishedAt: 1000, of: id)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: ["list", "[1]", "no record", #"{"finishedAt":{}}"#])
-  func `what is no record gives way`(value: String) async throws {
+  func `a value that is not a record is replaced`(value: String) async throws {
     let worker = try await fleet.worker()
     let id = fleet.unique("odd")
     if value == "list" {
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: ["", #","replyTo":"replies""#])
-  func `a job's own attempts have the record, another's do not while it waits`(members: String) async throws {
+  func `a waiting job's record is replaced by its own attempts only`(members: String) async throws {
     let worker = try await fleet.worker()
     let (id, slow, fast) = (fleet.unique("mine"), fleet.uniqueToken(), fleet.uniqueToken())
     try await fleet.gateway.device(slow, #""rule":"fixed","status":503,"retryAfter":2"#)

@@ -2,7 +2,7 @@ import Foundation
 import Redis
 import TestSupport
 
-/// Every key of a redis with its value, in an order that does not depend on how it came there.
+/// All keys of a Redis with their values, in a fixed order.
 struct RegistrySnapshot: Equatable {
   var keys: [String: String] = [:]
 

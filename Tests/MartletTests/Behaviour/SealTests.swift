@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// Only the fleet makes envelopes: what a producer queues is a job, whatever it looks like.
+/// Only the fleet makes envelopes. An element of a producer is a job, whatever its bytes.
 @Suite(.serialized) struct SealTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -23,7 +23,7 @@ import Testing
     let first = [forged("MARTLET1 0 0 n 0\n"), forged("MARTLET1 3 7 n 0\n"), forged("MARTLET x MARTLET1 0 0 n 0\n")]
     try await fleet.enqueue(first, on: queue)
     let worker = try await fleet.worker(settings, on: queue)
-    // Claimed in a batch, and one that a waiting worker gets.
+    // One is claimed in a batch, one by a waiting worker.
     var letters = try await fleet.deadLetters(queue, count: 3)
     let last = forged("MARTLET1 0 0 n 0\n")
     try await fleet.enqueue([last], on: queue)
@@ -33,10 +33,10 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `a seal that is lost comes back, and jobs handed back under it run`() async throws {
+  @Test func `a deleted seal is written again, and jobs handed back with it run`() async throws {
     let queue = fleet.unique("sealed")
     let keys = QueueKeys(queue: queue)
-    // It claims and cannot send.
+    // This worker claims but cannot send.
     let elsewhere = ["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(try freePort())"]
     let keeper = try await fleet.worker(elsewhere, on: queue, isReady: false)
     try await eventually("it has joined") { try await fleet.redis("SCARD", keys.workers).integer == 1 }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// How a worker is set up, seen and ordered about.
+/// The settings, readiness, metrics and modes of a worker.
 @Suite(.serialized) struct ServiceTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -15,7 +15,7 @@ import Testing
     try await fleet.gateway.reset()
   }
 
-  @Test func `without APNs settings jobs are unsent and stay pollable`() async throws {
+  @Test func `without APNs settings jobs are unsent and can be polled`() async throws {
     let (user, id) = (fleet.unique("alice"), fleet.unique("poll"))
     try await fleet.register(fleet.uniqueToken(), to: user)
     let worker = try await fleet.worker(isPollingOnly: true)
@@ -35,7 +35,9 @@ import Testing
   }
 
   @Test(arguments: [("unsent", 0, 1), ("all", 1, 1), ("off", 0, 0)])
-  func `what is kept for polling is the operator's choice`(choice: String, ofSent: Int, ofUnsent: Int) async throws {
+  func `MARTLET_NOTIFICATION_LOG selects the records for polling`(choice: String, ofSent: Int, ofUnsent: Int)
+    async throws
+  {
     for (isPollingOnly, expected) in [(false, ofSent), (true, ofUnsent)] {
       let (user, id) = (fleet.unique("reader"), fleet.unique("kept"))
       try await fleet.register(fleet.uniqueToken(), to: user)
@@ -47,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `what is too large for APNs may still be polled`() async throws {
+  @Test func `a payload that is too large for APNs can still be polled`() async throws {
     let (user, id) = (fleet.unique("large"), fleet.unique("large"))
     try await fleet.register(fleet.uniqueToken(), to: user)
     let worker = try await fleet.worker()
@@ -99,7 +101,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `one push at a time follows the order of the queues, and of each queue`() async throws {
+  @Test func `with one permit, jobs are sent in the order of the queues and in each queue`() async throws {
     let queues = ["high", "middle", "low"].map { fleet.unique($0) }
     var expected: [String] = []
     for queue in queues {
@@ -129,7 +131,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `every fault of the configuration is told at once, without secrets`() async throws {
+  @Test func `all faults of settings are reported at once, without secrets`() async throws {
     let child = try await fleet.martlet(
       "worker",
       environment: [
@@ -146,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: ["worker", "sidecar", "all"], [true, false])
-  func `each service says once at its start whether APNs is configured`(command: String, isPolling: Bool) async throws {
+  func `each service logs once at its start whether APNs is configured`(command: String, isPolling: Bool) async throws {
     let environment = fleet.environment(
       ["MARTLET_HTTP_ADDRESS": "127.0.0.1:0", "MARTLET_QUEUES": fleet.unique("jobs")], isPollingOnly: isPolling)
     let child = try ChildProcess(try builtProduct("martlet"), [command], environment: environment)

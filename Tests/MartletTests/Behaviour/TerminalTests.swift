@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// What producers write may not act upon the terminal of who looks at it.
+/// Bytes of producers must not control the terminal of an operator.
 struct TerminalTests {
   private static let shared = Task { try await Fleet() }
-  /// Clears a screen, turns text around, ends a line, is no UTF-8.
+  /// Clears the screen, reverses text, ends a line, is not UTF-8.
   private static let hostile = Array("x\u{1B}[2J\u{9B}31m\u{202E}evil\nreason    forged\u{7F}".utf8) + [0xFF, 0xC0]
-  /// No byte that a terminal acts upon.
+  /// Returns whether the text has no control characters.
   private static let shown = #"x\u001b[2J\u009b31m\u202eevil\nreason    forged\u007f"# + "\u{FFFD}\u{FFFD}"
 
   private let fleet: Fleet
@@ -21,7 +21,7 @@ struct TerminalTests {
     queue = fleet.unique("jobs")
   }
 
-  /// Puts a dead letter and a record of these bytes under `id`.
+  /// Writes a dead letter and a record of these bytes with this id.
   private func bury(_ id: String) async throws {
     let letter = DeadLetter(
       id: id, reason: String(decoding: Self.hostile, as: UTF8.self), at: 1, attempts: 1,
@@ -30,7 +30,7 @@ struct TerminalTests {
     _ = try await fleet.connection.send(RedisCommand("SET", QueueKeys.result(id)).with(Self.hostile))
   }
 
-  /// What the command writes, on a terminal if `isOnTerminal`.
+  /// Returns the output of a command, on a terminal if `isOnTerminal`.
   private func bytes(_ arguments: String, isOnTerminal: Bool) async throws -> [UInt8] {
     let directory = try TemporaryDirectory()
     let command = "'\(try builtProduct("martlet"))' \(arguments)"
@@ -47,7 +47,7 @@ struct TerminalTests {
 
   @Test(
     arguments: ["dead list", "dead show ID", "dead list --json", "dead show ID --json", "result ID"], [true, false])
-  func `what came from a producer is escaped, on a terminal and elsewhere`(
+  func `bytes of a producer are escaped, on a terminal and elsewhere`(
     command: String, isOnTerminal: Bool
   ) async throws {
     let id = fleet.unique("id")
@@ -64,7 +64,7 @@ struct TerminalTests {
     #expect(text.contains(expected), "\(text)")
   }
 
-  @Test func `only raw output is what the producer wrote`() async throws {
+  @Test func `raw output is unchanged`() async throws {
     let id = fleet.unique("id")
     try await bury(id)
     #expect(try await bytes("dead show \(id) --raw", isOnTerminal: false) == Self.hostile)
@@ -74,7 +74,7 @@ struct TerminalTests {
     #expect(String(decoding: list, as: UTF8.self).contains("\u{1B}[2J\u{9B}31m\u{202E}evil"))
   }
 
-  @Test func `errors that quote what was typed are escaped, too`() async throws {
+  @Test func `errors that quote arguments are escaped`() async throws {
     for arguments in [
       ["\u{1B}[2J\n"], ["result", "\u{1B}[2J\n"], ["dead", "show", "\u{1B}[2J\n"], ["status", "-\u{1B}[2J\n"],
     ] {
@@ -92,11 +92,11 @@ struct TerminalTests {
     #expect(setting.lines.contains { $0.contains(#"a\u001b[2J,a"#) }, "\(setting.lines)")
   }
 
-  @Test func `who reads the first line only is not told of a broken pipe`() async throws {
+  @Test func `a reader that closes the pipe early gets no error`() async throws {
     for number in 1...3 { try await bury("id-\(number)") }
     let program = try builtProduct("martlet")
     let directory = try TemporaryDirectory()
-    // A pipe whose reader has gone.
+    // A pipe whose reader has closed it.
     let pipe = "mkfifo p && exec 3<>p 4>p 3<&-"
     let child = try ChildProcess(
       "sh", ["-c", "cd '\(directory.path)' && \(pipe) && exec '\(program)' dead list >&4"],

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: ["sidecar", "all"])
-  func `what is registered over HTTP gets the test push, and unregistered nothing`(command: String) async throws {
+  func `only registered devices get the test push`(command: String) async throws {
     let service = try await fleet.sidecar(command)
     try await service.apns("ok")
     let (user, token) = (try await fleet.userWithCredentials("alice"), fleet.uniqueToken())
@@ -53,7 +53,7 @@ import Testing
     #expect(try await service.stop() == 0)
   }
 
-  @Test func `tokens that APNs calls stale are removed with their metadata, each counted`() async throws {
+  @Test func `stale tokens are removed with their metadata and counted`() async throws {
     let user = try await fleet.userWithCredentials("stale")
     let tokens = fleet.uniqueTokens(5)
     for token in tokens { _ = try await sidecar.push("register", as: user, #"{"token":"\#(token)"}"#) }
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `a token registered after APNs lost it stays`() async throws {
+  @Test func `a token registered after APNs' timestamp stays`() async throws {
     let (user, token) = (try await fleet.userWithCredentials("renewed"), fleet.uniqueToken())
     _ = try await sidecar.push("register", as: user, #"{"token":"\#(token)"}"#)
     try await fleet.gateway.device(token, #""rule":"unregistered","since":1700000000001"#)
@@ -105,14 +105,14 @@ import Testing
     #expect(try await members(user) == [ios, android])
   }
 
-  @Test func `no more pushes are under way than the configuration allows`() async throws {
+  @Test func `APNS_SEND_CONCURRENCY limits the pushes in flight`() async throws {
     let limit = 3
     let bounded = try await fleet.sidecar("sidecar", ["APNS_SEND_CONCURRENCY": "\(limit)"])
     try await bounded.apns("ok")
     let user = try await fleet.userWithCredentials("many")
     let tokens = fleet.uniqueTokens(10)
     try await fleet.register(tokens, to: user)
-    // The first push proves the provider token; until then there is one at a time anyhow.
+    // The client sends one push at a time until the first one proves the provider token.
     _ = try await bounded.push("test", as: user, #"{"token":"\#(tokens[0])"}"#)
     try await fleet.gateway.control("/ledger/reset", "-X", "POST")
     let held: Int64 = 200
@@ -121,7 +121,7 @@ import Testing
     #expect(json["successCount"]?.integer == 10)
     #expect(json["apnsSendConcurrency"]?.integer == Int64(limit))
     #expect((json["results"]?.array ?? []).count == 10)
-    // The gateway holds every answer back for so long: nobody comes before the third last one has been let go.
+    // The gateway delays every answer, so each push starts only after an earlier one ended.
     let arrivals = try await fleet.gateway.recent().map(\.arrival).sorted()
     #expect(arrivals.count == 10)
     for (earlier, later) in zip(arrivals, arrivals.dropFirst(limit)) {
@@ -130,7 +130,7 @@ import Testing
     try await bounded.stop()
   }
 
-  @Test func `a provider token that has expired is renewed once, and the push arrives`() async throws {
+  @Test func `an expired provider token is renewed once and the push arrives`() async throws {
     let (user, token) = (try await fleet.userWithCredentials("expired"), fleet.uniqueToken())
     try await fleet.register(token, to: user)
     try await fleet.gateway.fault(#"{"kind":"status","status":403,"reason":"ExpiredProviderToken","count":1}"#)
@@ -138,7 +138,7 @@ import Testing
     #expect(try await fleet.gateway.recent().map(\.status) == [403, 200])
   }
 
-  @Test func `who has gone before the answer breaks nothing`() async throws {
+  @Test func `a client that disconnects before the answer does no harm`() async throws {
     let (user, token) = (try await fleet.userWithCredentials("gone"), fleet.uniqueToken())
     try await fleet.register(token, to: user)
     try await fleet.gateway.settings(#"{"rttMs":1500}"#)
@@ -154,7 +154,7 @@ import Testing
     try await eventually("both were sent") { try await fleet.gateway.ledger().accepted == 2 }
   }
 
-  @Test func `a gateway out of reach is a result, not a wait`() async throws {
+  @Test func `an unreachable gateway is reported at once`() async throws {
     let lost = try await fleet.sidecar(
       "sidecar", ["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(try freePort())"])
     let (user, token) = (try await fleet.userWithCredentials("lost"), fleet.uniqueToken())
@@ -169,7 +169,7 @@ import Testing
     try await lost.stop()
   }
 
-  @Test func `a gateway that never answers is a timeout for every device`() async throws {
+  @Test func `a gateway that never answers times out for every device`() async throws {
     let user = try await fleet.userWithCredentials("silent")
     let tokens = fleet.uniqueTokens(6)
     try await fleet.register(tokens, to: user)
@@ -180,7 +180,7 @@ import Testing
     #expect(Set(results(answer.json).keys) == Set(tokens))
   }
 
-  @Test func `without APNs settings devices are kept, and the test push tells what is missing`() async throws {
+  @Test func `without APNs settings devices are kept and the test push names the missing settings`() async throws {
     let (user, token) = (try await fleet.userWithCredentials("unsent"), fleet.uniqueToken())
     for (changes, missing) in [
       ([:], ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY"]),
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func `what could not be sent is found by polling`() async throws {
+  @Test func `a notification that could not be sent can be polled`() async throws {
     let (user, queue) = (try await fleet.userWithCredentials("poller"), fleet.unique("jobs"))
     let service = try await fleet.sidecar("all", ["MARTLET_QUEUES": queue], isPollingOnly: true)
     let ids = (0..<2).map { _ in fleet.unique("poll") }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 @testable import PushModel
 
-/// Backups and the move from other push servers, by the real program.
+/// `martlet tokens` as a process.
 @Suite(.serialized) struct TokensCommandTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -66,7 +66,7 @@ import Testing
         let child = try ChildProcess(
           try builtProduct("martlet"), ["tokens"] + words, environment: fleet.environment())
         #expect(try await child.exit() == 1)
-        #expect(child.lines == ["martlet tokens: '\(path(name))' is no regular file; - writes to stdout"])
+        #expect(child.lines == ["martlet tokens: '\(path(name))' is not a regular file; - writes to stdout"])
       }
     }
     var status = stat()
@@ -74,7 +74,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 3)
   }
 
-  @Test func `export, loss of everything, and import leave the same registry`() async throws {
+  @Test func `an import of an export into an empty Redis restores the registry`() async throws {
     try await fill()
     #expect(try await fleet.martlet("credentials", "add", "key", "not-in-the-backup").exitCode == 0)
     let before = try await RegistrySnapshot(fleet, without: "martlet:")
@@ -101,7 +101,7 @@ import Testing
     #expect(try await RegistrySnapshot(fleet, without: "martlet:") == before)
   }
 
-  @Test func `a user keeps the newest devices of a backup, as many as allowed`() async throws {
+  @Test func `a user keeps the newest devices of a backup up to the limit`() async throws {
     let tokens = fleet.uniqueTokens(5)
     let entries = tokens.enumerated().map { index, token in
       #""\#(token)":{"updatedAt":"201\#(index)-01-02T03:04:05.678Z","username":"alice"}"#
@@ -127,7 +127,7 @@ import Testing
     #expect(try await RegistrySnapshot(fleet, without: "martlet:") == before)
   }
 
-  @Test func `an import that was interrupted is done again`() async throws {
+  @Test func `an interrupted import can be repeated`() async throws {
     let tokens = fleet.uniqueTokens(20_000)
     let entries = tokens.map { #""\#($0)":{"updatedAt":"2016-01-02T03:04:05.678Z"}"# }
     let whole = "{\"com.big\":{\n" + entries.joined(separator: ",\n") + "\n}}"
@@ -145,7 +145,7 @@ import Testing
     #expect(audience == 20_000)
   }
 
-  @Test func `a Parse export becomes a backup, or goes into Redis at once`() async throws {
+  @Test func `a Parse export is converted to a backup or imported directly`() async throws {
     func installation(_ app: String, _ type: String, _ token: String) -> String {
       #"{"appIdentifier":"\#(app)","deviceType":"\#(type)","deviceToken":"\#(token)","createdAt":"2016-01-02T03:04:05.678Z"}"#
     }
@@ -180,7 +180,7 @@ import Testing
     #expect(try await fleet.redis("GET", RegistryKeys.token(tokens[2])).isNull)
   }
 
-  @Test func `what cannot be done leaves nothing behind`() async throws {
+  @Test func `a failed command leaves no file behind`() async throws {
     #expect(try await fleet.martlet("tokens", "export", "/nowhere/backup.json").exitCode == 1)
     #expect(try await fleet.martlet("tokens", "import", path("nothing.json")).exitCode == 1)
     #expect(try await fleet.martlet("tokens", "import", directory.path).exitCode == 1)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `make up`, in a directory of its own.
+/// `make up` in its own directory.
 struct UpTests {
   private let directory: TemporaryDirectory
 
@@ -15,7 +15,7 @@ struct UpTests {
 
   private func script(_ name: String, _ changes: [String: String] = [:]) async throws -> ChildProcess {
     let programs = URL(filePath: try builtProduct("martlet")).deletingLastPathComponent().path()
-    // As many have it.
+    // A common umask.
     let child = try ChildProcess(
       "sh", ["-c", "umask 022 && exec '\(directory.path)/deploy/scripts/\(name)' '\(programs)'"], environment: changes)
     try await child.exit(within: .seconds(60))
@@ -36,7 +36,7 @@ struct UpTests {
     "localhost.example:80", "*:80", "127.0.0.1", "127.0.0.1:0", "127.0.0.256:80", "127.0.0.1:80\n0.0.0.0:80", "unix:",
     "example:80",
   ])
-  func `with its sample credentials it listens nowhere but on this machine`(address: String) async throws {
+  func `make up refuses addresses that other machines can reach`(address: String) async throws {
     for name in ["MARTLET_HTTP_ADDRESS", "MARTLET_ADMIN_ADDRESS"] {
       let child = try await script("up", [name: address])
       #expect(child.exitCode == 2)
@@ -45,7 +45,7 @@ struct UpTests {
     }
   }
 
-  @Test func `what it keeps is its owner's alone, and was before`() async throws {
+  @Test func `only the owner can read the files of make up`() async throws {
     let kept = directory.path + "/.martlet"
     try FileManager.default.createDirectory(
       atPath: kept, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// A broadcast that could not reach everybody at once. Each test has a fleet of its own, as it counts every push.
+/// Retries of broadcasts. Each test has its own fleet, because it counts every push.
 @Suite struct BroadcastRetryTests {
-  @Test func `the next attempt at a broadcast sends to the devices left open, and to no other`() async throws {
+  @Test func `a retry of a broadcast sends only to the devices left open`() async throws {
     let fleet = try await Fleet()
     let (queue, tokens) = try await audience(of: 1200, in: fleet)
     let worker = try await broadcast(on: queue, in: fleet, leavingOpen: tokens[700], accepted: 1199)
@@ -13,8 +13,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `a broadcast that cannot learn how far it had come is put off, and nobody is sent to twice`() async throws
-  {
+  @Test func `a broadcast whose progress cannot be read is retried and sends nothing twice`() async throws {
     let fleet = try await Fleet()
     let (queue, tokens) = try await audience(of: 3000, in: fleet)
     try await hideProgress(fleet, queue)
@@ -28,7 +27,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `devices left open are not forgotten by an attempt that learns nothing`() async throws {
+  @Test func `devices left open survive an attempt that cannot read the progress`() async throws {
     let fleet = try await Fleet()
     let (queue, tokens) = try await audience(of: 600, in: fleet)
     let worker = try await broadcast(on: queue, in: fleet, leavingOpen: tokens[400], accepted: 599)
@@ -40,7 +39,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  /// A queue, whose name is the id of its one job, and the devices of its app.
+  /// A queue whose name is the id of its only job, and the devices of its app.
   private func audience(of count: Int, in fleet: Fleet) async throws -> (queue: String, tokens: [String]) {
     let queue = fleet.unique("retry")
     let tokens = fleet.uniqueTokens(count)
@@ -48,7 +47,7 @@ import Testing
     return (queue, tokens)
   }
 
-  /// The worker that has the broadcast in its hands.
+  /// The worker that has claimed the broadcast.
   private func broadcast(on queue: String, in fleet: Fleet) async throws -> FleetWorker {
     let worker = try await fleet.worker(["MARTLET_LOG": "info"], on: queue)
     try await fleet.enqueue(
@@ -56,7 +55,7 @@ import Testing
     return worker
   }
 
-  /// Returns once the broadcast has been put off with one device left open.
+  /// Returns when the broadcast waits for its retry with one device left open.
   private func broadcast(
     on queue: String, in fleet: Fleet, leavingOpen token: String, accepted: Int
   ) async throws -> FleetWorker {
@@ -75,7 +74,7 @@ import Testing
     #expect(ledger.duplicates == 0)
   }
 
-  /// From now on all may be read but how far broadcasts have come.
+  /// Makes Redis refuse to read the progress of broadcasts.
   private func hideProgress(_ fleet: Fleet, _ queue: String) async throws {
     let internals = [
       "inflight:*", "landing:*", "heartbeat:*", "tombstone:*", "workers", "keeper", "retry", "scheduled", "dead",

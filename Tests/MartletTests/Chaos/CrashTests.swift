@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// Workers that end without a word.
+/// Workers that are killed.
 @Suite(.serialized) struct CrashTests {
   private static let fleet = Task { try await Fleet() }
   private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
@@ -19,7 +19,7 @@ import Testing
     await load.start()
     var inHand: [Int] = []
     for round in 0..<20 {
-      // Under load: a few hundred jobs between one kill and the next.
+      // A few hundred jobs run between two kills.
       let goal = await load.enqueued + 300
       try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
       let victim = workers[round % 3]
@@ -35,7 +35,7 @@ import Testing
     for worker in workers { #expect(try await worker.stop() == 0) }
   }
 
-  @Test func `at most once, what a dead worker had in hand is sent again only when an operator says so`() async throws {
+  @Test func `at most once, the jobs of a dead worker are sent again only when they are requeued`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
@@ -65,10 +65,10 @@ import Testing
   @Test func `a job that kills every worker is buried after the fourth`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
-    // Nobody gets an answer: the job is in flight whenever its worker dies.
+    // There is no answer, so the job is in flight when its worker dies.
     try await fleet.gateway.fault(#"{"kind":"stall"}"#)
     let queue = fleet.unique("poison")
-    // A keeper that has no way to APNs claims nothing itself.
+    // A worker without a connection to APNs claims nothing, but reaps.
     let elsewhere = ["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(try freePort())"]
     let keeper = try await fleet.worker(Self.quiet.merging(elsewhere) { $1 }, on: queue, isReady: false)
     let job = LoadJob(queue, 0)

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Passes bytes between a TCP port and a unix socket, until one of its connections is silenced: the server's answers then
-/// go nowhere, although both ends believe that the connection stands.
+/// Forwards bytes between a TCP port and a unix socket until a connection is silenced. Then the server's replies
+/// are dropped, although both ends consider the connection open.
 final class DeafProxy: Sendable {
   private struct Link {
     let client: Int32
@@ -50,7 +50,7 @@ final class DeafProxy: Sendable {
 
   var url: String { "redis://127.0.0.1:\(port)" }
 
-  /// Silences the connection that has last sent a command with `word`; false when there is none.
+  /// Silences the connection that last sent a command with `word`. Returns false if there is none.
   func silence(after word: String) -> Bool {
     state.withLock { state in
       guard let index = state.links.lastIndex(where: { $0.latest.contains(Array(word.utf8)) }) else { return false }
@@ -124,7 +124,7 @@ final class DeafProxy: Sendable {
     }
   }
 
-  /// The client may close a silent connection; the server is not told.
+  /// The client may close a silent connection, which the server does not notice.
   private func carryCommands(_ index: Int, from client: Int32, to server: Int32) {
     carry(from: client, to: server) { bytes in
       state.withLock { $0.links[index].latest = bytes }

@@ -5,7 +5,7 @@ import TestSupport
 @testable import Queue
 
 extension FleetWorker {
-  /// The name of its present life: a fenced worker has another.
+  /// The current name of the worker, which changes when it is fenced.
   func name() throws -> String {
     struct Entry: Decodable { let worker: String }
     guard let line = process.lines.last(where: { $0.contains("worker starts") }) else {
@@ -14,13 +14,13 @@ extension FleetWorker {
     return try JSONDecoder().decode(Entry.self, from: Data(line.utf8)).worker
   }
 
-  /// How often it logged `message`.
+  /// The number of log lines with `message`.
   func count(of message: String) -> Int { process.lines.count { $0.contains(message) } }
 
-  /// Its warnings and errors, for a test that failed.
+  /// The logged warnings and errors, for failed tests.
   var complaints: [String] { process.lines.filter { $0.contains("\"warn\"") || $0.contains("\"error\"") } }
 
-  /// What stands in its in-flight list.
+  /// The elements of its in-flight list.
   func inflight(in fleet: Fleet) async throws -> Int {
     let key = QueueKeys(queue: queue).inflight(try name())
     return Int(try await fleet.redis("LLEN", key).integer ?? 0)

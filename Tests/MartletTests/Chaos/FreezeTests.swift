@@ -4,12 +4,12 @@ import Redis
 import TestSupport
 import Testing
 
-/// Workers and connections that stop moving and are not dead.
+/// Frozen workers and half-open connections.
 @Suite(.serialized) struct FreezeTests {
   private static let fleet = Task { try await Fleet() }
   private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
 
-  @Test func `a worker frozen for 30 seconds is fenced, sends nothing that was taken over, and works again`()
+  @Test func `a worker frozen for 30 seconds is fenced, sends no job of others, and works again`()
     async throws
   {
     let fleet = try await Self.fleet.value
@@ -43,7 +43,7 @@ import Testing
     status.expectAllAccepted(account.enqueued.count)
     #expect(status.duplicates <= inHand)
     #expect(status.duplicates == whileFrozen)
-    // It is a member of the fleet again: alone, it delivers.
+    // It belongs to the fleet again and delivers alone.
     #expect(try await other.stop() == 0)
     let more = (0..<200).map { LoadJob("\(queue)-more", $0) }
     try await fleet.enqueue(more.map(\.json), on: queue)
@@ -51,7 +51,7 @@ import Testing
     #expect(try await frozen.stop() == 0)
   }
 
-  @Test func `a worker alone that was frozen goes on where it was`() async throws {
+  @Test func `a frozen worker without others continues its jobs`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.settings(#"{"rttMs":200}"#)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// APNs is away, silent, or refuses: jobs are kept, nothing is lost, and nothing is sent twice but what may have arrived.
+/// While APNs is unreachable, silent or refusing, no job is lost, and only uncertain pushes are sent twice.
 @Suite(.serialized) struct GatewayTroubleTests {
   private static let fleet = Task { try await Fleet() }
   private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
@@ -22,7 +22,7 @@ import Testing
     #expect(ledger.goaways >= 90)
   }
 
-  @Test func `refused streams are sent again, none twice`() async throws {
+  @Test func `refused streams are sent again, and no push twice`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.fault(#"{"kind":"reset","every":20}"#)
@@ -34,7 +34,7 @@ import Testing
     #expect(ledger.resets >= 90)
   }
 
-  @Test func `what was processed and never answered is sent again under the same apns-id, and nothing else is`()
+  @Test func `only pushes that were never answered are sent again, under the same apns-id`()
     async throws
   {
     let fleet = try await Self.fleet.value
@@ -46,13 +46,13 @@ import Testing
     print("dropped every 100: \(ledger.drops) drops, \(status.description)")
     status.expectAllAccepted(1000)
     #expect(ledger.distinct == 1000)
-    // Each drop had been processed; what else its connection carried may have been.
+    // Each dropped push was processed. Others on its connection may have been.
     #expect(status.duplicates >= ledger.drops)
     #expect(status.duplicates <= status.uncertain)
     #expect(try await fleet.deadLetters(queue).isEmpty)
   }
 
-  @Test func `a push that stays unanswered is dead after the last attempt, and counts each of them`() async throws {
+  @Test func `a push that stays unanswered is buried after the last attempt and counted each time`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.fault(#"{"kind":"reset","code":2,"processed":true}"#)
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: [(atMostOnce: true, mode: "at-least-once"), (atMostOnce: false, mode: "at-most-once")])
-  func `at most once, what was processed and never answered is dead until an operator requeues it`(
+  func `at most once, a push that was never answered is buried until it is requeued`(
     atMostOnce: Bool, mode: String
   ) async throws {
     let fleet = try await Self.fleet.value
@@ -121,7 +121,7 @@ import Testing
     #expect(ledger.byReason["ExpiredProviderToken"] == 1)
   }
 
-  @Test func `a provider token that APNs does not know pauses the route, which says so, and keeps the jobs`()
+  @Test func `a provider token that APNs does not know pauses the route and keeps the jobs`()
     async throws
   {
     let fleet = try await Self.fleet.value
@@ -141,7 +141,7 @@ import Testing
     let refused = try await fleet.gateway.ledger().received
     #expect(worker.process.lines.count { $0.contains("APNs route paused") } == 1)
     try await expectPaused(worker, "InvalidProviderToken")
-    // Mended: a worker with a good key delivers them all.
+    // A worker with a valid key delivers them all.
     #expect(try await worker.stop() == 0)
     try await fleet.gateway.clearFaults()
     try await makeRetriesDue(queue)
@@ -153,7 +153,7 @@ import Testing
     #expect(try await fixed.stop() == 0)
   }
 
-  @Test func `jobs wait in Redis while APNs cannot be reached, and leave when it can`() async throws {
+  @Test func `jobs wait in Redis while APNs cannot be reached`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     let queue = fleet.unique("unreachable")
@@ -176,7 +176,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `a gateway that accepts and never speaks is not ready, and no job is claimed for it`() async throws {
+  @Test func `with a gateway that accepts connections and never responds no job is claimed`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.fault(#"{"kind":"acceptStall"}"#)
@@ -216,7 +216,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  /// /readyz, the metrics page and `martlet status` tell of a paused route.
+  /// Expects a paused route in /readyz, /metrics and `martlet status`.
   private func expectPaused(_ worker: FleetWorker, _ reason: String) async throws {
     let fleet = try await Self.fleet.value
     let (status, body) = try await worker.get("/readyz")
@@ -240,7 +240,7 @@ import Testing
     try await Self.fleet.value.redis("EVAL", script, "1", QueueKeys(queue: queue).retry)
   }
 
-  /// A worker of its own delivers `count` jobs.
+  /// Delivers `count` jobs with a new worker.
   private func deliver(_ count: Int, on queue: String) async throws -> Status {
     let fleet = try await Self.fleet.value
     let worker = try await fleet.worker(Self.quiet, on: queue)

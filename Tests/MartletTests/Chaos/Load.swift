@@ -2,15 +2,15 @@ import EventLoop
 import Redis
 import TestSupport
 
-/// Enqueues jobs without pause until it is stopped, also while Redis or the gateway is in trouble.
+/// Enqueues jobs continuously until it is stopped, also while Redis or the gateway fails.
 actor Load {
-  /// What became of the jobs.
+  /// The replies to the enqueued jobs.
   struct Account: Sendable {
-    /// Redis confirmed that they stand in the queue.
+    /// Redis confirmed these jobs.
     var enqueued: [LoadJob] = []
-    /// Redis did not answer: they may stand there.
+    /// Redis did not reply: these jobs may be in the queue.
     var unknown: [LoadJob] = []
-    /// Redis said no.
+    /// Redis refused these jobs.
     var refused = 0
   }
 
@@ -41,7 +41,7 @@ actor Load {
     }
   }
 
-  /// Jobs that certainly stand or stood in the queue.
+  /// The jobs that certainly were in the queue.
   var enqueued: Int { account.enqueued.count }
 
   func stop() async -> Account {

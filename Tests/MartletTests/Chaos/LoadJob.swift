@@ -2,7 +2,7 @@ import Foundation
 import Foundation
 import Jobs
 
-/// A job of a ``Load``: to a device of its own, so its push has an apns-id of its own.
+/// A job of a ``Load`` to a unique device, so that its push has a unique apns-id.
 struct LoadJob: Sendable, Hashable {
   let id: String
   let token: String

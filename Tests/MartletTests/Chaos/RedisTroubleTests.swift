@@ -4,12 +4,12 @@ import Redis
 import TestSupport
 import Testing
 
-/// Redis ends, freezes, fills up, or takes no writes: the worker stays up, says it once, and goes on by itself.
+/// While Redis is down, frozen, full or read-only, the worker keeps running, logs it once and then continues.
 @Suite(.serialized) struct RedisTroubleTests {
   private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
   private static let outageLine = "redis is not reachable"
 
-  @Test func `redis killed and restarted with its append-only file loses nothing`() async throws {
+  @Test func `a Redis that is killed and restarted with its append-only file loses nothing`() async throws {
     let fleet = try await Fleet(redisArguments: ["--appendonly", "yes"])
     try await fleet.gateway.settings(#"{"rttMs":50}"#)
     let queue = fleet.unique("aof")
@@ -33,18 +33,18 @@ import Testing
     }
   }
 
-  @Test func `redis that comes back without its data gets the jobs in hand again`() async throws {
+  @Test func `a Redis that restarts without data gets the jobs in flight again`() async throws {
     let fleet = try await Fleet()
     let queue = fleet.unique("wiped")
     let workers = [
       try await fleet.worker(Self.quiet, on: queue), try await fleet.worker(Self.quiet, on: queue),
       try await fleet.worker(Self.quiet, on: queue),
     ]
-    // Each has shown its provider token: the gateway then takes many pushes at once.
+    // Each worker has proved its provider token, so it sends many pushes at once.
     let first = LoadJob.list("\(queue)-first", 300)
     try await fleet.enqueue(first.map(\.json), on: queue)
     try await fleet.status(of: first, on: queue).expectAllAccepted(first.count)
-    // All are in flight, at every worker, while redis ends.
+    // All jobs are in flight when Redis ends.
     try await fleet.gateway.settings(#"{"rttMs":6000}"#)
     let jobs = LoadJob.list(queue, 150)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `redis frozen for 20 seconds is waited for`() async throws {
+  @Test func `workers wait for a Redis that is frozen for 20 seconds`() async throws {
     let fleet = try await Fleet()
     try await fleet.gateway.settings(#"{"rttMs":50}"#)
     let queue = fleet.unique("stopped")
@@ -98,15 +98,15 @@ import Testing
     }
   }
 
-  @Test func `a full redis is drained`() async throws {
+  @Test func `a full Redis is drained`() async throws {
     let fleet = try await Fleet(redisArguments: ["--maxmemory-policy", "noeviction"])
     let queue = fleet.unique("full")
-    // Claimed by nobody yet.
+    // No worker has claimed these jobs yet.
     let jobs = LoadJob.list(queue, 2000)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
     try await fleet.redis("CONFIG", "SET", "maxmemory", "1mb")
     await #expect(throws: RedisError.self) { try await fleet.redis("LPUSH", queue, "{}") }
-    // It joins, claims, delivers and leaves while memory is full.
+    // The worker joins, claims, delivers and leaves while memory is full.
     let worker = try await fleet.worker(Self.quiet, on: queue)
     let status = try await fleet.status(of: jobs, on: queue)
     print("redis full: \(status.description); \(worker.complaints.count) complaints")
@@ -120,7 +120,7 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
-  @Test func `a redis that takes no writes for a while is waited for`() async throws {
+  @Test func `workers wait for a Redis that refuses writes`() async throws {
     let fleet = try await Fleet()
     try await fleet.gateway.settings(#"{"rttMs":50}"#)
     let master = try await RedisServer(tcp: true)

@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// SIGTERM: what a deployment does all day.
+/// Stopping workers with SIGTERM.
 @Suite(.serialized) struct ShutdownTests {
   private static let fleet = Task { try await Fleet() }
   private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
 
-  @Test func `SIGTERM under load, again and again, loses no job and sends none twice`() async throws {
+  @Test func `repeated SIGTERM under load loses no job and sends none twice`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.settings(#"{"rttMs":50}"#)
@@ -36,10 +36,10 @@ import Testing
     #expect(try await fleet.redis("SMEMBERS", QueueKeys(queue: queue).workers).array == [])
   }
 
-  @Test func `a second SIGTERM hands back at once what has not been sent`() async throws {
+  @Test func `a second SIGTERM hands unsent jobs back at once`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
-    // One push at a time and no answer: all others wait, claimed.
+    // There is one permit and no answer, so all other claimed jobs wait.
     try await fleet.gateway.settings(#"{"maxStreams":1,"initialStreams":1}"#)
     try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
     let queue = fleet.unique("hurry")
@@ -61,14 +61,14 @@ import Testing
     let status = try await fleet.status(of: jobs, on: queue)
     print("second SIGTERM: \(status.description)")
     status.expectAllAccepted(50)
-    // The one that was sent and never answered is uncertain: it is sent again, and no other.
+    // Only the push that was never answered is uncertain and sent again.
     #expect(status.duplicates == 1)
     #expect(status.uncertain == 1)
     #expect(try await fleet.deadLetters(queue).isEmpty)
     #expect(try await heir.stop() == 0)
   }
 
-  @Test func `martlet all stops claiming at once, and a second SIGTERM ends requests and jobs alike`() async throws {
+  @Test func `martlet all stops claiming at once, and a second SIGTERM ends requests and jobs`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     let (queue, user, token) = (fleet.unique("all"), try await fleet.userWithCredentials("all"), fleet.uniqueToken())
@@ -90,7 +90,7 @@ import Testing
     try await fleet.gateway.clearFaults()
   }
 
-  @Test func `a broadcast in the middle is handed over and finished by another worker`() async throws {
+  @Test func `a broadcast that was stopped midway is finished by another worker`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.settings(#"{"rttMs":100}"#)

@@ -6,11 +6,11 @@ import Testing
 
 struct AddressSettingsTests {
   @Test(arguments: ["127.0.0.1:0", "localhost:8080", "[::1]:8080", "unix:/run/martlet.sock"])
-  func `an address that can be listened on is taken`(address: String) throws {
+  func `a valid address is accepted`(address: String) throws {
     #expect(try SidecarSettings(environment: ["MARTLET_HTTP_ADDRESS": address]).sidecar.address == address)
   }
 
-  @Test func `a sidecar alone has an admin port of its own`() throws {
+  @Test func `a sidecar alone has its own default admin port`() throws {
     let none = try SidecarSettings(environment: [:])
     #expect(none.adminAddress == "127.0.0.1:9091")
     for (value, address) in [("off", nil), ("OFF", nil), ("0", "127.0.0.1:0"), ("[::1]:7000", "[::1]:7000")] {
@@ -19,7 +19,7 @@ struct AddressSettingsTests {
   }
 
   @Test(arguments: ["nowhere", ":8080", "127.0.0.1:99999", "127.0.0.1:", "::1:8080", "[::1", "unix:"])
-  func `one that no server takes is a fault, before anything starts`(address: String) {
+  func `an invalid address is a fault`(address: String) {
     let settings = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_ADMIN_ADDRESS": address]
     let sidecar = #expect(throws: ConfigurationFaults.self) { try SidecarSettings(environment: settings) }
     #expect(sidecar?.faults.map(\.name) == ["MARTLET_HTTP_ADDRESS", "MARTLET_ADMIN_ADDRESS"])

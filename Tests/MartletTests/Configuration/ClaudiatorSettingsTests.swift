@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 @testable import PushModel
 
-/// The names of docs/settings.md.
+/// The alternative names of docs/settings.md.
 struct ClaudiatorSettingsTests {
   private static let gateway = Task { try await SimulatedGateway() }
 
@@ -20,7 +20,7 @@ struct ClaudiatorSettingsTests {
     return values
   }
 
-  @Test func `a key file, its id and the team are a whole configuration`() async throws {
+  @Test func `a key file, its id and the team are a complete configuration`() async throws {
     let configuration = try WorkerConfiguration(environment: try await values())
     #expect(configuration.apns != nil)
     #expect(configuration.bundleID == "com.claudiator.app")
@@ -35,7 +35,7 @@ struct ClaudiatorSettingsTests {
     #expect(configuration.apns?.defaultEnvironment == .sandbox)
   }
 
-  @Test func `this program's own names come first`() async throws {
+  @Test func `Martlet's own names take precedence`() async throws {
     let configuration = try WorkerConfiguration(
       environment: try await values([
         "CLAUDIATOR_APNS_KEY_ID": "wrong", "APNS_KEY_ID": try await Self.gateway.value.ready.keyId,
@@ -48,7 +48,7 @@ struct ClaudiatorSettingsTests {
   }
 
   @Test(arguments: ["CLAUDIATOR_APNS_KEY_ID", "CLAUDIATOR_APNS_TEAM_ID", "CLAUDIATOR_APNS_KEY_PATH"])
-  func `a part without the others is a fault that names what is missing`(name: String) async throws {
+  func `an incomplete configuration is a fault that names what is missing`(name: String) async throws {
     let environment = try await values([name: nil])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
     let expected = name.hasSuffix("KEY_PATH") ? "APNS_PRIVATE_KEY" : String(name.dropFirst("CLAUDIATOR_".count))
@@ -56,13 +56,13 @@ struct ClaudiatorSettingsTests {
   }
 
   @Test(arguments: [("CLAUDIATOR_APNS_BUNDLE_ID", "com.other"), ("CLAUDIATOR_APNS_SANDBOX", "false")])
-  func `the app or the sandbox alone configure nothing`(name: String, value: String) throws {
+  func `the app or the sandbox alone configures nothing`(name: String, value: String) throws {
     let values = ["REDIS_URL": "redis://localhost", name: value]
     #expect(try WorkerConfiguration(environment: values).apns == nil)
     #expect(try SidecarSettings(environment: values).gateway.configuration == nil)
   }
 
-  @Test func `this program's own app alone is a part without the others`() {
+  @Test func `APNS_BUNDLE_ID alone is an incomplete configuration`() {
     let error = #expect(throws: ConfigurationFaults.self) {
       try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost", "APNS_BUNDLE_ID": "com.own"])
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import Queue
 
 struct EnvironmentReaderTests {
-  @Test func `a file with all the authorities of a system is read`() throws {
+  @Test func `a file with all authorities of a system is read`() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/authorities.pem"
     let certificate = "-----BEGIN CERTIFICATE-----\n\(String(repeating: "A", count: 1400))\n-----END CERTIFICATE-----\n"
@@ -24,7 +24,7 @@ struct EnvironmentReaderTests {
     ("500ms", Duration.milliseconds(500)), ("25s", .seconds(25)), ("15m", .seconds(900)), ("24h", .seconds(86_400)),
     ("30d", .seconds(30 * 86_400)),
   ])
-  func `durations carry a unit`(text: String, expected: Duration) {
+  func `durations have a unit`(text: String, expected: Duration) {
     var reader = EnvironmentReader(["D": text])
     #expect(reader.duration("D", default: .seconds(1)) == expected)
     #expect(reader.faults.isEmpty)
@@ -33,7 +33,7 @@ struct EnvironmentReaderTests {
   @Test(arguments: [
     "5", "s", "-1s", "+1s", "0s", "1.5h", "1 s", "1_000s", "99999999999d", "9223372036854775807d", "1y",
   ])
-  func `a duration that is none is a fault that quotes it`(text: String) {
+  func `the fault of an invalid duration quotes it`(text: String) {
     var reader = EnvironmentReader(["D": text])
     _ = reader.duration("D", default: .seconds(1))
     #expect(reader.faults.map(\.name) == ["D"])
@@ -41,13 +41,13 @@ struct EnvironmentReaderTests {
   }
 
   @Test(arguments: ["+5", "-5", "5.0", "1_0", "0x5", "٥", "5 5", "9223372036854775808"])
-  func `a number is digits alone`(text: String) {
+  func `a number consists of digits`(text: String) {
     var reader = EnvironmentReader(["N": text])
     #expect(reader.integer("N", in: 1...64, default: 7) == 7)
     #expect(reader.faults.map(\.seen) == ["'\(text)'"])
   }
 
-  @Test func `white space around a value does not count`() {
+  @Test func `white space around a value is ignored`() {
     var reader = EnvironmentReader(["N": " 5\n", "D": "\t5s "])
     #expect(reader.integer("N", in: 1...64, default: 7) == 5)
     #expect(reader.duration("D", default: .seconds(1)) == .seconds(5))
@@ -89,7 +89,7 @@ struct EnvironmentReaderTests {
       ])
   }
 
-  @Test func `a wrong private key is never quoted`() {
+  @Test func `an invalid private key is never quoted`() {
     let error = #expect(throws: ConfigurationFaults.self) {
       try WorkerConfiguration(environment: [
         "REDIS_URL": "redis://localhost", "APNS_KEY_ID": "ABCDEFGHIJ", "APNS_TEAM_ID": "ABCDEFGHIJ",
@@ -101,7 +101,7 @@ struct EnvironmentReaderTests {
     #expect(error?.text.contains("SECRET") == false)
   }
 
-  @Test func `without any of the APNs settings the worker polls only, and has the usual defaults`() throws {
+  @Test func `without APNs settings the worker is polling-only and has the other defaults`() throws {
     let configuration = try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost"])
     #expect(configuration.apns == nil)
     #expect(configuration.queues == ["push:jobs:high", "push:jobs", "push:jobs:low"])
@@ -116,7 +116,7 @@ struct EnvironmentReaderTests {
     #expect(configuration.logLevel == .info)
   }
 
-  @Test func `the key-value store's pair becomes a TLS address`() {
+  @Test func `the key-value store's pair becomes a TLS URL`() {
     #expect(
       RedisSettings.url(host: "https://eu1-x.example.com/path", token: "a/b")
         == "rediss://default:a%2fb@eu1-x.example.com:6379")

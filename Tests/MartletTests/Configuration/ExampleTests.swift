@@ -9,12 +9,12 @@ import Testing
 @testable import Martlet
 @testable import PushModel
 
-/// The examples under deploy/ are settings that work.
+/// The example settings in deploy/examples are valid.
 struct ExampleTests {
   private static let directory = URL(filePath: #filePath).appending(path: "../../../../deploy/examples")
     .standardizedFileURL
 
-  /// The settings of an example; those behind a `#` too, if `isComplete`.
+  /// The settings of an example, including commented ones if `isComplete`.
   private func settings(_ name: String, isComplete: Bool = false) throws -> [String: String] {
     let text = try String(contentsOf: Self.directory.appending(path: "\(name).env"), encoding: .utf8)
     var values: [String: String] = [:]
@@ -27,7 +27,7 @@ struct ExampleTests {
     return values
   }
 
-  @Test func `ryos carries the document's origin policy`() async throws {
+  @Test func `the ryos example has the document's origin policy`() async throws {
     var values = try settings("ryos")
     values["APNS_KEY_PATH"] = try await Self.keyPath.value
     let settings = try SidecarSettings(environment: values)
@@ -43,7 +43,7 @@ struct ExampleTests {
     #expect(settings.redis?.summary.contains("upstash.io") == true)
   }
 
-  @Test func `claudiator is polling-only until its lines are taken in`() async throws {
+  @Test func `the claudiator example is polling-only until its commented lines are used`() async throws {
     #expect(try WorkerConfiguration(environment: settings("claudiator")).apns == nil)
     var values = try settings("claudiator", isComplete: true)
     values["CLAUDIATOR_APNS_KEY_PATH"] = try await Self.keyPath.value
@@ -53,7 +53,9 @@ struct ExampleTests {
     #expect(configuration.defaultEnvironment == .production)
   }
 
-  @Test(arguments: [false, true]) func `push-server takes the document's names and needs no app`(isComplete: Bool)
+  @Test(arguments: [false, true]) func `the push-server example uses the document's names and needs no app`(
+    isComplete: Bool
+  )
     throws
   {
     var values = try settings("push-server", isComplete: isComplete)
@@ -69,7 +71,7 @@ struct ExampleTests {
     #expect(settings.sidecar.backupPath == (isComplete ? "/etc/martlet/backup.json" : nil))
   }
 
-  @Test func `the key of push-server is found in the working directory, and tokens bring their apps`() async throws {
+  @Test func `the key of push-server is found in the working directory, and tokens name their apps`() async throws {
     let fleet = try await Fleet()
     let ready = fleet.gateway.ready
     let directory = try TemporaryDirectory()
@@ -93,7 +95,7 @@ struct ExampleTests {
     try await process.stop()
   }
 
-  @Test func `the example of a backup is imported whole`() async throws {
+  @Test func `the example backup is imported completely`() async throws {
     let fleet = try await Fleet()
     let path = Self.directory.appending(path: "backup.json").path()
     let child = try await fleet.martlet("tokens", "import", path, "--json")

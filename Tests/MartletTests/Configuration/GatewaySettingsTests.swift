@@ -4,7 +4,7 @@ import Testing
 @testable import Worker
 @testable import Martlet
 
-/// The settings of the gateway: a fault is reported under the name of its own setting.
+/// A fault of the gateway's settings is reported under the name of its setting.
 struct GatewaySettingsTests {
   private static let gateway = Task { try await SimulatedGateway() }
 
@@ -25,7 +25,7 @@ struct GatewaySettingsTests {
     }
   }
 
-  @Test func `a certificate or an endpoint that cannot be used is no fault of the key`() async throws {
+  @Test func `an invalid certificate or endpoint is not reported as a fault of the key`() async throws {
     let broken = "-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----"
     #expect(try await faults(["APNS_CA_CERT": broken]) == ["APNS_CA_CERT"])
     #expect(try await faults(["APNS_ENDPOINT_OVERRIDE": "https://localhost:99999"]) == ["APNS_ENDPOINT_OVERRIDE"])

@@ -17,7 +17,7 @@ struct OriginSettingsTests {
   }
 
   @Test(arguments: ["a.example", "https://a.example/", "https://a.example/path", "*", "https://*.a.example"])
-  func `an origin that no browser sends is a fault`(origin: String) {
+  func `an origin that browsers do not send is a fault`(origin: String) {
     let error = #expect(throws: ConfigurationFaults.self) {
       try SidecarSettings(environment: ["MARTLET_ALLOWED_ORIGINS": "https://good.example,\(origin)"])
     }

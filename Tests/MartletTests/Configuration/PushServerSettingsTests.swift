@@ -5,7 +5,7 @@ import Testing
 @testable import Worker
 @testable import Martlet
 
-/// The names that the push server has for its key.
+/// The push server's names of the key settings.
 struct PushServerSettingsTests {
   private static let gateway = Task { try await SimulatedGateway() }
 
@@ -17,7 +17,7 @@ struct PushServerSettingsTests {
     return values
   }
 
-  @Test func `both names with a key are a whole configuration without an app`() async throws {
+  @Test func `both names with a key are a complete configuration without an app`() async throws {
     let configuration = try WorkerConfiguration(environment: try await values())
     #expect(configuration.apns != nil)
     #expect(configuration.bundleID == nil)
@@ -27,7 +27,7 @@ struct PushServerSettingsTests {
     #expect(sidecar.sidecar.bundleID == "com.own")
   }
 
-  @Test func `this program's own names come first, and need an app`() async throws {
+  @Test func `Martlet's own names take precedence and need an app`() async throws {
     let keyID = try await Self.gateway.value.ready.keyId
     let environment = try await values(["keyId": "wrong name", "APNS_KEY_ID": keyID])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
@@ -43,7 +43,7 @@ struct PushServerSettingsTests {
       ])
   }
 
-  @Test func `a file that is missing in the working directory is a fault that names it`() async throws {
+  @Test func `the fault of a missing key file in the working directory names it`() async throws {
     let environment = try await values(["APNS_KEY_PATH": nil])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
     #expect(error?.faults.map(\.name) == ["apns_push_key.p8"])

@@ -4,25 +4,18 @@ import Testing
 @testable import Worker
 @testable import Martlet
 
-/// A password, token or key in any setting, rightly or by mistake, is in nothing that the program writes.
+/// No output of the program shows a password, token or key of a setting, whether it belongs there or not.
 struct SecrecyTests {
   private static let marker = "oNlyTheOwnerKnows"
   private static let key = "MIGTAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBHkwdwIBAQQgE7HqoZ\(marker)uZk3Jc0m3q4fG1hP"
 
-  private static let settings = [
-    "REDIS_URL", "REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN", "REDIS_CA_CERT", "APNS_KEY_ID", "APNS_TEAM_ID",
-    "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY", "APNS_KEY_PATH", "APNS_USE_SANDBOX", "APNS_ENDPOINT_OVERRIDE", "APNS_CA_CERT",
-    "APNS_SEND_CONCURRENCY", "APNS_CONNECTIONS", "PUSH_METADATA_LOOKUP_CONCURRENCY", "CLAUDIATOR_APNS_KEY_ID",
-    "CLAUDIATOR_APNS_TEAM_ID", "CLAUDIATOR_APNS_KEY_PATH", "CLAUDIATOR_APNS_BUNDLE_ID", "CLAUDIATOR_APNS_SANDBOX",
-    "keyId", "teamId", "MARTLET_QUEUES", "MARTLET_DELIVERY", "MARTLET_CONCURRENCY", "MARTLET_MAX_ATTEMPTS",
-    "MARTLET_RESULTS", "MARTLET_RESULT_TTL", "MARTLET_NOTIFICATION_LOG", "MARTLET_SHUTDOWN_GRACE",
-    "MARTLET_HTTP_ADDRESS", "MARTLET_ADMIN_ADDRESS", "MARTLET_ENV", "MARTLET_ALLOWED_ORIGINS",
-    "MARTLET_PREVIEW_HOST_PREFIXES", "MARTLET_TRUSTED_HOST_SUFFIXES", "MARTLET_PUSH_SERVER_OPEN",
-    "MARTLET_PUSH_SERVER_BACKUP", "MARTLET_QUIET_HOURS", "MARTLET_TIME_ZONE", "TZ", "MARTLET_POLICY_FILE",
-    "MARTLET_LOG",
-  ]
+  private static let settings =
+    DocumentationTests.settings.sorted() + [
+      "CLAUDIATOR_APNS_KEY_ID", "CLAUDIATOR_APNS_TEAM_ID", "CLAUDIATOR_APNS_KEY_PATH", "CLAUDIATOR_APNS_BUNDLE_ID",
+      "CLAUDIATOR_APNS_SANDBOX",
+    ]
 
-  /// What stands in the place of the right value, and never in an ordinary one.
+  /// Values with secrets in place of valid values.
   private static let shapes = [
     "https://user:\(marker)@host.example/path", "https://host.example/?token=\(marker)#\(marker)",
     "https:/user:\(marker)@host", "https://us er:\(marker)@host", "https://user:pass/\(marker)@host",
@@ -45,7 +38,7 @@ struct SecrecyTests {
     return texts
   }
 
-  /// The other settings of what needs several.
+  /// The other settings that a setting requires.
   private func companions(_ name: String) -> [String: String] {
     var values = ["REDIS_URL": "redis://127.0.0.1"]
     if name.hasPrefix("REDIS_KV") {
@@ -59,7 +52,7 @@ struct SecrecyTests {
     return values
   }
 
-  @Test(arguments: settings) func `no fault of one setting shows it`(name: String) {
+  @Test(arguments: settings) func `no fault of a setting shows a secret`(name: String) {
     for shape in Self.shapes + (Self.secretSettings.contains(name) ? [Self.marker] : []) {
       for text in texts(companions(name).merging([name: shape]) { $1 }) {
         #expect(!text.contains(Self.marker), "\(name)=\(shape): \(text)")
@@ -71,7 +64,7 @@ struct SecrecyTests {
     ["worker"], ["sidecar"], ["all"], ["doctor"], ["doctor", "--json"], ["status"], ["enqueue", "--user", "a"],
     ["dead", "list"], ["tokens", "export", "-"], ["credentials", "list"], ["result", "x"],
   ])
-  func `no command shows any of them`(command: [String]) async throws {
+  func `no command shows a secret of a setting`(command: [String]) async throws {
     let program = try builtProduct("martlet")
     for shape in Self.shapes {
       for absent in [[], ["REDIS_URL", "APNS_PRIVATE_KEY"], ["REDIS_URL", "APNS_PRIVATE_KEY", "APNS_KEY_PATH"]] {
@@ -88,7 +81,7 @@ struct SecrecyTests {
   @Test(arguments: [
     "redis://:MARKER@127.0.0.1:PORT", "redis+sentinel://u:MARKER@127.0.0.1:PORT/main", "unix://u:MARKER@/x",
   ])
-  func `a Redis out of reach is named without its password`(url: String) async throws {
+  func `an unreachable Redis is named without its password`(url: String) async throws {
     let url = url.replacing("MARKER", with: Self.marker).replacing("PORT", with: "\(try freePort())")
     let environment = ["REDIS_URL": url, "MARTLET_ADMIN_ADDRESS": "off", "MARTLET_HTTP_ADDRESS": "127.0.0.1:0"]
     let program = try builtProduct("martlet")
@@ -102,8 +95,8 @@ struct SecrecyTests {
     }
   }
 
-  /// Redis quotes the arguments of a command that it does not know.
-  @Test func `a Redis without AUTH does not bring the password into an error`() async throws {
+  /// Redis quotes the arguments of an unknown command.
+  @Test func `the error of a Redis without AUTH does not show the password`() async throws {
     let server = try await RedisServer(["--rename-command", "AUTH", ""])
     let url = "unix://alice:\(Self.marker)@\(server.socketPath)"
     let program = try builtProduct("martlet")

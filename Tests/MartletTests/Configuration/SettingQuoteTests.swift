@@ -14,11 +14,11 @@ struct SettingQuoteTests {
     ("user:word@host", "'…' (14 bytes, not shown)"),
     ("-----BEGIN PRIVATE KEY-----", "'…' (27 bytes, not shown)"),
   ])
-  func `of a plain value credentials are left out`(value: String, quote: String) {
+  func `credentials in a plain value are not shown`(value: String, quote: String) {
     #expect(SettingQuote.text(value) == quote)
   }
 
-  @Test func `a run of base64 is not shown, a long text is cut`() {
+  @Test func `a run of base64 is not shown, and a long text is cut`() {
     #expect(SettingQuote.text("x " + String(repeating: "a/", count: 20)) == "'…' (42 bytes, not shown)")
     #expect(SettingQuote.text(String(repeating: "ab,", count: 50)).hasSuffix("ab,…'"))
   }
@@ -27,7 +27,7 @@ struct SettingQuoteTests {
     ("https://host.example/hooks/word", "'https://host.example/…'"), ("host.example:443", "'…' (16 bytes, not shown)"),
     ("word", "'…' (4 bytes, not shown)"), ("http://x", "'http://x'"),
   ])
-  func `of a URL that may carry a token the host alone is shown`(value: String, quote: String) {
+  func `only the host of a URL with a token is shown`(value: String, quote: String) {
     #expect(SettingQuote.text(value, as: .url) == quote)
   }
 
@@ -36,7 +36,7 @@ struct SettingQuoteTests {
     ("/run/credentials/martlet@1.service/key", true), ("/x:word@host", false), ("word", false),
     ("/\(String(repeating: "a", count: 64))", false), ("/a\n/b", false), ("MIGTAgEA/MBMGByqGSM49", false),
   ])
-  func `a path is shown, text in its place is not`(value: String, isShown: Bool) {
+  func `a path is shown, and text in its place is not`(value: String, isShown: Bool) {
     #expect((SettingQuote.text(value, as: .path) == "'\(value)'") == isShown)
   }
 

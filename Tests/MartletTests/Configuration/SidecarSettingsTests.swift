@@ -24,7 +24,7 @@ struct SidecarSettingsTests {
   }
 
   @Test(arguments: ["-", "https://user:word@host/backup.json", "a\nb"])
-  func `a backup that is no file is a fault`(path: String) {
+  func `a backup path that is not a file is a fault`(path: String) {
     let error = #expect(throws: ConfigurationFaults.self) {
       try SidecarSettings(environment: ["MARTLET_PUSH_SERVER_BACKUP": path])
     }
@@ -32,7 +32,7 @@ struct SidecarSettingsTests {
     #expect(error?.text.contains("word") == false)
   }
 
-  @Test func `a user has 100 devices at most, or as many as is said, up to 1,000`() throws {
+  @Test func `MARTLET_MAX_DEVICES is 100 by default and 1,000 at most`() throws {
     #expect(try SidecarSettings(environment: [:]).maximumDevices == 100)
     #expect(try SidecarSettings(environment: ["MARTLET_MAX_DEVICES": "1000"]).maximumDevices == 1000)
     for wrong in ["0", "1001", "many"] {
@@ -43,14 +43,14 @@ struct SidecarSettingsTests {
     }
   }
 
-  @Test func `one service's fault is enough`() {
+  @Test func `a fault of one service is reported`() {
     let error = #expect(throws: ConfigurationFaults.self) {
       try AllConfiguration(environment: ["REDIS_URL": "redis://localhost", "MARTLET_ENV": "staging"])
     }
     #expect(error?.faults.map(\.name) == ["MARTLET_ENV"])
   }
 
-  @Test func `without settings it starts with the documents' defaults, and names what is missing`() throws {
+  @Test func `without settings the sidecar has defaults and names what is missing`() throws {
     let settings = try SidecarSettings(environment: [:])
     #expect(settings.redis == nil)
     #expect(settings.sidecar.missingRedisVariables == ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"])
@@ -71,14 +71,16 @@ struct SidecarSettingsTests {
       (["REDIS_KV_REST_API_URL": "https://store.example", "REDIS_KV_REST_API_TOKEN": "t"], []),
       (["REDIS_URL": "redis://localhost"], []),
     ] as [([String: String], [String])])
-  func `half of the key-value store's pair names the other half`(values: [String: String], missing: [String]) throws {
+  func `half of the key-value store's pair is reported with its missing half`(
+    values: [String: String], missing: [String]
+  ) throws {
     let settings = try SidecarSettings(environment: values)
     #expect(settings.sidecar.missingRedisVariables == missing)
     #expect((settings.redis == nil) == !missing.isEmpty)
   }
 
   @Test(arguments: [nil, "true", "1", "false"])
-  func `the environment of a device is written down only when a setting says which it is`(value: String?) throws {
+  func `the environment of a device is stored only if a setting names it`(value: String?) throws {
     var values: [String: String] = [:]
     values["APNS_USE_SANDBOX"] = value
     let settings = try SidecarSettings(environment: values)
@@ -86,7 +88,7 @@ struct SidecarSettingsTests {
     #expect(settings.sidecar.defaultEnvironment == settings.sidecar.registrationEnvironment ?? .production)
   }
 
-  @Test func `limits have the usual defaults, and can be changed or turned off`() throws {
+  @Test func `limits have defaults and can be changed or turned off`() throws {
     let usual = try SidecarSettings(environment: [:]).sidecar
     #expect(usual.failureLimit == WindowLimit(20, per: .seconds(60)))
     #expect(usual.registrationLimit == WindowLimit(120, per: .seconds(60)))
@@ -109,7 +111,7 @@ struct SidecarSettingsTests {
   @Test(arguments: [
     "20", "/1m", "20/", "0/1m", "-1/1m", "20/0s", "20/1m/1", "many/1m", "20/1y", "1.5/1m", "9999999/1m",
   ])
-  func `a limit that is none is a fault that quotes it`(text: String) {
+  func `the fault of an invalid limit quotes it`(text: String) {
     let names = [
       "MARTLET_AUTH_FAILURE_LIMIT", "MARTLET_REGISTER_LIMIT", "MARTLET_TEST_LIMIT", "MARTLET_BROADCAST_LIMIT",
     ]
@@ -120,7 +122,7 @@ struct SidecarSettingsTests {
     #expect(error?.faults.allSatisfy { $0.seen == "'\(text)'" } == true)
   }
 
-  @Test func `every proxy that is no block is a fault of its own`() {
+  @Test func `each invalid proxy is a fault`() {
     let error = #expect(throws: ConfigurationFaults.self) {
       try SidecarSettings(environment: ["MARTLET_TRUSTED_PROXIES": "10.0.0.0/33, proxy.example, 10.0.0.1"])
     }

@@ -14,14 +14,14 @@ struct FindingTests {
     return Dictionary(uniqueKeysWithValues: facts.findings.map { ($0.check, $0.status) })
   }
 
-  @Test func `a sound redis`() {
+  @Test func `a Redis with the right settings has no fault`() {
     #expect(Set(decisions { _ in }.values) == [.ok])
   }
 
   @Test(arguments: [
     ("6.2.0", Finding.Status.ok), ("10.0", .ok), ("255.255.255", .ok), ("6.0.16", .fail), ("5", .fail), ("x", .fail),
   ])
-  func `a version is old enough or not`(version: String, status: Finding.Status) {
+  func `the version must be 6.2 or newer`(version: String, status: Finding.Status) {
     #expect(decisions { $0.version = version }["redis version"] == status)
   }
 
@@ -29,21 +29,21 @@ struct FindingTests {
     (Int64(0), Finding.Status.ok), (1999, .ok), (-1999, .ok), (2000, .warn), (-2000, .warn), (300_000, .fail),
     (.min, .fail),
   ])
-  func `clocks may differ a little`(difference: Int64, status: Finding.Status) {
+  func `clocks may differ by less than 2 seconds`(difference: Int64, status: Finding.Status) {
     #expect(decisions { $0.clockDifference = difference }["clock"] == status)
   }
 
-  @Test func `eviction matters more with a limit`() {
+  @Test func `eviction fails only with maxmemory`() {
     #expect(decisions { $0.memoryPolicy = "allkeys-lru" }["maxmemory-policy"] == .warn)
     #expect(decisions { ($0.memoryPolicy, $0.maximumMemory) = ("volatile-ttl", 1) }["maxmemory-policy"] == .fail)
   }
 
-  @Test func `a replica fails, a redis that tells nothing is unknown`() {
+  @Test func `a replica fails, and a Redis without INFO is unknown`() {
     #expect(decisions { $0.role = "slave" }["redis role"] == .fail)
     #expect(Set(RedisFacts(info: "").findings.map(\.status)) == [.warn])
   }
 
-  @Test func `descriptors and time zones`() {
+  @Test func `open files and time zones have thresholds`() {
     #expect(MachineExamination.descriptors(20_000).status == .ok)
     #expect(MachineExamination.descriptors(.max).status == .ok)
     #expect(MachineExamination.descriptors(1024).status == .warn)
@@ -80,7 +80,7 @@ struct FindingTests {
   @Test(arguments: [
     "127.0.0.1:8080", "127.8.9.10:80", "localhost:8080", "[::1]:8080", "[::ffff:127.0.0.1]:80", "unix:/run/m",
   ])
-  func `an address of this machine alone lets nobody else in`(address: String) throws {
+  func `a local address is ok`(address: String) throws {
     let changes = [
       "MARTLET_HTTP_ADDRESS": address, "MARTLET_PUSH_SERVER_OPEN": "true", "MARTLET_ADMIN_ADDRESS": address,
     ]
@@ -88,7 +88,7 @@ struct FindingTests {
   }
 
   @Test(arguments: ["0.0.0.0:8080", "[::]:8080", "10.0.0.1:80", "127.example:80", "host.example:80", "[::2]:80"])
-  func `any other address is worth a word`(address: String) throws {
+  func `any other address has a finding`(address: String) throws {
     #expect(try findings(["MARTLET_HTTP_ADDRESS": address]) == ["sidecar": .ok, "origins": .note])
     #expect(try findings(["MARTLET_HTTP_ADDRESS": address, "MARTLET_ENV": "production"]) == ["sidecar": .ok])
     let open = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_PUSH_SERVER_OPEN": "true", "MARTLET_ENV": "production"]

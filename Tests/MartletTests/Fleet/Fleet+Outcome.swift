@@ -4,15 +4,15 @@ import Redis
 import TestSupport
 @testable import Queue
 
-/// What stands in Redis when jobs have ended.
+/// The state in Redis when jobs have ended.
 extension Fleet {
-  /// The record as it is now.
+  /// The current record.
   func currentRecord(_ id: String) async throws -> JobRecord? {
     guard let bytes = try await redis("GET", QueueKeys.result(id)).bytes else { return nil }
     return try JSONDecoder().decode(JobRecord.self, from: Data(bytes))
   }
 
-  /// Waits for the record that says how the job ended.
+  /// Waits for the final record of a job.
   func record(_ id: String, within: Duration = .seconds(30)) async throws -> JobRecord {
     try await record(id, within: within, "its end", where: \.isFinal)
   }
@@ -50,8 +50,8 @@ extension Fleet {
     return letters
   }
 
-  /// `key length` of everything that still holds jobs of a queue, dead letters apart; read in one step, as jobs go from one
-  /// to another all the time.
+  /// `key length` of each key that still holds jobs of a queue, except dead letters. It is read in one step, because jobs move
+  /// between keys all the time.
   func leftovers(_ queue: String) async throws -> [String] {
     let keys = QueueKeys(queue: queue)
     let script = """
@@ -74,12 +74,12 @@ extension Fleet {
     return (answer.array ?? []).compactMap(\.string)
   }
 
-  /// How many jobs these are.
+  /// The number of these jobs.
   func unsettled(_ queue: String) async throws -> Int {
     try await leftovers(queue).reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
   }
 
-  /// Waits until nothing is left to do in a queue.
+  /// Waits until all jobs of a queue have ended.
   func settled(_ queue: String, within: Duration = .seconds(60)) async throws {
     try await eventually(within: within, "\(queue) has nothing left") { try await unsettled(queue) == 0 }
   }

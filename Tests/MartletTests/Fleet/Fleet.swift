@@ -8,10 +8,10 @@ import Telemetry
 import TestSupport
 @testable import Queue
 
-/// A redis-server, a simulated gateway and as many workers as the tests start, all real.
+/// A redis-server, a simulated gateway and the workers that tests start, all as processes.
 ///
-/// One per suite; every test takes a queue, users and tokens of its own, so nothing has to be flushed between tests.
-/// Faults of the gateway are the whole fleet's: suites that use them are serialized.
+/// One per suite. Each test uses unique queues, users and tokens, so nothing is flushed between tests.
+/// Faults of the gateway affect the whole fleet, so suites that use them are serialized.
 final class Fleet: Sendable {
   let redis: RedisServer
   let gateway: SimulatedGateway
@@ -35,12 +35,12 @@ final class Fleet: Sendable {
 
   // MARK: - Names
 
-  /// A word that no other test has.
+  /// A unique word.
   func unique(_ prefix: String) -> String {
     "\(prefix)-\(Fleet.serial.add(1, ordering: .relaxed).newValue)"
   }
 
-  /// A well-formed device token that no other test has.
+  /// A unique well-formed device token.
   func uniqueToken() -> String {
     String(format: "%064x", 0xfee_d000_0000 + Fleet.serial.add(1, ordering: .relaxed).newValue)
   }
@@ -49,7 +49,7 @@ final class Fleet: Sendable {
 
   // MARK: - Workers
 
-  /// What a process of this fleet sees; `nil` takes a setting away.
+  /// The environment of a process of this fleet. A nil value removes a setting.
   func environment(_ changes: [String: String?] = [:], isPollingOnly: Bool = false) -> [String: String] {
     var values = isPollingOnly ? [:] : gateway.environment
     values["REDIS_URL"] = redis.url
@@ -59,7 +59,7 @@ final class Fleet: Sendable {
     return values
   }
 
-  /// A worker on a queue of its own, or on `queue` or the queues that `changes` names; ready to deliver.
+  /// Starts a worker on a unique queue, on `queue` or on the queues of `changes`, and waits until it is ready.
   func worker(
     _ changes: [String: String?] = [:], on queue: String? = nil, isPollingOnly: Bool = false, isReady: Bool = true
   ) async throws -> FleetWorker {
@@ -71,7 +71,7 @@ final class Fleet: Sendable {
     return worker
   }
 
-  /// Runs a command of `martlet` to its end.
+  /// Runs a command of `martlet` and waits for its end.
   func martlet(
     _ arguments: String..., environment changes: [String: String?] = [:], input: String = ""
   ) async throws -> ChildProcess {
@@ -83,7 +83,7 @@ final class Fleet: Sendable {
 
   // MARK: - Devices
 
-  /// Writes a device down as a registration does; `members` are further JSON members of the metadata.
+  /// Writes a device as a registration does. `members` are further JSON members of the metadata.
   func register(
     _ tokens: [String], to user: String, platform: String = "ios", updatedAt: Int64 = 1_700_000_000_000,
     bundleID: String? = nil
@@ -113,12 +113,12 @@ final class Fleet: Sendable {
     try await enqueue(jobs.map { Array($0.utf8) }, on: queue)
   }
 
-  /// In bulk; the first is the first to be taken.
+  /// Enqueues jobs in bulk. The first one is claimed first.
   func enqueue(_ jobs: [[UInt8]], on queue: String) async throws {
     try await pipelined(jobs) { [RedisCommand("LPUSH", queue).with($0)] }
   }
 
-  /// As the fleet itself queues a job that it has had in hand.
+  /// Enqueues a job with an envelope, as the fleet does.
   func enqueue(_ envelope: Envelope, on queue: String) async throws {
     let key = QueueKeys(queue: queue).seal
     try await redis("SET", key, "s3al", "NX")
@@ -126,7 +126,7 @@ final class Fleet: Sendable {
     try await enqueue([Array("MARTLET \(seal) ".utf8) + envelope.element], on: queue)
   }
 
-  /// The jobs that wait in a queue, the next one last; those of the fleet without their envelopes.
+  /// The waiting jobs of a queue without envelopes, the next one last.
   func waiting(on queue: String) async throws -> [[UInt8]] {
     let seal = try await redis("GET", QueueKeys(queue: queue).seal).string ?? ""
     let prefix = Array("MARTLET \(seal) ".utf8)
@@ -134,7 +134,7 @@ final class Fleet: Sendable {
     return elements.map { $0.starts(with: prefix) ? Envelope(element: Array($0.dropFirst(prefix.count))).job : $0 }
   }
 
-  /// One command, as the tests' own client.
+  /// Runs a command of the tests.
   @discardableResult
   func redis(_ name: StaticString, _ words: String...) async throws -> RedisValue {
     var command = RedisCommand(name)
@@ -142,7 +142,7 @@ final class Fleet: Sendable {
     return try await connection.send(command)
   }
 
-  /// Sends many commands, a few thousand in flight at once; throws the first error.
+  /// Sends commands, a few thousand in flight at once, and throws the first error.
   func pipelined<Item: Sendable>(_ items: [Item], _ commands: @Sendable (Item) -> [RedisCommand]) async throws {
     for start in stride(from: 0, to: items.count, by: 2000) {
       let batch = items[start..<min(start + 2000, items.count)].flatMap(commands)
@@ -159,7 +159,7 @@ final class Fleet: Sendable {
         if case .failure(let error) = result { failure = failure ?? error }
       }
     }
-    // Replies come in order: the last one is behind all others.
+    // Replies arrive in order, so the last one is behind all others.
     _ = try await connection.send(last, timeout: .seconds(20))
     if let failure { throw failure }
   }

@@ -4,7 +4,7 @@ import TestSupport
 /// A running `martlet worker` with its admin port.
 final class FleetWorker: Sendable {
   let process: ChildProcess
-  /// The one queue it serves, or the first of several.
+  /// The queue that it serves, or the first of several.
   let queue: String
   let adminPort: Int
 
@@ -17,7 +17,7 @@ final class FleetWorker: Sendable {
     try await process.line("its name") { $0.contains("worker starts") }
   }
 
-  /// Status and body of the answer of the admin port.
+  /// The status and the body of a response of the admin port.
   func get(_ path: String) async throws -> (status: Int, body: String) {
     let text = try await ChildProcess.run(
       "curl", ["-sS", "--max-time", "20", "-w", "\n%{http_code}", "http://127.0.0.1:\(adminPort)\(path)"])
@@ -32,13 +32,13 @@ final class FleetWorker: Sendable {
     }
   }
 
-  /// The value of a sample as the metrics page names it, labels included; nil when it is not there.
+  /// The value of a metric, whose name includes the labels. Nil if it is absent.
   func metric(_ sample: String) async throws -> Double? {
     let lines = try await get("/metrics").body.split(separator: "\n")
     return lines.first { $0.hasPrefix(sample + " ") }.flatMap { Double($0.dropFirst(sample.count + 1)) }
   }
 
-  /// At once, as a crash would.
+  /// Kills the worker, as a crash would.
   func kill() async throws {
     process.signal(SIGKILL)
     try await process.exit()

@@ -18,7 +18,7 @@ final class SidecarProcess: Sendable {
     port = try await SidecarProcess.port(in: process.line("its port") { $0.contains("sidecar listens") })
   }
 
-  /// Of a log line.
+  /// A field of a log line.
   private static func port(in line: String) throws -> Int {
     struct Entry: Decodable { let port: Int }
     return try JSONDecoder().decode(Entry.self, from: Data(line.utf8)).port
@@ -30,7 +30,7 @@ final class SidecarProcess: Sendable {
     }
   }
 
-  /// Status and body of what the admin port says.
+  /// The status and the body of a response of the admin port.
   func admin(_ path: String) async throws -> (status: Int, body: String) {
     let port = try await adminPort
     let text = try await ChildProcess.run(
@@ -39,7 +39,7 @@ final class SidecarProcess: Sendable {
     return (Int(text[end...].dropFirst()) ?? 0, String(text[..<end]))
   }
 
-  /// Asks in the name of `user`; a body makes it a POST.
+  /// Sends a request as `user`, a POST if it has a body.
   func ask(_ path: String, as user: String, _ body: String? = nil) async throws -> (status: Int, json: JSONValue) {
     var arguments = [
       "-sS", "--max-time", "40", "-w", "\n%{http_code}", "-H",
@@ -57,7 +57,7 @@ final class SidecarProcess: Sendable {
     try await ask("/api/push/\(route)", as: user, body)
   }
 
-  /// Waits until /readyz says this of APNs.
+  /// Waits until /readyz reports this state of APNs.
   func apns(_ state: String) async throws {
     try await eventually(within: .seconds(30), "/readyz says apns is \(state)") {
       try await ask("/readyz", as: "").json["apns"]?.string == state
@@ -69,7 +69,7 @@ final class SidecarProcess: Sendable {
 }
 
 extension Fleet {
-  /// A sidecar of this fleet; `command` is `sidecar` or `all`.
+  /// Starts a sidecar of this fleet. `command` is `sidecar` or `all`.
   func sidecar(
     _ command: String = "sidecar", _ changes: [String: String?] = [:], isPollingOnly: Bool = false
   ) async throws -> SidecarProcess {

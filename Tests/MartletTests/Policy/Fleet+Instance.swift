@@ -7,9 +7,9 @@ import TestSupport
 @testable import Queue
 @testable import PushModel
 
-/// Instances, their devices and what their policy remembers of them.
+/// Instances, their devices and the states of their policies.
 extension Fleet {
-  /// Registers an instance's device as the registration does; returns its token.
+  /// Registers a device of an instance and returns its token.
   @discardableResult
   func register(instance id: String, token: String? = nil, updatedAt: Int64 = 1_700_000_000_000) async throws -> String
   {
@@ -23,7 +23,7 @@ extension Fleet {
     try await redis("GET", RegistryKeys.instance(id)).bytes.flatMap(InstanceRecord.init(parsing:))
   }
 
-  /// Queues a job with a class; returns its id.
+  /// Queues a job with a class and returns its id.
   @discardableResult
   func enqueue(
     _ className: String, to instance: String, _ members: String = "", on queue: String
@@ -34,19 +34,19 @@ extension Fleet {
     return id
   }
 
-  /// Queues a job with a class and waits for its end.
+  /// Queues a job with a class and waits for its final record.
   func deliver(
     _ className: String, to instance: String, _ members: String = "", on queue: String
   ) async throws -> JobRecord {
     try await record(try await enqueue(className, to: instance, members, on: queue))
   }
 
-  /// Nil when nothing is remembered.
+  /// The state of the policy, or nil if there is none.
   func policyState(of instance: String, policy: String = "nyra") async throws -> PolicyState? {
     try await redis("GET", PolicyKeys.state(policy, instance: instance)).bytes.map(PolicyState.init(json:))
   }
 
-  /// Quiet hours from two hours ago to two hours from now, as the wall shows them in a zone without summer time.
+  /// Quiet hours from two hours ago to two hours from now, in the local time of a zone without summer time.
   func hoursAroundNow(in zone: String) throws -> (text: String, end: Int64) {
     let now = Date()
     let formatter = DateFormatter()
@@ -58,7 +58,7 @@ extension Fleet {
     return (ends.joined(separator: "-"), end)
   }
 
-  /// Lets what is scheduled in a queue be due at once.
+  /// Makes the scheduled jobs of a queue due now.
   func wakeScheduled(_ queue: String) async throws {
     let key = QueueKeys(queue: queue).scheduled
     for member in try await redis("ZRANGE", key, "0", "-1").array ?? [] {

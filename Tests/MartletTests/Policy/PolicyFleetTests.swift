@@ -46,7 +46,7 @@ import Testing
   func `three workers keep the limits of one instance together`(classes: [String], expected: [String: Int]) async throws
   {
     let queue = fleet.unique("jobs")
-    // Many small claims at once: the workers meet.
+    // Many small claims at once make the workers conflict.
     let few = Self.byDay.merging(["MARTLET_CONCURRENCY": "8"]) { $1 }
     var workers: [FleetWorker] = []
     for _ in 0..<3 { workers.append(try await fleet.worker(few, on: queue)) }
@@ -56,7 +56,7 @@ import Testing
     for worker in workers { #expect(try await worker.stop() == 0) }
   }
 
-  @Test func `kill -9 of a worker that has been let through costs no second grant`() async throws {
+  @Test func `a job whose worker is killed after the decision has one grant`() async throws {
     let queue = fleet.unique("jobs")
     try await fleet.gateway.fault(#"{"kind":"stall"}"#)
     let worker = try await fleet.worker(Self.byDay, on: queue)
@@ -65,7 +65,7 @@ import Testing
       try await fleet.policyState(of: instance)?.grants.count == 3
     }
     let granted = try await fleet.policyState(of: instance)?.grants.map(\.job)
-    // Also that of the job whose bare bytes a claim waited for in Redis.
+    // This includes the job that a waiting claim received without an envelope.
     let inflight = try await fleet.redis(
       "LRANGE", QueueKeys(queue: queue).inflight(try worker.name()), "0", "-1"
     ).array?.compactMap(\.bytes)

@@ -7,7 +7,7 @@ import Testing
 @testable import Martlet
 @testable import Policy
 
-/// Quiet hours, zone and policy file, as the programs read them.
+/// The settings of quiet hours, time zone and policy file.
 @Suite(.serialized) struct PolicySettingsTests {
   private static let shared = Task { try await Fleet() }
   private let directory: TemporaryDirectory
@@ -34,7 +34,7 @@ import Testing
     #expect(reader.faults.isEmpty)
   }
 
-  @Test func `quiet hours can be others, or off`() {
+  @Test func `quiet hours can be changed or turned off`() {
     var reader = EnvironmentReader(["MARTLET_QUIET_HOURS": " 22:00-06:30 "])
     #expect(PolicySettings.read(&reader).policies[0].quietHours == QuietHours("22:00-06:30"))
     reader = EnvironmentReader(["MARTLET_QUIET_HOURS": "off"])
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: ["08:00-08:00", "23-8", "always"])
-  func `hours that are none are a fault`(text: String) {
+  func `invalid quiet hours are a fault`(text: String) {
     #expect(
       faults(["MARTLET_QUIET_HOURS": text]) == [
         "MARTLET_QUIET_HOURS: '\(text)'; expected hours like 23:00-08:00 with different ends, or off"
@@ -51,11 +51,11 @@ import Testing
   }
 
   @Test(arguments: ["MARTLET_TIME_ZONE", "TZ"])
-  func `a zone that is not installed is a fault that says what to install`(name: String) {
+  func `the fault of a zone that is not installed names the package`(name: String) {
     #expect(
       faults([name: "Europe/Atlantis"]) == [
         "\(name): 'Europe/Atlantis', not installed on this machine; "
-          + "expected a zone like Europe/Berlin or UTC; zones come with Debian's package tzdata"
+          + "expected a zone like Europe/Berlin or UTC; Debian's package tzdata has the zones"
       ])
   }
 
@@ -69,7 +69,7 @@ import Testing
     #expect(faults(["MARTLET_POLICY_FILE": directory.path]).count == 1)
   }
 
-  @Test func `every fault of the file is reported with the others, and ends the worker with 2`() async throws {
+  @Test func `faults of the file are reported with those of settings, with exit code 2`() async throws {
     let fleet = try await Self.shared.value
     let path = try file(
       #"{"policies":[{"name":"nyra","limits":[{"count":2,"seconds":300},{"count":1,"seconds":-1}],"quietHours":"late"}]}"#

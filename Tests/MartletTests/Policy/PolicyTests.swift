@@ -7,7 +7,7 @@ import Testing
 @testable import Queue
 @testable import Policy
 
-/// Jobs with a notification class on their way through a worker.
+/// Jobs with a notification class in a worker.
 @Suite(.serialized) struct PolicyTests {
   private static let shared = Task { try await Fleet() }
   private static let sharedWorker = Task { try await shared.value.worker(["MARTLET_QUIET_HOURS": "off"]) }
@@ -26,7 +26,7 @@ import Testing
     try await fleet.deliver(className, to: instance, members, on: worker.queue)
   }
 
-  @Test func `a class goes to the device of its instance, and is remembered by the nonce of its job`() async throws {
+  @Test func `a job with a class is sent to the instance's device and remembered by its nonce`() async throws {
     let token = try await fleet.register(instance: instance)
     let record = try await deliver("attention_ping", #","preview":"A new update is available.""#)
     #expect(record.status == "accepted")
@@ -43,7 +43,7 @@ import Testing
     #expect((86_300...86_400).contains(left))
   }
 
-  @Test func `what a policy suppresses is recorded with the reason, counted and logged`() async throws {
+  @Test func `a suppressed job is recorded with its reason, counted and logged`() async throws {
     try await fleet.register(instance: instance)
     let collapsed = try await worker.metric(#"martlet_policy_decisions_total{decision="collapsed"}"#) ?? 0
     #expect(try await deliver("attention_ping").status == "accepted")
@@ -70,12 +70,12 @@ import Testing
     #expect(try await fleet.deliver("attention_ping", to: other, on: worker.queue).status == "accepted")
   }
 
-  @Test func `without a device nothing is counted`() async throws {
+  @Test func `a job to an instance without a device is not counted`() async throws {
     #expect(try await deliver("attention_ping").status == "no_devices")
     #expect(try await fleet.policyState(of: instance) == nil)
   }
 
-  @Test func `a job that is too late is not counted`() async throws {
+  @Test func `an expired job is not counted`() async throws {
     try await fleet.register(instance: instance)
     #expect(try await deliver("attention_ping", #","expiration":1700000000"#).status == "expired")
     #expect(try await fleet.policyState(of: instance) == nil)
@@ -97,7 +97,7 @@ import Testing
       (#""title":"Respond now""#, "class: missing"),
       (#""payload":{"aps":{"alert":"Respond now"}}"#, "class: missing"),
     ])
-  func `a wrong tone, an unknown class and none at all go to the dead letters byte for byte`(
+  func `a job with a refused tone, an unknown class or no class is buried byte for byte`(
     members: String, reason: String
   )
     async throws
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(arguments: [#""rule":"unregistered","since":1700000000001"#, #""rule":"bad""#])
-  func `a token that APNs calls stale makes the instance inactive until it registers again`(rule: String) async throws {
+  func `a stale token makes the instance inactive until it registers again`(rule: String) async throws {
     let token = try await fleet.register(instance: instance)
     try await fleet.gateway.device(token, rule)
     let first = try await deliver("action_needed")
@@ -136,7 +136,7 @@ import Testing
     #expect(try await fleet.instanceRecord(instance)?.isActive == true)
   }
 
-  @Test func `attempts are at least a minute apart, and go to the device that the instance has by then`() async throws {
+  @Test func `attempts are at least a minute apart and use the instance's current device`() async throws {
     let token = try await fleet.register(instance: instance)
     try await fleet.gateway.device(token, #""rule":"fixed","status":503"#)
     let id = try await fleet.enqueue("action_needed", to: instance, on: worker.queue)
@@ -151,7 +151,7 @@ import Testing
     #expect(try await fleet.policyState(of: instance)?.grants.count == 1)
   }
 
-  @Test func `a state that is of another type makes one job wait, and no other`() async throws {
+  @Test func `a state key of another type delays only its own instance's job`() async throws {
     try await fleet.register(instance: instance)
     try await fleet.redis("LPUSH", PolicyKeys.state("nyra", instance: instance), "x")
     let id = try await fleet.enqueue("action_needed", to: instance, on: worker.queue)

@@ -5,7 +5,7 @@ import Testing
 @testable import Queue
 @testable import Policy
 
-/// Workers in quiet hours: a window around the present moment.
+/// Workers in quiet hours around the current time.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct QuietHoursTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: ["UTC", "Asia/Tokyo", "Asia/Kolkata"])
-  func `by the wall clock of their zone low ones wait, others are suppressed, critical ones pass`(zone: String)
+  func `quiet hours follow the local time of the zone`(zone: String)
     async throws
   {
     let hours = try fleet.hoursAroundNow(in: zone)
@@ -49,7 +49,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `what is held is no failure`() async throws {
+  @Test func `a held job is not a failure`() async throws {
     let hours = try fleet.hoursAroundNow(in: "UTC")
     let worker = try await fleet.worker([
       "MARTLET_QUIET_HOURS": hours.text, "MARTLET_TIME_ZONE": "UTC", "MARTLET_RESULTS": "failures",
@@ -62,14 +62,14 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `another zone has other hours`() async throws {
+  @Test func `another time zone has other quiet hours`() async throws {
     let hours = try fleet.hoursAroundNow(in: "UTC")
     let worker = try await fleet.worker(["MARTLET_QUIET_HOURS": hours.text, "MARTLET_TIME_ZONE": "Asia/Tokyo"])
     #expect(try await fleet.deliver("attention_ping", to: instance, on: worker.queue).status == "accepted")
     try await worker.stop()
   }
 
-  @Test func `without a zone of its own the worker takes that of TZ`() async throws {
+  @Test func `a worker without MARTLET_TIME_ZONE uses TZ`() async throws {
     let hours = try fleet.hoursAroundNow(in: "Asia/Tokyo")
     let worker = try await fleet.worker(["MARTLET_QUIET_HOURS": hours.text, "TZ": "JST-9"])
     let action = try await fleet.deliver("action_needed", to: instance, on: worker.queue)
@@ -77,8 +77,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `a deferred job survives the kill -9 of its worker, and is sent once when its time has come`() async throws
-  {
+  @Test func `a deferred job survives kill -9 of its worker and is sent once when quiet hours end`() async throws {
     let hours = try fleet.hoursAroundNow(in: "UTC")
     let quiet = ["MARTLET_QUIET_HOURS": hours.text, "MARTLET_TIME_ZONE": "UTC"]
     let worker = try await fleet.worker(quiet)
@@ -86,7 +85,7 @@ import Testing
     let id = try await fleet.enqueue("attention_ping", to: instance, on: queue)
     _ = try await fleet.record(id, "held") { $0.status == "deferred" }
     try await worker.kill()
-    // Woken too early, it finds itself as the one that is held.
+    // A job that runs too early is held again.
     let second = try await fleet.worker(quiet, on: queue)
     try await fleet.wakeScheduled(queue)
     _ = try await fleet.record(id, "held by another worker") {
@@ -103,7 +102,7 @@ import Testing
     try await day.stop()
   }
 
-  @Test func `a worker that died between its decision and the settlement changes nothing`() async throws {
+  @Test func `a worker that dies between its decision and the settlement does not change the result`() async throws {
     let hours = try fleet.hoursAroundNow(in: "UTC")
     let worker = try await fleet.worker(["MARTLET_QUIET_HOURS": hours.text, "MARTLET_TIME_ZONE": "UTC"])
     let nonce = fleet.unique("nonce")

@@ -5,20 +5,20 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// What Redis and the gateway's ledger say of jobs that must all have ended.
+/// The state of Redis and of the gateway's ledger when all jobs must have ended.
 struct Status {
-  /// How many records have which status.
+  /// The number of records by status.
   var statuses: [String: Int] = [:]
   var withoutRecord: [String] = []
   var withoutPush: [String] = []
-  /// Acceptances after the first of an apns-id.
+  /// The number of pushes accepted again with a known apns-id.
   var duplicates = 0
-  /// What the records say of pushes that were written and never answered.
+  /// The number of uncertain pushes in the records.
   var uncertain = 0
-  /// Lists and sets that still hold jobs, with their lengths.
+  /// The keys that still hold jobs, with their lengths.
   var leftovers: [String] = []
 
-  /// Every job was accepted and recorded so, and nothing is left anywhere.
+  /// Expects that every job was accepted and recorded, and that no key holds jobs.
   func expectAllAccepted(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(statuses == ["accepted": count], sourceLocation: sourceLocation)
     #expect(withoutRecord == [], sourceLocation: sourceLocation)
@@ -33,7 +33,7 @@ struct Status {
 }
 
 extension Fleet {
-  /// Waits until nothing of `queue` waits or is in flight anywhere, then looks at every job.
+  /// Waits until no job of `queue` waits or is in flight, then reads the state of every job.
   func status(of jobs: [LoadJob], on queue: String, within: Duration = .seconds(90)) async throws -> Status {
     do {
       try await eventually(within: within, "nothing is left of \(queue)") { try await leftovers(queue).isEmpty }

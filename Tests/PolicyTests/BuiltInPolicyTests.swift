@@ -4,14 +4,14 @@ import Testing
 @testable import Policy
 
 /// The built-in policy of docs/policy.md, rule by rule.
-struct NyraPolicyTests {
+struct BuiltInPolicyTests {
   private static let noon = "2026-06-10 12:00:00"
   private static let night = "2026-06-10 23:30:00"
   private static let morning = "2026-06-11 08:00:00"
   private static let lowClasses = ["attention_ping", "message_delivered"]
   private static let classes = ["attention_ping", "action_needed", "message_delivered", "safety_critical"]
 
-  private func nyra(_ job: String) throws -> (payload: String, match: PolicyMatch?) {
+  private func payload(_ job: String) throws -> (payload: String, match: PolicyMatch?) {
     let job = try Job(parsing: Array(job.utf8))
     let match = try PolicyBook.standard.match(job)
     return (String(decoding: try job.apnsPayload(match), as: UTF8.self), match)
@@ -24,12 +24,12 @@ struct NyraPolicyTests {
       ("attention_ping", .low), ("action_needed", .medium), ("message_delivered", .low), ("safety_critical", .high),
     ] as [(String, PolicyClass.Urgency)])
   func `2: there are four classes, each with its urgency`(name: String, urgency: PolicyClass.Urgency) throws {
-    #expect(DeliveryPolicy.nyra.classes.count == 4)
-    #expect(try nyra(#"{"to":{"instance":"i"},"class":"\#(name)"}"#).match?.notificationClass.urgency == urgency)
+    #expect(DeliveryPolicy.builtIn.classes.count == 4)
+    #expect(try payload(#"{"to":{"instance":"i"},"class":"\#(name)"}"#).match?.notificationClass.urgency == urgency)
   }
 
-  @Test func `2: a class that no policy has is refused with the list of those there are`() {
-    let error = #expect(throws: JobError.self) { try nyra(#"{"to":{"instance":"i"},"class":"atention_ping"}"#) }
+  @Test func `2: an unknown class is refused with the list of known ones`() {
+    let error = #expect(throws: JobError.self) { try payload(#"{"to":{"instance":"i"},"class":"atention_ping"}"#) }
     #expect(
       error?.reason == "class: no policy has a class \"atention_ping\"; known are "
         + "action_needed, attention_ping, message_delivered, safety_critical")
@@ -43,12 +43,12 @@ struct NyraPolicyTests {
       #"{"aps":{"alert":{"title":"Nyra","body":"A new update is available."},"badge":1,"sound":"default","#
       + #""content-available":1},"nyra":{"class":"\#(name)","instance_id":"home","hint":"poll"}}"#
     let job = #"{"to":{"instance":"home"},"class":"\#(name)","preview":"A new update is available."}"#
-    #expect(try nyra(job).payload == expected)
+    #expect(try payload(job).payload == expected)
   }
 
   @Test(arguments: classes)
-  func `3: without a preview a class says a short, neutral line of its own`(name: String) throws {
-    let (payload, match) = try nyra(#"{"to":{"instance":"home"},"class":"\#(name)"}"#)
+  func `3: without a preview the body is the short, neutral text of the class`(name: String) throws {
+    let (payload, match) = try payload(#"{"to":{"instance":"home"},"class":"\#(name)"}"#)
     let preview = try #require(match?.notificationClass.preview)
     #expect(payload.contains(preview))
     #expect(match?.policy.tone.fault(in: preview) == nil)
@@ -62,14 +62,14 @@ struct NyraPolicyTests {
       #""contentAvailable":true"#,
       #""interruptionLevel":"critical""#, #""relevanceScore":1"#,
     ])
-  func `3, 10: nothing else can be put into a notification with a class, no reply and no action`(member: String) {
-    #expect(throws: JobError.self) { try nyra(#"{"to":{"instance":"i"},"class":"attention_ping",\#(member)}"#) }
+  func `3, 10: a job with a class has no other field of a notification`(member: String) {
+    #expect(throws: JobError.self) { try payload(#"{"to":{"instance":"i"},"class":"attention_ping",\#(member)}"#) }
   }
 
   @Test(arguments: [#"{"user":"u"}"#, #"{"token":"aaaaaaaaaaaaaaaaaaaaaaaa"}"#, #"{"app":"com.a"}"#])
-  func `10: a class goes to one instance, and to nobody else`(to: String) {
+  func `10: a job with a class goes to an instance only`(to: String) {
     #expect(throws: JobError(reason: "class: only for a job to an instance")) {
-      try nyra(#"{"to":\#(to),"class":"attention_ping"}"#)
+      try payload(#"{"to":\#(to),"class":"attention_ping"}"#)
     }
   }
 
@@ -98,7 +98,7 @@ struct NyraPolicyTests {
     #expect(scene.decide("safety_critical", "z", at: Self.noon, plus: 86_600) == .suppress(.limit))
   }
 
-  @Test func `4.1: what is suppressed is not counted`() {
+  @Test func `4.1: a suppressed notification is not counted`() {
     var scene = Scene()
     #expect(scene.decide("attention_ping", "a", at: Self.noon) == .send)
     for second in 1..<60 {
@@ -125,7 +125,7 @@ struct NyraPolicyTests {
     #expect(scene.decide("action_needed", "c", at: Self.noon, plus: 2) == .send)
   }
 
-  @Test func `4.3: there are two minutes between critical notifications, and no way around`() {
+  @Test func `4.3: critical notifications are at least two minutes apart`() {
     var scene = Scene()
     #expect(scene.decide("safety_critical", "a", at: Self.noon) == .send)
     #expect(scene.decide("safety_critical", "b", at: Self.noon, plus: 61) == .suppress(.spacing))
@@ -133,7 +133,7 @@ struct NyraPolicyTests {
     #expect(scene.decide("safety_critical", "d", at: Self.noon, plus: 120) == .send)
   }
 
-  @Test func `4.3: a critical notification is neither collapsed nor collapses others`() {
+  @Test func `4.3: a critical notification neither is collapsed nor collapses others`() {
     var scene = Scene()
     #expect(scene.decide("attention_ping", "a", at: Self.noon) == .send)
     #expect(scene.decide("safety_critical", "b", at: Self.noon, plus: 1) == .send)
@@ -142,7 +142,7 @@ struct NyraPolicyTests {
 
   // MARK: - 5 Quiet hours
 
-  @Test func `5.1: quiet hours are from 23:00 to 08:00 unless the owner says otherwise`() {
+  @Test func `5.1: quiet hours are from 23:00 to 08:00 by default`() {
     var scene = Scene()
     for (wall, decision) in [
       ("2026-06-10 22:59:59", PolicyDecision.send), ("2026-06-10 23:00:00", .suppress(.quietHours)),
@@ -154,7 +154,7 @@ struct NyraPolicyTests {
   }
 
   @Test(arguments: lowClasses)
-  func `5.2: in quiet hours the first low one waits for their end, and the others collapse into it`(name: String) {
+  func `5.2: in quiet hours the first notification of low urgency is held and the others are suppressed`(name: String) {
     var scene = Scene()
     let end = scene.time(Self.morning)
     #expect(scene.decide(name, "a", at: Self.night) == .deferUntil(end))
@@ -166,7 +166,7 @@ struct NyraPolicyTests {
     #expect(scene.decide(name, "c", at: Self.morning, plus: 59) == .suppress(.collapsed))
   }
 
-  @Test func `5.2: the one that waits is decided like any other when its time has come`() {
+  @Test func `5.2: a held notification is decided again when quiet hours end`() {
     var scene = Scene()
     let end = scene.time(Self.morning)
     #expect(scene.decide("attention_ping", "a", at: Self.night) == .deferUntil(end))
@@ -175,7 +175,7 @@ struct NyraPolicyTests {
     #expect(scene.state.held == nil)
   }
 
-  @Test func `5.2: what is no longer relevant after quiet hours is suppressed`() {
+  @Test func `5.2: a notification that expires in quiet hours is suppressed`() {
     var scene = Scene()
     #expect(scene.decide("attention_ping", "a", at: Self.night, expires: Self.morning) == .suppress(.quietHours))
     #expect(scene.state == PolicyState())
@@ -184,19 +184,19 @@ struct NyraPolicyTests {
     #expect(scene.decide("attention_ping", "c", at: Self.night, expires: Self.morning) == .suppress(.quietHours))
   }
 
-  @Test func `5.2: a held one that never came back holds nobody back the next night`() {
+  @Test func `5.2: a held job that was lost suppresses nothing the next night`() {
     var scene = Scene()
     #expect(scene.decide("attention_ping", "lost", at: Self.night) == .deferUntil(scene.time(Self.morning)))
     let next = scene.time("2026-06-12 08:00:00")
     #expect(scene.decide("attention_ping", "b", at: "2026-06-11 23:30:00") == .deferUntil(next))
   }
 
-  @Test func `5.2: what needs action is suppressed in quiet hours`() {
+  @Test func `5.2: action_needed is suppressed in quiet hours`() {
     var scene = Scene()
     #expect(scene.decide("action_needed", "a", at: Self.night) == .suppress(.quietHours))
   }
 
-  @Test func `5.2: a critical one passes in quiet hours, within its limits`() {
+  @Test func `5.2: a critical notification passes in quiet hours, within its limits`() {
     var scene = Scene()
     #expect(scene.decide("safety_critical", "a", at: Self.night) == .send)
     #expect(scene.decide("safety_critical", "b", at: Self.night, plus: 100) == .suppress(.spacing))
@@ -208,12 +208,12 @@ struct NyraPolicyTests {
   // MARK: - 7 Social rhythm
 
   @Test func `7: by default the rhythm changes nothing`() {
-    #expect(DeliveryPolicy.nyra.rhythm == SocialRhythm())
+    #expect(DeliveryPolicy.builtIn.rhythm == SocialRhythm())
     var scene = Scene()
     #expect(scene.decide("attention_ping", "a", at: "2026-06-10 22:59:59") == .send)
   }
 
-  @Test func `7: low ones can be suppressed before quiet hours, the others pass`() {
+  @Test func `7: notifications of low urgency can be suppressed before quiet hours`() {
     var scene = Scene()
     scene.policy.rhythm.suppressBeforeQuietMinutes = 30
     #expect(scene.decide("attention_ping", "a", at: "2026-06-10 22:29:59") == .send)
@@ -230,8 +230,8 @@ struct NyraPolicyTests {
     #expect(scene.decide("message_delivered", "c", at: Self.noon, plus: 600) == .send)
   }
 
-  @Test func `7: low ones can be shown as one class, under the rules of their own`() throws {
-    var policy = DeliveryPolicy.nyra
+  @Test func `7: notifications of low urgency can be shown as one class, under the rules of their own`() throws {
+    var policy = DeliveryPolicy.builtIn
     policy.rhythm.lowClass = "attention_ping"
     let job = try Job(parsing: Array(#"{"to":{"instance":"i"},"class":"message_delivered"}"#.utf8))
     let match = try #require(try PolicyBook([policy]).match(job))
@@ -254,6 +254,6 @@ struct NyraPolicyTests {
   // MARK: - 9 Failures
 
   @Test func `9.2: attempts at a job are at least a minute apart`() {
-    #expect(DeliveryPolicy.nyra.retrySeconds >= 60)
+    #expect(DeliveryPolicy.builtIn.retrySeconds >= 60)
   }
 }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What docs/policy.md says about the notifications that an instance was sent; knows nothing but them.
-struct NyraInvariants {
+/// Checks the rules of docs/policy.md on the notifications that were sent, without knowing the policy's state.
+struct BuiltInPolicyInvariants {
   struct Sent {
     let instance: Int
-    /// Copies of a job that a crash has sent twice are one notification.
+    /// Two notifications of the same job, sent twice by a crash, count as one.
     let job: Int
     let className: String
     /// Unix ms.
@@ -16,9 +16,9 @@ struct NyraInvariants {
   private static let berlin = TimeZone(identifier: "Europe/Berlin")!
   private var history: [Int: [Sent]] = [:]
 
-  /// Every sentence of the document that the newest notification breaks.
+  /// Returns every rule that the newest notification breaks.
   mutating func faults(after newest: Sent) -> [String] {
-    // Older than any sentence of the document looks back.
+    // No rule looks back further.
     history[newest.instance, default: []].removeAll { newest.at - $0.at > 86_400_000 }
     history[newest.instance, default: []].append(newest)
     let others = history[newest.instance, default: []].filter { $0.job != newest.job }
@@ -28,7 +28,7 @@ struct NyraInvariants {
     var faults: [String] = []
     if jobs(within: 300) + 1 > 3 { faults.append("more than 3 in 5 minutes") }
     if jobs(within: 86_400) + 1 > 20 { faults.append("more than 20 in 24 hours") }
-    if newest.isLow, jobs(within: 60, where: \.isLow) > 0 { faults.append("two low ones in a window") }
+    if newest.isLow, jobs(within: 60, where: \.isLow) > 0 { faults.append("two of low urgency in a window") }
     if newest.className == "safety_critical", jobs(within: 120, where: { $0.className == newest.className }) > 0 {
       faults.append("two critical ones in two minutes")
     }
@@ -38,7 +38,8 @@ struct NyraInvariants {
 
   private func isNight(_ at: Int64) -> Bool {
     let wall =
-      at / 1000 + Int64(NyraInvariants.berlin.secondsFromGMT(for: Date(timeIntervalSince1970: Double(at) / 1000)))
+      at / 1000
+      + Int64(BuiltInPolicyInvariants.berlin.secondsFromGMT(for: Date(timeIntervalSince1970: Double(at) / 1000)))
     let hour = wall % 86_400 / 3600
     return hour >= 23 || hour < 8
   }

@@ -1,0 +1,125 @@
+import EventLoop
+import Telemetry
+import Worker
+
+/// `martlet worker`: consumes jobs and delivers them.
+enum WorkerCommand: Command {
+  static let name = "worker"
+  static let summary = "consume jobs and deliver them"
+  static let help = """
+    usage: martlet worker
+
+    Claims jobs from the Redis lists of MARTLET_QUEUES (in strict order), sends them to APNs and writes their records.
+    Reads its settings from the environment and reports every fault at once (exit code 2).
+
+    SIGTERM or SIGINT: stops claiming, finishes within MARTLET_SHUTDOWN_GRACE, hands the other jobs back, exits with 0.
+    A second signal: hands all jobs back and exits at once.
+
+    """
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(words)
+    try line.refuseArguments()
+    let configuration = try WorkerConfiguration(environment: EnvironmentReader.processValues)
+    return try await serve(configuration)
+  }
+
+  @EventLoop
+  private static func serve(_ configuration: WorkerConfiguration) async throws -> ExitCode {
+    let service = WorkerService(configuration, log: Log(level: configuration.logLevel))
+    service.metrics.addProcess(version: Version.current)
+    try service.start()
+    await Termination.wait { stopped in service.stop(then: stopped) }
+    return .done
+  }
+}
+
+/// `martlet sidecar`: serves the HTTP APIs.
+enum SidecarCommand: Command {
+  static let name = "sidecar"
+  static let summary = "register devices over HTTP"
+  static let help = """
+    usage: martlet sidecar
+
+    Serves the HTTP APIs on MARTLET_HTTP_ADDRESS; /openapi.json describes every route. /healthz, /readyz and /metrics are
+    on MARTLET_ADMIN_ADDRESS (default 127.0.0.1:9091; off, or port 0 for any free port). Starts without Redis or APNs
+    settings, logs that, and names the missing settings in its answers. Without Redis /readyz is 503.
+    Reads its settings from the environment and reports every fault at once (exit code 2).
+
+    A user has at most MARTLET_MAX_DEVICES devices (1 to 1000, default 100). One more replaces the one registered longest
+    ago.
+
+    SIGTERM or SIGINT: finishes open requests within MARTLET_SHUTDOWN_GRACE, exits with 0. A second signal: exits at once.
+
+    """
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(words)
+    try line.refuseArguments()
+    return try await serve(try SidecarSettings(environment: EnvironmentReader.processValues))
+  }
+
+  @EventLoop
+  private static func serve(_ settings: SidecarSettings) async throws -> ExitCode {
+    let metrics = Metrics()
+    metrics.addProcess(version: Version.current)
+    let service = SidecarService(settings, metrics: metrics, log: Log(level: settings.logLevel))
+    try service.start()
+    await Termination.wait { stopped in service.stop(then: stopped) }
+    return .done
+  }
+}
+
+/// `martlet all`: runs a worker and a sidecar in one process.
+enum AllCommand: Command {
+  static let name = "all"
+  static let summary = "worker and sidecar in one process"
+  static let help = """
+    usage: martlet all
+
+    Runs martlet worker and martlet sidecar in one process, for small installations. Reads the settings of both. The admin
+    port of the worker has the metrics of both.
+
+    """
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(words)
+    try line.refuseArguments()
+    return try await serve(try AllConfiguration(environment: EnvironmentReader.processValues))
+  }
+
+  @EventLoop
+  private static func serve(_ configuration: AllConfiguration) async throws -> ExitCode {
+    let log = Log(level: configuration.worker.logLevel)
+    let worker = WorkerService(configuration.worker, log: log)
+    worker.metrics.addProcess(version: Version.current)
+    let sidecar = SidecarService(
+      configuration.sidecar, metrics: worker.metrics, client: worker.client, isAlone: false, log: log)
+    try sidecar.start()
+    try worker.start()
+    await Termination.wait { stopped in
+      worker.stop(others: sidecar.stop, then: stopped)
+    }
+    return .done
+  }
+}
+
+/// The settings of both services of `martlet all`.
+package struct AllConfiguration {
+  let worker: WorkerConfiguration
+  let sidecar: SidecarSettings
+
+  /// Throws the faults of both, each once.
+  init(environment values: [String: String]) throws(ConfigurationFaults) {
+    let worker = Result { () throws(ConfigurationFaults) in try WorkerConfiguration(environment: values) }
+    let sidecar = Result { () throws(ConfigurationFaults) in try SidecarSettings(environment: values) }
+    switch (worker, sidecar) {
+    case (.success(let worker), .success(let sidecar)):
+      self.worker = worker
+      self.sidecar = sidecar
+    case (.failure(let first), .failure(let second)):
+      throw ConfigurationFaults(first.faults + second.faults.filter { !first.faults.contains($0) })
+    case (.failure(let faults), .success), (.success, .failure(let faults)): throw faults
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import EventLoop
+import Jobs
+import Redis
+import Registry
+import Telemetry
+import Worker
+
+/// The settings that several programs read.
+enum SharedSettings {
+  /// The rule for names of queues, for errors.
+  static let queueNameRule =
+    "1 to 128 bytes without spaces, braces and control characters, and not beginning with a key of Martlet's own ("
+    + JobDraft.reservedPrefixes.joined(separator: ", ") + ")"
+
+  /// `MARTLET_QUEUES`
+  static func queues(_ reader: inout EnvironmentReader) -> [String] {
+    let name = "MARTLET_QUEUES"
+    guard let value = reader.string(name) else { return WorkerConfiguration.defaultQueues }
+    let queues = value.split(separator: ",", omittingEmptySubsequences: false).map {
+      EnvironmentReader.trimmed($0) ?? ""
+    }
+    guard queues.count <= 16, Set(queues).count == queues.count, queues.allSatisfy(isQueueName) else {
+      reader.report(
+        name, wrong: value,
+        expected: "1 to 16 different list names separated by commas, the first is served first; each \(queueNameRule)")
+      return WorkerConfiguration.defaultQueues
+    }
+    return queues
+  }
+
+  /// Returns whether a list with this name can be a queue. The names of its keys contain it between braces.
+  static func isQueueName(_ name: String) -> Bool {
+    (1...128).contains(name.utf8.count)
+      && !name.unicodeScalars.contains {
+        " {}".unicodeScalars.contains($0) || $0.properties.generalCategory == .control
+      }
+      && !JobDraft.reservedPrefixes.contains(where: name.hasPrefix)
+  }
+
+  /// `MARTLET_ADMIN_ADDRESS`. Nil if it is off.
+  static func adminAddress(_ reader: inout EnvironmentReader, default fallback: String) -> String? {
+    guard let value = reader.string(AdminServer.setting) else { return fallback }
+    if value.lowercased() == "off" { return nil }
+    if value == "0" { return "127.0.0.1:0" }
+    return reader.address(AdminServer.setting, value, or: "; or off")
+  }
+
+  /// `MARTLET_SHUTDOWN_GRACE`
+  static func shutdownGrace(_ reader: inout EnvironmentReader) -> Duration {
+    reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
+  }
+
+  /// `MARTLET_LOG`
+  static func logLevel(_ reader: inout EnvironmentReader) -> LogLevel {
+    guard let value = reader.string("MARTLET_LOG") else { return .info }
+    guard let level = LogLevel(value.lowercased()) else {
+      reader.report("MARTLET_LOG", wrong: value, expected: "one of error, warn, info, debug")
+      return .info
+    }
+    return level
+  }
+
+  /// `MARTLET_MAX_DEVICES`: the maximum number of devices of a user.
+  static func maximumDevices(_ reader: inout EnvironmentReader) -> Int {
+    reader.integer("MARTLET_MAX_DEVICES", in: Registry.deviceLimits, default: Registry.defaultMaximumDevices)
+  }
+}
+
+/// The settings of commands that use Redis and run no service.
+struct ClientConfiguration {
+  var redis: RedisEndpoint
+  var queues: [String]
+
+  /// `readMore` reads further settings of the command, so that all faults are reported together.
+  init(
+    environment values: [String: String], readMore: (inout EnvironmentReader) -> Void = { _ in }
+  ) throws(ConfigurationFaults) {
+    var reader = EnvironmentReader(values)
+    let redis = RedisSettings.read(&reader, isRequired: true)
+    queues = SharedSettings.queues(&reader)
+    readMore(&reader)
+    guard reader.faults.isEmpty, let redis else { throw ConfigurationFaults(reader.faults) }
+    self.redis = redis
+  }
+
+  /// Calls `body` with a connection to Redis.
+  @EventLoop
+  func withConnection<Value: Sendable>(_ body: @EventLoop (RedisConnection) async throws -> Value) async throws -> Value
+  {
+    let connection = RedisConnection(endpoint: redis, name: "martlet", log: .silent)
+    connection.start()
+    defer { connection.close() }
+    do {
+      try await connection.ready(within: .seconds(5))
+      return try await body(connection)
+    } catch let error as RedisError {
+      throw CommandError.failed("Redis (\(redis.summary)): \(error)")
+    }
+  }
+}

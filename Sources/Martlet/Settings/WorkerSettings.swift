@@ -1,0 +1,32 @@
+import APNs
+import Policy
+import Queue
+import Redis
+import Telemetry
+import Worker
+
+extension WorkerConfiguration {
+  /// Reads the settings of a worker. Throws every fault at once.
+  init(environment values: [String: String]) throws(ConfigurationFaults) {
+    var reader = EnvironmentReader(values)
+    let redis = RedisSettings.read(&reader, isRequired: true)
+    // Without Redis the other settings are read for their faults alone.
+    self.init(redis: redis ?? .unset)
+    let gateway = APNsSettings.read(&reader)
+    apns = gateway.configuration
+    bundleID = gateway.bundleID
+    defaultEnvironment = gateway.defaultEnvironment
+    queues = SharedSettings.queues(&reader)
+    mode = reader.choice("MARTLET_DELIVERY", default: mode)
+    concurrency = reader.integer("MARTLET_CONCURRENCY", in: 1...65_536, default: concurrency)
+    maximumAttempts = reader.integer("MARTLET_MAX_ATTEMPTS", in: 1...1000, default: maximumAttempts)
+    results = reader.choice("MARTLET_RESULTS", default: results)
+    resultTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: resultTimeToLive)
+    notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: notifications)
+    policies = PolicySettings.read(&reader)
+    shutdownGrace = SharedSettings.shutdownGrace(&reader)
+    adminAddress = SharedSettings.adminAddress(&reader, default: WorkerConfiguration.defaultAdminAddress)
+    logLevel = SharedSettings.logLevel(&reader)
+    guard reader.faults.isEmpty, redis != nil else { throw ConfigurationFaults(reader.faults) }
+  }
+}

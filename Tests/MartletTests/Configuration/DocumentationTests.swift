@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+/// The pages of the repository name only files, headings and settings that exist.
+struct DocumentationTests {
+  private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+  private static let pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"] + markdown(in: "docs")
+
+  private static func markdown(in folder: String) -> [String] {
+    let files = FileManager.default.enumerator(atPath: root.appending(path: folder).path())
+    return (files?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
+  }
+
+  private static func text(_ path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  private static func swiftFiles() -> [String] {
+    ["Sources", "Tests"].flatMap { folder in
+      let files = FileManager.default.enumerator(atPath: root.appending(path: folder).path())
+      return (files?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".swift") }.map { "\(folder)/\($0)" }
+    }
+  }
+
+  private func exists(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.standardizedFileURL.path()) }
+
+  /// Returns the anchors that GitHub gives to the headings of a page.
+  private func anchors(_ text: String) -> Set<String> {
+    Set(
+      text.split(separator: "\n").filter { $0.hasPrefix("#") }.map { line in
+        line.drop { $0 == "#" || $0 == " " }.lowercased().replacing(" ", with: "-").filter {
+          $0.isLetter || $0.isNumber || "-_".contains($0)
+        }
+      })
+  }
+
+  @Test(arguments: pages) func `every relative link leads to a file and a heading`(page: String) throws {
+    let folder = Self.root.appending(path: page).deletingLastPathComponent()
+    for match in try Self.text(page).matches(of: /\]\(([^)\s]+)\)/) {
+      let link = match.1
+      guard !link.contains(":") else { continue }
+      let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+      let target = parts[0].isEmpty ? Self.root.appending(path: page) : folder.appending(path: parts[0])
+      #expect(exists(target), "\(page): \(link)")
+      guard parts.count == 2, target.pathExtension == "md", exists(target) else { continue }
+      let headings = anchors(try String(contentsOf: target.standardizedFileURL, encoding: .utf8))
+      #expect(headings.contains(String(parts[1])), "\(page): \(link)")
+    }
+  }
+
+  @Test(arguments: pages.filter { $0 != "CHANGELOG.md" })
+  func `every path of the repository that a page names exists`(page: String) throws {
+    for match in try Self.text(page).matches(of: /\b(Sources|Tests|docs|deploy|bench)\/[A-Za-z0-9_+.\/-]*/) {
+      let path = match.0.hasSuffix(".") ? match.0.dropLast() : match.0
+      #expect(exists(Self.root.appending(path: path)), "\(page): \(path)")
+    }
+  }
+
+  @Test(arguments: pages.filter { $0 != "CHANGELOG.md" })
+  func `every Swift file that a page names exists`(page: String) throws {
+    let names = Set(Self.swiftFiles().compactMap { $0.split(separator: "/").last.map(String.init) })
+    for match in try Self.text(page).matches(of: /[A-Za-z0-9_+]+\.swift\b/) where match.0 != "Package.swift" {
+      #expect(names.contains(String(match.0)), "\(page): \(match.0)")
+    }
+  }
+
+  /// The names of settings in docs/settings.md.
+  static let settings: Set<String> = {
+    let page = FileManager.default.contents(atPath: root.appending(path: "docs/settings.md").path()) ?? Data()
+    let names = String(decoding: page, as: UTF8.self).matches(
+      of: /`((?:MARTLET|APNS|REDIS|PUSH)_[A-Z_]+[A-Z]|TZ|keyId|teamId)`/)
+    return Set(names.map { String($0.1) })
+  }()
+
+  @Test func `every setting that the program reads is documented, and no other`() throws {
+    var read: Set<String> = []
+    for file in Self.swiftFiles() where file.hasPrefix("Sources/Martlet/") || file.hasPrefix("Sources/Worker/") {
+      let names = try Self.text(file).matches(of: /"((?:MARTLET|APNS|REDIS|PUSH)_[A-Z_]+[A-Z]|TZ|keyId|teamId)"/)
+      read.formUnion(names.map { String($0.1) })
+    }
+    #expect(read.count > 40)
+    #expect(read.subtracting(Self.settings) == [])
+    #expect(Self.settings.subtracting(read) == [])
+  }
+}
