@@ -30,7 +30,7 @@ struct FailureLogTests {
 
   @Test(arguments: [(LogLevel.info, 0), (.debug, 1)])
   func `an outage is not told again by every request`(level: LogLevel, count: Int) {
-    failures(level: level).failed(request("/devices"), .notSent("not connected"))
+    failures(level: level).record(Refusal(.notSent("not connected")), of: request("/devices"))
     #expect(lines.count == count)
   }
 
@@ -38,14 +38,16 @@ struct FailureLogTests {
     RedisError.outcomeUnknown("no answer"), .reply(RedisReplyError(message: "OOM command not allowed")),
   ])
   func `what redis refused, or perhaps did, is told`(error: RedisError) {
-    failures().failed(request("/devices"), error)
+    failures().record(Refusal(error), of: request("/devices"))
     #expect(lines.count == 1)
   }
 
   @Test func `of each route the first failure is told at once, and the others with their number`() {
     let failures = failures()
-    for index in 1...1000 { failures.failed(request("/devices"), .outcomeUnknown("no answer \(index)")) }
-    failures.failed(request("/newpush"), .outcomeUnknown("no answer"))
+    for index in 1...1000 {
+      failures.record(Refusal(.outcomeUnknown("no answer \(index)")), of: request("/devices"))
+    }
+    failures.record(Refusal(.outcomeUnknown("no answer")), of: request("/newpush"))
     #expect(lines.count == 2)
     failures.flush()
     #expect(lines.count == 3)
@@ -54,7 +56,7 @@ struct FailureLogTests {
     failures.flush()
     #expect(lines.count == 3)
     // What comes after quiet is a first one again.
-    failures.failed(request("/devices"), .outcomeUnknown("no answer"))
+    failures.record(Refusal(.outcomeUnknown("no answer")), of: request("/devices"))
     #expect(lines.count == 4)
   }
 }

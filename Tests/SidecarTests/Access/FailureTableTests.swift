@@ -66,6 +66,24 @@ struct FailureTableTests {
     #expect(later.isShared)
   }
 
+  @Test func `a flood of new names does not end a block`() {
+    var table = FailureTable(limit, capacity: 50)
+    for _ in 1...3 { _ = table.fail(claim("blocked"), now: 0) }
+    for index in 0..<10_000 { _ = table.fail(claim("name-\(index)"), now: 1) }
+    #expect(table.blocked(claim("blocked"), now: 2) == .nanoseconds(98))
+  }
+
+  @Test func `of too many blocks the one that ends first is dropped`() {
+    var table = FailureTable(limit, capacity: 50)
+    for index in 0..<60 {
+      for _ in 1...3 { _ = table.fail(claim("name-\(index)"), now: UInt64(index)) }
+    }
+    #expect(table.count <= 150)
+    for index in 0..<60 {
+      #expect((table.blocked(claim("name-\(index)"), now: 60) != nil) == (index >= 10), "name-\(index)")
+    }
+  }
+
   @Test func `a claim lives through the change of generations`() {
     var table = FailureTable(limit)
     _ = table.fail(claim("first"), now: 0)
@@ -93,9 +111,9 @@ struct FailedAuthenticationLogTests {
 
   @EventLoop private func record(_ log: Log) {
     let failures = FailedAuthenticationLog(log, interval: .seconds(3600))
-    failures.failed(from: "192.0.2.0", isRefused: false)
-    for index in 0..<1000 { failures.failed(from: "192.0.2.\(index % 200)", isRefused: false) }
-    for _ in 0..<500 { failures.failed(from: "192.0.2.9", isRefused: true) }
+    failures.record(from: "192.0.2.0", isRefused: false)
+    for index in 0..<1000 { failures.record(from: "192.0.2.\(index % 200)", isRefused: false) }
+    for _ in 0..<500 { failures.record(from: "192.0.2.9", isRefused: true) }
     failures.flush()
     failures.flush()
   }

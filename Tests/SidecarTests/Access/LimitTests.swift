@@ -120,7 +120,7 @@ struct LimitTests {
   @Test func `an open push server is limited by client address`() async throws {
     let fixture = try await SidecarFixture {
       $0.broadcastLimit = WindowLimit(1, per: Self.window)
-      $0.isPushServerOpen = true
+      $0.isBroadcastOpen = true
       _ = $0.trustedProxies.add("127.0.0.1")
     }
     let body = #"{"bundleId":"com.example.open","token":"\#(fixture.token("open"))"}"#

@@ -128,7 +128,7 @@ struct PushServerTests {
 
   @Test func `an open server asks for none`() async throws {
     let client = try await APIClient {
-      $0.isPushServerOpen = true
+      $0.isBroadcastOpen = true
       $0.queue = "push:jobs:open"
     }
     let (token, app) = (client.token("open"), client.app("open"))
@@ -159,7 +159,7 @@ struct PushServerTests {
   func `pages call by the origin policy, with and without keys`(path: String, isOpen: Bool) async throws {
     let queue = "push:jobs:origin\(isOpen)\(path.dropFirst())"
     let client = try await APIClient {
-      $0.isPushServerOpen = isOpen
+      $0.isBroadcastOpen = isOpen
       $0.queue = queue
       $0.originPolicy.environment = .production
       $0.originPolicy.allowedOrigins = ["https://app.example"]
@@ -198,7 +198,7 @@ struct PushServerTests {
   @Test(arguments: ["/newtoken", "/newpush"])
   func `without redis the answer is 500`(path: String) async throws {
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
-    configuration.isPushServerOpen = true
+    configuration.isBroadcastOpen = true
     let sidecar = Sidecar(configuration, backend: nil, sender: nil, metrics: Metrics(), log: .silent)
     try sidecar.start()
     try await WebAnswer.ask(port: sidecar.port, "POST", path, body: "{}").isError(500, "Internal server error")

@@ -6,7 +6,7 @@ import Testing
 
 struct NotificationQueryTests {
   private func query(_ items: [(String, String)]) throws -> NotificationQuery {
-    try NotificationQuery(items.map { (name: $0.0, value: $0.1) })
+    try NotificationQuery(items.map { (name: $0.0, value: $0.1) }, cursor: "since")
   }
 
   @Test(arguments: ["0-0", "1700000000000-0", "18446744073709551615-18446744073709551614"])
@@ -22,19 +22,21 @@ struct NotificationQueryTests {
     "MTg0NDY3NDQwNzM3MDk1NTE2MTYtMA", "_____w", "MS0wLTA",
   ])
   func `a cursor that this service did not make is refused`(text: String) {
-    #expect(throws: BadRequest(text: "Invalid cursor")) { try query([("since", text)]) }
+    refuses(.invalid(field: "cursor"), "Invalid cursor") { try query([("since", text)]) }
   }
 
   @Test(arguments: [
     "0", "201", "-1", "+5", " 5", "5 ", "", "ten", "5.0", "1e1", "0x10", "99999999999999999999", "٥",
   ])
   func `a limit that is none is refused with the range`(text: String) {
-    #expect(throws: BadRequest(text: "Limit must be an integer between 1 and 200")) { try query([("limit", text)]) }
+    refuses(.invalid(field: "limit"), "Limit must be an integer between 1 and 200") { try query([("limit", text)]) }
   }
 
   @Test func `what is asked twice is refused`() {
-    #expect(throws: NotificationQuery.invalidCursor) { try query([("since", "MS0w"), ("since", "MS0w")]) }
-    #expect(throws: NotificationQuery.invalidLimit) { try query([("limit", "1"), ("limit", "1")]) }
+    refuses(.invalid(field: "cursor"), "Invalid cursor") { try query([("since", "MS0w"), ("since", "MS0w")]) }
+    refuses(.invalid(field: "limit"), "Limit must be an integer between 1 and 200") {
+      try query([("limit", "1"), ("limit", "1")])
+    }
   }
 
   @Test func `without anything it starts at the oldest, fifty at a time`() throws {

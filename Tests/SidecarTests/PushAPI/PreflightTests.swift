@@ -46,6 +46,6 @@ struct PreflightTests {
   ])
   func `only the method of the route may be asked for`(method: String?, isGood: Bool) {
     let fields = method.map { [(name: "Access-Control-Request-Method", value: $0)] } ?? []
-    #expect(Preflight(HTTPHeaders(fields)).asksFor("POST") == isGood)
+    #expect(Preflight(HTTPHeaders(fields)).requests("POST") == isGood)
   }
 }

@@ -44,7 +44,7 @@ struct PushRequestTests {
 
   @Test(arguments: registerFaults)
   func `a wrong registration is refused in the document's words`(body: String, text: String) {
-    #expect(throws: BadRequest(text: text)) { try RegisterRequest(Array(body.utf8)) }
+    refuses(text) { try RegisterRequest(Array(body.utf8)) }
   }
 
   @Test(arguments: [20, 512])
@@ -59,8 +59,8 @@ struct PushRequestTests {
     ("null", "Request body must be a JSON object"),
   ])
   func `a token that is named must be one`(body: String, text: String) {
-    #expect(throws: BadRequest(text: text)) { try PushBody(Array(body.utf8)).token() }
-    #expect(throws: BadRequest(text: text)) { try TestRequest(Array(body.utf8)) }
+    refuses(text) { try PushBody(Array(body.utf8)).token() }
+    refuses(text) { try TestRequest(Array(body.utf8)) }
   }
 
   @Test(arguments: ["", "{}", #"{"other":1}"#])
@@ -102,7 +102,7 @@ struct PushRequestTests {
 
   @Test(arguments: testFaults)
   func `a wrong test push is refused in the document's words`(body: String, text: String) {
-    #expect(throws: BadRequest(text: text)) { try TestRequest(Array(body.utf8)) }
+    refuses(text) { try TestRequest(Array(body.utf8)) }
   }
 
   @Test(arguments: [

@@ -13,7 +13,7 @@ final class SidecarFixture {
   private static let server = Task { try await RedisServer() }
 
   let redis: RedisConnection
-  let backend: Backend
+  private(set) var backend: Backend
   let sidecar: Sidecar
   let metrics = Metrics()
 
@@ -28,10 +28,10 @@ final class SidecarFixture {
     redis.start()
     try await redis.ready(within: .seconds(10))
     backend = Backend(connection: redis, maximumDevices: maximumDevices, log: .silent)
+    backend.backupImport = backupImport
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
     adapt(&configuration)
-    sidecar = Sidecar(
-      configuration, backend: backend, sender: sender, backupImport: backupImport, metrics: metrics, log: log)
+    sidecar = Sidecar(configuration, backend: backend, sender: sender, metrics: metrics, log: log)
     try sidecar.start()
   }
 
