@@ -37,23 +37,39 @@ final class FailureLimit {
     let found = try await refusingFaults(await find())
     // Other requests of this client may have failed meanwhile. Concurrent requests must not allow more guesses.
     try refuseIfBlocked(kind, name, request)
-    if found == nil { try await recordFailure(Claim(kind: kind, address: proxies.client(of: request), name: name)) }
+    if found == nil { try await recordFailure(claims(kind, name, request)) }
     return found
   }
 
   private func refuseIfBlocked(_ kind: Credential.Kind, _ name: String, _ request: HTTPRequest) throws(Refusal) {
     guard let table, !table.isEmpty else { return }
-    let claim = Claim(kind: kind, address: proxies.client(of: request), name: name)
-    guard let left = table.blocked(claim, now: Clock.monotonicNanoseconds) else { return }
-    failedAuthentications.record(from: claim.address, isRefused: true)
-    throw .tooManyFailures(kind, left: left)
+    for claim in claims(kind, name, request) {
+      guard let left = table.blocked(claim, now: Clock.monotonicNanoseconds) else { continue }
+      failedAuthentications.record(from: claim.address, isRefused: true)
+      throw .tooManyFailures(kind, left: left)
+    }
   }
 
-  /// Counts the failure. Throws 429 if the other sidecars had counted up to the limit before.
-  private func recordFailure(_ claim: Claim) async throws(Refusal) {
-    failures[claim.kind.rawValue].increment()
-    failedAuthentications.record(from: claim.address, isRefused: false)
-    guard let limit, let own = table?.fail(claim, now: Clock.monotonicNanoseconds), own.isShared else { return }
+  /// Returns the claims for which a failure counts. A device key is looked up without the id of its instance, so guesses for
+  /// many ids also count together.
+  private func claims(_ kind: Credential.Kind, _ name: String, _ request: HTTPRequest) -> [Claim] {
+    let address = proxies.client(of: request)
+    let claim = Claim(kind: kind, address: address, name: name)
+    return kind == .instance
+      ? [claim, Claim(kind: kind, address: address, name: Claim.anyInstance)] : [claim]
+  }
+
+  /// Counts a failure of the claims, which are one client's. Throws 429 if all sidecars together had reached a limit before.
+  private func recordFailure(_ claims: [Claim]) async throws(Refusal) {
+    failures[claims[0].kind.rawValue].increment()
+    failedAuthentications.record(from: claims[0].address, isRefused: false)
+    // Before the first suspension, so that concurrent requests find a block.
+    let shared = claims.filter { table?.fail($0, now: Clock.monotonicNanoseconds).isShared == true }
+    for claim in shared { try await countInRedis(claim) }
+  }
+
+  private func countInRedis(_ claim: Claim) async throws(Refusal) {
+    guard let limit = limit.map(claim.limit) else { return }
     let all: WindowCount
     do { all = try await limiter.count(.failure, of: claim.subject, limit) } catch {
       // This process still counts on its own.

@@ -3,11 +3,22 @@ import EventLoop
 
 /// A name that a client says it has.
 package struct Claim: Hashable {
+  /// In place of the id of an instance: all instances that the address names together.
+  static let anyInstance = "*"
+  /// How many times the limit an address may fail for all instances together.
+  private static let anyInstanceFactor = 5
+
   let kind: Credential.Kind
   /// The client's address, from ``TrustedProxies/client(of:)``.
   let address: String
   /// A username or the id of an instance; empty for API keys.
   let name: String
+
+  /// The limit of this claim.
+  func limit(_ limit: WindowLimit) -> WindowLimit {
+    guard kind == .instance, name == Claim.anyInstance else { return limit }
+    return WindowLimit(limit.count * Claim.anyInstanceFactor, per: limit.window)
+  }
 
   /// The claim as part of a Redis key.
   var subject: String { "\(kind.rawValue):\(address):\(name)" }
@@ -64,7 +75,7 @@ struct FailureTable {
     var entry = known.flatMap { $0.ends > now ? $0 : nil } ?? fresh(now)
     entry.count += 1
     current[claim] = entry
-    if entry.count >= limit.count { block(claim, until: entry.ends, now) }
+    if entry.count >= claim.limit(limit).count { block(claim, until: entry.ends, now) }
     return (entry.count, entry.isShared)
   }
 
