@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sidecar
 
-/// What a request that redis failed leaves in the log.
+/// The log lines of requests that failed because of Redis.
 @EventLoop
 struct FailureLogTests {
   private let written = Lines()
@@ -29,7 +29,7 @@ struct FailureLogTests {
   }
 
   @Test(arguments: [(LogLevel.info, 0), (.debug, 1)])
-  func `an outage is not told again by every request`(level: LogLevel, count: Int) {
+  func `during an outage requests are logged on level debug only`(level: LogLevel, count: Int) {
     failures(level: level).record(Refusal(.notSent("not connected")), of: request("/devices"))
     #expect(lines.count == count)
   }
@@ -37,12 +37,12 @@ struct FailureLogTests {
   @Test(arguments: [
     RedisError.outcomeUnknown("no answer"), .reply(RedisReplyError(message: "OOM command not allowed")),
   ])
-  func `what redis refused, or perhaps did, is told`(error: RedisError) {
+  func `a refused or unconfirmed command is logged`(error: RedisError) {
     failures().record(Refusal(error), of: request("/devices"))
     #expect(lines.count == 1)
   }
 
-  @Test func `of each route the first failure is told at once, and the others with their number`() {
+  @Test func `the first failure of each route is logged at once, later ones with their number`() {
     let failures = failures()
     for index in 1...1000 {
       failures.record(Refusal(.outcomeUnknown("no answer \(index)")), of: request("/devices"))
@@ -55,7 +55,7 @@ struct FailureLogTests {
     #expect(lines.last?.contains("no answer 1000") == true)
     failures.flush()
     #expect(lines.count == 3)
-    // What comes after quiet is a first one again.
+    // After a quiet interval the next failure counts as the first.
     failures.record(Refusal(.outcomeUnknown("no answer")), of: request("/devices"))
     #expect(lines.count == 4)
   }

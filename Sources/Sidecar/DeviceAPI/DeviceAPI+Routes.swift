@@ -15,7 +15,8 @@ extension DeviceAPI {
     let registration = Registration(
       token: try RequestFields.hexToken(body["deviceToken"]?.string, "deviceToken"),
       username: try RequestFields.userID(body["userId"]?.string), platform: .ios,
-      bundleID: bundleID ?? context.configuration.bundleID, isBundleAssumed: bundleID == nil, now: Clock.unixMilliseconds)
+      bundleID: bundleID ?? context.configuration.bundleID, isBundleAssumed: bundleID == nil,
+      now: Clock.unixMilliseconds)
     let device = try await refusingFaults(await registry.enroll(registration).device)
     return DeviceAPI.success(
       [

@@ -6,8 +6,8 @@ import Telemetry
 import TestSupport
 @testable import Credentials
 
-/// A sidecar on a real socket over a real redis-server, in the tests' own process. One redis for all suites; every test takes
-/// users, tokens and keys of its own.
+/// A sidecar on a real socket with a real redis-server, in the process of the tests. All suites share one Redis; every test
+/// uses its own users, tokens and keys.
 @EventLoop
 final class SidecarFixture {
   private static let server = Task { try await RedisServer() }
@@ -35,7 +35,7 @@ final class SidecarFixture {
     try sidecar.start()
   }
 
-  /// A credential under a secret that the tests know.
+  /// Adds a credential.
   func allow(_ kind: Credential.Kind, _ name: String, secret: String) async throws {
     let credential = Credential(kind: kind, name: name, digest: Credential.digest(of: secret), createdAt: 1)
     _ = try await backend.credentials.add(credential)
