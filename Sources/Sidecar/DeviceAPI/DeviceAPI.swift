@@ -28,9 +28,10 @@ struct DeviceAPI: HTTPAPI {
   private func answer(_ request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     if request.method == "OPTIONS" { return HTTPResponse(status: 204) }
     let isOneDevice = !request.route.hasSuffix("/devices")
-    let allowed = isOneDevice ? "DELETE, OPTIONS" : "GET, POST, PUT, OPTIONS"
-    guard allowed.split(separator: ", ").contains(request.method[...]) else {
-      throw .methodNotAllowed(allowed, "Allowed here: \(allowed)")
+    let allowed = isOneDevice ? ["DELETE", "OPTIONS"] : ["GET", "POST", "PUT", "OPTIONS"]
+    guard allowed.contains(request.method) else {
+      let list = allowed.joined(separator: ", ")
+      throw .methodNotAllowed(list, "Allowed here: \(list)")
     }
     let storage = try context.requireStorage()
     let key = try await storage.access.apiKey(of: request.http, for: .devices)
