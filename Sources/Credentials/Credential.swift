@@ -1,7 +1,8 @@
 import Crypto
 import JSON
+import PushModel
 
-/// Who may call the sidecar. The secret itself is stored nowhere.
+/// A credential for the HTTP APIs. The secret itself is not stored.
 public struct Credential: Sendable, Equatable {
   public enum Kind: String, Sendable, CaseIterable {
     /// A bearer token that goes with a username.
@@ -13,16 +14,16 @@ public struct Credential: Sendable, Equatable {
   }
 
   public let kind: Kind
-  /// A username (normalised), the name of an API key, the id of an instance.
+  /// A normalised username, the name of an API key, or the id of an instance.
   public let name: String
   /// SHA-256 of the secret, 64 hexadecimal digits.
   public let digest: String
   /// Unix milliseconds.
   public let createdAt: Int64
   public var isEnabled: Bool
-  /// Of a key: what it may be used for.
+  /// What an API key may be used for. Not used by other kinds.
   public let scopes: Set<KeyScope>
-  /// Of a key.
+  /// How many requests an API key may send. Not used by other kinds.
   public let quota: KeyQuota
 
   public init(
@@ -38,10 +39,10 @@ public struct Credential: Sendable, Equatable {
     self.quota = quota
   }
 
-  /// What is stored of `secret`.
+  /// Returns the SHA-256 of `secret`, 64 hexadecimal digits.
   public static func digest(of secret: String) -> String { SHA256.hex(secret) }
 
-  /// Nil when it is no record of a credential.
+  /// Returns nil if `json` is not the record of a credential.
   init?(kind: Kind, name: String, json: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: json) } catch { return nil }
@@ -52,8 +53,8 @@ public struct Credential: Sendable, Equatable {
       scopes: Set(scopes ?? []), quota: KeyQuota(value["quota"]))
   }
 
-  /// `{"sha256","createdAt","enabled"}`, of a key `scopes` and `quota` too.
-  func json() -> [UInt8] {
+  /// `{"sha256","createdAt","enabled"}`; for an API key also `scopes` and `quota`.
+  var json: [UInt8] {
     var members = [
       JSONMember(key: "sha256", value: .string(digest)), JSONMember(key: "createdAt", value: .integer(createdAt)),
       JSONMember(key: "enabled", value: .bool(isEnabled)),
@@ -65,4 +66,52 @@ public struct Credential: Sendable, Equatable {
     }
     return JSONValue.object(members).bytes
   }
+}
+
+extension Credential {
+  /// The length of a name in bytes.
+  private static let nameLength = 1...128
+
+  /// Returns the name as Redis holds it: a username is trimmed and lower-cased. Returns nil if the name is not allowed.
+  public static func normalized(_ name: String, of kind: Kind) -> String? {
+    let name = kind == .user ? Username.normalized(name) : name
+    guard nameLength.contains(name.utf8.count) else { return nil }
+    let isAllowed =
+      switch kind {
+      case .user: name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      case .key: name.utf8.allSatisfy(DeviceToken.contains)
+      // The key of its record would be the key of another instance's notification records.
+      case .instance: name.utf8.allSatisfy(DeviceToken.contains) && !name.hasSuffix(":notifications")
+      }
+    return isAllowed ? name : nil
+  }
+
+  /// Describes what ``normalized(_:of:)`` accepts, for error messages.
+  public static func expectedName(of kind: Kind) -> String {
+    switch kind {
+    case .user: "1 to 128 bytes without control characters"
+    case .key: "1 to 128 letters, digits or any of ._:-"
+    case .instance: "1 to 128 letters, digits or any of ._:-, not ending in :notifications"
+    }
+  }
+}
+
+extension Credential {
+  /// The length in bytes of a secret that an operator chooses. Shorter ones that are already stored still work.
+  private static let secretLength = 16...512
+
+  /// Returns a new secret that cannot be guessed.
+  public static func randomSecret() -> String { Secret.random() }
+
+  /// Returns the secret in `bytes`, or nil if its length is wrong or no client could send it in a header field.
+  public static func secret(_ bytes: [UInt8]) -> String? {
+    guard secretLength.contains(bytes.count), let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    // Clients and servers remove white space around the value of a header field.
+    guard bytes.first != 0x20, bytes.last != 0x20 else { return nil }
+    return text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? text : nil
+  }
+
+  /// Describes what ``secret(_:)`` accepts, for error messages.
+  public static let expectedSecret =
+    "\(secretLength.lowerBound) to \(secretLength.upperBound) bytes without control characters or spaces around them"
 }

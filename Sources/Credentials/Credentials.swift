@@ -2,11 +2,17 @@ import Crypto
 public import EventLoop
 public import Redis
 
-/// The credentials in redis. Nothing is kept here: a revocation holds from the next request on.
+/// The credentials in Redis. Nothing is cached: a revoked credential is refused from the next request on.
 @EventLoop
 public final class Credentials {
-  /// KEYS: credentials by name, names by digest. ARGV: name, record, digest. The digest of a former secret goes with it.
-  /// 1 added, 0 there is one of that name, -1 another has that secret.
+  /// KEYS
+  ///   1  the records by name
+  ///   2  the names by digest
+  /// ARGV
+  ///   1  name
+  ///   2  record
+  ///   3  digest
+  /// Returns 1 if added, 0 if the name is taken, -1 if the secret is taken.
   private static let add = RedisScript(
     """
     if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 0 end
@@ -17,7 +23,12 @@ public final class Credentials {
     return 1
     """)
 
-  /// KEYS as ``add``; ARGV: name. Returns whether there was one.
+  /// KEYS
+  ///   1  the records by name
+  ///   2  the names by digest
+  /// ARGV
+  ///   1  name
+  /// Returns 1 if removed, 0 if there is no such credential.
   private static let revoke = RedisScript(
     """
     local ok, record = pcall(cjson.decode, redis.call('HGET', KEYS[1], ARGV[1]) or '')
@@ -27,7 +38,12 @@ public final class Credentials {
     return redis.call('HDEL', KEYS[1], ARGV[1])
     """)
 
-  /// KEYS as ``add``; ARGV: digest. {name, record}, or false, after the same reads.
+  /// KEYS
+  ///   1  the records by name
+  ///   2  the names by digest
+  /// ARGV
+  ///   1  digest
+  /// Returns {name, record}, or false. Does the same reads in both cases.
   private static let find = RedisScript(
     """
     local name = redis.call('HGET', KEYS[2], ARGV[1])
@@ -35,7 +51,13 @@ public final class Credentials {
     return name and record and {name, record}
     """)
 
-  /// KEYS: credentials by name. ARGV: name, the record as it was, the record as it shall be. 1 done.
+  /// KEYS
+  ///   1  the records by name
+  /// ARGV
+  ///   1  name
+  ///   2  the current record
+  ///   3  the new record
+  /// Returns 1 if replaced, 0 if the record is not the current one.
   private static let replace = RedisScript(
     """
     if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
@@ -57,11 +79,11 @@ public final class Credentials {
     connection.preload([Credentials.add, Credentials.revoke, Credentials.find, Credentials.replace])
   }
 
-  /// Nil when it was added.
+  /// Stores a new credential. Returns nil if it was added.
   public func add(_ credential: Credential) async throws(RedisError) -> Conflict? {
     let reply = try await connection.call(Credentials.add, keys: keys(credential.kind)) { command in
       command.append(credential.name)
-      command.append(credential.json())
+      command.append(credential.json)
       command.append(credential.digest)
     }
     return switch reply.integer {
@@ -71,7 +93,7 @@ public final class Credentials {
     }
   }
 
-  /// In the order of their names.
+  /// Returns the credentials of a kind in the order of their names.
   public func list(_ kind: Credential.Kind) async throws(RedisError) -> [Credential] {
     let reply = try await connection.send(RedisCommand("HGETALL", keys(kind)[0])).array ?? []
     var found: [Credential] = []
@@ -82,40 +104,41 @@ public final class Credentials {
     return found.sorted { $0.name < $1.name }
   }
 
-  /// False when there is none of that name.
+  /// Removes a credential. Returns false if there is none of that name.
   public func revoke(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
     try await connection.run(Credentials.revoke, keys: keys(kind), arguments: [name]).integer == 1
   }
 
-  /// False when there is none of that name.
+  /// Enables or disables a credential. Returns false if there is none of that name.
   public func setEnabled(_ isEnabled: Bool, _ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
-    // Once more when somebody else has changed it between reading and writing.
+    // Repeat if another process has changed the record between reading and writing.
     while let stored = try await stored(kind, name), var credential = Credential(kind: kind, name: name, json: stored) {
       credential.isEnabled = isEnabled
       let reply = try await connection.call(Credentials.replace, keys: [keys(kind)[0]]) { command in
         command.append(name)
         command.append(stored)
-        command.append(credential.json())
+        command.append(credential.json)
       }
       if reply.integer == 1 { return true }
     }
     return false
   }
 
-  /// Whether `bearer` is the token of `username` (normalised). Takes the same time whether or not there is such a user.
+  /// Whether `bearer` is the token of `username` (normalised) and enabled. Takes the same time for an unknown user.
   public func isValid(bearer: String, of username: String) async throws(RedisError) -> Bool {
     let stored = try await stored(.user, username)
     return Credentials.verified(.user, username, stored, digest: Credential.digest(of: bearer))?.isEnabled == true
   }
 
-  /// The credential that `secret` belongs to, enabled or not; nil when there is none.
+  /// Returns the credential with this secret, enabled or not, or nil if there is none.
   public func find(_ kind: Credential.Kind, secret: String) async throws(RedisError) -> Credential? {
     let digest = Credential.digest(of: secret)
     let reply = try await connection.run(Credentials.find, keys: keys(kind), arguments: [digest]).array ?? []
     return Credentials.verified(kind, reply.first?.string ?? "", reply.dropFirst().first?.bytes, digest: digest)
   }
 
-  /// The credential of a record, if its digest is this one. Where there is no record, another is read and compared in its place.
+  /// Returns the credential in a record if it has this digest. Without a record another one is parsed and compared instead, so
+  /// that both cases take the same time.
   private static func verified(
     _ kind: Credential.Kind, _ name: String, _ record: [UInt8]?, digest: String
   ) -> Credential? {
@@ -125,14 +148,14 @@ public final class Credentials {
     return isEqual ? stored : nil
   }
 
-  /// What is read in the place of a record that is not there: as long as one, and no secret's.
+  /// The record that is parsed in place of a missing one: as long as a record, with the digest of no secret.
   private static func absent(_ kind: Credential.Kind) -> [UInt8] { kind == .key ? absentKey : absentOther }
   private static let absentKey = absentRecord(.key)
   private static let absentOther = absentRecord(.user)
 
   private static func absentRecord(_ kind: Credential.Kind) -> [UInt8] {
     let digest = String(repeating: "0", count: Credential.digest(of: "").utf8.count)
-    return Credential(kind: kind, name: "", digest: digest, createdAt: Clock.unixMilliseconds).json()
+    return Credential(kind: kind, name: "", digest: digest, createdAt: Clock.unixMilliseconds).json
   }
 
   private func stored(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> [UInt8]? {
@@ -141,5 +164,22 @@ public final class Credentials {
 
   private func keys(_ kind: Credential.Kind) -> [String] {
     [CredentialKeys.credentials(kind), CredentialKeys.credentialDigests(kind)]
+  }
+}
+
+/// The Redis keys of credentials and limits.
+public enum CredentialKeys {
+  /// Hash: the JSON of each ``Credential`` by its name.
+  public static func credentials(_ kind: Credential.Kind) -> String { "martlet:{credentials}:\(kind.rawValue)" }
+
+  /// Hash: the name of each credential by the digest of its secret.
+  static func credentialDigests(_ kind: Credential.Kind) -> String { "martlet:{credentials}:\(kind.rawValue):digests" }
+
+  /// Hash: the token bucket of an API key and its requests of the day.
+  static func allowance(_ key: String) -> String { "martlet:{allowance}:\(key)" }
+
+  /// String with a TTL: how often an action has happened in a window.
+  static func windowCount(_ action: LimitedAction, _ subject: String) -> String {
+    "martlet:{limit}:\(action.rawValue):\(subject)"
   }
 }

@@ -1,6 +1,6 @@
 import JSON
 
-/// How much an API key may ask of `/devices`, over the whole fleet.
+/// How many requests an API key may send to `/devices`, counted over all sidecars.
 public struct KeyQuota: Sendable, Equatable {
   /// docs/http/device-api.md: 100 a second, bursts of 200, 10,000 a day.
   public static let standard = KeyQuota(perSecond: 100, burst: 200, perDay: 10_000)
@@ -15,7 +15,7 @@ public struct KeyQuota: Sendable, Equatable {
     self.perDay = perDay
   }
 
-  /// What is missing is the standard's.
+  /// Reads `{"perSecond","burst","perDay"}`. Missing numbers are those of ``standard``.
   init(_ value: JSONValue?) {
     func number(_ key: String, _ fallback: Int) -> Int { value?[key]?.integer.flatMap(Int.init(exactly:)) ?? fallback }
     self.init(
@@ -30,4 +30,14 @@ public struct KeyQuota: Sendable, Equatable {
       JSONMember(key: "perDay", value: .integer(Int64(perDay))),
     ])
   }
+}
+
+/// What an API key may be used for.
+public enum KeyScope: String, Sendable, CaseIterable {
+  /// The device registration API: `/devices`.
+  case devices
+  /// `/newtoken`.
+  case tokens
+  /// `/newpush`: a push to everyone.
+  case push
 }

@@ -1,17 +1,23 @@
 public import EventLoop
 public import Redis
 
-/// Counts in redis, for the whole fleet and by redis' clock: what API keys may ask for, by a token bucket and a count of the
-/// UTC day; and what may happen so many times within a window.
+/// Counts requests in Redis, for all sidecars and by the clock of Redis: those of API keys in a token bucket and by UTC day,
+/// and limited actions by window.
 @EventLoop
 public final class RateLimiter {
-  /// Seconds without a request after which nothing needs to be known of a key.
+  /// How long the allowance of an unused key is kept. Seconds.
   private static let lifetime = 2 * 86_400
 
-  /// KEYS: the allowance. ARGV: requests a second, burst, requests a day, seconds to live. The bucket is counted in
-  /// millionths of a request, so that a microsecond brings as many as there are requests a second.
-  /// Returns {1}, {0, millionths that are missing} or {-1, seconds of the day that have passed}. A refused request takes
-  /// nothing. The removal comes first, so that a full redis lets devices be deleted.
+  /// KEYS
+  ///   1  the allowance, a hash
+  /// ARGV
+  ///   1  requests a second
+  ///   2  burst
+  ///   3  requests a day
+  ///   4  seconds to live
+  /// The bucket is counted in millionths of a request: each microsecond adds as many as there are requests a second.
+  /// Returns {1}, {0, missing millionths} or {-1, seconds of the day that have passed}. A refused request takes nothing from
+  /// the bucket. The script deletes before it writes, so that devices can be deleted while Redis is full.
   private static let take = RedisScript(
     """
     local time = redis.call('TIME')
@@ -36,8 +42,8 @@ public final class RateLimiter {
   /// ARGV
   ///   1  times within a window
   ///   2  the window in milliseconds
-  /// Returns {times with this one, milliseconds until the window ends}. What is over the limit is not counted. The removal
-  /// comes first, so that a full redis goes on counting.
+  /// Returns {times with this one, milliseconds until the window ends}. Times over the limit are not counted. The script
+  /// deletes before it writes, so that counting goes on while Redis is full.
   private static let count = RedisScript(
     """
     local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -58,7 +64,7 @@ public final class RateLimiter {
     connection.preload([RateLimiter.take, RateLimiter.count])
   }
 
-  /// Counts `action` of `subject` once more, unless the limit is reached.
+  /// Counts `action` of `subject`, unless the limit is reached.
   public func count(
     _ action: LimitedAction, of subject: String, _ limit: WindowLimit
   ) async throws(RedisError) -> WindowCount {
@@ -68,12 +74,12 @@ public final class RateLimiter {
       command.append(limit.window.milliseconds)
     }
     let numbers = reply.array?.compactMap(\.integer) ?? []
-    // A reply that makes no sense admits nobody.
+    // An invalid reply counts as a reached limit.
     guard numbers.count == 2 else { return WindowCount(count: .max, left: limit.window) }
     return WindowCount(count: Int(clamping: numbers[0]), left: .milliseconds(numbers[1]))
   }
 
-  /// Takes one request out of the allowance of the API key `name`.
+  /// Takes one request from the allowance of the API key `name`.
   public func take(_ name: String, _ quota: KeyQuota) async throws(RedisError) -> RateDecision {
     let arguments = [
       String(quota.perSecond), String(quota.burst), String(quota.perDay), String(RateLimiter.lifetime),
@@ -82,5 +88,36 @@ public final class RateLimiter {
       RateLimiter.take, keys: [CredentialKeys.allowance(name)], arguments: arguments)
     let numbers = reply.array?.compactMap(\.integer) ?? []
     return RateDecision(decision: numbers.first ?? 0, detail: numbers.dropFirst().first ?? 0, quota)
+  }
+}
+
+/// Whether an API key may send a request now.
+public enum RateDecision: Sendable, Equatable {
+  case admitted
+  /// The token bucket is empty. Seconds until it holds one request, at least 1.
+  case tooFast(retryAfter: Int)
+  /// The requests of the day are used up. Seconds until midnight UTC, at least 1.
+  case dayUsedUp(retryAfter: Int)
+
+  private static let secondsOfDay: Int64 = 86_400
+  /// The parts of a request in which the bucket is counted.
+  private static let millionths = 1_000_000
+
+  /// Reads the reply of the script in ``RateLimiter``.
+  init(decision: Int64, detail: Int64, _ quota: KeyQuota) {
+    switch decision {
+    case 1: self = .admitted
+    case -1:
+      self = .dayUsedUp(retryAfter: Int(min(max(RateDecision.secondsOfDay - detail, 1), RateDecision.secondsOfDay)))
+    default:
+      // The bucket never fills. The client may try again the next day, when the quota may have changed.
+      guard quota.perSecond > 0 else {
+        self = .tooFast(retryAfter: Int(RateDecision.secondsOfDay))
+        return
+      }
+      let perSecond = Int64(min(quota.perSecond, RateDecision.millionths)) * Int64(RateDecision.millionths)
+      let whole = detail / perSecond + (detail % perSecond > 0 ? 1 : 0)
+      self = .tooFast(retryAfter: Int(min(max(whole, 1), RateDecision.secondsOfDay)))
+    }
   }
 }

@@ -1,33 +1,33 @@
-/// How many times something may happen within a window; the window begins with the first time.
+/// How often an action may happen within a window, which begins with the first time.
 public struct WindowLimit: Sendable, Equatable {
   public let count: Int
   public let window: Duration
 
   /// `count` and `window` are positive.
   public init(_ count: Int, per window: Duration) {
-    precondition(count > 0 && window > .zero, "a limit admits something at some time")
+    precondition(count > 0 && window > .zero, "a limit needs a positive count and window")
     self.count = count
     self.window = window
   }
 }
 
-/// What is counted by ``WindowLimit``s. The raw value is part of a key.
+/// The actions that a ``WindowLimit`` may limit. The raw value is part of a Redis key.
 public enum LimitedAction: String, Sendable {
   /// The registration of a device by a user or an instance.
   case registration = "register"
-  /// A call of `/api/push/test`.
+  /// A request to `/api/push/test`.
   case testPush = "test"
-  /// A call of `/newtoken` or `/newpush`.
+  /// A request to `/newtoken` or `/newpush`.
   case broadcast
   /// A failed authentication.
   case failure
 }
 
-/// Where a window stands after one more.
+/// The state of a window after an action.
 public struct WindowCount: Sendable, Equatable {
-  /// How often it has happened in this window; more than the limit's count: this time was refused, and not counted.
+  /// How often the action has happened in this window. If greater than the limit's count, this time was not counted.
   public let count: Int
-  /// Until the window ends.
+  /// The time until the window ends.
   public let left: Duration
 
   public init(count: Int, left: Duration) {
@@ -35,7 +35,7 @@ public struct WindowCount: Sendable, Equatable {
     self.left = left
   }
 
-  /// Whole seconds for `Retry-After`, at least 1.
+  /// Returns whole seconds for `Retry-After`, at least 1.
   public static func seconds(_ left: Duration) -> Int {
     let (seconds, attoseconds) = left.components
     return Int(max(1, attoseconds > 0 ? seconds + 1 : seconds))

@@ -5,21 +5,21 @@ import EventLoop
   import Glibc
 #endif
 
-/// One request under way and its answer. Lives from the request line until the daemon is done with it.
+/// A request and its answer, from the request line until the daemon has finished with it.
 ///
-/// `connection` is the daemon's; it is valid exactly as long.
+/// The daemon owns `connection`, which is valid for the same time.
 @EventLoop
 final class Exchange {
   private enum State {
     case receiving
-    /// Too large: read to its end, kept nowhere, then refused.
+    /// The body is too large: it is read to its end, dropped, and then refused.
     case discarding(bytes: Int)
     case running
     case answered(HTTPResponse)
     case done
   }
 
-  /// A refused body is read up to here, so that the peer gets to read the answer; then the connection is cut. Bytes.
+  /// How much of a refused body is read, so that the client can read the answer, before the connection is closed. Bytes.
   private static let discardLimit = 1 << 20
 
   let connection: OpaquePointer
@@ -33,12 +33,12 @@ final class Exchange {
   private var state = State.receiving
   private var isSuspended = false
 
-  /// The request has been seen with all its header fields.
+  /// Whether all header fields have been received.
   private(set) var hasHead = false
-  /// The answer says that the connection ends with it.
+  /// Whether the connection is closed after the answer.
   var closesConnection = false
 
-  /// Its body is in chunks and has not arrived whole.
+  /// Whether the body is chunked and has not arrived completely.
   var awaitsChunks: Bool {
     switch state {
     case .receiving, .discarding: headers["Transfer-Encoding"] != nil
@@ -46,7 +46,7 @@ final class Exchange {
     }
   }
 
-  /// `onResume` is called when the daemon must run because of an answer that came late.
+  /// - Parameter onResume: called if the daemon must run because the answer came after the handler had returned.
   init(
     connection: OpaquePointer, peerAddress: String, target: String, configuration: HTTPServerConfiguration,
     onResume: @escaping @EventLoop () -> Void
@@ -58,7 +58,7 @@ final class Exchange {
     self.onResume = onResume
   }
 
-  /// The daemon's arguments `method` and `version` point into the head. False: cut the connection.
+  /// Reads and checks the head, into which `method` and `version` point. Returns false to close the connection.
   func receiveHead(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
     hasHead = true
     self.method = String(cString: method)
@@ -70,7 +70,7 @@ final class Exchange {
       closesConnection = true
       return send(refusal(RequestHead.Fault.malformed.rawValue))
     case .tooLarge?:
-      sendPastDaemon(refusal(RequestHead.Fault.tooLarge.rawValue))
+      sendDirectly(refusal(RequestHead.Fault.tooLarge.rawValue))
       return false
     }
     guard let length = headers["Content-Length"].flatMap({ Int($0) }), length > configuration.maximumBodyBytes
@@ -83,7 +83,7 @@ final class Exchange {
     return true
   }
 
-  /// False: cut the connection.
+  /// Adds bytes to the body. Returns false to close the connection.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     switch state {
     case .receiving where body.count + bytes.count <= configuration.maximumBodyBytes:
@@ -100,7 +100,7 @@ final class Exchange {
     return true
   }
 
-  /// The request is complete, or its answer has become ready. False: cut the connection.
+  /// Calls the handler with the complete request, or sends the answer that is ready. Returns false to close the connection.
   func proceed(_ handler: HTTPServer.Handler) -> Bool {
     switch state {
     case .receiving:
@@ -123,7 +123,7 @@ final class Exchange {
     }
   }
 
-  /// Ignored unless the request waits for an answer.
+  /// Takes the answer of the handler. Ignored unless the request waits for one.
   func answer(_ response: HTTPResponse) {
     guard case .running = state else { return }
     state = .answered(response)
@@ -133,7 +133,7 @@ final class Exchange {
     onResume()
   }
 
-  /// The daemon is done with the request: `connection` must not be touched any more.
+  /// Called when the daemon has finished with the request. `connection` must not be used afterwards.
   func end() {
     state = .done
   }
@@ -147,13 +147,13 @@ final class Exchange {
         peerAddress: peerAddress))
   }
 
-  /// For a head that may leave the daemon no memory for an answer: it would end the connection without one.
-  private func sendPastDaemon(_ answer: HTTPResponse) {
+  /// Sends the answer without the daemon, which after a large head may have no memory for it and would close the connection.
+  private func sendDirectly(_ answer: HTTPResponse) {
     state = .done
     let fields = answer.headers + [("Content-Length", "\(answer.body.count)"), ("Connection", "close")]
     let head = "HTTP/1.1 \(answer.status) Refused\r\n" + fields.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
     let bytes = Array(head.utf8) + (method == "HEAD" ? [] : answer.body)
-    // One that does not fit is cut off, as everything is that this peer still has to say.
+    // If the answer does not fit into the socket buffer, the rest is lost. The connection is closed anyway.
     _ = bytes.withUnsafeBytes {
       Glibc.send(
         martlet_connection_descriptor(connection), $0.baseAddress, $0.count,

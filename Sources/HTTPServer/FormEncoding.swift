@@ -1,10 +1,10 @@
-/// `a=1&b=x%20y`: queries, and bodies of type `application/x-www-form-urlencoded`.
+/// Reads `a=1&b=x%20y`: queries, and bodies of type `application/x-www-form-urlencoded`.
 public enum FormEncoding {
-  /// Items of one query or form.
+  /// The number of items of one query or form.
   public static let maximumItems = 100
 
-  /// In their order, repeated names are kept; a `+` is a space. Nil when an escape is broken or no UTF-8, and when there
-  /// are more than ``maximumItems``.
+  /// Returns the items in their order, with repeated names. A `+` is a space. Returns nil if a percent escape is malformed or
+  /// not UTF-8, or if there are more than ``maximumItems``.
   public static func items(of text: some StringProtocol) -> [(name: String, value: String)]? {
     let bytes = Array(text.utf8)
     var items: [(name: String, value: String)] = []
@@ -19,7 +19,7 @@ public enum FormEncoding {
     return items
   }
 
-  /// Percent escapes are decoded, once. Nil when one is broken, or the whole is no UTF-8.
+  /// Decodes percent escapes once. Returns nil if one is malformed, or the result is not UTF-8.
   public static func decoded(_ text: some StringProtocol) -> String? {
     decoded(Array(text.utf8)[...], plusIsSpace: false)
   }

@@ -1,9 +1,9 @@
-/// One request, read to its end.
+/// A complete request.
 public struct HTTPRequest: Sendable {
   public let method: String
-  /// As sent: percent escapes are not decoded.
+  /// The path as sent, with its percent escapes.
   public let path: String
-  /// Decoded; repeated names are kept in order.
+  /// The decoded items in their order, with repeated names.
   public let query: [(name: String, value: String)]
   public let headers: HTTPHeaders
   public let body: [UInt8]
@@ -25,8 +25,74 @@ public struct HTTPRequest: Sendable {
   /// ``peerAddress`` of requests over a unix socket.
   public static let unixPeer = "unix"
 
-  /// The first value of a query item.
+  /// Returns the first value of a query item.
   public func queryValue(_ name: String) -> String? {
     query.first { $0.name == name }?.value
+  }
+}
+
+/// Header fields in the order of the request, with repeated ones.
+public struct HTTPHeaders: Sendable {
+  public private(set) var fields: [(name: String, value: String)] = []
+
+  public init(_ fields: [(name: String, value: String)] = []) {
+    self.fields = fields
+  }
+
+  public mutating func append(_ name: String, _ value: String) {
+    fields.append((name, value))
+  }
+
+  /// The first value of a field. The case of the name does not matter.
+  public subscript(name: String) -> String? {
+    fields.first { HTTPHeaders.isSame($0.name, name) }?.value
+  }
+
+  /// Returns all values of a field. The case of the name does not matter.
+  public func values(of name: String) -> [String] {
+    fields.filter { HTTPHeaders.isSame($0.name, name) }.map(\.value)
+  }
+
+  private static func isSame(_ left: String, _ right: String) -> Bool {
+    left.utf8.count == right.utf8.count && zip(left.utf8, right.utf8).allSatisfy { lowered($0) == lowered($1) }
+  }
+
+  private static func lowered(_ byte: UInt8) -> UInt8 {
+    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+  }
+}
+
+/// The path and the query of a request target.
+struct HTTPTarget: Sendable {
+  /// The path as sent, with its percent escapes.
+  let path: String
+  /// The decoded items, with repeated names.
+  let query: [(name: String, value: String)]
+
+  /// Returns nil if `target` is neither a path nor an `http` address, or if ``FormEncoding/items(of:)`` cannot read the query.
+  init?(parsing target: String) {
+    guard let target = HTTPTarget.origin(of: target) else { return nil }
+    let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    guard let query = FormEncoding.items(of: Substring(target.utf8[mark...].dropFirst())) else { return nil }
+    path = String(target[..<mark])
+    self.query = query
+  }
+
+  /// Removes the scheme and the host. They are meant for proxies, but every server must accept them (RFC 9112, 3.2.2).
+  private static func origin(of target: String) -> Substring? {
+    if target.utf8.first == UInt8(ascii: "/") { return target[...] }
+    for scheme in ["http://", "https://"] {
+      let count = scheme.utf8.count
+      guard target.utf8.prefix(count).elementsEqual(scheme.utf8, by: isSame) else { continue }
+      let rest = target.utf8.dropFirst(count)
+      guard let path = rest.firstIndex(of: UInt8(ascii: "/")), path != rest.startIndex else { return nil }
+      return target[path...]
+    }
+    return nil
+  }
+
+  /// Compares letters without regard to case.
+  private static func isSame(_ byte: UInt8, _ lowered: UInt8) -> Bool {
+    byte == lowered || (byte | 0x20 == lowered && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte))
   }
 }

@@ -1,4 +1,4 @@
-/// One answer. Content-Length, Date and Connection are added by the server.
+/// An answer. The server adds Content-Length, Date and Connection.
 public struct HTTPResponse: Sendable {
   public var status: Int
   public var headers: [(name: String, value: String)]

@@ -5,19 +5,20 @@ import EventLoop
   import Glibc
 #endif
 
-/// Where the server and its daemon meet.
+/// The daemon of libmicrohttpd, and its callbacks.
 extension HTTPServer {
-  /// The memory of a connection holds the head, about 64 bytes for each field, and the head of the answer. In heads.
-  private static let headShare = 2
+  /// The memory of a connection as a multiple of the largest head. It holds the head, about 64 bytes for each field, and the
+  /// head of the answer.
+  private static let headMultiple = 2
 
   func startDaemon(listening descriptor: Int32) -> OpaquePointer? {
-    // The server outlives its daemon: `finish` stops it, and so does `deinit`.
+    // The server outlives the daemon: `finish` and `deinit` stop it.
     let context = Unmanaged.passUnretained(self).toOpaque()
     var options = [
       option(.LISTEN_SOCKET, Int(descriptor)),
       option(.CONNECTION_LIMIT, maximumConnections),
       option(.CONNECTION_TIMEOUT, configuration.connectionTimeout),
-      option(.CONNECTION_MEMORY_LIMIT, HTTPServer.headShare * configuration.maximumHeaderBytes),
+      option(.CONNECTION_MEMORY_LIMIT, HTTPServer.headMultiple * configuration.maximumHeaderBytes),
       option(.URI_LOG_CALLBACK, Int(bitPattern: unsafeBitCast(onTarget, to: UInt.self)), context),
       option(.NOTIFY_COMPLETED, Int(bitPattern: unsafeBitCast(onCompleted, to: UInt.self)), context),
       option(.NOTIFY_CONNECTION, Int(bitPattern: unsafeBitCast(onConnection, to: UInt.self)), context),
@@ -76,8 +77,8 @@ extension HTTPServer {
   }
 }
 
-// The daemon calls these from `MHD_run` and `MHD_stop_daemon`, that is on the loop. The server is its context; the
-// exchange, owned by the server, is the request's.
+// The daemon calls these from `MHD_run` and `MHD_stop_daemon`, that is on the event loop. Their context is the server. The
+// state of a request is its exchange, which the server owns.
 
 private let onConnection:
   @convention(c) (
@@ -97,8 +98,8 @@ private let onTarget:
     context, target, connection in
     guard let context, let target, let connection else { return nil }
     let text = String(cString: target)
-    // The daemon would decode the query, which nobody asks it for, and end the connection without an answer when that takes
-    // more memory than it has. It finds the query where this pointer points to, and ends it at a zero.
+    // The daemon would decode the query, and close the connection without an answer if that takes more memory than it has.
+    // A zero after the question mark ends the query for the daemon.
     if let mark = strchr(target, Int32(UInt8(ascii: "?"))) { mark[1] = 0 }
     nonisolated(unsafe) let (server, peer) = (context, connection)
     let exchange = EventLoop.assumeIsolated {

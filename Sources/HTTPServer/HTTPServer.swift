@@ -8,18 +8,18 @@ public import Telemetry
 
 /// An HTTP/1.1 server on the event loop: libmicrohttpd without threads of its own.
 ///
-/// Keep-alive, pipelining, chunked bodies and `Expect: 100-continue` are the library's. What is malformed beyond
-/// reading is refused by it (400, 414, 431) and never reaches the handler.
+/// The library handles keep-alive, pipelining, chunked bodies and `Expect: 100-continue`. It refuses requests that it cannot
+/// parse (400, 414, 431); they never reach the handler.
 @EventLoop
 public final class HTTPServer {
-  /// Called with a whole request; the second argument takes the answer, now or later, once.
+  /// Called with a complete request. The second argument must be called once, now or later, with the answer.
   public typealias Handler = @EventLoop (HTTPRequest, @escaping @EventLoop (HTTPResponse) -> Void) -> Void
 
   let configuration: HTTPServerConfiguration
-  /// How long a request may take to arrive whole when something waits for it.
+  /// How long a request may take to arrive while the server is stopping.
   private static let stoppingPatience = Duration.seconds(3)
-  /// More runs in a row that get nothing done are spread out.
-  private static let maximumVainRuns = 64
+  /// After so many runs without progress the next ones are delayed.
+  private static let maximumIdleRuns = 64
   private static let slowRunInterval = Duration.milliseconds(20)
   static let unavailable = HTTPResponse.text("stopping\n", status: 503)
 
@@ -31,26 +31,26 @@ public final class HTTPServer {
   private var graceTimer: LoopTimer?
   private var onStopped: [@EventLoop () -> Void] = []
   private(set) var isStopping = false
-  /// The grace is over: what is complete now is answered 503.
+  /// The grace period is over: requests that arrive completely now are answered 503.
   private(set) var isFinishing = false
   private var isRunScheduled = false
-  /// Calls of the daemon so far; it makes one for whatever it gets done with a request.
+  /// The number of callbacks from the daemon. Whenever it makes progress with a request, it calls one.
   var calls = 0
-  /// Runs in a row without such a call.
-  private var vainRuns = 0
+  /// The number of runs in a row without a callback.
+  private var idleRuns = 0
   private(set) var runs = 0
   private var slowRun: LoopTimer?
   var exchanges: [ObjectIdentifier: Exchange] = [:]
-  /// By the address of the daemon's connection.
+  /// The open connections by the address of the daemon's connection.
   var peers: [UInt: Peer] = [:]
 
-  /// What is configured, or what the process has descriptors for.
+  /// The configured limit, or the number that the process has descriptors for.
   private(set) var maximumConnections = 0
 
   /// The port it listens on; 0 before ``start()`` and for a unix socket.
   public private(set) var port = 0
 
-  /// Requests that have begun and are not yet answered to their end.
+  /// The number of requests that have begun and are not completely answered.
   public var requestsUnderWay: Int { exchanges.count }
 
   public init(configuration: HTTPServerConfiguration, log: Log, handler: @escaping Handler) {
@@ -82,9 +82,9 @@ public final class HTTPServer {
     log.debug("http server listens", ["address": .init("\(configuration.address)"), "port": .init(port)])
   }
 
-  /// Takes no more connections, lets running requests finish, then closes everything and calls `completion`.
+  /// Stops listening, lets running requests finish, then closes all connections and calls `completion`.
   ///
-  /// What is not answered after `grace` is answered 503.
+  /// Requests that are not answered within `grace` are answered 503.
   public func stop(grace: Duration = .seconds(5), completion: @escaping @EventLoop () -> Void = {}) {
     guard let daemon else { return completion() }
     onStopped.append(completion)
@@ -98,29 +98,29 @@ public final class HTTPServer {
     scheduleRun()
   }
 
-  /// As ``stop(grace:completion:)``.
+  /// Stops listening, lets running requests finish within `grace`, and returns when all connections are closed.
   public func stop(grace: Duration = .seconds(5)) async {
     await withCheckedContinuation { continuation in
       stop(grace: grace) { continuation.resume() }
     }
   }
 
-  /// Lets the daemon do what is ready; again at the end of the turn while it has more.
+  /// Lets the daemon work, and runs it again at the end of the turn while it has more to do.
   private func run() {
     guard let daemon else { return }
     let before = calls
     runs += 1
     MHD_run(daemon)
-    vainRuns = calls == before ? vainRuns + 1 : 0
+    idleRuns = calls == before ? idleRuns + 1 : 0
     var milliseconds: UInt64 = 0
     if MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0 {
-      if vainRuns < HTTPServer.maximumVainRuns { scheduleRun() } else { scheduleSlowRun() }
+      if idleRuns < HTTPServer.maximumIdleRuns { scheduleRun() } else { scheduleSlowRun() }
     }
     if isStopping, exchanges.isEmpty { finish() }
   }
 
-  /// The daemon asks to be run at once, for ever, while one connection's memory is full with the line of a chunk's size that
-  /// does not end. Which connection it is cannot be seen; all that send chunks have to end soon.
+  /// Delays the next run. While the size line of a chunk fills the memory of a connection, the daemon asks to be run again at
+  /// once, without end. It does not say which connection it is, so all requests with chunks get a short deadline.
   private func scheduleSlowRun() {
     for exchange in exchanges.values where exchange.awaitsChunks { hasten(UInt(bitPattern: exchange.connection)) }
     slowRun = .after(HTTPServer.slowRunInterval) { [weak self] in self?.run() }
@@ -135,7 +135,7 @@ public final class HTTPServer {
     }
   }
 
-  /// Cuts off who takes too long for one request: a byte now and then does not keep a connection.
+  /// Closes connections whose request takes too long, even if a byte arrives now and then.
   private func expire() {
     let now = Clock.monotonicNanoseconds
     for peer in peers.values where peer.deadline < now { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
@@ -143,14 +143,14 @@ public final class HTTPServer {
     run()
   }
 
-  /// Closes connections that wait for a request while the server is nearly full.
+  /// Closes connections that wait for a request if the server is nearly full.
   private func makeRoom() {
     let excess = peers.count - (maximumConnections - maximumConnections / 10)
     guard excess > 0 else { return }
     for peer in Peer.dispensable(of: peers.values).prefix(excess) { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
   }
 
-  /// Who has not sent the whole request by now does not hold up the end for long.
+  /// Shortens the deadlines of all requests that have not arrived completely.
   private func hastenPeers() {
     for key in peers.keys { hasten(key) }
   }
@@ -169,7 +169,7 @@ public final class HTTPServer {
     close(daemon)
   }
 
-  /// The daemon must not be stopped while a request is suspended.
+  /// Answers every request, because the daemon must not be stopped while one is suspended.
   private func answerAll() {
     for exchange in exchanges.values { exchange.answer(HTTPServer.unavailable) }
   }

@@ -1,18 +1,18 @@
-/// What a server allows.
+/// The address and the limits of a server.
 public struct HTTPServerConfiguration: Sendable {
   public var address: HTTPAddress
   /// Larger bodies are answered 413.
   public var maximumBodyBytes = 65_536
   /// Request line and header fields together; more is answered 431.
   public var maximumHeaderBytes = 16_384
-  /// A peer that is silent for so long, or takes longer to send one request, is cut off. Seconds.
+  /// A connection is closed after this time without data, or if one request takes longer to arrive. Seconds.
   public var connectionTimeout = 30
-  /// Fewer when the process may not open so many descriptors. Over nine tenths of it, those that wait for a request are
-  /// closed: those of the address with the most connections first, and of these the longest waiting.
+  /// The limit is lower if the process may not open so many descriptors. Above nine tenths of it, connections that wait for a
+  /// request are closed: those of the address with the most connections first, and of these the longest waiting.
   public var maximumConnections = 10_000
-  /// The whole answer to a request that never reaches the handler: 400 (malformed, or more query items than
-  /// ``FormEncoding/maximumItems``), 413, or 431 (more than 100 header fields, or a head over ``maximumHeaderBytes``). The request comes without its body; the path
-  /// of a bad target is what was sent.
+  /// Returns the answer to a request that never reaches the handler: 400 (malformed, or more query items than
+  /// ``FormEncoding/maximumItems``), 413, or 431 (more than 100 header fields, or a head over ``maximumHeaderBytes``). The
+  /// request has no body, and if its target is malformed, its path is the whole target.
   public var refusal: @Sendable (_ status: Int, _ request: HTTPRequest) -> HTTPResponse = { status, _ in
     switch status {
     case 413: .text("body too large\n", status: status)
@@ -23,5 +23,59 @@ public struct HTTPServerConfiguration: Sendable {
 
   public init(address: HTTPAddress) {
     self.address = address
+  }
+}
+
+/// The address of a server.
+public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
+  /// Port 0 takes any free one.
+  case tcp(host: String, port: Int)
+  /// An existing socket file is replaced.
+  case unix(path: String)
+
+  /// Reads `host:port`, `[v6]:port`, `:port` (every interface) or `unix:/path`.
+  public init(parsing text: String) throws(HTTPServerError) {
+    if text.hasPrefix("unix:"), text.count > 5 {
+      self = .unix(path: String(text.dropFirst(5)))
+      return
+    }
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+      throw .badAddress(text)
+    }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+    } else if host.contains(":") {
+      throw .badAddress(text)
+    }
+    self = .tcp(host: String(host), port: Int(port))
+  }
+
+  public var description: String {
+    switch self {
+    case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    case .unix(let path): "unix:\(path)"
+    }
+  }
+}
+
+/// Why a server could not be started.
+public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The text is not `host:port`, `[v6]:port` or `unix:/path`.
+  case badAddress(String)
+  /// The address could not be bound, for the system's `reason`.
+  case cannotListen(String, reason: String)
+  /// The daemon rejected its options or is out of descriptors.
+  case cannotStart(reason: String)
+
+  public var description: String {
+    switch self {
+    case .badAddress(let text):
+      "\"\(text)\" is not an address: expected host:port, [IPv6 address]:port or unix:/path"
+    case .cannotListen(let address, let reason):
+      "cannot listen on \(address): \(reason)"
+    case .cannotStart(let reason):
+      "cannot start the HTTP server: \(reason)"
+    }
   }
 }

@@ -2,9 +2,9 @@
   import Glibc
 #endif
 
-/// A bound, listening, non-blocking socket; the caller owns the descriptor.
+/// A non-blocking socket that listens. The caller owns the descriptor.
 package struct ListeningSocket {
-  /// Connections that wait to be accepted.
+  /// The number of connections that may wait to be accepted.
   private static let backlog: Int32 = 4096
 
   package let descriptor: Int32
@@ -70,7 +70,7 @@ package struct ListeningSocket {
     return descriptor
   }
 
-  /// Only ever a socket: a file with that name is somebody's data.
+  /// Removes the file only if it is a socket. Any other file may hold data.
   private static func removeSocketFile(_ path: String) {
     var status = stat()
     if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { unlink(path) }
@@ -89,7 +89,7 @@ package struct ListeningSocket {
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let port: UInt16 = withUnsafeMutableBytes(of: &name) { bytes in
       bytes.withMemoryRebound(to: sockaddr.self) { _ = getsockname(descriptor, $0.baseAddress, &length) }
-      // The port stands at the same place in IPv4 and IPv6 names.
+      // The port has the same offset in IPv4 and IPv6 names.
       return bytes.load(fromByteOffset: 2, as: UInt16.self)
     }
     return name.ss_family == sa_family_t(AF_UNIX) ? 0 : Int(UInt16(bigEndian: port))
@@ -97,5 +97,31 @@ package struct ListeningSocket {
 
   private static func systemReason() -> String {
     String(cString: strerror(errno))
+  }
+}
+
+/// The number of descriptors that the process may open.
+package enum DescriptorLimit {
+  /// Reserved for files and for connections that the process opens itself.
+  private static let reserve = 128
+
+  /// Raises the soft limit to the hard one: the usual soft limit of 1,024 is less than a server's connections.
+  package static func raise() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  /// Returns how many of the `wanted` connections the limit allows.
+  static func room(for wanted: Int) -> Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return wanted }
+    return room(for: wanted, limit: Int(clamping: limit.rlim_cur))
+  }
+
+  /// Reserves half of the descriptors if there are few.
+  static func room(for wanted: Int, limit: Int) -> Int {
+    min(wanted, max(1, limit / 2, limit - reserve))
   }
 }

@@ -4,16 +4,16 @@ import CMicroHTTPD
   import Glibc
 #endif
 
-/// A connection that is open.
+/// An open connection.
 struct Peer {
   let descriptor: Int32
-  /// As ``HTTPRequest/peerAddress``.
+  /// In the form of ``HTTPRequest/peerAddress``.
   let address: String
-  /// When the request that it is sending must be complete. Monotonic nanoseconds.
+  /// When the next request must be complete; `.max` while a request is being answered. Monotonic nanoseconds.
   var deadline: UInt64
 
-  /// Those that wait for a request, in the order in which they may be closed: of the address with the most connections first,
-  /// the longest waiting of an address first. So one client cannot take the place of the others.
+  /// Returns the connections that wait for a request, in the order in which they may be closed: those of the address with the
+  /// most connections first, and of these the longest waiting. So one client cannot keep others from connecting.
   static func dispensable(of peers: some Sequence<Peer>) -> [Peer] {
     var rank: [(share: Int, peer: Peer)] = []
     for peers in Dictionary(grouping: peers, by: \.address).values {
@@ -23,7 +23,7 @@ struct Peer {
     return rank.sorted { ($1.share, $0.peer.deadline) < ($0.share, $1.peer.deadline) }.map(\.peer)
   }
 
-  /// The IP address of `name` as text; ``HTTPRequest/unixPeer`` unless it is one.
+  /// Returns the IP address in `name` as text, or ``HTTPRequest/unixPeer`` if it has none.
   static func text(of name: UnsafePointer<sockaddr>?) -> String {
     guard let name else { return HTTPRequest.unixPeer }
     switch Int32(name.pointee.sa_family) {
@@ -35,7 +35,7 @@ struct Peer {
     }
   }
 
-  /// A socket for both families shows IPv4 addresses as `::ffff:192.0.2.1`.
+  /// A socket for both families reports IPv4 addresses as `::ffff:192.0.2.1`.
   private static func text(of address: in6_addr) -> String {
     let text = text(of: address, AF_INET6)
     let mapped = "::ffff:"

@@ -2,33 +2,33 @@ import CMicroHTTPD
 
 /// The request line and the header fields of a request, checked as strictly as RFC 9112 allows.
 ///
-/// libmicrohttpd takes what a proxy in front may read otherwise: white space before a colon, folded fields, NUL, a bare LF
-/// or CR. Its strict mode (`MHD_OPTION_STRICT_FOR_CLIENT`) only adds refusals of a missing Host, in HTML, and of spaces in a
-/// target, without an answer. So the server looks at the bytes: the daemon keeps the head in one block of memory and
-/// overwrites separators with zeros (CR and LF, the first colon of a line, the spaces of the request line). In a head that
-/// keeps to the grammar, the fields that the daemon reports therefore follow one another, with two zeros after each.
-/// What is left: CR LF cannot be told from NUL LF.
+/// libmicrohttpd accepts text that a proxy may read differently: white space before a colon, folded fields, NUL, a bare LF or
+/// CR. Its strict mode (`MHD_OPTION_STRICT_FOR_CLIENT`) only adds refusals of a missing Host, in HTML, and of spaces in a
+/// target, without an answer. So the server checks the bytes: the daemon keeps the head in one block of memory and
+/// overwrites separators with zeros (CR and LF, the first colon of a line, the spaces of the request line). In a well-formed
+/// head the fields that the daemon reports therefore follow one another, with two zeros after each.
+/// One case remains undetected: CR LF and NUL LF look the same.
 struct RequestHead {
   enum Fault: Int {
     case malformed = 400
     case tooLarge = 431
   }
 
-  /// Header fields of one request.
+  /// The number of header fields of one request.
   static let maximumFields = 100
 
   private static let versionCount = "HTTP/1.1".utf8.count
 
   let headers: HTTPHeaders
-  /// As the daemon holds it.
+  /// The head in the memory of the daemon, with its zeros.
   private let bytes: [UInt8]
   private let method: Range<Int>
-  /// As it was before the daemon decoded it.
+  /// The target before the daemon decoded it.
   private let target: String
   private let version: Range<Int>
   private let fields: [Field]
 
-  /// Copies the head that `connection` has read. `method` and `version` are the daemon's arguments: they point into it.
+  /// Copies the head that `connection` has read. `method` and `version`, arguments of the daemon, point into it.
   init(
     _ connection: OpaquePointer, method: UnsafePointer<CChar>, target: String, version: UnsafePointer<CChar>
   ) {
@@ -54,14 +54,14 @@ struct RequestHead {
     fields = list.fields
   }
 
-  /// What is wrong with it, if anything. `maximumBytes` are those of the whole head.
+  /// Returns what is wrong with the head, or nil. `maximumBytes` is the limit of the whole head.
   func fault(maximumBytes: Int) -> Fault? {
     if fields.count > RequestHead.maximumFields || bytes.count > maximumBytes { return .tooLarge }
     guard isRequestLineWellFormed, areFieldsWellFormed, isHostWellFormed else { return .malformed }
     return BodyFraming.isUnambiguous(headers, isHTTP10: isHTTP10) ? nil : .malformed
   }
 
-  /// A method, one space, a target, one space, a version; CR LF.
+  /// A method, one space, a target, one space, a version, and CR LF.
   private var isRequestLineWellFormed: Bool {
     !method.isEmpty && bytes[method].allSatisfy(RequestHead.isTokenByte)
       && target.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
@@ -69,7 +69,7 @@ struct RequestHead {
       && isLineEnd(at: version.upperBound)
   }
 
-  /// Each line a name, a colon, a value; CR LF. Then an empty line, and nothing after it.
+  /// Each line is a name, a colon, a value, and CR LF. An empty line follows, and nothing after it.
   private var areFieldsWellFormed: Bool {
     var position = version.upperBound + 2
     for field in fields {
@@ -84,7 +84,7 @@ struct RequestHead {
     return isLineEnd(at: position) && position + 2 == bytes.count
   }
 
-  /// Exactly one, but HTTP/1.0 has requests without.
+  /// Exactly one Host, except that HTTP/1.0 needs none.
   private var isHostWellFormed: Bool {
     let hosts = headers.values(of: "Host")
     guard hosts.count == 1 else { return hosts.isEmpty && isHTTP10 }
@@ -118,7 +118,7 @@ struct RequestHead {
   }
 }
 
-/// Where a field stands in the head. Offsets; of a field that the daemon has moved they lie outside.
+/// The offsets of a field in the head. They lie outside of it if the daemon has moved the field.
 private struct Field {
   let name: Range<Int>
   let value: Range<Int>
@@ -138,5 +138,21 @@ private struct FieldList {
   private func range(of text: UnsafeRawBufferPointer) -> Range<Int> {
     let offset = text.baseAddress.map { $0 - start } ?? 0
     return offset..<(offset + text.count)
+  }
+}
+
+/// How a request states where its body ends.
+enum BodyFraming {
+  /// Whether every server finds the same end. Otherwise a proxy could be made to pass a second request hidden in the body
+  /// (RFC 9112, 6.1, 6.3 and 11.2).
+  static func isUnambiguous(_ headers: HTTPHeaders, isHTTP10: Bool) -> Bool {
+    let lengths = headers.values(of: "Content-Length")
+    let codings = headers.values(of: "Transfer-Encoding")
+    guard !codings.isEmpty else { return lengths.allSatisfy { $0 == lengths[0] && isLength($0) } }
+    return !isHTTP10 && lengths.isEmpty && codings.count == 1 && codings[0].lowercased() == "chunked"
+  }
+
+  private static func isLength(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 }

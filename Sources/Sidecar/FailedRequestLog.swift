@@ -2,14 +2,14 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// Logs requests that Redis failed: of each route the first at once, what follows once a minute with its number. Refused
-/// requests are counted, not logged.
+/// Logs requests that failed because of Redis: the first of each route at once, later ones once a minute with their number.
+/// Other refused requests are only counted.
 @EventLoop
 final class FailedRequestLog {
   private let log: Log
   private let interval: Duration
   private var timer: LoopTimer?
-  /// Of the routes that were logged lately: what failed since, and the last reason.
+  /// By route, since its last line: the number of failed requests and the last reason.
   private var routes: [String: (requests: Int, reason: String)] = [:]
 
   init(_ log: Log, interval: Duration = .seconds(60)) {
@@ -17,12 +17,10 @@ final class FailedRequestLog {
     self.interval = interval
   }
 
-  func failed(_ request: SidecarRequest, _ refusal: Refusal) {
-    if let cause = refusal.cause { failed(request, cause) }
-  }
-
-  /// While there is no connection, the connection has said so once: a line for every request would bury it.
-  func failed(_ request: SidecarRequest, _ cause: RedisError) {
+  /// Logs the refusal if a fault of Redis caused it.
+  func record(_ refusal: Refusal, of request: SidecarRequest) {
+    guard let cause = refusal.cause else { return }
+    // The connection logs its loss once. A warning for each request would hide that line.
     if case .notSent(let reason) = cause {
       return log.debug("a request was not tried", ["route": .init(request.route), "reason": .init(reason)])
     }
@@ -35,7 +33,7 @@ final class FailedRequestLog {
     }
   }
 
-  /// Logs what has failed since the last lines.
+  /// Logs the requests that have failed since the last lines.
   func flush() {
     routes = routes.filter { $0.value.requests > 0 }
     for (route, since) in routes.sorted(by: { $0.key < $1.key }) {

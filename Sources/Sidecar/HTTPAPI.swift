@@ -1,30 +1,33 @@
 import EventLoop
 import HTTPServer
 
-/// The endpoints of one document.
+/// The endpoints of one document in docs/http.
 @EventLoop
 protocol HTTPAPI {
-  /// The paths it answers, whatever the method. The last part may be a parameter: `/devices/{deviceToken}`.
+  /// The paths that the API answers, whatever the method. The last part may be a parameter: `/devices/{deviceToken}`.
   var routes: [String] { get }
 
-  /// Beginnings of the other paths that are its own, to answer that they are not there. Each ends with `/`.
+  /// Prefixes of further paths that belong to the API, which answers them with 404. Each ends with `/`.
   var roots: [String] { get }
 
-  func respond(to request: SidecarRequest) async -> HTTPResponse
+  /// Carries out a request for one of ``routes``.
+  func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse
 
-  /// The answer to a request whose body is too large (413), whose header fields are too many or too large (431), or that is malformed (400).
-  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse
-
-  /// The answer to a path below its ``roots`` that is none of its routes.
-  var notFound: HTTPResponse { get }
+  /// Renders a refusal in the form of the API's document. The request may be one that never reached ``respond(to:)``.
+  func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse
 }
 
 extension HTTPAPI {
   var roots: [String] { [] }
+}
 
-  var notFound: HTTPResponse { .error("Not found", status: 404) }
+/// A request for a route of an API.
+struct SidecarRequest: Sendable {
+  let http: HTTPRequest
+  /// The route as the API lists it: `/devices/{deviceToken}`.
+  let route: String
+  /// The path's text in place of the braces, with its percent escapes. Never contains `/`.
+  let parameter: String?
 
-  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
-    .refusal(status)
-  }
+  var method: String { http.method }
 }

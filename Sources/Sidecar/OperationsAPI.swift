@@ -3,33 +3,30 @@ import HTTPServer
 import JSON
 import Redis
 
-/// `/healthz` `/readyz` `/openapi.json`: for whoever runs the sidecar. The metrics are on the admin address alone.
+/// `/healthz` `/readyz` `/openapi.json`: for operators. Metrics are served by the admin address only.
 @EventLoop
 struct OperationsAPI: HTTPAPI {
-  let backend: Backend?
-  let sender: (any DirectSender)?
+  let context: APIContext
   let isStopping: @EventLoop () -> Bool
 
   let routes = ["/healthz", "/readyz", "/openapi.json"]
 
-  func respond(to request: SidecarRequest) async -> HTTPResponse {
-    guard request.method == "GET" || request.method == "HEAD" else {
-      var response = HTTPResponse.error("Method not allowed", status: 405)
-      response.headers.append(("Allow", "GET, HEAD"))
-      return response
-    }
-    switch request.route {
-    case "/readyz": return readiness
-    case "/openapi.json": return .json(PackageResources.openapi_json)
-    default: return .text("ok\n")
+  func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
+    guard request.method == "GET" || request.method == "HEAD" else { throw .methodNotAllowed("GET, HEAD") }
+    return switch request.route {
+    case "/readyz": readiness
+    case "/openapi.json": .json(PackageResources.openapi_json)
+    default: .text("ok\n")
     }
   }
 
-  /// Ready when Redis answers. Without APNs, or with APNs out of reach, devices are registered and records are polled: that is
-  /// only told.
+  func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse { refusal.response }
+
+  /// 200 if Redis answers, otherwise 503. APNs is only reported: without it devices can still be registered and
+  /// notifications polled.
   var readiness: HTTPResponse {
-    let redis = backend.map { $0.connection.isReady ? "ok" : "unreachable" } ?? "not configured"
-    let apns = sender.map { $0.isConnected ? "ok" : "unreachable" } ?? "not configured"
+    let redis = context.storage.map { $0.backend.connection.isReady ? "ok" : "unreachable" } ?? "not configured"
+    let apns = context.sender.map { $0.isConnected ? "ok" : "unreachable" } ?? "not configured"
     let isReady = redis == "ok" && !isStopping()
     return .json(
       .object([

@@ -1,68 +1,189 @@
+import EventLoop
 import HTTPServer
 import JSON
 import Redis
 
-/// An answer instead of what was asked for: `{"error","message"?}`.
+/// Why a request was not carried out. Each API renders it in the form of its document.
 struct Refusal: Error {
-  let status: Int
+  enum Reason: Equatable {
+    /// Malformed HTTP, or a query that cannot be read.
+    case malformed
+    /// The body is not a JSON object.
+    case notJSON
+    /// The value of a field, of the body or of the query, is not allowed.
+    case invalid(field: String)
+    case unauthorized
+    case forbidden
+    case notFound
+    case methodNotAllowed
+    case bodyTooLarge
+    case tooManyRequests
+    /// The request line and the header fields are too large or too many.
+    case headTooLarge
+    case serverError
+    /// `service` is Redis or APNs.
+    case notConfigured(service: String)
+    case unavailable
+  }
+
+  let reason: Reason
+  /// What was wrong, in a few words.
   let error: String
+  /// What exactly was wrong, where, and what was expected.
   var message: String?
+  /// Further members of the push API's answer.
+  var members: [JSONMember] = []
   var headers: [(name: String, value: String)] = []
-  /// What Redis said: for the log, never for who asked.
+  /// The fault of Redis that caused the refusal. For the log only.
   var cause: RedisError?
 
-  init(_ status: Int, _ error: String, _ message: String? = nil) {
-    self.status = status
-    self.error = error
+  /// Without `error` the text is the usual one of the reason.
+  init(_ reason: Reason, _ error: String? = nil, _ message: String? = nil) {
+    self.reason = reason
+    self.error = error ?? reason.text
     self.message = message
   }
 
-  /// 500: the request is good.
-  init(_ cause: RedisError) {
+  var status: Int { reason.status }
+}
+
+extension Refusal {
+  static func invalid(_ field: String, _ error: String, _ message: String? = nil) -> Refusal {
+    Refusal(.invalid(field: field), error, message)
+  }
+
+  /// - Parameter allowed: the value of the header field `Allow`.
+  static func methodNotAllowed(_ allowed: String, _ message: String? = nil) -> Refusal {
+    Refusal(.methodNotAllowed, nil, message).with([("Allow", allowed)])
+  }
+
+  /// - Parameter seconds: the value of the header field `Retry-After`.
+  static func tooManyRequests(_ message: String? = nil, after seconds: Int) -> Refusal {
+    Refusal(.tooManyRequests, nil, message).with([("Retry-After", String(seconds))])
+  }
+
+  static func unavailable(_ message: String, after seconds: Int) -> Refusal {
+    Refusal(.unavailable, nil, message).with([("Retry-After", String(seconds))])
+  }
+
+  /// - Parameter missing: the settings that are missing.
+  static func notConfigured(_ service: String, missing: [String], _ fix: String) -> Refusal {
+    var refusal = Refusal(.notConfigured(service: service), nil, "\(service) is not configured: \(fix)")
+    refusal.members = [JSONMember(key: "missingEnvVars", value: .array(missing.map(JSONValue.string)))]
+    return refusal
+  }
+
+  /// The refusal of a request that the server did not read completely, from the status that it chose.
+  init(unread status: Int) {
+    switch status {
+    case 413: self.init(.bodyTooLarge, nil, "at most 65536 bytes")
+    case 431: self.init(.headTooLarge, nil, "at most 100 fields, 16384 bytes")
+    default:
+      self.init(.malformed, nil, "malformed HTTP, a broken percent escape in the query, or over 100 query items")
+    }
+  }
+
+  init(_ fault: RedisError) {
     let message =
-      switch cause {
+      switch fault {
       case .outcomeUnknown: "Redis did not answer in time: whether it was done is not known"
       case .replyTooLarge: "What Redis holds for this request is too large to be read"
       case .notSent, .reply, .configuration:
         "Redis does not answer, or takes nothing more: nothing was done; try again later"
       }
-    self.init(500, Refusal.serverError, message)
-    self.cause = cause
+    self.init(.serverError, nil, message)
+    cause = fault
   }
 
-  static let serverError = "Internal server error"
-
-  static let notConfigured = Refusal(500, serverError, "Redis is not configured: set REDIS_URL")
-
-  static func methodNotAllowed(_ allowed: String) -> Refusal {
-    var refusal = Refusal(405, "Method not allowed", "Allowed here: \(allowed)")
-    refusal.headers = [("Allow", allowed)]
+  /// Returns the refusal with additional header fields.
+  func with(_ fields: [(name: String, value: String)]) -> Refusal {
+    var refusal = self
+    refusal.headers += fields
     return refusal
   }
+}
 
-  /// The server took the request no further: its body is too large (413), its header fields are too many or too large (431), or it is
-  /// malformed (400).
-  static func unread(_ status: Int) -> Refusal {
-    switch status {
-    case 413: Refusal(413, "Request body is too large", "at most 65536 bytes")
-    case 431: Refusal(431, "Request header fields are too large", "at most 100 fields, 16384 bytes")
-    default:
-      Refusal(status, "Bad request", "malformed HTTP, a broken percent escape in the query, or over 100 query items")
+/// Returns the value of a call to Redis. Throws a refusal if the call fails.
+@EventLoop
+func refusingFaults<Value>(
+  _ call: @autoclosure () async throws(RedisError) -> Value
+) async throws(Refusal) -> Value {
+  do { return try await call() } catch { throw Refusal(error) }
+}
+
+// MARK: - Forms that more than one API has
+
+extension Refusal {
+  /// `{"error"}` and ``members``: the form of the push API and of paths that belong to no API.
+  var response: HTTPResponse {
+    let text =
+      switch reason {
+      case .bodyTooLarge: "Request body is too large (max 65536 bytes)"
+      case .headTooLarge: "Request header fields are too large (max 100 fields, 16384 bytes)"
+      case .notJSON: "Request body must be a JSON object"
+      case .notConfigured(let service): "\(service) is not configured."
+      default: error
+      }
+    return response(error: text, members)
+  }
+
+  /// `{"error","message"?}`: the form of the device API and the broadcast API.
+  var responseWithMessage: HTTPResponse {
+    response(error: error, message.map { [JSONMember(key: "message", value: .string($0))] } ?? [])
+  }
+
+  /// `{"error"}` and `members`, with the status and the header fields of the refusal.
+  func response(error: String, _ members: [JSONMember] = []) -> HTTPResponse {
+    var response = HTTPResponse.json(
+      .object([JSONMember(key: "error", value: .string(error))] + members), status: status)
+    response.headers += headers
+    return response
+  }
+}
+
+extension Refusal.Reason {
+  var status: Int {
+    switch self {
+    case .malformed, .notJSON, .invalid: 400
+    case .unauthorized: 401
+    case .forbidden: 403
+    case .notFound: 404
+    case .methodNotAllowed: 405
+    case .bodyTooLarge: 413
+    case .tooManyRequests: 429
+    case .headTooLarge: 431
+    case .serverError, .notConfigured: 500
+    case .unavailable: 503
     }
   }
 
-  static let deviceNotFound = Refusal(404, "Device not found")
+  fileprivate var text: String {
+    switch self {
+    case .malformed: "Bad request"
+    case .notJSON: "Invalid JSON in request body"
+    case .invalid(let field): "Invalid \(field)"
+    case .unauthorized: "Unauthorized"
+    case .forbidden: "Forbidden"
+    case .notFound: "Not found"
+    case .methodNotAllowed: "Method not allowed"
+    case .bodyTooLarge: "Request body is too large"
+    case .tooManyRequests: "Too many requests"
+    case .headTooLarge: "Request header fields are too large"
+    case .serverError, .notConfigured: "Internal server error"
+    case .unavailable: "Service unavailable"
+    }
+  }
+}
 
-  static func tooManyRequests(_ message: String, after seconds: Int) -> Refusal {
-    var refusal = Refusal(429, "Too many requests", message)
-    refusal.headers = [("Retry-After", String(seconds))]
-    return refusal
+extension HTTPResponse {
+  static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
+    .json(value.bytes, status: status)
   }
 
-  var response: HTTPResponse {
-    let members = message.map { [JSONMember(key: "message", value: .string($0))] } ?? []
-    var response = HTTPResponse.error(error, status: status, members)
-    response.headers += headers
+  /// Returns the response with additional header fields.
+  func with(_ fields: [(name: String, value: String)]) -> HTTPResponse {
+    var response = self
+    response.headers += fields
     return response
   }
 }

@@ -1,64 +1,64 @@
-import PushModel
 import JSON
-import Registry
+import PushModel
 
-/// What the documents' fields may hold. Each function takes what was sent, nil when nothing was.
+/// Checks the fields of requests. Each function takes the value that was sent, or nil.
 enum RequestFields {
   static let deviceTokenFormat = "Invalid device token format (must be 64-character hex string)"
 
   /// Characters of a user id.
   private static let userIDLength = 1...256
-  /// Of a device token today.
+  /// The length of a device token today.
   private static let hexTokenDigits = 64
-  /// Apple may make device tokens longer: their length is not to be relied on.
+  /// The allowed lengths, because Apple may make device tokens longer.
   private static let tokenDigits = 20...200
-  /// Of a device token with white space and angle brackets.
+  /// The length of a device token with white space and angle brackets.
   private static let maximumTokenTextBytes = 2048
 
-  /// 64 hexadecimal digits, in lower case: so that one device is not there twice.
+  /// Returns a token of 64 hexadecimal digits in lower case, so that a device is not registered twice.
   static func hexToken(_ value: String?, _ field: String) throws(Refusal) -> String {
     guard let token = value.flatMap(lowercasedHex), token.utf8.count == hexTokenDigits else {
-      throw Refusal(400, deviceTokenFormat, field)
+      throw .invalid(field, deviceTokenFormat, field)
     }
     return token
   }
 
-  /// The same of a device that has to be found: one that another surface registered in upper case is there as it was written.
+  /// Returns the spellings under which a device may be registered: other APIs keep upper case.
   static func spellings(_ value: String?, _ field: String) throws(Refusal) -> [String] {
     let token = try hexToken(value, field)
     return value == token ? [token] : [token] + [value].compactMap { $0 }
   }
 
-  /// 20 to 512 characters, as iOS or another system gave it: `<abcd 1234 …>`, the description of iOS' data, is read, too.
+  /// Returns a token of 20 to 512 characters. Accepts the description of iOS data, `<abcd 1234 …>`, too.
   static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> String {
     let value = value ?? ""
     let token = value.utf8.count > maximumTokenTextBytes ? "" : value.filter { !"<> ".contains($0) }
     guard DeviceToken.isWellFormed(token.utf8) else {
-      throw Refusal(400, "Invalid device token", "\(field): expected 20 to 512 letters, digits or any of :_-.")
+      throw .invalid(field, "Invalid device token", "\(field): expected 20 to 512 letters, digits or any of :_-.")
     }
     return token.utf8.count == hexTokenDigits ? lowercasedHex(token) ?? token : token
   }
 
-  /// Trimmed and lower-cased, as everywhere in the registry.
+  /// Returns a user id trimmed and in lower case, as in the registry.
   static func userID(_ value: String?) throws(Refusal) -> String {
     let id = Username.normalized(value ?? "")
     let isPrintable = !id.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
     guard userIDLength.contains(id.unicodeScalars.count), isPrintable else {
-      throw Refusal(400, "Invalid userId", "userId: expected 1 to 256 characters, not blank, no control characters")
+      throw .invalid(
+        "userId", "Invalid userId", "userId: expected 1 to 256 characters, not blank, no control characters")
     }
     return id
   }
 
-  /// Nil when there is none, or an empty one.
+  /// Returns nil if the bundle id is missing, null or empty.
   static func bundleID(_ value: JSONValue?, _ field: String) throws(Refusal) -> String? {
     guard let value, value != .null, value != .string("") else { return nil }
     guard let id = value.string, BundleID.isWellFormed(id) else {
-      throw Refusal(400, "Invalid bundleId", "\(field): expected 1 to 200 letters, digits or any of ._-")
+      throw .invalid(field, "Invalid bundleId", "\(field): expected 1 to 200 letters, digits or any of ._-")
     }
     return id
   }
 
-  /// A device token of APNs: 20 to 200 hexadecimal digits, in lower case. Nil when it is none.
+  /// Returns an APNs device token of 20 to 200 hexadecimal digits in lower case, or nil if `text` is not one.
   static func lowercasedHex(_ text: String) -> String? {
     guard tokenDigits.contains(text.utf8.count),
       text.utf8.allSatisfy({ isDigit($0) || (isLetter($0) && $0 | 0x20 <= UInt8(ascii: "f")) })
@@ -72,5 +72,28 @@ enum RequestFields {
 
   private static func isLetter(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+}
+
+extension StringProtocol {
+  /// The text without surrounding white space, as JavaScript's `trim` returns it.
+  var trimmed: String {
+    let scalars = unicodeScalars
+    var start = startIndex
+    while start < endIndex, scalars[start].isTrimmed { scalars.formIndex(after: &start) }
+    var end = endIndex
+    while end > start {
+      let last = scalars.index(before: end)
+      guard scalars[last].isTrimmed else { break }
+      end = last
+    }
+    return String(self[start..<end])
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isTrimmed: Bool {
+    // Most characters are ASCII, for which a comparison is faster than the lookup.
+    isASCII ? value == 0x20 || (0x09...0x0D).contains(value) : properties.isWhitespace || self == "\u{FEFF}"
   }
 }

@@ -2,13 +2,14 @@ public import EventLoop
 public import HTTPServer
 public import Telemetry
 
-/// The HTTP registration service: one surface for each document, on one server.
+/// The HTTP registration service: one API for each document in docs/http, all on one server.
 @EventLoop
 public final class Sidecar {
   private let configuration: SidecarConfiguration
   private let log: Log
   private let requests: LabelledCounterFamily
   private let durations: Histogram
+  private let failures: FailedRequestLog
   private var router = Router([])
   private var operations: OperationsAPI?
   private var server: HTTPServer?
@@ -18,42 +19,41 @@ public final class Sidecar {
   public var port: Int { server?.port ?? 0 }
 
   /// The answer of `/readyz`.
-  public var readiness: HTTPResponse { operations?.readiness ?? .error("stopping", status: 503) }
+  public var readiness: HTTPResponse { operations?.readiness ?? Sidecar.stopping }
 
-  /// Without `backend` redis is not configured, without `sender` APNs is not. `backupImport` reads the backup file that
-  /// the configuration names.
+  /// - Parameters:
+  ///   - backend: nil if Redis is not configured.
+  ///   - sender: nil if APNs is not configured.
   public init(
-    _ configuration: SidecarConfiguration, backend: Backend?, sender: (any DirectSender)?,
-    backupImport: BackupImport? = nil, metrics: Metrics, log: Log
+    _ configuration: SidecarConfiguration, backend: Backend?, sender: (any DirectSender)?, metrics: Metrics, log: Log
   ) {
     self.configuration = configuration
     self.log = log
     requests = metrics.counters(
       "martlet_http_requests_total", labels: ["method", "route", "status"], help: "Answered requests.")
     durations = metrics.histogram("martlet_http_request_seconds", help: "Time from a complete request to its answer.")
-    let operations = OperationsAPI(
-      backend: backend, sender: sender,
-      isStopping: { [weak self] in self?.isStopping ?? true })
-    let access = backend.map { Access(configuration, $0, metrics: metrics, log: log) }
-    let failures = FailedRequestLog(log)
-    let push = PushAPI(
-      configuration, backend: backend, access: access, sender: sender, failures: failures, log: log)
-    let notifications = NotificationAPI(configuration, backend: backend, access: access, failures: failures)
-    let devices = DeviceAPI(configuration, backend: backend, access: access, failures: failures)
-    let pushServer = BroadcastAPI(
-      configuration, backend: backend, access: access, backupImport: backupImport, failures: failures, log: log)
-    let nyra = InstanceAPI(backend: backend, access: access, failures: failures)
+    failures = FailedRequestLog(log)
+    let context = APIContext(
+      configuration: configuration,
+      storage: backend.map {
+        APIContext.Storage(backend: $0, access: Access(configuration, $0, metrics: metrics, log: log))
+      }, sender: sender, log: log)
+    let operations = OperationsAPI(context: context) { [weak self] in self?.isStopping ?? true }
     self.operations = operations
-    router = Router([operations, push, notifications, devices, pushServer, nyra])
+    router = Router([
+      operations, PushAPI(context), NotificationAPI(context), DeviceAPI(context: context), BroadcastAPI(context),
+      InstanceAPI(context: context),
+    ])
   }
 
+  /// Binds the address and listens.
   public func start() throws(HTTPServerError) {
     var settings = HTTPServerConfiguration(address: try HTTPAddress(parsing: configuration.address))
     settings.refusal = { [weak self] status, request in
-      EventLoop.assumeIsolated { self?.refuse(status, request) ?? .error("Bad request", status: status) }
+      EventLoop.assumeIsolated { self?.refuse(status, request) ?? Sidecar.stopping }
     }
     let server = HTTPServer(configuration: settings, log: log) { [weak self] request, respond in
-      guard let self else { return respond(.error("stopping", status: 503)) }
+      guard let self else { return respond(Sidecar.stopping) }
       self.handle(request, respond)
     }
     try server.start()
@@ -61,7 +61,7 @@ public final class Sidecar {
     log.info("sidecar listens", ["address": .init(configuration.address), "port": .init(server.port)])
   }
 
-  /// Finishes the requests under way within `grace`.
+  /// Stops listening and lets running requests finish within `grace`.
   public func stop(grace: Duration) async {
     isStopping = true
     await server?.stop(grace: grace)
@@ -71,21 +71,36 @@ public final class Sidecar {
     let start = Clock.monotonicNanoseconds
     guard let match = router.match(request.path) else {
       count(request, route: "none", status: 404, since: start)
-      return respond(router.owner(of: request.path)?.notFound ?? .error("Not found", status: 404))
+      return respond(response(to: Refusal(.notFound), of: request, router.owner(of: request.path)))
     }
     Task { @EventLoop in
-      let response = await match.surface.respond(
-        to: SidecarRequest(http: request, route: match.route, parameter: match.parameter))
+      let response = await response(to: request, by: match)
       count(request, route: match.route, status: response.status, since: start)
       respond(response)
     }
   }
 
+  private func response(to request: HTTPRequest, by match: Router.Match) async -> HTTPResponse {
+    let routed = SidecarRequest(http: request, route: match.route, parameter: match.parameter)
+    do throws(Refusal) {
+      return try await match.api.respond(to: routed)
+    } catch {
+      failures.record(error, of: routed)
+      return match.api.response(to: error, of: request)
+    }
+  }
+
+  /// Returns the answer to a request that the server did not read completely.
   private func refuse(_ status: Int, _ request: HTTPRequest) -> HTTPResponse {
-    // A target that cannot be read comes whole, with its query.
+    // If the target cannot be read, the path is the whole target with its query.
     let path = String(Substring(request.path.utf8.prefix { $0 != UInt8(ascii: "?") }))
     count(request, route: router.match(path)?.route ?? "none", status: status, since: Clock.monotonicNanoseconds)
-    return router.owner(of: path)?.refusal(status, of: request) ?? .refusal(status)
+    return response(to: Refusal(unread: status), of: request, router.owner(of: path))
+  }
+
+  /// Renders the refusal in the form of `api`, or in the common form if the path belongs to no API.
+  private func response(to refusal: Refusal, of request: HTTPRequest, _ api: (any HTTPAPI)?) -> HTTPResponse {
+    api?.response(to: refusal, of: request) ?? refusal.response
   }
 
   private func count(_ request: HTTPRequest, route: String, status: Int, since start: UInt64) {
@@ -93,6 +108,8 @@ public final class Sidecar {
     requests[method, route, String(status)].increment()
     durations.record(nanoseconds: Clock.monotonicNanoseconds - start)
   }
+
+  private static let stopping = Refusal(.unavailable, "stopping").response
 
   private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
 }

@@ -1,42 +1,41 @@
 public import Credentials
 public import PushModel
-import Registry
 
-/// What the sidecar is told.
+/// The settings of a sidecar.
 public struct SidecarConfiguration: Sendable {
   /// `host:port` or `unix:/path`.
   public var address: String
   public var originPolicy = OriginPolicy()
-  /// Settings that the storage lacks; empty when redis is configured.
+  /// The settings of Redis that are missing; empty if Redis is configured.
   public var missingRedisVariables: [String] = []
-  /// Settings that sending lacks; empty when APNs is configured.
+  /// The settings of APNs that are missing; empty if APNs is configured.
   public var missingAPNsVariables: [String] = []
-  /// Sends at once within one `/api/push/test`.
+  /// The number of pushes under way at once in one `/api/push/test`.
   public var sendConcurrency = 4
   /// Reported by the push API. The lookups themselves are one command.
   public var lookupConcurrency = 8
-  /// No API key is asked for by `/newtoken` and `/newpush`.
-  public var isPushServerOpen = false
-  /// A backup.json that is imported on a `/newtoken` or `/newpush` for an app that has no devices, once for the whole fleet.
+  /// Whether `/newtoken` and `/newpush` require no API key.
+  public var isBroadcastOpen = false
+  /// A backup file that is imported on a `/newtoken` or `/newpush` for an app without devices, once for all sidecars.
   public var backupPath: String?
   /// The app of registrations that name none.
   public var bundleID: String?
-  /// The gateway of registrations that name none.
+  /// The APNs environment of devices that were registered without one.
   public var defaultEnvironment = PushEnvironment.production
-  /// The gateway that is written down of tokens the push API registers. Nil when nobody has said which it is: whoever sends
-  /// takes its own default.
+  /// The APNs environment that is stored with tokens that the push API registers. Nil if none is configured: the sender
+  /// then uses its own default.
   public var registrationEnvironment: PushEnvironment?
-  /// Failed authentications of a client address for a name. Nil, here and below: no limit.
+  /// Failed authentications of a client address for a name. Nil, here and below, is no limit.
   public var failureLimit: WindowLimit?
-  /// Whose word is taken for where a request comes from.
+  /// The proxies whose `X-Forwarded-For` is trusted.
   public var trustedProxies = TrustedProxies()
   /// Registrations of a user or an instance.
   public var registrationLimit: WindowLimit?
   /// Test pushes of a user.
   public var testLimit: WindowLimit?
-  /// `/newtoken` and `/newpush` of an API key; of a client address where no key is asked for.
+  /// Requests to `/newtoken` and `/newpush` with an API key, or of a client address if no key is required.
   public var broadcastLimit: WindowLimit?
-  /// Where `/newpush` puts its job.
+  /// The queue of the jobs that `/newpush` enqueues.
   public var queue = "push:jobs"
 
   public init(address: String) {

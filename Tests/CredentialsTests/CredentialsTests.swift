@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 @testable import Credentials
 
-/// Who is known and who is not costs the same.
+/// Known and unknown secrets cost the same.
 @EventLoop
 struct CredentialsTests {
   @Test(arguments: ["15-bytes-are-few", "16-bytes-will-do"])
@@ -17,7 +17,7 @@ struct CredentialsTests {
     #expect(Credential.randomSecret().utf8.count >= 16)
   }
 
-  @Test func `a shorter secret that is stored already goes on working`() async throws {
+  @Test func `a shorter secret that is already stored still works`() async throws {
     let fixture = try await Fixture()
     let credentials = Credentials(connection: fixture.redis)
     let credential = Credential(kind: .user, name: "short-lived", digest: Credential.digest(of: "short"), createdAt: 1)
@@ -27,7 +27,7 @@ struct CredentialsTests {
   }
 
   @Test(arguments: [Credential.Kind.key, .instance])
-  func `redis does the same for a secret that is nobody's`(kind: Credential.Kind) async throws {
+  func `Redis does the same reads for an unknown secret`(kind: Credential.Kind) async throws {
     let server = try await RedisServer()
     let redis = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
     redis.start()

@@ -5,12 +5,12 @@ import RegistrySupport
 import Testing
 @testable import Credentials
 
-/// How often something has happened in a window, counted in redis.
+/// Actions counted in Redis within a window.
 @EventLoop
 struct WindowLimitTests {
   private let limit = WindowLimit(3, per: .seconds(100))
 
-  @Test func `what is over the limit is not counted, and leaves the window as it is`() async throws {
+  @Test func `actions over the limit are not counted and do not extend the window`() async throws {
     let fixture = try await Fixture()
     let limiter = RateLimiter(connection: fixture.redis)
     var counts: [Int] = []
@@ -20,7 +20,7 @@ struct WindowLimitTests {
     #expect((1...100).contains(try await fixture.run("TTL", "martlet:{limit}:test:over").integer ?? 0))
   }
 
-  @Test func `actions and subjects are counted apart`() async throws {
+  @Test func `actions and subjects are counted separately`() async throws {
     let fixture = try await Fixture()
     let limiter = RateLimiter(connection: fixture.redis)
     for action in [LimitedAction.registration, .testPush, .broadcast, .failure] {
@@ -30,7 +30,7 @@ struct WindowLimitTests {
     }
   }
 
-  @Test func `a count that is no number, or never ends, begins anew`() async throws {
+  @Test func `a count that is not a number or has no expiry starts anew`() async throws {
     let fixture = try await Fixture()
     let limiter = RateLimiter(connection: fixture.redis)
     for value in ["many", "7"] {
@@ -43,7 +43,7 @@ struct WindowLimitTests {
   @Test(arguments: [
     (Duration.milliseconds(1), 1), (.zero, 1), (.milliseconds(1000), 1), (.milliseconds(1001), 2), (.seconds(60), 60),
   ])
-  func `a wait is told in whole seconds`(left: Duration, seconds: Int) {
+  func `a wait is reported in whole seconds`(left: Duration, seconds: Int) {
     #expect(WindowCount.seconds(left) == seconds)
   }
 }

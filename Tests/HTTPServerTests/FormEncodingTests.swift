@@ -10,12 +10,12 @@ struct FormEncodingTests {
   }
 
   @Test(arguments: ["%", "a=%4", "a=%zz", "a=%ff", "%c3=a", "a=%+1", "a=%１１"])
-  func `a broken escape, or what is no UTF-8, is refused`(text: String) {
+  func `a malformed escape or text that is not UTF-8 is refused`(text: String) {
     #expect(FormEncoding.items(of: text) == nil)
   }
 
   @Test(arguments: [("a+b", "a+b"), ("%2561", "%61"), ("%2F..", "/.."), ("%00", "\0"), ("é%41", "éA")])
-  func `a part of a path is decoded once, and a plus stays one`(text: String, decoded: String) {
+  func `a part of a path is decoded once, and a plus is kept`(text: String, decoded: String) {
     #expect(FormEncoding.decoded(text) == decoded)
   }
 

@@ -2,9 +2,9 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// Requests that a proxy in front may read otherwise.
+/// Requests that a proxy may read differently.
 extension HTTPServerTests {
-  /// Heads without the empty line, each with what is wrong with it.
+  /// Heads without the empty line, and what is wrong with each.
   nonisolated private static let malformedHeads: [(fault: String, head: String)] = [
     ("a space before the colon", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n"),
     ("a tab before the colon", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length\t: 2\r\n"),
@@ -77,7 +77,9 @@ extension HTTPServerTests {
     ("GET / HTTP/1.1\0\r\nHost: x\r\n", 400), ("GET / HTTP/2.0\r\nHost: x\r\n", 505),
     ("GET /\r\nHost: x\r\n", 400),
   ])
-  func `what the daemon cannot read is refused, and nothing after it is read`(head: String, status: Int) async throws {
+  func `a head that the daemon cannot parse is refused, and nothing after it is read`(head: String, status: Int)
+    async throws
+  {
     let answer = try await serving(handler: { request, _ in
       Issue.record("the handler was called for \(request.path)")
     }) { port in
@@ -94,7 +96,7 @@ extension HTTPServerTests {
     "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n", "GET /a=b&c?d=e&f=%20#g HTTP/1.1\r\nHost: x\r\n",
     "GET /é?é HTTP/1.1\r\nHost: x\r\n", "GET /? HTTP/1.1\r\nHost: x\r\n", "GET /%2e%00/?? HTTP/1.1\r\nHost: x\r\n",
   ])
-  func `a head that keeps to the grammar is served`(head: String) async throws {
+  func `a well-formed head is served`(head: String) async throws {
     let answer = try await serving { port in
       let wire = try Wire(port: port)
       wire.send(head + "Connection: close\r\nX-Test: last\r\n\r\n")
@@ -104,7 +106,7 @@ extension HTTPServerTests {
     #expect(answer.hasSuffix(" last 0."))
   }
 
-  @Test func `a head is read right wherever the packets end, and after another request`() async throws {
+  @Test func `a head is read correctly in several packets, and after another request`() async throws {
     let answer = try await serving { port in
       let wire = try Wire(port: port)
       for end in ["x", ""] {
@@ -131,7 +133,7 @@ extension HTTPServerTests {
     (15_000, 200), (16_200, 200), (16_400, 431), (24_000, 431), (31_000, 431), (32_000, 431), (32_500, 431),
     (60_000, 431),
   ])
-  func `a large head is served or refused, never left without an answer`(count: Int, status: Int) async throws {
+  func `a large head is always answered`(count: Int, status: Int) async throws {
     let answer = try await serving { port in
       let value = String(repeating: "a", count: count)
       return try Wire.answer(to: "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: \(value)\r\n\r\n", port: port)
@@ -140,7 +142,7 @@ extension HTTPServerTests {
   }
 
   @Test(arguments: [(100, 200), (101, 400), (300, 400), (3000, 400)], ["a&", "a=b&", "&a="])
-  func `a query has at most 100 items, and more are answered`(count: (Int, status: Int), item: String) async throws {
+  func `a query has at most 100 items, and more are refused`(count: (Int, status: Int), item: String) async throws {
     let answer = try await serving {
       $0.refusal = { status, _ in .json(Array("{\"no\":\(status)}".utf8), status: status) }
     } client: { port in

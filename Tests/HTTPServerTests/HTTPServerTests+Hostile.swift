@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What proxies, slow clients and crowds do.
+/// Ambiguous requests, slow clients and many connections.
 extension HTTPServerTests {
   @Test(arguments: [
     "Content-Length: 5\r\nContent-Length: 4", "Content-Length: 4\r\nContent-Length: 5",
@@ -13,8 +13,7 @@ extension HTTPServerTests {
     "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: identity\r\nContent-Length: 5",
     "Transfer-Encoding: xchunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
   ])
-  func `a body whose end can be read in two ways is refused, and nothing after it is read`(framing: String) async throws
-  {
+  func `a body with an ambiguous end is refused, and nothing after it is read`(framing: String) async throws {
     let answer = try await serving(handler: { _, _ in
       Issue.record("the handler was called")
     }) { port in
@@ -25,7 +24,7 @@ extension HTTPServerTests {
     #expect(answer.hasSuffix("bad request\n"))
   }
 
-  @Test func `a length that is told twice alike is one length`() async throws {
+  @Test func `a repeated length with the same value is accepted`() async throws {
     let answer = try await serving { port in
       let wire = try Wire(port: port)
       wire.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello")
@@ -43,7 +42,7 @@ extension HTTPServerTests {
     #expect(answer.contains(#"GET /devices ["a=b"]"#))
   }
 
-  @Test func `who asks before sending a body that is too large need not send it`() async throws {
+  @Test func `a client that expects 100 is refused before it sends a body that is too large`() async throws {
     let answer = try await serving {
       $0.maximumBodyBytes = 10
     } client: { port in
@@ -53,7 +52,7 @@ extension HTTPServerTests {
     #expect(answer.hasPrefix("HTTP/1.1 413 "))
   }
 
-  @Test func `a stop does not wait for requests that never arrive whole`() async throws {
+  @Test func `a stop does not wait for incomplete requests`() async throws {
     let server = HTTPServer(
       configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent,
       handler: Self.echo)
@@ -64,13 +63,12 @@ extension HTTPServerTests {
     }
     while server.requestsUnderWay == 0 { await Task.yield() }
     server.stop(grace: .seconds(600)) {}
-    // Cut off; the client gives up after ten seconds.
+    // The connection was closed. The client would wait for ten seconds.
     #expect(try await answer == "")
   }
 
   @Test(arguments: ["5;\(String(repeating: "a", count: 40_000))", String(repeating: "0", count: 40_000)])
-  func `the size of a chunk that does not end neither keeps its connection nor the loop busy`(line: String) async throws
-  {
+  func `a chunk's size line without end does not keep the connection or the loop busy`(line: String) async throws {
     let server = HTTPServer(
       configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent,
       handler: Self.echo)
@@ -84,7 +82,7 @@ extension HTTPServerTests {
     await server.stop()
   }
 
-  @Test func `when the house is nearly full, who waits the longest makes room`() async throws {
+  @Test func `when the server is nearly full, the longest waiting connection is closed`() async throws {
     let limit = 10
     let last = try await serving {
       $0.maximumConnections = limit
@@ -94,7 +92,7 @@ extension HTTPServerTests {
         guest.wire.send("GET /idle HTTP/1.1\r\nHost: x\r\n\r\n")
         _ = try guest.wire.read(until: " 0.")
       }
-      // Not taken in before one of them is gone.
+      // Accepted only after another connection is closed.
       let late = try Wire(port: port)
       late.send("GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
       let answer = try late.read(until: " 0.")
@@ -104,17 +102,17 @@ extension HTTPServerTests {
     #expect(last.contains("GET /late"))
   }
 
-  @Test func `the address with the most connections makes room first`() {
+  @Test func `connections of the address with the most are closed first`() {
     func peers(_ address: String, _ deadlines: [UInt64]) -> [Peer] {
       deadlines.map { Peer(descriptor: 0, address: address, deadline: $0) }
     }
     let all = peers("a", [1, 2]) + peers("b", [9, 8, 7, 6, .max]) + peers("c", [3])
     let order = Peer.dispensable(of: all).map { "\($0.address)\($0.deadline)" }
-    // 5, 4 and 3 of b; then 2 each of a and b; at last the only ones.
+    // 5, 4 and 3 of b, then 2 each of a and b, then the single ones.
     #expect(order == ["b6", "b7", "b8", "a1", "b9", "a2", "c3"])
   }
 
-  @Test func `a client from elsewhere keeps its place in a crowd from one address`() async throws {
+  @Test func `many connections from one address do not close that of another`() async throws {
     let limit = 20
     let answer = try await serving {
       $0.maximumConnections = limit

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server per test on a free port; clients are blocking sockets on threads of their own.
+/// Each test has a server on a free port. Clients are blocking sockets on their own threads.
 @EventLoop
 struct HTTPServerTests {
   static func echo(_ request: HTTPRequest, _ reply: @escaping @EventLoop (HTTPResponse) -> Void) {
@@ -14,7 +14,7 @@ struct HTTPServerTests {
     reply(.text("\(head) \(request.headers["X-Test"] ?? "-") \(request.body.count)."))
   }
 
-  /// Starts a server, runs `client` away from the loop, stops the server.
+  /// Starts a server, runs `client` off the event loop, and stops the server.
   func serving<T: Sendable>(
     _ change: (inout HTTPServerConfiguration) -> Void = { _ in },
     handler: @escaping HTTPServer.Handler = HTTPServerTests.echo,
@@ -40,7 +40,7 @@ struct HTTPServerTests {
     #expect(answer.hasSuffix(#"PUT /a%20b ["c=d e"] yes 5."#))
   }
 
-  @Test func `a request tells the address that it comes from`() async throws {
+  @Test func `a request has the address of its connection`() async throws {
     let answer = try await serving(handler: { request, reply in
       reply(.text("from \(request.peerAddress)."))
     }) { port in
@@ -52,7 +52,7 @@ struct HTTPServerTests {
   }
 
   @Test(arguments: [("::ffff:192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"), ("::1", "::1")])
-  func `an IPv4 address is told as one, whatever the socket`(address: String, text: String) {
+  func `an IPv4 address has IPv4 form on every socket`(address: String, text: String) {
     var name = sockaddr_in6()
     name.sin6_family = sa_family_t(AF_INET6)
     inet_pton(AF_INET6, address, &name.sin6_addr)
@@ -62,7 +62,7 @@ struct HTTPServerTests {
     #expect(found == text)
   }
 
-  @Test func `a connection serves request after request, also pipelined ones, in order`() async throws {
+  @Test func `a connection serves requests in order, also pipelined ones`() async throws {
     let answers = try await serving { port in
       let wire = try Wire(port: port)
       wire.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -75,7 +75,7 @@ struct HTTPServerTests {
     #expect(order.compactMap { $0 } == order.compactMap { $0 }.sorted())
   }
 
-  @Test func `a chunked body is put together`() async throws {
+  @Test func `a chunked body is joined`() async throws {
     let answer = try await serving { port in
       let wire = try Wire(port: port)
       wire.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n3\r\nefg\r\n0\r\n\r\n")
@@ -114,7 +114,7 @@ struct HTTPServerTests {
   }
 
   @Test(arguments: ["\u{0}\u{1}\u{2}\u{3}\r\n\r\n", "GET / HTTP/9\r\n\r\n", "GET /?a=%zz HTTP/1.1\r\nHost: x\r\n\r\n"])
-  func `garbage is answered or cut, and the server lives on`(garbage: String) async throws {
+  func `after garbage the server still answers`(garbage: String) async throws {
     let answer = try await serving {
       $0.connectionTimeout = 1
     } client: { port in
@@ -123,7 +123,7 @@ struct HTTPServerTests {
         wire.send(garbage)
         _ = try wire.read(until: "\r\n\r\n")
       } catch WireError.ended {
-        // Cut: as good as an answer.
+        // The connection was closed, which is allowed too.
       }
       let wire = try Wire(port: port)
       wire.send("GET /alive HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -150,7 +150,7 @@ struct HTTPServerTests {
     #expect(answer.hasSuffix("late.") && !answer.contains("twice"))
   }
 
-  @Test func `a client that takes too long for a request is cut off`() async throws {
+  @Test func `the connection of a slow request is closed`() async throws {
     let answer = try await serving {
       $0.connectionTimeout = 1
     } client: { port in
@@ -191,7 +191,7 @@ struct HTTPServerTests {
     while !isStopped { await Task.yield() }
   }
 
-  @Test func `a stop answers 503 what is not answered within the grace`() async throws {
+  @Test func `a request that is not answered within the grace period gets 503`() async throws {
     let server = HTTPServer(
       configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
     ) { _, _ in }
@@ -205,14 +205,14 @@ struct HTTPServerTests {
     #expect(try await answer.contains(" 503 "))
   }
 
-  @Test func `an address that is taken is an error that says so`() async throws {
+  @Test func `an address in use is reported as an error`() async throws {
     try await serving { port in
       let error = #expect(throws: HTTPServerError.self) { try ListeningSocket(.tcp(host: "127.0.0.1", port: port)) }
       #expect(error?.description.contains("127.0.0.1:\(port)") == true)
     }
   }
 
-  @Test func `a server that is let go without a stop closes its connections`() async throws {
+  @Test func `a released server closes its connections`() async throws {
     var server: HTTPServer? = HTTPServer(
       configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
     ) { _, _ in }
@@ -226,7 +226,7 @@ struct HTTPServerTests {
     #expect(!(try await answer.contains("200")))
   }
 
-  @Test func `a unix socket is served, and its file goes with the server`() async throws {
+  @Test func `a unix socket is served, and its file is removed at the end`() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/http.sock"
     let server = HTTPServer(

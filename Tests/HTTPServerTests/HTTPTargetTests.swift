@@ -21,16 +21,16 @@ struct HTTPTargetTests {
   }
 
   @Test(arguments: ["http://", "http:///a", "http:/a", "http:a/b", "ftp://x/a", "x:80", "http://x", "://x/a"])
-  func `what is no address of a path is refused`(target: String) {
+  func `an address without a path is refused`(target: String) {
     #expect(HTTPTarget(parsing: target) == nil)
   }
 
   @Test(arguments: ["", "*", "host/path", "/?a=%", "/?a=%4", "/?a=%zz", "/?a=%ff", "/?%ff=a"])
-  func `a target that cannot be read is refused`(target: String) {
+  func `a malformed target is refused`(target: String) {
     #expect(HTTPTarget(parsing: target) == nil)
   }
 
-  @Test func `addresses are read`() throws {
+  @Test func `addresses are parsed`() throws {
     #expect(try HTTPAddress(parsing: "127.0.0.1:80") == .tcp(host: "127.0.0.1", port: 80))
     #expect(try HTTPAddress(parsing: "[::1]:0") == .tcp(host: "::1", port: 0))
     #expect(try HTTPAddress(parsing: ":8080") == .tcp(host: "", port: 8080))
@@ -38,14 +38,14 @@ struct HTTPTargetTests {
   }
 
   @Test(arguments: ["", "localhost", "a:b", "a:70000", "::1:80", "unix:"])
-  func `what is no address is refused with its text`(text: String) {
+  func `text that is not an address is refused and quoted`(text: String) {
     #expect(throws: HTTPServerError.badAddress(text)) { try HTTPAddress(parsing: text) }
   }
 
   @Test(arguments: [
     (10_000, 1 << 20, 10_000), (10_000, 10_128, 10_000), (10_000, 1024, 896), (10_000, 64, 32), (10, 64, 10), (5, 1, 1),
   ])
-  func `connections leave descriptors for everything else`(wanted: Int, limit: Int, room: Int) {
+  func `some descriptors are reserved`(wanted: Int, limit: Int, room: Int) {
     #expect(DescriptorLimit.room(for: wanted, limit: limit) == room)
   }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sidecar
 
-/// What a request that redis failed leaves in the log.
+/// The log lines of requests that failed because of Redis.
 @EventLoop
 struct FailureLogTests {
   private let written = Lines()
@@ -29,23 +29,25 @@ struct FailureLogTests {
   }
 
   @Test(arguments: [(LogLevel.info, 0), (.debug, 1)])
-  func `an outage is not told again by every request`(level: LogLevel, count: Int) {
-    failures(level: level).failed(request("/devices"), .notSent("not connected"))
+  func `during an outage requests are logged on level debug only`(level: LogLevel, count: Int) {
+    failures(level: level).record(Refusal(.notSent("not connected")), of: request("/devices"))
     #expect(lines.count == count)
   }
 
   @Test(arguments: [
     RedisError.outcomeUnknown("no answer"), .reply(RedisReplyError(message: "OOM command not allowed")),
   ])
-  func `what redis refused, or perhaps did, is told`(error: RedisError) {
-    failures().failed(request("/devices"), error)
+  func `a refused or unconfirmed command is logged`(error: RedisError) {
+    failures().record(Refusal(error), of: request("/devices"))
     #expect(lines.count == 1)
   }
 
-  @Test func `of each route the first failure is told at once, and the others with their number`() {
+  @Test func `the first failure of each route is logged at once, later ones with their number`() {
     let failures = failures()
-    for index in 1...1000 { failures.failed(request("/devices"), .outcomeUnknown("no answer \(index)")) }
-    failures.failed(request("/newpush"), .outcomeUnknown("no answer"))
+    for index in 1...1000 {
+      failures.record(Refusal(.outcomeUnknown("no answer \(index)")), of: request("/devices"))
+    }
+    failures.record(Refusal(.outcomeUnknown("no answer")), of: request("/newpush"))
     #expect(lines.count == 2)
     failures.flush()
     #expect(lines.count == 3)
@@ -53,8 +55,8 @@ struct FailureLogTests {
     #expect(lines.last?.contains("no answer 1000") == true)
     failures.flush()
     #expect(lines.count == 3)
-    // What comes after quiet is a first one again.
-    failures.failed(request("/devices"), .outcomeUnknown("no answer"))
+    // After a quiet interval the next failure counts as the first.
+    failures.record(Refusal(.outcomeUnknown("no answer")), of: request("/devices"))
     #expect(lines.count == 4)
   }
 }

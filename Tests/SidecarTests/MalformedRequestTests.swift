@@ -2,7 +2,7 @@ import EventLoop
 import Sidecar
 import Testing
 
-/// What the server refuses before any surface is asked.
+/// Requests that the server refuses before they reach an API.
 @EventLoop
 struct MalformedRequestTests {
   nonisolated private static let answers = [
@@ -12,7 +12,7 @@ struct MalformedRequestTests {
   ]
 
   @Test(arguments: answers)
-  func `a malformed request is refused in the form of its document`(path: String, error: String) async throws {
+  func `a malformed request is refused in the form of the API`(path: String, error: String) async throws {
     let fixture = try await SidecarFixture()
     let method = ["/healthz", "/notifications", "/nothing"].contains(path) ? "GET" : "POST"
     let answer = try await WebAnswer.ask(
@@ -25,7 +25,7 @@ struct MalformedRequestTests {
   }
 
   @Test(arguments: answers)
-  func `too many header fields are refused in the form of the document`(path: String, error: String) async throws {
+  func `too many header fields are refused in the form of the API`(path: String, error: String) async throws {
     let fixture = try await SidecarFixture()
     let fields = (0..<101).map { ("X-\($0)", "a") }
     let method = ["/healthz", "/notifications", "/nothing"].contains(path) ? "GET" : "POST"
@@ -35,7 +35,7 @@ struct MalformedRequestTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `a query of 300 items is answered`() async throws {
+  @Test func `a query of 300 items is refused in the form of the API`() async throws {
     let fixture = try await SidecarFixture()
     let query = String(repeating: "a=b&", count: 300)
     let answer = try await fixture.request("GET", "/devices?\(query)")

@@ -6,7 +6,7 @@ import Testing
 
 @EventLoop
 struct OpenAPITests {
-  @Test func `the description that is served is the file`() async throws {
+  @Test func `the served description is the file`() async throws {
     let fixture = try await SidecarFixture()
     let answer = try await fixture.request("GET", "/openapi.json")
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -20,7 +20,7 @@ struct OpenAPITests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `every path that is described is served, and says which methods it has`() async throws {
+  @Test func `every described path is served with the described methods`() async throws {
     let fixture = try await SidecarFixture()
     let description = try #require(try await fixture.request("GET", "/openapi.json").json)
     for path in try #require(description["paths"]?.members) {

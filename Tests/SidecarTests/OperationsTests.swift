@@ -17,7 +17,7 @@ struct OperationsTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `metrics are not for the public`() async throws {
+  @Test func `metrics are not served`() async throws {
     let fixture = try await SidecarFixture()
     let answer = try await fixture.request("GET", "/metrics")
     #expect(answer.status == 404)
@@ -26,7 +26,7 @@ struct OperationsTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `without APNs it is ready: polling alone is a normal mode`() async throws {
+  @Test func `without APNs the sidecar is ready, because clients may poll`() async throws {
     let fixture = try await SidecarFixture()
     let ready = try await fixture.request("GET", "/readyz")
     #expect(ready.status == 200)
@@ -36,7 +36,7 @@ struct OperationsTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `without redis it starts, lives, and is not ready`() async throws {
+  @Test func `without Redis the sidecar starts and is not ready`() async throws {
     let sidecar = Sidecar(
       SidecarConfiguration(address: "127.0.0.1:0"), backend: nil, sender: nil, metrics: Metrics(), log: .silent)
     try sidecar.start()
@@ -45,7 +45,7 @@ struct OperationsTests {
     await sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `with a redis that is gone it is not ready`() async throws {
+  @Test func `after Redis has stopped the sidecar is not ready`() async throws {
     let server = try await RedisServer()
     let fixture = try await SidecarFixture(server: server)
     #expect(try await fixture.request("GET", "/readyz").status == 200)
@@ -58,7 +58,7 @@ struct OperationsTests {
     try await server.stop()
   }
 
-  @Test func `what is not there is not found, and other methods are told which there are`() async throws {
+  @Test func `unknown paths are 404, and other methods are refused with the allowed ones`() async throws {
     let fixture = try await SidecarFixture()
     #expect(try await fixture.request("GET", "/nothing").error == "Not found")
     let refused = try await fixture.request("POST", "/healthz")

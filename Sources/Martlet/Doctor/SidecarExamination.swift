@@ -33,7 +33,7 @@ package struct SidecarExamination {
 
   private func open(_ address: String) -> [Finding] {
     var findings: [Finding] = []
-    if settings.sidecar.isPushServerOpen {
+    if settings.sidecar.isBroadcastOpen {
       findings.append(
         Finding(
           "sidecar", .warn,

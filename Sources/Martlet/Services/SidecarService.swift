@@ -31,22 +31,26 @@ final class SidecarService {
     self.log = log
     adminAddress = isAlone ? settings.adminAddress : nil
     let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
-    let backend = connection.map { Backend(connection: $0, maximumDevices: settings.maximumDevices, log: log) }
+    let backend = connection.map { SidecarService.backend($0, settings, log) }
     let own =
       client == nil
       ? settings.gateway.configuration.map { APNsClient(configuration: $0, metrics: metrics, log: log) } : nil
     sidecar = Sidecar(
       settings.sidecar, backend: backend,
       sender: SidecarService.sender(client ?? own, backend, settings.gateway, log),
-      backupImport: SidecarService.backupImport(backend, log),
       metrics: metrics, log: log)
     self.connection = connection
     ownClient = own
   }
 
-  private static func backupImport(_ backend: Backend?, _ log: Log) -> BackupImport? {
-    guard let registry = backend?.registry else { return nil }
-    return { path in
+  private static func backend(_ connection: RedisConnection, _ settings: SidecarSettings, _ log: Log) -> Backend {
+    var backend = Backend(connection: connection, maximumDevices: settings.maximumDevices, log: log)
+    backend.backupImport = backupImport(backend.registry, log)
+    return backend
+  }
+
+  private static func backupImport(_ registry: Registry, _ log: Log) -> BackupImport {
+    { path in
       // Opening a pipe without a writer would block.
       try SettingFile.check(path)
       let done = try await registry.importBackup(path: path)

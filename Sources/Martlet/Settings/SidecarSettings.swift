@@ -35,7 +35,7 @@ package struct SidecarSettings {
     sidecar.sendConcurrency = reader.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: sidecar.sendConcurrency)
     sidecar.lookupConcurrency = reader.integer(
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: sidecar.lookupConcurrency)
-    sidecar.isPushServerOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
+    sidecar.isBroadcastOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
     sidecar.backupPath = SidecarSettings.readBackupPath(&reader)
     sidecar.bundleID = gateway.bundleID
     sidecar.defaultEnvironment = gateway.defaultEnvironment == .sandbox ? .sandbox : .production

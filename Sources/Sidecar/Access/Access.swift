@@ -2,10 +2,9 @@ import Credentials
 import EventLoop
 import HTTPServer
 import Redis
-import Registry
 import Telemetry
 
-/// Who may call, and how often.
+/// Decides who may call the APIs, and how often.
 @EventLoop
 struct Access {
   let credentials: Credentials
@@ -20,14 +19,49 @@ struct Access {
     failures = FailureLimit(configuration, limiter: limiter, metrics: metrics, log: log)
   }
 
-  /// Whose request it is, for limits of requests without credentials.
+  /// Returns the client's address, by which requests without credentials are counted.
   func client(of request: HTTPRequest) -> String { configuration.trustedProxies.client(of: request) }
 
-  /// Takes one out of what `subject` may do. Returns how many seconds it has to wait instead when there is nothing left.
-  func wait(_ action: LimitedAction, of subject: String) async throws(RedisError) -> Int? {
-    guard let limit = configuration.limit(of: action) else { return nil }
-    let count = try await limiter.count(action, of: subject, limit)
-    return count.count > limit.count ? WindowCount.seconds(count.left) : nil
+  /// Returns the API key that the request sends in `X-API-Key`.
+  ///
+  /// Throws 401 unless exactly one key was sent and it is known and enabled, 403 if the key lacks the scope, and 429 if the
+  /// client has sent too many wrong keys.
+  func apiKey(of request: HTTPRequest, for scope: KeyScope) async throws(Refusal) -> Credential {
+    let unauthorized = Refusal(.unauthorized, nil, "Send a valid API key in the header X-API-Key, once")
+    guard request.headers["X-API-Key"] != nil else { throw unauthorized }
+    let secret = request.headers.secret("X-API-Key")
+    let found = try await failures.check(.key, "", of: request) { () async throws(RedisError) -> Credential? in
+      guard let secret, let found = try await credentials.find(.key, secret: secret) else { return nil }
+      return found.isEnabled ? found : nil
+    }
+    guard let found else { throw unauthorized }
+    guard found.scopes.contains(scope) else {
+      throw Refusal(.forbidden, nil, "This API key has no scope \"\(scope.rawValue)\"")
+    }
+    return found
+  }
+
+  /// Counts `action` of `subject`. Throws 429 if the subject has reached its limit.
+  func admit(_ action: LimitedAction, of subject: String) async throws(Refusal) {
+    guard let limit = configuration.limit(of: action) else { return }
+    let count = try await refusingFaults(await limiter.count(action, of: subject, limit))
+    guard count.count > limit.count else { return }
+    throw .tooManyRequests(
+      "at most \(limit.count) \(action.plural) within \(WindowCount.seconds(limit.window)) s",
+      after: WindowCount.seconds(count.left))
+  }
+
+  /// Takes one request from the quota of an API key. Throws 429 if the quota is used up.
+  func admit(_ key: Credential) async throws(Refusal) {
+    let decision = try await refusingFaults(await limiter.take(key.name, key.quota))
+    switch decision {
+    case .admitted: return
+    case .tooFast(let seconds):
+      throw .tooManyRequests(
+        "at most \(key.quota.perSecond) requests a second, in bursts of up to \(key.quota.burst)", after: seconds)
+    case .dayUsedUp(let seconds):
+      throw .tooManyRequests("at most \(key.quota.perDay) requests a day (UTC)", after: seconds)
+    }
   }
 }
 
@@ -39,5 +73,29 @@ extension SidecarConfiguration {
     case .broadcast: broadcastLimit
     case .failure: failureLimit
     }
+  }
+}
+
+extension LimitedAction {
+  /// The action in the text of a refusal.
+  fileprivate var plural: String {
+    switch self {
+    case .registration: "registrations"
+    case .testPush: "test pushes"
+    case .broadcast: "requests to /newtoken and /newpush"
+    case .failure: "failed authentications"
+    }
+  }
+}
+
+extension HTTPHeaders {
+  /// Longer values are not secrets of this service, and are not hashed.
+  private static let maximumSecretBytes = 512
+
+  /// Returns the value of a field that must be there exactly once, otherwise nil.
+  func secret(_ name: String) -> String? {
+    let values = values(of: name)
+    guard values.count == 1, (1...HTTPHeaders.maximumSecretBytes).contains(values[0].utf8.count) else { return nil }
+    return values[0]
   }
 }

@@ -1,7 +1,7 @@
 import EventLoop
 import Telemetry
 
-/// Logs failed authentications: the first at once, what follows once a minute with its number.
+/// Logs failed authentications: the first at once, later ones once a minute with their number.
 @EventLoop
 final class FailedAuthenticationLog {
   private static let maximumAddresses = 5
@@ -18,8 +18,8 @@ final class FailedAuthenticationLog {
     self.interval = interval
   }
 
-  /// A secret that was wrong, or (`isRefused`) was not even looked at.
-  func failed(from address: String, isRefused: Bool) {
+  /// Records a wrong secret, or with `isRefused` a secret that was not even checked.
+  func record(from address: String, isRefused: Bool) {
     if isRefused { refused += 1 } else { failures += 1 }
     if addresses.count < FailedAuthenticationLog.maximumAddresses, !addresses.contains(address) {
       addresses.append(address)
@@ -27,7 +27,7 @@ final class FailedAuthenticationLog {
     if timer == nil { flush() }
   }
 
-  /// Logs what there is, if there is something; nothing more before the interval has passed.
+  /// Logs what was recorded, and then nothing until the interval has passed.
   func flush() {
     guard failures + refused > 0 else {
       timer = nil

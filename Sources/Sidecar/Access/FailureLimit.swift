@@ -2,26 +2,17 @@ import Credentials
 import EventLoop
 import HTTPServer
 import Redis
-import Registry
 import Telemetry
 
-/// Keeps secrets from being guessed: a client that has failed too often for a name is refused for the rest of the window, with
-/// right credentials, too. Failures are counted in redis for the whole fleet; other requests cost nothing.
+/// Prevents secrets from being guessed: refuses a client that has failed too often for a name until the window ends, even if
+/// its credentials are right. Failures are counted in Redis for all sidecars; other requests cost Redis nothing.
 @EventLoop
 final class FailureLimit {
-  /// What came of a check.
-  enum Outcome<Found> {
-    case known(Found)
-    case unknown
-    /// Seconds.
-    case blocked(retryAfter: Int)
-  }
-
   private let limit: WindowLimit?
   private let proxies: TrustedProxies
   private let limiter: RateLimiter
   private let log: Log
-  private let lines: FailedAuthenticationLog
+  private let failedAuthentications: FailedAuthenticationLog
   private let failures: CounterFamily
   private var table: FailureTable?
 
@@ -30,48 +21,75 @@ final class FailureLimit {
     proxies = configuration.trustedProxies
     self.limiter = limiter
     self.log = log
-    lines = FailedAuthenticationLog(log)
+    failedAuthentications = FailedAuthenticationLog(log)
     failures = metrics.counters(
       "martlet_auth_failures_total", label: "kind", help: "Failed authentications of users, API keys and instances.")
     for kind in Credential.Kind.allCases { _ = failures[kind.rawValue] }
     table = limit.map { FailureTable($0) }
   }
 
-  /// Does `find`, which returns nil for who is nobody, unless the client has failed too often for `name`.
+  /// Returns what `find` returns: nil for wrong credentials, which count as a failure. Throws 429 if the client has failed too
+  /// often for `name`.
   func check<Found>(
     _ kind: Credential.Kind, _ name: String, of request: HTTPRequest,
     _ find: @EventLoop () async throws(RedisError) -> Found?
-  ) async throws(RedisError) -> Outcome<Found> {
-    if let seconds = blocked(kind, name, request) { return .blocked(retryAfter: seconds) }
-    let found = try await find()
-    // Others of this client may have failed meanwhile: many at once are not more guesses.
-    if let seconds = blocked(kind, name, request) { return .blocked(retryAfter: seconds) }
-    if let found { return .known(found) }
-    return await fail(Claim(kind: kind, address: proxies.client(of: request), name: name))
+  ) async throws(Refusal) -> Found? {
+    try refuseIfBlocked(kind, name, request)
+    let found = try await refusingFaults(await find())
+    // Other requests of this client may have failed meanwhile. Concurrent requests must not allow more guesses.
+    try refuseIfBlocked(kind, name, request)
+    if found == nil { try await recordFailure(claims(kind, name, request)) }
+    return found
   }
 
-  private func blocked(_ kind: Credential.Kind, _ name: String, _ request: HTTPRequest) -> Int? {
-    guard let table, !table.isEmpty else { return nil }
-    let claim = Claim(kind: kind, address: proxies.client(of: request), name: name)
-    guard let left = table.blocked(claim, now: Clock.monotonicNanoseconds) else { return nil }
-    lines.failed(from: claim.address, isRefused: true)
-    return WindowCount.seconds(left)
+  private func refuseIfBlocked(_ kind: Credential.Kind, _ name: String, _ request: HTTPRequest) throws(Refusal) {
+    guard let table, !table.isEmpty else { return }
+    for claim in claims(kind, name, request) {
+      guard let left = table.blocked(claim, now: Clock.monotonicNanoseconds) else { continue }
+      failedAuthentications.record(from: claim.address, isRefused: true)
+      throw .tooManyFailures(kind, left: left)
+    }
   }
 
-  private func fail<Found>(_ claim: Claim) async -> Outcome<Found> {
-    failures[claim.kind.rawValue].increment()
-    lines.failed(from: claim.address, isRefused: false)
-    guard let limit, let own = table?.fail(claim, now: Clock.monotonicNanoseconds), own.isShared else {
-      return .unknown
+  /// Returns the claims for which a failure counts. A device key is looked up without the id of its instance, so guesses for
+  /// many ids also count together.
+  private func claims(_ kind: Credential.Kind, _ name: String, _ request: HTTPRequest) -> [Claim] {
+    let address = proxies.client(of: request)
+    let claim = Claim(kind: kind, address: address, name: name)
+    return kind == .instance
+      ? [claim, Claim(kind: kind, address: address, name: Claim.anyInstance)] : [claim]
+  }
+
+  /// Counts a failure of the claims, which are one client's. Throws 429 if all sidecars together had reached a limit before.
+  private func recordFailure(_ claims: [Claim]) async throws(Refusal) {
+    failures[claims[0].kind.rawValue].increment()
+    failedAuthentications.record(from: claims[0].address, isRefused: false)
+    // Before the first suspension, so that concurrent requests find a block.
+    let shared = claims.filter { table?.fail($0, now: Clock.monotonicNanoseconds).isShared == true }
+    for claim in shared { try await countInRedis(claim) }
+  }
+
+  private func countInRedis(_ claim: Claim) async throws(Refusal) {
+    guard let limit = limit.map(claim.limit) else { return }
+    let all: WindowCount
+    do { all = try await limiter.count(.failure, of: claim.subject, limit) } catch {
+      // This process still counts on its own.
+      return log.debug("a failed authentication was not counted in redis", ["reason": .init("\(error)")])
     }
-    let fleet: WindowCount
-    do { fleet = try await limiter.count(.failure, of: claim.subject, limit) } catch {
-      // This process goes on counting by itself.
-      log.debug("a failed authentication was not counted in redis", ["reason": .init("\(error)")])
-      return .unknown
-    }
-    guard fleet.count >= limit.count else { return .unknown }
-    table?.block(claim, for: fleet.left, now: Clock.monotonicNanoseconds)
-    return fleet.count > limit.count ? .blocked(retryAfter: WindowCount.seconds(fleet.left)) : .unknown
+    guard all.count >= limit.count else { return }
+    table?.block(claim, for: all.left, now: Clock.monotonicNanoseconds)
+    if all.count > limit.count { throw .tooManyFailures(claim.kind, left: all.left) }
+  }
+}
+
+extension Refusal {
+  fileprivate static func tooManyFailures(_ kind: Credential.Kind, left: Duration) -> Refusal {
+    let secrets =
+      switch kind {
+      case .user: "bearer tokens"
+      case .key: "API keys"
+      case .instance: "device keys"
+      }
+    return .tooManyRequests("too many wrong \(secrets) came from this address", after: WindowCount.seconds(left))
   }
 }

@@ -1,29 +1,40 @@
 import Credentials
 import EventLoop
-import Registry
 
-/// Who claims to be whom, and from where.
+/// A name that a client says it has.
 package struct Claim: Hashable {
+  /// In place of the id of an instance: all instances that the address names together.
+  static let anyInstance = "*"
+  /// How many times the limit an address may fail for all instances together.
+  private static let anyInstanceFactor = 5
+
   let kind: Credential.Kind
-  /// Of the client: ``TrustedProxies/client(of:)``.
+  /// The client's address, from ``TrustedProxies/client(of:)``.
   let address: String
-  /// A username, the id of an instance; empty for API keys.
+  /// A username or the id of an instance; empty for API keys.
   let name: String
 
-  /// As part of a key.
+  /// The limit of this claim.
+  func limit(_ limit: WindowLimit) -> WindowLimit {
+    guard kind == .instance, name == Claim.anyInstance else { return limit }
+    return WindowLimit(limit.count * Claim.anyInstanceFactor, per: limit.window)
+  }
+
+  /// The claim as part of a Redis key.
   var subject: String { "\(kind.rawValue):\(address):\(name)" }
 }
 
-/// The failed authentications that this process has seen lately. Bounded: of more than two generations of claims the oldest
-/// are forgotten. Times are monotonic nanoseconds.
+/// The failed authentications that this process has seen. Times are monotonic nanoseconds.
+///
+/// Bounded: of claims with too few failures for a block at most two generations are kept, and of blocked claims the
+/// ``capacity`` that stay blocked longest. So a flood of new names does not end a block.
 struct FailureTable {
-  /// Claims of one generation.
+  /// Claims of one generation, and blocked claims.
   static let capacity = 10_000
 
   private struct Entry {
     var count: Int
-    var ends: UInt64
-    var isBlocked: Bool
+    let ends: UInt64
     let isShared: Bool
   }
 
@@ -31,7 +42,9 @@ struct FailureTable {
   private let capacity: Int
   private var current: [Claim: Entry] = [:]
   private var previous: [Claim: Entry] = [:]
-  /// Claims that may still be counted in redis in this window.
+  /// When each block ends.
+  private var blocks: [Claim: UInt64] = [:]
+  /// The number of claims that may still be counted in Redis in this window.
   private var shares: Int
   private var windowEnds: UInt64 = 0
 
@@ -41,51 +54,61 @@ struct FailureTable {
     shares = capacity
   }
 
-  var isEmpty: Bool { current.isEmpty && previous.isEmpty }
+  var isEmpty: Bool { current.isEmpty && previous.isEmpty && blocks.isEmpty }
 
-  /// Claims that are known.
-  var count: Int { current.count + previous.count }
+  /// The number of claims in the table.
+  var count: Int { current.count + previous.count + blocks.count }
 
-  /// How long the claim is refused; nil when it is not.
+  /// Returns how long the claim stays blocked, or nil if it is not blocked.
   func blocked(_ claim: Claim, now: UInt64) -> Duration? {
-    guard let entry = current[claim] ?? previous[claim], entry.isBlocked, entry.ends > now else { return nil }
-    return .nanoseconds(Int64(clamping: entry.ends - now))
+    guard let ends = blocks[claim], ends > now else { return nil }
+    return .nanoseconds(Int64(clamping: ends - now))
   }
 
-  /// Counts a failure. Returns how many there are in the claim's window, and whether the fleet is to count it, too: of a flood
-  /// of claims only the first are, so that redis is not filled with them.
+  /// Counts a failure, and blocks the claim if it has reached the limit.
+  ///
+  /// Returns the number of failures in the claim's window, and whether Redis should count the failure too. During a flood of
+  /// claims only the first ones are counted in Redis, which would otherwise be filled with them.
   mutating func fail(_ claim: Claim, now: UInt64) -> (count: Int, isShared: Bool) {
     turn(now)
     let known = current[claim] ?? previous.removeValue(forKey: claim)
     var entry = known.flatMap { $0.ends > now ? $0 : nil } ?? fresh(now)
     entry.count += 1
-    if entry.count >= limit.count { entry.isBlocked = true }
     current[claim] = entry
+    if entry.count >= claim.limit(limit).count { block(claim, until: entry.ends, now) }
     return (entry.count, entry.isShared)
   }
 
-  /// Refuses the claim for `left` from now on, as the fleet has counted.
+  /// Blocks the claim for `left` from now on.
   mutating func block(_ claim: Claim, for left: Duration, now: UInt64) {
-    guard var entry = current[claim] ?? previous[claim] else { return }
-    entry.isBlocked = true
-    entry.ends = now &+ UInt64(max(0, left.nanoseconds))
-    current[claim] = entry
+    block(claim, until: now &+ UInt64(max(0, left.nanoseconds)), now)
+  }
+
+  private mutating func block(_ claim: Claim, until ends: UInt64, _ now: UInt64) {
+    if blocks[claim] == nil, blocks.count >= capacity {
+      blocks = blocks.filter { $0.value > now }
+      if blocks.count >= capacity, let first = blocks.min(by: { $0.value < $1.value }) { blocks[first.key] = nil }
+    }
+    blocks[claim] = ends
+    // After the block the claim starts anew.
+    current[claim] = nil
     previous[claim] = nil
   }
 
   private mutating func fresh(_ now: UInt64) -> Entry {
     let isShared = shares > 0
     if isShared { shares -= 1 }
-    return Entry(count: 0, ends: now &+ UInt64(limit.window.nanoseconds), isBlocked: false, isShared: isShared)
+    return Entry(count: 0, ends: now &+ UInt64(limit.window.nanoseconds), isShared: isShared)
   }
 
-  /// Begins a generation when this one is full or a window old.
+  /// Starts a new generation if the current one is full or a window old.
   private mutating func turn(_ now: UInt64) {
     let isOver = now >= windowEnds
     guard isOver || current.count >= capacity else { return }
     previous = current
     current = [:]
     guard isOver else { return }
+    blocks = blocks.filter { $0.value > now }
     windowEnds = now &+ UInt64(limit.window.nanoseconds)
     shares = capacity
   }

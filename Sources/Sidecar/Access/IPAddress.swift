@@ -2,18 +2,18 @@
   import Glibc
 #endif
 
-/// An IPv4 or IPv6 address; an IPv4 address written as IPv6 (`::ffff:192.0.2.1`) is the IPv4 address.
+/// An IPv4 or IPv6 address. An IPv4 address in IPv6 form (`::ffff:192.0.2.1`) is equal to the IPv4 address.
 struct IPAddress: Equatable {
-  /// Of the prefix that one IPv6 client has to itself.
+  /// The length of the prefix that belongs to one IPv6 client.
   private static let clientPrefixBytes = 8
   private static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
-  /// Of the longest text of an address. Bytes.
+  /// The length of the longest text of an address. Bytes.
   private static let maximumText = 45
 
   /// 4 or 16, in network order.
   let bytes: [UInt8]
 
-  /// Nil when it is no address. A zone (`fe80::1%eth0`) is ignored.
+  /// Returns nil if `text` is not an address. Ignores a zone (`fe80::1%eth0`).
   init?(_ text: some StringProtocol) {
     let text = String(text.prefix { $0 != "%" })
     guard text.utf8.count <= IPAddress.maximumText else { return nil }
@@ -27,7 +27,7 @@ struct IPAddress: Equatable {
     }
   }
 
-  /// What proxies write: the address alone, or with a port behind it (`192.0.2.1:443`, `[2001:db8::1]:443`).
+  /// Reads what proxies write: an address, perhaps with a port (`192.0.2.1:443`, `[2001:db8::1]:443`).
   init?(forwarded text: some StringProtocol) {
     if text.hasPrefix("[") {
       guard let end = text.firstIndex(of: "]"), IPAddress.isPort(text[text.index(after: end)...]) else { return nil }
@@ -40,7 +40,7 @@ struct IPAddress: Equatable {
     }
   }
 
-  /// One client: an IPv4 address, or the /64 that an IPv6 address is in.
+  /// The text that identifies a client: the IPv4 address, or the /64 of the IPv6 address.
   var client: String {
     guard bytes.count == 16 else { return text }
     var network = self
@@ -63,8 +63,36 @@ struct IPAddress: Equatable {
     return inet_pton(family, text, &bytes) == 1 ? bytes : nil
   }
 
-  /// Nothing, or a colon and a number.
+  /// Whether `text` is empty or a colon and a port number.
   private static func isPort(_ text: some StringProtocol) -> Bool {
     text.isEmpty || (text.hasPrefix(":") && UInt16(text.dropFirst()) != nil)
+  }
+}
+
+/// A block of addresses in CIDR notation: `10.0.0.0/8`, `2001:db8::/32`. An address without a prefix is a block of one address.
+struct AddressRange: Equatable {
+  private let network: [UInt8]
+  /// Bits.
+  private let prefix: Int
+
+  /// Returns nil if `text` is not a block.
+  init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let address = IPAddress(parts[0]), !text.contains("%") else { return nil }
+    let bits = address.bytes.count * 8
+    guard let length = parts.count == 2 ? AddressRange.number(parts[1]) : bits, length <= bits else { return nil }
+    network = address.bytes
+    prefix = length
+  }
+
+  func contains(_ address: IPAddress) -> Bool {
+    guard address.bytes.count == network.count else { return false }
+    let (whole, rest) = (prefix / 8, prefix % 8)
+    guard address.bytes.prefix(whole).elementsEqual(network.prefix(whole)) else { return false }
+    return rest == 0 || (address.bytes[whole] ^ network[whole]) >> UInt8(8 - rest) == 0
+  }
+
+  private static func number(_ text: Substring) -> Int? {
+    text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) ? Int(text) : nil
   }
 }

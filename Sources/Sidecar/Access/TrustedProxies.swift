@@ -1,13 +1,13 @@
 import HTTPServer
 
-/// The proxies whose `X-Forwarded-For` is believed.
+/// The proxies whose `X-Forwarded-For` is trusted.
 public struct TrustedProxies: Sendable, Equatable {
   public static let expected = "addresses or CIDR blocks (10.0.0.0/8, 2001:db8::/32), or unix, separated by commas"
 
   /// The peer of a unix socket.
   private static let unixSocket = HTTPRequest.unixPeer
   private static let header = "X-Forwarded-For"
-  /// Entries that are looked at.
+  /// The number of entries that are read.
   private static let maximumHops = 32
 
   private var ranges: [AddressRange] = []
@@ -15,7 +15,7 @@ public struct TrustedProxies: Sendable, Equatable {
 
   public init() {}
 
-  /// Adds `text`: an address, a CIDR block, or `unix` for who connects over a unix socket. False when it is none of them.
+  /// Adds an address, a CIDR block, or `unix` for clients of a unix socket. Returns false if `text` is none of them.
   public mutating func add(_ text: String) -> Bool {
     if text == TrustedProxies.unixSocket {
       areUnixSocketsTrusted = true
@@ -27,8 +27,8 @@ public struct TrustedProxies: Sendable, Equatable {
     return true
   }
 
-  /// Who sent `request`, as failures are counted: the right-most address that is not a trusted proxy's. What stands left of an
-  /// entry that is no address counts for nothing.
+  /// Returns the client that sent `request`: the right-most address that is not a trusted proxy's. Entries to the left of one
+  /// that is not an address are ignored.
   func client(of request: HTTPRequest) -> String {
     let peer = IPAddress(request.peerAddress)
     guard peer.map(isTrusted) ?? areUnixSocketsTrusted else {

@@ -5,73 +5,91 @@ import Redis
 import Registry
 import Telemetry
 
-/// Brings the devices of a backup.json into the registry, and logs what came of it. May be called again after a crash or a
-/// failure: what is there already must not come twice.
+/// Imports the devices of a backup file into the registry, and logs the result. May be called again after a crash or an
+/// error, and must not create a device twice.
 public typealias BackupImport = @EventLoop @Sendable (_ path: String) async throws -> Void
 
-/// The fallback of docs/http/broadcast-api.md: the backup file is brought in on a request for an app that has no devices,
-/// once for the whole fleet.
+/// Imports the backup file on a request for an app without devices, once for all sidecars: docs/http/broadcast-api.md.
 @EventLoop
 final class BackupFallback {
+  /// How long to wait after an error before the file is read again. Nanoseconds.
+  private static let pause: UInt64 = 1_000_000_000
+
+  private enum State {
+    case idle
+    case importing(Task<Result<Void, Refusal>, Never>)
+    /// The import failed at this time. Monotonic nanoseconds.
+    case failed(at: UInt64)
+    case done
+  }
+
   private let path: String
   private let importBackup: BackupImport
   private let registry: Registry
   private let claim: ImportClaim
   private let log: Log
-  private var isDone = false
-  /// A file that cannot be read is not read anew for every request.
-  private static let pauseNanoseconds: UInt64 = 1_000_000_000
-  private var failedAt: UInt64?
-  private var running: Task<Result<Void, Refusal>, Never>?
+  private var state = State.idle
 
-  init(path: String, backend: Backend, importBackup: @escaping BackupImport, log: Log) {
+  /// Returns nil if no file is configured, or Redis is not.
+  init?(_ context: APIContext) {
+    guard let path = context.configuration.backupPath, let backend = context.storage?.backend,
+      let importBackup = backend.backupImport
+    else { return nil }
     self.path = path
     self.importBackup = importBackup
-    self.log = log
+    log = context.log
     registry = backend.registry
     claim = ImportClaim(connection: backend.connection, owner: JobID.random())
   }
 
-  /// Returns when the app's devices are there, as far as the file knows them. Requests that come meanwhile wait.
+  /// Returns when the devices that the file has for `app` are in the registry. Waits for an import that runs in this process.
+  ///
+  /// Throws 503 while another process imports, and 500 if the import failed.
   func prepare(_ app: String) async throws(Refusal) {
-    guard !isDone else { return }
-    if let failedAt, Clock.monotonicNanoseconds - failedAt < BackupFallback.pauseNanoseconds {
-      throw .backupIsUnreadable
-    }
-    if let running { return try await running.value.get() }
-    let decision: ImportClaim.Decision
-    do { decision = try await ask(for: app) } catch { throw Refusal(error) }
+    if try await isPrepared() { return }
+    let decision = try await refusingFaults(await claimImport(for: app))
     switch decision {
     case .unneeded: return
-    case .done: isDone = true
+    case .done: state = .done
     case .busy:
-      // Done while the answer was on its way.
-      if isDone { return }
-      guard let running else { throw .backupIsComing }
-      try await running.value.get()
+      // This process may have started or finished the import while Redis answered.
+      switch state {
+      case .done: return
+      case .importing(let task): try await task.value.get()
+      case .idle, .failed: throw .backupIsBeingImported
+      }
     case .granted:
-      if let running { return try await running.value.get() }
-      // It has ended already.
-      guard isDone else { throw .backupIsUnreadable }
+      guard try await isPrepared() else { throw .backupImportFailed }
     }
   }
 
-  private func start() {
-    running = Task { @EventLoop in
-      defer { running = nil }
-      return await bringIn()
+  /// Returns whether the import is done, and waits for a running one. Throws 500 if it failed.
+  private func isPrepared() async throws(Refusal) -> Bool {
+    switch state {
+    case .done: return true
+    case .importing(let task):
+      try await task.value.get()
+      return true
+    case .failed(let time):
+      if Clock.monotonicNanoseconds - time < BackupFallback.pause { throw .backupImportFailed }
+      return false
+    case .idle: return false
     }
   }
 
-  private func ask(for app: String) async throws(RedisError) -> ImportClaim.Decision {
+  private func claimImport(for app: String) async throws(RedisError) -> ImportClaim.Decision {
     let decision = try await claim.begin(hasDevices: true) { [self] in start() }
     guard decision == .unneeded, try await !hasDevices(app) else { return decision }
     return try await claim.begin(hasDevices: false) { [self] in start() }
   }
 
-  /// A file that cannot be read holds the requests up: a first device would end the fallback for its app, and the others
-  /// would be forgotten.
-  private func bringIn() async -> Result<Void, Refusal> {
+  private func start() {
+    state = .importing(Task { @EventLoop in await runImport() })
+  }
+
+  /// Imports the file. After an error no request is carried out: the first device that is registered for an app would end the
+  /// fallback for it, and the app's devices in the file would never be imported.
+  private func runImport() async -> Result<Void, Refusal> {
     var isImported = false
     do {
       try await importBackup(path)
@@ -79,15 +97,15 @@ final class BackupFallback {
     } catch {
       log.error("the backup cannot be imported", ["path": .init(path), "reason": .init("\(error)")])
     }
-    isDone = isImported
-    if !isImported { failedAt = Clock.monotonicNanoseconds }
+    let end = isImported ? State.done : .failed(at: Clock.monotonicNanoseconds)
     do {
       try await claim.finish(isDone: isImported)
     } catch {
-      // Should nobody learn that it is done, it is done again, which changes nothing.
-      log.warn("the end of the backup's import could not be written down", ["error": .init("\(error)")])
+      // Another process may then import the file again, which changes nothing.
+      log.warn("the end of the backup's import could not be recorded in redis", ["error": .init("\(error)")])
     }
-    return isImported ? .success(()) : .failure(.backupIsUnreadable)
+    state = end
+    return isImported ? .success(()) : .failure(.backupImportFailed)
   }
 
   private func hasDevices(_ app: String) async throws(RedisError) -> Bool {
@@ -102,12 +120,9 @@ final class BackupFallback {
 }
 
 extension Refusal {
-  fileprivate static let backupIsUnreadable = Refusal(
-    500, serverError, "The backup file cannot be imported; the log says why")
+  fileprivate static let backupImportFailed = Refusal(
+    .serverError, nil, "The backup file cannot be imported; the log says why")
 
-  fileprivate static let backupIsComing: Refusal = {
-    var refusal = Refusal(503, "Service unavailable", "The backup file is being imported; try again")
-    refusal.headers = [("Retry-After", "1")]
-    return refusal
-  }()
+  fileprivate static let backupIsBeingImported = Refusal.unavailable(
+    "The backup file is being imported; try again", after: 1)
 }

@@ -1,21 +1,23 @@
+import Crypto
 import EventLoop
 import HTTPServer
-import JSON
 import Jobs
+import JSON
+import PushModel
 import Redis
 import Registry
 
 extension DeviceAPI {
-  /// 201, also for a device that the user has: the date of its registration stays.
+  /// 201, also for a device that the user already has, which keeps its registration date.
   func create(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
-    let body = try request.jsonObject()
+    let body = try RequestBody.object(request.http.body)
     let bundleID = try RequestFields.bundleID(body["bundleId"], "bundleId")
     let registration = Registration(
       token: try RequestFields.hexToken(body["deviceToken"]?.string, "deviceToken"),
       username: try RequestFields.userID(body["userId"]?.string), platform: .ios,
-      bundleID: bundleID ?? configuration.bundleID, isBundleAssumed: bundleID == nil, now: Clock.unixMilliseconds)
-    let device: Device
-    do { device = try await registry.enroll(registration).device } catch { throw Refusal(error) }
+      bundleID: bundleID ?? context.configuration.bundleID, isBundleAssumed: bundleID == nil,
+      now: Clock.unixMilliseconds)
+    let device = try await refusingFaults(await registry.enroll(registration).device)
     return DeviceAPI.success(
       [
         ("platformEndpointArn", .string(arn(of: device))),
@@ -24,40 +26,35 @@ extension DeviceAPI {
   }
 
   func update(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
-    let body = try request.jsonObject()
+    let body = try RequestBody.object(request.http.body)
     let spellings = try RequestFields.spellings(body["currentToken"]?.string, "currentToken")
     let new = try RequestFields.hexToken(body["newToken"]?.string, "newToken")
     let userID = try RequestFields.userID(body["userId"]?.string)
     for current in spellings {
-      let device: Device?
-      do {
-        device = try await registry.replace(token: current, with: new, of: userID, now: Clock.unixMilliseconds)
-      } catch { throw Refusal(error) }
+      let device = try await refusingFaults(
+        await registry.replace(token: current, with: new, of: userID, now: Clock.unixMilliseconds))
       guard let device else { continue }
       return DeviceAPI.success([
         ("platformEndpointArn", .string(arn(of: device))), ("lastUpdated", .string(Timestamp.text(device.updatedAt))),
       ])
     }
-    throw .deviceNotFound
+    throw Refusal(.notFound, "Device not found")
   }
 
   func delete(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
     let sent = request.parameter.flatMap { FormEncoding.decoded($0) }
     for token in try RequestFields.spellings(sent, "deviceToken") {
-      let isRemoved: Bool
-      do { isRemoved = try await registry.forget(token: token) } catch { throw Refusal(error) }
+      let isRemoved = try await refusingFaults(await registry.forget(token: token))
       guard isRemoved else { continue }
       return DeviceAPI.success([("deletedAt", .string(Timestamp.text(Clock.unixMilliseconds)))])
     }
-    throw .deviceNotFound
+    throw Refusal(.notFound, "Device not found")
   }
 
   func list(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
     let query = try DeviceListQuery(request.http.query)
-    let page: DevicePage
-    do {
-      page = try await registry.devices(of: query.userID, after: query.after, limit: query.limit)
-    } catch { throw Refusal(error) }
+    let page = try await refusingFaults(
+      await registry.devices(of: query.userID, after: query.after, limit: query.limit))
     if !page.removals.isEmpty { registry.clean(user: query.userID, page.removals) { _ in } }
     var members: [(String, JSONValue)] = [("devices", .array(page.devices.map { entry($0, of: query.userID) }))]
     if page.hasMore, let last = page.devices.last {
@@ -80,12 +77,37 @@ extension DeviceAPI {
 
   private func arn(of device: Device) -> String {
     PlatformEndpoint(
-      device: device, defaultBundleID: configuration.bundleID, defaultEnvironment: configuration.defaultEnvironment
+      device: device, defaultBundleID: context.configuration.bundleID,
+      defaultEnvironment: context.configuration.defaultEnvironment
     ).arn
   }
 
   private static func success(_ members: [(String, JSONValue)], status: Int = 200) -> HTTPResponse {
     let success = JSONMember(key: "success", value: .bool(true))
     return .json(.object([success] + members.map { JSONMember(key: $0.0, value: $0.1) }), status: status)
+  }
+}
+
+/// The `platformEndpointArn` of a device. It depends on the token, the app and the environment only.
+struct PlatformEndpoint {
+  let device: Device
+  /// For a device that was registered without a bundle id.
+  let defaultBundleID: String?
+  let defaultEnvironment: PushEnvironment
+
+  /// `arn:martlet:push:<environment>:<bundleId>:endpoint/<uuid>`.
+  var arn: String {
+    let environment = (device.environment ?? defaultEnvironment).rawValue
+    let bundleID = device.bundleID ?? defaultBundleID ?? ""
+    return "arn:martlet:push:\(environment):\(bundleID):endpoint/\(PlatformEndpoint.uuid(of: device.token))"
+  }
+
+  /// Returns the token's SHA-256 in the form of a version 5 UUID.
+  static func uuid(of token: String) -> String {
+    var bytes = Array(SHA256.digest(Array(token.utf8)).prefix(16))
+    bytes[6] = bytes[6] & 0x0F | 0x50
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    let groups = [bytes[0..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10..<16]]
+    return groups.map { Hex.encode(Array($0)) }.joined(separator: "-")
   }
 }

@@ -1,11 +1,15 @@
-/// What `GET /devices` is asked: whose devices, how many, and from where on.
+import Crypto
+import JSON
+import PushModel
+
+/// The query of `GET /devices`.
 struct DeviceListQuery: Equatable {
   private static let limits = 1...100
   private static let defaultLimit = 10
 
   let userID: String
   let limit: Int
-  /// The last device of the page before.
+  /// The last device of the previous page.
   let after: String?
 
   /// Reads the items of a query; `limit` and `nextToken` may be missing or empty.
@@ -17,7 +21,7 @@ struct DeviceListQuery: Equatable {
 
   private static func single(_ name: String, of items: [(name: String, value: String)]) throws(Refusal) -> String? {
     let values = items.filter { $0.name == name }.map(\.value)
-    guard values.count < 2 else { throw Refusal(400, "Invalid \(name)", "\(name): given twice") }
+    guard values.count < 2 else { throw .invalid(name, "Invalid \(name)", "\(name): given twice") }
     return values.first.flatMap { $0.isEmpty ? nil : $0 }
   }
 
@@ -25,8 +29,8 @@ struct DeviceListQuery: Equatable {
     guard let text else { return defaultLimit }
     let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     guard isNumber, let limit = Int(text), limits.contains(limit) else {
-      throw Refusal(
-        400, "Invalid limit", "limit: expected a whole number from \(limits.lowerBound) to \(limits.upperBound)")
+      throw .invalid(
+        "limit", "Invalid limit", "limit: expected a whole number from \(limits.lowerBound) to \(limits.upperBound)")
     }
     return limit
   }
@@ -34,8 +38,39 @@ struct DeviceListQuery: Equatable {
   private static func position(_ text: String?, _ userID: String) throws(Refusal) -> String? {
     guard let text else { return nil }
     guard let token = DevicePageToken(parsing: text, userID: userID) else {
-      throw Refusal(400, "Invalid nextToken", "nextToken: expected the one of this user's last page, unchanged")
+      throw .invalid(
+        "nextToken", "Invalid nextToken", "nextToken: expected the one of this user's last page, unchanged")
     }
     return token.deviceToken
+  }
+}
+
+/// The `nextToken` of a list of devices, which states where the user's next page begins.
+struct DevicePageToken: Equatable {
+  let userID: String
+  /// The last device of the previous page.
+  let deviceToken: String
+
+  init(userID: String, deviceToken: String) {
+    self.userID = userID
+    self.deviceToken = deviceToken
+  }
+
+  /// Returns nil unless `text` is the ``text`` of a token for this user.
+  init?(parsing text: String, userID: String) {
+    guard let bytes = Base64URL.decode(text.utf8) else { return nil }
+    let value: JSONValue
+    do { value = try JSONValue(parsing: bytes) } catch { return nil }
+    guard let token = value["deviceToken"]?.string, DeviceToken.isWellFormed(token.utf8) else { return nil }
+    self.init(userID: userID, deviceToken: token)
+    guard self.text == text else { return nil }
+  }
+
+  /// Base64url of `{"deviceToken","userId"}`.
+  var text: String {
+    let value = JSONValue.object([
+      JSONMember(key: "deviceToken", value: .string(deviceToken)), JSONMember(key: "userId", value: .string(userID)),
+    ])
+    return String(decoding: Base64URL.encode(value.bytes), as: UTF8.self)
   }
 }

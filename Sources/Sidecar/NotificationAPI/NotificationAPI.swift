@@ -1,37 +1,49 @@
-import Queue
 import EventLoop
 import HTTPServer
 import JSON
-import Jobs
+import Queue
 import Redis
 
-/// `GET /notifications`: what a user missed, for clients that poll. Who may call is decided as for the push API.
+/// `GET /notifications`, where users poll for notifications: docs/http/notification-api.md. Access is that of the push API.
 @EventLoop
 struct NotificationAPI: HTTPAPI {
   private let gate: UserGate
 
   let routes = ["/notifications"]
 
-  init(_ configuration: SidecarConfiguration, backend: Backend?, access: Access?, failures: FailedRequestLog) {
-    gate = UserGate(configuration, method: "GET", backend: backend, access: access, failures: failures)
+  init(_ context: APIContext) {
+    gate = UserGate(context, method: "GET")
   }
 
-  func respond(to request: SidecarRequest) async -> HTTPResponse {
-    await gate.respond(to: request) { (username, backend) async throws(RedisError) -> HTTPResponse in
-      try await page(request.http, of: username, backend.notifications)
+  func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
+    try await gate.respond(to: request) { (username, storage) async throws(Refusal) -> HTTPResponse in
+      let query = try NotificationQuery(request.http.query, cursor: "since")
+      let page = try await refusingFaults(
+        await storage.backend.notifications.page(of: username, after: query.since.id, limit: query.limit))
+      return .json(page.json("notifications", since: query.since))
     }
   }
 
-  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
-    gate.refusal(status, of: request)
+  func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse {
+    gate.response(to: refusal, of: request)
+  }
+}
+
+extension NotificationPage {
+  /// `{"<list>":[records, each with its cursor],"cursor","hasMore"}`. Without new records the cursor stays the same.
+  func json(_ list: String, since: NotificationCursor) -> JSONValue {
+    let records = entries.map { entry in
+      let members = (entry.record.members ?? []).filter { $0.key != "cursor" }
+      return JSONValue.object(members + [NotificationPage.cursor(NotificationCursor(id: entry.id))])
+    }
+    return .object([
+      JSONMember(key: list, value: .array(records)),
+      NotificationPage.cursor(last.map(NotificationCursor.init(id:)) ?? since),
+      JSONMember(key: "hasMore", value: .bool(hasMore)),
+    ])
   }
 
-  private func page(
-    _ request: HTTPRequest, of username: String, _ records: NotificationLog
-  ) async throws(RedisError) -> HTTPResponse {
-    let query: NotificationQuery
-    do { query = try NotificationQuery(request.query) } catch { return .error(error.text, status: 400) }
-    let page = try await records.page(of: username, after: query.since.id, limit: query.limit)
-    return .json(page.json("notifications", since: query.since))
+  private static func cursor(_ cursor: NotificationCursor) -> JSONMember {
+    JSONMember(key: "cursor", value: .string(cursor.text))
   }
 }

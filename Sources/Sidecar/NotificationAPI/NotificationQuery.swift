@@ -1,42 +1,29 @@
-import Queue
+import Crypto
 import HTTPServer
-import Jobs
+import Queue
 
-/// Where in a stream of notification records a page begins, and how long it may be.
+/// The position in a stream of notification records, and the size of a page.
 struct NotificationQuery: Equatable {
-  /// How a document names the cursor, and what it says of a wrong question.
-  struct Wording: Equatable {
-    let cursor: String
-    let invalidCursor: BadRequest
-    let invalidLimit: BadRequest
-
-    static let notifications = Wording(
-      cursor: "since", invalidCursor: NotificationQuery.invalidCursor,
-      invalidLimit: NotificationQuery.invalidLimit)
-
-    static let events = Wording(
-      cursor: "cursor", invalidCursor: BadRequest(text: "invalid_cursor"),
-      invalidLimit: BadRequest(text: "invalid_limit"))
-  }
-
   static let defaultLimit = 50
   static let limits = 1...200
 
-  static let invalidCursor = BadRequest(text: "Invalid cursor")
-  static let invalidLimit = BadRequest(
-    text: "Limit must be an integer between \(limits.lowerBound) and \(limits.upperBound)")
+  private static let invalidCursor = Refusal.invalid("cursor", "Invalid cursor")
+  private static let invalidLimit = Refusal.invalid(
+    "limit", "Limit must be an integer between \(limits.lowerBound) and \(limits.upperBound)")
 
   let since: NotificationCursor
   let limit: Int
 
-  /// Without a cursor, or with an empty one, from the oldest on.
-  init(_ items: [(name: String, value: String)], _ wording: Wording = .notifications) throws(BadRequest) {
-    let cursors = items.filter { $0.name == wording.cursor }.map(\.value)
+  /// Reads the items of a query. Without a cursor, or with an empty one, the page begins with the oldest record.
+  ///
+  /// - Parameter cursorName: the name of the cursor's item.
+  init(_ items: [(name: String, value: String)], cursor cursorName: String) throws(Refusal) {
+    let cursors = items.filter { $0.name == cursorName }.map(\.value)
     let limits = items.filter { $0.name == "limit" }.map(\.value)
-    guard cursors.count <= 1 else { throw wording.invalidCursor }
-    guard limits.count <= 1 else { throw wording.invalidLimit }
+    guard cursors.count <= 1 else { throw NotificationQuery.invalidCursor }
+    guard limits.count <= 1 else { throw NotificationQuery.invalidLimit }
     if let cursor = cursors.first, !cursor.isEmpty {
-      guard let since = NotificationCursor(parsing: cursor) else { throw wording.invalidCursor }
+      guard let since = NotificationCursor(parsing: cursor) else { throw NotificationQuery.invalidCursor }
       self.since = since
     } else {
       since = NotificationCursor(id: .start)
@@ -44,7 +31,27 @@ struct NotificationQuery: Equatable {
     let isPlain = limits.first?.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) ?? true
     guard isPlain, let limit = Int(limits.first ?? "\(NotificationQuery.defaultLimit)"),
       NotificationQuery.limits.contains(limit)
-    else { throw wording.invalidLimit }
+    else { throw NotificationQuery.invalidLimit }
     self.limit = limit
   }
+}
+
+/// Where a client continues to read: the id of a stream entry as opaque text.
+struct NotificationCursor: Equatable {
+  let id: StreamID
+
+  init(id: StreamID) {
+    self.id = id
+  }
+
+  /// Returns nil unless `text` is the ``text`` of a cursor.
+  init?(parsing text: String) {
+    guard let bytes = Base64URL.decode(text.utf8), let id = StreamID(parsing: String(decoding: bytes, as: UTF8.self)),
+      // Redis refuses to read after the largest id.
+      id != StreamID(milliseconds: .max, sequence: .max)
+    else { return nil }
+    self.id = id
+  }
+
+  var text: String { String(decoding: Base64URL.encode(Array(id.text.utf8)), as: UTF8.self) }
 }

@@ -1,56 +1,96 @@
 import Credentials
 import EventLoop
 import HTTPServer
+import Jobs
 import JSON
 import Redis
 import Registry
 
 extension PushAPI {
   func test(
-    _ body: [UInt8], for username: String, _ registry: Registry
-  ) async throws(RedisError) -> HTTPResponse {
-    guard let sender else { return .notConfigured("APNs", missing: configuration.missingAPNsVariables) }
-    let wanted: TestRequest
-    do { wanted = try TestRequest(body) } catch { return .error(error.text, status: 400) }
-    if let seconds = try await access?.wait(.testPush, of: "user:" + username) {
-      return .tooManyRequests(after: seconds)
+    _ body: [UInt8], for username: String, _ storage: APIContext.Storage
+  ) async throws(Refusal) -> HTTPResponse {
+    guard let sender = context.sender else {
+      throw .notConfigured("APNs", missing: context.configuration.missingAPNsVariables, "set the settings of APNs")
     }
-    guard await turns.enter(username) else { return .tooManyRequests(after: UserTurns.retryAfter) }
+    let request = try TestRequest(body)
+    try await storage.access.admit(.testPush, of: "user:" + username)
+    guard await turns.enter(username) else { throw .tooManyRequests(after: UserTurns.retryAfter) }
     defer { turns.leave(username) }
-    return try await send(wanted, to: username, registry, sender)
+    return try await send(request, to: username, storage.backend.registry, sender)
   }
 
   private func send(
-    _ wanted: TestRequest, to username: String, _ registry: Registry, _ sender: any DirectSender
-  ) async throws(RedisError) -> HTTPResponse {
-    let query = wanted.token.map { DeviceQuery.userToken(user: username, token: $0) } ?? .user(username)
+    _ request: TestRequest, to username: String, _ registry: Registry, _ sender: any DirectSender
+  ) async throws(Refusal) -> HTTPResponse {
+    let query = request.token.map { DeviceQuery.userToken(user: username, token: $0) } ?? .user(username)
     let resolution = await registry.resolve(query)
-    if let error = resolution.error { throw error }
-    let cleanup = try await clean(resolution, of: username, registry)
-    guard !resolution.devices.isEmpty else { return refusal(isTargeted: wanted.token != nil, cleanup) }
-    let report = await sender.send(wanted.payload, to: resolution.devices, concurrency: configuration.sendConcurrency)
-    return .json(.object(PushReport(report, cleanup, concurrency: configuration.sendConcurrency).members))
+    if let error = resolution.error { throw Refusal(error) }
+    let cleanup = try await refusingFaults(await clean(resolution, of: username, registry))
+    guard !resolution.devices.isEmpty else { throw nothingToSend(isTargeted: request.token != nil, cleanup) }
+    let concurrency = context.configuration.sendConcurrency
+    let report = await sender.send(request.payload, to: resolution.devices, concurrency: concurrency)
+    return .json(.object(PushReport(report, cleanup, concurrency: concurrency).members))
   }
 
-  /// Takes out of the user's set what is no token, or is not the user's.
+  /// Removes the entries of the user's set that are not tokens, or are not the user's.
   private func clean(
     _ resolution: Resolution, of username: String, _ registry: Registry
-  ) async throws(RedisError) -> StoredCleanup {
+  ) async throws(RedisError) -> SetCleanup {
     let malformed = resolution.removals.filter { $0.reason == .malformedToken }
     let foreign = resolution.removals.filter { $0.reason != .malformedToken }
-    var cleanup = StoredCleanup()
+    var cleanup = SetCleanup()
     if !malformed.isEmpty { cleanup.malformed = try await registry.clean(user: username, malformed) }
     if !foreign.isEmpty { cleanup.foreign = try await registry.clean(user: username, foreign) }
-    if !foreign.isEmpty || !resolution.devices.isEmpty { cleanup.lookupConcurrency = configuration.lookupConcurrency }
+    if !foreign.isEmpty || !resolution.devices.isEmpty {
+      cleanup.lookupConcurrency = context.configuration.lookupConcurrency
+    }
     return cleanup
   }
 
-  /// Nothing is left to send to.
-  private func refusal(isTargeted: Bool, _ cleanup: StoredCleanup) -> HTTPResponse {
-    if isTargeted { return .error("Token is not registered for this user", status: 403, cleanup.diagnostics) }
-    guard cleanup.lookupConcurrency > 0 else {
-      return .error("No registered push tokens for this user", status: 400, cleanup.storageMembers)
+  private func nothingToSend(isTargeted: Bool, _ cleanup: SetCleanup) -> Refusal {
+    var refusal: Refusal
+    if isTargeted {
+      refusal = Refusal(.forbidden, "Token is not registered for this user")
+    } else if cleanup.lookupConcurrency > 0 {
+      refusal = .invalid("token", "No owned push tokens for this user")
+    } else {
+      refusal = .invalid("token", "No registered push tokens for this user")
     }
-    return .error("No owned push tokens for this user", status: 400, cleanup.diagnostics)
+    refusal.members = isTargeted || cleanup.lookupConcurrency > 0 ? cleanup.diagnostics : cleanup.storageMembers
+    return refusal
+  }
+}
+
+/// Serves the test pushes of one user one after the other.
+@EventLoop
+final class UserTurns {
+  /// Requests of one user that may wait.
+  static let maximumWaiting = 8
+  /// Seconds.
+  static let retryAfter = 1
+
+  /// The waiting requests of each user whose request is being served.
+  private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
+
+  /// Waits for the request's turn, which ends with ``leave(_:)``. Returns false at once if too many requests wait.
+  func enter(_ user: String) async -> Bool {
+    guard let others = waiting[user] else {
+      waiting[user] = []
+      return true
+    }
+    guard others.count < UserTurns.maximumWaiting else { return false }
+    await withCheckedContinuation { waiting[user]?.append($0) }
+    return true
+  }
+
+  func leave(_ user: String) {
+    guard var others = waiting[user], !others.isEmpty else {
+      waiting[user] = nil
+      return
+    }
+    let next = others.removeFirst()
+    waiting[user] = others
+    next.resume()
   }
 }

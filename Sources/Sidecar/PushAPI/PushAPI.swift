@@ -1,47 +1,88 @@
+import Credentials
 import EventLoop
 import HTTPServer
+import JSON
 import Redis
+import Registry
 import Telemetry
 
-/// `/api/push/register` `/api/push/unregister` `/api/push/test`: docs/http/push-api.md.
+/// The devices of a user, for the user's app: docs/http/push-api.md.
 @EventLoop
 struct PushAPI: HTTPAPI {
   private static let register = "/api/push/register"
   private static let unregister = "/api/push/unregister"
   private static let test = "/api/push/test"
 
-  let configuration: SidecarConfiguration
-  let sender: (any DirectSender)?
-  let log: Log
-  let access: Access?
+  let context: APIContext
   let turns = UserTurns()
   private let gate: UserGate
 
   let routes = [register, unregister, test]
 
-  init(
-    _ configuration: SidecarConfiguration, backend: Backend?, access: Access?, sender: (any DirectSender)?,
-    failures: FailedRequestLog, log: Log
-  ) {
-    self.configuration = configuration
-    self.access = access
-    self.sender = sender
-    self.log = log
-    gate = UserGate(configuration, method: "POST", backend: backend, access: access, failures: failures)
+  init(_ context: APIContext) {
+    self.context = context
+    gate = UserGate(context, method: "POST")
   }
 
-  func respond(to request: SidecarRequest) async -> HTTPResponse {
+  func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     let body = request.http.body
-    return await gate.respond(to: request) { (username, backend) async throws(RedisError) -> HTTPResponse in
+    return try await gate.respond(to: request) { (username, storage) async throws(Refusal) -> HTTPResponse in
       switch request.route {
-      case PushAPI.register: try await register(body, for: username, backend.registry)
-      case PushAPI.unregister: try await unregister(body, for: username, backend.registry)
-      default: try await test(body, for: username, backend.registry)
+      case PushAPI.register: try await register(body, for: username, storage)
+      case PushAPI.unregister: try await unregister(body, for: username, storage.backend.registry)
+      default: try await test(body, for: username, storage)
       }
     }
   }
 
-  func refusal(_ status: Int, of request: HTTPRequest) -> HTTPResponse {
-    gate.refusal(status, of: request)
+  func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse {
+    gate.response(to: refusal, of: request)
+  }
+
+  private func register(
+    _ body: [UInt8], for username: String, _ storage: APIContext.Storage
+  ) async throws(Refusal) -> HTTPResponse {
+    let request = try RegisterRequest(body)
+    try await storage.access.admit(.registration, of: "user:" + username)
+    let registration = Registration(
+      token: request.token, username: username, platform: request.platform, bundleID: context.configuration.bundleID,
+      environment: context.configuration.registrationEnvironment, now: Clock.unixMilliseconds)
+    let previous = try await refusingFaults(await storage.backend.registry.register(registration))
+    if let previous {
+      context.log.info(
+        "a device was transferred to another user",
+        ["token": .init(Log.shortened(request.token)), "from": .init(previous), "to": .init(username)])
+    }
+    return .json(
+      .object([
+        JSONMember(key: "success", value: .bool(true)), JSONMember(key: "token", value: .string(request.token)),
+        JSONMember(key: "platform", value: .string(request.platform.rawValue)),
+      ]))
+  }
+
+  private func unregister(
+    _ body: [UInt8], for username: String, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
+    let token = try PushBody(body).token()
+    guard let token else {
+      return unregistered(try await refusingFaults(await registry.unregisterAll(username: username)))
+    }
+    let removed = try await refusingFaults(await registry.unregister(token: token, username: username))
+    return unregistered(
+      BulkUnregistration(entries: removed.removedEntry ? 1 : 0, metadata: removed.removedMetadata ? 1 : 0))
+  }
+
+  private func unregistered(_ counts: BulkUnregistration) -> HTTPResponse {
+    .json(
+      .object([
+        JSONMember(key: "success", value: .bool(true)),
+        .count("removed", counts.entries + counts.malformedEntries),
+        .count("metadataRemoved", counts.metadata),
+        .count("invalidStoredTokensRemoved", counts.malformedEntries),
+        // A Redis set holds strings only.
+        .count("skippedNonStringTokenCount", 0),
+        .count("pushMetadataLookupConcurrency", counts.hasLookedUp ? context.configuration.lookupConcurrency : 0),
+        .count("removedUserTokenSet", counts.isSetGone ? 1 : 0),
+      ]))
   }
 }

@@ -4,11 +4,11 @@ import Jobs
 /// The answer of `/api/push/test`.
 struct PushReport {
   private let report: DirectReport
-  private let cleanup: StoredCleanup
+  private let cleanup: SetCleanup
   private let concurrency: Int
 
-  /// `concurrency`: sends at once.
-  init(_ report: DirectReport, _ cleanup: StoredCleanup, concurrency: Int) {
+  /// - Parameter concurrency: the pushes under way at once.
+  init(_ report: DirectReport, _ cleanup: SetCleanup, concurrency: Int) {
     self.report = report
     self.cleanup = cleanup
     self.concurrency = concurrency
@@ -26,7 +26,7 @@ struct PushReport {
     ]
   }
 
-  /// How often each came, in the order of their names.
+  /// Returns how often each reason came, in alphabetical order.
   private func reasons(_ failures: [DeviceResult]) -> [JSONMember] {
     let counts = Dictionary(grouping: failures) { $0.reason ?? "HTTP_\($0.status)" }.mapValues(\.count)
     return counts.sorted { $0.key < $1.key }.map { .count($0.key, $0.value) }
@@ -40,5 +40,32 @@ struct PushReport {
     if !result.apnsID.isEmpty { members.append(JSONMember(key: "apnsId", value: .string(result.apnsID))) }
     if let reason = result.reason { members.append(JSONMember(key: "reason", value: .string(reason))) }
     return .object(members)
+  }
+}
+
+/// The entries that were removed from a user's set before a send.
+struct SetCleanup: Equatable {
+  /// Entries that are not tokens.
+  var malformed = 0
+  /// Entries whose metadata is missing or names another user.
+  var foreign = 0
+  /// 0 if no metadata was read.
+  var lookupConcurrency = 0
+
+  var storageMembers: [JSONMember] {
+    // A Redis set holds strings only.
+    [.count("invalidStoredTokensRemoved", malformed), .count("skippedNonStringTokenCount", 0)]
+  }
+
+  /// The members of an answer when nothing is left to send to.
+  var diagnostics: [JSONMember] {
+    [.count("staleOwnershipTokensRemoved", foreign), .count("pushMetadataLookupConcurrency", lookupConcurrency)]
+      + storageMembers
+  }
+}
+
+extension JSONMember {
+  static func count(_ key: String, _ count: Int) -> JSONMember {
+    JSONMember(key: key, value: .integer(Int64(count)))
   }
 }

@@ -67,7 +67,7 @@ struct ExampleTests {
     values["teamId"] = nil
     values["APNS_BUNDLE_ID"] = nil
     let settings = try SidecarSettings(environment: values)
-    #expect(!settings.sidecar.isPushServerOpen)
+    #expect(!settings.sidecar.isBroadcastOpen)
     #expect(settings.sidecar.backupPath == (isComplete ? "/etc/martlet/backup.json" : nil))
   }
 

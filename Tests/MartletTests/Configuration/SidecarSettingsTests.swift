@@ -59,7 +59,7 @@ struct SidecarSettingsTests {
     #expect(settings.sidecar.address == "127.0.0.1:8080")
     #expect(settings.sidecar.sendConcurrency == 4)
     #expect(settings.sidecar.lookupConcurrency == 8)
-    #expect(!settings.sidecar.isPushServerOpen)
+    #expect(!settings.sidecar.isBroadcastOpen)
     #expect(settings.sidecar.originPolicy.environment == .development)
     #expect(settings.shutdownGrace == .seconds(25))
   }

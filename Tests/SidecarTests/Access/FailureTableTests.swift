@@ -7,7 +7,7 @@ import Testing
 @testable import Sidecar
 @testable import Credentials
 
-/// What one process knows of failed authentications. Times are nanoseconds.
+/// The failed authentications that one process has seen. Times are nanoseconds.
 struct FailureTableTests {
   private let limit = WindowLimit(3, per: .nanoseconds(100))
 
@@ -15,7 +15,7 @@ struct FailureTableTests {
     Claim(kind: .user, address: address, name: name)
   }
 
-  @Test func `the last failure of the limit blocks the claim until its window has passed`() {
+  @Test func `a claim that reaches the limit is blocked until its window ends`() {
     var table = FailureTable(limit)
     for count in 1...3 {
       #expect(table.blocked(claim("a"), now: 10) == nil)
@@ -38,7 +38,7 @@ struct FailureTableTests {
     #expect(table.blocked(Claim(kind: .instance, address: "192.0.2.1", name: "a"), now: 0) == nil)
   }
 
-  @Test func `what the fleet has counted blocks the claim, for as long as the fleet says`() {
+  @Test func `a claim is blocked for as long as Redis reports`() {
     var table = FailureTable(limit)
     _ = table.fail(claim("a"), now: 0)
     table.block(claim("a"), for: .nanoseconds(40), now: 5)
@@ -46,7 +46,7 @@ struct FailureTableTests {
     #expect(table.blocked(claim("a"), now: 45) == nil)
   }
 
-  @Test func `a flood of claims fills neither the table nor redis`() {
+  @Test func `a flood of claims fills neither the table nor Redis`() {
     var table = FailureTable(limit, capacity: 50)
     var (shared, largest) = (0, 0)
     for index in 0..<10_000 {
@@ -55,18 +55,36 @@ struct FailureTableTests {
     }
     #expect(shared == 50)
     #expect(largest <= 100)
-    // A name that is guessed all along stays known.
+    // A name that is guessed all the time stays in the table.
     for index in 0..<10 where table.blocked(claim("target"), now: 2) == nil {
       _ = table.fail(claim("target"), now: 2)
       for other in 0..<20 { _ = table.fail(claim("other-\(index)-\(other)"), now: 2) }
     }
     #expect(table.blocked(claim("target"), now: 2) != nil)
-    // In the next window the fleet counts again.
+    // In the next window Redis counts again.
     let later = table.fail(claim("later"), now: 102)
     #expect(later.isShared)
   }
 
-  @Test func `a claim lives through the change of generations`() {
+  @Test func `a flood of new names does not end a block`() {
+    var table = FailureTable(limit, capacity: 50)
+    for _ in 1...3 { _ = table.fail(claim("blocked"), now: 0) }
+    for index in 0..<10_000 { _ = table.fail(claim("name-\(index)"), now: 1) }
+    #expect(table.blocked(claim("blocked"), now: 2) == .nanoseconds(98))
+  }
+
+  @Test func `of too many blocks the one that ends first is dropped`() {
+    var table = FailureTable(limit, capacity: 50)
+    for index in 0..<60 {
+      for _ in 1...3 { _ = table.fail(claim("name-\(index)"), now: UInt64(index)) }
+    }
+    #expect(table.count <= 150)
+    for index in 0..<60 {
+      #expect((table.blocked(claim("name-\(index)"), now: 60) != nil) == (index >= 10), "name-\(index)")
+    }
+  }
+
+  @Test func `a claim survives the change of generations`() {
     var table = FailureTable(limit)
     _ = table.fail(claim("first"), now: 0)
     _ = table.fail(claim("a"), now: 90)
@@ -77,9 +95,9 @@ struct FailureTableTests {
   }
 }
 
-/// What failed authentications leave in the log.
+/// The log lines of failed authentications.
 struct FailedAuthenticationLogTests {
-  @Test func `the first failure is logged at once, the others together, with a few addresses and no more`() async {
+  @Test func `the first failure is logged at once, later ones together, with at most five addresses`() async {
     let lines = Mutex<[String]>([])
     let log = Log(level: .warn, isText: true) { line in lines.withLock { $0.append(line) } }
     await record(log)
@@ -93,9 +111,9 @@ struct FailedAuthenticationLogTests {
 
   @EventLoop private func record(_ log: Log) {
     let failures = FailedAuthenticationLog(log, interval: .seconds(3600))
-    failures.failed(from: "192.0.2.0", isRefused: false)
-    for index in 0..<1000 { failures.failed(from: "192.0.2.\(index % 200)", isRefused: false) }
-    for _ in 0..<500 { failures.failed(from: "192.0.2.9", isRefused: true) }
+    failures.record(from: "192.0.2.0", isRefused: false)
+    for index in 0..<1000 { failures.record(from: "192.0.2.\(index % 200)", isRefused: false) }
+    for _ in 0..<500 { failures.record(from: "192.0.2.9", isRefused: true) }
     failures.flush()
     failures.flush()
   }

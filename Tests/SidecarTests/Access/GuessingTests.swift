@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 @testable import Credentials
 
-/// Secrets cannot be guessed: who fails too often is refused.
+/// A client that fails to authenticate too often is refused.
 @EventLoop
 struct GuessingTests {
   private func fixture(
@@ -38,7 +38,7 @@ struct GuessingTests {
     #expect((1...3600).contains(seconds), "\(answer.headers)", sourceLocation: sourceLocation)
   }
 
-  @Test func `a client that has guessed too often is refused, right or wrong, and nobody else`() async throws {
+  @Test func `after too many failures a client is refused, even with the right secret, and nobody else`() async throws {
     let fixture = try await fixture()
     let good = try await fixture.user("guess-alice")
     for _ in 1...5 {
@@ -61,7 +61,7 @@ struct GuessingTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `an IPv6 client does not get away by another address of its network`() async throws {
+  @Test func `the addresses of an IPv6 network count as one client`() async throws {
     let fixture = try await fixture()
     let good = try await fixture.user("guess-six")
     for index in 1...5 {
@@ -72,7 +72,7 @@ struct GuessingTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `names that are nobody's, and names that nobody can have, are limited like others`() async throws {
+  @Test func `unknown and invalid names are limited like others`() async throws {
     let fixture = try await fixture()
     for name in ["guess-nobody", String(repeating: "x", count: 5000)] {
       let headers = from("203.0.113.3", ["Authorization": "Bearer wrong", "X-Username": name])
@@ -84,7 +84,7 @@ struct GuessingTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `wrong API keys block the address, on every route that takes one`() async throws {
+  @Test func `wrong API keys block the address on every route that requires one`() async throws {
     let fixture = try await fixture()
     try await fixture.allow(.key, "guess-key", secret: "guess-key-secret")
     for route in ["/devices?userId=x", "/newtoken", "/newpush", "/devices?userId=x", "/devices?userId=x"] {
@@ -97,7 +97,7 @@ struct GuessingTests {
       let answer = try await fixture.request(method, route, headers, body: method == "POST" ? "{}" : nil)
       isBlocked(answer)
       answer.isError(429, "Too many requests")
-      // Who sends no key has guessed nothing.
+      // A request without a key is not a failure.
       #expect(try await fixture.request(method, route, from("203.0.113.4", [:])).status == 401)
     }
     let other = from("203.0.113.5", ["X-API-Key": "guess-key-secret"])
@@ -106,7 +106,8 @@ struct GuessingTests {
   }
 
   @Test(arguments: [("POST", "/push/apns/register"), ("GET", "/events/since")])
-  func `wrong device keys block the address for the instance it named`(method: String, route: String) async throws {
+  func `wrong device keys block the address for the instance that it named`(method: String, route: String) async throws
+  {
     let fixture = try await fixture()
     let name = "guess-\(method)"
     try await fixture.allow(.instance, name, secret: name + "-device-key")
@@ -125,7 +126,21 @@ struct GuessingTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `many guesses at once are not more guesses`() async throws {
+  @Test func `naming many instances allows five times the limit and no more`() async throws {
+    let fixture = try await fixture()
+    try await fixture.allow(.instance, "guess-many", secret: "guess-many-device-key")
+    func send(_ key: String, _ instance: String, from address: String = "203.0.113.15") async throws -> WebAnswer {
+      try await fixture.request(
+        "GET", "/events/since", from(address, ["X-Nyra-Device-Key": key, "X-Nyra-Instance-Id": instance]))
+    }
+    for index in 0..<25 { #expect(try await send("wrong", "made-up-\(index)").status == 401) }
+    isBlocked(try await send("wrong", "made-up-25"))
+    isBlocked(try await send("guess-many-device-key", "guess-many"))
+    #expect(try await send("guess-many-device-key", "guess-many", from: "203.0.113.16").status == 200)
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `concurrent requests do not allow more guesses`() async throws {
     let fixture = try await fixture()
     let headers = from("203.0.113.9", wrong(try await fixture.user("guess-flood")))
     let requests = (0..<40).map { _ in Task { try await fixture.push("unregister", headers).status } }
@@ -136,20 +151,20 @@ struct GuessingTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `the fleet counts together`() async throws {
+  @Test func `all sidecars count together`() async throws {
     let (first, second) = (try await fixture(), try await fixture())
     let good = try await first.user("guess-fleet")
     let headers = from("203.0.113.10", wrong(good))
     for fixture in [first, second, first, second, first] {
       #expect(try await fixture.push("unregister", headers).status == 401)
     }
-    // The second learns it with the next failure.
+    // The second sidecar learns the count with its next failure.
     for fixture in [second, first, second] { isBlocked(try await fixture.push("unregister", headers)) }
     isBlocked(try await second.push("unregister", from("203.0.113.10", good)))
     for fixture in [first, second] { await fixture.sidecar.stop(grace: .seconds(1)) }
   }
 
-  @Test func `a redis that is full, has lost its counts or is gone ends no block`() async throws {
+  @Test func `a block survives if Redis is full, loses its counts or stops`() async throws {
     let server = try await RedisServer()
     let fixture = try await fixture(server: server)
     let headers = from("203.0.113.11", wrong(try await fixture.user("guess-full")))
@@ -167,7 +182,7 @@ struct GuessingTests {
     try await server.stop()
   }
 
-  @Test func `who is let in asks redis nothing more`() async throws {
+  @Test func `an authenticated request costs Redis no further command`() async throws {
     let server = try await RedisServer()
     let fixture = try await fixture(server: server)
     let good = from("203.0.113.12", try await fixture.user("guess-cost"))
@@ -183,7 +198,7 @@ struct GuessingTests {
     try await server.stop()
   }
 
-  @Test func `guessing is logged once a minute, without what was guessed`() async throws {
+  @Test func `failures are logged once a minute, without the secret`() async throws {
     let lines = Mutex<[String]>([])
     let log = Log(level: .debug, isText: true) { line in lines.withLock { $0.append(line) } }
     let fixture = try await fixture(log: log)
@@ -195,7 +210,7 @@ struct GuessingTests {
     #expect(!written.contains { $0.contains("a-guessed-secret") })
   }
 
-  @Test func `without a limit nobody is blocked`() async throws {
+  @Test func `without a limit no client is blocked`() async throws {
     let fixture = try await fixture { $0.failureLimit = nil }
     let headers = from("203.0.113.14", ["Authorization": "Bearer wrong", "X-Username": "guess-off"])
     for _ in 1...10 { #expect(try await fixture.push("unregister", headers).status == 401) }

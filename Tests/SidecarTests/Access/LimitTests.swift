@@ -10,7 +10,7 @@ import Testing
 @testable import Jobs
 @testable import Credentials
 
-/// What one user, instance or key may ask for within a window, over all sidecars.
+/// The limits of users, instances and API keys within a window, over all sidecars.
 @EventLoop
 struct LimitTests {
   private static let window = Duration.seconds(3600)
@@ -25,11 +25,11 @@ struct LimitTests {
     try await fixture.push("register", user, #"{"token":"\#(fixture.token(name))"}"#)
   }
 
-  @Test func `a user's registrations are limited over all sidecars, and nobody else's`() async throws {
+  @Test func `the registrations of a user are limited over all sidecars, and those of others are not`() async throws {
     let limit: (inout SidecarConfiguration) -> Void = { $0.registrationLimit = WindowLimit(3, per: Self.window) }
     let (first, second) = (try await SidecarFixture(limit), try await SidecarFixture(limit))
     let (alice, bob) = (try await first.user("limit-alice"), try await first.user("limit-bob"))
-    // What is refused for another reason takes nothing.
+    // A request that is refused for another reason does not count.
     for _ in 1...5 { #expect(try await first.push("register", alice, "{}").status == 400) }
     for fixture in [first, second, first] {
       #expect(try await register(fixture, alice, "limit-alice").status == 200)
@@ -48,7 +48,7 @@ struct LimitTests {
     for fixture in [first, second] { await fixture.sidecar.stop(grace: .seconds(1)) }
   }
 
-  @Test func `a window ends by redis' clock, however long it has been asked meanwhile`() async throws {
+  @Test func `a window ends by the clock of Redis, even if requests continue`() async throws {
     let fixture = try await SidecarFixture { $0.registrationLimit = WindowLimit(1, per: Self.window) }
     let user = try await fixture.user("limit-window")
     let key = "martlet:{limit}:register:user:limit-window"
@@ -56,7 +56,7 @@ struct LimitTests {
     let expiry = try await fixture.run("PEXPIRETIME", key).integer
     for _ in 1...3 { isLimited(try await register(fixture, user, "limit-window")) }
     #expect(try await fixture.run("PEXPIRETIME", key).integer == expiry)
-    // A count that lost its end, or has one beyond the window, holds nobody up for good.
+    // A count without an expiry, or with one beyond the window, starts anew.
     for command in ["PERSIST", "EXPIRE"] {
       if command == "PERSIST" { _ = try await fixture.run("PERSIST", key) }
       if command == "EXPIRE" { _ = try await fixture.run("EXPIRE", key, "9999999") }
@@ -66,7 +66,7 @@ struct LimitTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `an instance's registrations are limited, in the document's words`() async throws {
+  @Test func `the registrations of an instance are limited, with the code of the document`() async throws {
     let fixture = try await SidecarFixture { $0.registrationLimit = WindowLimit(2, per: Self.window) }
     for name in ["limit-home", "limit-barn"] { try await fixture.allow(.instance, name, secret: name + "-device-key") }
     func register(_ name: String) async throws -> WebAnswer {
@@ -82,7 +82,7 @@ struct LimitTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `a user's test pushes are limited before anything is sent`() async throws {
+  @Test func `the test pushes of a user are limited before anything is sent`() async throws {
     let sender = RecordingSender()
     let fixture = try await SidecarFixture(sender: sender) { $0.testLimit = WindowLimit(2, per: Self.window) }
     let (alice, bob) = (try await fixture.user("limit-tester"), try await fixture.user("limit-other"))
@@ -96,7 +96,8 @@ struct LimitTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `newtoken and newpush of a key are limited together, and nothing is enqueued`() async throws {
+  @Test func `newtoken and newpush of a key are limited together, and nothing is enqueued over the limit`() async throws
+  {
     let client = try await APIClient({ $0.broadcastLimit = WindowLimit(2, per: Self.window) })
     let other = client.unique("other-secret")
     try await client.allow(client.unique("other"), secret: other)
@@ -117,10 +118,10 @@ struct LimitTests {
     await client.stop()
   }
 
-  @Test func `an open push server is limited by client address`() async throws {
+  @Test func `without required keys broadcasts are limited by client address`() async throws {
     let fixture = try await SidecarFixture {
       $0.broadcastLimit = WindowLimit(1, per: Self.window)
-      $0.isPushServerOpen = true
+      $0.isBroadcastOpen = true
       _ = $0.trustedProxies.add("127.0.0.1")
     }
     let body = #"{"bundleId":"com.example.open","token":"\#(fixture.token("open"))"}"#
@@ -133,7 +134,7 @@ struct LimitTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `a redis that is full goes on counting`() async throws {
+  @Test func `a full Redis continues to count`() async throws {
     let server = try await RedisServer()
     let fixture = try await SidecarFixture(
       { $0.registrationLimit = WindowLimit(2, per: Self.window) }, server: server)
@@ -146,10 +147,10 @@ struct LimitTests {
   }
 }
 
-/// A test push is bounded, whatever a user's set holds.
+/// The bounds of a test push.
 @EventLoop
 struct TestPushBoundTests {
-  @Test func `a test push goes to a thousand devices at most`() async throws {
+  @Test func `a test push goes to at most a thousand devices`() async throws {
     let sender = RecordingSender()
     let fixture = try await SidecarFixture(sender: sender)
     let user = try await fixture.user("bound-many")
@@ -166,7 +167,7 @@ struct TestPushBoundTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `test pushes of one user run one after the other, and not too many wait`() async throws {
+  @Test func `test pushes of one user are sent one after the other, and at most eight wait`() async throws {
     let sender = HoldingSender()
     let fixture = try await SidecarFixture(sender: sender)
     let (alice, bob) = (try await fixture.user("turns-alice"), try await fixture.user("turns-bob"))
@@ -175,7 +176,7 @@ struct TestPushBoundTests {
       #expect(answer.status == 200)
     }
     let alices = (0..<20).map { _ in Task { try await fixture.push("test", alice).status } }
-    // One is being sent, eight wait, and the others are told to come again.
+    // One is being sent, eight wait, and the others are refused.
     try await eventually(within: .seconds(20), "eleven test pushes are refused") {
       fixture.metrics.prometheusText().contains(
         #"{method="POST",route="/api/push/test",status="429"} 11"#)
@@ -193,7 +194,7 @@ struct TestPushBoundTests {
   }
 }
 
-/// A sender that holds what it is given until it is released.
+/// A sender that does not return until it is released.
 @EventLoop
 private final class HoldingSender: DirectSender {
   let isConnected = true

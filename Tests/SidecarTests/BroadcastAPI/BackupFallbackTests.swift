@@ -4,23 +4,23 @@ import Sidecar
 import TestSupport
 import Testing
 
-/// The fallback of docs/http/broadcast-api.md: devices that only backup.json knows. Each test has a redis of its own, as the
-/// file is brought in once for all apps.
+/// The import of the backup file, docs/http/broadcast-api.md. Each test has its own Redis, because the file is imported once
+/// for all apps.
 @EventLoop
 struct BackupFallbackTests {
   private struct Unreadable: Error {}
 
-  /// Stands in for the reader of the file.
+  /// Stands in for the import of the file.
   @EventLoop
   private final class FakeImport {
     var paths: [String] = []
-    var isBroken = false
-    var bringIn: (() async throws -> Void)?
+    var isFailing = false
+    var work: (() async throws -> Void)?
 
     func run(_ path: String) async throws {
       paths.append(path)
-      if isBroken { throw Unreadable() }
-      try await bringIn?()
+      if isFailing { throw Unreadable() }
+      try await work?()
     }
   }
 
@@ -34,7 +34,7 @@ struct BackupFallbackTests {
   }
 
   @Test(arguments: ["/newtoken", "/newpush"])
-  func `the file is brought in on the first request for an app without devices, once`(path: String) async throws {
+  func `the first request for an app without devices imports the file, once`(path: String) async throws {
     let server = try await RedisServer()
     let fake = FakeImport()
     let client = try await client(server, fake)
@@ -43,7 +43,7 @@ struct BackupFallbackTests {
     #expect(fake.paths == ["/var/lib/martlet/backup.json"])
     #expect(try await register(client, "second", app: "com.example.other").status == 200)
     #expect(fake.paths.count == 1)
-    // Another process, or this one after a restart, knows it from redis.
+    // Another process, or this one after a restart, reads it from Redis.
     let later = FakeImport()
     let second = try await self.client(server, later)
     #expect(try await register(second, "third", app: "com.example.third").status == 200)
@@ -52,7 +52,7 @@ struct BackupFallbackTests {
     try await server.stop()
   }
 
-  @Test func `an app that has devices needs no file`() async throws {
+  @Test func `for an app that has devices the file is not imported`() async throws {
     let server = try await RedisServer()
     let fake = FakeImport()
     let client = try await client(server, fake)
@@ -65,12 +65,12 @@ struct BackupFallbackTests {
     try await server.stop()
   }
 
-  @Test func `requests that come meanwhile wait in this process, and are told to come again in another`() async throws {
+  @Test func `during the import requests wait in the same process and get 503 in another`() async throws {
     let server = try await RedisServer()
     let (fake, other) = (FakeImport(), FakeImport())
     let (first, second) = (try await client(server, fake), try await client(server, other))
     let app = "com.example.meanwhile"
-    fake.bringIn = {
+    fake.work = {
       let busy = try await register(second, "elsewhere", app: app)
       busy.isError(503, "Service unavailable")
       #expect(busy.headers["retry-after"] == "1")
@@ -88,18 +88,18 @@ struct BackupFallbackTests {
     try await server.stop()
   }
 
-  @Test func `a file that cannot be read holds requests up until it can`() async throws {
+  @Test func `requests are refused while the import fails`() async throws {
     let server = try await RedisServer()
     let fake = FakeImport()
-    fake.isBroken = true
+    fake.isFailing = true
     let client = try await client(server, fake)
     try await register(client, "early", app: "com.example.broken").isError(500, "Internal server error")
     #expect(try await client.metadata(client.token("early")) == nil)
-    // Part of it came in: that ends nothing.
+    // A part of the file was imported, which does not end the fallback.
     try await client.register(client.token("part"), "", app: "com.example.broken")
     try await register(client, "early", app: "com.example.broken").isError(500, "Internal server error")
-    fake.isBroken = false
-    // It is not looked at for every request.
+    fake.isFailing = false
+    // The file is not read again for every request.
     try await eventually("the file is read again") {
       try await register(client, "early", app: "com.example.broken").status == 200
     }
@@ -107,7 +107,7 @@ struct BackupFallbackTests {
     try await server.stop()
   }
 
-  @Test func `without a file nothing is looked for`() async throws {
+  @Test func `without a configured file nothing is imported`() async throws {
     let server = try await RedisServer()
     let fake = FakeImport()
     let client = try await APIClient(backupImport: { try await fake.run($0) }, server: server)

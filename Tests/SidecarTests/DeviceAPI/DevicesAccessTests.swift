@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 @testable import Credentials
 
-/// Who may call the device API, and what it says when it cannot work.
+/// Access to the device API, and its answers without Redis.
 @EventLoop
 struct DevicesAccessTests {
   private nonisolated static let requests = [
@@ -25,7 +25,7 @@ struct DevicesAccessTests {
   }
 
   @Test(arguments: requests)
-  func `without exactly one key that is known and enabled nobody is let in`(method: String, path: String) async throws {
+  func `a request without exactly one known and enabled key is refused`(method: String, path: String) async throws {
     let client = try await APIClient()
     try await client.allow(client.unique("disabled"), secret: client.unique("disabled"), isEnabled: false)
     try await client.allow(client.unique("huge"), secret: String(repeating: "h", count: 513) + client.unique(""))
@@ -46,7 +46,7 @@ struct DevicesAccessTests {
   }
 
   @Test(arguments: requests)
-  func `a key for something else is forbidden`(method: String, path: String) async throws {
+  func `a key without the scope is forbidden`(method: String, path: String) async throws {
     let client = try await APIClient(scopes: [.push, .tokens])
     let answer = try await client.send(method, path)
     answer.isError(403, "Forbidden")
@@ -54,7 +54,7 @@ struct DevicesAccessTests {
     await client.stop()
   }
 
-  @Test func `other methods are told which there are`() async throws {
+  @Test func `other methods are refused with the allowed ones`() async throws {
     let client = try await APIClient()
     for (method, path, allowed) in [
       ("PATCH", "/devices", "GET, POST, PUT, OPTIONS"), ("DELETE", "/v1/devices", "GET, POST, PUT, OPTIONS"),
@@ -72,7 +72,7 @@ struct DevicesAccessTests {
     "/devices/a/b", "/devices/a/", "/v1/devices/a/b?x=1", "/v1/devices//", "/devices/a/é", "/devices/a/b?%",
     "/devices/\(String(repeating: "a", count: 3000))/b",
   ])
-  func `what is not there below the devices is told to pages, too`(path: String) async throws {
+  func `an unknown path below the devices is 404 with the CORS fields`(path: String) async throws {
     let client = try await APIClient()
     for method in ["GET", "DELETE", "OPTIONS"] {
       let answer = try await client.send(method, path)
@@ -83,7 +83,7 @@ struct DevicesAccessTests {
   }
 
   @Test(arguments: requests)
-  func `without redis the answer is 500 in the document's shape`(method: String, path: String) async throws {
+  func `without Redis the answer is 500 in the form of the API`(method: String, path: String) async throws {
     let sidecar = Sidecar(
       SidecarConfiguration(address: "127.0.0.1:0"), backend: nil, sender: nil, metrics: Metrics(), log: .silent)
     try sidecar.start()
@@ -93,7 +93,7 @@ struct DevicesAccessTests {
     await sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `a redis that is gone is 500 in the document's shape`() async throws {
+  @Test func `after Redis has stopped the answer is 500 in the form of the API`() async throws {
     let server = try await RedisServer()
     let client = try await APIClient(server: server)
     try await server.kill()
@@ -105,7 +105,7 @@ struct DevicesAccessTests {
     try await server.stop()
   }
 
-  @Test func `a full redis takes no new device, and lets devices go`() async throws {
+  @Test func `while Redis is full devices are not added, but replaced and removed`() async throws {
     let server = try await RedisServer()
     let client = try await APIClient(server: server)
     let (known, fresh) = (client.token("known"), client.token("fresh"))

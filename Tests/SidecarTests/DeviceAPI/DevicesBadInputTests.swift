@@ -3,7 +3,7 @@ import Registry
 import Sidecar
 import Testing
 
-/// What the device API refuses: always in its own shape, and without a trace.
+/// Requests that the device API refuses without any effect.
 @EventLoop
 struct DevicesBadInputTests {
   private func fields(_ members: [(String, String)]) -> String {
@@ -11,7 +11,7 @@ struct DevicesBadInputTests {
   }
 
   @Test(arguments: ["POST", "PUT"])
-  func `a body that is no object of JSON changes nothing`(method: String) async throws {
+  func `a body that is not a JSON object changes nothing`(method: String) async throws {
     let client = try await APIClient()
     let (token, new, user) = (client.token("body"), client.token("new"), client.unique("body"))
     try await client.register(token, user)
@@ -32,7 +32,7 @@ struct DevicesBadInputTests {
     await client.stop()
   }
 
-  @Test func `a body of 64 KiB is read, one byte more is refused`() async throws {
+  @Test func `a body of 64 KiB is accepted, and one byte more is refused`() async throws {
     let client = try await APIClient()
     let (token, user) = (client.token("large"), client.unique("large"))
     let good = fields([("deviceToken", token), ("userId", user)])
@@ -45,14 +45,14 @@ struct DevicesBadInputTests {
   }
 
   @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "image/png; x=y", ""])
-  func `the content type does not matter, as clients get it wrong`(type: String) async throws {
+  func `the content type is ignored`(type: String) async throws {
     let client = try await APIClient()
     let good = "{\(fields([("deviceToken", client.token("type")), ("userId", client.unique("type"))]))}"
     #expect(try await client.send("POST", "/devices", good, ["Content-Type": type]).status == 201)
     await client.stop()
   }
 
-  @Test func `members that nobody knows are ignored`() async throws {
+  @Test func `unknown members are ignored`() async throws {
     let client = try await APIClient()
     let good = fields([("deviceToken", client.token("more")), ("userId", client.unique("more"))])
     let answer = try await client.send("POST", "/devices", #"{"extra":{"a":[1]},\#(good),"environment":7}"#)
@@ -69,7 +69,7 @@ struct DevicesBadInputTests {
     "\"\(String(repeating: "a", count: 32) + "/../" + String(repeating: "a", count: 28))\"",
   ]
 
-  @Test func `a token that is not 64 hexadecimal digits is refused in the document's words`() async throws {
+  @Test func `a token that is not 64 hexadecimal digits is refused with the text of the document`() async throws {
     let client = try await APIClient()
     let (own, user) = (client.token("own"), client.unique("format"))
     try await client.register(own, user)
@@ -100,7 +100,7 @@ struct DevicesBadInputTests {
     let parameters = [
       "", "abc", "..", ".", "%2e%2e", "%2F", "..%2F\(own)", "%2F\(own)", "\(own)%2F", "%5C\(own)", "\(own)%00",
       "\(own)%", "\(own)%4", "%zz\(own)", "%ff\(own)", "+\(own.dropFirst())", "\(own)0", "*", "%25\(own)",
-      // Encoded twice: after one decoding there still is a percent sign.
+      // Encoded twice: decoding it once leaves a percent sign.
       "%2561\(own.dropFirst())",
     ]
     for parameter in parameters {
@@ -116,7 +116,7 @@ struct DevicesBadInputTests {
     await client.stop()
   }
 
-  @Test func `a user id is asked for, and kept within limits`() async throws {
+  @Test func `a user id is required and limited`() async throws {
     let client = try await APIClient()
     let token = client.token("userless")
     let long = String(repeating: "u", count: 257)
@@ -139,7 +139,7 @@ struct DevicesBadInputTests {
   @Test(arguments: [
     "7", "[]", "\"a b\"", "\"a/b\"", "\"a:b\"", "\"a\\u0000\"", "\"é\"", "\"\(String(repeating: "b", count: 201))\"",
   ])
-  func `a bundle id that is none is refused`(value: String) async throws {
+  func `an invalid bundle id is refused`(value: String) async throws {
     let client = try await APIClient()
     let token = client.token("bundle")
     let answer = try await client.send(
@@ -161,7 +161,7 @@ struct DevicesBadInputTests {
   }
 
   @Test(arguments: ["?userId=%", "?userId=%zz", "?userId=%ff", "?%=1"])
-  func `a target that cannot be read is refused in the document's shape`(query: String) async throws {
+  func `a malformed target is refused in the form of the API`(query: String) async throws {
     let client = try await APIClient()
     let answer = try await client.send("GET", "/devices\(query)")
     answer.isError(400)

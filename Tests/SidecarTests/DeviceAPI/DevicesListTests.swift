@@ -12,7 +12,7 @@ struct DevicesListTests {
     answer.json?["devices"]?.array?.compactMap { $0["deviceToken"]?.string } ?? []
   }
 
-  /// Every page from the first on.
+  /// Returns the devices of every page.
   private func read(_ client: APIClient, _ user: String, limit: Int, each: () async throws -> Void = {}) async throws
     -> [[String]]
   {
@@ -28,7 +28,7 @@ struct DevicesListTests {
     return pages
   }
 
-  @Test func `a device is listed with everything the document names`() async throws {
+  @Test func `a device is listed with all members of the document`() async throws {
     let client = try await APIClient()
     let (token, user) = (client.token("listed"), client.unique("listed"))
     try await client.register(token, user, app: client.app("listed"), now: 1_701_424_800_000)
@@ -59,7 +59,9 @@ struct DevicesListTests {
     await client.stop()
   }
 
-  @Test func `pages hold ten unless asked otherwise, every device once, and the last has no nextToken`() async throws {
+  @Test func `pages have ten devices by default, each device is listed once, and the last page has no nextToken`()
+    async throws
+  {
     let client = try await APIClient()
     let user = client.unique("pages")
     let all = (0..<25).map { client.token("page-\($0)") }
@@ -75,7 +77,7 @@ struct DevicesListTests {
     await client.stop()
   }
 
-  @Test func `devices that come and go move no other to another page`() async throws {
+  @Test func `devices that are added or removed do not change the pages of others`() async throws {
     let client = try await APIClient()
     let user = client.unique("moving")
     let all = (0..<12).map { client.token("moving-\($0)") }.sorted()
@@ -84,7 +86,7 @@ struct DevicesListTests {
     let pages = try await read(client, user, limit: 4) {
       guard isFirst else { return }
       isFirst = false
-      // One of the page that was read, the last one of it too, and a new one in front.
+      // The first and the last device of the page go, and a new one comes before them.
       for token in [all[0], all[3]] { _ = try await client.fixture.backend.registry.forget(token: token) }
       try await client.register(String(repeating: "0", count: 64), user)
     }
@@ -92,7 +94,7 @@ struct DevicesListTests {
     await client.stop()
   }
 
-  @Test func `other systems' devices are listed as they are, and what is not the user's is not, and cleaned`()
+  @Test func `devices of other systems are listed, and entries that are not the user's are removed`()
     async throws
   {
     let client = try await APIClient()
@@ -113,12 +115,12 @@ struct DevicesListTests {
   }
 
   private func eventuallyClean(_ client: APIClient, _ user: String, _ own: [String]) async throws {
-    // The answer to a later command comes after the cleaning.
+    // The answer to a later command arrives after the cleanup.
     _ = try await client.send("GET", "/devices?userId=\(user)&limit=100")
     #expect(try await client.devices(of: user) == Set(own))
   }
 
-  @Test func `a nextToken that is not this user's own is refused`() async throws {
+  @Test func `a nextToken of another user or a malformed one is refused`() async throws {
     let client = try await APIClient()
     let (user, other) = (client.unique("honest"), client.unique("forger"))
     for index in 0..<3 {

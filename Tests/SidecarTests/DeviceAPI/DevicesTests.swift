@@ -5,7 +5,7 @@ import Sidecar
 import Testing
 @testable import PushModel
 
-/// docs/http/device-api.md, endpoint by endpoint.
+/// The routes of docs/http/device-api.md.
 @EventLoop
 struct DevicesTests {
   private static let date = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/
@@ -39,7 +39,7 @@ struct DevicesTests {
     await client.stop()
   }
 
-  @Test func `a token is stored in lower case, so that one device is there once`() async throws {
+  @Test func `a token is stored in lower case, so that a device is registered once`() async throws {
     let client = try await APIClient()
     let (token, user) = (client.token("case"), client.unique("case"))
     for spelling in [token.uppercased(), token] {
@@ -50,7 +50,7 @@ struct DevicesTests {
     await client.stop()
   }
 
-  @Test func `registering again is 201 again and keeps the date; another user takes the device over`() async throws {
+  @Test func `a second registration keeps the date, and another user's transfers the device`() async throws {
     let client = try await APIClient()
     let (token, user, other) = (client.token("again"), client.unique("first"), client.unique("second"))
     try await client.register(token, user, app: client.app("again"), now: 1_701_424_800_000)
@@ -67,8 +67,7 @@ struct DevicesTests {
   }
 
   @Test(arguments: ["", #","bundleId":"""#, #","bundleId":null"#])
-  func `without a bundle id the configured one is taken, unless the device's own is known`(member: String) async throws
-  {
+  func `without a bundle id the device keeps its own or gets the configured one`(member: String) async throws {
     let client = try await APIClient {
       $0.bundleID = "com.example.default"
       $0.defaultEnvironment = .sandbox
@@ -88,7 +87,7 @@ struct DevicesTests {
     await client.stop()
   }
 
-  @Test func `a token is exchanged for another with everything that belongs to it`() async throws {
+  @Test func `a new token takes over everything of the current one`() async throws {
     let client = try await APIClient()
     let (old, new, user) = (client.token("old"), client.token("new"), client.unique("exchange"))
     let app = client.app("exchange")
@@ -147,7 +146,7 @@ struct DevicesTests {
     await client.stop()
   }
 
-  @Test func `a device is removed whoever owns it, also one of nobody`() async throws {
+  @Test func `a device is removed whoever owns it, and an anonymous one too`() async throws {
     let client = try await APIClient()
     let (owned, free, user) = (client.token("owned"), client.token("free"), client.unique("gone"))
     let app = client.app("gone")
@@ -171,7 +170,7 @@ struct DevicesTests {
     await client.stop()
   }
 
-  @Test func `a device that another surface registered in upper case is found as it is written`() async throws {
+  @Test func `a device that another API registered in upper case is found`() async throws {
     let client = try await APIClient()
     let (first, second, user) = (client.token("a").uppercased(), client.token("b"), client.unique("upper"))
     try await client.register(first, user)

@@ -11,19 +11,19 @@ struct PlatformEndpointTests {
     PlatformEndpoint(device: device, defaultBundleID: app, defaultEnvironment: .sandbox).arn
   }
 
-  @Test func `the address of a device never changes`() {
+  @Test func `the ARN of a device never changes`() {
     let uuid = "a8ae6e6e-e929-5bea-bafc-fc5258c8ccd6"
     #expect(PlatformEndpoint.uuid(of: token) == uuid)
     let device = Device(token: token, bundleID: "com.a", environment: .production)
     #expect(arn(device) == "arn:martlet:push:production:com.a:endpoint/\(uuid)")
   }
 
-  @Test func `what a device does not say is the configured`() {
+  @Test func `missing values of a device are the configured ones`() {
     #expect(arn(Device(token: token)).hasPrefix("arn:martlet:push:sandbox:com.default:endpoint/"))
     #expect(arn(Device(token: token), app: nil).hasPrefix("arn:martlet:push:sandbox::endpoint/"))
   }
 
-  @Test func `a page token comes back as it was, for its user alone`() {
+  @Test func `a page token is valid for its user only`() {
     let page = DevicePageToken(userID: "álice \"x\"", deviceToken: token)
     #expect(DevicePageToken(parsing: page.text, userID: "álice \"x\"") == page)
     #expect(DevicePageToken(parsing: page.text, userID: "bob") == nil)

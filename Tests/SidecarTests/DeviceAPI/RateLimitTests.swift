@@ -6,10 +6,10 @@ import Sidecar
 import Testing
 @testable import Credentials
 
-/// What one API key may ask for, over all sidecars.
+/// The quota of an API key, over all sidecars.
 @EventLoop
 struct RateLimitTests {
-  /// Redis' own clock, in seconds.
+  /// Returns the time of Redis in seconds.
   private func now(_ client: APIClient) async throws -> Double {
     let time = try await client.fixture.run("TIME").array?.compactMap(\.string).compactMap(Double.init) ?? []
     return try #require(time.first) + (time.last ?? 0) / 1_000_000
@@ -40,17 +40,17 @@ struct RateLimitTests {
     #expect(admitted >= quota.burst)
     #expect(Double(admitted) <= Double(quota.burst) + passed * Double(quota.perSecond))
     #expect(admitted + refused == 60)
-    // A preflight takes nothing, and is not refused.
+    // A preflight does not count and is not refused.
     #expect(try await second.request("OPTIONS", "/devices").status == 204)
     await client.stop()
     await second.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `a key that waited is let in again`() async throws {
+  @Test func `a key that has waited is admitted again`() async throws {
     let client = try await APIClient(quota: KeyQuota(perSecond: 1, burst: 1, perDay: 1000))
     let path = "/devices?userId=\(client.unique("patient"))"
     #expect(try await client.send("GET", path).status == 200)
-    // A second ago by redis' clock, as far as the allowance knows.
+    // Move the allowance's last request back by a second.
     let key = "martlet:{allowance}:\(client.keyName)"
     let at = Int(try #require(try await client.fixture.run("HGET", key, "at").string)) ?? 0
     _ = try await client.fixture.run("HSET", key, "at", String(at - 1_000_000))
@@ -58,7 +58,7 @@ struct RateLimitTests {
     await client.stop()
   }
 
-  @Test func `the day's requests are counted, refused ones are not, and tomorrow is another day`() async throws {
+  @Test func `admitted requests count until the end of the day`() async throws {
     let client = try await APIClient(quota: KeyQuota(perSecond: 1000, burst: 1000, perDay: 3))
     let path = "/devices?userId=\(client.unique("daily"))"
     for _ in 0..<3 { #expect(try await client.send("GET", path).status == 200) }
@@ -79,7 +79,7 @@ struct RateLimitTests {
     await client.stop()
   }
 
-  @Test func `each key has an allowance of its own, and a wrong key costs nobody anything`() async throws {
+  @Test func `each key has its own allowance, and a wrong key uses none`() async throws {
     let client = try await APIClient(quota: KeyQuota(perSecond: 0, burst: 1, perDay: 10))
     let other = client.unique("other-secret")
     try await client.allow(client.unique("other"), secret: other, quota: KeyQuota(perSecond: 0, burst: 1, perDay: 10))

@@ -31,7 +31,7 @@ struct EventsTests {
     answer.json?["events"]?.array?.compactMap { $0["id"]?.string } ?? []
   }
 
-  @Test func `an instance reads its records, oldest first, in pages, each once`() async throws {
+  @Test func `an instance reads each of its records once, in pages, oldest first`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await instance(fixture, "events-home")
     for id in 1...7 { try await add(fixture, "events-home", record(id)) }
@@ -63,7 +63,7 @@ struct EventsTests {
     ("?limit=0", "invalid_limit"), ("?limit=201", "invalid_limit"), ("?limit=ten", "invalid_limit"),
     ("?limit=", "invalid_limit"),
   ])
-  func `a wrong question is refused with a code`(query: String, code: String) async throws {
+  func `an invalid query is refused with a code`(query: String, code: String) async throws {
     let fixture = try await SidecarFixture()
     let name = "events-wrong"
     _ = try await fixture.backend.credentials.revoke(.instance, name)
@@ -72,7 +72,7 @@ struct EventsTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `who is not the instance reads nothing`() async throws {
+  @Test func `other callers read nothing`() async throws {
     let fixture = try await SidecarFixture()
     let (mine, theirs) = (try await instance(fixture, "events-mine"), try await instance(fixture, "events-theirs"))
     try await add(fixture, "events-theirs", record(1))
@@ -87,13 +87,13 @@ struct EventsTests {
       mine.merging(["X-Nyra-Instance-Id": "events-theirs"]) { _, new in new }, 403, "instance_mismatch_or_disabled")
     _ = try await fixture.backend.credentials.setEnabled(false, .instance, "events-theirs")
     try await refused(theirs, 403, "instance_mismatch_or_disabled")
-    // The credentials of a user, or of a key, are not an instance's.
+    // The credentials of a user are not those of an instance.
     let user = try await fixture.user("events-mine")
     #expect(try await fixture.request("GET", Self.path, user).status == 401)
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `another method, a bad target and a redis that fails are told in codes`() async throws {
+  @Test func `another method, a malformed target and a fault of Redis are answered with codes`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await instance(fixture, "events-broken")
     for method in ["POST", "HEAD", "DELETE"] {

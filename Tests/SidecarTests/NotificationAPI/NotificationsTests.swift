@@ -26,7 +26,7 @@ struct NotificationsTests {
     try await fixture.request("GET", "/notifications" + query, headers)
   }
 
-  @Test func `records come oldest first, in pages, each once`() async throws {
+  @Test func `each record is returned once, in pages, oldest first`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("poll-pages")
     for id in 1...7 { try await add(fixture, "poll-pages", record(id)) }
@@ -48,7 +48,7 @@ struct NotificationsTests {
     #expect(ids(try await poll(fixture, headers, "?since=\(cursor)")) == ["8"])
   }
 
-  @Test func `a record is as the worker wrote it, with its cursor`() async throws {
+  @Test func `a record is returned as the worker wrote it, with its cursor`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("poll-record")
     try await add(fixture, "poll-record", record(1))
@@ -58,17 +58,17 @@ struct NotificationsTests {
     #expect(answer.body == #"{"notifications":[\#(expected)],"cursor":"\#(cursor)","hasMore":false}"#)
   }
 
-  @Test func `a user without records has a cursor to come back with`() async throws {
+  @Test func `a user without records gets a cursor`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("poll-empty")
     let cursor = try #require(try await poll(fixture, headers).json?["cursor"]?.string)
     try await add(fixture, "poll-empty", record(1))
     #expect(ids(try await poll(fixture, headers, "?since=\(cursor)")) == ["1"])
-    // Somebody else's are not there.
+    // Records of other users are not returned.
     #expect(ids(try await poll(fixture, try await fixture.user("poll-other"))) == [])
   }
 
-  @Test func `what others wrote into the stream is passed over`() async throws {
+  @Test func `entries that are not records are skipped`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("poll-garbage")
     let key = QueueKeys.notifications("poll-garbage")
@@ -87,7 +87,7 @@ struct NotificationsTests {
     #expect(page.json?["cursor"]?.string != answer.json?["cursor"]?.string)
   }
 
-  @Test func `a page is bounded in bytes, and a record that is larger goes out alone`() async throws {
+  @Test func `a page is bounded in bytes, and a larger record is a page of its own`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("poll-large")
     func large(_ id: Int, _ bytes: Int) -> String {
@@ -108,7 +108,7 @@ struct NotificationsTests {
     #expect(pages == [["1", "2", "3", "4"], ["5", "6", "7", "8"], ["9"], ["10"], ["11"], (12...40).map(String.init)])
   }
 
-  @Test func `a cursor older than the stream goes on with its oldest`() async throws {
+  @Test func `a cursor older than the stream continues with the oldest record`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("poll-trimmed")
     try await add(fixture, "poll-trimmed", record(1))
@@ -124,13 +124,13 @@ struct NotificationsTests {
     ("?limit=201", "Limit must be an integer between 1 and 200"),
     ("?limit=ten", "Limit must be an integer between 1 and 200"),
   ])
-  func `a wrong question is refused`(query: String, text: String) async throws {
+  func `an invalid query is refused`(query: String, text: String) async throws {
     let fixture = try await SidecarFixture()
     let answer = try await poll(fixture, try await fixture.user("poll-wrong"), query)
     #expect((answer.status, answer.error) == (400, text))
   }
 
-  @Test func `a key that is no stream is an error of ours, in the usual words`() async throws {
+  @Test func `a key that is not a stream is 500`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("poll-broken")
     _ = try await fixture.run("SET", QueueKeys.notifications("poll-broken"), "no stream")
@@ -138,7 +138,7 @@ struct NotificationsTests {
     #expect((answer.status, answer.body) == (500, #"{"error":"Internal server error"}"#))
   }
 
-  @Test func `who may call is decided as for the push API`() async throws {
+  @Test func `access is that of the push API`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("poll-gate")
     let origin = ["Origin": "http://localhost:3000"]

@@ -5,7 +5,7 @@ import Sidecar
 import TestSupport
 import Testing
 
-/// What is no request: told so in the document's shape, and nothing is changed.
+/// Requests that the push API refuses without any effect.
 @EventLoop
 @Suite(.serialized) struct PushBadInputTests {
   private nonisolated static let noObject = "Request body must be a JSON object"
@@ -28,7 +28,7 @@ import Testing
   ]
 
   @Test(arguments: ["register", "unregister", "test"], table.indices)
-  func `a bad body is a refusal that changes nothing`(route: String, row: Int) async throws {
+  func `an invalid body is refused and changes nothing`(route: String, row: Int) async throws {
     let fixture = try await SidecarFixture(sender: RecordingSender())
     let headers = try await fixture.user("bad-input")
     try await fixture.backend.registry.register(

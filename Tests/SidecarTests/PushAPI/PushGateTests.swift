@@ -8,16 +8,16 @@ import TestSupport
 import Testing
 @testable import Credentials
 
-/// What stands before the work: order, texts, and the header fields of every answer.
+/// The checks before every route: order, texts, and the header fields of every answer.
 @EventLoop
 struct PushGateTests {
   private static let origin = "http://localhost:3000"
   private nonisolated static let routes = ["register", "unregister", "test"]
   private static let evil = ["Origin": "https://evil.example"]
 
-  /// The first check that fails answers; one more is put right from row to row.
+  /// The first check that fails answers. Each step corrects one more.
   @Test(arguments: routes)
-  func `checks stand in the order of the document`(route: String) async throws {
+  func `checks are made in the order of the document`(route: String) async throws {
     let fixture = try await SidecarFixture { $0.missingAPNsVariables = ["APNS_KEY_ID"] }
     let name = "order-\(route)"
     let good = try await fixture.user(name)
@@ -41,7 +41,7 @@ struct PushGateTests {
   }
 
   @Test(arguments: routes)
-  func `without redis only the missing names are told, and only to who has credentials`(route: String) async throws {
+  func `without Redis the answer lists the missing settings if credentials were sent`(route: String) async throws {
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
     configuration.missingRedisVariables = ["REDIS_KV_REST_API_TOKEN"]
     let sidecar = Sidecar(configuration, backend: nil, sender: nil, metrics: Metrics(), log: .silent)
@@ -56,7 +56,7 @@ struct PushGateTests {
     await sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `credentials are those of one user, the name in any case, and end with their revocation`() async throws {
+  @Test func `credentials are valid for one user, with the name in any case, until they are revoked`() async throws {
     let fixture = try await SidecarFixture()
     var headers = try await fixture.user("gate-alice")
     headers["X-Username"] = "  Gate-ALICE "
@@ -81,7 +81,7 @@ struct PushGateTests {
     #expect((answer.status, answer.error) == (401, "Unauthorized - invalid token"))
   }
 
-  @Test func `a redis that fails is told of once, and of nothing else`() async throws {
+  @Test func `a fault of Redis is 500 without details`() async throws {
     let fixture = try await SidecarFixture()
     let headers = try await fixture.user("gate-broken")
     _ = try await fixture.run("SET", RegistryKeys.userTokens("gate-broken"), "no set")
@@ -94,7 +94,7 @@ struct PushGateTests {
     _ = try await fixture.run("DEL", RegistryKeys.userTokens("gate-broken"))
   }
 
-  @Test func `a redis that is gone is told in the same words`() async throws {
+  @Test func `after Redis has stopped the answer is the same`() async throws {
     let server = try await RedisServer()
     let redis = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
     redis.start()
@@ -145,7 +145,7 @@ struct PushGateTests {
   }
 
   @Test(arguments: ["POST", "GET", "OPTIONS"])
-  func `a page that may not call is told nothing`(method: String) async throws {
+  func `a page that may not call gets no CORS fields but Vary`(method: String) async throws {
     let fixture = try await SidecarFixture()
     let large = String(repeating: " ", count: 65_537)
     for body in [nil, large] {
@@ -179,7 +179,7 @@ struct PushGateTests {
     expectCORS(wrong, vary: vary)
   }
 
-  @Test func `a request that is no browser's passes, and the page's address stands in for its origin`() async throws {
+  @Test func `a request without an origin passes, and Referer stands in for Origin`() async throws {
     let fixture = try await SidecarFixture()
     let good = try await fixture.user("gate-referer")
     let bare = try await fixture.push("unregister", good)

@@ -14,7 +14,7 @@ struct PushRegisterTests {
     }
   }
 
-  @Test func `a device is registered with what the configuration knows of it`() async throws {
+  @Test func `a device is registered with the configured app and environment`() async throws {
     let fixture = try await fixture()
     let (token, alice) = (fixture.token("reg-new"), try await fixture.user("reg-alice"))
     let answer = try await fixture.push("register", alice, #"{"token":" \#(token) ","platform":"IOS"}"#)
@@ -31,7 +31,7 @@ struct PushRegisterTests {
     #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
   }
 
-  @Test func `an environment that nobody named is left to whoever sends, and one that is known stays`() async throws {
+  @Test func `without a configured environment none is stored, and a stored one stays`() async throws {
     let fixture = try await SidecarFixture()
     let (token, alice) = (fixture.token("reg-where"), try await fixture.user("reg-where"))
     #expect(try await fixture.push("register", alice, #"{"token":"\#(token)"}"#).status == 200)
@@ -42,7 +42,7 @@ struct PushRegisterTests {
     #expect(try await fixture.metadata(token)?.environment == .sandbox)
   }
 
-  @Test func `the content type does not count, the body does`() async throws {
+  @Test func `the body is read whatever its content type is`() async throws {
     let fixture = try await fixture()
     let (token, alice) = (fixture.token("reg-type"), try await fixture.user("reg-type"))
     for type in ["text/plain", "application/x-www-form-urlencoded", "nonsense", ""] {
@@ -53,7 +53,7 @@ struct PushRegisterTests {
     }
   }
 
-  @Test func `a device of somebody else changes hands`() async throws {
+  @Test func `a device of another user is transferred`() async throws {
     let fixture = try await fixture()
     let token = fixture.token("reg-moved")
     let (alice, bob) = (try await fixture.user("reg-before"), try await fixture.user("reg-after"))
@@ -64,7 +64,7 @@ struct PushRegisterTests {
     #expect(try await fixture.metadata(token)?.username == "reg-after")
   }
 
-  @Test func `two who register one token at once, many times: one owns it, and only one`() async throws {
+  @Test func `of two users who register one token at once exactly one owns it`() async throws {
     let fixture = try await fixture()
     let users = ["reg-race-1", "reg-race-2"]
     let (one, other) = (try await fixture.user(users[0]), try await fixture.user(users[1]))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sidecar
 
-/// The bodies of docs/http/push-api.md: what they become, and how they are refused.
+/// The bodies of docs/http/push-api.md.
 struct PushRequestTests {
   private static let token = String(repeating: "a", count: 20)
 
@@ -43,12 +43,12 @@ struct PushRequestTests {
   ]
 
   @Test(arguments: registerFaults)
-  func `a wrong registration is refused in the document's words`(body: String, text: String) {
-    #expect(throws: BadRequest(text: text)) { try RegisterRequest(Array(body.utf8)) }
+  func `an invalid registration is refused with the text of the document`(body: String, text: String) {
+    refuses(text) { try RegisterRequest(Array(body.utf8)) }
   }
 
   @Test(arguments: [20, 512])
-  func `tokens of every allowed length and character are taken`(length: Int) throws {
+  func `tokens of every allowed length and character are accepted`(length: Int) throws {
     let token = String(repeating: "aZ09:_-.", count: 64).prefix(length)
     #expect(try RegisterRequest(Array(#"{"token":"\#(token)"}"#.utf8)).token == token)
   }
@@ -58,13 +58,13 @@ struct PushRequestTests {
     (#"{"token":null}"#, "Invalid push token format"), (#"{"token":"short"}"#, "Invalid push token format"),
     ("null", "Request body must be a JSON object"),
   ])
-  func `a token that is named must be one`(body: String, text: String) {
-    #expect(throws: BadRequest(text: text)) { try PushBody(Array(body.utf8)).token() }
-    #expect(throws: BadRequest(text: text)) { try TestRequest(Array(body.utf8)) }
+  func `a token must be well-formed`(body: String, text: String) {
+    refuses(text) { try PushBody(Array(body.utf8)).token() }
+    refuses(text) { try TestRequest(Array(body.utf8)) }
   }
 
   @Test(arguments: ["", "{}", #"{"other":1}"#])
-  func `no token at all means all of them`(body: String) throws {
+  func `no token means all devices`(body: String) throws {
     #expect(try PushBody(Array(body.utf8)).token() == nil)
     #expect(try TestRequest(Array(body.utf8)).token == nil)
   }
@@ -101,8 +101,8 @@ struct PushRequestTests {
   ]
 
   @Test(arguments: testFaults)
-  func `a wrong test push is refused in the document's words`(body: String, text: String) {
-    #expect(throws: BadRequest(text: text)) { try TestRequest(Array(body.utf8)) }
+  func `an invalid test push is refused with the text of the document`(body: String, text: String) {
+    refuses(text) { try TestRequest(Array(body.utf8)) }
   }
 
   @Test(arguments: [
@@ -111,7 +111,7 @@ struct PushRequestTests {
     #"{"title":"  \#(emoji)  "}"#, #"{"data" : { "x" : "\#(String(repeating: "x", count: 2040))" } }"#,
     #"{"data":{"a":\#(String(repeating: "[", count: 60))\#(String(repeating: "]", count: 60))}}"#,
   ])
-  func `what is just within the limits passes`(body: String) throws {
+  func `values at the limits are accepted`(body: String) throws {
     _ = try TestRequest(Array(body.utf8))
   }
 
@@ -135,7 +135,7 @@ struct PushRequestTests {
   ]
 
   @Test(arguments: payloads)
-  func `the payload is that of the document, with defaults`(body: String, payload: String) throws {
+  func `the payload is that of the document with its defaults`(body: String, payload: String) throws {
     #expect(String(decoding: try TestRequest(Array(body.utf8)).payload, as: UTF8.self) == payload)
   }
 }

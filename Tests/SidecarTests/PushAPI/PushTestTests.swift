@@ -5,7 +5,7 @@ import Registry
 import Sidecar
 import Testing
 
-/// `/api/push/test` up to the sender: whom it sends to, and what it answers.
+/// `/api/push/test` with a recording sender: the devices and the answers.
 @EventLoop
 struct PushTestTests {
   private let sender = RecordingSender()
@@ -22,7 +22,7 @@ struct PushTestTests {
       Registration(token: token, username: user, platform: .ios, now: 1000))
   }
 
-  @Test func `all of a user's devices get it, and every counter is told`() async throws {
+  @Test func `a test push goes to all devices of the user, with every counter in the answer`() async throws {
     let fixture = try await fixture()
     let user = try await fixture.user("send-all")
     let tokens = (0..<3).map { fixture.token("send-all-\($0)") }
@@ -73,7 +73,7 @@ struct PushTestTests {
     #expect(try await fixture.members("send-other") == [foreign])
   }
 
-  @Test func `one device of the user gets it`() async throws {
+  @Test func `a test push with a token goes to that device`() async throws {
     let fixture = try await fixture()
     let user = try await fixture.user("send-one")
     let tokens = (0..<2).map { fixture.token("send-one-\($0)") }
@@ -83,7 +83,7 @@ struct PushTestTests {
     #expect(answer["successCount"] == 1)
     #expect(answer["pushMetadataLookupConcurrency"] == 6)
     #expect(sender.calls.map(\.tokens) == [[tokens[1]]])
-    // The rest of the set is not looked at.
+    // The rest of the set is not examined.
     #expect(answer["invalidStoredTokensRemoved"] == 0)
     #expect(try await fixture.members("send-one").contains("no token"))
   }
@@ -104,7 +104,7 @@ struct PushTestTests {
   }
 
   @Test(arguments: ["foreign", "forgotten", "garbage"])
-  func `a token in the set that is not the user's is taken out and refused`(kind: String) async throws {
+  func `a token in the set that is not the user's is removed and refused`(kind: String) async throws {
     let fixture = try await fixture()
     let name = "send-\(kind)"
     let (user, token) = (try await fixture.user(name), fixture.token("send-\(kind)"))
@@ -120,7 +120,7 @@ struct PushTestTests {
     #expect(sender.calls.isEmpty)
   }
 
-  @Test func `without a token there is nothing to send to`() async throws {
+  @Test func `without valid entries there is nothing to send to`() async throws {
     let fixture = try await fixture()
     let user = try await fixture.user("send-none")
     let empty = try await fixture.push("test", user)
@@ -134,7 +134,7 @@ struct PushTestTests {
     #expect(try await fixture.members("send-none").isEmpty)
   }
 
-  @Test func `with only other owners' tokens there is nothing to send to either`() async throws {
+  @Test func `with tokens of other owners only there is nothing to send to`() async throws {
     let fixture = try await fixture()
     let user = try await fixture.user("send-unowned")
     let foreign = fixture.token("send-unowned")

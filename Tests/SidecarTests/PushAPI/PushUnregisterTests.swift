@@ -18,7 +18,7 @@ struct PushUnregisterTests {
       Registration(token: token, username: user, platform: .ios, bundleID: app, now: 1000))
   }
 
-  @Test func `one device goes, and going again removes nothing`() async throws {
+  @Test func `one device is removed, and a second time nothing`() async throws {
     let fixture = try await SidecarFixture()
     let (one, two, user) = (fixture.token("un-1"), fixture.token("un-2"), try await fixture.user("un-one"))
     for token in [one, two] { try await register(fixture, token, "un-one", app: "com.un.one") }
@@ -31,7 +31,7 @@ struct PushUnregisterTests {
     #expect(try await fixture.push("unregister", user, #"{"token":"\#(one)"}"#).body == body(removed: 0, metadata: 0))
   }
 
-  @Test func `somebody else's device keeps its owner`() async throws {
+  @Test func `a device of another user keeps its owner`() async throws {
     let fixture = try await SidecarFixture()
     let (token, user) = (fixture.token("un-foreign"), try await fixture.user("un-stranger"))
     try await register(fixture, token, "un-owner")
@@ -42,7 +42,7 @@ struct PushUnregisterTests {
   }
 
   @Test(arguments: ["{}", "", #"{"other":true}"#])
-  func `all devices go: own metadata with them, other owners' not, and what is no token is counted`(
+  func `all devices are removed with the user's metadata, and invalid entries are counted`(
     request: String
   ) async throws {
     let fixture = try await SidecarFixture { $0.lookupConcurrency = 5 }
@@ -65,14 +65,14 @@ struct PushUnregisterTests {
     #expect(try await fixture.push("unregister", user, request).body == body(removed: 0, metadata: 0))
   }
 
-  @Test func `with nothing but malformed entries no owner is looked up`() async throws {
+  @Test func `with malformed entries only no owner is looked up`() async throws {
     let fixture = try await SidecarFixture()
     let user = try await fixture.user("un-malformed")
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("un-malformed"), "short", "with space in its middle")
     #expect(try await fixture.push("unregister", user).body == body(removed: 2, metadata: 0, invalid: 2))
   }
 
-  @Test func `thousands of devices go in one request`() async throws {
+  @Test func `thousands of devices are removed in one request`() async throws {
     let fixture = try await SidecarFixture(maximumDevices: 5000)
     let user = try await fixture.user("un-many")
     for index in 0..<2500 { try await register(fixture, fixture.token("many-\(index)"), "un-many", app: "com.un.many") }
@@ -82,7 +82,7 @@ struct PushUnregisterTests {
     #expect(try await fixture.run("KEYS", "push:app:com.un.many:*").array == [])
   }
 
-  @Test func `unreadable metadata is left where it is`() async throws {
+  @Test func `malformed metadata is not deleted`() async throws {
     let fixture = try await SidecarFixture()
     let user = try await fixture.user("un-garbage")
     let tokens = (0..<4).map { fixture.token("un-garbage-\($0)") }

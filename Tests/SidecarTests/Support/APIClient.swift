@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 @testable import Credentials
 
-/// A client with an API key on a sidecar of its own. Everything it names is like no other's.
+/// A client with an API key and its own sidecar. All its names are unique.
 @EventLoop
 final class APIClient {
   static let formatError = "Invalid device token format (must be 64-character hex string)"
@@ -39,10 +39,10 @@ final class APIClient {
     #expect(try await fixture.backend.credentials.add(credential) == nil)
   }
 
-  /// A word that no other client has.
+  /// Returns a name that no other client has.
   func unique(_ name: String) -> String { "\(name)-\(tag)" }
 
-  /// A device token that no other client has: 64 hexadecimal digits.
+  /// Returns a device token of 64 hexadecimal digits that no other client has.
   func token(_ name: String) -> String { SHA256.hex(unique(name)) }
 
   func app(_ name: String) -> String { "com.example.\(unique(name))" }
@@ -70,7 +70,7 @@ final class APIClient {
     return try await fixture.run("ZSCORE", key, token) != .null
   }
 
-  /// Registers as another surface does.
+  /// Registers a device as another API does.
   func register(_ token: String, _ user: String, app: String? = nil, platform: Platform = .ios, now: Int64 = 1000)
     async throws
   {
@@ -84,7 +84,7 @@ final class APIClient {
 }
 
 extension WebAnswer {
-  /// An error of the device API and of the push server: `{"error","message"?}`, and no word of what is inside.
+  /// Expects an error of the device API or the broadcast API: `{"error","message"?}` without internal details.
   func isError(_ status: Int, _ error: String? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(self.status == status, "\(body)", sourceLocation: sourceLocation)
     #expect(headers["content-type"] == "application/json", sourceLocation: sourceLocation)
@@ -94,7 +94,7 @@ extension WebAnswer {
     #expect(!body.contains(".swift") && !body.contains("user_script"), "\(body)", sourceLocation: sourceLocation)
   }
 
-  /// The headers that docs/http/device-api.md lists.
+  /// Expects the header fields that docs/http/device-api.md states.
   func isCrossOrigin(sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(headers["access-control-allow-origin"] == "*", sourceLocation: sourceLocation)
     #expect(

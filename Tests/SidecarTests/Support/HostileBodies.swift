@@ -1,4 +1,4 @@
-/// Bodies that no surface may take, by what is wrong with them. `fields` are the members of a good one, without braces.
+/// Returns bodies that every API must refuse, with what is wrong. `fields` are the members of a valid body, without braces.
 func hostileBodies(_ fields: String) -> [(what: String, bytes: [UInt8])] {
   let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
   let texts: [(String, String)] = [
@@ -17,7 +17,7 @@ func hostileBodies(_ fields: String) -> [(what: String, bytes: [UInt8])] {
   ]
 }
 
-/// A good body grown to so many bytes.
+/// Returns a valid body of `count` bytes.
 func padded(_ fields: String, to count: Int) -> [UInt8] {
   let start = Array("{\(fields),\"x\":\"".utf8)
   return start + Array(repeating: UInt8(ascii: "x"), count: count - start.count - 2) + Array("\"}".utf8)

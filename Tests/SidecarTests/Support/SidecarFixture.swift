@@ -6,14 +6,14 @@ import Telemetry
 import TestSupport
 @testable import Credentials
 
-/// A sidecar on a real socket over a real redis-server, in the tests' own process. One redis for all suites; every test takes
-/// users, tokens and keys of its own.
+/// A sidecar on a real socket with a real redis-server, in the process of the tests. All suites share one Redis; every test
+/// uses its own users, tokens and keys.
 @EventLoop
 final class SidecarFixture {
   private static let server = Task { try await RedisServer() }
 
   let redis: RedisConnection
-  let backend: Backend
+  private(set) var backend: Backend
   let sidecar: Sidecar
   let metrics = Metrics()
 
@@ -28,14 +28,14 @@ final class SidecarFixture {
     redis.start()
     try await redis.ready(within: .seconds(10))
     backend = Backend(connection: redis, maximumDevices: maximumDevices, log: .silent)
+    backend.backupImport = backupImport
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
     adapt(&configuration)
-    sidecar = Sidecar(
-      configuration, backend: backend, sender: sender, backupImport: backupImport, metrics: metrics, log: log)
+    sidecar = Sidecar(configuration, backend: backend, sender: sender, metrics: metrics, log: log)
     try sidecar.start()
   }
 
-  /// A credential under a secret that the tests know.
+  /// Adds a credential.
   func allow(_ kind: Credential.Kind, _ name: String, secret: String) async throws {
     let credential = Credential(kind: kind, name: name, digest: Credential.digest(of: secret), createdAt: 1)
     _ = try await backend.credentials.add(credential)

@@ -2,14 +2,14 @@ import Foundation
 import JSON
 import TestSupport
 
-/// What a client of the sidecar gets to see, by curl: a real client over a real socket.
+/// An answer of the sidecar, received by curl.
 struct WebAnswer {
   let status: Int
   /// Names in lower case; repeated fields are joined by a comma.
   let headers: [String: String]
   let body: String
 
-  /// The body as JSON; nil when it is none.
+  /// The body as JSON, or nil if it is not JSON.
   var json: JSONValue? { try? JSONValue(parsing: Array(body.utf8)) }
 
   var error: String? { json?["error"]?.string }
@@ -26,7 +26,7 @@ struct WebAnswer {
     return WebAnswer(text)
   }
 
-  /// Header lines and body as curl prints them; line ends of the body have become `\n`.
+  /// Reads header lines and body as curl prints them. Converts line ends of the body to `\n`.
   init(_ text: String) {
     var lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     status = Int(lines.removeFirst().split(separator: " ").dropFirst().first ?? "") ?? 0
@@ -40,5 +40,21 @@ struct WebAnswer {
     }
     self.headers = headers
     body = lines.dropFirst().joined(separator: "\n")
+  }
+}
+
+extension WebAnswer {
+  /// Sends a request with header fields that may repeat and a body of any bytes.
+  static func ask(
+    port: Int, _ method: String, _ path: String, fields: [(String, String)], bytes: [UInt8] = []
+  ) async throws -> WebAnswer {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    let file = "\(directory.path)/body"
+    try Data(bytes).write(to: URL(fileURLWithPath: file))
+    var arguments = ["-sS", "-i", "--path-as-is", "--globoff", "--max-time", "20", "-X", method, "-H", "Expect:"]
+    for (name, value) in fields { arguments += ["-H", value.isEmpty ? "\(name);" : "\(name): \(value)"] }
+    arguments += ["--data-binary", "@\(file)", "http://127.0.0.1:\(port)\(path)"]
+    return WebAnswer(try await ChildProcess.run("curl", arguments))
   }
 }

@@ -12,7 +12,7 @@ import Testing
 
 /// docs/http/broadcast-api.md.
 @EventLoop
-struct PushServerTests {
+struct BroadcastTests {
   private nonisolated static let form = ["Content-Type": "application/x-www-form-urlencoded"]
 
   private func queue(_ client: APIClient, _ name: String) async throws -> [String] {
@@ -20,7 +20,7 @@ struct PushServerTests {
   }
 
   @Test(arguments: ["bundleId", "bundledId"])
-  func `a token is registered for its app, and belongs to nobody`(field: String) async throws {
+  func `a token is registered for its app as an anonymous device`(field: String) async throws {
     let client = try await APIClient()
     let app = client.app("new")
     let (first, second) = (client.token("json"), client.token("form"))
@@ -41,7 +41,7 @@ struct PushServerTests {
     await client.stop()
   }
 
-  @Test func `the description that iOS gives of a token is read`() async throws {
+  @Test func `the description of iOS data is accepted as a token`() async throws {
     let client = try await APIClient()
     let token = client.token("described")
     let groups = stride(from: 0, to: 64, by: 8).map { String(Array(token)[$0..<$0 + 8]) }.joined(separator: " ")
@@ -52,7 +52,7 @@ struct PushServerTests {
     await client.stop()
   }
 
-  @Test func `nothing of a device that has an owner changes`() async throws {
+  @Test func `a device that has an owner is left as it is`() async throws {
     let client = try await APIClient()
     let (token, user) = (client.token("owned"), client.unique("owner"))
     try await client.register(token, user, app: client.app("before"), platform: .android, now: 1000)
@@ -70,7 +70,7 @@ struct PushServerTests {
   }
 
   @Test(arguments: ["bundleId", "bundledId"])
-  func `a push is enqueued for everyone of the app, as a job that every consumer can read`(field: String) async throws {
+  func `a push is enqueued as a job for everyone of the app`(field: String) async throws {
     let client = try await APIClient { $0.queue = "push:jobs:\($0.address):\(field)" }
     let queue = "push:jobs:127.0.0.1:0:\(field)"
     _ = try await client.fixture.run("DEL", queue)
@@ -107,7 +107,7 @@ struct PushServerTests {
     await client.stop()
   }
 
-  @Test func `a key is asked for, each endpoint with its scope`() async throws {
+  @Test func `each route requires a key with its scope`() async throws {
     let client = try await APIClient(scopes: [.tokens]) { $0.queue = "push:jobs:scopes" }
     let token = #"{"token":"\#(client.token("scope"))","bundleId":"\#(client.app("scope"))"}"#
     let push = #"{"bundleId":"\#(client.app("scope"))","body":"x"}"#
@@ -126,9 +126,9 @@ struct PushServerTests {
     await client.stop()
   }
 
-  @Test func `an open server asks for none`() async throws {
+  @Test func `without required keys any request is accepted`() async throws {
     let client = try await APIClient {
-      $0.isPushServerOpen = true
+      $0.isBroadcastOpen = true
       $0.queue = "push:jobs:open"
     }
     let (token, app) = (client.token("open"), client.app("open"))
@@ -145,7 +145,7 @@ struct PushServerTests {
   }
 
   @Test(arguments: ["/newtoken", "/newpush"])
-  func `another method is told which there is`(path: String) async throws {
+  func `another method is refused with the allowed one`(path: String) async throws {
     let client = try await APIClient()
     for method in ["GET", "PUT"] {
       let answer = try await client.send(method, path)
@@ -156,10 +156,10 @@ struct PushServerTests {
   }
 
   @Test(arguments: ["/newtoken", "/newpush"], [true, false])
-  func `pages call by the origin policy, with and without keys`(path: String, isOpen: Bool) async throws {
+  func `the origin policy applies to pages, with and without keys`(path: String, isOpen: Bool) async throws {
     let queue = "push:jobs:origin\(isOpen)\(path.dropFirst())"
     let client = try await APIClient {
-      $0.isPushServerOpen = isOpen
+      $0.isBroadcastOpen = isOpen
       $0.queue = queue
       $0.originPolicy.environment = .production
       $0.originPolicy.allowedOrigins = ["https://app.example"]
@@ -198,14 +198,14 @@ struct PushServerTests {
   @Test(arguments: ["/newtoken", "/newpush"])
   func `without redis the answer is 500`(path: String) async throws {
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
-    configuration.isPushServerOpen = true
+    configuration.isBroadcastOpen = true
     let sidecar = Sidecar(configuration, backend: nil, sender: nil, metrics: Metrics(), log: .silent)
     try sidecar.start()
     try await WebAnswer.ask(port: sidecar.port, "POST", path, body: "{}").isError(500, "Internal server error")
     await sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `a full redis is 500, and nothing is enqueued or registered`() async throws {
+  @Test func `while Redis is full the answer is 500, and nothing is enqueued or registered`() async throws {
     let server = try await RedisServer()
     let client = try await APIClient({ $0.queue = "push:jobs:full" }, server: server)
     try await server.redisCLI("CONFIG", "SET", "maxmemory", "1")

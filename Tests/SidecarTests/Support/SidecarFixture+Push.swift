@@ -4,18 +4,18 @@ import Registry
 import Sidecar
 @testable import Credentials
 
-/// Users of the push API and what they see of it.
+/// Users of the push API, and their devices.
 extension SidecarFixture {
   static let secret = "a-bearer-token"
 
-  /// What a user of this name sends along, who is known from now on.
+  /// Creates a user and returns the header fields of its requests.
   func user(_ name: String) async throws -> [String: String] {
     _ = try await backend.credentials.revoke(.user, name)
     try await allow(.user, name, secret: SidecarFixture.secret + name)
     return ["Authorization": "Bearer \(SidecarFixture.secret + name)", "X-Username": name]
   }
 
-  /// A well-formed token that says what it is for.
+  /// Returns a well-formed token that contains `name`.
   func token(_ name: String) -> String { "token-\(name)-0123456789abcdef" }
 
   func push(_ route: String, _ headers: [String: String], _ body: String = "{}") async throws -> WebAnswer {

@@ -11,7 +11,7 @@ import Testing
 
 /// docs/http/instance-api.md.
 @EventLoop
-struct NyraRegistrationTests {
+struct InstanceRegistrationTests {
   private nonisolated static let path = "/push/apns/register"
 
   private func allow(_ client: APIClient, _ name: String, isEnabled: Bool = true) async throws {
@@ -38,7 +38,7 @@ struct NyraRegistrationTests {
     #"{"apns_device_token":"\#(token)","environment":"\#(environment)"}"#
   }
 
-  @Test func `an instance has one token, the last one registered`() async throws {
+  @Test func `an instance has one token, the one registered last`() async throws {
     let client = try await APIClient()
     try await allow(client, "home")
     let first = try await send(client, key: "home", instance: "home", body(client.token("1")))
@@ -57,7 +57,7 @@ struct NyraRegistrationTests {
     await client.stop()
   }
 
-  @Test func `a token that APNs called stale is active again once it is registered`() async throws {
+  @Test func `a stale token is active again after its registration`() async throws {
     let client = try await APIClient()
     try await allow(client, "asleep")
     let token = client.token("stale")
@@ -69,7 +69,7 @@ struct NyraRegistrationTests {
     await client.stop()
   }
 
-  @Test func `who is not the instance is refused: first 401, then 403, then 400`() async throws {
+  @Test func `checks are made in order: 401, then 403, then 400`() async throws {
     let client = try await APIClient()
     for name in ["mine", "theirs"] { try await allow(client, name) }
     try await allow(client, "off", isEnabled: false)
@@ -78,7 +78,7 @@ struct NyraRegistrationTests {
       #expect(answer.body == #"{"error":"\#(code)"}"#)
       #expect(answer.headers["content-type"] == "application/json")
     }
-    // A bad body changes nothing of it: who may not register learns nothing else.
+    // The body is not examined before the credentials.
     for body in [body(client.token("x")), "{", ""] {
       refused(try await send(client, key: "unknown", instance: "mine", body), 401, "unauthorized")
       refused(
@@ -99,7 +99,7 @@ struct NyraRegistrationTests {
     await client.stop()
   }
 
-  @Test func `a key of the other kind opens nothing`() async throws {
+  @Test func `an API key is not a device key`() async throws {
     let client = try await APIClient()
     let answer = try await client.fixture.request(
       "POST", Self.path, ["X-Nyra-Device-Key": client.key, "X-Nyra-Instance-Id": client.keyName],
@@ -108,7 +108,7 @@ struct NyraRegistrationTests {
     await client.stop()
   }
 
-  @Test func `a body that is not a token and its environment is an invalid token, and changes nothing`() async throws {
+  @Test func `an invalid body is refused as an invalid token and changes nothing`() async throws {
     let client = try await APIClient()
     try await allow(client, "strict")
     let token = client.token("good")
@@ -139,7 +139,7 @@ struct NyraRegistrationTests {
   }
 
   @Test(arguments: [20, 64, 160, 200])
-  func `a token is hexadecimal digits, stored in lower case`(count: Int) async throws {
+  func `a token of hexadecimal digits is stored in lower case`(count: Int) async throws {
     let client = try await APIClient()
     try await allow(client, "hex")
     let token = String((client.token("hex").uppercased() + String(repeating: "0aB", count: 100)).prefix(count))
@@ -148,7 +148,7 @@ struct NyraRegistrationTests {
     await client.stop()
   }
 
-  @Test func `too large a body, another method and a bad target are refused in the same shape`() async throws {
+  @Test func `a body that is too large, another method and a malformed target are refused with codes`() async throws {
     let client = try await APIClient()
     let large = try await client.send("POST", Self.path, bytes: padded(#""x":1"#, to: 65_537))
     #expect(large.status == 413)
@@ -163,7 +163,7 @@ struct NyraRegistrationTests {
     await client.stop()
   }
 
-  @Test func `a redis that is missing, gone or full is a server error`() async throws {
+  @Test func `without Redis, or while it is full, the answer is a server error`() async throws {
     let bare = Sidecar(
       SidecarConfiguration(address: "127.0.0.1:0"), backend: nil, sender: nil, metrics: Metrics(), log: .silent)
     try bare.start()

@@ -16,11 +16,11 @@ struct PreflightTests {
     (String(repeating: "a", count: 129), Preflight.defaultHeaders), ("", Preflight.defaultHeaders),
     ("a b, (x)", Preflight.defaultHeaders),
   ])
-  func `requested headers are echoed, trimmed and without repetition`(requested: String, expected: String) {
+  func `requested headers are returned, trimmed and without repetition`(requested: String, expected: String) {
     #expect(allowed(requested) == expected)
   }
 
-  @Test func `several fields are taken together`() {
+  @Test func `several fields are combined`() {
     #expect(allowed("X-A, X-B", "x-b, X-C") == "X-A, X-B, X-C")
   }
 
@@ -29,7 +29,7 @@ struct PreflightTests {
     #expect(allowed(names.joined(separator: ",")) == names.prefix(50).joined(separator: ", "))
   }
 
-  @Test func `at most 200 candidates are looked at`() {
+  @Test func `at most 200 candidates are read`() {
     #expect(allowed(String(repeating: ",", count: 199) + "X-A") == "X-A")
     #expect(allowed(String(repeating: ",", count: 200) + "X-A") == Preflight.defaultHeaders)
   }
@@ -44,8 +44,8 @@ struct PreflightTests {
     (nil, true), ("POST", true), (" post ", true), ("", true), ("GET", false), ("PO ST", false), ("POST, GET", false),
     (String(repeating: "P", count: 33), false),
   ])
-  func `only the method of the route may be asked for`(method: String?, isGood: Bool) {
+  func `only the method of the route may be requested`(method: String?, isGood: Bool) {
     let fields = method.map { [(name: "Access-Control-Request-Method", value: $0)] } ?? []
-    #expect(Preflight(HTTPHeaders(fields)).asksFor("POST") == isGood)
+    #expect(Preflight(HTTPHeaders(fields)).requests("POST") == isGood)
   }
 }

@@ -4,12 +4,12 @@ import Registry
 import Sidecar
 import Testing
 
-/// What the push server refuses, without a trace.
+/// Requests that the broadcast API refuses without any effect.
 @EventLoop
-struct PushServerBadInputTests {
+struct BroadcastBadInputTests {
   private nonisolated static let form = ["Content-Type": "application/x-www-form-urlencoded; charset=utf-8"]
 
-  @Test func `a body that is no object of JSON changes nothing`() async throws {
+  @Test func `a body that is not a JSON object changes nothing`() async throws {
     let client = try await APIClient { $0.queue = "push:jobs:bad-json" }
     let (token, app) = (client.token("bad"), client.app("bad"))
     for (_, bytes) in hostileBodies(#""token":"\#(token)","bundleId":"\#(app)""#) {
@@ -24,14 +24,14 @@ struct PushServerBadInputTests {
   }
 
   @Test(arguments: ["%", "token=%zz", "token=%ff&bundleId=a", "bundleId=a&bundleId=b", "", "token", "&&=&", "[]"])
-  func `a form that cannot be read is refused`(body: String) async throws {
+  func `a malformed form is refused`(body: String) async throws {
     let client = try await APIClient { $0.queue = "push:jobs:bad-form" }
     for path in ["/newtoken", "/newpush"] { try await client.send("POST", path, body, Self.form).isError(400) }
     #expect(try await client.fixture.run("EXISTS", "push:jobs:bad-form").integer == 0)
     await client.stop()
   }
 
-  @Test func `JSON is read under a form's content type, which some tools send unasked`() async throws {
+  @Test func `JSON is accepted with the content type of a form`() async throws {
     let client = try await APIClient()
     let body = #" {"token":"\#(client.token("typed"))","bundleId":"\#(client.app("typed"))"}"#
     #expect(try await client.send("POST", "/newtoken", body, Self.form).status == 200)
@@ -52,7 +52,7 @@ struct PushServerBadInputTests {
     "\"aaaaaaaaaa/aaaaaaaaaaaaa\"", "\"aaaaaaaaaaaaaaaaaaaaaaaa\\u0000\"", "\"aaaaaaaaaaaaaaaaaaaaaaaaé\"",
     "\"aaaaaaaaaaaaaaaaaaaaaaaa\\n\"",
   ])
-  func `a token that is none is refused`(value: String) async throws {
+  func `an invalid token is refused`(value: String) async throws {
     let client = try await APIClient()
     let answer = try await client.send("POST", "/newtoken", #"{"token":\#(value),"bundleId":"\#(client.app("t"))"}"#)
     answer.isError(400, "Invalid device token")
@@ -60,7 +60,7 @@ struct PushServerBadInputTests {
   }
 
   @Test(arguments: ["", #","bundleId":7"#, #","bundleId":"a b""#, #","bundledId":"a/b""#, #","bundleId":"""#])
-  func `an app is asked for`(member: String) async throws {
+  func `a request without a valid app is refused`(member: String) async throws {
     let client = try await APIClient { $0.queue = "push:jobs:no-app" }
     let token = client.token("appless")
     try await client.send("POST", "/newtoken", #"{"token":"\#(token)"\#(member)}"#).isError(400, "Invalid bundleId")
@@ -76,7 +76,8 @@ struct PushServerBadInputTests {
     (#""body":"a\u0000b""#, "Invalid push"), (#""body":"x","title":"\u0000""#, "Invalid push"),
     (#""body":"\#(String(repeating: "x", count: 4096))""#, "Invalid push"),
   ])
-  func `a push that APNs could not take is refused before it is enqueued`(members: String, error: String) async throws {
+  func `a push that APNs would not accept is refused before it is enqueued`(members: String, error: String) async throws
+  {
     let client = try await APIClient { $0.queue = "push:jobs:bad-push" }
     let answer = try await client.send("POST", "/newpush", #"{"bundleId":"\#(client.app("p"))",\#(members)}"#)
     answer.isError(400, error)

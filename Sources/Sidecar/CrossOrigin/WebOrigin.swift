@@ -1,14 +1,14 @@
-/// Where a page came from: scheme, host and port, in lower case.
+/// The origin of a page: scheme, host and port, in lower case.
 struct WebOrigin: Sendable, Equatable {
   let scheme: String
-  /// IPv6 addresses in their brackets.
+  /// An IPv6 address is in brackets.
   let host: String
-  /// Nil: the scheme's own.
+  /// Nil for the scheme's default port.
   let port: UInt16?
 
   private static let maximumBytes = 512
 
-  /// Of an Origin header: `scheme://host[:port]` and nothing else; no user, no path, not `null`.
+  /// Reads an Origin header. Returns nil unless it is `scheme://host[:port]`, without a user or a path.
   init?(parsing text: some StringProtocol) {
     guard text.utf8.count <= WebOrigin.maximumBytes, text.utf8.allSatisfy({ $0 < 0x80 }),
       let separator = text.firstIndex(of: ":")
@@ -17,7 +17,7 @@ struct WebOrigin: Sendable, Equatable {
     let rest = text[separator...]
     guard WebOrigin.isScheme(scheme), rest.hasPrefix("://") else { return nil }
     let authority = rest.dropFirst(3)
-    // The last colon, unless it is one of an IPv6 address.
+    // The colons of an IPv6 address come before its closing bracket.
     let bracket = authority.lastIndex(of: "]") ?? authority.startIndex
     let colon = authority[bracket...].firstIndex(of: ":")
     let host = authority[..<(colon ?? authority.endIndex)]
@@ -33,7 +33,7 @@ struct WebOrigin: Sendable, Equatable {
     port = number == WebOrigin.defaultPort(self.scheme) ? nil : number
   }
 
-  /// Of a Referer header: the origin of a whole address.
+  /// Reads the origin of an address, as in a Referer header.
   init?(ofPage address: String) {
     let bytes = address.utf8.prefix(WebOrigin.maximumBytes + 1)
     guard let scheme = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[scheme...].starts(with: "://".utf8) else {
@@ -46,7 +46,7 @@ struct WebOrigin: Sendable, Equatable {
 
   var effectivePort: UInt16 { port ?? WebOrigin.defaultPort(scheme) }
 
-  /// As a browser writes it.
+  /// The origin as browsers write it.
   var text: String { "\(scheme)://\(host)" + (port.map { ":\($0)" } ?? "") }
 
   private static func defaultPort(_ scheme: String) -> UInt16 { scheme == "https" ? 443 : 80 }

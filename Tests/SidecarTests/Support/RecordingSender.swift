@@ -3,7 +3,7 @@ import Jobs
 import Registry
 import Sidecar
 
-/// A sender that keeps what it was told and answers as it was told.
+/// A sender that records its calls and returns the configured results.
 @EventLoop
 final class RecordingSender: DirectSender {
   struct Call: Equatable {
@@ -15,7 +15,7 @@ final class RecordingSender: DirectSender {
   let isConnected = true
   private(set) var calls: [Call] = []
   var staleRemoved = 0
-  /// Reasons of refused tokens; others are accepted.
+  /// The answers for refused tokens. Other tokens are accepted.
   var refusals: [String: (status: Int, reason: String)] = [:]
 
   func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport {

@@ -21,7 +21,7 @@ struct BearerCredentialsTests {
   ]
 
   @Test(arguments: table)
-  func `who asks is told by two header fields`(fields: [(String, String)], expected: BearerCredentials) {
+  func `credentials are read from two header fields`(fields: [(String, String)], expected: BearerCredentials) {
     #expect(BearerCredentials(HTTPHeaders(fields.map { (name: $0.0, value: $0.1) })) == expected)
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sidecar
 
-/// The origin policy of docs/http/push-api.md, with the document's own values.
+/// The origin policy of docs/http/push-api.md, with the values of the document.
 struct OriginPolicyTests {
   private func policy(_ environment: OriginPolicy.Environment) -> OriginPolicy {
     var policy = OriginPolicy()
@@ -70,7 +70,7 @@ struct OriginPolicyTests {
   }
 
   @Test(arguments: ["*.example.net", ".example.net", "example.net", "EXAMPLE.net"])
-  func `a trusted suffix is every host below it, however it is written`(suffix: String) {
+  func `a trusted suffix matches every host below it, in each spelling`(suffix: String) {
     var policy = OriginPolicy()
     policy.trustedHostSuffixes = [suffix]
     #expect(policy.allows("https://a.example.net"))
@@ -79,7 +79,7 @@ struct OriginPolicyTests {
   }
 
   @Test(arguments: ["", "*", ".", "*."])
-  func `a suffix of nothing trusts nobody`(suffix: String) {
+  func `an empty suffix matches no host`(suffix: String) {
     var policy = OriginPolicy()
     policy.environment = .preview
     policy.trustedHostSuffixes = [suffix]
@@ -88,7 +88,7 @@ struct OriginPolicyTests {
     #expect(!policy.allows("https://evil.vercel.app"))
   }
 
-  @Test func `an origin listed with capitals or a default port is meant as a browser writes it`() {
+  @Test func `a listed origin is compared in the form that browsers write`() {
     var policy = OriginPolicy()
     policy.environment = .production
     policy.allowedOrigins = ["HTTPS://App.Example.com:443"]

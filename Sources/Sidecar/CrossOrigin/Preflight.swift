@@ -1,18 +1,18 @@
 import HTTPServer
 
-/// What a browser asks before it sends a request across origins.
+/// What a browser requests before it sends a request to another origin.
 struct Preflight {
   static let defaultHeaders = "Content-Type, Authorization, X-Username"
 
   private static let maximumMethodBytes = 32
   private static let maximumNameBytes = 128
-  /// Names echoed, and names looked at.
+  /// How many names are returned, and how many are read.
   private static let maximumNames = 50
   private static let maximumCandidates = 200
 
-  /// In upper case; nil when none is named.
+  /// In upper case; nil if the request names none.
   let method: String?
-  /// For Access-Control-Allow-Headers.
+  /// The value of Access-Control-Allow-Headers.
   let allowedHeaders: String
 
   init(_ headers: HTTPHeaders) {
@@ -22,13 +22,13 @@ struct Preflight {
     allowedHeaders = names.isEmpty ? Preflight.defaultHeaders : names.joined(separator: ", ")
   }
 
-  /// Whether the method asked for, if any, is `only`.
-  func asksFor(_ only: String) -> Bool {
+  /// Whether the request names `only` or no method.
+  func requests(_ only: String) -> Bool {
     guard let method else { return true }
     return method.utf8.count <= Preflight.maximumMethodBytes && method == only
   }
 
-  /// Trimmed; of names that differ by case alone the first. What comes behind the limits is not looked at.
+  /// Returns the names trimmed; of names that differ in case only, the first. Ignores everything beyond the limits.
   private static func names(_ values: [String]) -> [String] {
     var seen: Set<String> = []
     var names: [String] = []

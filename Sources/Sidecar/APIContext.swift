@@ -1,0 +1,62 @@
+public import Credentials
+public import EventLoop
+public import Jobs
+import Queue
+public import Redis
+public import Registry
+public import Telemetry
+
+/// The stores in Redis that the APIs use.
+@EventLoop
+public struct Backend {
+  public let connection: RedisConnection
+  public let registry: Registry
+  public let credentials: Credentials
+  let notifications: NotificationLog
+  /// Reads the file at ``SidecarConfiguration/backupPath``. Nil disables the import.
+  public var backupImport: BackupImport?
+
+  /// - Parameter maximumDevices: the number of devices that one user may have.
+  public init(connection: RedisConnection, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
+    self.connection = connection
+    registry = Registry(connection: connection, maximumDevices: maximumDevices, log: log)
+    credentials = Credentials(connection: connection)
+    notifications = NotificationLog(connection: connection)
+  }
+}
+
+/// Sends pushes at once, without a queue.
+@EventLoop
+public protocol DirectSender {
+  /// Whether at least one connection to APNs is open.
+  var isConnected: Bool { get }
+
+  /// Sends `payload` as an alert to every device, at most `concurrency` at a time. Removes the devices that APNs reports as
+  /// stale from the registry.
+  func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport
+}
+
+/// What every API needs to carry out a request.
+@EventLoop
+struct APIContext {
+  /// What needs Redis.
+  struct Storage {
+    let backend: Backend
+    let access: Access
+  }
+
+  let configuration: SidecarConfiguration
+  /// Nil if Redis is not configured.
+  let storage: Storage?
+  /// Nil if APNs is not configured.
+  let sender: (any DirectSender)?
+  let log: Log
+
+  /// Throws 500 if Redis is not configured.
+  func requireStorage() throws(Refusal) -> Storage {
+    guard let storage else {
+      throw .notConfigured("Redis", missing: configuration.missingRedisVariables, "set REDIS_URL")
+    }
+    return storage
+  }
+}

@@ -1,0 +1,90 @@
+import Credentials
+import EventLoop
+import HTTPServer
+import PushModel
+import Redis
+
+/// The checks before every route of a user, in this order: origin, method, credentials present, Redis configured, credentials
+/// valid. See docs/http/push-api.md.
+@EventLoop
+struct UserGate {
+  typealias Work =
+    @EventLoop (_ username: String, _ storage: APIContext.Storage) async throws(Refusal) -> HTTPResponse
+
+  private let context: APIContext
+  private let crossOrigin: CrossOrigin
+
+  init(_ context: APIContext, method: String) {
+    self.context = context
+    crossOrigin = CrossOrigin(policy: context.configuration.originPolicy, method: method)
+  }
+
+  /// Does `work` for the user whose credentials the request has.
+  func respond(to request: SidecarRequest, _ work: Work) async throws(Refusal) -> HTTPResponse {
+    try await crossOrigin.respond(to: request.http) { () async throws(Refusal) -> HTTPResponse in
+      let credentials = BearerCredentials(request.http.headers)
+      guard credentials != .missing else { throw Refusal(.unauthorized, "Unauthorized - missing credentials") }
+      let storage = try context.requireStorage()
+      guard let username = try await user(credentials, request.http, storage.access) else {
+        throw Refusal(.unauthorized, "Unauthorized - invalid token")
+      }
+      return try await work(username, storage)
+    }
+  }
+
+  func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse {
+    crossOrigin.response(to: refusal, of: request, \.response)
+  }
+
+  /// Returns nil for wrong credentials. Invalid ones, and names that no user can have, count as failures too.
+  private func user(
+    _ credentials: BearerCredentials, _ request: HTTPRequest, _ access: Access
+  ) async throws(Refusal) -> String? {
+    guard case .named(let sent, let token) = credentials, let username = Credential.normalized(sent, of: .user) else {
+      return try await access.failures.check(.user, "", of: request) { nil }
+    }
+    return try await access.failures.check(.user, username, of: request) { () async throws(RedisError) -> String? in
+      try await access.credentials.isValid(bearer: token, of: username) ? username : nil
+    }
+  }
+}
+
+/// The credentials of a user: `Authorization: Bearer <token>` and `X-Username`.
+enum BearerCredentials: Equatable {
+  /// A header field is missing.
+  case missing
+  /// A header field is repeated, or the token is too long.
+  case invalid
+  case named(username: String, token: String)
+
+  private static let scheme = "bearer"
+  private static let maximumTokenBytes = 512
+
+  /// Accepts the scheme in any case, and normalises the username.
+  init(_ headers: HTTPHeaders) {
+    let authorizations = headers.values(of: "Authorization")
+    let usernames = headers.values(of: "X-Username")
+    guard let authorization = authorizations.first, let username = usernames.first.map(Username.normalized),
+      let token = BearerCredentials.token(authorization), !username.isEmpty
+    else {
+      self = .missing
+      return
+    }
+    let isSingle = authorizations.count == 1 && usernames.count == 1
+    guard isSingle, token.utf8.count <= BearerCredentials.maximumTokenBytes else {
+      self = .invalid
+      return
+    }
+    self = .named(username: username, token: token)
+  }
+
+  /// Returns nil for another scheme, or if nothing follows it.
+  private static func token(_ authorization: String) -> String? {
+    let text = authorization.trimmed
+    guard let space = text.utf8.firstIndex(where: { $0 == 0x20 || $0 == 0x09 }),
+      text[..<space].lowercased() == scheme
+    else { return nil }
+    let token = text[space...].dropFirst().trimmed
+    return token.isEmpty ? nil : token
+  }
+}

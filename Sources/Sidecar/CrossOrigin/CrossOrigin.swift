@@ -1,0 +1,98 @@
+import EventLoop
+import HTTPServer
+
+/// The first checks of a request: whether a page of its origin may call, and whether the method is right.
+struct CrossOrigin {
+  private typealias Fields = [(name: String, value: String)]
+
+  private enum Decision {
+    case refused(Refusal)
+    /// A preflight, answered with these header fields alone.
+    case preflight(Fields)
+    /// The answer gets these header fields.
+    case admitted(Fields)
+  }
+
+  private static let preflightVary = "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
+  /// How long a browser may cache the answer to a preflight. Seconds.
+  private static let maximumAge = "86400"
+
+  let policy: OriginPolicy
+  /// The only method besides OPTIONS.
+  let method: String
+
+  /// Does `work` if the checks pass, and adds the CORS fields to its answer. Answers a preflight itself.
+  @EventLoop
+  func respond(
+    to request: HTTPRequest, _ work: @EventLoop () async throws(Refusal) -> HTTPResponse
+  ) async throws(Refusal) -> HTTPResponse {
+    switch decision(for: request) {
+    case .refused(let refusal): throw refusal
+    case .preflight(let fields): return HTTPResponse(status: 204, headers: fields)
+    case .admitted(let fields): return try await work().with(fields)
+    }
+  }
+
+  /// Renders the refusal, with the CORS fields if the checks pass. If they do not, renders the refusal of the first failed check
+  /// instead.
+  func response(
+    to refusal: Refusal, of request: HTTPRequest, _ render: (Refusal) -> HTTPResponse
+  ) -> HTTPResponse {
+    switch decision(for: request) {
+    case .refused(let first): render(first)
+    case .preflight(let fields): HTTPResponse(status: 204, headers: fields)
+    case .admitted(let fields): render(refusal).with(fields)
+    }
+  }
+
+  private func decision(for request: HTTPRequest) -> Decision {
+    let isPreflight = request.method == "OPTIONS"
+    var fields: Fields = [("Vary", isPreflight ? CrossOrigin.preflightVary : "Origin")]
+    switch RequestOrigin(request.headers) {
+    case .none: break
+    case .named(let origin) where policy.allows(origin): fields.append(("Access-Control-Allow-Origin", origin))
+    case .named, .unreadable:
+      // Without further CORS fields the browser does not show the answer to the page.
+      return .refused(Refusal(.forbidden, "Unauthorized").with(fields))
+    }
+    let preflight = isPreflight ? Preflight(request.headers) : nil
+    fields += [
+      ("Access-Control-Allow-Methods", "\(method), OPTIONS"),
+      ("Access-Control-Allow-Headers", preflight?.allowedHeaders ?? Preflight.defaultHeaders),
+      ("Access-Control-Allow-Credentials", "true"), ("Access-Control-Max-Age", CrossOrigin.maximumAge),
+    ]
+    if let preflight, preflight.requests(method) { return .preflight(fields) }
+    guard request.method == method else {
+      return .refused(Refusal(.methodNotAllowed).with(fields + [("Allow", "\(method), OPTIONS")]))
+    }
+    return .admitted(fields)
+  }
+}
+
+/// The origin of the page that sent a request, from the header fields.
+enum RequestOrigin: Equatable {
+  /// Neither Origin nor Referer: not a browser's cross-origin request.
+  case none
+  case named(String)
+  /// The header fields are malformed or repeated.
+  case unreadable
+
+  init(_ headers: HTTPHeaders) {
+    let origins = RequestOrigin.values(of: "Origin", in: headers)
+    guard origins.isEmpty else {
+      self = origins.count == 1 ? .named(origins[0]) : .unreadable
+      return
+    }
+    let pages = RequestOrigin.values(of: "Referer", in: headers)
+    guard let page = pages.first else {
+      self = .none
+      return
+    }
+    let origin = pages.count == 1 ? WebOrigin(ofPage: page) : nil
+    self = origin.map { .named($0.text) } ?? .unreadable
+  }
+
+  private static func values(of name: String, in headers: HTTPHeaders) -> [String] {
+    headers.values(of: name).map(\.trimmed).filter { !$0.isEmpty }
+  }
+}

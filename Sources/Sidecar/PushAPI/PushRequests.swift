@@ -1,0 +1,129 @@
+import JSON
+import PushModel
+import Registry
+
+/// The body of a request to the push API. No body counts as `{}`.
+struct PushBody {
+  private let object: JSONValue
+
+  init(_ bytes: [UInt8]) throws(Refusal) {
+    object = bytes.isEmpty ? .object([]) : try RequestBody.object(bytes)
+  }
+
+  subscript(key: String) -> JSONValue? { object[key] }
+
+  /// Returns the string trimmed, or nil if it is missing. Throws `error` if the value is not a string.
+  func string(_ key: String, _ error: Refusal) throws(Refusal) -> String? {
+    guard let value = object[key] else { return nil }
+    guard let string = value.string else { throw error }
+    return string.trimmed
+  }
+
+  /// Returns the token, or nil if it is missing. Throws 400 if it is malformed.
+  func token() throws(Refusal) -> String? {
+    guard let token = try string("token", .invalidToken) else { return nil }
+    guard DeviceToken.isWellFormed(token.utf8) else { throw .invalidToken }
+    return token
+  }
+}
+
+/// The body of `/api/push/register`.
+struct RegisterRequest: Equatable {
+  private static let unsupportedPlatform = Refusal.invalid("platform", "Unsupported push platform")
+
+  let token: String
+  let platform: Platform
+
+  init(_ bytes: [UInt8]) throws(Refusal) {
+    let body = try PushBody(bytes)
+    guard let token = try body.string("token", .invalidToken), !token.isEmpty else {
+      throw .invalid("token", "Push token is required")
+    }
+    guard DeviceToken.isWellFormed(token.utf8) else { throw .invalidToken }
+    let name = try body.string("platform", RegisterRequest.unsupportedPlatform) ?? Platform.ios.rawValue
+    guard let platform = Platform(rawValue: name.lowercased()) else { throw RegisterRequest.unsupportedPlatform }
+    self.token = token
+    self.platform = platform
+  }
+}
+
+extension Refusal {
+  fileprivate static let invalidToken = Refusal.invalid("token", "Invalid push token format")
+}
+
+/// The body of `/api/push/test`.
+struct TestRequest: Equatable {
+  static let defaultTitle = "ryOS test notification"
+  static let defaultBody = "Push notifications are working 🎉"
+  private static let defaultSound = "default"
+
+  /// Lengths in UTF-16 units, as JavaScript counts them.
+  private static let maximumTitle = 120
+  private static let maximumBody = 512
+  private static let maximumSound = 64
+  private static let maximumDataBytes = 2048
+  private static let badges = 0...9999 as ClosedRange<Double>
+
+  let title: String
+  let body: String
+  /// Nil for all devices of the user.
+  let token: String?
+  let badge: Int64?
+  let sound: String?
+  /// A JSON object.
+  let data: JSONValue?
+
+  init(_ bytes: [UInt8]) throws(Refusal) {
+    let body = try PushBody(bytes)
+    let title = try body.string("title", .invalid("title", "Title must be a string")) ?? ""
+    let text = try body.string("body", .invalid("body", "Body must be a string")) ?? ""
+    _ = try body.string("token", .invalidToken)
+    let sound = try body.string("sound", .invalid("sound", "Sound must be a string")) ?? ""
+    guard title.utf16.count <= TestRequest.maximumTitle else {
+      throw .invalid("title", "Notification title is too long (max \(TestRequest.maximumTitle) characters)")
+    }
+    guard text.utf16.count <= TestRequest.maximumBody else {
+      throw .invalid("body", "Notification body is too long (max \(TestRequest.maximumBody) characters)")
+    }
+    self.title = title.isEmpty ? TestRequest.defaultTitle : title
+    self.body = text.isEmpty ? TestRequest.defaultBody : text
+    token = try body.token()
+    badge = try body["badge"].map(TestRequest.badge)
+    guard sound.utf16.count <= TestRequest.maximumSound else {
+      throw .invalid("sound", "Sound value is too long (max \(TestRequest.maximumSound) characters)")
+    }
+    self.sound = sound.isEmpty ? nil : sound
+    data = try body["data"].map(TestRequest.data)
+  }
+
+  /// Accepts `1.0` and `1e2` as integers, as JavaScript does.
+  private static func badge(_ value: JSONValue) throws(Refusal) -> Int64 {
+    let number: Double
+    switch value {
+    case .integer(let integer): number = Double(integer)
+    case .number(let double) where double.rounded() == double: number = double
+    default: throw .invalid("badge", "Badge must be an integer")
+    }
+    guard badges.contains(number) else { throw .invalid("badge", "Badge must be between 0 and 9999") }
+    return Int64(number)
+  }
+
+  private static func data(_ value: JSONValue) throws(Refusal) -> JSONValue {
+    guard value.members != nil else { throw .invalid("data", "Data payload must be a JSON object") }
+    guard value.bytes.count <= maximumDataBytes else {
+      throw .invalid("data", "Data payload is too large (max \(maximumDataBytes) bytes)")
+    }
+    return value
+  }
+
+  /// The payload for APNs. `data` is sent under the key `data`.
+  var payload: [UInt8] {
+    let alert = [JSONMember(key: "title", value: .string(title)), JSONMember(key: "body", value: .string(body))]
+    var aps = [JSONMember(key: "alert", value: .object(alert))]
+    if let badge { aps.append(JSONMember(key: "badge", value: .integer(badge))) }
+    aps.append(JSONMember(key: "sound", value: .string(sound ?? TestRequest.defaultSound)))
+    var members = [JSONMember(key: "aps", value: .object(aps))]
+    if let data { members.append(JSONMember(key: "data", value: data)) }
+    return JSONValue.object(members).bytes
+  }
+}
