@@ -40,8 +40,8 @@ struct HealthCommandTests {
   }
 
   @Test(arguments: [
-    ("127.0.0.1:1", 1 as Int32, "Connection refused"), ("off", 1, "MARTLET_ADMIN_ADDRESS is off"),
-    ("nonsense", 2, "\"nonsense\" is no address"),
+    ("127.0.0.1:1", 1 as Int32, "Connection refused"), (" OFF ", 1, "MARTLET_ADMIN_ADDRESS is off"),
+    ("nonsense", 2, "\"nonsense\" is not an address"),
   ])
   func `an address that nothing answers is told`(address: String, code: Int32, text: String) async throws {
     let health = try await fleet.martlet("health", environment: ["MARTLET_ADMIN_ADDRESS": address])
