@@ -14,6 +14,8 @@ public final class Claim {
   public let claimedMonotonic: UInt64
   /// Whether the job belongs to the fleet again: nothing may be sent or written for it.
   public internal(set) var isFenced = false
+  /// Whether its settlement is written or pending. A claim has one settlement.
+  var isSettled = false
   /// The number that the ledger gave it. 0 before.
   var serial: UInt64 = 0
 

@@ -163,6 +163,7 @@ public final class Lease {
 
   /// Joins again under a new name, as the jobs under the old one belong to the fleet.
   private func fence() {
+    guard phase != .left else { return }
     log.warn(
       "fenced: the fleet took this worker for dead; it continues under a new name", ["worker": .init(name.value)])
     for index in queues.indices { abandon(name.value, queueIndex: index) }

@@ -52,8 +52,8 @@ public enum QueueLimits {
   static let promoterTimeToLive = Duration.seconds(4)
   /// How often the promoter of a queue looks for dead workers.
   static let reapInterval = Duration.seconds(2)
-  /// Jobs that one script promotes, reaps or gives back at most.
+  /// Jobs that one script reaps or gives back at most, or promotes from each sorted set.
   static let moveBatch = 200
-  /// A job is buried when more workers than this have died in a row while they held it.
+  /// A job is buried when more workers than this have died while they held it.
   public static let maximumCrashes = 3
 }

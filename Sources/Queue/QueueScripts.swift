@@ -1,9 +1,9 @@
 import Redis
 
-/// The atomic steps of a job's life, in one file for each part of it. A script with a single caller is in its file.
+/// The atomic steps of a job's life, in one file for each part of it.
 ///
-/// The first write of each script takes no memory, as Redis then runs it even when its memory is full. Every key is
-/// declared. Nothing fails after a write: what others may have changed is checked before.
+/// The first write of a script that settles or moves jobs takes no memory, as Redis then runs it even when its memory is full.
+/// Every key is declared. Nothing fails after a write: what others may have changed is checked before.
 enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [

@@ -28,7 +28,7 @@ struct SettlementBatch {
   var moves: [PendingSettlement] = []
 }
 
-/// The settlements that are to be written, per queue, for the first time or again. Pure.
+/// The settlements that are to be written, per queue, for the first time or again.
 ///
 /// A settlement leaves with ``takeBatch(queueIndex:)`` and comes back with ``keep(_:after:)`` if Redis did not confirm
 /// it. Those of fenced claims are dropped: their jobs belong to other workers.

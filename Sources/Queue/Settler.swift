@@ -19,8 +19,10 @@ final class Settler {
     backlog = SettlementBacklog(queueCount: context.queues.count)
   }
 
+  /// Settles a claim once: a second settlement is ignored, as the first one is written until Redis confirms it.
   func settle(_ claim: Claim, _ settlement: Settlement) {
-    guard !claim.isFenced else { return }
+    guard !claim.isFenced, !claim.isSettled else { return }
+    claim.isSettled = true
     backlog.append(PendingSettlement(claim, settlement))
     scheduleFlush()
   }

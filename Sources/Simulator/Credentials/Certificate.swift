@@ -26,7 +26,8 @@ final class Certificate {
       name: "localhost", key: key, issuer: issuer, issuerKey: issuerKey,
       extensions: [
         (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
-        (NID_ext_key_usage, "serverAuth"), (NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1" + names.map { ",DNS:\($0)" }.joined()),
+        (NID_ext_key_usage, "serverAuth"),
+        (NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1" + names.map { ",DNS:\($0)" }.joined()),
         (NID_authority_key_identifier, "keyid"),
       ])
   }

@@ -129,10 +129,15 @@ struct BroadcastProgress {
   /// The next attempt continues at page `number`.
   mutating func pageFailed(_ number: Int, _ fault: Fault) -> [Action] {
     guard let index = index(of: number) else { return [] }
-    ending.fault = fault
+    // A fault of the job's own keys is not forgotten: the attempt counts.
+    let isOfJob = fault.isOfJob || ending.fault?.isOfJob == true
+    ending.fault = Fault(reason: fault.reason, isOfJob: isOfJob)
     drop(from: index)
     return stop()
   }
+
+  /// Whether an answer to ``BroadcastAction``'s `loadProgress` is expected.
+  var isPositioning: Bool { phase == .positioning }
 
   /// Ends as soon as the pages submitted have.
   mutating func stop() -> [Action] {

@@ -134,6 +134,7 @@ final class Broadcast {
       switch result {
       case .failure(let error): carryOut(progress.positioningFailed(.init(error)))
       case .success(let earlier):
+        guard progress.isPositioning else { return }
         if let earlier { delivery.resume(from: earlier) }
         carryOut(progress.positioned(at: .init(text: delivery.state.cursor), open: delivery.state.open ?? []))
       }

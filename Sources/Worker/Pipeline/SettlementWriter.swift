@@ -18,13 +18,10 @@ struct SettlementWriter {
 
   /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` before.
   func settlement(of delivery: Delivery, as outcome: JobOutcome, at now: Int64) -> Settlement {
-    let result = delivery.tally.result
-    let json = result.json()
+    let json = delivery.tally.result.json()
     var record = record(json, id: delivery.id, outcome.status, isFirst: delivery.state.result == nil)
     record?.author = delivery.state.recordAuthor
-    // The next attempt has to know who wrote the record that it replaces.
-    let author = record == nil ? delivery.state.recordAuthor : result.author
-    var settlement = Settlement(verb(of: delivery, outcome, recordAuthor: author, at: now))
+    var settlement = Settlement(verb(of: delivery, outcome, hasRecord: record != nil, at: now))
     settlement.record = record
     // The reply list gets the end of the job, not every attempt.
     settlement.replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
@@ -56,8 +53,11 @@ struct SettlementWriter {
   }
 
   private func verb(
-    of delivery: Delivery, _ outcome: JobOutcome, recordAuthor: String?, at now: Int64
+    of delivery: Delivery, _ outcome: JobOutcome, hasRecord: Bool, at now: Int64
   ) -> Settlement.Verb {
+    if outcome.verb == .acknowledge { return .acknowledge }
+    // The next attempt needs to know who wrote the record that it replaces.
+    let recordAuthor = hasRecord ? delivery.tally.result.author : delivery.state.recordAuthor
     switch outcome.verb {
     case .acknowledge: return .acknowledge
     case .schedule(let time): return .schedule(element: delivery.scheduledElement(recordAuthor: recordAuthor), at: time)

@@ -68,6 +68,32 @@ import Testing
     #expect(try await heir.stop() == 0)
   }
 
+  @Test func `at most once, a second SIGTERM leaves each job in one place`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    let queue = fleet.unique("once")
+    let jobs = LoadJob.list(queue, 50)
+    let settings = Self.quiet.merging(["MARTLET_DELIVERY": "at-most-once"]) { $1 }
+    let hurried = try await fleet.worker(settings, on: queue)
+    // The first answer opens further streams.
+    try await fleet.enqueue([LoadJob("first-\(queue)", 0).json], on: queue)
+    #expect(try await fleet.record("first-\(queue)-0").status == "accepted")
+    try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
+    try await fleet.enqueue(jobs.map(\.json), on: queue)
+    try await eventually("most are in flight at APNs") { try await fleet.gateway.ledger().accepted >= 41 }
+    hurried.process.signal(SIGTERM)
+    try await hurried.process.line("that it stops") { $0.contains("stopping: no more claims") }
+    #expect(try await hurried.stop() == 0)
+    // What APNs has accepted may not run again without an operator.
+    let dead = try await fleet.deadLetters(queue).count
+    let waiting = try await fleet.redis("LLEN", queue).integer ?? 0
+    let retried = try await fleet.redis("ZCARD", QueueKeys(queue: queue).retry).integer ?? 0
+    print("at most once, second SIGTERM: \(dead) dead letters, \(waiting) wait, \(retried) are retried")
+    #expect(try await fleet.gateway.ledger().accepted <= dead + 1)
+    #expect(dead + Int(waiting + retried) == 50)
+    try await fleet.gateway.clearFaults()
+  }
+
   @Test func `martlet all stops claiming at once, and a second SIGTERM ends requests and jobs`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
