@@ -18,14 +18,14 @@ struct PushOutcomeTests {
 
   @Test(arguments: [(403, "X"), (403, "HTTP_403"), (400, "TopicDisallowed"), (429, "TooManyProviderTokenUpdates")])
   func `a refusal of the route uses up no attempt of the job`(status: Int, reason: String) {
-    let answer = SendOutcome.answered(APNsAnswer(status: status, reason: reason))
-    guard case .open(_, isFault: true) = PushOutcome(answer, removalAllowed: true) else {
+    let sent = SendOutcome.answered(APNsAnswer(status: status, reason: reason))
+    guard case .open(_, isFault: true) = PushOutcome(sent, removalAllowed: true) else {
       return #expect(Bool(false), "\(status) \(reason)")
     }
   }
 
   @Test func `a 410 for an unknown reason is a failure of the device`() {
-    let answer = SendOutcome.answered(APNsAnswer(status: 410, reason: "X", timestamp: 5))
-    #expect(PushOutcome(answer, removalAllowed: true) == .failed)
+    let sent = SendOutcome.answered(APNsAnswer(status: 410, reason: "X", timestamp: 5))
+    #expect(PushOutcome(sent, removalAllowed: true) == .failed)
   }
 }

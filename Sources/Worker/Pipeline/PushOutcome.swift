@@ -1,7 +1,7 @@
 import APNs
 import Jobs
 
-/// What APNs' answer to one push means for its device.
+/// What became of one push, as it concerns its device.
 enum PushOutcome: Equatable {
   case accepted
   /// No retry would help; the token stays registered.
@@ -29,8 +29,8 @@ extension PushOutcome {
     return untilProbe + probeSpread * random
   }
 
-  init(_ answer: SendOutcome, removalAllowed: Bool) {
-    switch answer {
+  init(_ sent: SendOutcome, removalAllowed: Bool) {
+    switch sent {
     case .notProcessed: self = .open(after: PushOutcome.faultDelay, isFault: true)
     case .uncertain: self = .uncertain
     case .answered(let answer):
@@ -66,8 +66,8 @@ struct EndedPush: Equatable {
     self.reason = reason
   }
 
-  init(token: String, apnsID: String, outcome: PushOutcome, answer: SendOutcome) {
-    self.init(token: token, apnsID: apnsID, outcome: outcome, status: answer.status, reason: answer.reason)
+  init(token: String, apnsID: String, outcome: PushOutcome, sent: SendOutcome) {
+    self.init(token: token, apnsID: apnsID, outcome: outcome, status: sent.status, reason: sent.reason)
   }
 }
 
