@@ -9,7 +9,7 @@ struct ToneTests {
     // The document's own.
     "There’s something to review when you’re free.", "A new update is available.",
     "Action needed: a decision is pending.",
-    // What a quiet house says.
+    // Neutral texts of a home server.
     "New non-urgent updates.", "Nothing urgent: two notes were added.", "Not urgent. Look when you like.", "No hurry.",
     "A package is waiting for you at the door.", "Your urgent care appointment is at 4 PM.",
     "Smoke detected in the kitchen.",

@@ -22,7 +22,7 @@ struct BroadcastSimulationTests {
       if simulated.ending?.extent == .complete, simulated.ending?.refusal == nil, state.open.isEmpty { break }
     }
     #expect(state.position == .end)
-    // None of the faults here loses an answer: nobody is sent to twice.
+    // No fault here loses an answer: no device is sent to twice.
     #expect(acceptedTokens.sorted() == tokens)
   }
 

@@ -28,7 +28,7 @@ final class FailureLimit {
     table = limit.map { FailureTable($0) }
   }
 
-  /// Returns what `find` returns: nil for wrong credentials, which count as a failure. Throws 429 if the client has failed too
+  /// Returns what `find` returns: nil for invalid credentials, which count as a failure. Throws 429 if the client has failed too
   /// often for `name`.
   func check<Found>(
     _ kind: Credential.Kind, _ name: String, of request: HTTPRequest,

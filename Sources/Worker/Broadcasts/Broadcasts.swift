@@ -54,7 +54,7 @@ final class Broadcasts {
     for broadcast in broadcasts.values.flatMap({ $0 }) { broadcast.stop() }
   }
 
-  /// The lease was lost: drops the broadcasts whose jobs were taken away.
+  /// The lease was lost: drops the broadcasts whose jobs were fenced.
   func dropFenced() {
     for broadcast in broadcasts.values.flatMap({ $0 }) where broadcast.delivery.claim.isFenced { broadcast.abandon() }
   }

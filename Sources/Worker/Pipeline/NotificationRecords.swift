@@ -41,7 +41,7 @@ struct NotificationRecords {
     }
   }
 
-  /// The record for `users` whom no push will reach; nil if none is kept.
+  /// The record for `users` whom no push will reach; nil if it is not kept.
   func unsent(_ delivery: Delivery, for users: [String]) -> Settlement.Notification? {
     guard areKept else { return nil }
     return record(of: delivery, .unsent, for: users.map(NotificationReader.user), at: Clock.unixMilliseconds)

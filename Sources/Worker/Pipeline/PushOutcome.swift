@@ -18,9 +18,9 @@ enum PushOutcome: Equatable {
 }
 
 extension PushOutcome {
-  /// A gateway out of reach is tried again after this long, and up to twice as long: jobs do not come back all at once.
+  /// A gateway out of reach is tried again after this long, and up to twice as long: jobs are not retried all at once.
   static let faultDelay = Duration.seconds(5)
-  /// Jobs for a paused route come back at most this long after its next probe: by then the probe has its answer.
+  /// Jobs for a paused route are retried at most this long after its next probe, which is then answered.
   static let probeSpread = Duration.seconds(15)
 
   /// How long to wait after a fault. `untilProbe` is nil unless the route is paused; `random` is from 0..<1.

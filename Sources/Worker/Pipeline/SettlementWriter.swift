@@ -22,7 +22,7 @@ struct SettlementWriter {
     let json = result.json()
     var record = record(json, id: delivery.id, outcome.status, isFirst: delivery.state.result == nil)
     record?.author = delivery.state.recordAuthor
-    // The next attempt has to know who wrote the record that it replaces.
+    // The next attempt must know who wrote the record that it replaces.
     let author = record == nil ? delivery.state.recordAuthor : result.author
     var settlement = Settlement(verb(of: delivery, outcome, recordAuthor: author, at: now))
     settlement.record = record

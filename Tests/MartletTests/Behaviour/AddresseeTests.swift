@@ -150,7 +150,7 @@ import Testing
     #expect(pushes.last { $0.token == known }?.priority == "10")
   }
 
-  @Test func `a job to tokens is sent to each of them, whoever owns it`() async throws {
+  @Test func `a job to tokens is sent to each of them, regardless of its owner`() async throws {
     let tokens = fleet.uniqueTokens(150)
     try await fleet.register(Array(tokens[..<50]), to: fleet.unique("grace"))
     try await fleet.gateway.device(tokens[7], #""rule":"bad""#)

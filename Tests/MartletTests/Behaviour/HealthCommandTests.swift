@@ -41,9 +41,9 @@ struct HealthCommandTests {
 
   @Test(arguments: [
     ("127.0.0.1:1", 1 as Int32, "Connection refused"), ("off", 1, "MARTLET_ADMIN_ADDRESS is off"),
-    ("nonsense", 2, "\"nonsense\" is no address"),
+    ("nonsense", 2, "\"nonsense\" is not an address"),
   ])
-  func `an address that nothing answers is told`(address: String, code: Int32, text: String) async throws {
+  func `an address without an answer is reported`(address: String, code: Int32, text: String) async throws {
     let health = try await fleet.martlet("health", environment: ["MARTLET_ADMIN_ADDRESS": address])
     #expect(health.exitCode == code)
     #expect(health.lines(of: .error).joined().contains(text), "\(health.lines(of: .error))")

@@ -229,7 +229,7 @@ private struct MetricFamilies {
   /// Names of the labels, sorted, of the families that have samples; `le` is left out.
   private(set) var labels: [String: [String]] = [:]
 
-  /// From Prometheus' text format, whose families stand together.
+  /// From Prometheus' text format, whose families are consecutive.
   init(text: String) {
     var family = ""
     for line in text.split(separator: "\n") {

@@ -38,7 +38,7 @@ struct GuessingTests {
     #expect((1...3600).contains(seconds), "\(answer.headers)", sourceLocation: sourceLocation)
   }
 
-  @Test func `after too many failures a client is refused, even with the right secret, and nobody else`() async throws {
+  @Test func `after too many failures only that client is refused, even with the right secret`() async throws {
     let fixture = try await fixture()
     let good = try await fixture.user("guess-alice")
     for _ in 1...5 {
