@@ -49,7 +49,7 @@ final class BlockedConnection {
     blockedSince = Clock.monotonicNanoseconds
   }
 
-  /// Continues a wait that has ended: it may still bring an answer.
+  /// Keeps a wait open although it has ended: an answer may still arrive.
   func extendWait() { isBlocked = true }
 
   func endWait() { isBlocked = false }

@@ -4,7 +4,8 @@ import Telemetry
 
 /// How many jobs of each queue are in each state, for the whole fleet: the gauge `martlet_queue_jobs`.
 ///
-/// Every worker asks Redis every few seconds, so that a scrape never waits for it. There are no samples while Redis cannot be reached.
+/// Every worker asks Redis every few seconds, so that a scrape never waits for it. There are no samples while Redis
+/// cannot be reached.
 @EventLoop
 final class QueueDepths {
   private struct Depth {

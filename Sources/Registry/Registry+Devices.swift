@@ -132,7 +132,7 @@ extension RegistryScripts {
   ///   {1, metadata, an owner and a bundle id whose sets still contain the new token};
   ///   {-1} if the user has no such device;
   ///   {0, app, the new token's owner, its app} if these are not the expected ones;
-  ///   {2, how many devices must make room} if the given ones could not.
+  ///   {2, how many devices must make room} if no given device could.
   static let replace = RedisScript(
     read + room + """
       local value = read(KEYS[1])

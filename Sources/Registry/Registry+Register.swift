@@ -131,7 +131,7 @@ extension RegistryScripts {
   ///   many
   ///   devices made room};
   ///   {0, previous owner, previous bundle id} if these are not the expected ones;
-  ///   {2, how many devices must make room} if the given ones could not.
+  ///   {2, how many devices must make room} if no given device could.
   static let register = RedisScript(
     read + room + """
       local value = read(KEYS[1]) or {}

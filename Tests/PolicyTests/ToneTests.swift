@@ -38,7 +38,7 @@ struct ToneTests {
   private static let refused: [(String, ToneRule)] = [
     // The document's own.
     ("Please don’t ignore me.", .guilt), ("I miss you.", .romance), ("You need to respond now.", .urgency),
-    // Their relatives.
+    // Similar texts.
     ("Please do not ignore this.", .guilt), ("Why are you ignoring me?", .guilt), ("You forgot about me.", .guilt),
     ("Stop ignoring the house", .guilt), ("You never answer.", .guilt), ("After all I did for you", .guilt),
     ("I've been waiting all day", .guilt), ("Don't let me down.", .guilt), ("We're waiting for you", .guilt),

@@ -13,7 +13,7 @@ struct BroadcastSimulationTests {
     var state = SimulatedAttempt.Remembered()
     var acceptedTokens: [String] = []
     for attempt in 0..<1000 {
-      // Faults become rare, so that the broadcast is complete some day.
+      // Faults become rare, so that the broadcast completes.
       var simulated = SimulatedAttempt(tokens, from: state, random: random, faults: attempt < 20)
       simulated.run()
       random = simulated.random

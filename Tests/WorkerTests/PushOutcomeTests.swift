@@ -5,13 +5,13 @@ import Testing
 @testable import Worker
 
 struct PushOutcomeTests {
-  @Test func `pushes for a paused route come back after its next probe, spread out, within about a minute`() {
+  @Test func `jobs for a paused route are retried after its next probe, spread out, within about a minute`() {
     #expect(PushOutcome.faultDelay(untilProbe: .seconds(60), random: 0) == .seconds(60))
     #expect(PushOutcome.faultDelay(untilProbe: .seconds(60), random: 0.5) == .milliseconds(67_500))
     #expect(PushOutcome.faultDelay(untilProbe: .zero, random: 0) == .zero)
   }
 
-  @Test func `pushes for a gateway out of reach do not come back all at once`() {
+  @Test func `jobs for a gateway out of reach are not retried all at once`() {
     #expect(PushOutcome.faultDelay(untilProbe: nil, random: 0) == .seconds(5))
     #expect(PushOutcome.faultDelay(untilProbe: nil, random: 0.5) == .milliseconds(7500))
   }

@@ -108,7 +108,7 @@ import Testing
     #expect(record.results.map(\.token) == [token])
   }
 
-  @Test func `a user without devices is no_devices, and nothing is sent`() async throws {
+  @Test func `a job to a user without devices ends as no_devices, and nothing is sent`() async throws {
     let before = try await fleet.gateway.ledger().received
     let record = try await deliver(to: #"{"user":"\#(fleet.unique("nobody"))"}"#)
     #expect(record.status == "no_devices")

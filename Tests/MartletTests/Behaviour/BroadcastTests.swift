@@ -260,7 +260,7 @@ import Testing
     #expect(try await second.stop() == 0)
   }
 
-  @Test func `a broadcast to an app without devices is no_devices`() async throws {
+  @Test func `a broadcast to an app without devices ends as no_devices`() async throws {
     let worker = try await fleet.worker()
     let id = fleet.unique("broadcast")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"com.example.nobody"},"title":"News"}"#, on: worker.queue)

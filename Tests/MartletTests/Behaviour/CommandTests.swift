@@ -79,7 +79,7 @@ import Testing
     ["--data", #"{"a":1},"title":"x""#],
     ["--data", "nope"], ["--payload", ""], ["--ttl", "+5"], ["--priority", "９"],
   ])
-  func `an invalid option is wrong usage and queues nothing`(words: [String]) async throws {
+  func `an invalid option is refused and queues nothing`(words: [String]) async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["enqueue", "--user", "a", "--title", "x"] + words,
       environment: fleet.environment(["MARTLET_QUEUES": queue]))

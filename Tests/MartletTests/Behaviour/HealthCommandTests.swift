@@ -31,7 +31,7 @@ struct HealthCommandTests {
     try await service.stop()
   }
 
-  @Test func `a socket file is asked too`() async throws {
+  @Test func `a unix socket is asked too`() async throws {
     let path = "/tmp/\(fleet.unique("martlet-health")).sock"
     let service = try await fleet.sidecar("sidecar", ["MARTLET_ADMIN_ADDRESS": "unix:\(path)"])
     #expect(try await fleet.martlet("health", "--address", "unix:\(path)").exitCode == 0)
