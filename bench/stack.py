@@ -68,7 +68,7 @@ class Stack:
     def _is_ready(self):
         try:
             with urllib.request.urlopen(f"{self._admin}/readyz", timeout=5) as answer:
-                return answer.status == 200
+                return answer.status == 200 and b'"apns":"unreachable"' not in answer.read()
         except OSError:
             return False
 

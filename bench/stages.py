@@ -10,11 +10,11 @@ from stack import Stack
 
 # The innermost frame that matches gives the stage. Names are mangled: length, then name.
 STAGES = [
-    ("ack", r"4Jobs7Settler|4Jobs10SettlementV|4Jobs12ClaimLedger"),
+    ("ack", r"5Queue7Settler|5Queue10SettlementV|5Queue17SettlementBacklog|5Queue17PendingSettlement|5Queue11ClaimLedger"),
     ("record", r"6Worker16SettlementWriter|4Jobs9JobResult|6Worker5Tally|6Worker10JobOutcomeV|6Worker11PushOutcome"),
-    ("parse", r"6Worker6Intake|4Jobs9JobReader|4Jobs3JobV|4Jobs8AudienceO|4Jobs12NotificationV.*[pP]ars"
-              r"|4Jobs8EnvelopeV"),
-    ("claim", r"4Jobs7Fetcher|4Jobs12BlockedClaim|4Jobs5ClaimC"),
+    ("parse", r"6Worker6Intake|4Jobs9JobReader|4Jobs3JobV|4Jobs9AddresseeO|4Jobs12NotificationV.*[pP]ars"
+              r"|5Queue8EnvelopeV"),
+    ("claim", r"5Queue7Fetcher|5Queue12BlockingMove|5Queue11BlockingPop|5Queue17BlockedConnection|5Queue5ClaimC"),
     ("resolve", r"8Registry"),
     ("answer", r"4APNs10ConnectionC4read|4APNs10ConnectionC14handleReceived|4APNs12HTTP2SessionC7receive"
                r"|4APNs12HTTP2Session.*finishAnswer|4APNs13SecureChannelC7receive|nghttp2_session_mem_recv|SSL_read"

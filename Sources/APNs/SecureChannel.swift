@@ -121,12 +121,12 @@ final class SecureChannel: @unchecked Sendable {
     let code = curl_easy_perform(handle)
     guard code == CURLE_OK else {
       let reason = reason(code, String(cString: detail))
-      if let proxy = httpsProxyProblem({ name in getenv(name).map { String(cString: $0) } }) {
-        throw .connection("\(reason); \(proxy)")
-      }
       // OpenSSL's text for the alert of a server that supports only other protocols.
       guard !reason.contains("no application protocol") else {
         throw .connection("the server did not agree to HTTP/2: it supports no protocol that was offered by ALPN (h2)")
+      }
+      if let proxy = httpsProxyProblem({ name in getenv(name).map { String(cString: $0) } }) {
+        throw .connection("\(reason); \(proxy)")
       }
       throw .connection(reason)
     }

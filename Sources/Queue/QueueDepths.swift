@@ -2,7 +2,8 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// How many jobs of each queue are in each state, for the whole fleet: the gauge `martlet_queue_jobs`.
+/// How many jobs of each queue are in each state, and how long the fleet needs for them: the gauges `martlet_queue_jobs` and
+/// `martlet_queue_drain_seconds`.
 ///
 /// Every worker asks Redis every few seconds, so that a scrape never waits for it. There are no samples while Redis
 /// cannot be reached.
@@ -15,13 +16,16 @@ final class QueueDepths {
     let dead: Int64
     /// In the in-flight lists of all workers, alive or not.
     let inFlight: Int64
+    /// By the name of a live worker, the jobs that it ends in a second.
+    let rates: [String: Double]
     /// On the monotonic clock, in nanoseconds.
     let readAt: UInt64
 
     /// `lengths` are those of the queue's own four, then of each in-flight list.
-    init(lengths: [Int64], readAt: UInt64) {
+    init(lengths: [Int64], rates: [String: Double], readAt: UInt64) {
       (waiting, retry, scheduled, dead) = (lengths[0], lengths[1], lengths[2], lengths[3])
       inFlight = lengths[4...].reduce(0, +)
+      self.rates = rates
       self.readAt = readAt
     }
 
@@ -32,6 +36,8 @@ final class QueueDepths {
     }
   }
 
+  /// A finite number also without live workers: autoscalers refuse infinity.
+  private static let maximumDrainSeconds = 3600.0
   private static let interval = Duration.seconds(5)
   /// Older numbers are not shown.
   private static let maximumAge = Duration.seconds(15)
@@ -48,6 +54,10 @@ final class QueueDepths {
     metrics.gauge("martlet_queue_jobs", labels: ["queue", "state"], help: "Jobs of the fleet by queue and state.") {
       [weak self] in self?.samples ?? []
     }
+    metrics.gauge(
+      "martlet_queue_drain_seconds", labels: [],
+      help: "Time in which the fleet ends the jobs that wait or are in flight, at its present rate."
+    ) { [weak self] in self?.drainSeconds.map { [([], $0)] } ?? [] }
   }
 
   /// Reads every few seconds until ``stop()``.
@@ -77,6 +87,33 @@ final class QueueDepths {
     return samples
   }
 
+  /// Nil unless the numbers of every queue are known.
+  private var drainSeconds: Double? {
+    guard connection.isReady else { return nil }
+    let now = Clock.monotonicNanoseconds
+    var jobs: Int64 = 0
+    var rates: [String: Double] = [:]
+    for depth in depths {
+      guard let depth, now - depth.readAt <= UInt64(QueueDepths.maximumAge.nanoseconds) else { return nil }
+      jobs += depth.waiting + depth.inFlight
+      // A worker that serves several queues reports one rate for all of them.
+      rates.merge(depth.rates) { max($0, $1) }
+    }
+    return QueueDepths.drainSeconds(jobs: jobs, rates: rates.values)
+  }
+
+  /// Returns how long workers with these rates need for `jobs`; at most ``maximumDrainSeconds``.
+  static func drainSeconds(jobs: Int64, rates: some Sequence<Double>) -> Double {
+    guard jobs > 0 else { return 0 }
+    return min(Double(jobs) / rates.reduce(0, +), maximumDrainSeconds)
+  }
+
+  /// Returns the jobs that a worker ends in a second, by its report. An idle worker has no rate to measure: it counts with one
+  /// job in a second for each of its permits.
+  static func rate(_ report: WorkerReport) -> Double {
+    max(report.jobsPerSecond, Double(report.concurrency))
+  }
+
   private func readWorkers(_ index: Int) {
     connection.send(RedisCommand("SMEMBERS", queues[index].workers)) { [weak self] result in
       guard let self, case .success(let members) = result else { return }
@@ -93,6 +130,16 @@ final class QueueDepths {
         RedisCommand("ZCARD", keys.dead),
       ] + workers.map { RedisCommand("LLEN", keys.inflight($0)) }
     let sentAt = Clock.monotonicNanoseconds
+    var rates: [String: Double] = [:]
+    for worker in workers {
+      connection.send(RedisCommand("GET", keys.heartbeat(worker))) { result in
+        guard case .success(let value) = result, let report = value.bytes.flatMap(WorkerReport.init(json:)) else {
+          return
+        }
+        rates[worker] = QueueDepths.rate(report)
+      }
+    }
+    // Their replies come after those above.
     var lengths: [Int64] = []
     for command in commands {
       connection.send(command) { [weak self] result in
@@ -103,7 +150,7 @@ final class QueueDepths {
         case .failure: return
         }
         guard lengths.count == commands.count else { return }
-        self?.depths[index] = Depth(lengths: lengths, readAt: sentAt)
+        self?.depths[index] = Depth(lengths: lengths, rates: rates, readAt: sentAt)
       }
     }
   }

@@ -6,6 +6,8 @@ struct Arguments: Equatable {
   var control = HTTPAddress.tcp(host: "127.0.0.1", port: 0)
   /// Nil for a new directory under the system's temporary directory.
   var directory: String?
+  /// Host names of the certificate, beside localhost and its addresses.
+  var names: [String] = []
   var maximumStreams = 1000
   /// Nil for the default: one while provider tokens are checked.
   var initialStreams: Int?
@@ -25,6 +27,7 @@ struct Arguments: Equatable {
 
       --listen HOST:PORT        address for pushes (127.0.0.1:0, any free port)
       --control HOST:PORT       address of the HTTP interface to ledger, devices and faults (127.0.0.1:0)
+      --name HOST               a further host name of the server certificate, repeatable (localhost, 127.0.0.1, ::1)
       --dir DIR                 directory for ca.pem, the provider key and provider.env (a new one)
       --max-streams N           concurrent streams of a connection with a valid provider token (1000)
       --initial-streams N       concurrent streams before the first valid provider token (1)
@@ -62,7 +65,7 @@ struct Arguments: Equatable {
   }
 
   private static let withValue: Set = [
-    "--listen", "--control", "--dir", "--max-streams", "--initial-streams", "--rtt", "--key-id", "--team-id",
+    "--listen", "--control", "--name", "--dir", "--max-streams", "--initial-streams", "--rtt", "--key-id", "--team-id",
     "--public-key", "--topic", "--token-updates",
   ]
 
@@ -70,6 +73,11 @@ struct Arguments: Equatable {
     switch option {
     case "--listen": listen = try Arguments.address(option, value)
     case "--control": control = try Arguments.address(option, value)
+    case "--name":
+      guard !value.isEmpty, value.utf8.allSatisfy({ Arguments.nameCharacters.contains($0) }) else {
+        throw UsageError("--name: \"\(value)\" is not a host name: expected letters, digits, dots and hyphens")
+      }
+      names.append(value)
     case "--dir": directory = value
     case "--max-streams": maximumStreams = try Arguments.number(option, value, 1...1_000_000)
     case "--initial-streams": initialStreams = try Arguments.number(option, value, 1...1_000_000)
@@ -82,6 +90,9 @@ struct Arguments: Equatable {
     default: preconditionFailure("\(option) is not handled")
     }
   }
+
+  /// No other characters: the names are part of the text of a certificate's extension.
+  private static let nameCharacters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-".utf8)
 
   private static func address(_ option: String, _ value: String) throws(UsageError) -> HTTPAddress {
     do {

@@ -16,7 +16,7 @@ final class Service {
   init(_ arguments: Arguments, log: Log) throws(CredentialError) {
     self.arguments = arguments
     workspace = try Workspace(directory: arguments.directory)
-    let tls = try workspace.makeTLS()
+    let tls = try workspace.makeTLS(names: arguments.names)
     let key: PublicKey
     if let path = arguments.publicKeyPath {
       key = try PublicKey(path: path)

@@ -19,7 +19,8 @@ enum Simulator {
         write(Arguments.usage, to: STDOUT_FILENO)
         exit(0)
       }
-      EventLoop.run { run(arguments) }
+      // Before `dispatchMain`, which would let an early signal end the process.
+      EventLoop.queue.sync { EventLoop.assumeIsolated { run(arguments) } }
       dispatchMain()
     } catch {
       write("apns-simulator: \(error)\n\n\(Arguments.usage)", to: STDERR_FILENO)
@@ -31,15 +32,14 @@ enum Simulator {
   private static func run(_ arguments: Arguments) {
     do {
       let service = try Service(arguments, log: Log(level: .info))
+      signals = [SIGTERM, SIGINT].map { signal in
+        SignalSource(signal) {
+          service.removeFiles()
+          _exit(0)
+        }
+      }
       try service.start()
       write(service.readyLine().json + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
-      for signal in [SIGTERM, SIGINT] {
-        signals.append(
-          SignalSource(signal) {
-            service.removeFiles()
-            _exit(0)
-          })
-      }
       running = service
     } catch {
       write("apns-simulator: \(error)\n", to: STDERR_FILENO)

@@ -46,4 +46,25 @@ struct TokenScheduleTests {
     #expect(!schedule.mayRenew(now: 169 * minute))
     #expect(schedule.mayRenew(now: 170 * minute))
   }
+
+  @Test func `after the clock was set, or the machine suspended, a refused token is renewed at once`() {
+    let step = 2 * 60 * Int64(60_000_000_000)
+    for offset in [step, -step] {
+      var schedule = TokenSchedule()
+      schedule.minted(now: 0)
+      schedule.minted(now: 100 * minute)
+      #expect(!schedule.mayRenew(now: 101 * minute, clockOffset: 1_000_000_000))
+      #expect(schedule.mayRenew(now: 101 * minute, clockOffset: offset))
+      schedule.minted(now: 101 * minute, clockOffset: offset)
+      #expect(!schedule.mayRenew(now: 102 * minute, clockOffset: offset))
+    }
+  }
+
+  @Test func `time in which the machine was suspended makes a token older`() {
+    var schedule = TokenSchedule()
+    schedule.minted(now: 100 * minute)
+    #expect(!schedule.isDue(now: 110 * minute, clockOffset: Int64(39 * minute)))
+    #expect(schedule.isDue(now: 110 * minute, clockOffset: Int64(40 * minute)))
+    #expect(!schedule.isDue(now: 110 * minute, clockOffset: -Int64(40 * minute)))
+  }
 }

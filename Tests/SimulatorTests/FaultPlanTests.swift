@@ -41,7 +41,10 @@ struct FaultPlanTests {
     #expect(!arguments.keepsIDs)
   }
 
-  @Test(arguments: [["--what"], ["--rtt"], ["--rtt", "x"], ["--listen", "nowhere"], ["--key-id", "K"]])
+  @Test(arguments: [
+    ["--what"], ["--rtt"], ["--rtt", "x"], ["--listen", "nowhere"], ["--key-id", "K"],
+    ["--name", "a,IP:10.0.0.1"], ["--name", ""],
+  ])
   func `an invalid command line is refused`(arguments: [String]) {
     #expect(throws: UsageError.self) { try Arguments(parsing: arguments) }
   }

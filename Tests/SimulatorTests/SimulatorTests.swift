@@ -194,6 +194,28 @@ struct SimulatorTests {
     #expect(try await own.process.stop() == 0)
   }
 
+  @Test func `a SIGTERM right after the ready line ends it with 0`() async throws {
+    for _ in 0..<20 {
+      let own = try await SimulatedGateway()
+      #expect(try await own.process.stop() == 0)
+    }
+  }
+
+  @Test func `its certificate is valid for the names that it is given`() async throws {
+    let own = try await SimulatedGateway(["--name", "gateway.example", "--name", "gateway"])
+    let authority = "\(own.directory)/ca.pem"
+    let port = try #require(own.ready.url.split(separator: ":").last)
+    for (name, code) in [("gateway", 0 as Int32), ("gateway.example", 0), ("localhost", 0), ("other", 60)] {
+      let curl = try ChildProcess(
+        "curl",
+        [
+          "-sS", "--http2", "--cacert", authority, "--resolve", "\(name):\(port):127.0.0.1", "https://\(name):\(port)/",
+        ])
+      #expect(try await curl.exit() == code, "\(name)")
+    }
+    #expect(try await own.process.stop() == 0)
+  }
+
   @Test func `an invalid command line exits with 2 and an error`() async throws {
     let process = try ChildProcess(try builtProduct("apns-simulator"), ["--rtt", "soon"])
     #expect(try await process.exit() == 2)

@@ -15,8 +15,9 @@ enum HealthCommand: Command {
     Asks the admin port of a worker or sidecar on this machine for /healthz, with --ready for /readyz, and prints the answer.
     Exit 0 when the status is 200, 1 when it is not or when there is no answer within 2 seconds.
 
-      --address HOST:PORT   the admin port; default MARTLET_ADMIN_ADDRESS, then \(WorkerConfiguration.defaultAdminAddress).
-                            An address of every interface is asked on this machine.
+      --address HOST:PORT   the admin port; default MARTLET_ADMIN_ADDRESS, then \(WorkerConfiguration.defaultAdminAddress),
+                            the worker's (a sidecar's is \(SidecarSettings.defaultAdminAddress)). For an address of all
+                            interfaces, this machine is asked.
       --ready               whether jobs and requests can be served, not only whether the process answers
 
     """
@@ -24,10 +25,9 @@ enum HealthCommand: Command {
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["address"], flags: ["ready"])
     try line.refuseArguments()
-    let text =
-      line.value("address") ?? EnvironmentReader.processValues[AdminServer.setting]
-      ?? WorkerConfiguration.defaultAdminAddress
-    guard text != "off" else {
+    let setting = EnvironmentReader(EnvironmentReader.processValues).string(AdminServer.setting)
+    let text = line.value("address") ?? setting ?? WorkerConfiguration.defaultAdminAddress
+    guard text.lowercased() != "off" else {
       throw CommandError.failed("\(AdminServer.setting) is off: nothing can be asked")
     }
     let address: HTTPAddress

@@ -166,7 +166,7 @@ package struct EnvironmentReader {
     let counts = 1...1_000_000
     let parts = value.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, let count: Int = EnvironmentReader.number(parts[0]), counts.contains(count),
-      let window = EnvironmentReader.duration(parts[1])
+      let window = EnvironmentReader.trimmed(parts[1]).flatMap({ EnvironmentReader.duration($0) })
     else {
       report(
         name, seen: "'\(value)'",

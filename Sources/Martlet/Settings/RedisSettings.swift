@@ -1,7 +1,8 @@
 import Redis
 
-/// The settings of the connection to Redis: `REDIS_URL`, or the pair of variables of hosted key-value stores.
+/// The settings of the connection to Redis: `REDIS_URL`, `REDIS_URL_FILE`, or the pair of variables of hosted key-value stores.
 package enum RedisSettings {
+  private static let maximumURLBytes = 4096
   static let expected = "redis://, rediss://, unix:///path or redis+sentinel://h1:p1,h2:p2/master"
 
   /// Returns the endpoint, or nil if it is absent or invalid. Reports faults, and missing settings if `isRequired`.
@@ -9,6 +10,9 @@ package enum RedisSettings {
     let certificate = reader.pem("REDIS_CA_CERT")
     if let url = reader.url("REDIS_URL") {
       return endpoint(url, named: "REDIS_URL", certificate, &reader)
+    }
+    if let path = reader.path("REDIS_URL_FILE") {
+      return endpoint(inFile: path, certificate, &reader)
     }
     let host = reader.url("REDIS_KV_REST_API_URL")
     let token = reader.secret("REDIS_KV_REST_API_TOKEN")
@@ -39,6 +43,21 @@ package enum RedisSettings {
   /// Returns the variables of the pair that are not set.
   static func missingPair(_ reader: EnvironmentReader) -> [String] {
     ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"].filter { reader.string($0) == nil }
+  }
+
+  private static func endpoint(
+    inFile path: String, _ certificate: String?, _ reader: inout EnvironmentReader
+  ) -> RedisEndpoint? {
+    let name = "REDIS_URL_FILE"
+    let expected = "a readable file that contains the URL of Redis"
+    guard
+      let bytes = reader.contents(name, path: path, maximumBytes: RedisSettings.maximumURLBytes, expected: expected)
+    else { return nil }
+    guard let url = EnvironmentReader.trimmed(String(decoding: bytes, as: UTF8.self)) else {
+      reader.report(name, seen: "the file is empty", expected: expected)
+      return nil
+    }
+    return endpoint(url, named: name, certificate, &reader)
   }
 
   private static func endpoint(

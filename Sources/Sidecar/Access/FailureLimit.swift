@@ -66,19 +66,26 @@ final class FailureLimit {
     failedAuthentications.record(from: claims[0].address, isRefused: false)
     // Before the first suspension, so that concurrent requests find a block.
     let shared = claims.filter { table?.fail($0, now: Clock.monotonicNanoseconds).isShared == true }
-    for claim in shared { try await countInRedis(claim) }
+    var refusal: Refusal?
+    for claim in shared {
+      let found = await countInRedis(claim)
+      refusal = refusal ?? found
+    }
+    if let refusal { throw refusal }
   }
 
-  private func countInRedis(_ claim: Claim) async throws(Refusal) {
-    guard let limit = limit.map(claim.limit) else { return }
+  /// Counts a failure in Redis and returns a refusal if the limit had been reached before.
+  private func countInRedis(_ claim: Claim) async -> Refusal? {
+    guard let limit = limit.map(claim.limit) else { return nil }
     let all: WindowCount
     do { all = try await limiter.count(.failure, of: claim.subject, limit) } catch {
       // This process still counts on its own.
-      return log.debug("a failed authentication was not counted in redis", ["reason": .init("\(error)")])
+      log.debug("a failed authentication was not counted in redis", ["reason": .init("\(error)")])
+      return nil
     }
-    guard all.count >= limit.count else { return }
+    guard all.count >= limit.count else { return nil }
     table?.block(claim, for: all.left, now: Clock.monotonicNanoseconds)
-    if all.count > limit.count { throw .tooManyFailures(claim.kind, left: all.left) }
+    return all.count > limit.count ? .tooManyFailures(claim.kind, left: all.left) : nil
   }
 }
 

@@ -18,15 +18,15 @@ final class Certificate {
       ])
   }
 
-  /// Makes a server certificate for localhost and its addresses.
+  /// Makes a server certificate for localhost, its addresses and `names`.
   static func localServer(
-    key: PrivateKey, issuer: Certificate, issuerKey: PrivateKey
+    names: [String], key: PrivateKey, issuer: Certificate, issuerKey: PrivateKey
   ) throws(CredentialError) -> Certificate {
     try Certificate(
       name: "localhost", key: key, issuer: issuer, issuerKey: issuerKey,
       extensions: [
         (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
-        (NID_ext_key_usage, "serverAuth"), (NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1"),
+        (NID_ext_key_usage, "serverAuth"), (NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1" + names.map { ",DNS:\($0)" }.joined()),
         (NID_authority_key_identifier, "keyid"),
       ])
   }

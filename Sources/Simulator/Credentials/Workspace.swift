@@ -31,13 +31,13 @@ struct Workspace {
   var keyPath: String { "\(directory)/AuthKey_\(Workspace.keyID).p8" }
   private var environmentPath: String { directory + "/provider.env" }
 
-  /// Makes an authority and a server certificate that it signs.
-  func makeTLS() throws(CredentialError) -> TLSContext {
+  /// Makes an authority and a server certificate that it signs, for this machine and `names`.
+  func makeTLS(names: [String]) throws(CredentialError) -> TLSContext {
     let authorityKey = try PrivateKey()
     let authority = try Certificate.authority(named: "APNs simulator CA", key: authorityKey)
     try authority.write(to: authorityPath)
     let key = try PrivateKey()
-    let server = try Certificate.localServer(key: key, issuer: authority, issuerKey: authorityKey)
+    let server = try Certificate.localServer(names: names, key: key, issuer: authority, issuerKey: authorityKey)
     return try TLSContext(certificate: server, key: key)
   }
 

@@ -67,7 +67,8 @@ package struct Readiness: Equatable {
   /// They do not make a worker unready: pushes of other routes are sent.
   var pausedRoutes: [RouteReport] = []
 
-  var isReady: Bool { isRedisReady && apns != .unreachable && !isStopping }
+  /// An outage of APNs does not make a worker unready: another worker would not reach APNs either, and its jobs stay in Redis.
+  var isReady: Bool { isRedisReady && !isStopping }
 
   /// `{"ready":false,"redis":"unreachable","apns":"ok","stopping":false,"pausedRoutes":[…]}`
   var json: String {

@@ -92,7 +92,7 @@ import Testing
     status.expectAllAccepted(account.enqueued.count)
     #expect(status.duplicates == 0)
     for worker in workers {
-      try await worker.readiness()
+      try await worker.ready()
       #expect(worker.count(of: Self.outageLine) == 1)
       #expect(try await worker.stop() == 0)
     }

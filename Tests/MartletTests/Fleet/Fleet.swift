@@ -67,7 +67,7 @@ final class Fleet: Sendable {
     let all = changes.merging(["MARTLET_QUEUES": queues]) { given, _ in given }
     let first = String(queues?.split(separator: ",").first ?? "push:jobs")
     let worker = try await FleetWorker(environment: environment(all, isPollingOnly: isPollingOnly), queue: first)
-    if isReady { try await worker.readiness() }
+    if isReady { try await worker.ready() }
     return worker
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// A running `martlet worker` with its admin port.
 final class FleetWorker: Sendable {
@@ -25,11 +26,20 @@ final class FleetWorker: Sendable {
     return (Int(text[end...].dropFirst()) ?? 0, String(text[..<end]))
   }
 
-  /// Waits until /readyz answers `status`.
-  func readiness(_ status: Int = 200) async throws {
-    try await eventually(within: .seconds(30), "/readyz answers \(status)") {
-      try await get("/readyz").status == status
+  /// Waits until the worker is ready and has a connection to APNs, unless it is in polling-only mode.
+  func ready() async throws {
+    try await eventually(within: .seconds(30), "ready, with APNs") {
+      let (status, body) = try await get("/readyz")
+      return status == 200 && !body.contains(#""apns":"unreachable""#)
     }
+  }
+
+  /// Waits until the worker has no connection to APNs, and expects that it is ready nevertheless.
+  func withoutAPNs() async throws {
+    try await eventually(within: .seconds(30), "no connection to APNs") {
+      try await get("/readyz").body.contains(#""apns":"unreachable""#)
+    }
+    #expect(try await get("/readyz").status == 200)
   }
 
   /// The value of a metric, whose name includes the labels. Nil if it is absent.

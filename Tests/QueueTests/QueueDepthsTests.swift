@@ -1,0 +1,27 @@
+import EventLoop
+import Testing
+@testable import Queue
+
+@EventLoop
+struct QueueDepthsTests {
+  private func report(jobsPerSecond: Double, concurrency: Int) -> WorkerReport {
+    WorkerReport(
+      startedAt: 0, jobs: 0, jobsPerSecond: jobsPerSecond, outstanding: 0, inFlight: 0, concurrency: concurrency)
+  }
+
+  @Test func `an idle worker counts with its permits, a busy one with its rate`() {
+    #expect(QueueDepths.rate(report(jobsPerSecond: 0, concurrency: 512)) == 512)
+    #expect(QueueDepths.rate(report(jobsPerSecond: 20_000, concurrency: 512)) == 20_000)
+  }
+
+  @Test func `the fleet needs its jobs divided by its rate`() {
+    #expect(QueueDepths.drainSeconds(jobs: 30_000, rates: [10_000, 20_000]) == 1)
+    #expect(QueueDepths.drainSeconds(jobs: 1, rates: [512]) == 1.0 / 512)
+  }
+
+  @Test func `the figure is finite without jobs and without live workers`() {
+    #expect(QueueDepths.drainSeconds(jobs: 0, rates: []) == 0)
+    #expect(QueueDepths.drainSeconds(jobs: 1, rates: []) == 3600)
+    #expect(QueueDepths.drainSeconds(jobs: .max, rates: [1]) == 3600)
+  }
+}
