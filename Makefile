@@ -23,7 +23,7 @@ build: deps ## Build martlet and apns-simulator, optimised, into .build/release
 image: ## Build the container image, with Docker or buildah; TAG names it
 	@deploy/scripts/build-image $(or $(TAG),martlet)
 
-install: build ## Install programs, units, man pages and completions; PREFIX and DESTDIR say where
+install: build ## Install programs, units, man pages and completions; PREFIX and DESTDIR set where
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' deploy/scripts/install $(RELEASE)
 
 uninstall: ## Remove what `make install` has installed

@@ -127,7 +127,7 @@ extension APNsClient {
     }
     let counts = route.removalCounts
     log.error(
-      "APNs route: most tokens look bad, none is removed; sending goes on",
+      "APNs route: most tokens look invalid, so they are kept; sending continues",
       [
         "reason": .init(stop.reason), "environment": .init(route.environment.rawValue), "topic": .init(route.topic),
         "suspectOwners": .init(counts.suspect), "owners": .init(counts.all),
@@ -172,7 +172,7 @@ extension APNsClient {
     }
     metrics.gauge(
       "martlet_apns_stopped_removals", labels: labels,
-      help: "1 for each route whose stale tokens are kept, because too many look bad."
+      help: "1 for each route whose stale tokens are kept, because too many look invalid."
     ) { [weak self] in
       (self?.stoppedRemovals ?? []).map(\.sample)
     }

@@ -44,7 +44,7 @@ public enum AnswerMeaning: Sendable, Equatable {
     }
   }
 
-  /// Reasons that concern one device, so that a job to several devices goes on.
+  /// Reasons that concern one device, so that a job to several devices continues.
   private static let tokenReasons = ["BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered", "ExpiredToken"]
 
   /// Whether a wrong environment or topic would explain the answer as well as an invalid token does.

@@ -95,7 +95,7 @@ final class ProviderKey: @unchecked Sendable {
         return BN_bn2binpad(ECDSA_SIG_get0_r(signature), base, size) == size
           && BN_bn2binpad(ECDSA_SIG_get0_s(signature), base + Int(size), size) == size
       }
-      guard isComplete else { throw .signing("OpenSSL returned an ECDSA signature of the wrong size") }
+      guard isComplete else { throw .signing("OpenSSL returned an ECDSA signature of an unexpected size") }
       return raw
     }
   }

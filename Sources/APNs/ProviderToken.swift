@@ -3,7 +3,7 @@ import Telemetry
 
 /// The team's provider token, shared by all connections.
 ///
-/// Signing takes 26 us and happens on the loop, so that at most one renewal is under way.
+/// Signing takes 26 us and happens on the loop, so that at most one renewal runs at a time.
 @EventLoop
 final class ProviderToken {
   private let key: ProviderKey
@@ -43,7 +43,7 @@ final class ProviderToken {
     guard let previous else { return false }
     authorization = previous
     usesPrevious = true
-    log.warn("APNs asks for fewer provider tokens, going on with the older one")
+    log.warn("APNs asks for fewer provider tokens, continuing with the older one")
     return true
   }
 

@@ -69,7 +69,7 @@ final class RefusalLog {
   private func write(_ kind: Kind, count: Int) {
     if kind.isFault {
       log.error(
-        "APNs finds the request itself wrong: a fault of this program, or of what stands between here and APNs",
+        "APNs reports a malformed request: a bug in this program, or in a proxy between it and APNs",
         ["reason": .init(kind.reason), "topic": .init(kind.topic), "count": .init(count)])
     } else {
       log.warn(

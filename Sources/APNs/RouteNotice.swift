@@ -29,7 +29,7 @@ public struct RouteNotice: Sendable, Equatable {
       "check APNS_KEY_ID, APNS_TEAM_ID, the private key and this machine's clock; see whether the key was revoked"
     case "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadCertificateEnvironment":
       "use a key that is allowed in this environment, or set APNS_USE_SANDBOX"
-    default: "check that the key may send to this topic in this environment, and what stands between here and APNs"
+    default: "check that the key may send to this topic in this environment, and check proxies between here and APNs"
     }
   }
 

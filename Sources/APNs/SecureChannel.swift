@@ -137,7 +137,7 @@ final class SecureChannel: @unchecked Sendable {
     return socket
   }
 
-  /// Returns what is wrong with the proxy that libcurl takes from the environment; nil if it is not an https:// proxy.
+  /// Returns the fault of the proxy that libcurl takes from the environment; nil if it is not an https:// proxy.
   ///
   /// The connection to such a proxy would be verified, and use ALPN, as if it were the connection to the gateway.
   static func httpsProxyProblem(_ environment: (String) -> String?) -> String? {

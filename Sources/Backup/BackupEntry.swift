@@ -12,7 +12,7 @@ package enum BackupEntry: Sendable, Equatable {
     case malformedInstance = "malformed_instance"
     /// A member has another type or an unknown value.
     case malformedRecord = "malformed_record"
-    /// The installation belongs to an app that was not asked for.
+    /// The installation belongs to another app.
     case otherApp = "other_app"
     /// The installation is not an `ios` device.
     case otherPlatform = "other_platform"

@@ -55,7 +55,7 @@ public struct BackupSummary: Sendable, Equatable {
   public package(set) var created = 0
   /// Entries that replaced an older record.
   public package(set) var updated = 0
-  /// Entries whose record in Redis is at least as new, or has an owner while the entry has none.
+  /// Entries whose record in Redis is at least as new, or has an owner while the entry does not.
   public package(set) var kept = 0
   /// Entries that were left out, by reason.
   public package(set) var refused: [String: Int] = [:]

@@ -7,7 +7,7 @@ extension Registry {
   private static let restoredPerScript = 100
 
   /// Writes each entry unchanged, unless the record in Redis is at least as new. A user keeps at most ``maximumDevices``, the
-  /// newest. Several scripts are under way at once.
+  /// newest. Several scripts run at once.
   package func restore(_ entries: [BackupEntry]) async throws(RedisError) -> BackupSummary {
     var summary = BackupSummary()
     var devices: [RestoredDevice] = []

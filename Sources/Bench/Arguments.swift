@@ -6,7 +6,7 @@ struct Arguments {
   var keyID = "BENCHKEY01"
   var teamID = "BENCHTEAM1"
   var pushes = 100_000
-  /// Pushes under way at once.
+  /// Pushes in flight at once.
   var window = 1000
   var connections = 1
   /// Device tokens 1...tokens, as 64 hexadecimal digits, taken in turn.
@@ -18,7 +18,7 @@ struct Arguments {
 
       --key-id K --team-id T   of the provider key
       --pushes N               how many (100000)
-      --window N               under way at once (1000)
+      --window N               pushes in flight at once (1000)
       --connections N          1 to 16 (1)
       --tokens N               device tokens taken in turn (1000)
 

@@ -103,7 +103,7 @@ extension Credential {
   /// Returns a new secret that cannot be guessed.
   public static func randomSecret() -> String { Secret.random() }
 
-  /// Returns the secret in `bytes`, or nil if its length is wrong or no client could send it in a header field.
+  /// Returns the secret in `bytes`, or nil if its length is invalid or no client could send it in a header field.
   public static func secret(_ bytes: [UInt8]) -> String? {
     guard secretLength.contains(bytes.count), let text = String(validating: bytes, as: UTF8.self) else { return nil }
     // Clients and servers remove white space around the value of a header field.

@@ -104,12 +104,12 @@ public final class Credentials {
     return found.sorted { $0.name < $1.name }
   }
 
-  /// Removes a credential. Returns false if there is none of that name.
+  /// Removes a credential. Returns false if there is no credential of that name.
   public func revoke(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
     try await connection.run(Credentials.revoke, keys: keys(kind), arguments: [name]).integer == 1
   }
 
-  /// Enables or disables a credential. Returns false if there is none of that name.
+  /// Enables or disables a credential. Returns false if there is no credential of that name.
   public func setEnabled(_ isEnabled: Bool, _ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
     // Repeat if another process has changed the record between reading and writing.
     while let stored = try await stored(kind, name), var credential = Credential(kind: kind, name: name, json: stored) {

@@ -38,6 +38,6 @@ public enum KeyScope: String, Sendable, CaseIterable {
   case devices
   /// `/newtoken`.
   case tokens
-  /// `/newpush`: a push to everyone.
+  /// `/newpush`: a broadcast.
   case push
 }

@@ -43,7 +43,7 @@ public final class RateLimiter {
   ///   1  times within a window
   ///   2  the window in milliseconds
   /// Returns {times with this one, milliseconds until the window ends}. Times over the limit are not counted. The script
-  /// deletes before it writes, so that counting goes on while Redis is full.
+  /// deletes before it writes, so that counting continues while Redis is full.
   private static let count = RedisScript(
     """
     local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])

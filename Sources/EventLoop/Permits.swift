@@ -1,4 +1,4 @@
-/// Limits how much work is under way at once. Permits are taken before work is fetched and released when it is done.
+/// Limits how much work is in progress at once. Permits are taken before work is fetched and released when it is done.
 @EventLoop
 public final class Permits {
   public let limit: Int

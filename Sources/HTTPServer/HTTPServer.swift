@@ -120,7 +120,7 @@ public final class HTTPServer {
   }
 
   /// Delays the next run. While the size line of a chunk fills the memory of a connection, the daemon asks to be run again at
-  /// once, without end. It does not say which connection it is, so all requests with chunks get a short deadline.
+  /// once, without end. It does not report which connection it is, so all requests with chunks get a short deadline.
   private func scheduleSlowRun() {
     for exchange in exchanges.values where exchange.awaitsChunks { hasten(UInt(bitPattern: exchange.connection)) }
     slowRun = .after(HTTPServer.slowRunInterval) { [weak self] in self?.run() }

@@ -54,7 +54,7 @@ struct RequestHead {
     fields = list.fields
   }
 
-  /// Returns what is wrong with the head, or nil. `maximumBytes` is the limit of the whole head.
+  /// Returns the fault of the head, or nil. `maximumBytes` is the limit of the whole head.
   func fault(maximumBytes: Int) -> Fault? {
     if fields.count > RequestHead.maximumFields || bytes.count > maximumBytes { return .tooLarge }
     guard isRequestLineWellFormed, areFieldsWellFormed, isHostWellFormed else { return .malformed }
@@ -84,7 +84,7 @@ struct RequestHead {
     return isLineEnd(at: position) && position + 2 == bytes.count
   }
 
-  /// Exactly one Host, except that HTTP/1.0 needs none.
+  /// Exactly one Host; it may be missing in HTTP/1.0.
   private var isHostWellFormed: Bool {
     let hosts = headers.values(of: "Host")
     guard hosts.count == 1 else { return hosts.isEmpty && isHTTP10 }

@@ -47,7 +47,7 @@ extension Job {
         return Charset.id.accepts(id) ? id : nil
       }
     } catch {
-      // Not JSON. The reason of the refusal says so.
+      // Not JSON, which the reason of the refusal reports.
     }
     return nil
   }

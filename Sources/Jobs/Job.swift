@@ -14,7 +14,8 @@ public struct Job: Sendable, Equatable {
   /// A bundle id. If nil, the device's own.
   public let app: String?
   public let content: JobContent
-  /// As given. By default `background` for a notification with `contentAvailable` that nobody sees or hears, else `alert`.
+  /// As given. By default `background` for a notification with `contentAvailable` that is neither seen nor heard, else
+  /// `alert`.
   public let pushType: PushType
   /// 1, 5 or 10. As given. By default 5 for `background` and 10 for the others.
   public let priority: Int
@@ -29,7 +30,7 @@ public struct Job: Sendable, Equatable {
   /// Unix milliseconds, by the producer's clock.
   public let enqueuedAt: Int64?
   public let dedupe: String?
-  /// Whether a push that may have been delivered is not sent again: it is rather lost than sent twice.
+  /// Whether a push that may have been delivered is not sent again: it may be lost, but is never sent twice.
   public let atMostOnce: Bool
   /// The key of the list to which the result is pushed.
   public let replyTo: String?

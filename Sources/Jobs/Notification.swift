@@ -15,7 +15,7 @@ public struct Notification: Sendable, Equatable {
   public var contentAvailable = false
   public var mutableContent = false
 
-  /// The text of a JSON object without a key `aps`. Its members stand beside `aps`.
+  /// The text of a JSON object without a key `aps`. Its members are beside `aps`.
   public var data: [UInt8]?
 
   public init() {}

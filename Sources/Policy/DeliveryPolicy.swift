@@ -1,4 +1,5 @@
-/// The rules for notifications to instances: which classes there are, when they may be sent, and what their text may say.
+/// The rules for notifications to instances: which classes there are, when they may be sent, and which tone their text
+/// may have.
 ///
 /// ``builtIn`` is the built-in policy. A policy file adapts it and defines others (docs/policy.md).
 public struct DeliveryPolicy: Sendable, Equatable {

@@ -4,7 +4,7 @@ package import Redis
 
 /// Asks the delivery policies about jobs. Their state is in Redis, so the limits hold for the whole fleet.
 ///
-/// One exchange per instance and policy is under way at a time: it reads the state and Redis' clock, decides about all
+/// One exchange per instance and policy runs at a time: it reads the state and Redis' clock, decides about all
 /// waiting jobs in order, and replaces the state if it is still the one that was read. Otherwise the exchange starts again.
 @EventLoop
 package final class PolicyGate {
@@ -63,7 +63,7 @@ package final class PolicyGate {
 
   private let connection: RedisConnection
   private let localTime: LocalTime
-  /// The exchanges under way, by the key of their state.
+  /// The running exchanges, by the key of their state.
   private var exchanges: [String: Exchange] = [:]
 
   package init(connection: RedisConnection, localTime: LocalTime) {

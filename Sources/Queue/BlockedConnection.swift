@@ -30,8 +30,8 @@ final class BlockedConnection {
 
   var isReady: Bool { connection.isReady && canSkipReplies != nil }
 
-  /// Whether the last wait ended at once without ``unblock(through:)``: Redis refuses to let it wait, and does not say
-  /// why.
+  /// Whether the last wait ended at once without ``unblock(through:)``: Redis refuses to let it wait, without a
+  /// reason.
   var hasEndedEarly: Bool {
     !wasUnblocked && Clock.monotonicNanoseconds - blockedSince < UInt64(QueueLimits.faultPause.nanoseconds)
   }
@@ -49,7 +49,7 @@ final class BlockedConnection {
     blockedSince = Clock.monotonicNanoseconds
   }
 
-  /// Goes on with the job of a wait that has ended: it may still bring an answer.
+  /// Keeps a wait open although it has ended: an answer may still arrive.
   func extendWait() { isBlocked = true }
 
   func endWait() { isBlocked = false }

@@ -46,7 +46,7 @@ final class BlockingMove: BlockingClaim {
         QueueScripts.claim, keys: scriptKeys, behindSilent: move, timeout: QueueLimits.blockDeadline,
         arguments: arguments, finish)
     } else {
-      // The element travels once more than it must.
+      // The element is transferred once more than necessary.
       blocked.connection.send(move, timeout: QueueLimits.blockDeadline) { _ in }
       blocked.connection.call(
         QueueScripts.claim, keys: scriptKeys, timeout: QueueLimits.blockDeadline, arguments: arguments, finish)

@@ -4,7 +4,7 @@ import Redis
 
 /// At most once: waits for a job of any queue, in their order, and takes it out of Redis (BRPOP).
 ///
-/// A job that is too large goes back, to the dead letters, before this waits again.
+/// A job that is too large is moved to the dead letters before the next wait.
 @EventLoop
 final class BlockingPop: BlockingClaim {
   /// A job that has left Redis and is too large.

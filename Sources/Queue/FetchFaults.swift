@@ -50,7 +50,7 @@ final class FetchFaults {
   /// A wait in Redis was answered.
   func noteWait() { hasWaitFault = false }
 
-  /// Redis refuses to let a connection wait while its memory is full. Claims by script go on.
+  /// Redis refuses to let a connection wait while its memory is full. Claims by script continue.
   func noteWaitFailure(_ error: RedisError) {
     if error.isRefusal, !hasWaitFault, !hasClaimFault {
       log.warn("waiting for jobs in Redis failed; polling instead", ["error": .init("\(error)")])

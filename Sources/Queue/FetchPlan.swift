@@ -1,4 +1,5 @@
-/// Decides what the ``Fetcher`` does next: permits first, queues in strict order, waiting when all are empty. Pure.
+/// Decides what the ``Fetcher`` does next: takes permits first, claims in strict order of the queues, and waits when all are
+/// empty. Pure.
 package struct FetchPlan: Sendable, Equatable {
   enum Action: Sendable, Equatable {
     /// Run the claiming script on this queue. Permits are taken for the first queue; the next ones use what is left.
@@ -13,9 +14,9 @@ package struct FetchPlan: Sendable, Equatable {
   private enum Phase: Equatable {
     /// All queues were found empty. Blocking claims bring new jobs.
     case idle
-    /// There may be jobs, and no claim is under way.
+    /// There may be jobs, and no claim is running.
     case hungry
-    /// A claim is under way. `left` permits are taken.
+    /// A claim is running. `left` permits are taken.
     case claiming(queueIndex: Int, left: Int)
     case stopped
   }
@@ -57,7 +58,7 @@ package struct FetchPlan: Sendable, Equatable {
     return .claim(queueIndex: 0, upTo: wanted)
   }
 
-  /// Ends the claim under way, which brought `count` jobs. `hasMore`: it ended early, and the queue is not empty.
+  /// Ends the running claim, which brought `count` jobs. `hasMore`: it ended early, and the queue is not empty.
   ///
   /// The permits that are left over stay taken only if the action is another claim.
   mutating func finishClaim(count: Int, hasMore: Bool = false) -> Action {
@@ -75,7 +76,7 @@ package struct FetchPlan: Sendable, Equatable {
     return .block
   }
 
-  /// Ends the claim under way, which failed. The next turn begins with the first queue.
+  /// Ends the running claim, which failed. The next turn begins with the first queue.
   mutating func failClaim() {
     if case .claiming = phase { phase = .hungry }
   }

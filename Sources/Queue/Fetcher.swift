@@ -167,7 +167,7 @@ final class Fetcher {
   }
 
   private func deliver(_ elements: [[UInt8]], queueIndex: Int, worker: String) {
-    // Claimed under an earlier name: the reaper gives the jobs back. At most once, it has no list to take them from.
+    // Claimed under an earlier name: the reaper moves the jobs back. At most once, there is no list of them.
     guard worker == context.lease.name.value || context.mode == .atMostOnce else {
       context.lease.abandon(worker, queueIndex: queueIndex)
       context.permits.release(elements.count)

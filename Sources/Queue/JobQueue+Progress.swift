@@ -2,9 +2,9 @@ import EventLoop
 public import Jobs
 public import Redis
 
-/// The progress of broadcasts: how far each has come, for the worker that goes on with it after a crash.
+/// The progress of broadcasts: how far each has come, for the worker that continues it after a crash.
 extension JobQueue {
-  /// How long the progress of a broadcast is kept that no worker goes on with.
+  /// How long the progress of a broadcast is kept if no worker continues it.
   private static let progressTimeToLive = Duration.seconds(7 * 24 * 3600)
 
   /// Reads the progress of a broadcast. Nil if no page was committed yet.

@@ -127,7 +127,7 @@ public final class JobQueue {
 
   // MARK: - End
 
-  /// Stops claiming. Jobs that were claimed go on.
+  /// Stops claiming. Jobs that were claimed continue.
   public func stopClaiming() {
     phase = .stopping
     fetcher.stop()
@@ -135,7 +135,7 @@ public final class JobQueue {
     reaper.stop()
   }
 
-  /// Gives every claim that is not settled back to its queue, in their order, and whatever else is in the in-flight
+  /// Hands every claim that is not settled back to its queue, in their order, and everything else in the in-flight
   /// lists.
   public func handBackAll() async {
     for index in queues.indices {

@@ -8,7 +8,7 @@ enum LeaseEvent {
   case confirmed
   /// The fleet has taken the worker's jobs; the worker has a new name.
   case fenced
-  /// Redis has lost the in-flight list of a queue, and nobody has taken its jobs.
+  /// Redis has lost the in-flight list of a queue, and no other worker has taken its jobs.
   case forgotten(queueIndex: Int)
   /// The in-flight and the landing list of a queue have `length` entries together. The answer arrives in order with
   /// those to claims and settlements.
@@ -65,7 +65,7 @@ public final class Lease {
     return "\(name.nonceBase).\(nonceCount)"
   }
 
-  /// Makes the beginning of the nonces of one claim; the script appends a number for each job.
+  /// Makes the prefix of the nonces of one claim; the script appends a number for each job.
   func makeNoncePrefix() -> String { makeNonce() + "." }
 
   // MARK: - Heartbeats

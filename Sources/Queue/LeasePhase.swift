@@ -62,7 +62,7 @@ enum LeasePhase: Equatable {
 struct HeartbeatAnswer: Equatable {
   /// What Redis knows of the worker.
   enum State: Int64 {
-    /// The worker was taken for dead and its jobs were given back to the queue.
+    /// The worker was taken for dead and its jobs were moved back to the queue.
     case fenced = 0
     case held = 1
     /// Redis has lost its data, the in-flight list included.

@@ -5,7 +5,8 @@ import Telemetry
 /// How many jobs of each queue are in each state, and how long the fleet needs for them: the gauges `martlet_queue_jobs` and
 /// `martlet_queue_drain_seconds`.
 ///
-/// Every worker asks Redis every few seconds, so that a scrape never waits for it. There are no samples while Redis is away.
+/// Every worker asks Redis every few seconds, so that a scrape never waits for it. There are no samples while Redis
+/// cannot be reached.
 @EventLoop
 final class QueueDepths {
   private struct Depth {
@@ -64,7 +65,7 @@ final class QueueDepths {
     timer = .every(QueueDepths.interval) { [weak self] in self?.refresh() }
   }
 
-  /// Reads now, if Redis is there.
+  /// Reads now, if Redis can be reached.
   func refresh() {
     guard connection.isReady else { return }
     for index in queues.indices { readWorkers(index) }

@@ -37,7 +37,7 @@ public struct QueueKeys: Sendable, Equatable {
   /// String with a TTL, a ``WorkerReport``. The worker is alive as long as it exists.
   public func heartbeat(_ worker: String) -> String { prefix + "heartbeat:" + worker }
 
-  /// String with a TTL. Exists if the worker was taken for dead and its jobs were given back.
+  /// String with a TTL. Exists if the worker was taken for dead and its jobs were moved back to the queue.
   public func tombstone(_ worker: String) -> String { prefix + "tombstone:" + worker }
 
   /// String: the progress of a broadcast, a line with its cursor, then JSON of ``AttemptState``.

@@ -4,7 +4,7 @@ public enum QueueLimits {
 
   /// Jobs that one script claims at most: an in-flight list stays short, as LREM searches it.
   public static let claimBatch = 128
-  /// Bytes after which one script claims, adopts or gives back no more jobs.
+  /// Bytes after which one script claims, adopts or hands back no more jobs.
   static let claimBytes = 4 * 1024 * 1024
   /// Elements that a claiming script takes at once: their size is known only then.
   static let claimChunk = 4
@@ -52,7 +52,7 @@ public enum QueueLimits {
   static let promoterTimeToLive = Duration.seconds(4)
   /// How often the promoter of a queue looks for dead workers.
   static let reapInterval = Duration.seconds(2)
-  /// Jobs that one script reaps or gives back at most, or promotes from each sorted set.
+  /// Jobs that one script reaps or hands back at most, or promotes from each sorted set.
   static let moveBatch = 200
   /// A job is buried when more workers than this have died while they held it.
   public static let maximumCrashes = 3

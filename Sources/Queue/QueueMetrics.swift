@@ -22,13 +22,13 @@ public final class QueueMetrics {
       "martlet_ghost_claims_total", help: "Jobs found in the in-flight list whose claim was never answered.")
     retries = metrics.counter("martlet_retries_total", help: "Jobs that were retried.")
     reaped = metrics.counter(
-      "martlet_jobs_reaped_total", help: "Jobs of dead workers that were given back to their queue.")
+      "martlet_jobs_reaped_total", help: "Jobs of dead workers that were moved back to their queue.")
     buried = metrics.counter("martlet_dead_letters_total", help: "Jobs moved to the dead letters.")
     droppedLetters = metrics.counter(
       "martlet_dead_letters_dropped_total", help: "Dead letters deleted because there were too many.")
     keptRecords = metrics.counter(
       "martlet_records_kept_total", help: "Records not written because another job has the same id.")
     promoted = metrics.counter(
-      "martlet_jobs_promoted_total", help: "Scheduled and retried jobs that were due and went back to their queue.")
+      "martlet_jobs_promoted_total", help: "Scheduled and retried jobs that were due and were moved to their queue.")
   }
 }

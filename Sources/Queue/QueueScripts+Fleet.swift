@@ -72,7 +72,7 @@ extension QueueScripts {
     return 1
     """)
 
-  /// Gives jobs of a worker that leaves back to the front of the queue, the oldest first.
+  /// Hands jobs of a worker that leaves back to the front of the queue, the oldest first.
   ///
   /// KEYS
   ///   1  the in-flight list
@@ -102,7 +102,7 @@ extension QueueScripts {
     return back
     """)
 
-  /// Gives a dead worker's jobs back to the front of the queue, the oldest first, and buries those that have crashed
+  /// Moves a dead worker's jobs back to the front of the queue, the oldest first, and buries those that have crashed
   /// too many workers. The tombstone fences the worker if it is still alive. What has landed and was not claimed goes
   /// back unchanged.
   ///
@@ -122,7 +122,7 @@ extension QueueScripts {
   ///   4  the time in unix ms
   ///   5  the first line of a dead letter
   ///   6  the TTL of the tombstone in ms
-  /// Returns {jobs left, jobs given back, jobs buried, dead letters deleted because there were too many}; {-1, 0, 0, 0}
+  /// Returns {jobs left, jobs moved back, jobs buried, dead letters deleted because there were too many}; {-1, 0, 0, 0}
   /// if the worker lives, the seal is lost, or a key holds another type.
   static let reap = RedisScript(
     """

@@ -7,7 +7,7 @@ extension QueueScripts {
   /// Lua: `write(key, record, ttl, author)` writes a record. It returns false, and writes nothing, if another job with
   /// the same id has a record there and has not ended, or ended while this job was claimed.
   ///
-  /// `author` is that of the last record which the job itself wrote (``AttemptState/recordAuthor``), empty for a first
+  /// `author` is that of the last record that the job itself wrote (``AttemptState/recordAuthor``), empty for a first
   /// attempt. If there is no record yet, this costs what a SET does.
   private static let writing = """
     local function write(key, record, ttl, author)

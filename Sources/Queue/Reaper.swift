@@ -2,7 +2,7 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// Gives the jobs of dead workers back to their queue. Runs for the queues that this worker promotes.
+/// Moves the jobs of dead workers back to their queue. Runs for the queues that this worker promotes.
 @EventLoop
 final class Reaper {
   private let context: QueueContext

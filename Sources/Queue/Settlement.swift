@@ -12,7 +12,7 @@ public struct Settlement: Sendable, Equatable {
     case schedule(element: [UInt8], at: Int64)
     /// Moves the job to the dead letters, as `letter` (``DeadLetter/bytes``).
     case bury(letter: [UInt8])
-    /// Gives the job back to the front of its queue, as it was claimed. Nothing was sent for it.
+    /// Hands the job back to the front of its queue, as it was claimed. Nothing was sent for it.
     case handBack
   }
 

@@ -1,7 +1,7 @@
 import EventLoop
 import Redis
 
-/// A settlement that Redis has not confirmed yet. An object, as it goes from list to list.
+/// A settlement that Redis has not confirmed yet. A class, because it moves from list to list.
 @EventLoop
 final class PendingSettlement {
   let claim: Claim

@@ -12,7 +12,7 @@ public struct WorkerReport: Sendable, Equatable {
   public var concurrency: Int
   /// Routes that get one push a minute to find out whether APNs accepts it; their jobs are kept.
   public var pausedRoutes: [RouteReport] = []
-  /// Routes that refuse so many tokens that none is removed. Pushes are sent.
+  /// Routes whose tokens are not removed, because too many are refused. Pushes are sent.
   public var stoppedRemovals: [RouteReport] = []
 
   public init(startedAt: Int64, jobs: Int64, jobsPerSecond: Double, outstanding: Int, inFlight: Int, concurrency: Int) {

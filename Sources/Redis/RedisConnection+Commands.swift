@@ -71,7 +71,7 @@ extension RedisConnection {
   }
 }
 
-// The same, waiting for the reply.
+// Variants that wait for the reply.
 extension RedisConnection {
   /// Sends `command` and returns its reply. Throws an error reply as ``RedisError/reply(_:)``.
   public func send(_ command: RedisCommand, timeout: Duration? = nil) async throws(RedisError) -> RedisValue {

@@ -87,7 +87,7 @@ public final class RedisConnection {
     connect()
   }
 
-  /// For good. Pending commands fail: ``RedisError/outcomeUnknown(_:)`` when written, else ``RedisError/notSent(_:)``.
+  /// Closes the connection permanently. Pending commands fail: ``RedisError/outcomeUnknown(_:)`` when written, else ``RedisError/notSent(_:)``.
   public func close() {
     guard !isClosed else { return }
     let pipeline = currentPipeline

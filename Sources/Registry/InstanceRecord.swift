@@ -8,7 +8,7 @@ public struct InstanceRecord: Sendable, Equatable {
   public var bundleID: String?
   /// Unix milliseconds.
   public var updatedAt: Int64
-  /// False after APNs has refused the token as invalid; the device has to register again.
+  /// False after APNs has refused the token as invalid; the device must register again.
   public var isActive: Bool
 
   public init(

@@ -44,7 +44,7 @@ struct LargeUsers {
     }
   }
 
-  /// Begins the next reading. Returns nil if there is none or one is under way.
+  /// Begins the next reading. Returns nil if no query waits or a reading is running.
   mutating func beginReading() -> (user: String, completions: [Completion])? {
     guard !isReading, !waiting.isEmpty else { return nil }
     isReading = true

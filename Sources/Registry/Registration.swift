@@ -33,6 +33,6 @@ public struct Registration: Sendable, Equatable {
 public struct Enrollment: Sendable, Equatable {
   /// The device as it is registered now.
   public let device: Device
-  /// The user who owned the device before; nil if nobody else did.
+  /// The user who owned the device before; nil if no other user did.
   public let previousOwner: String?
 }

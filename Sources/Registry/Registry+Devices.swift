@@ -132,7 +132,7 @@ extension RegistryScripts {
   ///   {1, metadata, an owner and a bundle id whose sets still contain the new token};
   ///   {-1} if the user has no such device;
   ///   {0, app, the new token's owner, its app} if these are not the expected ones;
-  ///   {2, how many devices have to make room} if none of the given ones could.
+  ///   {2, how many devices must make room} if no given device could.
   static let replace = RedisScript(
     read + room + """
       local value = read(KEYS[1])
@@ -176,7 +176,7 @@ extension RegistryScripts {
   ///   4  1 to go on if these are not the expected ones
   /// Returns
   ///   {1, an owner and a bundle id whose sets still contain the token};
-  ///   {-1} if nobody registered the token;
+  ///   {-1} if the token is not registered;
   ///   {0, owner, bundle id} if these are not the expected ones.
   static let forget = RedisScript(
     read + """

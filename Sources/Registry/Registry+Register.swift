@@ -13,8 +13,8 @@ extension Registry {
 
   /// Registers a device as ``register(_:)`` does, and returns what is known about it.
   public func enroll(_ registration: Registration) async throws(RedisError) -> Enrollment {
-    // The script needs the keys of the previous owner and app. Most devices have none, so the first attempt expects
-    // none.
+    // The script needs the keys of the previous owner and app. Most devices have neither, so the first attempt
+    // expects neither.
     var previous: Place = ("", registration.bundleID ?? "")
     var leaving: [Member] = []
     for attempt in 0..<Registry.maximumConflicts {
@@ -31,7 +31,7 @@ extension Registry {
     throw Registry.conflict
   }
 
-  /// An owner and an app; an empty text for none.
+  /// An owner and an app; empty if there is no owner or no app.
   package typealias Place = (owner: String, app: String)
 
   package static func place(_ reply: ArraySlice<RedisValue>) -> Place {
@@ -131,7 +131,7 @@ extension RegistryScripts {
   ///   many
   ///   devices made room};
   ///   {0, previous owner, previous bundle id} if these are not the expected ones;
-  ///   {2, how many devices have to make room} if none of the given ones could.
+  ///   {2, how many devices must make room} if no given device could.
   static let register = RedisScript(
     read + room + """
       local value = read(KEYS[1]) or {}

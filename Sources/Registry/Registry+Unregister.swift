@@ -50,7 +50,7 @@ extension Registry {
     throw Registry.conflict
   }
 
-  /// A token and the app whose audience is expected to contain it; empty for none.
+  /// A token and the app whose audience is expected to contain it; empty if no app's is.
   private typealias Candidate = (token: [UInt8], app: String)
 
   /// Removes all devices from a user. The metadata of other owners is kept.

@@ -15,7 +15,7 @@ public final class Registry {
   /// before.
   package static let maximumConflicts = 32
 
-  /// After so many attempts a token is taken from whoever owns it by then, and removed from the other sets afterwards.
+  /// After so many attempts a token is taken from its current owner, and removed from the other sets afterwards.
   static let politeAttempts = 8
 
   /// Valid values of ``maximumDevices``.

@@ -8,7 +8,7 @@ package enum RegistryScripts {
     cleanUser, cleanAudience, removeStale, deactivate, register, unregister, unregisterAll, replace, forget, evict,
   ]
 
-  /// Lua functions. `read` returns the object of a metadata key, or nil if there is none or it cannot be read;
+  /// Lua functions. `read` returns the object of a metadata key, or nil if it is missing or cannot be read;
   /// `misfits` returns an error reply if a key has another type.
   package static let read = """
     local function read(key)
@@ -34,7 +34,7 @@ package enum RegistryScripts {
 
   /// Lua functions that keep a user's set within its limit.
   static let room = """
-    -- Returns how many devices have to be removed before `token` can be added; `leaving` is removed in any case.
+    -- Returns how many devices must be removed before `token` can be added; `leaving` is removed in any case.
     local function surplus(set, limit, token, leaving)
       local count = redis.call('SCARD', set)
       if count < limit then return 0 end

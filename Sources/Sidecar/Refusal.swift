@@ -27,9 +27,9 @@ struct Refusal: Error {
   }
 
   let reason: Reason
-  /// What was wrong, in a few words.
+  /// The fault, in a few words.
   let error: String
-  /// What exactly was wrong, where, and what was expected.
+  /// The exact fault, where it is, and what was expected.
   var message: String?
   /// Further members of the push API's answer.
   var members: [JSONMember] = []

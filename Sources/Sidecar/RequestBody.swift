@@ -6,7 +6,7 @@ enum RequestBody {
   /// How much of the sender's text an answer may quote. Characters.
   private static let maximumQuote = 200
 
-  /// Returns the body as a JSON object, whatever its content type: many clients send a wrong one.
+  /// Returns the body as a JSON object, whatever its content type: many clients send another one.
   static func object(_ body: [UInt8]) throws(Refusal) -> JSONValue {
     let value: JSONValue
     do {

@@ -10,7 +10,7 @@ public struct SidecarConfiguration: Sendable {
   public var missingRedisVariables: [String] = []
   /// The settings of APNs that are missing; empty if APNs is configured.
   public var missingAPNsVariables: [String] = []
-  /// The number of pushes under way at once in one `/api/push/test`.
+  /// The number of pushes in flight at once in one `/api/push/test`.
   public var sendConcurrency = 4
   /// Reported by the push API. The lookups themselves are one command.
   public var lookupConcurrency = 8
@@ -18,14 +18,14 @@ public struct SidecarConfiguration: Sendable {
   public var isBroadcastOpen = false
   /// A backup file that is imported on a `/newtoken` or `/newpush` for an app without devices, once for all sidecars.
   public var backupPath: String?
-  /// The app of registrations that name none.
+  /// The app of registrations that do not name one.
   public var bundleID: String?
   /// The APNs environment of devices that were registered without one.
   public var defaultEnvironment = PushEnvironment.production
   /// The APNs environment that is stored with tokens that the push API registers. Nil if none is configured: the sender
   /// then uses its own default.
   public var registrationEnvironment: PushEnvironment?
-  /// Failed authentications of a client address for a name. Nil, here and below, is no limit.
+  /// Failed authentications of a client address for a name. Nil means no limit, here and below.
   public var failureLimit: WindowLimit?
   /// The proxies whose `X-Forwarded-For` is trusted.
   public var trustedProxies = TrustedProxies()

@@ -7,7 +7,7 @@ import Telemetry
   import Glibc
 #endif
 
-/// `apns-simulator`: starts as the command line says, prints that it is ready, and ends on a signal.
+/// `apns-simulator`: starts as the command line requests, prints that it is ready, and ends on a signal.
 @main
 enum Simulator {
   static func main() {

@@ -87,7 +87,7 @@ protocol MetricFamily {
 struct MetricHead {
   enum MetricType: String { case counter, gauge, histogram }
 
-  /// Stands for the label values that a family has no room for.
+  /// Replaces the label values that a family has no room for.
   static let otherLabelValue = "other"
 
   let name: String

@@ -25,7 +25,7 @@ extension SimulatorTests {
       #expect(ledger.duplicates == 0)
     }
 
-    @Test func `GOAWAYs during a steady stream of pushes leave none of them uncertain`() async throws {
+    @Test func `GOAWAYs during a steady stream of pushes leave no push uncertain`() async throws {
       try await apns.fault(#"{"kind":"goaway","every":200}"#)
       let client = try apns.client { $0.maximumResends = 50 }
       defer { client.close() }

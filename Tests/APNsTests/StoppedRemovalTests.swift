@@ -6,7 +6,7 @@ import Testing
 @testable import APNs
 
 extension SimulatorTests {
-  /// Which refused tokens are removed, and when none is.
+  /// Which refused tokens are removed, and when removal stops.
   @Suite @EventLoop
   struct StoppedRemovalTests {
     private static let bad = String(repeating: "cd", count: 32)
@@ -42,7 +42,7 @@ extension SimulatorTests {
       #expect(await client.outcomes(1001...1010).allSatisfy(\.isAccepted))
     }
 
-    @Test func `when the tokens of 20 users are refused none is removed, and sending goes on`() async throws {
+    @Test func `when the tokens of 20 users are refused they are kept, and sending continues`() async throws {
       let (lines, metrics) = (Lines(), Metrics())
       let client = try apns.client(metrics: metrics, log: lines.log)
       defer { client.close() }
@@ -53,7 +53,7 @@ extension SimulatorTests {
       #expect(try await apns.ledger().received == 60)
       #expect(client.stoppedRemovals.map(\.reason) == ["BadDeviceToken"])
       #expect(metrics.prometheusText().contains("martlet_apns_stopped_removals{environment=\"production\",topic="))
-      #expect(lines.count(containing: "none is removed") == 1)
+      #expect(lines.count(containing: "so they are kept") == 1)
       // Fixed: the same users are accepted.
       for number in 1...60 {
         _ = await client.outcome { TestPush.make(1000 + number, owner: .user("user\(number)"), completion: $0) }

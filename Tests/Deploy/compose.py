@@ -84,7 +84,7 @@ def examine(project, faults, known):
             expect(services.get(other, {}).get("healthcheck"), f"waits for {other}, which has no health check")
         environment = service.get("environment", {})
         for setting in environment:
-            expect(setting in known, f"{setting} is no setting of docs/settings.md")
+            expect(setting in known, f"{setting} is not a setting of docs/settings.md")
         for setting in ("APNS_KEY_PATH", "APNS_CA_CERT"):
             value = environment.get(setting)
             places = [volume.split(":")[1] for volume in service.get("volumes", [])]
@@ -92,7 +92,7 @@ def examine(project, faults, known):
             expect(not value or any(value == p or value.startswith(p + "/") for p in places),
                    f"{setting}: nothing is mounted at {value}")
         for text in map(str, environment.values()):
-            expect("BEGIN" not in text and not re.search(r"://[^/@]*:[^/@]+@", text), "a secret stands in its environment")
+            expect("BEGIN" not in text and not re.search(r"://[^/@]*:[^/@]+@", text), "its environment contains a secret")
         if "profiles" in service:
             continue
         expect(service.get("restart") == "unless-stopped", "restart: unless-stopped is missing")
@@ -207,7 +207,7 @@ def main():
             interpolated(over, {key: value for key, value in given.items() if key != name})
             faults.expect(False, f"apns.yaml: {name} may be missing")
         except KeyError as error:
-            faults.expect(name in str(error) and len(str(error)) > 20, f"apns.yaml: nothing says what {name} is")
+            faults.expect(name in str(error) and len(str(error)) > 20, f"apns.yaml: {name} is not explained")
     examine_redis(faults)
     examine_page(project, faults)
     faults.end("deploy/compose.yaml")

@@ -120,7 +120,7 @@ class Build:
                                 f"{where}: neither a secret nor a template has {key['name']}/{key['key']}")
             if container["image"].startswith("martlet"):
                 for setting in self.environment(container):
-                    self.expect(setting in self.known, f"{where}: {setting} is no setting of docs/settings.md")
+                    self.expect(setting in self.known, f"{where}: {setting} is not a setting of docs/settings.md")
             ports = {port["name"] for port in container.get("ports", [])}
             for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
                 if self.expect(probe in container, f"{where}: {probe} is missing"):
@@ -148,7 +148,7 @@ class Build:
         grace = seconds(environment.get("MARTLET_SHUTDOWN_GRACE", "25s"))
         total = pod.get("terminationGracePeriodSeconds", 30)
         self.expect(total >= before + grace + 5, f"{part}: {total} s end it before preStop ({before} s) and grace ({grace:.0f} s) are over")
-        self.expect(container["terminationMessagePolicy"] == "FallbackToLogsOnError", f"{part}: why it ended is not told")
+        self.expect(container["terminationMessagePolicy"] == "FallbackToLogsOnError", f"{part}: why it ended is not reported")
         self.expect(pod.get("enableServiceLinks") is False, f"{part}: services become settings")
         self.expect(pod.get("automountServiceAccountToken") is False, f"{part}: has a token")
         self.expect({c["topologyKey"] for c in pod.get("topologySpreadConstraints", [])}
@@ -156,7 +156,7 @@ class Build:
         rolling = deployment["spec"]["strategy"]["rollingUpdate"]
         self.expect(rolling["maxUnavailable"] == 0, f"{part}: an update takes pods away first")
         secret = next(volume["secret"] for volume in pod["volumes"] if volume["name"] == "apns")
-        self.expect(secret.get("optional") is True, f"{part}: without martlet-apns the program cannot say what is missing")
+        self.expect(secret.get("optional") is True, f"{part}: without martlet-apns the program cannot name what is missing")
         key = environment.get("APNS_KEY_PATH")
         mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
         self.expect(not key or any(key.startswith(mount + "/") for mount in mounts), f"{part}: nothing is mounted at {key}")
@@ -242,7 +242,7 @@ class Build:
         self.expect("'kubernetes.io/metadata.name': 'keda'" in sources, "network: KEDA does not reach the workers")
 
     def try_program(self, programs):
-        """The settings as a container gets them: what the program says of them, with secrets and without."""
+        """The settings as a container gets them: what the program reports about them, with secrets and without."""
         martlet = programs / "martlet"
         with tempfile.TemporaryDirectory() as directory:
             key = Path(directory) / "AuthKey.p8"
@@ -261,7 +261,7 @@ class Build:
                 ended = subprocess.run([martlet, "worker"], env=bare, capture_output=True, text=True, timeout=20)
                 self.expect(ended.returncode == 2, f"a worker without its secrets ended with {ended.returncode}")
                 for name in ("REDIS_URL", "APNS_KEY_PATH", "APNS_KEY_ID", "APNS_TEAM_ID"):
-                    self.expect(name in ended.stderr, f"a worker without its secrets says nothing of {name}: {ended.stderr}")
+                    self.expect(name in ended.stderr, f"a worker without its secrets does not name {name}: {ended.stderr}")
         if self.name == "development":
             simulator = self.part("Deployment", "worker")["spec"]["template"]["spec"]["initContainers"][0]
             self.try_simulator(simulator, self.environment(self.container("worker")), programs)
@@ -292,7 +292,7 @@ def main():
     templates = [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "deploy/kubernetes/secrets").glob("*.yaml"))]
     for template in templates:
         text = str(template["stringData"])
-        faults.expect("BEGIN" not in text and not re.search(r"[0-9a-zA-Z+/]{24,}", text), f"{template['metadata']['name']} is no template")
+        faults.expect("BEGIN" not in text and not re.search(r"[0-9a-zA-Z+/]{24,}", text), f"{template['metadata']['name']} is not a template")
     page = (ROOT / "docs/kubernetes.md").read_text()
     for template in templates:
         name = template["metadata"]["name"]

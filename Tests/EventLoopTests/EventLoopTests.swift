@@ -7,7 +7,7 @@ import Testing
 
 @EventLoop
 struct EventLoopTests {
-  @Test func `what is put off to the end of the turn runs after the turn and in order`() async {
+  @Test func `work that is postponed to the end of the turn runs after the turn and in order`() async {
     var order: [Int] = []
     await withCheckedContinuation { continuation in
       EventLoop.atEndOfTurn { order.append(2) }
@@ -39,7 +39,7 @@ struct EventLoopTests {
     #expect(announced == 1)
   }
 
-  @Test func `a socket source tells when bytes have arrived`() async throws {
+  @Test func `a socket source reports that bytes have arrived`() async throws {
     var pair: [Int32] = [0, 0]
     #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
     defer { for descriptor in pair { close(descriptor) } }

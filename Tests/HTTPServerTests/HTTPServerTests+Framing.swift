@@ -4,7 +4,7 @@ import Testing
 
 /// Requests that a proxy may read differently.
 extension HTTPServerTests {
-  /// Heads without the empty line, and what is wrong with each.
+  /// Heads without the empty line, each with its fault.
   nonisolated private static let malformedHeads: [(fault: String, head: String)] = [
     ("a space before the colon", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n"),
     ("a tab before the colon", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length\t: 2\r\n"),
@@ -37,14 +37,14 @@ extension HTTPServerTests {
     ("two Hosts", "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n"),
     ("the same Host twice", "GET / HTTP/1.1\r\nHost: x\r\nhost: x\r\n"),
     ("two Hosts in HTTP/1.0", "GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n"),
-    ("a Host that is none", "GET / HTTP/1.1\r\nHost: x y\r\n"),
+    ("a Host that is not a host", "GET / HTTP/1.1\r\nHost: x y\r\n"),
     ("a Host with a path", "GET / HTTP/1.1\r\nHost: x/y\r\n"),
     ("a space in the target", "GET /a b HTTP/1.1\r\nHost: x\r\n"),
     ("two spaces before the target", "GET  / HTTP/1.1\r\nHost: x\r\n"),
     ("two spaces behind the target", "GET /  HTTP/1.1\r\nHost: x\r\n"),
     ("a tab in the target", "GET /\ta HTTP/1.1\r\nHost: x\r\n"),
-    ("a method that is no token", "G(T / HTTP/1.1\r\nHost: x\r\n"),
-    ("a name that is no token", "GET / HTTP/1.1\r\nHost: x\r\nX(Test): a\r\n"),
+    ("a method that is not a token", "G(T / HTTP/1.1\r\nHost: x\r\n"),
+    ("a name that is not a token", "GET / HTTP/1.1\r\nHost: x\r\nX(Test): a\r\n"),
     ("an empty name", "GET / HTTP/1.1\r\nHost: x\r\n: a\r\n"),
     ("chunks in HTTP/1.0", "POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"),
     ("a space behind chunked", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked \r\n"),

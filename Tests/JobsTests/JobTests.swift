@@ -47,7 +47,7 @@ struct JobTests {
     #expect(throws: JobError(reason: "to.tokens: more than 1000 tokens; split the job")) { try job(tokens(1001)) }
   }
 
-  @Test func `a notification that nobody sees or hears is a background push`() throws {
+  @Test func `a notification that is neither seen nor heard is a background push`() throws {
     let silent = try job(#"{"to":{"user":"a"},"contentAvailable":true}"#)
     #expect(silent.pushType == .background)
     #expect(silent.priority == 5)
@@ -56,7 +56,7 @@ struct JobTests {
     #expect(alert.priority == 10)
   }
 
-  @Test func `the parts of a notification become aps, and data stands beside it`() throws {
+  @Test func `the parts of a notification become aps, and data is beside it`() throws {
     let text = #"""
       {"to":{"user":"a"},"title":"T\"","subtitle":"S","body":"B","badge":2,"sound":"ping","threadId":"th",
       "category":"c","contentAvailable":true,"mutableContent":true,"interruptionLevel":"active","relevanceScore":0.5,

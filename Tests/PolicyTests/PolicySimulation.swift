@@ -97,7 +97,7 @@ struct PolicySimulation {
       lastActivity[job.instance] = now
       if fate == 2 { return retry(job) }
       sent.append(.init(instance: job.instance, job: job.number, className: job.className, at: now))
-      // The push was sent, but the worker dies before it writes that down.
+      // The push was sent, but the worker dies before it records that.
       if fate == 3 { crash(job) }
     }
   }

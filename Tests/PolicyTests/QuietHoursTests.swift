@@ -49,7 +49,7 @@ struct QuietHoursTests {
       ("23:00-02:30", "2026-03-29T03:00:00+02:00", nil),
       ("02:30-08:00", "2026-03-29T01:59:59+01:00", nil),
       ("02:30-08:00", "2026-03-29T03:00:00+02:00", "2026-03-29T08:00:00+02:00"),
-      // Swallowed whole.
+      // Skipped completely.
       ("02:10-02:50", "2026-03-29T01:59:59+01:00", nil), ("02:10-02:50", "2026-03-29T03:00:00+02:00", nil),
     ] as [(String, String, String?)])
   func `a time that a clock change skips is the time of the change`(

@@ -9,7 +9,7 @@ struct ToneTests {
     // The document's own.
     "There’s something to review when you’re free.", "A new update is available.",
     "Action needed: a decision is pending.",
-    // What a quiet house says.
+    // Neutral texts of a home server.
     "New non-urgent updates.", "Nothing urgent: two notes were added.", "Not urgent. Look when you like.", "No hurry.",
     "A package is waiting for you at the door.", "Your urgent care appointment is at 4 PM.",
     "Smoke detected in the kitchen.",
@@ -38,7 +38,7 @@ struct ToneTests {
   private static let refused: [(String, ToneRule)] = [
     // The document's own.
     ("Please don’t ignore me.", .guilt), ("I miss you.", .romance), ("You need to respond now.", .urgency),
-    // Their relatives.
+    // Similar texts.
     ("Please do not ignore this.", .guilt), ("Why are you ignoring me?", .guilt), ("You forgot about me.", .guilt),
     ("Stop ignoring the house", .guilt), ("You never answer.", .guilt), ("After all I did for you", .guilt),
     ("I've been waiting all day", .guilt), ("Don't let me down.", .guilt), ("We're waiting for you", .guilt),

@@ -25,7 +25,7 @@ extension RedisConnection {
   /// Waits until the reason why the connection is not ready contains `words`, and returns the reason.
   func refusal(containing words: String) async throws -> String {
     var description = ""
-    try await eventually("the reason says: \(words)") {
+    try await eventually("the reason contains: \(words)") {
       do throws(RedisError) {
         try await ready(within: .milliseconds(20))
       } catch {

@@ -67,7 +67,7 @@ struct ReplyLimitTests {
     }
   }
 
-  @Test func `bytes within it that are no reply end the stream`() throws {
+  @Test func `bytes within it that are not a reply end the stream`() throws {
     for garbage in ["what\r\n", "$x\r\n", "$-2\r\n", "*\r\n", "$12", "\r\n", "$99999999999999999999\r\n"] {
       let stream = Array("*2147483647\r\n:1\r\n\(garbage)\(String(repeating: "9", count: 64))".utf8)
       let found = try read(stream, inPiecesOf: 3)
@@ -128,7 +128,7 @@ struct ReplyLimitTests {
     ("ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed", false),
     ("ERR max number of clients reached", false), ("MISCONF Redis is configured", false), ("BUSY Redis is busy", false),
   ])
-  func `what is the command's own fault is told apart from what is redis' state`(message: String, isOwn: Bool) {
+  func `a fault of the command itself is distinguished from the state of Redis`(message: String, isOwn: Bool) {
     #expect(RedisError.reply(RedisReplyError(message: message)).isOfThisCommand == isOwn)
   }
 

@@ -135,7 +135,7 @@ struct DeviceLimitTests {
     try await server.stop()
   }
 
-  @Test func `a backup restores a user's newest devices and removes none that is newer`() async throws {
+  @Test func `a backup restores a user's newest devices and removes no newer device`() async throws {
     let fixture = try await Fixture(maximumDevices: 5)
     let (stored, brought) = (tokens("stored", 3, fixture), tokens("brought", 300, fixture))
     // 150 is older than most of the backup, 1000 is newer than all of it.

@@ -119,7 +119,7 @@ struct RegisterTests {
     let error = await #expect(throws: RedisError.self) {
       try await fixture.register(token, "odd-\(name)", app: "com.odd-\(name)", now: 2)
     }
-    #expect("\(error.map { "\($0)" } ?? "")".contains("WRONGTYPE \(key) is no"))
+    #expect("\(error.map { "\($0)" } ?? "")".contains("WRONGTYPE \(key) is not a "))
     #expect(try await fixture.metadata(token) == before)
   }
 }

@@ -38,7 +38,7 @@ def anchored(schema):
 def is_valid(validator, job):
     try:
         value = json.loads(job.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
-        # Half a surrogate pair passes json.loads, but is no text.
+        # Half a surrogate pair passes json.loads, but is not text.
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except ValueError:
         return False

@@ -216,7 +216,7 @@ struct SimulatorTests {
     #expect(try await own.process.stop() == 0)
   }
 
-  @Test func `a wrong command line exits with 2 and an error`() async throws {
+  @Test func `an invalid command line exits with 2 and an error`() async throws {
     let process = try ChildProcess(try builtProduct("apns-simulator"), ["--rtt", "soon"])
     #expect(try await process.exit() == 2)
     #expect(process.lines.first?.contains("\"soon\" is not a number") == true)

@@ -8,7 +8,7 @@ enum Pipe {
 
   static func make() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [0, 0]
-    // Not pipe(): only a socket pair is closed on exec from its birth, whatever another thread starts meanwhile.
+    // Not pipe(): only a socket pair is closed on exec from the start, even if another thread starts a process meanwhile.
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
       throw Failure(code: errno)
     }

@@ -13,7 +13,7 @@ struct BroadcastSimulationTests {
     var state = SimulatedAttempt.Remembered()
     var acceptedTokens: [String] = []
     for attempt in 0..<1000 {
-      // Faults become rare, so that the broadcast is complete some day.
+      // Faults become rare, so that the broadcast completes.
       var simulated = SimulatedAttempt(tokens, from: state, random: random, faults: attempt < 20)
       simulated.run()
       random = simulated.random
@@ -22,7 +22,7 @@ struct BroadcastSimulationTests {
       if simulated.ending?.extent == .complete, simulated.ending?.refusal == nil, state.open.isEmpty { break }
     }
     #expect(state.position == .end)
-    // None of the faults here loses an answer: nobody is sent to twice.
+    // No fault here loses an answer: no device is sent to twice.
     #expect(acceptedTokens.sorted() == tokens)
   }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Worker
 
 struct NoAnswerTests {
-  private static let table: [(answer: SendOutcome, reason: String?)] = [
+  private static let table: [(sent: SendOutcome, reason: String?)] = [
     (.answered(APNsAnswer(status: 200)), nil), (.answered(APNsAnswer(status: 503, reason: "HTTP_503")), nil),
     (.notProcessed("Timeout"), "TIMEOUT"), (.uncertain("Timeout"), "TIMEOUT"),
     (.notProcessed("NoConnection: refused"), "SESSION_ERROR:NoConnection: refused"),
@@ -17,7 +17,7 @@ struct NoAnswerTests {
   ]
 
   @Test(arguments: table)
-  func `the reason for no answer is the one documented`(answer: SendOutcome, reason: String?) {
-    #expect(NoAnswer.reason(answer) == reason)
+  func `the reason for no answer is the one documented`(sent: SendOutcome, reason: String?) {
+    #expect(NoAnswer.reason(sent) == reason)
   }
 }

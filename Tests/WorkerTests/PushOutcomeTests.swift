@@ -5,27 +5,27 @@ import Testing
 @testable import Worker
 
 struct PushOutcomeTests {
-  @Test func `pushes for a paused route come back after its next probe, spread out, within about a minute`() {
+  @Test func `jobs for a paused route are retried after its next probe, spread out, within about a minute`() {
     #expect(PushOutcome.faultDelay(untilProbe: .seconds(60), random: 0) == .seconds(60))
     #expect(PushOutcome.faultDelay(untilProbe: .seconds(60), random: 0.5) == .milliseconds(67_500))
     #expect(PushOutcome.faultDelay(untilProbe: .zero, random: 0) == .zero)
   }
 
-  @Test func `pushes for a gateway out of reach do not come back all at once`() {
+  @Test func `jobs for a gateway out of reach are not retried all at once`() {
     #expect(PushOutcome.faultDelay(untilProbe: nil, random: 0) == .seconds(5))
     #expect(PushOutcome.faultDelay(untilProbe: nil, random: 0.5) == .milliseconds(7500))
   }
 
   @Test(arguments: [(403, "X"), (403, "HTTP_403"), (400, "TopicDisallowed"), (429, "TooManyProviderTokenUpdates")])
   func `a refusal of the route uses up no attempt of the job`(status: Int, reason: String) {
-    let answer = SendOutcome.answered(APNsAnswer(status: status, reason: reason))
-    guard case .open(_, isFault: true) = PushOutcome(answer, removalAllowed: true) else {
+    let sent = SendOutcome.answered(APNsAnswer(status: status, reason: reason))
+    guard case .open(_, isFault: true) = PushOutcome(sent, removalAllowed: true) else {
       return #expect(Bool(false), "\(status) \(reason)")
     }
   }
 
   @Test func `a 410 for an unknown reason is a failure of the device`() {
-    let answer = SendOutcome.answered(APNsAnswer(status: 410, reason: "X", timestamp: 5))
-    #expect(PushOutcome(answer, removalAllowed: true) == .failed)
+    let sent = SendOutcome.answered(APNsAnswer(status: 410, reason: "X", timestamp: 5))
+    #expect(PushOutcome(sent, removalAllowed: true) == .failed)
   }
 }

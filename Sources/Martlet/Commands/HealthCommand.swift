@@ -68,7 +68,7 @@ enum HealthCommand: Command {
     }
     let text = String(decoding: answer, as: UTF8.self)
     guard text.hasPrefix("HTTP/1.1 "), let status = Int(text.dropFirst(9).prefix(3)) else {
-      throw CommandError.failed("\(address) gives no HTTP answer within \(patienceSeconds) seconds")
+      throw CommandError.failed("\(address) does not answer in HTTP within \(patienceSeconds) seconds")
     }
     let end = text.firstRange(of: "\r\n\r\n")?.upperBound ?? text.endIndex
     return (status, String(text[end...]))

@@ -91,7 +91,7 @@ struct RouteStatus {
     stoppedRemovals = RouteStatus.merged(workers.flatMap(\.stoppedRemovals)) { _ in RouteNotice.fixOfStoppedRemoval }
   }
 
-  /// The tables of the routes, empty if there are none.
+  /// The tables of the routes; empty without routes.
   var text: String {
     var text = ""
     if !paused.isEmpty {
@@ -99,7 +99,7 @@ struct RouteStatus {
         "\npaused routes: their jobs are kept, and one push a minute probes each route\n" + RouteStatus.table(paused)
     }
     if !stoppedRemovals.isEmpty {
-      text += "\nstopped removals: most tokens of these routes look bad, none is removed, sending goes on\n"
+      text += "\nstopped removals: most tokens of these routes look invalid, so they are kept; sending continues\n"
       text += RouteStatus.table(stoppedRemovals)
     }
     return text

@@ -5,7 +5,7 @@ import Telemetry
 package struct Finding: Sendable, Equatable {
   enum Status: String, Sendable {
     case ok
-    /// Information; nothing is wrong.
+    /// Information, not a fault.
     case note
     /// It works, but may fail later.
     case warn

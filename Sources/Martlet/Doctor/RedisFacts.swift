@@ -32,7 +32,7 @@ extension RedisFacts {
   private static let oldestVersion = [6, 2]
   /// Milliseconds. Scheduled jobs run this much too early or late.
   private static let clockWarning: Int64 = 2000
-  /// Milliseconds. APNs refuses provider tokens that are an hour off, and daily limits are reset at the wrong time.
+  /// Milliseconds. APNs refuses provider tokens that are an hour off, and daily limits are reset too early or too late.
   private static let clockFault: Int64 = 300_000
 
   var findings: [Finding] {

@@ -42,7 +42,7 @@ package struct EnvironmentReader {
       .init(name: name, seen: seen.replacing("'\(value)'", with: quoted(name, value)), expected: expected))
   }
 
-  /// Reports a fault that quotes the value, or the part of it that is wrong.
+  /// Reports a fault that quotes the value, or the invalid part of it.
   mutating func report(_ name: String, wrong value: some StringProtocol, expected: String) {
     report(name, seen: quoted(name, String(value)), expected: expected)
   }

@@ -26,7 +26,7 @@ public struct ToneRules: Sendable, Equatable {
     return rules
   }
 
-  /// Returns the first fault of a text, or nil if it has none.
+  /// Returns the first fault of a text, or nil if it has no fault.
   public func fault(in text: String) -> ToneFault? {
     if asksForCalm, let fault = ToneRules.loudness(of: text) { return fault }
     let all = ToneText(text).words

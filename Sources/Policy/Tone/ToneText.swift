@@ -13,7 +13,7 @@ package struct ToneText {
     "weve": ["we", "have"], "gotta": ["got", "to"], "wanna": ["want", "to"], "u": ["you"], "ur": ["your"],
     "r": ["are"], "pls": ["please"], "plz": ["please"], "luv": ["love"],
   ]
-  /// The words that letters after an apostrophe stand for.
+  /// The words that letters after an apostrophe abbreviate.
   private static let endings = ["re": "are", "m": "am", "ve": "have", "ll": "will", "d": "would", "s": ""]
 
   init(_ text: String) {

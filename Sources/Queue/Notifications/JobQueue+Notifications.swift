@@ -6,7 +6,7 @@ extension JobQueue {
   /// Readers that one script writes for, at most.
   private static let readerBatch = 100
 
-  /// Writes a notification record for each of its readers who has none of this job yet, so that it may be repeated.
+  /// Writes a notification record for each of its readers without one of this job, so that it may be repeated.
   ///
   /// For the readers of a broadcast, which come page by page. Those of any other job belong in its ``Settlement``.
   public func keep(
@@ -32,7 +32,7 @@ extension JobQueue {
 }
 
 extension QueueScripts {
-  /// Writes a notification record for readers whose latest records have none of the job: a broadcast comes to a reader
+  /// Writes a notification record for readers without one of the job among their latest: a broadcast reaches a reader
   /// once per device, and again after a crash.
   ///
   /// KEYS

@@ -25,7 +25,7 @@ struct Access {
   /// Returns the API key that the request sends in `X-API-Key`.
   ///
   /// Throws 401 unless exactly one key was sent and it is known and enabled, 403 if the key lacks the scope, and 429 if the
-  /// client has sent too many wrong keys.
+  /// client has sent too many invalid keys.
   func apiKey(of request: HTTPRequest, for scope: KeyScope) async throws(Refusal) -> Credential {
     let unauthorized = Refusal(.unauthorized, nil, "Send a valid API key in the header X-API-Key, once")
     guard request.headers["X-API-Key"] != nil else { throw unauthorized }

@@ -18,7 +18,7 @@ final class FailedAuthenticationLog {
     self.interval = interval
   }
 
-  /// Records a wrong secret, or with `isRefused` a secret that was not even checked.
+  /// Records an invalid secret, or with `isRefused` a secret that was not even checked.
   func record(from address: String, isRefused: Bool) {
     if isRefused { refused += 1 } else { failures += 1 }
     if addresses.count < FailedAuthenticationLog.maximumAddresses, !addresses.contains(address) {

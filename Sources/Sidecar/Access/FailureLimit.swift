@@ -28,8 +28,8 @@ final class FailureLimit {
     table = limit.map { FailureTable($0) }
   }
 
-  /// Returns what `find` returns: nil for wrong credentials, which count as a failure. Throws 429 if the client has failed too
-  /// often for `name`.
+  /// Returns what `find` returns: nil for invalid credentials, which count as a failure. Throws 429 if the client has failed
+  /// too often for `name`.
   func check<Found>(
     _ kind: Credential.Kind, _ name: String, of request: HTTPRequest,
     _ find: @EventLoop () async throws(RedisError) -> Found?

@@ -1,7 +1,7 @@
 import Credentials
 import EventLoop
 
-/// A name that a client says it has.
+/// A name that a client presents.
 package struct Claim: Hashable {
   /// In place of the id of an instance: all instances that the address names together.
   static let anyInstance = "*"

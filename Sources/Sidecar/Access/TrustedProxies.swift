@@ -15,7 +15,7 @@ public struct TrustedProxies: Sendable, Equatable {
 
   public init() {}
 
-  /// Adds an address, a CIDR block, or `unix` for clients of a unix socket. Returns false if `text` is none of them.
+  /// Adds an address, a CIDR block, or `unix` for clients of a unix socket. Returns false for any other text.
   public mutating func add(_ text: String) -> Bool {
     if text == TrustedProxies.unixSocket {
       areUnixSocketsTrusted = true

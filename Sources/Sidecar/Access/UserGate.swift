@@ -36,7 +36,7 @@ struct UserGate {
     crossOrigin.response(to: refusal, of: request, \.response)
   }
 
-  /// Returns nil for wrong credentials. Invalid ones, and names that no user can have, count as failures too.
+  /// Returns nil for invalid credentials. Malformed ones, and names that no user can have, count as failures too.
   private func user(
     _ credentials: BearerCredentials, _ request: HTTPRequest, _ access: Access
   ) async throws(Refusal) -> String? {

@@ -7,7 +7,7 @@ import Policy
 import Redis
 import Registry
 
-/// `/newtoken` and `/newpush`, broadcasts to everyone of an app: docs/http/broadcast-api.md.
+/// `/newtoken` and `/newpush`, broadcasts to the audience of an app: docs/http/broadcast-api.md.
 @EventLoop
 struct BroadcastAPI: HTTPAPI {
   private let context: APIContext
@@ -22,7 +22,7 @@ struct BroadcastAPI: HTTPAPI {
     fallback = BackupFallback(context)
   }
 
-  /// Checks the origin first: without API keys nothing else prevents a page of any site from sending to everyone.
+  /// Checks the origin first: without API keys nothing else prevents a page of any site from sending broadcasts.
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     try await crossOrigin.respond(to: request.http) { () async throws(Refusal) -> HTTPResponse in
       let storage = try context.requireStorage()

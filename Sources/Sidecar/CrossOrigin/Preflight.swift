@@ -10,7 +10,7 @@ struct Preflight {
   private static let maximumNames = 50
   private static let maximumCandidates = 200
 
-  /// In upper case; nil if the request names none.
+  /// In upper case; nil if the request does not name one.
   let method: String?
   /// The value of Access-Control-Allow-Headers.
   let allowedHeaders: String

@@ -67,7 +67,7 @@ struct InstanceAPI: HTTPAPI {
   /// Returns the id of the instance whose device key the request has.
   ///
   /// Throws 401 unless both header fields were sent once and the key is known, 403 if the key is another instance's or
-  /// disabled, and 429 if the client has sent too many wrong keys for the instance.
+  /// disabled, and 429 if the client has sent too many invalid keys for the instance.
   private func instance(of request: HTTPRequest, _ access: Access) async throws(Refusal) -> String {
     let headers = request.headers
     guard headers[InstanceAPI.keyField] != nil, headers[InstanceAPI.instanceField] != nil else {

@@ -7,7 +7,7 @@ struct PushReport {
   private let cleanup: SetCleanup
   private let concurrency: Int
 
-  /// - Parameter concurrency: the pushes under way at once.
+  /// - Parameter concurrency: the pushes in flight at once.
   init(_ report: DirectReport, _ cleanup: SetCleanup, concurrency: Int) {
     self.report = report
     self.cleanup = cleanup

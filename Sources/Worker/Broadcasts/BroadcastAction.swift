@@ -54,7 +54,7 @@ extension BroadcastProgress {
 
   struct Fault: Equatable {
     let reason: String
-    /// The job's own keys are at fault: the attempt counts, so that the job does not come back forever.
+    /// The job's own keys are at fault: the attempt counts, so that the job is not retried forever.
     var isOfJob = false
   }
 }

@@ -9,7 +9,7 @@ import Registry
 /// page.
 struct BroadcastProgress {
   static let maximumPages = 8
-  /// With this many devices left open the gateway has a problem: no more pages are requested in this attempt.
+  /// So many open devices indicate a problem of the gateway: no more pages are requested in this attempt.
   static let maximumOpen = 1000
 
   private enum Phase: Equatable {

@@ -10,7 +10,7 @@ import Registry
 /// Broadcasts hold no permit while they wait, so their number is bounded: otherwise a backlog would be claimed whole.
 @EventLoop
 final class Broadcasts {
-  /// In progress at once: pages take memory. Those of other apps do not wait.
+  /// Few, because pages take memory. Broadcasts of other apps do not wait.
   private static let maximumInProgressPerApp = 2
   private static let maximumWaitingPerApp = 6
   private static let maximumTotal = 256
@@ -54,7 +54,7 @@ final class Broadcasts {
     for broadcast in broadcasts.values.flatMap({ $0 }) { broadcast.stop() }
   }
 
-  /// The lease was lost: drops the broadcasts whose jobs were taken away.
+  /// The lease was lost: drops the broadcasts whose jobs were fenced.
   func dropFenced() {
     for broadcast in broadcasts.values.flatMap({ $0 }) where broadcast.delivery.claim.isFenced { broadcast.abandon() }
   }

@@ -104,8 +104,8 @@ private final class DirectAttempt {
         token: device.token, topic: topic, environment: composer.environment(of: device),
         owner: device.username.map(PushOwner.user)),
       message: Push.Message(payload: payload), apnsID: JobID.random()
-    ) { [self] answer in
-      if let push = current { answered(answer, push, index) }
+    ) { [self] sent in
+      if let push = current { answered(sent, push, index) }
       current = nil
       sendNext()
       endIfDone()
@@ -114,17 +114,17 @@ private final class DirectAttempt {
     client.send(push)
   }
 
-  private func answered(_ answer: SendOutcome, _ push: Push, _ index: Int) {
+  private func answered(_ sent: SendOutcome, _ push: Push, _ index: Int) {
     guard waiting != nil else { return }
-    if case .answered(let response) = answer {
-      let removalAllowed = client.removalAllowed(for: push, after: response)
-      if case .stale(let since) = PushOutcome(answer, removalAllowed: removalAllowed),
+    if case .answered(let answer) = sent {
+      let removalAllowed = client.removalAllowed(for: push, after: answer)
+      if case .stale(let since) = PushOutcome(sent, removalAllowed: removalAllowed),
         let device = StaleDevice(devices[index], unregisteredSince: since)
       {
         stale.append(device)
       }
     }
-    record(index, status: answer.status, apnsID: push.apnsID, reason: NoAnswer.reason(answer) ?? answer.reason)
+    record(index, status: sent.status, apnsID: push.apnsID, reason: NoAnswer.reason(sent) ?? sent.reason)
   }
 
   private func record(_ index: Int, status: Int, apnsID: String = "", reason: String?) {
@@ -152,8 +152,8 @@ enum NoAnswer {
   ]
 
   /// Nil if APNs answered.
-  static func reason(_ answer: SendOutcome) -> String? {
-    switch answer {
+  static func reason(_ sent: SendOutcome) -> String? {
+    switch sent {
     case .answered: nil
     case .notProcessed("Timeout"), .uncertain("Timeout"): timeout
     case .notProcessed(let why) where providerTokenReasons.contains { why.hasSuffix($0) }: "JWT_ERROR:\(why)"

@@ -9,7 +9,7 @@ enum AttemptExtent {
   case complete
   /// A part: Redis did not let the attempt begin, or a broadcast stopped midway.
   case cutShort
-  /// Nothing, and what earlier attempts came to stays as Redis has it.
+  /// Nothing; the results of earlier attempts stay as Redis has them.
   case untouched
 }
 
@@ -34,7 +34,7 @@ final class Delivery {
   var hasPermit = true
   /// The devices found; nil before the addressee is resolved, and always for a broadcast.
   var devices: [Device]?
-  /// Of a job to several tokens: their owners reached so far.
+  /// The owners reached so far, for a job to several tokens.
   var reachedOwners: Set<String>
   private var builtPayload: [UInt8]?
 
@@ -50,9 +50,9 @@ final class Delivery {
     beginTally()
   }
 
-  /// Whether no earlier attempt has been made or put off.
+  /// Whether no earlier attempt has been made or postponed.
   var isFirstAttempt: Bool {
-    // A job without `sendAt` is only released after a delivery policy deferred it or a full worker put it off.
+    // A job without `sendAt` is only released after a delivery policy deferred it or a full worker postponed it.
     let wasPutOff = state.isReleased && job.sendAt == nil
     return claim.envelope.attempts == 0 && claim.envelope.crashes == 0 && state.result == nil
       && state.recordAuthor == nil && !wasPutOff
@@ -98,7 +98,7 @@ final class Delivery {
     }
   }
 
-  /// In their order: a device gets a job once, however often it is named.
+  /// In their order. A device gets a job once, even if the job names it several times.
   private static func distinct(_ tokens: [String]) -> [String] {
     var seen: Set<String> = []
     return tokens.filter { seen.insert($0).inserted }
@@ -107,7 +107,7 @@ final class Delivery {
   /// `devices` without those that an earlier attempt finished.
   func stillOpen(_ devices: [Device]) -> [Device] {
     guard let open = state.open else { return devices }
-    // An instance has one device, whichever that is now.
+    // An instance has one device, which may have changed.
     if case .instance = job.addressee, !open.isEmpty { return devices }
     let wanted = Set(open)
     return devices.filter { wanted.contains($0.token) }
@@ -174,14 +174,14 @@ final class Delivery {
     next.result = tally.result
     next.uncertain = tally.uncertain
     next.reached = reachedOwnersWithOpenDevices
-    // Cut short before anything was tried: all that was open still is. For a broadcast the cursor shows the rest.
+    // Cut short before anything was tried: everything open stays open. For a broadcast the cursor shows the rest.
     if extent == .complete || next.cursor != nil { next.open = tally.open }
     return next
   }
 
   // MARK: - Owners
 
-  /// Of a job to several tokens; for others the counters are enough.
+  /// For a job to several tokens; for others the counters are enough.
   func noteReached(_ device: Device, by outcome: PushOutcome) {
     guard case .tokens = job.addressee, outcome == .accepted, let owner = device.username else { return }
     reachedOwners.insert(owner)

@@ -11,7 +11,7 @@ struct Intake {
     case deliver(Delivery)
     /// The job ends without an attempt.
     case end(Delivery, as: JobOutcome)
-    /// At most once, and a worker died with the job: it may have been sent.
+    /// At most once, and a worker died while the job was in flight: it may have been sent.
     case buryCrashed(Delivery)
     /// Not before `at`, Unix ms.
     case schedule(Delivery, at: Int64)

@@ -2,7 +2,7 @@ import Queue
 import Policy
 import Jobs
 
-/// What the pushes of an attempt, or of one page of a broadcast, came to.
+/// The results of the pushes of an attempt, or of one page of a broadcast.
 struct Tally: Equatable {
   static let unsupportedPlatform = "UnsupportedPlatform"
 
@@ -99,7 +99,7 @@ struct JobOutcome: Equatable {
   }
 
   static let uncertain = "Uncertain: APNs may have delivered it, no answer arrived"
-  static let crashed = "Uncertain: a worker died with the job in hand, APNs may have delivered it"
+  static let crashed = "Uncertain: a worker died while the job was in flight, APNs may have delivered it"
 
   let status: JobStatus
   let verb: Verb

@@ -41,7 +41,7 @@ struct NotificationRecords {
     }
   }
 
-  /// The record for `users` whom no push will reach; nil if none is kept.
+  /// The record for `users` whom no push will reach; nil if it is not kept.
   func unsent(_ delivery: Delivery, for users: [String]) -> Settlement.Notification? {
     guard areKept else { return nil }
     return record(of: delivery, .unsent, for: users.map(NotificationReader.user), at: Clock.unixMilliseconds)
@@ -71,7 +71,7 @@ struct NotificationRecords {
   ) -> Settlement.Notification? {
     guard !readers.isEmpty else { return nil }
     do {
-      // One addressee may poll a payload that is too large for APNs; for many it would be stored as often.
+      // One addressee may poll a payload that is too large for APNs; for many addressees it would be stored many times.
       let payload = try delivery.isForMany ? delivery.payload() : delivery.job.payload(delivery.match)
       let json = NotificationRecords.json(id: delivery.id, at: now, status: status, payload: payload)
       return Settlement.Notification(readers: readers, json: json)

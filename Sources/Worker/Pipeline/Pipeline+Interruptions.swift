@@ -25,7 +25,7 @@ extension Pipeline {
     resolve(deliveries.filter { !$0.claim.isFenced })
   }
 
-  /// The worker's claims were taken away: what held jobs wait for will not happen.
+  /// The worker's claims were fenced: the lease that held jobs wait for will not be confirmed.
   func leaseLost() {
     broadcasts.dropFenced()
     leaseConfirmed()
@@ -60,10 +60,10 @@ extension Pipeline {
   /// Broadcasts end behind the pages in flight; another worker continues.
   func stopBroadcasts() { broadcasts.stop() }
 
-  /// Gives up the pushes that APNs has not got; their devices stay open.
+  /// Gives up the pushes that were not sent to APNs; their devices stay open.
   func abandonWaiting() {
     stopBroadcasts()
-    // First: the permits released below would let waiting pushes go.
+    // First, because the permits released below would let waiting pushes be sent.
     let waiting = window.drainWaiting()
     let unsent = held.drafts
     held.drafts = []

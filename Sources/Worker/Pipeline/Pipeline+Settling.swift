@@ -14,11 +14,11 @@ extension Pipeline {
     end(delivery, as: JobOutcome(attempt, schedule: schedule, random: .random(in: 0..<1)))
   }
 
-  /// A command that the attempt needs has failed before anything was sent: the job runs again later.
+  /// Postpones the job: a command that the attempt needs has failed before anything was sent.
   func putOff(_ delivery: Delivery, _ error: RedisError) {
     if delivery.extent == .complete { delivery.extent = .cutShort }
     delivery.tally.openReason = "\(error)"
-    // Only this job's own keys are at fault: the attempt counts, so that the job does not come back forever.
+    // Only this job's own keys are at fault: the attempt counts, so that the job is not retried forever.
     if error.isOfThisCommand { delivery.tally.isFault = false }
     endAttempt(delivery)
   }
@@ -32,7 +32,7 @@ extension Pipeline {
     end(delivery, as: JobOutcome(status: .dead, verb: .bury(reason: reason)))
   }
 
-  /// Looks up whom the notification records are for, if nobody has, and settles the job.
+  /// Looks up whom the notification records are for, if that is not known, and settles the job.
   func end(_ delivery: Delivery, as outcome: JobOutcome) {
     releasePermit(of: delivery)
     guard notifications.needOwners(of: delivery, outcome.status), let query = delivery.query else {
@@ -47,8 +47,8 @@ extension Pipeline {
     }
   }
 
-  /// The records would be lost: the job comes back instead, and ends again. It would come back forever if its own keys are
-  /// at fault.
+  /// The records would be lost: the job is postponed instead, and ends again. It would be postponed forever if its own
+  /// keys are at fault.
   private func settle(_ delivery: Delivery, as outcome: JobOutcome, ownersUnknown error: RedisError) {
     if error.isOfThisCommand {
       log.warn(

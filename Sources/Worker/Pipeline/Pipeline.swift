@@ -209,9 +209,9 @@ final class Pipeline {
       held.drafts.append(draft)
       return queue.lease.beat()
     }
-    let push = draft.makePush { [self] answer in
+    let push = draft.makePush { [self] sent in
       window.leave()
-      answered(answer, draft)
+      answered(sent, draft)
     }
     draft.push = push
     client?.send(push)
@@ -219,27 +219,27 @@ final class Pipeline {
 
   // MARK: - Answered
 
-  private func answered(_ answer: SendOutcome, _ draft: PushDraft) {
-    let outcome = outcome(of: answer, draft)
+  private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
+    let outcome = outcome(of: sent, draft)
     draft.push = nil
     if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
-    record(outcome, answer, draft)
+    record(outcome, sent, draft)
   }
 
-  private func outcome(of answer: SendOutcome, _ draft: PushDraft) -> PushOutcome {
+  private func outcome(of sent: SendOutcome, _ draft: PushDraft) -> PushOutcome {
     var removalAllowed = false
-    if case .answered(let response) = answer, let push = draft.push, let client {
-      removalAllowed = client.removalAllowed(for: push, after: response)
+    if case .answered(let answer) = sent, let push = draft.push, let client {
+      removalAllowed = client.removalAllowed(for: push, after: answer)
     }
-    let outcome = PushOutcome(answer, removalAllowed: removalAllowed)
+    let outcome = PushOutcome(sent, removalAllowed: removalAllowed)
     guard case .open(_, isFault: true) = outcome else { return outcome }
     let untilProbe = client?.untilProbe(draft.content.environment, topic: draft.content.topic)
     return .open(after: PushOutcome.faultDelay(untilProbe: untilProbe, random: .random(in: 0..<1)), isFault: true)
   }
 
-  func record(_ outcome: PushOutcome, _ answer: SendOutcome, _ draft: PushDraft) {
+  func record(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {
     let delivery = draft.delivery
-    let push = EndedPush(token: draft.device.token, apnsID: draft.apnsID, outcome: outcome, answer: answer)
+    let push = EndedPush(token: draft.device.token, apnsID: draft.apnsID, outcome: outcome, sent: sent)
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
     delivery.tally.record(push)
     delivery.noteReached(draft.device, by: outcome)

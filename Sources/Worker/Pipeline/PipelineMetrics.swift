@@ -13,7 +13,7 @@ final class PipelineMetrics {
   private let jobTime: Histogram
   private(set) var jobCount: UInt64 = 0
 
-  /// 28 days in milliseconds. A job that seems to have waited longer has a wrong `enqueuedAt`, for example in seconds.
+  /// 28 days in milliseconds. A job that seems to have waited longer has an invalid `enqueuedAt`, for example in seconds.
   private static let maximumLatency: Int64 = 28 * 24 * 3600 * 1000
 
   init(_ metrics: Metrics) {

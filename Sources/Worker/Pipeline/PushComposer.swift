@@ -13,7 +13,7 @@ package struct PushComposer {
     case refused(String)
   }
 
-  /// The app of jobs and tokens that name none.
+  /// The app of jobs and tokens that do not name one.
   let bundleID: String?
   /// The environment of tokens registered without one.
   let environment: PushEnvironment

@@ -1,7 +1,7 @@
 import APNs
 import Jobs
 
-/// What APNs' answer to one push means for its device.
+/// What became of one push, as it concerns its device.
 enum PushOutcome: Equatable {
   case accepted
   /// No retry would help; the token stays registered.
@@ -18,9 +18,9 @@ enum PushOutcome: Equatable {
 }
 
 extension PushOutcome {
-  /// A gateway out of reach is tried again after this long, and up to twice as long: jobs do not come back all at once.
+  /// A gateway out of reach is tried again after this long, and up to twice as long: jobs are not retried all at once.
   static let faultDelay = Duration.seconds(5)
-  /// Jobs for a paused route come back at most this long after its next probe: by then the probe has its answer.
+  /// Jobs for a paused route are retried at most this long after its next probe, which is then answered.
   static let probeSpread = Duration.seconds(15)
 
   /// How long to wait after a fault. `untilProbe` is nil unless the route is paused; `random` is from 0..<1.
@@ -29,8 +29,8 @@ extension PushOutcome {
     return untilProbe + probeSpread * random
   }
 
-  init(_ answer: SendOutcome, removalAllowed: Bool) {
-    switch answer {
+  init(_ sent: SendOutcome, removalAllowed: Bool) {
+    switch sent {
     case .notProcessed: self = .open(after: PushOutcome.faultDelay, isFault: true)
     case .uncertain: self = .uncertain
     case .answered(let answer):
@@ -66,8 +66,8 @@ struct EndedPush: Equatable {
     self.reason = reason
   }
 
-  init(token: String, apnsID: String, outcome: PushOutcome, answer: SendOutcome) {
-    self.init(token: token, apnsID: apnsID, outcome: outcome, status: answer.status, reason: answer.reason)
+  init(token: String, apnsID: String, outcome: PushOutcome, sent: SendOutcome) {
+    self.init(token: token, apnsID: apnsID, outcome: outcome, status: sent.status, reason: sent.reason)
   }
 }
 

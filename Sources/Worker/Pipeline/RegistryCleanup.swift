@@ -5,7 +5,7 @@ import Redis
 import Registry
 import Telemetry
 
-/// Removes the entries of the registry that a delivery finds to be wrong. An entry that cannot be removed is found again
+/// Removes the invalid entries that a delivery finds in the registry. An entry that cannot be removed is found again
 /// by the next delivery.
 @EventLoop
 struct RegistryCleanup {

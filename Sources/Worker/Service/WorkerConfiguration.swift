@@ -18,7 +18,7 @@ package struct WorkerConfiguration: Sendable {
   package var redis: RedisEndpoint
   /// Nil in polling-only mode.
   package var apns: APNsConfiguration?
-  /// The app of jobs and tokens that name none.
+  /// The app of jobs and tokens that do not name one.
   package var bundleID: String?
   package var defaultEnvironment = PushEnvironment.production
   /// In the order of their priority.

@@ -148,7 +148,7 @@ import Testing
     #expect(try await fleet.gateway.ledger().received < 2000)
   }
 
-  @Test func `wrong secrets limit their user, not another user of the same address`() async throws {
+  @Test func `invalid secrets limit their user, not another user of the same address`() async throws {
     let attacked = fleet.unique("guessed")
     let port = sidecar.port
     let account = try await victim.served("5,000 wrong tokens") {

@@ -108,7 +108,7 @@ import Testing
     #expect(record.results.map(\.token) == [token])
   }
 
-  @Test func `a user without devices is no_devices, and nothing is sent`() async throws {
+  @Test func `a job to a user without devices ends as no_devices, and nothing is sent`() async throws {
     let before = try await fleet.gateway.ledger().received
     let record = try await deliver(to: #"{"user":"\#(fleet.unique("nobody"))"}"#)
     #expect(record.status == "no_devices")
@@ -150,7 +150,7 @@ import Testing
     #expect(pushes.last { $0.token == known }?.priority == "10")
   }
 
-  @Test func `a job to tokens is sent to each of them, whoever owns it`() async throws {
+  @Test func `a job to tokens is sent to each of them, regardless of its owner`() async throws {
     let tokens = fleet.uniqueTokens(150)
     try await fleet.register(Array(tokens[..<50]), to: fleet.unique("grace"))
     try await fleet.gateway.device(tokens[7], #""rule":"bad""#)

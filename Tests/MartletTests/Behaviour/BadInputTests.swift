@@ -104,7 +104,7 @@ import Testing
     try await fleet.enqueue(#"{"id":"\#(first)","to":{"user":"\#(user)"},"title":"x"}"#, on: worker.queue)
     try await fleet.enqueue(#"{"id":"\#(second)","to":{"user":"\#(owner)"},"title":"x"}"#, on: worker.queue)
     #expect(try await fleet.record(second).status == "no_devices")
-    _ = try await fleet.record(first, "says what is wrong") { $0.reason?.contains("WRONGTYPE") == true }
+    _ = try await fleet.record(first, "names the fault") { $0.reason?.contains("WRONGTYPE") == true }
     try await fleet.redis("DEL", RegistryKeys.userTokens(user))
     #expect(try await fleet.record(first).status == "no_devices")
   }

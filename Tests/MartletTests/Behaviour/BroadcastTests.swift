@@ -66,7 +66,7 @@ import Testing
     let first = try await fleet.worker()
     let id = fleet.unique("broadcast")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: first.queue)
-    try await eventually(within: .seconds(60), "a page is committed and the next is under way") {
+    try await eventually(within: .seconds(60), "a page is committed and the next is in flight") {
       let accepted = try await fleet.gateway.ledger().accepted
       let progress = try await fleet.redis("KEYS", "martlet:{\(first.queue)}:progress:*").array
       return accepted > 900 && progress != []
@@ -97,7 +97,7 @@ import Testing
     let worker = try await fleet.worker()
     let id = fleet.unique("broadcast")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: worker.queue)
-    let first = try await fleet.record(id, "put off") { $0.status == "retrying" }
+    let first = try await fleet.record(id, "postponed") { $0.status == "retrying" }
     #expect(first.accepted == 695)
     try await fleet.gateway.clearDevices()
     let record = try await fleet.record(id)
@@ -163,7 +163,7 @@ import Testing
     let first = try await fleet.worker()
     let (id, queue) = (fleet.unique("broadcast"), first.queue)
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News","atMostOnce":true}"#, on: queue)
-    try await eventually(within: .seconds(60), "a page is committed and the next is under way") {
+    try await eventually(within: .seconds(60), "a page is committed and the next is in flight") {
       let accepted = try await fleet.gateway.ledger().accepted
       let progress = try await fleet.redis("KEYS", "martlet:{\(queue)}:progress:*").array
       return accepted > 900 && progress != []
@@ -248,7 +248,7 @@ import Testing
     for id in ids {
       try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: first.queue)
     }
-    try await eventually("the first are under way") { try await fleet.gateway.ledger().accepted > 300 }
+    try await eventually("the first are in flight") { try await fleet.gateway.ledger().accepted > 300 }
     #expect(try await first.stop() == 0)
     #expect(try await fleet.gateway.ledger().accepted < 8 * 3000)
     try await fleet.gateway.settings(#"{"rttMs":0}"#)
@@ -260,7 +260,7 @@ import Testing
     #expect(try await second.stop() == 0)
   }
 
-  @Test func `a broadcast to an app without devices is no_devices`() async throws {
+  @Test func `a broadcast to an app without devices ends as no_devices`() async throws {
     let worker = try await fleet.worker()
     let id = fleet.unique("broadcast")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"com.example.nobody"},"title":"News"}"#, on: worker.queue)

@@ -79,7 +79,7 @@ import Testing
     ["--data", #"{"a":1},"title":"x""#],
     ["--data", "nope"], ["--payload", ""], ["--ttl", "+5"], ["--priority", "９"],
   ])
-  func `an invalid option is wrong usage and queues nothing`(words: [String]) async throws {
+  func `an invalid option is refused and queues nothing`(words: [String]) async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["enqueue", "--user", "a", "--title", "x"] + words,
       environment: fleet.environment(["MARTLET_QUEUES": queue]))
@@ -115,7 +115,7 @@ import Testing
     #expect(try await martlet("status").lines.contains { $0.contains(queue) })
   }
 
-  @Test func `result prints the record or reports that there is none`() async throws {
+  @Test func `result prints the record or reports that there is no record`() async throws {
     let id = fleet.unique("result")
     #expect(try await martlet("result", id).exitCode == 1)
     try await fleet.redis("SET", QueueKeys.result(id), #"{"id":"x"}"#)
@@ -168,7 +168,7 @@ extension CommandTests {
   }
 
   @Test(arguments: ["requeue", "purge"])
-  func `a dry run prints the number of dead letters and changes none`(verb: String) async throws {
+  func `a dry run prints the number of dead letters and changes nothing`(verb: String) async throws {
     let worker = try await fleet.worker(on: queue)
     try await fleet.enqueue("no job", on: queue)
     _ = try await fleet.deadLetters(queue, count: 1)

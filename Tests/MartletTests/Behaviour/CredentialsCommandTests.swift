@@ -165,7 +165,7 @@ import Testing
     ["add", "user", "x", "--secret", "in-the-open"], ["revoke", "key", "x", "--disabled"], ["list", "robots"],
     ["list", "key", "x"],
   ])
-  func `a call with wrong usage changes nothing`(words: [String]) async throws {
+  func `a call with invalid usage changes nothing`(words: [String]) async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["credentials"] + words, environment: fleet.environment())
     #expect(try await child.exit() == 2, "\(child.lines)")

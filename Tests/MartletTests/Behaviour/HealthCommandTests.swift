@@ -31,7 +31,7 @@ struct HealthCommandTests {
     try await service.stop()
   }
 
-  @Test func `a socket file is asked too`() async throws {
+  @Test func `a unix socket is asked too`() async throws {
     let path = "/tmp/\(fleet.unique("martlet-health")).sock"
     let service = try await fleet.sidecar("sidecar", ["MARTLET_ADMIN_ADDRESS": "unix:\(path)"])
     #expect(try await fleet.martlet("health", "--address", "unix:\(path)").exitCode == 0)
@@ -43,7 +43,7 @@ struct HealthCommandTests {
     ("127.0.0.1:1", 1 as Int32, "Connection refused"), (" OFF ", 1, "MARTLET_ADMIN_ADDRESS is off"),
     ("nonsense", 2, "\"nonsense\" is not an address"),
   ])
-  func `an address that nothing answers is told`(address: String, code: Int32, text: String) async throws {
+  func `an address without an answer is reported`(address: String, code: Int32, text: String) async throws {
     let health = try await fleet.martlet("health", environment: ["MARTLET_ADMIN_ADDRESS": address])
     #expect(health.exitCode == code)
     #expect(health.lines(of: .error).joined().contains(text), "\(health.lines(of: .error))")

@@ -55,7 +55,7 @@ import Testing
 
   // MARK: - Depth
 
-  @Test func `the depth of a queue is reported by state, and not while Redis is away`() async throws {
+  @Test func `the depth of a queue is reported by state, and not while Redis is unreachable`() async throws {
     let fleet = try await Fleet()
     // Without APNs it claims nothing.
     let worker = try await fleet.worker(["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:9"], isReady: false)
@@ -229,7 +229,7 @@ private struct MetricFamilies {
   /// Names of the labels, sorted, of the families that have samples; `le` is left out.
   private(set) var labels: [String: [String]] = [:]
 
-  /// From Prometheus' text format, whose families stand together.
+  /// From Prometheus' text format, whose families are consecutive.
   init(text: String) {
     var family = ""
     for line in text.split(separator: "\n") {

@@ -235,7 +235,7 @@ import Testing
     let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
     try await fleet.gateway.fault(#"{"kind":"status","status":503,"retryAfter":1,"count":1}"#)
     try await enqueue("", to: token, id: id, on: worker.queue)
-    _ = try await fleet.record(id, "put off") { $0.status == "retrying" }
+    _ = try await fleet.record(id, "postponed") { $0.status == "retrying" }
     #expect(try await fleet.record(id).status == "accepted")
     try await worker.stop()
   }

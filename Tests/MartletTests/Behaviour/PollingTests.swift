@@ -79,7 +79,7 @@ import Testing
     let first = try await fleet.worker(isPollingOnly: true)
     let id = fleet.unique("broadcast")
     try await fleet.enqueue(job(#""app":"\#(app)""#, id: id), on: first.queue)
-    try await eventually("it is under way") {
+    try await eventually("it is in flight") {
       try await fleet.redis("KEYS", "martlet:{\(first.queue)}:progress:*").array != []
     }
     try await first.kill()
@@ -116,7 +116,7 @@ import Testing
     let worker = try await own.worker(isPollingOnly: true)
     try await own.redis.redisCLI(["ACL", "SETUSER", "default", "-xadd"])
     try await own.enqueue(job(#""app":"\#(app)""#, id: "news"), on: worker.queue)
-    let putOff = try await own.record("news", "its being put off") { $0.status == "retrying" }
+    let putOff = try await own.record("news", "postponed") { $0.status == "retrying" }
     #expect(putOff.reason?.contains("can't run this command") == true, "\(putOff.reason ?? "")")
     try await own.redis.redisCLI(["ACL", "SETUSER", "default", "+xadd"])
     #expect(try await own.record("news").status == "unsent")
@@ -182,7 +182,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `a job is put off while the owners of its token cannot be looked up, and loses no record`() async throws {
+  @Test func `a job is postponed while its owners cannot be looked up, and loses no record`() async throws {
     let own = try await Fleet()
     let token = own.uniqueToken()
     try await own.register(token, to: "reader")
@@ -190,7 +190,7 @@ import Testing
     let allowed = ["~push:result:*", "~push:user:*", "~martlet:*", "~\(worker.queue)"]
     try await own.redis.redisCLI(["ACL", "SETUSER", "default", "resetkeys"] + allowed)
     try await own.enqueue(job(#""token":"\#(token)""#, #","expiration":1700000000"#, id: "late"), on: worker.queue)
-    let putOff = try await own.record("late", "its being put off") { $0.status == "retrying" || $0.status == "expired" }
+    let putOff = try await own.record("late", "postponed") { $0.status == "retrying" || $0.status == "expired" }
     #expect(putOff.status == "retrying")
     #expect(putOff.reason?.contains("NOPERM") == true, "\(putOff.reason ?? "")")
     try await own.redis.redisCLI(["ACL", "SETUSER", "default", "allkeys"])

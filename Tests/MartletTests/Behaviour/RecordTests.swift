@@ -106,7 +106,7 @@ import Testing
     let (id, slow, fast) = (fleet.unique("mine"), fleet.uniqueToken(), fleet.uniqueToken())
     try await fleet.gateway.device(slow, #""rule":"fixed","status":503,"retryAfter":2"#)
     try await fleet.enqueue(job(id, to: slow, members), on: worker.queue)
-    _ = try await fleet.record(id, "put off") { $0.status == "retrying" }
+    _ = try await fleet.record(id, "postponed") { $0.status == "retrying" }
     try await fleet.enqueue(job(id, to: fast), on: worker.queue)
     try await eventually("it is counted") { try await worker.metric("martlet_records_kept_total") == 1 }
     #expect(try await fleet.currentRecord(id)?.device(fast) == nil)

@@ -18,7 +18,7 @@ import Testing
     let (queue, tokens) = try await audience(of: 3000, in: fleet)
     try await hideProgress(fleet, queue)
     let worker = try await broadcast(on: queue, in: fleet)
-    let putOff = try await fleet.record(queue, "its being put off") { $0.status == "retrying" }
+    let putOff = try await fleet.record(queue, "postponed") { $0.status == "retrying" }
     #expect(putOff.accepted == 0)
     #expect(putOff.reason?.contains("NOPERM") == true)
     #expect(try await fleet.gateway.ledger().received == 0)

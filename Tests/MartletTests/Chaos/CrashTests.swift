@@ -21,7 +21,7 @@ import Testing
     for round in 0..<20 {
       // A few hundred jobs run between two kills.
       let goal = await load.enqueued + 300
-      try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
+      try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
       let victim = workers[round % 3]
       try await victim.kill()
       inHand.append(try await victim.inflight(in: fleet))
@@ -29,7 +29,7 @@ import Testing
     }
     let account = await load.stop()
     let status = try await fleet.status(of: account.enqueued, on: queue)
-    print("20 kills, \(account.enqueued.count) jobs: \(status.description); in hand at the kills \(inHand)")
+    print("20 kills, \(account.enqueued.count) jobs: \(status.description); in flight at the kills \(inHand)")
     status.expectAllAccepted(account.enqueued.count)
     #expect(status.duplicates <= inHand.reduce(0, +))
     for worker in workers { #expect(try await worker.stop() == 0) }
@@ -43,7 +43,7 @@ import Testing
     let job = LoadJob(queue, 0)
     let victim = try await fleet.worker(Self.quiet, on: queue)
     try await fleet.enqueue([job.atMostOnce], on: queue)
-    try await eventually("the push is under way") { try await fleet.gateway.ledger().accepted == 1 }
+    try await eventually("the push is in flight") { try await fleet.gateway.ledger().accepted == 1 }
     try await victim.kill()
     try await fleet.forgetHeartbeat(of: victim)
     try await fleet.gateway.clearFaults()

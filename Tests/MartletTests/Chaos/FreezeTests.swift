@@ -20,7 +20,7 @@ import Testing
     let other = try await fleet.worker(Self.quiet, on: queue)
     let load = Load(fleet, on: queue, perSecond: 200)
     await load.start()
-    try await eventually("both have jobs in hand") {
+    try await eventually("both have jobs in flight") {
       let first = try await frozen.inflight(in: fleet)
       let second = try await other.inflight(in: fleet)
       return first > 10 && second > 0
@@ -38,8 +38,8 @@ import Testing
     let account = await load.stop()
     let status = try await fleet.status(of: account.enqueued, on: queue)
     print(
-      "frozen with \(inHand) in hand, taken over after \(takenOverAfter): \(status.description); "
-        + "\(whileFrozen - before) duplicates by the heir, \(status.duplicates - whileFrozen) after waking")
+      "frozen with \(inHand) in flight, taken over after \(takenOverAfter): \(status.description); "
+        + "\(whileFrozen - before) duplicates by the other worker, \(status.duplicates - whileFrozen) after waking")
     status.expectAllAccepted(account.enqueued.count)
     #expect(status.duplicates <= inHand)
     #expect(status.duplicates == whileFrozen)
@@ -59,7 +59,7 @@ import Testing
     let worker = try await fleet.worker(Self.quiet, on: queue)
     let load = Load(fleet, on: queue, perSecond: 200)
     await load.start()
-    try await eventually("it has jobs in hand") { try await worker.inflight(in: fleet) > 10 }
+    try await eventually("it has jobs in flight") { try await worker.inflight(in: fleet) > 10 }
     worker.process.signal(SIGSTOP)
     try await fleet.forgetHeartbeat(of: worker)
     try await eventually("jobs wait") { try await fleet.redis("LLEN", queue).integer ?? 0 > 200 }

@@ -10,7 +10,7 @@ import Testing
   private static let fleet = Task { try await Fleet() }
   private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
 
-  @Test func `a GOAWAY every 50 pushes over 5,000 jobs loses none and sends none twice`() async throws {
+  @Test func `a GOAWAY every 50 pushes over 5,000 jobs loses no push and sends no push twice`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.fault(#"{"kind":"goaway","every":50}"#)
@@ -132,7 +132,7 @@ import Testing
     let worker = try await fleet.worker(Self.quiet, on: queue)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
     try await worker.process.line("that the route is paused") { $0.contains("APNs route paused") }
-    try await eventually("all jobs have been put off") {
+    try await eventually("all jobs have been postponed") {
       try await fleet.redis("ZCARD", QueueKeys(queue: queue).retry) == .integer(300)
     }
     let record = try await fleet.record(jobs[299].id, "why it waits") { $0.status == "retrying" }
@@ -207,7 +207,7 @@ import Testing
     let worker = try await fleet.worker(["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "8"], on: queue)
     try await fleet.enqueue(refused + jobs.map(\.json), on: queue)
     for job in jobs { #expect(try await fleet.record(job.id).status == "accepted") }
-    try await eventually("the others have been put off") {
+    try await eventually("the others have been postponed") {
       try await fleet.redis("ZCARD", QueueKeys(queue: queue).retry) == .integer(200)
     }
     try await expectPaused(worker, "TopicDisallowed")
@@ -223,7 +223,7 @@ import Testing
     #expect(body.contains(#""reason":"\#(reason)""#))
     #expect(try await worker.get("/metrics").body.contains("martlet_apns_paused_routes{environment="))
     let settings = ["MARTLET_QUEUES": worker.queue]
-    try await eventually("status tells of it") {
+    try await eventually("status reports it") {
       let lines = try await fleet.martlet("status", "--json", environment: settings).lines(of: .output)
       return lines.contains { $0.contains(#""pausedRoutes":[{"environment"#) && $0.contains(#""reason":"\#(reason)""#) }
     }

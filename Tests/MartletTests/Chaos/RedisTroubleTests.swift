@@ -18,7 +18,7 @@ import Testing
     await load.start()
     for _ in 0..<3 {
       let goal = await load.enqueued + 200
-      try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
+      try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
       try await fleet.redis.restart()
     }
     let account = await load.stop()
@@ -59,7 +59,7 @@ import Testing
       try await fleet.redis("DBSIZE").integer ?? 0 >= jobs.count
     }
     let status = try await fleet.status(of: jobs, on: queue)
-    print("redis wiped with \(jobs.count) in hand: \(status.description)")
+    print("redis wiped with \(jobs.count) in flight: \(status.description)")
     status.expectAllAccepted(jobs.count)
     #expect(status.duplicates == 0)
     let more = LoadJob.list("\(queue)-more", 100)
@@ -78,14 +78,14 @@ import Testing
     let workers = [try await fleet.worker(Self.quiet, on: queue), try await fleet.worker(Self.quiet, on: queue)]
     let load = Load(fleet, on: queue, perSecond: 200)
     await load.start()
-    try await eventually("the load goes on") { await load.enqueued >= 300 }
+    try await eventually("the load continues") { await load.enqueued >= 300 }
     try await fleet.redis.kill(SIGSTOP)
     try await Task.sleep(for: .seconds(20))
     for worker in workers { #expect(try await worker.get("/readyz").status == 503) }
     try await fleet.redis.kill(SIGCONT)
     try await fleet.connection.ready(within: .seconds(30))
     let goal = await load.enqueued + 200
-    try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
+    try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
     let account = await load.stop()
     let status = try await fleet.status(of: account.enqueued, on: queue)
     print("redis frozen: \(status.description); \(account.unknown.count) enqueued without an answer")
@@ -128,14 +128,14 @@ import Testing
     let worker = try await fleet.worker(Self.quiet, on: queue)
     let load = Load(fleet, on: queue, perSecond: 200)
     await load.start()
-    try await eventually("the load goes on") { await load.enqueued >= 300 }
+    try await eventually("the load continues") { await load.enqueued >= 300 }
     // A replica of a master that cannot be reached keeps its data and refuses writes.
     try await master.kill(SIGSTOP)
     try await fleet.redis("REPLICAOF", "127.0.0.1", "\(try #require(master.port))")
     try await Task.sleep(for: .seconds(8))
     try await fleet.redis.redisCLI("REPLICAOF", "NO", "ONE")
     let goal = await load.enqueued + 200
-    try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
+    try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
     let account = await load.stop()
     let status = try await fleet.status(of: account.enqueued, on: queue)
     print(

@@ -10,7 +10,7 @@ import Testing
   private static let fleet = Task { try await Fleet() }
   private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
 
-  @Test func `repeated SIGTERM under load loses no job and sends none twice`() async throws {
+  @Test func `repeated SIGTERM under load loses no job and sends no job twice`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
     try await fleet.gateway.settings(#"{"rttMs":50}"#)
@@ -21,7 +21,7 @@ import Testing
     await load.start()
     for round in 0..<10 {
       let goal = await load.enqueued + 200
-      try await eventually(within: .seconds(60), "the load goes on") { await load.enqueued >= goal }
+      try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
       let leaving = workers[round % 2]
       #expect(try await leaving.stop() == 0)
       #expect(try await leaving.inflight(in: fleet) == 0)
@@ -126,7 +126,7 @@ import Testing
     try await fleet.register(tokens, to: queue, bundleID: app)
     let first = try await fleet.worker(Self.quiet, on: queue)
     try await fleet.enqueue(#"{"id":"\#(queue)","to":{"app":"\#(app)"},"title":"All"}"#, on: queue)
-    try await eventually("the broadcast is under way") { try await fleet.gateway.ledger().accepted > 700 }
+    try await eventually("the broadcast is in flight") { try await fleet.gateway.ledger().accepted > 700 }
     #expect(try await first.stop() == 0)
     let sent = try await fleet.gateway.ledger().accepted
     let second = try await fleet.worker(Self.quiet, on: queue)

@@ -59,7 +59,7 @@ final class SidecarProcess: Sendable {
 
   /// Waits until /readyz reports this state of APNs.
   func apns(_ state: String) async throws {
-    try await eventually(within: .seconds(30), "/readyz says apns is \(state)") {
+    try await eventually(within: .seconds(30), "/readyz reports that apns is \(state)") {
       try await ask("/readyz", as: "").json["apns"]?.string == state
     }
   }

@@ -140,7 +140,7 @@ import Testing
     let token = try await fleet.register(instance: instance)
     try await fleet.gateway.device(token, #""rule":"fixed","status":503"#)
     let id = try await fleet.enqueue("action_needed", to: instance, on: worker.queue)
-    let record = try await fleet.record(id, "put off") { $0.status == "retrying" }
+    let record = try await fleet.record(id, "postponed") { $0.status == "retrying" }
     let keys = QueueKeys(queue: worker.queue)
     let entry = try #require(try await fleet.redis("ZRANGE", keys.retry, "0", "-1", "WITHSCORES").array)
     let due = try #require(Int64(entry.last?.string ?? ""))
@@ -155,7 +155,7 @@ import Testing
     try await fleet.register(instance: instance)
     try await fleet.redis("LPUSH", PolicyKeys.state("nyra", instance: instance), "x")
     let id = try await fleet.enqueue("action_needed", to: instance, on: worker.queue)
-    #expect(try await fleet.record(id, "put off") { $0.status == "retrying" }.reason?.contains("WRONGTYPE") == true)
+    #expect(try await fleet.record(id, "postponed") { $0.status == "retrying" }.reason?.contains("WRONGTYPE") == true)
     try await fleet.redis("DEL", QueueKeys(queue: worker.queue).retry)
   }
 }

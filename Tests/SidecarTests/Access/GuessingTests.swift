@@ -38,7 +38,7 @@ struct GuessingTests {
     #expect((1...3600).contains(seconds), "\(answer.headers)", sourceLocation: sourceLocation)
   }
 
-  @Test func `after too many failures a client is refused, even with the right secret, and nobody else`() async throws {
+  @Test func `after too many failures only that client is refused, even with the right secret`() async throws {
     let fixture = try await fixture()
     let good = try await fixture.user("guess-alice")
     for _ in 1...5 {
@@ -84,7 +84,7 @@ struct GuessingTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `wrong API keys block the address on every route that requires one`() async throws {
+  @Test func `invalid API keys block the address on every route that requires one`() async throws {
     let fixture = try await fixture()
     try await fixture.allow(.key, "guess-key", secret: "guess-key-secret")
     for route in ["/devices?userId=x", "/newtoken", "/newpush", "/devices?userId=x", "/devices?userId=x"] {
@@ -106,8 +106,7 @@ struct GuessingTests {
   }
 
   @Test(arguments: [("POST", "/push/apns/register"), ("GET", "/events/since")])
-  func `wrong device keys block the address for the instance that it named`(method: String, route: String) async throws
-  {
+  func `invalid device keys block the address for the named instance`(method: String, route: String) async throws {
     let fixture = try await fixture()
     let name = "guess-\(method)"
     try await fixture.allow(.instance, name, secret: name + "-device-key")

@@ -10,7 +10,7 @@ import Testing
 struct BackupFallbackTests {
   private struct Unreadable: Error {}
 
-  /// Stands in for the import of the file.
+  /// Replaces the import of the file.
   @EventLoop
   private final class FakeImport {
     var paths: [String] = []

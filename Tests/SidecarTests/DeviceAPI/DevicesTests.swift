@@ -146,7 +146,7 @@ struct DevicesTests {
     await client.stop()
   }
 
-  @Test func `a device is removed whoever owns it, and an anonymous one too`() async throws {
+  @Test func `a device is removed regardless of its owner, and an anonymous one too`() async throws {
     let client = try await APIClient()
     let (owned, free, user) = (client.token("owned"), client.token("free"), client.unique("gone"))
     let app = client.app("gone")

@@ -79,7 +79,7 @@ struct RateLimitTests {
     await client.stop()
   }
 
-  @Test func `each key has its own allowance, and a wrong key uses none`() async throws {
+  @Test func `each key has its own allowance, and an invalid key uses no allowance`() async throws {
     let client = try await APIClient(quota: KeyQuota(perSecond: 0, burst: 1, perDay: 10))
     let other = client.unique("other-secret")
     try await client.allow(client.unique("other"), secret: other, quota: KeyQuota(perSecond: 0, burst: 1, perDay: 10))

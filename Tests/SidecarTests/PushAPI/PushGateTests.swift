@@ -179,7 +179,7 @@ struct PushGateTests {
     expectCORS(wrong, vary: vary)
   }
 
-  @Test func `a request without an origin passes, and Referer stands in for Origin`() async throws {
+  @Test func `a request without an origin passes, and Referer replaces a missing Origin`() async throws {
     let fixture = try await SidecarFixture()
     let good = try await fixture.user("gate-referer")
     let bare = try await fixture.push("unregister", good)

@@ -31,7 +31,7 @@ struct PushRegisterTests {
     #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
   }
 
-  @Test func `without a configured environment none is stored, and a stored one stays`() async throws {
+  @Test func `without a configured environment no environment is stored, and a stored one stays`() async throws {
     let fixture = try await SidecarFixture()
     let (token, alice) = (fixture.token("reg-where"), try await fixture.user("reg-where"))
     #expect(try await fixture.push("register", alice, #"{"token":"\#(token)"}"#).status == 200)

@@ -1,4 +1,4 @@
-/// Returns bodies that every API must refuse, with what is wrong. `fields` are the members of a valid body, without braces.
+/// Returns bodies that every API must refuse, each with its fault. `fields` are the members of a valid body, without braces.
 func hostileBodies(_ fields: String) -> [(what: String, bytes: [UInt8])] {
   let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
   let texts: [(String, String)] = [
