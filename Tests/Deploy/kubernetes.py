@@ -248,11 +248,15 @@ class Build:
             key = Path(directory) / "AuthKey.p8"
             subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key],
                            check=True, capture_output=True)
+            redis = Path(directory) / "url"
+            redis.write_text("redis://127.0.0.1:1\n")
             for part in PARTS:
                 given = {"APNS_KEY_ID": "ABC123DEFG", "APNS_TEAM_ID": "DEF123GHIJ"}
                 values = {name: given.get(name, value) for name, value in self.environment(self.container(part)).items()}
                 local = lambda value: re.sub(r"^/(etc/martlet/apns|run/apns)/AuthKey\w*\.p8$", str(key), value)
-                full = {name: local(value or "redis://127.0.0.1:1") for name, value in values.items() if name != "APNS_CA_CERT"}
+                full = {name: local(value) for name, value in values.items() if name != "APNS_CA_CERT"}
+                self.expect(full.get("REDIS_URL_FILE") == "/etc/martlet/redis/url", f"{part}: REDIS_URL_FILE is not the file of its secret")
+                full["REDIS_URL_FILE"] = str(redis)
                 ended = subprocess.run([martlet, "doctor"], env=full, capture_output=True, text=True)
                 # 1: there is no Redis here.
                 self.expect(ended.returncode in (0, 1), f"{part}: the program refuses its settings: {ended.stdout}{ended.stderr}")
@@ -260,7 +264,7 @@ class Build:
                 bare = {name: value for name, value in self.environment(self.container("worker")).items() if value}
                 ended = subprocess.run([martlet, "worker"], env=bare, capture_output=True, text=True, timeout=20)
                 self.expect(ended.returncode == 2, f"a worker without its secrets ended with {ended.returncode}")
-                for name in ("REDIS_URL", "APNS_KEY_PATH", "APNS_KEY_ID", "APNS_TEAM_ID"):
+                for name in ("REDIS_URL_FILE", "APNS_KEY_PATH", "APNS_KEY_ID", "APNS_TEAM_ID"):
                     self.expect(name in ended.stderr, f"a worker without its secrets does not name {name}: {ended.stderr}")
         if self.name == "development":
             simulator = self.part("Deployment", "worker")["spec"]["template"]["spec"]["initContainers"][0]

@@ -6,7 +6,7 @@ _martlet() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='worker sidecar all enqueue status result dead tokens credentials doctor help --help --version'
+    words='worker sidecar all enqueue status result dead tokens credentials doctor health help --help --version'
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -20,7 +20,8 @@ _martlet() {
     --secret) words='-' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
-      --expiration | --send-at | --dedupe | --reply-to | --interval | --reason | --limit | --bundle | --rate | --burst | --daily)
+      --expiration | --send-at | --dedupe | --reply-to | --interval | --reason | --limit | --bundle | --rate | --burst | --daily | \
+      --address)
       return ;;
   esac
   if [ -n "$words" ]; then
@@ -36,6 +37,7 @@ _martlet() {
     status) words='--watch --interval --json' ;;
     result) words='--json --raw' ;;
     doctor) words='--json' ;;
+    health) words='--address --ready' ;;
     dead)
       case $COMP_CWORD:$action in
         2:*) words='list show requeue purge' ;;

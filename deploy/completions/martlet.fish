@@ -30,6 +30,7 @@ complete -c martlet -n __martlet_ends -a dead -d 'List, show, requeue or purge d
 complete -c martlet -n __martlet_ends -a tokens -d 'Export, import or migrate device tokens'
 complete -c martlet -n __martlet_ends -a credentials -d 'Add, list, revoke or disable tokens and keys of the sidecar'
 complete -c martlet -n __martlet_ends -a doctor -d 'Check settings, Redis, the provider key and APNs'
+complete -c martlet -n __martlet_ends -a health -d 'Ask a running service whether it works'
 complete -c martlet -n __martlet_ends -a help -d 'List the commands'
 
 complete -c martlet -n '__martlet_ends dead' -a list -d 'List dead letters'
@@ -123,6 +124,9 @@ complete -c martlet -n '__martlet_ends credentials enable' -a 'user key instance
 complete -c martlet -n '__martlet_ends credentials disable' -a 'user key instance' -d Kind
 
 complete -c martlet -n '__martlet_is doctor' -l json -d 'Print JSON'
+
+complete -c martlet -n '__martlet_is health' -l address -x -d 'Its admin port'
+complete -c martlet -n '__martlet_is health' -l ready -d 'Whether it can serve'
 
 complete -c martlet -n '__martlet_is dead requeue' -l reason -x -d 'Whose reason contains the text'
 complete -c martlet -n '__martlet_is dead requeue' -l queue -x -d 'Of this list'
