@@ -76,12 +76,21 @@ final class QueueDepths {
     depths = queues.map { _ in nil }
   }
 
-  private var samples: [([String], Double)] {
-    guard connection.isReady else { return [] }
+  /// The depth of each queue; nil where it is unknown or too old to show.
+  private var presentDepths: [Depth?] {
     let now = Clock.monotonicNanoseconds
+    return depths.map { depth in
+      guard let depth, connection.isReady, now - depth.readAt <= UInt64(QueueDepths.maximumAge.nanoseconds) else {
+        return nil
+      }
+      return depth
+    }
+  }
+
+  private var samples: [([String], Double)] {
     var samples: [([String], Double)] = []
-    for (keys, depth) in zip(queues, depths) {
-      guard let depth, now - depth.readAt <= UInt64(QueueDepths.maximumAge.nanoseconds) else { continue }
+    for (keys, depth) in zip(queues, presentDepths) {
+      guard let depth else { continue }
       for (state, jobs) in depth.byState { samples.append(([keys.queue, state], Double(jobs))) }
     }
     return samples
@@ -89,12 +98,10 @@ final class QueueDepths {
 
   /// Nil unless the numbers of every queue are known.
   private var drainSeconds: Double? {
-    guard connection.isReady else { return nil }
-    let now = Clock.monotonicNanoseconds
     var jobs: Int64 = 0
     var rates: [String: Double] = [:]
-    for depth in depths {
-      guard let depth, now - depth.readAt <= UInt64(QueueDepths.maximumAge.nanoseconds) else { return nil }
+    for depth in presentDepths {
+      guard let depth else { return nil }
       jobs += depth.waiting + depth.inFlight
       // A worker that serves several queues reports one rate for all of them.
       rates.merge(depth.rates) { max($0, $1) }

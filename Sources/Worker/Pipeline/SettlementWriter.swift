@@ -55,9 +55,8 @@ struct SettlementWriter {
   private func verb(
     of delivery: Delivery, _ outcome: JobOutcome, hasRecord: Bool, at now: Int64
   ) -> Settlement.Verb {
-    if outcome.verb == .acknowledge { return .acknowledge }
-    // The next attempt needs to know who wrote the record that it replaces.
-    let recordAuthor = hasRecord ? delivery.tally.result.author : delivery.state.recordAuthor
+    // The next attempt needs to know who wrote the record that it replaces. Computed on use: most jobs have no next attempt.
+    var recordAuthor: String? { hasRecord ? delivery.tally.result.author : delivery.state.recordAuthor }
     switch outcome.verb {
     case .acknowledge: return .acknowledge
     case .schedule(let time): return .schedule(element: delivery.scheduledElement(recordAuthor: recordAuthor), at: time)
