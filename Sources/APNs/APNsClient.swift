@@ -23,6 +23,7 @@ public final class APNsClient {
   let refusals: RefusalLog
   private let requestNanoseconds: UInt64
   private var pools = EnvironmentPools()
+  private var answers: AnswerTimer
   private var ticker: LoopTimer?
   private var isShutDown = false
   private var wasConnected = false
@@ -34,6 +35,7 @@ public final class APNsClient {
     self.configuration = configuration
     self.log = log
     requestNanoseconds = configuration.limits.requestTimeout.unsignedNanoseconds
+    answers = AnswerTimer(slowAnswer: configuration.limits.slowAnswer)
     token = ProviderToken(key: configuration.key, log: log)
     refusals = RefusalLog(log: log)
     instruments = ClientInstruments(metrics: metrics)
@@ -80,6 +82,21 @@ public final class APNsClient {
     pools[poolKey(environment)]?.isConnected == true
   }
 
+  /// How long the environment's gateway has been out of reach or paused; zero if it takes pushes.
+  public func outage(of environment: PushEnvironment) -> Duration {
+    guard let since = pools[poolKey(environment)]?.unavailableSince else { return .zero }
+    let now = Clock.monotonicNanoseconds
+    return .nanoseconds(Int64(clamping: now > since ? now - since : 0))
+  }
+
+  /// Returns how quickly APNs has answered since the last call.
+  public func takeAnswerTimes() -> AnswerTimes {
+    answers.take(oldest: pools.all.compactMap(\.oldestSentAt).min(), now: Clock.monotonicNanoseconds)
+  }
+
+  /// Counts only the answers to pushes that are sent from now on.
+  public func restartAnswerTimes() { answers.restart(now: Clock.monotonicNanoseconds) }
+
   /// Takes no more pushes and ends queued ones as not processed. Pushes on a connection may still be answered: wait for
   /// ``inFlight`` to become 0, then call ``close()``.
   public func shutdown() {
@@ -102,6 +119,7 @@ public final class APNsClient {
     precondition(!push.isFinished, "a push was finished twice")
     push.isFinished = true
     instruments.record(outcome, nanoseconds: now - push.sentAt)
+    if case .answered = outcome { answers.answered(sentAt: push.sentAt, now: now) }
     push.completion(outcome)
   }
 

@@ -20,6 +20,8 @@ final class ConnectionPool {
   private var isFillScheduled = false
   private var nextMember = 0
   private var phase: Phase
+  private var pause: GatewayPause
+  private let origin: Origin
   /// When an answer last asked for another connection; on CLOCK_MONOTONIC, nanoseconds.
   private var drainedAt: UInt64?
 
@@ -27,6 +29,8 @@ final class ConnectionPool {
     phase = isStandby ? .standby : .serving
     self.client = client
     configuration = client.configuration
+    self.origin = origin
+    pause = GatewayPause(backoff: configuration.limits.connectBackoff)
     members = (0..<configuration.connectionsPerEnvironment).map { _ in
       PoolMember(pool: self, origin: origin, configuration: configuration, log: client.log)
     }
@@ -38,7 +42,19 @@ final class ConnectionPool {
 
   var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight.count } }
 
-  var isConnected: Bool { members.contains { $0.connection?.isReady == true } }
+  /// Whether a connection takes pushes.
+  var isConnected: Bool { !pause.isPaused && hasConnection }
+
+  private var hasConnection: Bool { members.contains { $0.connection?.isReady == true } }
+
+  /// When the oldest push on a connection was sent.
+  var oldestSentAt: UInt64? { connections.compactMap { $0.inFlight.first?.sentAt }.min() }
+
+  /// Since when the gateway has been paused or out of reach; nil if it takes pushes.
+  var unavailableSince: UInt64? {
+    if let since = pause.since { return since }
+    return hasConnection ? nil : members.compactMap(\.unreadySince).min()
+  }
 
   func open() {
     for member in members { member.open() }
@@ -61,6 +77,7 @@ final class ConnectionPool {
   func tick(now: UInt64) {
     endWaiting(now: now)
     for connection in connections { connection.tick(now: now) }
+    if pause.probeIfDue(now: now) { client.stateMayHaveChanged() }
     scheduleFill()
   }
 
@@ -77,13 +94,14 @@ final class ConnectionPool {
     for connection in connections { connection.close("ShuttingDown") }
   }
 
-  /// Ends pushes that have waited too long. Without a connection they end at once, because they hold permits that other
-  /// routes need.
+  /// Ends pushes that have waited too long. Without a connection or during a pause they end at once, because they hold
+  /// permits that other routes need.
   private func endWaiting(now: UInt64) {
-    let isDown = isDown(now: now)
-    while let push = waiting.first, isDown || push.deadline <= now {
+    guard !waiting.isEmpty else { return }
+    let mayWait = !pause.isPaused && !isDown(now: now)
+    while let push = waiting.first, !mayWait || push.deadline <= now {
       waiting.remove(push)
-      client.finish(push, .notProcessed(isConnected ? "Timeout" : noConnection), now: now)
+      client.finish(push, .notProcessed(whyWaiting), now: now)
     }
   }
 
@@ -92,7 +110,10 @@ final class ConnectionPool {
 
   private var connections: [Connection] { members.compactMap(\.connection) + draining }
 
-  private var noConnection: String {
+  /// Why a push is not sent yet.
+  private var whyWaiting: String {
+    if pause.isPaused { return "GatewayPaused: \(pause.reason)" }
+    if hasConnection { return "Timeout" }
     let error = members.lazy.map(\.lastError).first { !$0.isEmpty }
     return error.map { "NoConnection: \($0)" } ?? "NoConnection"
   }
@@ -119,7 +140,7 @@ final class ConnectionPool {
   }
 
   private func fill(_ connection: Connection, now: UInt64) {
-    var room = connection.capacity
+    var room = min(connection.capacity, roomWhileProbing)
     while room > 0, let push = waiting.popFirst() {
       client.startProbeIfDue(push, now: now)
       if let refusal = client.refusalByRoute(push, now: now) {
@@ -135,6 +156,34 @@ final class ConnectionPool {
   }
 }
 
+// Errors of the gateway itself.
+extension ConnectionPool {
+  /// How many pushes may be written while the gateway is probed or paused; unlimited otherwise.
+  private var roomWhileProbing: Int {
+    guard let limit = pause.limit else { return .max }
+    return max(0, limit - inFlight)
+  }
+
+  private func noteAnswer(_ answer: APNsAnswer, now: UInt64) {
+    let change =
+      if answer.status != 200, case .retryLater(let after) = AnswerMeaning(answer) {
+        pause.recordError(
+          reason: answer.reason ?? "HTTP_\(answer.status)", retryAfter: after.map { .seconds($0) }, now: now,
+          random: .random(in: 0...1))
+      } else {
+        pause.recordSuccess()
+      }
+    guard let change else { return }
+    let fields: KeyValuePairs<String, Log.Field> = ["origin": .init(origin.url), "reason": .init(pause.reason)]
+    switch change {
+    case .paused:
+      client.log.warn("APNs answers every push with an error: jobs wait, one push at a time tries it", fields)
+    case .resumed: client.log.info("APNs takes pushes again", fields)
+    }
+    client.stateMayHaveChanged()
+  }
+}
+
 // Called by connections and members.
 extension ConnectionPool {
   func ended(_ push: Push, _ outcome: SendOutcome, on connection: Connection, now: UInt64) {
@@ -142,6 +191,7 @@ extension ConnectionPool {
       resendOrFinish(push, outcome, now: now)
       return
     }
+    noteAnswer(answer, now: now)
     switch client.handle(answer, for: push, now: now) {
     case .finish:
       connection.recordProof()

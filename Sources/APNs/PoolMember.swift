@@ -27,7 +27,7 @@ final class PoolMember {
   private var state = State.idle
   private var outageSince: UInt64?
   /// Since when there has been no ready connection although one is needed.
-  private var unreadySince: UInt64?
+  private(set) var unreadySince: UInt64?
 
   /// Why there is no connection, for the pushes that wait for one.
   private(set) var lastError = ""
@@ -37,8 +37,7 @@ final class PoolMember {
     self.origin = origin
     self.configuration = configuration
     self.log = log
-    backoff = Backoff(
-      base: configuration.limits.minimumConnectBackoff, cap: configuration.limits.maximumConnectBackoff)
+    backoff = configuration.limits.connectBackoff
   }
 
   var connection: Connection? {

@@ -1,34 +1,47 @@
 /// Limits how much work is in progress at once. Permits are taken before work is fetched and released when it is done.
 @EventLoop
 public final class Permits {
-  public let limit: Int
-  public private(set) var available: Int
+  /// The greatest limit.
+  public let maximum: Int
+  /// How many permits may be taken at present; 1...``maximum``.
+  public private(set) var limit: Int
+  /// More than ``limit`` for a while after the limit was lowered.
+  public private(set) var taken = 0
 
   private var observers: [@EventLoop () -> Void] = []
 
   public init(limit: Int) {
     precondition(limit > 0)
+    maximum = limit
     self.limit = limit
-    available = limit
   }
 
-  public var taken: Int { limit - available }
+  public var available: Int { max(0, limit - taken) }
 
   /// Takes up to `count` permits and returns how many were available.
   public func take(upTo count: Int) -> Int {
     let granted = min(count, available)
-    available -= granted
+    taken += granted
     return granted
   }
 
-  /// Calls `observer` whenever permits are released. Observers are called in the order in which they were added.
+  /// Calls `observer` whenever permits are released or the limit is raised. Observers are called in the order in which
+  /// they were added.
   public func onRelease(_ observer: @escaping @EventLoop () -> Void) {
     observers.append(observer)
   }
 
   public func release(_ count: Int = 1) {
-    precondition(available + count <= limit, "more permits released than taken")
-    available += count
+    precondition(count <= taken, "more permits released than taken")
+    taken -= count
     for observer in observers { observer() }
+  }
+
+  /// Changes the limit. Permits that are taken stay taken.
+  public func setLimit(_ limit: Int) {
+    precondition((1...maximum).contains(limit), "a limit of permits is within 1...maximum")
+    let isRaised = limit > self.limit
+    self.limit = limit
+    if isRaised { for observer in observers { observer() } }
   }
 }

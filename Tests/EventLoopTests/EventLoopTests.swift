@@ -39,6 +39,23 @@ struct EventLoopTests {
     #expect(announced == 1)
   }
 
+  @Test func `a lowered limit leaves taken permits alone and grants no more until they are released`() {
+    let permits = Permits(limit: 10)
+    var announced = 0
+    permits.onRelease { announced += 1 }
+    #expect(permits.take(upTo: 8) == 8)
+    permits.setLimit(3)
+    #expect(announced == 0)
+    #expect(permits.available == 0)
+    #expect(permits.take(upTo: 1) == 0)
+    permits.release(6)
+    #expect(permits.take(upTo: 5) == 1)
+    permits.setLimit(10)
+    #expect(announced == 2, "a raised limit is announced as a release is")
+    #expect(permits.available == 7)
+    #expect(permits.maximum == 10)
+  }
+
   @Test func `a socket source reports that bytes have arrived`() async throws {
     var pair: [Int32] = [0, 0]
     #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)

@@ -16,6 +16,16 @@ struct PushOutcomeTests {
     #expect(PushOutcome.faultDelay(untilProbe: nil, random: 0.5) == .milliseconds(7500))
   }
 
+  @Test func `the longer an outage lasts, the more rarely its jobs are looked at, up to every minute or two`() {
+    let delay = { (seconds: Int, random: Double) in
+      PushOutcome.faultDelay(untilProbe: nil, outage: .seconds(seconds), random: random)
+    }
+    #expect(delay(8, 0) == .seconds(5))
+    #expect(delay(120, 0) == .seconds(30))
+    #expect(delay(120, 0.5) == .seconds(45))
+    #expect(delay(36_000, 0) == .seconds(60))
+  }
+
   @Test(arguments: [(403, "X"), (403, "HTTP_403"), (400, "TopicDisallowed"), (429, "TooManyProviderTokenUpdates")])
   func `a refusal of the route uses up no attempt of the job`(status: Int, reason: String) {
     let sent = SendOutcome.answered(APNsAnswer(status: status, reason: reason))

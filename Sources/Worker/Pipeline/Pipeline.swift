@@ -233,8 +233,11 @@ final class Pipeline {
     }
     let outcome = PushOutcome(sent, removalAllowed: removalAllowed)
     guard case .open(_, isFault: true) = outcome else { return outcome }
-    let untilProbe = client?.untilProbe(draft.content.environment, topic: draft.content.topic)
-    return .open(after: PushOutcome.faultDelay(untilProbe: untilProbe, random: .random(in: 0..<1)), isFault: true)
+    let environment = draft.content.environment
+    let delay = PushOutcome.faultDelay(
+      untilProbe: client?.untilProbe(environment, topic: draft.content.topic),
+      outage: client?.outage(of: environment) ?? .zero, random: .random(in: 0..<1))
+    return .open(after: delay, isFault: true)
   }
 
   func record(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {

@@ -18,15 +18,20 @@ enum PushOutcome: Equatable {
 }
 
 extension PushOutcome {
-  /// A gateway out of reach is tried again after this long, and up to twice as long: jobs are not retried all at once.
+  /// After a fault a job waits this long, or a quarter of the outage so far, and up to twice as long: during a long outage
+  /// jobs are looked at rarely, and they are not retried all at once.
   static let faultDelay = Duration.seconds(5)
+  static let maximumFaultDelay = Duration.seconds(60)
+  static let outageDivisor = 4
   /// Jobs for a paused route are retried at most this long after its next probe, which is then answered.
   static let probeSpread = Duration.seconds(15)
 
-  /// How long to wait after a fault. `untilProbe` is nil unless the route is paused; `random` is from 0..<1.
-  static func faultDelay(untilProbe: Duration?, random: Double) -> Duration {
-    guard let untilProbe else { return faultDelay + faultDelay * random }
-    return untilProbe + probeSpread * random
+  /// How long to wait after a fault. `untilProbe` is nil unless the route is paused; `outage` is how long the gateway has
+  /// been unavailable; `random` is from 0..<1.
+  static func faultDelay(untilProbe: Duration?, outage: Duration = .zero, random: Double) -> Duration {
+    if let untilProbe { return untilProbe + probeSpread * random }
+    let delay = max(faultDelay, min(outage / outageDivisor, maximumFaultDelay))
+    return delay + delay * random
   }
 
   init(_ sent: SendOutcome, removalAllowed: Bool) {

@@ -24,7 +24,6 @@ final class SendWindow {
   }
 
   private let permits: Permits
-  private let reserve: Int
   /// Pushes sent that have not called ``leave()``.
   private var inFlight = 0
   private let submit: @EventLoop (PushDraft) -> Void
@@ -38,7 +37,6 @@ final class SendWindow {
   init(permits: Permits, send: @escaping @EventLoop (PushDraft) -> Void) {
     self.permits = permits
     submit = send
-    reserve = permits.limit / SendWindow.reserveDivisor
     // Also for permits that a claim returns unused: pushes may wait for them with none in flight.
     permits.onRelease { [weak self] in self?.fill() }
   }
@@ -83,7 +81,7 @@ final class SendWindow {
   }
 
   /// Permits that waiting pushes may not take.
-  private var reserved: Int { inFlight == 0 ? 0 : reserve }
+  private var reserved: Int { inFlight == 0 ? 0 : permits.limit / SendWindow.reserveDivisor }
 
   private func fill() {
     while nextTurn != turns.count, permits.available > reserved, permits.take(upTo: 1) == 1 {

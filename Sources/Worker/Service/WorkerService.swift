@@ -30,6 +30,8 @@ package final class WorkerService {
   private let queue: JobQueue
   private let pipeline: Pipeline
   private let reporter: WorkerReporter
+  /// Nil in polling-only mode.
+  private let concurrency: ConcurrencyControl?
   private var admin: AdminServer?
   private var phase = Phase.running
   /// Resumed when no job is left, or the grace time is over.
@@ -61,6 +63,7 @@ package final class WorkerService {
     self.metrics = metrics
     pipeline = Pipeline(context)
     reporter = WorkerReporter(context)
+    concurrency = client.map { ConcurrencyControl(client: $0, permits: permits, log: log) }
   }
 
   /// Nil in polling-only mode.
@@ -94,6 +97,7 @@ package final class WorkerService {
       ])
     queue.pause(client != nil)
     client?.start()
+    concurrency?.start()
     queue.start()
   }
 
@@ -174,6 +178,7 @@ package final class WorkerService {
   private func observeClient() {
     context.client?.onStateChange = { [weak self] in
       guard let self, let client = self.client else { return }
+      self.concurrency?.connectionChanged(isConnected: client.isConnected)
       self.queue.pause(!client.isConnected)
     }
   }
@@ -182,6 +187,10 @@ package final class WorkerService {
     let (permits, connection) = (context.permits, context.connection)
     metrics.gauge("martlet_pushes_in_flight", help: "Permits taken by pushes, claimed jobs and waiting claims.") {
       permits.taken
+    }
+    metrics.gauge("martlet_concurrency_limit", help: "Permits that may be taken at present; fewer while APNs is slow.")
+    {
+      permits.limit
     }
     metrics.gauge("martlet_jobs_outstanding", help: "Jobs claimed by this worker that have not ended.") {
       [weak queue] in queue?.outstanding ?? 0
