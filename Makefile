@@ -8,10 +8,10 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build image install uninstall test-deploy demo up down bench bench-peers test test-api test-linking test-quick lint format sanitize clean
+.PHONY: help deps build image install uninstall test-deploy demo up down bench bench-peers test test-api test-producers test-linking test-quick lint format sanitize clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 deps: ## Install the Debian packages that are missing
 	@deploy/scripts/install-dependencies
@@ -50,6 +50,9 @@ test: deps ## Run every test: pure, integration, chaos
 
 test-api: build ## Run the commands of the pages, and schemathesis on every route of /openapi.json; EXAMPLES=100 tries more
 	@Tests/API/check-api $(RELEASE) $(EXAMPLES)
+
+test-producers: build ## Run every example of docs/producers.md in its language
+	@Tests/Producers/check-producers $(RELEASE)
 
 test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)
