@@ -40,6 +40,9 @@ final class ConnectionPool {
 
   var isConnected: Bool { members.contains { $0.connection?.isReady == true } }
 
+  /// The number of connections that take pushes.
+  var openConnections: Int { members.count { $0.connection?.isReady == true } }
+
   func open() {
     for member in members { member.open() }
   }
