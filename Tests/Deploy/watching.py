@@ -105,6 +105,7 @@ def examine_dashboard(dashboard, faults):
         if panel["type"] == "row":
             continue
         faults.expect(len(panel.get("description", "")) > 20, f"{where}: no description")
+        faults.expect(panel["datasource"]["uid"] == "${datasource}", f"{where}: another data source")
         faults.expect(panel["fieldConfig"]["defaults"].get("unit"), f"{where}: no unit")
         for link in re.findall(r"docs/[\w/-]+\.\w+(?:#[\w-]+)?", panel.get("description", "")):
             faults.expect(leads_somewhere(link), f"{where}: {link} leads nowhere")
