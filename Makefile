@@ -57,8 +57,8 @@ test-producers: build ## Run every example of docs/producers.md in its language
 test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)
 
-test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes, systemd, installer
-	@for check in install compose systemd kubernetes image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
+test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes, systemd, alerts, installer
+	@for check in install compose systemd kubernetes watching image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
 
 test-quick: deps ## Run the tests that need no server
 	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|PolicyTests|QueueTests|WorkerTests'

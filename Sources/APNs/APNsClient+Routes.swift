@@ -75,10 +75,12 @@ extension APNsClient {
     refusals.record(push, answer, isFault: meaning == .ourBug, now: now)
     switch meaning {
     case .providerRefused:
+      instruments.recordTokenRefusal(answer)
       return refused(push, answer, now: now)
     case .topicRefused:
       pause(push, answer, now: now)
     case .tooManyProviderTokens:
+      instruments.recordTokenRefusal(answer)
       if token.fallBack(afterRefusalOf: push.tokenGeneration), push.tokenResends == 0 { return .resend }
     case .newConnection:
       return .resendElsewhere
@@ -175,6 +177,18 @@ extension APNsClient {
       help: "1 for each route whose stale tokens are kept, because too many look invalid."
     ) { [weak self] in
       (self?.stoppedRemovals ?? []).map(\.sample)
+    }
+    metrics.gauge(
+      "martlet_apns_open_connections", labels: ["environment"],
+      help: "Connections to APNs that take pushes, for each environment that pushes are sent to."
+    ) { [weak self] in
+      (self?.openConnections ?? []).map { ([$0.environment.rawValue], Double($0.count)) }
+    }
+    metrics.gauge(
+      "martlet_apns_provider_token_age_seconds", labels: [],
+      help: "Age of the provider token in use; it is renewed only while pushes are sent."
+    ) { [weak self] in
+      self?.token.age.map { [([], Double($0))] } ?? []
     }
   }
 

@@ -97,6 +97,14 @@ public final class APNsClient {
   /// Counts only the answers to pushes that are sent from now on.
   public func restartAnswerTimes() { answers.restart(now: Clock.monotonicNanoseconds) }
 
+  /// The number of connections that take pushes, for the default environment and those that pushes were sent to.
+  var openConnections: [(environment: PushEnvironment, count: Int)] {
+    PushEnvironment.allCases.compactMap { environment in
+      guard let pool = pools[environment], !pool.isStandby else { return nil }
+      return (environment, pool.openConnections)
+    }
+  }
+
   /// Takes no more pushes and ends queued ones as not processed. Pushes on a connection may still be answered: wait for
   /// ``inFlight`` to become 0, then call ``close()``.
   public func shutdown() {

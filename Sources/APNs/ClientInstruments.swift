@@ -9,6 +9,7 @@ final class ClientInstruments {
   let connections: Counter
   let resends: Counter
   private let outcomes: CounterFamily
+  private let tokenRefusals: CounterFamily
   private let accepted: Counter
   private let notProcessed: Counter
   private let uncertain: Counter
@@ -21,6 +22,13 @@ final class ClientInstruments {
     accepted = outcomes["accepted"]
     notProcessed = outcomes["not_processed"]
     uncertain = outcomes["uncertain"]
+    tokenRefusals = metrics.counters(
+      "martlet_apns_token_refusals_total", label: "reason",
+      help: "Answers that refuse the provider token, by APNs' reason; also those after which the push was accepted.")
+    // A counter that is absent until it is needed has no increase when it appears.
+    for reason in ["ExpiredProviderToken", "InvalidProviderToken", "TooManyProviderTokenUpdates"] {
+      _ = tokenRefusals[reason]
+    }
     connections = metrics.counter("martlet_apns_connections_total", help: "Connections opened to APNs.")
     resends = metrics.counter(
       "martlet_apns_resends_total", help: "Pushes sent again at once, because APNs had not processed them.")
@@ -37,5 +45,9 @@ final class ClientInstruments {
     case .notProcessed: notProcessed.increment()
     case .uncertain: uncertain.increment()
     }
+  }
+
+  func recordTokenRefusal(_ answer: APNsAnswer) {
+    tokenRefusals[answer.reason ?? "HTTP_\(answer.status)"].increment()
   }
 }

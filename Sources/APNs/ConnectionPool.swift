@@ -56,6 +56,9 @@ final class ConnectionPool {
     return hasConnection ? nil : members.compactMap(\.unreadySince).min()
   }
 
+  /// The number of connections that take pushes; 0 while the gateway is paused.
+  var openConnections: Int { pause.isPaused ? 0 : members.count { $0.connection?.isReady == true } }
+
   func open() {
     for member in members { member.open() }
   }

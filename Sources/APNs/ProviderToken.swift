@@ -10,11 +10,13 @@ final class ProviderToken {
   private let log: Log
   private var schedule = TokenSchedule()
   /// The token before the newest, used if APNs reports that tokens change too often.
-  private var previous: [UInt8]?
+  private var previous: (authorization: [UInt8], issuedAt: Int64)?
   private var usesPrevious = false
 
   /// The value of the `authorization` header; empty before the first token is minted.
   private(set) var authorization: [UInt8] = []
+  /// Of the token in use, in unix seconds by this machine's clock.
+  private var issuedAt: Int64 = 0
 
   init(key: ProviderKey, log: Log) {
     self.key = key
@@ -22,6 +24,9 @@ final class ProviderToken {
   }
 
   var generation: Int { schedule.generation }
+
+  /// The age of the token in use, in seconds, as this machine's clock shows it; nil before the first token is minted.
+  var age: Int64? { authorization.isEmpty ? nil : Clock.unixMilliseconds / 1000 - issuedAt }
 
   /// Mints a token if there is none or it is too old. Returns whether there is a token to use.
   func prepare(now: UInt64) -> Bool {
@@ -41,7 +46,7 @@ final class ProviderToken {
   func fallBack(afterRefusalOf refused: Int) -> Bool {
     guard refused == schedule.generation, !usesPrevious else { return true }
     guard let previous else { return false }
-    authorization = previous
+    (authorization, issuedAt) = previous
     usesPrevious = true
     log.warn("APNs asks for fewer provider tokens, continuing with the older one")
     return true
@@ -53,10 +58,12 @@ final class ProviderToken {
   }
 
   private func mint(now: UInt64) {
+    let unixSeconds = Clock.unixMilliseconds / 1000
     do {
-      let token = try key.sign(issuedAt: Clock.unixMilliseconds / 1000)
-      previous = authorization.isEmpty ? nil : authorization
+      let token = try key.sign(issuedAt: unixSeconds)
+      previous = authorization.isEmpty ? nil : (authorization, issuedAt)
       authorization = Array("bearer ".utf8) + token
+      issuedAt = unixSeconds
       usesPrevious = false
       schedule.minted(now: now, clockOffset: clockOffset(at: now))
       log.info("provider token minted", ["keyId": .init(key.keyID), "generation": .init(schedule.generation)])

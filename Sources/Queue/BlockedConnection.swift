@@ -21,10 +21,11 @@ final class BlockedConnection {
   /// Nanoseconds of the monotonic clock.
   private var blockedSince: UInt64 = 0
 
-  init(endpoint: RedisEndpoint) {
+  init(endpoint: RedisEndpoint, instruments: RedisInstruments?) {
     // The worker's main connection logs outages; this one would repeat them.
     connection = RedisConnection(
       endpoint: endpoint, name: "martlet-fetch", maximumReplyBytes: QueueLimits.largestReply, log: .silent)
+    connection.instruments = instruments
     connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
   }
 

@@ -20,7 +20,7 @@ final class BlockingMove: BlockingClaim {
     index = queueIndex
     keys = context.queues[queueIndex]
     lease = context.lease
-    blocked = BlockedConnection(endpoint: endpoint)
+    blocked = BlockedConnection(endpoint: endpoint, instruments: context.connection.instruments)
     blocked.connection.preload([QueueScripts.claim])
   }
 

@@ -25,7 +25,7 @@ final class BlockingPop: BlockingClaim {
   init(_ context: QueueContext, endpoint: RedisEndpoint) {
     queues = context.queues
     lease = context.lease
-    blocked = BlockedConnection(endpoint: endpoint)
+    blocked = BlockedConnection(endpoint: endpoint, instruments: context.connection.instruments)
     blocked.connection.preload([QueueScripts.buryPopped])
   }
 

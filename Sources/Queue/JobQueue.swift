@@ -10,6 +10,8 @@ public enum DeliveryMode: String, Sendable, CaseIterable {
   case atMostOnce = "at-most-once"
 }
 
+public typealias WaitingSince = @Sendable (_ job: [UInt8]) -> Int64?
+
 /// What a worker learns from its ``JobQueue``.
 public enum QueueEvent {
   /// Jobs were claimed; each holds one permit.
@@ -34,11 +36,16 @@ public final class JobQueue {
     /// In strict order: a queue is asked only when those before it are empty.
     public var queues: [String]
     public var mode: DeliveryMode
+    /// Returns since when a job waits, in unix milliseconds, by the producer's bytes; nil if that is unknown.
+    public var waitingSince: WaitingSince
 
-    public init(endpoint: RedisEndpoint, queues: [String], mode: DeliveryMode) {
+    public init(
+      endpoint: RedisEndpoint, queues: [String], mode: DeliveryMode, waitingSince: @escaping WaitingSince = { _ in nil }
+    ) {
       self.endpoint = endpoint
       self.queues = queues
       self.mode = mode
+      self.waitingSince = waitingSince
     }
   }
 
@@ -68,7 +75,8 @@ public final class JobQueue {
     reconciler = Reconciler(context, fetcher: fetcher)
     promoter = Promoter(context)
     reaper = Reaper(context, promoter: promoter)
-    depths = QueueDepths(queues: context.queues, connection: connection, metrics: metrics)
+    depths = QueueDepths(
+      queues: context.queues, connection: connection, waitingSince: configuration.waitingSince, metrics: metrics)
     connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
     context.lease.onEvent = { [weak self] event in self?.handle(event) }
   }

@@ -31,6 +31,8 @@ final class QueueContext {
     lease = Lease(connection: connection, queues: queues, log: log)
     ledger = ClaimLedger(queueCount: queues.count)
     self.metrics = QueueMetrics(metrics)
+    // A counter that is absent until it is needed has no increase when it appears.
+    for keys in queues { _ = self.metrics.reapedWorkers[keys.queue] }
     warnings = QueueWarnings(metrics: self.metrics, log: log)
   }
 

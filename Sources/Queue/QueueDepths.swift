@@ -2,8 +2,8 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// How many jobs of each queue are in each state, and how long the fleet needs for them: the gauges `martlet_queue_jobs` and
-/// `martlet_queue_drain_seconds`.
+/// How many jobs of each queue are in each state, how long the oldest waits, and how long the fleet needs for all: the gauges
+/// `martlet_queue_jobs`, `martlet_queue_oldest_seconds` and `martlet_queue_drain_seconds`.
 ///
 /// Every worker asks Redis every few seconds, so that a scrape never waits for it. There are no samples while Redis
 /// cannot be reached.
@@ -44,12 +44,18 @@ final class QueueDepths {
 
   private let queues: [QueueKeys]
   private let connection: RedisConnection
+  private let clock: RedisClock
+  private let oldest: [OldestJob]
   private var depths: [Depth?]
   private var timer: LoopTimer?
 
-  init(queues: [QueueKeys], connection: RedisConnection, metrics: Metrics) {
+  init(
+    queues: [QueueKeys], connection: RedisConnection, waitingSince: @escaping WaitingSince, metrics: Metrics
+  ) {
     self.queues = queues
     self.connection = connection
+    clock = RedisClock(connection: connection, metrics: metrics)
+    oldest = queues.map { OldestJob(keys: $0, connection: connection, waitingSince: waitingSince) }
     depths = queues.map { _ in nil }
     metrics.gauge("martlet_queue_jobs", labels: ["queue", "state"], help: "Jobs of the fleet by queue and state.") {
       [weak self] in self?.samples ?? []
@@ -58,6 +64,10 @@ final class QueueDepths {
       "martlet_queue_drain_seconds", labels: [],
       help: "Time in which the fleet ends the jobs that wait or are in flight, at its present rate."
     ) { [weak self] in self?.drainSeconds.map { [([], $0)] } ?? [] }
+    metrics.gauge(
+      "martlet_queue_oldest_seconds", labels: ["queue"],
+      help: "Age of the oldest waiting job; 0 if none waits, no sample if the job does not tell."
+    ) { [weak self] in self?.ages ?? [] }
   }
 
   /// Reads every few seconds until ``stop()``.
@@ -68,6 +78,7 @@ final class QueueDepths {
   /// Reads now, if Redis can be reached.
   func refresh() {
     guard connection.isReady else { return }
+    clock.read()
     for index in queues.indices { readWorkers(index) }
   }
 
@@ -94,6 +105,14 @@ final class QueueDepths {
       for (state, jobs) in depth.byState { samples.append(([keys.queue, state], Double(jobs))) }
     }
     return samples
+  }
+
+  private var ages: [([String], Double)] {
+    zip(oldest, zip(queues, presentDepths)).compactMap { job, queue in
+      let (keys, depth) = queue
+      guard let depth else { return nil }
+      return (depth.waiting == 0 ? 0 : job.age).map { ([keys.queue], $0) }
+    }
   }
 
   /// Nil unless the numbers of every queue are known.
@@ -137,6 +156,7 @@ final class QueueDepths {
         RedisCommand("ZCARD", keys.dead),
       ] + workers.map { RedisCommand("LLEN", keys.inflight($0)) }
     let sentAt = Clock.monotonicNanoseconds
+    oldest[index].read()
     var rates: [String: Double] = [:]
     for worker in workers {
       connection.send(RedisCommand("GET", keys.heartbeat(worker))) { result in

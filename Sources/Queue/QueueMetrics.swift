@@ -9,6 +9,7 @@ public final class QueueMetrics {
   let ghosts: Counter
   let retries: Counter
   let reaped: Counter
+  let reapedWorkers: CounterFamily
   let buried: Counter
   let droppedLetters: Counter
   let keptRecords: Counter
@@ -23,6 +24,9 @@ public final class QueueMetrics {
     retries = metrics.counter("martlet_retries_total", help: "Jobs that were retried.")
     reaped = metrics.counter(
       "martlet_jobs_reaped_total", help: "Jobs of dead workers that were moved back to their queue.")
+    reapedWorkers = metrics.counters(
+      "martlet_workers_reaped_total", label: "queue",
+      help: "Dead workers that this worker has found, for each queue that they served.")
     buried = metrics.counter("martlet_dead_letters_total", help: "Jobs moved to the dead letters.")
     droppedLetters = metrics.counter(
       "martlet_dead_letters_dropped_total", help: "Dead letters deleted because there were too many.")

@@ -8,6 +8,6 @@ enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
     claim, ghosts, acknowledge, settle, record, join, heartbeat, leave, handBack, reap, promote, commitProgress,
-    clearProgress, keepNotification,
+    clearProgress, keepNotification, oldest,
   ]
 }

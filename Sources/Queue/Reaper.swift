@@ -69,6 +69,7 @@ final class Reaper {
       context.warnings.noteDroppedLetters(Int(dropped), keys)
       let moved = moved + Int(back + buried)
       guard left == 0 else { return reap(worker, keys, moved: moved) }
+      context.metrics.reapedWorkers[keys.queue].increment()
       context.log.warn(
         "a worker died; its jobs run again",
         ["worker": .init(worker), "queue": .init(keys.queue), "jobs": .init(moved)])

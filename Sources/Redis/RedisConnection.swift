@@ -42,6 +42,9 @@ public final class RedisConnection {
   /// How often the connection became ready after the first time.
   public private(set) var reconnects = 0
 
+  /// Counts what Redis refuses on this connection.
+  public var instruments: RedisInstruments?
+
   let endpoint: RedisEndpoint
   private let name: String
   private let timeoutNanoseconds: UInt64
@@ -188,7 +191,9 @@ extension RedisConnection {
   private func becomeReady(_ pipeline: CommandPipeline) {
     state = .ready(pipeline, since: Clock.monotonicNanoseconds)
     pipeline.onErrorReply = { [weak self, weak pipeline] error in
-      guard let self, let pipeline, error.asksForReconnect else { return }
+      guard let self, let pipeline else { return }
+      instruments?.record(error)
+      guard error.asksForReconnect else { return }
       // Replies that came together with this one are delivered first.
       EventLoop.atEndOfTurn { [weak self] in
         guard let self, currentPipeline === pipeline else { return }

@@ -19,7 +19,7 @@ extension SimulatorTests {
 
     private func client(production: String) throws -> APNsClient {
       try apns.client(
-        { $0.outagePatience = .milliseconds(100) },
+        { $0.outagePatience = .seconds(1) },
         configure: {
           $0.gateways = [.production: try Origin(production), .sandbox: try Origin(apns.ready.url)]
         })
@@ -54,7 +54,7 @@ extension SimulatorTests {
       let origin = kind == "accepts and is silent" ? silent.ready.url : "https://127.0.0.1:\(server.port)"
       let client = try apns.client(
         {
-          $0.outagePatience = .milliseconds(100)
+          $0.outagePatience = .seconds(1)
           $0.requestTimeout = .seconds(3600)
           $0.pongTimeout = .seconds(3600)
           $0.connectTimeout = .seconds(60)

@@ -40,7 +40,9 @@ struct ProviderTokenTests {
   @Test func `one token is used until it is due and a refusal renews it once`() throws {
     let token = ProviderToken(key: try key(), log: .silent)
     #expect(token.authorization.isEmpty)
+    #expect(token.age == nil)
     #expect(token.prepare(now: 1))
+    #expect((0..<60).contains(try #require(token.age)))
     let first = token.authorization
     #expect(first.starts(with: "bearer ".utf8))
     #expect(token.prepare(now: 2))

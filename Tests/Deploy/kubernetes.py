@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import yaml
 from checking import ROOT, Faults, seconds, settings
 from cloudcoil.models.keda.v1alpha1 import ScaledObject, TriggerAuthentication
-from cloudcoil.models.prometheus_operator.v1 import PodMonitor, ServiceMonitor
+from cloudcoil.models.prometheus_operator.v1 import PodMonitor, PrometheusRule, ServiceMonitor
 
 MODELS = {"ScaledObject": ScaledObject, "TriggerAuthentication": TriggerAuthentication,
-          "PodMonitor": PodMonitor, "ServiceMonitor": ServiceMonitor}
+          "PodMonitor": PodMonitor, "ServiceMonitor": ServiceMonitor, "PrometheusRule": PrometheusRule}
 # Newer than the models: KEDA 2.17.
 NEWER = {"spec.fallback.behavior"}
 ADMIN = {"worker": 9090, "sidecar": 9091}
@@ -205,6 +205,9 @@ class Build:
             self.expect(spec["selector"]["matchLabels"].items() <= labels.items(), f"{kind}: selects nothing")
             for endpoint in spec[endpoints]:
                 self.expect(endpoint["port"] == "admin" and endpoint["path"] == "/metrics", f"{kind}: {endpoint}")
+
+        rules = yaml.safe_load((ROOT / "deploy/prometheus/martlet-rules.yaml").read_text())
+        self.expect([item["spec"] for item in self.of("PrometheusRule")] == [rules], "PrometheusRule: other rules than deploy/prometheus")
 
     def examine_scaling(self):
         spec = self.part("ScaledObject", "worker")["spec"]

@@ -57,6 +57,22 @@ struct ClaimScriptTests {
     #expect(try await send("LLEN", keys.queue).integer == 1)
   }
 
+  @Test func `the oldest job is read without being claimed, unless it is large or the fleet's own`() async throws {
+    func oldest() async throws -> RedisValue {
+      try await connection.run(QueueScripts.oldest, keys: [keys.queue, keys.seal], arguments: ["\(Job.maximumBytes)"])
+    }
+    #expect(try await oldest() == .null)
+    for job in ["a", "b"] { try await send("LPUSH", keys.queue, job) }
+    #expect(try await oldest().string == "a")
+    try await send("RPUSH", keys.queue, "MARTLET s3al MARTLET1 0 0 n 0\na")
+    #expect(try await oldest() == .null)
+    try await send("RPUSH", keys.queue, "MARTLET other MARTLET1 0 0 n 0\na")
+    #expect(try await oldest().string == "MARTLET other MARTLET1 0 0 n 0\na")
+    try await send("RPUSH", keys.queue, oversized)
+    #expect(try await oldest() == .integer(Int64(oversized.utf8.count)))
+    #expect(try await send("LLEN", keys.queue).integer == 5)
+  }
+
   @Test func `at most once, a claimed job is gone from Redis`() async throws {
     try await send("LPUSH", keys.queue, "a")
     #expect(jobs(try await claim(keys.claimWaiting(by: "w"), mode: .atMostOnce)) == ["a"])

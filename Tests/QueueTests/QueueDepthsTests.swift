@@ -24,4 +24,15 @@ struct QueueDepthsTests {
     #expect(QueueDepths.drainSeconds(jobs: 1, rates: []) == 3600)
     #expect(QueueDepths.drainSeconds(jobs: .max, rates: [1]) == 3600)
   }
+
+  @Test func `a job is as old as the time since it began to wait, or new if the producer's clock is ahead`() {
+    #expect(OldestJob.age(since: 1_000, now: 3_500) == 2.5)
+    #expect(OldestJob.age(since: 9_000, now: 3_500) == 0)
+  }
+
+  @Test func `Redis' clock is compared with the middle of the exchange`() {
+    #expect(RedisClock.offset(sentAt: 10_000, receivedAt: 10_200, redis: 10.1) == 0)
+    #expect(RedisClock.offset(sentAt: 10_000, receivedAt: 10_200, redis: 7.1) == 3)
+    #expect(RedisClock.offset(sentAt: 10_000, receivedAt: 10_200, redis: 12.1) == -2)
+  }
 }

@@ -24,6 +24,27 @@ struct RedisPartsTests {
     #expect(bare.words.map { String(decoding: $0, as: UTF8.self) } == ["EVAL", "s", "0"])
   }
 
+  @Test(arguments: [
+    ("OOM command not allowed when used memory > 'maxmemory'.", RefusalCode.outOfMemory),
+    ("READONLY You can't write against a read only replica.", .readOnly),
+    ("MISCONF Redis is configured to save RDB snapshots", .cannotPersist),
+    ("NOREPLICAS Not enough good replicas to write.", .tooFewReplicas),
+    ("NOPERM this user has no permissions", .notPermitted),
+    (
+      "ERR Error running script (call to f_0): @user_script:12: -OOM command not allowed when used memory", .outOfMemory
+    ),
+  ])
+  func `a refusal is known by its code, also within the error of a script`(message: String, code: RefusalCode) {
+    #expect(RedisReplyError(message: message).refusalCode == code)
+  }
+
+  @Test func `other errors are no refusals`() {
+    for message in ["NOSCRIPT No matching script.", "WRONGTYPE Operation against", "ERR unknown command 'X -OOM '", ""]
+    {
+      #expect(RedisReplyError(message: message).refusalCode == nil)
+    }
+  }
+
   @Test func `commands are encoded in RESP`() {
     var output: [UInt8] = Array("before".utf8)
     #expect(RequestFormatter.append(RedisCommand("SET", "k", "").with([0] as [UInt8]), to: &output))

@@ -31,6 +31,8 @@ final class SidecarService {
     self.log = log
     adminAddress = isAlone ? settings.adminAddress : nil
     let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
+    // The worker of this process reports on its own connection.
+    if isAlone, let connection { _ = RedisInstruments(metrics, connection: connection) }
     let backend = connection.map { SidecarService.backend($0, settings, log) }
     let own =
       client == nil

@@ -13,9 +13,6 @@ final class PipelineMetrics {
   private let jobTime: Histogram
   private(set) var jobCount: UInt64 = 0
 
-  /// 28 days in milliseconds. A job that seems to have waited longer has an invalid `enqueuedAt`, for example in seconds.
-  private static let maximumLatency: Int64 = 28 * 24 * 3600 * 1000
-
   init(_ metrics: Metrics) {
     let family = metrics.counters(
       "martlet_jobs_total", label: "status", help: "Attempts at jobs by the status in which they ended.")
@@ -32,11 +29,10 @@ final class PipelineMetrics {
 
   /// Records how long the job waited in its queue, if its producer set `enqueuedAt` and this is its first attempt.
   func began(_ delivery: Delivery) {
-    guard let enqueuedAt = delivery.job.enqueuedAt, delivery.isFirstAttempt else { return }
-    let dueAt = max(enqueuedAt, delivery.job.sendAt ?? 0)
+    let claimedAt = delivery.claim.claimedAt
+    guard delivery.isFirstAttempt, let since = delivery.job.waitingSince(now: claimedAt) else { return }
     // The producer's clock may be ahead.
-    let milliseconds = max(0, delivery.claim.claimedAt - dueAt)
-    guard milliseconds <= PipelineMetrics.maximumLatency else { return }
+    let milliseconds = max(0, claimedAt - since)
     queueLatency.record(nanoseconds: UInt64(milliseconds) * 1_000_000)
   }
 

@@ -51,10 +51,13 @@ package final class WorkerService {
     let metrics = Metrics()
     let permits = Permits(limit: configuration.concurrency)
     let connection = RedisConnection(endpoint: configuration.redis, name: "martlet-worker", log: log)
+    _ = RedisInstruments(metrics, connection: connection)
     let client = configuration.apns.map { APNsClient(configuration: $0, metrics: metrics, log: log) }
     let pipelineMetrics = PipelineMetrics(metrics)
     queue = JobQueue(
-      .init(endpoint: configuration.redis, queues: configuration.queues, mode: configuration.mode),
+      .init(
+        endpoint: configuration.redis, queues: configuration.queues, mode: configuration.mode,
+        waitingSince: { (try? Job(parsing: $0))?.waitingSince(now: Clock.unixMilliseconds) }),
       connection: connection, permits: permits, metrics: metrics, log: log)
     context = PipelineContext(
       configuration: configuration, connection: connection, queue: queue,

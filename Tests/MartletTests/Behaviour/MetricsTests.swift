@@ -86,6 +86,87 @@ import Testing
     try await worker.metric("martlet_queue_jobs{queue=\"\(worker.queue)\",state=\"\(state)\"}")
   }
 
+  @Test func `the age of a queue is that of its oldest job, unless the job does not tell`() async throws {
+    // Without APNs it claims nothing.
+    let worker = try await fleet.worker(["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:9"], isReady: false)
+    func age() async throws -> Double? {
+      try await worker.metric("martlet_queue_oldest_seconds{queue=\"\(worker.queue)\"}")
+    }
+    func eventuallyAge(_ what: String, _ holds: @escaping (Double?) -> Bool) async throws {
+      try await eventually(within: .seconds(20), what) { holds(try await age()) }
+    }
+    let (minute, hour) = (Clock.unixMilliseconds - 60_000, Clock.unixMilliseconds - 3_600_000)
+    try await eventuallyAge("an empty queue") { $0 == 0 }
+    _ = try await enqueue(#""enqueuedAt":\#(hour)"#, on: worker.queue)
+    _ = try await enqueue(#""enqueuedAt":\#(minute)"#, on: worker.queue)
+    try await eventuallyAge("an hour") { (3_600..<3_660).contains($0 ?? 0) }
+    try await fleet.redis("RPOP", worker.queue)
+    try await eventuallyAge("a minute") { (60..<120).contains($0 ?? 0) }
+    // A job that the fleet has put back is older than its wait.
+    let job = #"{"id":"\#(fleet.unique("job"))","to":{"user":"a"},"title":"t","enqueuedAt":\#(hour)}"#
+    let seal = try #require(try await fleet.redis("GET", QueueKeys(queue: worker.queue).seal).string)
+    try await fleet.redis("RPUSH", worker.queue, "MARTLET \(seal) MARTLET1 0 0 a 0\n" + job)
+    try await eventuallyAge("no age of a job that was put back") { $0 == nil }
+    try await fleet.redis("RPOP", worker.queue)
+    try await eventuallyAge("a minute again") { (60..<120).contains($0 ?? 0) }
+    try await fleet.redis("RPUSH", worker.queue, "not a job")
+    try await eventuallyAge("no age of what is not a job") { $0 == nil }
+    try await fleet.redis("DEL", worker.queue)
+    try await worker.stop()
+  }
+
+  // MARK: - Redis
+
+  @Test func `a worker reports its connection to Redis, refusals, and the difference of the clocks`() async throws {
+    let fleet = try await Fleet()
+    let worker = try await fleet.worker()
+    func metric(_ sample: String) async throws -> Double? { try await worker.metric(sample) }
+    #expect(try await metric("martlet_redis_connected") == 1)
+    #expect(abs(try #require(try await metric("martlet_redis_clock_offset_seconds"))) < 5)
+    let refusals = "martlet_redis_refusals_total{code=\"OOM\"}"
+    #expect(try await metric(refusals) == 0)
+    try await fleet.redis("CONFIG", "SET", "maxmemory", "1")
+    try await eventually(within: .seconds(20), "refusals") { (try await metric(refusals) ?? 0) > 0 }
+    try await fleet.redis("CONFIG", "SET", "maxmemory", "0")
+    try await fleet.redis.kill()
+    try await eventually(within: .seconds(20), "no connection") { try await metric("martlet_redis_connected") == 0 }
+    #expect(try await metric("martlet_redis_clock_offset_seconds") == nil)
+    try await fleet.redis.restart()
+    try await eventually(within: .seconds(20), "a connection") { try await metric("martlet_redis_connected") == 1 }
+    try await worker.stop()
+  }
+
+  @Test func `a dead worker is counted for each of its queues by the one that finds it`() async throws {
+    let queue = fleet.unique("jobs")
+    let (dying, finding) = (try await fleet.worker(on: queue), try await fleet.worker(on: queue))
+    let reaped = "martlet_workers_reaped_total{queue=\"\(queue)\"}"
+    #expect(try await finding.metric(reaped) == 0)
+    try await dying.kill()
+    try await eventually(within: .seconds(40), "a dead worker") { try await finding.metric(reaped) == 1 }
+    try await finding.stop()
+  }
+
+  // MARK: - APNs
+
+  @Test func `a worker reports its connections to APNs, and the provider token and its refusals`() async throws {
+    let worker = try await fleet.worker()
+    #expect(try await worker.metric("martlet_apns_open_connections{environment=\"production\"}") == 1)
+    try await deliver("", on: worker)
+    let age = try #require(try await worker.metric("martlet_apns_provider_token_age_seconds"))
+    #expect((0..<60).contains(age))
+    let refusals = "martlet_apns_token_refusals_total{reason=\"ExpiredProviderToken\"}"
+    #expect(try await worker.metric(refusals) == 0)
+    // The second attempt of the push, with a new token, is accepted: its outcome does not show the refusal.
+    try await fleet.gateway.fault(#"{"kind":"status","status":403,"reason":"ExpiredProviderToken","count":1}"#)
+    let record = try await deliver("", on: worker)
+    #expect(record.status == "accepted")
+    #expect(try await worker.metric(refusals) == 1)
+    try await worker.stop()
+    let deaf = try await fleet.worker(["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:9"], isReady: false)
+    #expect(try await deaf.metric("martlet_apns_open_connections{environment=\"production\"}") == 0)
+    try await deaf.stop()
+  }
+
   // MARK: - Latency
 
   @Test func `the latency of a queue begins at enqueuedAt`() async throws {

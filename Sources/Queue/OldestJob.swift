@@ -1,0 +1,73 @@
+import EventLoop
+import Jobs
+import Redis
+
+/// Since when the oldest job of a queue waits: the one at the end of its list, if it is a producer's.
+///
+/// The fleet's own elements are not considered. They were claimed before, or waited for their time in a sorted set: how
+/// old such a job is does not tell how long the queue makes jobs wait.
+@EventLoop
+final class OldestJob {
+  /// Redis copies an element to answer. A large one is not asked for at each reading.
+  private static let pauseAfterLargeElement = Duration.seconds(60)
+
+  private let keys: QueueKeys
+  private let connection: RedisConnection
+  private let waitingSince: WaitingSince
+  /// Nanoseconds of the monotonic clock.
+  private var notBefore: UInt64 = 0
+  /// Unix milliseconds; nil if the queue is empty or its oldest job does not tell.
+  private var since: Int64?
+
+  init(keys: QueueKeys, connection: RedisConnection, waitingSince: @escaping WaitingSince) {
+    self.keys = keys
+    self.connection = connection
+    self.waitingSince = waitingSince
+  }
+
+  /// Seconds; nil if they are unknown.
+  var age: Double? {
+    since.map { OldestJob.age(since: $0, now: Clock.unixMilliseconds) }
+  }
+
+  func read() {
+    guard Clock.monotonicNanoseconds >= notBefore else { return since = nil }
+    connection.run(QueueScripts.oldest, keys: [keys.queue, keys.seal], arguments: ["\(Job.maximumBytes)"]) {
+      [weak self] result in
+      guard let self else { return }
+      switch result {
+      case .success(.integer):
+        notBefore = Clock.monotonicNanoseconds + UInt64(OldestJob.pauseAfterLargeElement.nanoseconds)
+        since = nil
+      case .success(let value): since = value.bytes.flatMap(waitingSince)
+      case .failure: since = nil
+      }
+    }
+  }
+
+  /// Both times are in unix milliseconds. The producer's clock may be ahead.
+  static func age(since: Int64, now: Int64) -> Double {
+    Double(max(0, now - since)) / 1000
+  }
+}
+
+extension QueueScripts {
+  /// Reads the oldest job of a queue.
+  ///
+  /// KEYS
+  ///   1  the queue
+  ///   2  the seal
+  /// ARGV
+  ///   1  bytes of the job at most
+  /// Returns the element; its length if it is longer; false if there is none, or if it is the fleet's own.
+  static let oldest = RedisScript(
+    """
+    local job = redis.call('LINDEX', KEYS[1], -1)
+    if not job then return false end
+    if #job > tonumber(ARGV[1]) then return #job end
+    local seal = redis.call('GET', KEYS[2])
+    local prefix = '\(Seal.marker)' .. (seal or '') .. ' '
+    if seal and string.sub(job, 1, #prefix) == prefix then return false end
+    return job
+    """)
+}

@@ -1,0 +1,42 @@
+import EventLoop
+import Redis
+import Telemetry
+
+/// By how much this machine's clock is ahead of the clock of Redis: the gauge `martlet_redis_clock_offset_seconds`.
+@EventLoop
+final class RedisClock {
+  private let connection: RedisConnection
+  /// Of the last answer; nil if there is none that is recent enough to show.
+  private var offset: Double?
+
+  init(connection: RedisConnection, metrics: Metrics) {
+    self.connection = connection
+    metrics.gauge(
+      "martlet_redis_clock_offset_seconds", labels: [], help: "The clock of this machine minus the clock of Redis."
+    ) { [weak self] in
+      guard let self, connection.isReady, let offset else { return [] }
+      return [([], offset)]
+    }
+  }
+
+  func read() {
+    let sentAt = Clock.unixMilliseconds
+    connection.send(RedisCommand("TIME")) { [weak self] result in
+      guard case .success(let time) = result, let parts = time.array, parts.count == 2,
+        let seconds = parts[0].string.flatMap({ Double($0) }),
+        let microseconds = parts[1].string.flatMap({ Double($0) })
+      else {
+        self?.offset = nil
+        return
+      }
+      self?.offset = RedisClock.offset(
+        sentAt: sentAt, receivedAt: Clock.unixMilliseconds, redis: seconds + microseconds / 1_000_000)
+    }
+  }
+
+  /// `sentAt` and `receivedAt` are in unix milliseconds, `redis` and the result in seconds. The answer is taken to be from
+  /// the middle of the exchange.
+  static func offset(sentAt: Int64, receivedAt: Int64, redis: Double) -> Double {
+    Double(sentAt + receivedAt) / 2000 - redis
+  }
+}
