@@ -43,7 +43,7 @@ let package = Package(
 
     module("Redis", ["CHiredis", "COpenSSL", "Crypto", "EventLoop", "Telemetry"]),
     module("APNs", ["CCurl", "CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "PushModel", "Telemetry"]),
-    module("HTTPServer", ["CMicroHTTPD", "EventLoop", "Telemetry"]),
+    module("HTTPServer", ["CMicroHTTPD", "Crypto", "EventLoop", "Telemetry"]),
 
     module("PushModel"),
 
@@ -71,8 +71,8 @@ let package = Package(
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "APNs", "Backup", "Credentials", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue",
-        "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "APNs", "Backup", "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
@@ -90,10 +90,10 @@ let package = Package(
     tests("EventLoop"),
     tests("Telemetry", ["EventLoop"]),
     tests("JSON"),
-    tests("Crypto"),
+    tests("Crypto", ["TestSupport"]),
     tests("Redis", ["EventLoop", "Telemetry", "TestSupport"]),
     tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
-    tests("HTTPServer", ["EventLoop", "Telemetry", "TestSupport"]),
+    tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel"]),
     tests("Policy", ["Jobs"]),
     tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),

@@ -8,8 +8,9 @@
 
 /// `MHD_start_daemon` is variadic. `options` ends with `MHD_OPTION_END`.
 static inline struct MHD_Daemon *martlet_start_daemon(
-    unsigned int flags, MHD_AccessHandlerCallback handler, void *context, struct MHD_OptionItem *options) {
-  return MHD_start_daemon(flags, 0, NULL, NULL, handler, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    unsigned int flags, MHD_AcceptPolicyCallback policy, MHD_AccessHandlerCallback handler, void *context,
+    struct MHD_OptionItem *options) {
+  return MHD_start_daemon(flags, 0, policy, context, handler, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
 /// `MHD_get_daemon_info` is variadic. -1 when the daemon does not use epoll.

@@ -35,6 +35,8 @@ final class Exchange {
 
   /// Whether all header fields have been received.
   private(set) var hasHead = false
+  /// Whether the bytes of the connection are encrypted.
+  var hasTLS = false
   /// Whether the connection is closed after the answer.
   var closesConnection = false
 
@@ -69,6 +71,10 @@ final class Exchange {
     case .malformed?:
       closesConnection = true
       return send(refusal(RequestHead.Fault.malformed.rawValue))
+    case .tooLarge? where hasTLS:
+      // If the daemon has no memory for the answer, it closes the connection.
+      closesConnection = true
+      return send(refusal(RequestHead.Fault.tooLarge.rawValue))
     case .tooLarge?:
       sendDirectly(refusal(RequestHead.Fault.tooLarge.rawValue))
       return false

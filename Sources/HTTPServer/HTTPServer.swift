@@ -1,4 +1,4 @@
-import CMicroHTTPD
+public import Crypto
 public import EventLoop
 public import Telemetry
 
@@ -15,34 +15,20 @@ public final class HTTPServer {
   /// Called with a complete request. The second argument must be called once, now or later, with the answer.
   public typealias Handler = @EventLoop (HTTPRequest, @escaping @EventLoop (HTTPResponse) -> Void) -> Void
 
-  let configuration: HTTPServerConfiguration
-  /// How long a request may take to arrive while the server is stopping.
-  private static let stoppingPatience = Duration.seconds(3)
-  /// After so many runs without progress the next ones are delayed.
-  private static let maximumIdleRuns = 64
-  private static let slowRunInterval = Duration.milliseconds(20)
   static let unavailable = HTTPResponse.text("stopping\n", status: 503)
 
+  private let configuration: HTTPServerConfiguration
   private let log: Log
-  let handler: Handler
-  private var daemon: OpaquePointer?
-  private var source: SocketSource?
+  private let handler: Handler
+  private var listening: ListeningSocket?
+  /// The one that listens.
+  private var daemon: Daemon?
+  /// Those of earlier certificates, until their connections have ended.
+  private var earlier: [Daemon] = []
   private var tick: LoopTimer?
   private var graceTimer: LoopTimer?
   private var onStopped: [@EventLoop () -> Void] = []
-  private(set) var isStopping = false
-  /// The grace period is over: requests that arrive completely now are answered 503.
-  private(set) var isFinishing = false
-  private var isRunScheduled = false
-  /// The number of callbacks from the daemon. Whenever it makes progress with a request, it calls one.
-  var calls = 0
-  /// The number of runs in a row without a callback.
-  private var idleRuns = 0
-  private(set) var runs = 0
-  private var slowRun: LoopTimer?
-  var exchanges: [ObjectIdentifier: Exchange] = [:]
-  /// The open connections by the address of the daemon's connection.
-  var peers: [UInt: Peer] = [:]
+  private var isStopping = false
 
   /// The configured limit, or the number that the process has descriptors for.
   private(set) var maximumConnections = 0
@@ -51,7 +37,12 @@ public final class HTTPServer {
   public private(set) var port = 0
 
   /// The number of requests that have begun and are not completely answered.
-  public var requestsUnderWay: Int { exchanges.count }
+  public var requestsUnderWay: Int { daemons.reduce(0) { $0 + $1.exchanges.count } }
+
+  var connections: Int { daemons.reduce(0) { $0 + $1.peers.count } }
+  var runs: Int { daemons.reduce(0) { $0 + $1.runs } }
+  var daemonCount: Int { daemons.count }
+  private var daemons: [Daemon] { earlier + (daemon.map { [$0] } ?? []) }
 
   public init(configuration: HTTPServerConfiguration, log: Log, handler: @escaping Handler) {
     self.configuration = configuration
@@ -61,41 +52,72 @@ public final class HTTPServer {
 
   /// Binds and listens.
   public func start() throws(HTTPServerError) {
-    precondition(daemon == nil, "started twice")
+    precondition(listening == nil, "started twice")
     DescriptorLimit.raise()
     maximumConnections = DescriptorLimit.room(for: configuration.maximumConnections)
     let socket = try ListeningSocket(configuration.address)
-    guard let daemon = startDaemon(listening: socket.descriptor) else {
+    do throws(HTTPServerError) {
+      daemon = try startDaemon(socket, configuration.certificate)
+    } catch {
       Glibc.close(socket.descriptor)
-      throw .cannotStart(reason: String(cString: strerror(errno)))
+      throw error
     }
-    source = SocketSource(
-      descriptor: martlet_epoll_descriptor(daemon), onReadable: { [weak self] in self?.run() }, onWritable: {})
-    guard let source else {
-      MHD_stop_daemon(daemon)
-      throw .cannotStart(reason: "out of descriptors")
-    }
-    self.daemon = daemon
+    listening = socket
     port = socket.port
-    source.watchReading(true)
     tick = .every(.seconds(1)) { [weak self] in self?.expire() }
     log.debug("http server listens", ["address": .init("\(configuration.address)"), "port": .init(port)])
+  }
+
+  /// Uses another certificate for all connections that are accepted from now on. Only a running server that has TLS may be
+  /// given one; otherwise nothing changes. If this throws, the certificate in use stays.
+  ///
+  /// Connections of the earlier certificate end with the answer that is due on them, or when they have waited too long for a
+  /// request.
+  public func replaceCertificate(with certificate: ServerCertificate) throws(HTTPServerError) {
+    guard let listening, let daemon, !isStopping, configuration.certificate != nil else { return }
+    let next = try startDaemon(listening, certificate)
+    self.daemon = next
+    earlier.append(daemon)
+    daemon.close()
+    daemon.scheduleRun()
+  }
+
+  private func startDaemon(
+    _ socket: ListeningSocket, _ certificate: ServerCertificate?
+  ) throws(HTTPServerError) -> Daemon {
+    let daemon = Daemon(
+      Daemon.Service(
+        configuration: configuration, maximumConnections: maximumConnections, handler: handler,
+        admits: { [weak self] in self.map { $0.connections < $0.maximumConnections } ?? false },
+        onRun: { [weak self] in self?.didRun($0) }))
+    guard daemon.start(listening: socket.descriptor, certificate: certificate) else {
+      let reason = String(cString: strerror(errno))
+      throw .cannotStart(reason: certificate == nil ? reason : HTTPServer.reasonWithTLS(reason))
+    }
+    return daemon
+  }
+
+  /// GnuTLS does not report why it refuses a certificate, and what `errno` says may be of something else.
+  private static func reasonWithTLS(_ reason: String) -> String {
+    "GnuTLS does not accept the certificate or its key, or descriptors are exhausted (\(reason)); "
+      + "the key must be RSA, EC (P-256, P-384, P-521) or Ed25519"
   }
 
   /// Stops listening, lets running requests finish, then closes all connections and calls `completion`.
   ///
   /// Requests that are not answered within `grace` are answered 503.
   public func stop(grace: Duration = .seconds(5), completion: @escaping @EventLoop () -> Void = {}) {
-    guard let daemon else { return completion() }
+    guard listening != nil else { return completion() }
     onStopped.append(completion)
     guard !isStopping else { return }
     isStopping = true
-    let listening = MHD_quiesce_daemon(daemon)
-    if listening >= 0 { Glibc.close(listening) }
-    for exchange in exchanges.values { exchange.closesConnection = true }
-    hastenPeers()
+    closeSocket()
+    for daemon in daemons {
+      daemon.close()
+      daemon.hastenPeers()
+      daemon.scheduleRun()
+    }
     graceTimer = .after(grace) { [weak self] in self?.finish() }
-    scheduleRun()
   }
 
   /// Stops listening, lets running requests finish within `grace`, and returns when all connections are closed.
@@ -105,92 +127,57 @@ public final class HTTPServer {
     }
   }
 
-  /// Lets the daemon work, and runs it again at the end of the turn while it has more to do.
-  private func run() {
-    guard let daemon else { return }
-    let before = calls
-    runs += 1
-    MHD_run(daemon)
-    idleRuns = calls == before ? idleRuns + 1 : 0
-    var milliseconds: UInt64 = 0
-    if MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0 {
-      if idleRuns < HTTPServer.maximumIdleRuns { scheduleRun() } else { scheduleSlowRun() }
-    }
-    if isStopping, exchanges.isEmpty { finish() }
-  }
-
-  /// Delays the next run. While the size line of a chunk fills the memory of a connection, the daemon asks to be run again at
-  /// once, without end. It does not report which connection it is, so all requests with chunks get a short deadline.
-  private func scheduleSlowRun() {
-    for exchange in exchanges.values where exchange.awaitsChunks { hasten(UInt(bitPattern: exchange.connection)) }
-    slowRun = .after(HTTPServer.slowRunInterval) { [weak self] in self?.run() }
-  }
-
-  func scheduleRun() {
-    guard !isRunScheduled else { return }
-    isRunScheduled = true
-    EventLoop.atEndOfTurn {
-      self.isRunScheduled = false
-      self.run()
+  private func didRun(_ daemon: Daemon) {
+    if isStopping {
+      if requestsUnderWay == 0 { finish() }
+    } else if daemon !== self.daemon, daemon.peers.isEmpty {
+      daemon.stop()
+      earlier.removeAll { $0 === daemon }
     }
   }
 
-  /// Closes connections whose request takes too long, even if a byte arrives now and then.
+  /// Closes connections whose request takes too long, and some of those that wait for one if the server is nearly full.
   private func expire() {
     let now = Clock.monotonicNanoseconds
-    for peer in peers.values where peer.deadline < now { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
+    for daemon in daemons { daemon.expirePeers(at: now) }
     makeRoom()
-    run()
+    for daemon in daemons { daemon.run() }
   }
 
-  /// Closes connections that wait for a request if the server is nearly full.
   private func makeRoom() {
-    let excess = peers.count - (maximumConnections - maximumConnections / 10)
+    let excess = connections - (maximumConnections - maximumConnections / 10)
     guard excess > 0 else { return }
-    for peer in Peer.dispensable(of: peers.values).prefix(excess) { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
-  }
-
-  /// Shortens the deadlines of all requests that have not arrived completely.
-  private func hastenPeers() {
-    for key in peers.keys { hasten(key) }
-  }
-
-  private func hasten(_ key: UInt) {
-    let latest = Clock.monotonicNanoseconds + UInt64(HTTPServer.stoppingPatience.nanoseconds)
-    guard let deadline = peers[key]?.deadline, deadline != .max, deadline > latest else { return }
-    peers[key]?.deadline = latest
+    let peers = daemons.flatMap(\.peers.values)
+    for peer in Peer.dispensable(of: peers).prefix(excess) { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
   }
 
   private func finish() {
-    guard let daemon else { return }
-    isFinishing = true
-    answerAll()
-    MHD_run(daemon)
-    close(daemon)
-  }
-
-  /// Answers every request, because the daemon must not be stopped while one is suspended.
-  private func answerAll() {
-    for exchange in exchanges.values { exchange.answer(HTTPServer.unavailable) }
-  }
-
-  private func close(_ daemon: OpaquePointer) {
-    self.daemon = nil
+    guard listening != nil else { return }
+    listening = nil
     tick = nil
-    slowRun = nil
     graceTimer = nil
-    source?.cancel()
-    source = nil
-    MHD_stop_daemon(daemon)
-    if case .unix(let path) = configuration.address { unlink(path) }
+    for daemon in daemons { daemon.finish() }
+    daemon = nil
+    earlier = []
+    removeSocketFile()
     let completions = onStopped
     onStopped = []
     for completion in completions { completion() }
   }
 
+  private func closeSocket() {
+    if let listening { Glibc.close(listening.descriptor) }
+  }
+
+  private func removeSocketFile() {
+    if case .unix(let path) = configuration.address { unlink(path) }
+  }
+
   isolated deinit {
-    guard let daemon else { return }
-    answerAll()
-    close(daemon)
+    guard listening != nil else { return }
+    if !isStopping { closeSocket() }
+    for daemon in daemons { daemon.stop() }
+    removeSocketFile()
+    for completion in onStopped { completion() }
   }
 }

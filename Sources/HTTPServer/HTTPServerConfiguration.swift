@@ -1,6 +1,10 @@
+public import Crypto
+
 /// The address and the limits of a server.
 public struct HTTPServerConfiguration: Sendable {
   public var address: HTTPAddress
+  /// With one the server speaks HTTPS only, without one HTTP only.
+  public var certificate: ServerCertificate?
   /// Larger bodies are answered 413.
   public var maximumBodyBytes = 65_536
   /// Request line and header fields together; more is answered 431.

@@ -20,7 +20,7 @@ enum Martlet {
     // The signals of services must be blocked before there are other threads. They end any other command.
     let words = Array(CommandLine.arguments.dropFirst())
     let services = [WorkerCommand.name, SidecarCommand.name, AllCommand.name]
-    if let name = words.first, services.contains(name) { Termination.listen() }
+    if let name = words.first, services.contains(name) { listenToSignals() }
     PolicySettings.adoptTimeZone(EnvironmentReader.processValues)
     signal(SIGPIPE, SIG_IGN)
     Task { @EventLoop in
@@ -30,6 +30,13 @@ enum Martlet {
       _exit(code)
     }
     dispatchMain()
+  }
+
+  /// All signals are blocked before the first source, which starts a thread.
+  private static func listenToSignals() {
+    SignalSource.block(Termination.signals + [Reload.signal])
+    Termination.listen()
+    Reload.listen()
   }
 
   private static func run(_ words: [String]) async -> ExitCode {

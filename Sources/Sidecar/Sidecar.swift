@@ -1,3 +1,4 @@
+public import Crypto
 public import EventLoop
 public import HTTPServer
 public import Telemetry
@@ -49,6 +50,7 @@ public final class Sidecar {
   /// Binds the address and listens.
   public func start() throws(HTTPServerError) {
     var settings = HTTPServerConfiguration(address: try HTTPAddress(parsing: configuration.address))
+    settings.certificate = configuration.certificate
     settings.refusal = { [weak self] status, request in
       EventLoop.assumeIsolated { self?.refuse(status, request) ?? Sidecar.stopping }
     }
@@ -58,7 +60,17 @@ public final class Sidecar {
     }
     try server.start()
     self.server = server
-    log.info("sidecar listens", ["address": .init(configuration.address), "port": .init(server.port)])
+    log.info(
+      "sidecar listens",
+      [
+        "address": .init(configuration.address), "port": .init(server.port),
+        "tls": .init(booleanLiteral: configuration.certificate != nil),
+      ])
+  }
+
+  /// Uses another certificate for new connections. If this throws, the certificate in use stays.
+  public func replaceCertificate(with certificate: ServerCertificate) throws(HTTPServerError) {
+    try server?.replaceCertificate(with: certificate)
   }
 
   /// Stops listening and lets running requests finish within `grace`.

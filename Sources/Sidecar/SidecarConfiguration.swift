@@ -1,10 +1,13 @@
 public import Credentials
+public import Crypto
 public import PushModel
 
 /// The settings of a sidecar.
 public struct SidecarConfiguration: Sendable {
   /// `host:port` or `unix:/path`.
   public var address: String
+  /// With one the sidecar speaks HTTPS only, without one HTTP only.
+  public var certificate: ServerCertificate?
   public var originPolicy = OriginPolicy()
   /// The settings of Redis that are missing; empty if Redis is configured.
   public var missingRedisVariables: [String] = []

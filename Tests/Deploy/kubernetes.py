@@ -22,6 +22,7 @@ HTTP = 8080
 PARTS = {"worker", "sidecar"}
 DEFAULT_QUEUES = ["push:jobs:high", "push:jobs", "push:jobs:low"]
 DRAIN = "martlet_queue_drain_seconds"
+CERTIFICATE = {"MARTLET_HTTP_CERT": "tls.crt", "MARTLET_HTTP_KEY": "tls.key"}
 SERVED = {"secret": "secretName", "configMap": "name"}
 
 
@@ -86,7 +87,8 @@ class Build:
         for kind, model in MODELS.items():
             for item in self.of(kind):
                 self.examine_custom(item, model)
-        if self.name in ("production", "autoscaling"):
+        self.examine_certificate()
+        if self.name in ("production", "autoscaling", "tls"):
             self.examine_monitors()
             for part in PARTS:
                 replicas = self.part("Deployment", part)["spec"].get("replicas")
@@ -169,6 +171,18 @@ class Build:
         budget = self.part("PodDisruptionBudget", part)["spec"]
         self.expect(budget.get("maxUnavailable") == 1 and budget.get("unhealthyPodEvictionPolicy") == "AlwaysAllow"
                     and budget["selector"]["matchLabels"].items() <= labels.items(), f"{part}: its disruption budget")
+
+    def examine_certificate(self):
+        """The component tls: the settings name what it mounts, and the secret has the form that cert-manager makes."""
+        container = self.container("sidecar")
+        files = {name: self.environment(container).get(name) for name in CERTIFICATE}
+        if self.name != "tls":
+            self.expect(set(files.values()) == {None}, f"sidecar: has a certificate: {files}")
+            return
+        mount = next(mount for mount in container["volumeMounts"] if mount["name"] == "tls")
+        self.expect("subPath" not in mount and mount.get("readOnly") is True, "sidecar: a new certificate does not reach it")
+        self.expect(files == {name: f"{mount['mountPath']}/{key}" for name, key in CERTIFICATE.items()}, f"sidecar: certificate {files}")
+        self.expect(set(CERTIFICATE.values()) == self.secrets["martlet-tls"], "the template of martlet-tls has other files")
 
     def examine_network(self):
         denied = [item["spec"] for item in self.of("NetworkPolicy") if item["spec"]["podSelector"] == {}]
@@ -253,6 +267,9 @@ class Build:
                            check=True, capture_output=True)
             redis = Path(directory) / "url"
             redis.write_text("redis://127.0.0.1:1\n")
+            pair = [Path(directory) / name for name in CERTIFICATE.values()]
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=x",
+                            "-out", pair[0], "-keyout", pair[1]], check=True, capture_output=True)
             for part in PARTS:
                 given = {"APNS_KEY_ID": "ABC123DEFG", "APNS_TEAM_ID": "DEF123GHIJ"}
                 values = {name: given.get(name, value) for name, value in self.environment(self.container(part)).items()}
@@ -260,6 +277,7 @@ class Build:
                 full = {name: local(value) for name, value in values.items() if name != "APNS_CA_CERT"}
                 self.expect(full.get("REDIS_URL_FILE") == "/etc/martlet/redis/url", f"{part}: REDIS_URL_FILE is not the file of its secret")
                 full["REDIS_URL_FILE"] = str(redis)
+                full |= {name: str(path) for name, path in zip(CERTIFICATE, pair) if name in full}
                 ended = subprocess.run([martlet, "doctor"], env=full, capture_output=True, text=True)
                 # 1: there is no Redis here.
                 self.expect(ended.returncode in (0, 1), f"{part}: the program refuses its settings: {ended.stdout}{ended.stderr}")
@@ -303,12 +321,15 @@ def main():
     page = (ROOT / "docs/kubernetes.md").read_text()
     for template in templates:
         name = template["metadata"]["name"]
+        if template.get("type") == "kubernetes.io/tls":
+            faults.expect(f"create secret tls {name} --cert=" in page, f"docs/kubernetes.md does not make the secret {name}")
+            continue
         faults.expect(f"create secret generic {name} " in page, f"docs/kubernetes.md does not make the secret {name}")
         for key in template["stringData"]:
             faults.expect(re.search(rf"{name} .*--from-(literal|file)={re.escape(key)}=", page), f"docs/kubernetes.md: {name} without {key}")
     for name in re.findall(r"deploy/kubernetes/[\w/.-]*\w", page):
         faults.expect((ROOT / name).exists(), f"docs/kubernetes.md: there is no {name}")
-    builds = [Build(name, built / f"{name}.yaml", templates, faults, known) for name in ("base", "development", "production", "autoscaling")]
+    builds = [Build(name, built / f"{name}.yaml", templates, faults, known) for name in ("base", "development", "production", "autoscaling", "tls")]
     for build in builds:
         build.examine()
     faults.end("deploy/kubernetes")

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A blocking client socket of a test: bytes out, text in. A read that waits longer than ten seconds fails.
-public struct Wire: ~Copyable {
+public struct Wire: ~Copyable, Sendable {
   private let descriptor: Int32
 
   /// `address` is an address of the loopback interface.

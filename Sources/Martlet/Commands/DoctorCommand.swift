@@ -1,3 +1,5 @@
+import EventLoop
+import Sidecar
 import Worker
 
 /// `martlet doctor`: checks everything that delivery needs.
@@ -8,7 +10,8 @@ enum DoctorCommand: Command {
     usage: martlet doctor [--json]
 
     Checks every setting, Redis (connection, version, noeviction, AOF, clock, keys of the queues), the provider key, the
-    connection to APNs (nothing is sent), who can reach the HTTP services, the limit of open files and the time zones.
+    connection to APNs (nothing is sent), who can reach the HTTP services, their TLS certificate, the limit of open files
+    and the time zones.
 
     Prints one line for each check: the status (ok, note, warn or fail), what was checked, what was found and how to fix it.
     --json prints one object {"check","status","text","fix"} per line.
@@ -30,6 +33,9 @@ enum DoctorCommand: Command {
         settings: sidecar, adminAddress: configuration.adminAddress,
         isEnvironmentNamed: EnvironmentReader(values).string("MARTLET_ENV") != nil
       ).findings()
+      if let certificate = sidecar.sidecar.certificate {
+        findings.append(CertificateExamination(certificate: certificate).finding(at: Clock.unixMilliseconds / 1000))
+      }
     }
     if let configuration {
       findings += await RedisExamination(endpoint: configuration.redis, queues: configuration.queues).findings()

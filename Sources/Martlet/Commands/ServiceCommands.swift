@@ -13,7 +13,7 @@ enum WorkerCommand: Command {
     Reads its settings from the environment and reports every fault at once (exit code 2).
 
     SIGTERM or SIGINT: stops claiming, finishes within MARTLET_SHUTDOWN_GRACE, hands the other jobs back, exits with 0.
-    A second signal: hands all jobs back and exits at once.
+    A second signal: hands all jobs back and exits at once. SIGHUP: changes nothing.
 
     """
 
@@ -26,9 +26,11 @@ enum WorkerCommand: Command {
 
   @EventLoop
   private static func serve(_ configuration: WorkerConfiguration) async throws -> ExitCode {
-    let service = WorkerService(configuration, log: Log(level: configuration.logLevel))
+    let log = Log(level: configuration.logLevel)
+    let service = WorkerService(configuration, log: log)
     service.metrics.addProcess(version: Version.current)
     try service.start()
+    Reload.use(nil, log: log)
     await Termination.wait { stopped in service.stop(then: stopped) }
     return .done
   }
@@ -49,6 +51,9 @@ enum SidecarCommand: Command {
     A user has at most MARTLET_MAX_DEVICES devices (1 to 1000, default 100). One more replaces the one registered longest
     ago.
 
+    With MARTLET_HTTP_CERT and MARTLET_HTTP_KEY (PEM files) MARTLET_HTTP_ADDRESS is HTTPS only. SIGHUP: reads both files again;
+    new connections get the new certificate, and no request is lost. If they cannot be used, the certificate in use stays.
+
     SIGTERM or SIGINT: finishes open requests within MARTLET_SHUTDOWN_GRACE, exits with 0. A second signal: exits at once.
 
     """
@@ -63,8 +68,10 @@ enum SidecarCommand: Command {
   private static func serve(_ settings: SidecarSettings) async throws -> ExitCode {
     let metrics = Metrics()
     metrics.addProcess(version: Version.current)
-    let service = SidecarService(settings, metrics: metrics, log: Log(level: settings.logLevel))
+    let log = Log(level: settings.logLevel)
+    let service = SidecarService(settings, metrics: metrics, log: log)
     try service.start()
+    Reload.use(service.reload, log: log)
     await Termination.wait { stopped in service.stop(then: stopped) }
     return .done
   }
@@ -78,7 +85,7 @@ enum AllCommand: Command {
     usage: martlet all
 
     Runs martlet worker and martlet sidecar in one process, for small installations. Reads the settings of both. The admin
-    port of the worker has the metrics of both.
+    port of the worker has the metrics of both. SIGHUP does what it does for martlet sidecar.
 
     """
 
@@ -97,6 +104,7 @@ enum AllCommand: Command {
       configuration.sidecar, metrics: worker.metrics, client: worker.client, isAlone: false, log: log)
     try sidecar.start()
     try worker.start()
+    Reload.use(sidecar.reload, log: log)
     await Termination.wait { stopped in
       worker.stop(others: sidecar.stop, then: stopped)
     }

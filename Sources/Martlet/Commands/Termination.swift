@@ -13,13 +13,10 @@ enum Termination {
   private static var early = 0
   private static var receive: (@EventLoop () -> Void)?
 
-  /// Blocks the signals, so that they do not end the process.
-  ///
-  /// Call it on the main thread before there are other threads. A signal that arrives while a service starts is kept until
-  /// ``wait(_:)``.
+  nonisolated static let signals = [SIGTERM, SIGINT]
+
+  /// Keeps a signal that arrives while a service starts until ``wait(_:)``. The signals must be blocked already.
   nonisolated static func listen() {
-    let signals = [SIGTERM, SIGINT]
-    SignalSource.block(signals)
     EventLoop.queue.sync {
       EventLoop.assumeIsolated {
         sources = signals.map { number in

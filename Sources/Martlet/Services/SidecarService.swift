@@ -3,6 +3,7 @@ import Worker
 import APNs
 import EventLoop
 import Redis
+import HTTPServer
 import Registry
 import Sidecar
 import Telemetry
@@ -20,6 +21,8 @@ final class SidecarService {
   private let metrics: Metrics
   private let adminAddress: String?
   private var admin: AdminServer?
+  /// Nil without TLS.
+  private let certificate: ServedCertificate?
   private var isStopping = false
   private var onStopped: [@EventLoop () -> Void] = []
 
@@ -43,6 +46,9 @@ final class SidecarService {
       metrics: metrics, log: log)
     self.connection = connection
     ownClient = own
+    certificate = settings.certificateFiles.flatMap { files in
+      settings.sidecar.certificate.map { ServedCertificate(files, $0, metrics: metrics, log: log) }
+    }
   }
 
   private static func backend(_ connection: RedisConnection, _ settings: SidecarSettings, _ log: Log) -> Backend {
@@ -98,6 +104,15 @@ final class SidecarService {
     connection?.start()
     ownClient?.start()
     try sidecar.start()
+    certificate?.add { [sidecar] certificate throws(HTTPServerError) in
+      try sidecar.replaceCertificate(with: certificate)
+    }
+  }
+
+  /// Reads the files of the certificate again. Nil if there are none.
+  var reload: (@EventLoop () -> Void)? {
+    guard let certificate else { return nil }
+    return { certificate.reload() }
   }
 
   /// Stops the sidecar. A second call ends the wait for open requests, also for the first call.

@@ -12,6 +12,8 @@ package struct SidecarSettings {
   static let defaultAdminAddress = "127.0.0.1:9091"
 
   var sidecar: SidecarConfiguration
+  /// Nil without TLS.
+  var certificateFiles: CertificateFiles?
   /// Nil if Redis is not configured.
   var redis: RedisEndpoint?
   /// The maximum number of devices of a user.
@@ -26,6 +28,9 @@ package struct SidecarSettings {
   init(environment values: [String: String]) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(values)
     sidecar = SidecarConfiguration(address: SidecarSettings.readAddress(&reader))
+    let pair = CertificateFiles.read(&reader)
+    sidecar.certificate = pair?.certificate
+    certificateFiles = pair?.files
     redis = RedisSettings.read(&reader, isRequired: false)
     maximumDevices = SharedSettings.maximumDevices(&reader)
     gateway = APNsSettings.read(&reader, isPartAllowed: true)

@@ -263,7 +263,10 @@ import Testing
       try await worker.stop()
       return text + "\n"
     }
-    let service = try await fleet.sidecar(command, ["MARTLET_QUEUES": queue])
+    let directory = try TemporaryDirectory()
+    try await TestCertificate().write(to: directory)
+    let service = try await fleet.sidecar(
+      command, directory.certificateSettings.merging(["MARTLET_QUEUES": queue]) { own, _ in own })
     try await service.apns("ok")
     try await sendRequests(to: service)
     if command == "all" {

@@ -28,7 +28,8 @@ struct SecrecyTests {
 
   private static let secretSettings = [
     "REDIS_URL", "REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN", "REDIS_CA_CERT", "APNS_PRIVATE_KEY",
-    "APNS_KEY_PATH", "APNS_ENDPOINT_OVERRIDE", "APNS_CA_CERT", "CLAUDIATOR_APNS_KEY_PATH",
+    "APNS_KEY_PATH", "APNS_ENDPOINT_OVERRIDE", "APNS_CA_CERT", "CLAUDIATOR_APNS_KEY_PATH", "MARTLET_HTTP_CERT",
+    "MARTLET_HTTP_KEY",
   ]
 
   private func texts(_ values: [String: String]) -> [String] {
@@ -42,6 +43,8 @@ struct SecrecyTests {
   private func companions(_ name: String) -> [String: String] {
     var values = ["REDIS_URL": "redis://127.0.0.1"]
     if name == "REDIS_URL_FILE" { values = [:] }
+    if name == "MARTLET_HTTP_CERT" { values["MARTLET_HTTP_KEY"] = "/nowhere/key.pem" }
+    if name == "MARTLET_HTTP_KEY" { values["MARTLET_HTTP_CERT"] = "/nowhere/cert.pem" }
     if name.hasPrefix("REDIS_KV") {
       values = ["REDIS_KV_REST_API_URL": "https://host.example", "REDIS_KV_REST_API_TOKEN": "t"]
     }

@@ -12,8 +12,14 @@ final class SidecarProcess: Sendable {
 
   let process: ChildProcess
   let port: Int
+  /// Arguments of curl for the HTTP API.
+  private let trust: [String]
+  private let scheme: String
 
   init(_ command: String, environment: [String: String]) async throws {
+    let certificate = environment["MARTLET_HTTP_CERT"]
+    trust = certificate.map { ["--cacert", $0] } ?? []
+    scheme = certificate == nil ? "http" : "https"
     process = try ChildProcess(try builtProduct("martlet"), [command], environment: environment)
     port = try await SidecarProcess.port(in: process.line("its port") { $0.contains("sidecar listens") })
   }
@@ -48,7 +54,7 @@ final class SidecarProcess: Sendable {
     ]
     if body != nil { arguments += ["--data-binary", "@-"] }
     let text = try await ChildProcess.run(
-      "curl", arguments + ["http://127.0.0.1:\(port)\(path)"], input: body ?? "")
+      "curl", arguments + trust + ["\(scheme)://127.0.0.1:\(port)\(path)"], input: body ?? "")
     let end = text.lastIndex(of: "\n") ?? text.startIndex
     return (Int(text[end...].dropFirst()) ?? 0, try JSONValue(parsing: Array(text[..<end].utf8)))
   }
