@@ -1,0 +1,58 @@
+import EventLoop
+import Foundation
+
+/// `martlet-chaos`: runs a fleet, injects the faults of a plan, and judges.
+@main
+enum Chaos {
+  static func main() async {
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      let arguments = try Arguments(parsing: Array(CommandLine.arguments.dropFirst()))
+      if arguments.wantsHelp {
+        print(Arguments.usage, terminator: "")
+        exit(0)
+      }
+      let seed = arguments.seed ?? .random(in: 1...999_999)
+      let plan = Plan(seed: seed, faults: arguments.faults, workers: arguments.workers, kinds: arguments.kinds)
+      if arguments.wantsPlan {
+        for step in plan.steps { print("\(step) [\(step.kind)], after \(step.gap) jobs") }
+        exit(0)
+      }
+      exit(await run(plan, arguments))
+    } catch {
+      complain("\(error)\n\n\(Arguments.usage)")
+      exit(2)
+    }
+  }
+
+  @EventLoop
+  private static func run(_ plan: Plan, _ arguments: Arguments) async -> Int32 {
+    say("seed \(plan.seed), \(plan.steps.count) faults, \(arguments.workers) workers")
+    let run: Run
+    do {
+      run = try await Run(plan, arguments)
+    } catch {
+      complain("cannot start the fleet: \(error)\n")
+      return 1
+    }
+    do {
+      let report = try await run.execute()
+      say(report.table)
+      guard !report.verdict.isGood else { return 0 }
+      complain(report.violations)
+    } catch {
+      complain("seed \(plan.seed): the run could not be finished: \(error)\n")
+    }
+    await run.keepArtifacts()
+    complain("again: make chaos SEED=\(plan.seed) FAULTS=\(plan.steps.count)\n")
+    return 1
+  }
+
+  static func say(_ line: String) {
+    FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+  }
+
+  private static func complain(_ text: String) {
+    FileHandle.standardError.write(Data("martlet-chaos: \(text)".utf8))
+  }
+}
