@@ -16,8 +16,18 @@ struct QueueState {
   /// `key length` of each key that shows a worker or its jobs.
   func remains() async throws -> [String] {
     try await lengths(suffixes: [
-      "inflight:*", "landing:*", "retry", "scheduled", "workers", "heartbeat:*", "progress:*",
+      "inflight:*", "landing:*", "retry", "scheduled", "workers", "heartbeat:*",
     ])
+  }
+
+  /// The most workers that any queue knows, dead ones that nobody has reaped yet among them.
+  func workers() async throws -> Int {
+    var most = 0
+    for queue in queues {
+      let count = try await connection.send(RedisCommand("SCARD", "martlet:{\(queue)}:workers")).integer
+      most = max(most, Int(count ?? 0))
+    }
+    return most
   }
 
   private func lengths(suffixes: [String]) async throws -> [String] {

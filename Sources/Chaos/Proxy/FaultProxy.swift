@@ -28,6 +28,9 @@ final class FaultProxy {
   /// The number of open connections.
   var count: Int { links.count }
 
+  /// The number of open connections that have lost bytes.
+  var deafCount: Int { links.values.count { $0.isDeaf } }
+
   /// Applies to open connections too. Connections that have lost bytes are closed when a mode other than swallow begins.
   func set(_ mode: ProxyMode) {
     self.mode = mode

@@ -10,6 +10,7 @@ final class Run {
   private static let gapTime = Duration.seconds(6)
   /// Retries wait for up to a minute after a few failures, a paused route for its next probe.
   private static let settleTime = Duration.seconds(240)
+  private static let reapTime = Duration.seconds(90)
   private static let watchInterval = Duration.milliseconds(250)
   private static let requeueRounds = 3
 
@@ -102,8 +103,12 @@ final class Run {
     evidence.deadLetters = try await state.deadLetters().map { "\($0.id): \($0.reason)" }
   }
 
-  /// Ends the workers and the sidecar.
+  /// Ends the workers and the sidecar, after the names of all dead workers are gone.
   private func end() async throws {
+    try await eventually(within: Run.reapTime, "every dead worker was reaped") {
+      try await Task.sleep(for: Run.watchInterval)
+      return try await state.workers() <= fleet.seats.count
+    }
     watch = nil
     for seat in fleet.seats { try await seat.stop(andStart: false) }
     if try await fleet.sidecar.stop() != 0 { evidence.endings.append("the sidecar did not end with 0 on SIGTERM") }
