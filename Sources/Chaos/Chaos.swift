@@ -1,15 +1,17 @@
 import EventLoop
-import Foundation
+import Glibc
 
 /// `martlet-chaos`: runs a fleet, injects the faults of a plan, and judges.
 @main
 enum Chaos {
   static func main() async {
     signal(SIGPIPE, SIG_IGN)
+    SignalSource.block([SIGINT, SIGTERM])
+    await endOnSignals()
     do {
       let arguments = try Arguments(parsing: Array(CommandLine.arguments.dropFirst()))
       if arguments.wantsHelp {
-        print(Arguments.usage, terminator: "")
+        write(Arguments.usage, to: STDOUT_FILENO)
         exit(0)
       }
       let seed = arguments.seed ?? .random(in: 1...999_999)
@@ -49,10 +51,24 @@ enum Chaos {
   }
 
   static func say(_ line: String) {
-    FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+    write("\(line)\n", to: STDOUT_FILENO)
   }
 
   private static func complain(_ text: String) {
-    FileHandle.standardError.write(Data("martlet-chaos: \(text)".utf8))
+    write("martlet-chaos: \(text)", to: STDERR_FILENO)
+  }
+
+  /// Writes without a buffer. An error cannot be reported.
+  private static func write(_ text: String, to descriptor: Int32) {
+    let bytes = Array(text.utf8)
+    _ = Glibc.write(descriptor, bytes, bytes.count)
+  }
+
+  @EventLoop private static var signals: [SignalSource] = []
+
+  /// The end of this process ends its children; `exit` removes the directories.
+  @EventLoop
+  private static func endOnSignals() {
+    signals = [SIGINT, SIGTERM].map { signal in SignalSource(signal) { exit(128 + signal) } }
   }
 }

@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+import FoundationEssentials
 
 /// The wall clock of a process that runs under libfaketime. Its monotonic clock is left alone, as when an operator sets
 /// the clock of a machine.

@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+import FoundationEssentials
 import TestSupport
 
 /// A master, its replica, and three sentinels, which fail over only when they are asked to.

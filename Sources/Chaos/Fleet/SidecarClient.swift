@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+import FoundationEssentials
 import TestSupport
 
 /// A running sidecar and its HTTP API.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The users and devices of a run.
 struct Population: Sendable {
   static let broadcastApp = "com.example.everyone"
@@ -37,7 +35,12 @@ struct Population: Sendable {
 
   /// 64 hexadecimal digits.
   static func token(_ group: Group, _ number: Int) -> String {
-    String(format: "%032x%032x", group.rawValue, number)
+    hexadecimal(group.rawValue) + hexadecimal(number)
+  }
+
+  private static func hexadecimal(_ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: max(0, 32 - digits.count)) + digits
   }
 
   var allUsers: [String] { users.map(\.name) + moving.flatMap(\.users) }

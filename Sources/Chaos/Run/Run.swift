@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+import FoundationEssentials
 import Redis
 import TestSupport
 
@@ -10,6 +10,7 @@ final class Run {
   private static let gapTime = Duration.seconds(6)
   /// Retries wait for up to a minute after a few failures, a paused route for its next probe.
   private static let settleTime = Duration.seconds(240)
+  private static let progressEvery = 50
   private static let reapTime = Duration.seconds(90)
   private static let watchInterval = Duration.milliseconds(250)
   private static let requeueRounds = 3
@@ -52,6 +53,9 @@ final class Run {
       let goal = producer.confirmed + step.gap
       try? await eventually(within: Run.gapTime, "progress") { producer.confirmed >= goal }
       try await injector.begin(step)
+      if step.number.isMultiple(of: Run.progressEvery) {
+        Chaos.say("\(step.number) of \(plan.steps.count) faults, \(seconds) s")
+      }
     }
     note("all faults have begun")
     try await injector.finish()
