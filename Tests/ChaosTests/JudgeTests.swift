@@ -71,13 +71,26 @@ struct JudgeTests {
     #expect(broken(evidence) == [.missing: 1])
   }
 
-  @Test func `a duplicate needs a crash of its worker between the two pushes`() {
+  @Test func `a duplicate needs a crash of its worker between the two pushes, or a lost lease`() {
     var evidence = evidence(job(), [push(at: 1), push(at: 9, client: 2)])
     #expect(broken(evidence) == [.duplicate: 1])
-    evidence.incidents = [incident(.crash, 2...2, worker: 1), incident(.crash, 0.5...0.5), incident(.crash, 9.5...10)]
+    for cause in [Incident.Cause.death, .lostLease] {
+      evidence.incidents = [incident(cause, 2...2, worker: 1), incident(cause, 9.5...10)]
+      #expect(broken(evidence) == [.duplicate: 1])
+    }
+    evidence.incidents.append(incident(.lostLease, 0.5...0.5))
     #expect(broken(evidence) == [.duplicate: 1])
-    evidence.incidents.append(incident(.crash, 2...2))
+    evidence.incidents.append(incident(.lostLease, 2...2))
     #expect(Judge.verdict(on: evidence).duplicatesAfterCrash == 1)
+    #expect(broken(evidence) == [:])
+  }
+
+  @Test func `a push that arrives after the death of its worker was sent by it, unless its connection is younger`() {
+    var evidence = evidence(job(), [push(at: 1), push(at: 9, client: 2)])
+    evidence.incidents = [incident(.death, 0.4...0.5)]
+    evidence.connections[1] = [(Self.time(0.6), 0)]
+    #expect(broken(evidence) == [.duplicate: 1])
+    evidence.connections[1] = [(Self.time(0.3), 0)]
     #expect(broken(evidence) == [:])
   }
 

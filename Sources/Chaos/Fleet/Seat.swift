@@ -35,9 +35,10 @@ final class Seat {
 
   func kill() async throws {
     observe()
-    add(.crash, from: Clock.unixNanoseconds)
+    let begin = Clock.unixNanoseconds
     process.signal(SIGKILL)
     try await process.exit()
+    add(.death, from: begin)
     try replace()
   }
 
@@ -54,7 +55,7 @@ final class Seat {
     process.signal(SIGSTOP)
     try await Task.sleep(for: duration)
     process.signal(SIGCONT)
-    add(.crash, from: begin)
+    add(.lostLease, from: begin)
   }
 
   /// The worker may lose answers of APNs until the returned closure is called.
@@ -68,7 +69,7 @@ final class Seat {
     let count = process.lines.count { $0.contains("fenced: the fleet took this worker for dead") }
     if count > fencings {
       fencings = count
-      add(.crash, from: Clock.unixNanoseconds - Seat.fencedNanoseconds)
+      add(.lostLease, from: Clock.unixNanoseconds - Seat.fencedNanoseconds)
     }
   }
 

@@ -1,8 +1,10 @@
 /// Something that happened to a worker or its connections, which allows a push to be sent twice.
 struct Incident: Equatable, Sendable {
   enum Cause: Sendable {
-    /// The worker died, or lost its lease: its jobs run again.
-    case crash
+    /// The worker was killed: its jobs run again.
+    case death
+    /// The worker may have lost its lease: its jobs run again.
+    case lostLease
     /// The worker may have lost answers of APNs.
     case uncertainty
   }

@@ -140,18 +140,26 @@ struct Judge {
     if push.loss != nil { return true }
     let range = push.arrival...(push.arrival + Judge.answerNanoseconds)
     if endings[push.client]?.contains(where: range.contains) == true { return true }
-    let worker = worker(of: push)
+    let worker = connection(of: push)?.worker
     return evidence.incidents.contains { $0.cause == .uncertainty && $0.worker == worker && $0.overlaps(range) }
   }
 
   private func hasCrashed(after first: LedgerPush, before second: LedgerPush) -> Bool {
     let range = first.arrival...max(first.arrival, second.arrival)
-    let worker = worker(of: first)
-    return evidence.incidents.contains { $0.cause == .crash && $0.worker == worker && $0.overlaps(range) }
+    guard let connection = connection(of: first) else { return false }
+    return evidence.incidents.contains { incident in
+      guard incident.worker == connection.worker else { return false }
+      switch incident.cause {
+      case .uncertainty: return false
+      case .lostLease: return incident.overlaps(range)
+      // What a worker had written may arrive after its end.
+      case .death: return connection.since <= incident.end && incident.begin <= range.upperBound
+      }
+    }
   }
 
-  private func worker(of push: LedgerPush) -> Int? {
-    evidence.connections[push.client]?.last { $0.since <= push.arrival }?.worker
+  private func connection(of push: LedgerPush) -> (since: UInt64, worker: Int)? {
+    evidence.connections[push.client]?.last { $0.since <= push.arrival }
   }
 
   // MARK: - All pushes
