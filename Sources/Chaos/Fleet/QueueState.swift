@@ -20,14 +20,16 @@ struct QueueState {
     ])
   }
 
-  /// The most workers that any queue knows, dead ones that nobody has reaped yet among them.
-  func workers() async throws -> Int {
-    var most = 0
+  /// Whether each queue knows the workers with these process ids, each under one name, and no other.
+  ///
+  /// The name of a worker ends with its process id and a random word.
+  func knowsOnly(_ pids: [Int32]) async throws -> Bool {
     for queue in queues {
-      let count = try await connection.send(RedisCommand("SCARD", "martlet:{\(queue)}:workers")).integer
-      most = max(most, Int(count ?? 0))
+      let names = try await connection.send(RedisCommand("SMEMBERS", "martlet:{\(queue)}:workers")).array ?? []
+      let known = names.compactMap(\.string).map { Int32($0.split(separator: "-").dropLast().last ?? "") }
+      guard known.count == pids.count, Set(known) == Set(pids) else { return false }
     }
-    return most
+    return true
   }
 
   private func lengths(suffixes: [String]) async throws -> [String] {

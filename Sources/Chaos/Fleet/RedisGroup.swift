@@ -84,8 +84,8 @@ final class RedisGroup {
     }
     try await eventually(within: .seconds(60), "the sentinels know master, replica and each other") {
       for port in ports {
-        let replicas = try await sentinel(port, "REPLICAS")
-        guard replicas.contains("127.0.0.1:\(replica.port)"), !replicas.contains("s_down"),
+        guard let replicas = try? await sentinel(port, "REPLICAS"), replicas.contains("127.0.0.1:\(replica.port)"),
+          !replicas.contains("s_down"),
           !replicas.contains("disconnected"), replicas.contains("master-link-status\nok"),
           try await sentinel(port, "CKQUORUM").hasPrefix("OK 3")
         else { return false }

@@ -31,6 +31,7 @@ final class Seat {
     process = try Seat.start(self.environment)
   }
 
+  var pid: Int32 { process.pid }
   var lines: [String] { log + process.lines }
 
   func kill() async throws {
@@ -46,6 +47,7 @@ final class Seat {
   func stop(andStart isStartedAgain: Bool) async throws {
     observe()
     let code = try await process.stop(within: Seat.stopTime)
+    observe()
     if code != 0 { surprises.append("worker \(number) ended with \(code) on SIGTERM") }
     if isStartedAgain { try replace() }
   }

@@ -71,7 +71,8 @@ enum FaultKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// Seconds. APNs accepts provider tokens that are up to an hour old, and the simulator those from up to 5 minutes
-  /// ahead. A jump further ahead pauses the worker's routes until the next probe.
-  private static let jumps = [-3000, -600, -60, -5, 5, 60, 240, 1200]
+  /// Seconds ahead; the clock goes back when the fault ends. Never behind the machine's clock: libfaketime moves the
+  /// process' monotonic timers by the same time, so that they would fire late for as long. The simulator accepts
+  /// provider tokens from up to 5 minutes ahead. A jump further ahead pauses the worker's routes until the next probe.
+  private static let jumps = [5, 30, 60, 240, 1200]
 }

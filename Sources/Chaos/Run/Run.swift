@@ -111,7 +111,7 @@ final class Run {
   private func end() async throws {
     try await eventually(within: Run.reapTime, "every dead worker was reaped") {
       try await Task.sleep(for: Run.watchInterval)
-      return try await state.workers() <= fleet.seats.count
+      return try await state.knowsOnly(fleet.seats.map(\.pid))
     }
     watch = nil
     for seat in fleet.seats { try await seat.stop(andStart: false) }
