@@ -120,7 +120,7 @@ struct JudgeTests {
     once.isAtMostOnce = true
     var evidence = evidence(once, [push(at: 1, loss: .answer), push(at: 40)])
     #expect(broken(evidence) == [.twice: 1])
-    evidence.requeued = ["j": Self.time(30)]
+    evidence.requeued = ["j": [Self.time(30), Self.time(50)]]
     #expect(broken(evidence) == [:])
     #expect(Judge.verdict(on: evidence).duplicatesAfterRequeue == 1)
   }

@@ -17,6 +17,8 @@ final class Seat {
   private let environment: [String: String]
   private var process: ChildProcess
   private var fencings = 0
+  /// The run ends the worker at present.
+  private var isEnding = false
   private var log: [String] = []
   private(set) var incidents: [Incident] = []
   /// What it did without being told to.
@@ -36,6 +38,7 @@ final class Seat {
 
   func kill() async throws {
     observe()
+    isEnding = true
     let begin = Clock.unixNanoseconds
     process.signal(SIGKILL)
     try await process.exit()
@@ -46,6 +49,7 @@ final class Seat {
   /// SIGTERM.
   func stop(andStart isStartedAgain: Bool) async throws {
     observe()
+    isEnding = true
     let code = try await process.stop(within: Seat.stopTime)
     observe()
     if code != 0 { surprises.append("worker \(number) ended with \(code) on SIGTERM") }
@@ -77,7 +81,7 @@ final class Seat {
 
   /// Starts the worker again if it has ended by itself.
   func revive() throws {
-    guard let code = process.exitCode else { return }
+    guard !isEnding, let code = process.exitCode else { return }
     surprises.append("worker \(number) ended by itself with \(code): \(process.lines.last ?? "")")
     try replace()
   }
@@ -89,6 +93,7 @@ final class Seat {
   private func replace() throws {
     log += process.lines
     fencings = 0
+    isEnding = false
     process = try Seat.start(environment)
   }
 

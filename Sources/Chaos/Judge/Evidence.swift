@@ -11,8 +11,8 @@ struct Evidence: Sendable {
   var connections: [Int: [(since: UInt64, worker: Int)]] = [:]
   /// Times during which the clock of a worker was wrong, unix nanoseconds.
   var clockJumps: [ClosedRange<UInt64>] = []
-  /// Dead letters that were requeued, by job id, and when (unix nanoseconds).
-  var requeued: [String: UInt64] = [:]
+  /// When dead letters were requeued, by job id, unix nanoseconds.
+  var requeued: [String: [UInt64]] = [:]
   /// `id: reason` of each dead letter at the end.
   var deadLetters: [String] = []
   /// `key length` of each key that holds jobs or leases at the end.

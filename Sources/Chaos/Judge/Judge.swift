@@ -121,7 +121,8 @@ struct Judge {
   private mutating func judgeDuplicates(of job: ProducedJob, _ token: String, _ accepted: [LedgerPush]) {
     for (first, second) in zip(accepted, accepted.dropFirst()) {
       let place = "\(job.id) to \(token): at \(first.arrival) and \(second.arrival)"
-      if let requeued = evidence.requeued[job.id], first.arrival <= requeued, requeued <= second.arrival {
+      let between = first.arrival...max(first.arrival, second.arrival)
+      if evidence.requeued[job.id]?.contains(where: between.contains) == true {
         verdict.duplicatesAfterRequeue += 1
       } else if job.isAtMostOnce {
         verdict.add(.twice, place)

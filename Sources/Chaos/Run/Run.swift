@@ -100,7 +100,7 @@ final class Run {
       let uncertain = try await state.deadLetters().filter { $0.reason.hasPrefix("Uncertain") }
       if uncertain.isEmpty { break }
       let now = Clock.unixNanoseconds
-      for letter in uncertain { evidence.requeued[letter.id] = now }
+      for letter in uncertain { evidence.requeued[letter.id, default: []].append(now) }
       note(try await fleet.martlet("dead", "requeue", "--reason", "Uncertain"))
       try await settle()
     }
