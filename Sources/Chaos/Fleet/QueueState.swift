@@ -20,17 +20,18 @@ struct QueueState {
     ])
   }
 
-  /// Whether each queue knows the workers with these process ids, each under one name, and no other.
-  ///
-  /// The name of a worker ends with its process id and a random word.
-  func knowsOnly(_ pids: [Int32]) async throws -> Bool {
+  /// The names of the workers that each queue knows, dead ones that nobody has reaped yet among them.
+  func workers() async throws -> [[String]] {
+    var all: [[String]] = []
     for queue in queues {
       let names = try await connection.send(RedisCommand("SMEMBERS", "martlet:{\(queue)}:workers")).array ?? []
-      let known = names.compactMap(\.string).map { Int32($0.split(separator: "-").dropLast().last ?? "") }
-      guard known.count == pids.count, Set(known) == Set(pids) else { return false }
+      all.append(names.compactMap(\.string))
     }
-    return true
+    return all
   }
+
+  /// The process id in the name of a worker, which ends with it and a random word.
+  static func pid(ofWorker name: String) -> Int32? { Int32(name.split(separator: "-").dropLast().last ?? "") }
 
   private func lengths(suffixes: [String]) async throws -> [String] {
     let script = """

@@ -109,9 +109,16 @@ final class Run {
 
   /// Ends the workers and the sidecar, after the names of all dead workers are gone.
   private func end() async throws {
-    try await eventually(within: Run.reapTime, "every dead worker was reaped") {
-      try await Task.sleep(for: Run.watchInterval)
-      return try await state.knowsOnly(fleet.seats.map(\.pid))
+    let pids = fleet.seats.map(\.pid)
+    var names: [[String]] = []
+    do {
+      try await eventually(within: Run.reapTime, "every dead worker was reaped") {
+        try await Task.sleep(for: Run.watchInterval)
+        names = try await state.workers()
+        return names.allSatisfy { $0.count == pids.count && Set($0.map(QueueState.pid(ofWorker:))) == Set(pids) }
+      }
+    } catch {
+      throw ChaosError("\(error); processes \(pids), workers \(names)")
     }
     watch = nil
     for seat in fleet.seats { try await seat.stop(andStart: false) }
