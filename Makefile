@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build image install uninstall test-deploy demo up down bench bench-peers test test-api test-producers test-linking test-quick lint format sanitize clean
+.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers test test-api test-producers test-linking test-quick lint format sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -58,7 +58,11 @@ test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)
 
 test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes, systemd, alerts, installer
-	@for check in install compose systemd kubernetes watching image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
+	@for check in install compose systemd kubernetes watching recovery image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
+
+chaos: build ## Inject faults into a fleet and judge what it promises; SEED=n repeats a run, FAULTS=n sets their number
+	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-chaos
+	@$(RELEASE)/martlet-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS))
 
 test-quick: deps ## Run the tests that need no server
 	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|PolicyTests|QueueTests|WorkerTests'

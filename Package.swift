@@ -28,6 +28,7 @@ let package = Package(
     .executable(name: "martlet", targets: ["Martlet"]),
     .executable(name: "apns-simulator", targets: ["Simulator"]),
     .executable(name: "martlet-bench", targets: ["Bench"]),
+    .executable(name: "martlet-chaos", targets: ["Chaos"]),
   ],
   targets: [
     .systemLibrary(name: "CCurl"),
@@ -81,6 +82,8 @@ let package = Package(
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Bench", dependencies: ["APNs", "EventLoop", "PushModel", "Telemetry"], swiftSettings: strict),
+    .executableTarget(
+      name: "Chaos", dependencies: ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"], swiftSettings: strict),
 
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
     .target(
@@ -108,6 +111,7 @@ let package = Package(
         "Telemetry", "TestSupport",
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
+    tests("Chaos", ["EventLoop", "JSON", "TestSupport"]),
     tests("Worker", ["APNs", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "Registry"]),
     tests(
       "Martlet",

@@ -126,7 +126,8 @@ public final class APNsClient {
   func finish(_ push: Push, _ outcome: SendOutcome, now: UInt64) {
     precondition(!push.isFinished, "a push was finished twice")
     push.isFinished = true
-    instruments.record(outcome, nanoseconds: now - push.sentAt)
+    // A completion may have submitted this push after `now` was taken.
+    instruments.record(outcome, nanoseconds: now > push.sentAt ? now - push.sentAt : 0)
     if case .answered = outcome { answers.answered(sentAt: push.sentAt, now: now) }
     push.completion(outcome)
   }

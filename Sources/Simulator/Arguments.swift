@@ -19,6 +19,7 @@ struct Arguments: Equatable {
   var tokenUpdateSeconds = 0
   var checksAuthorization = true
   var keepsIDs = true
+  var journalPath: String?
   var wantsHelp = false
 
   static let usage = """
@@ -38,6 +39,7 @@ struct Arguments: Equatable {
       --topic TOPIC             allowed topic, repeatable (all)
       --no-auth-check           accept pushes without a provider token
       --no-ledger               keep totals only
+      --journal FILE            append a line of JSON for every push
       --help
 
     """
@@ -66,7 +68,7 @@ struct Arguments: Equatable {
 
   private static let withValue: Set = [
     "--listen", "--control", "--name", "--dir", "--max-streams", "--initial-streams", "--rtt", "--key-id", "--team-id",
-    "--public-key", "--topic", "--token-updates",
+    "--public-key", "--topic", "--token-updates", "--journal",
   ]
 
   private mutating func set(_ option: String, _ value: String) throws(UsageError) {
@@ -86,6 +88,7 @@ struct Arguments: Equatable {
     case "--key-id": keyID = value
     case "--team-id": teamID = value
     case "--public-key": publicKeyPath = value
+    case "--journal": journalPath = value
     case "--topic": topics.append(value)
     default: preconditionFailure("\(option) is not handled")
     }

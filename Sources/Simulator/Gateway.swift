@@ -20,6 +20,7 @@ final class Gateway {
   var verifier: ProviderTokenVerifier
   private(set) var faults = FaultPlan()
   var ledger: Ledger
+  var journal: Journal?
   private(set) var connectionsAccepted = 0
   private(set) var effects: [String: Int] = [:]
   private(set) var port = 0

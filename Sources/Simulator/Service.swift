@@ -30,6 +30,7 @@ final class Service {
     gateway = Gateway(
       tls: tls, verifier: verifier, settings: GatewaySettings(arguments),
       ledger: Ledger(keepsIDs: arguments.keepsIDs), log: log)
+    gateway.journal = try arguments.journalPath.map { path throws(CredentialError) in try Journal(path: path) }
     if !arguments.topics.isEmpty { gateway.rules.topics = Set(arguments.topics) }
     control = ControlPort(gateway: gateway, address: arguments.control, log: log)
   }

@@ -45,6 +45,17 @@ extension SimulatorTests {
       #expect(await client.outcomes(6...10).allSatisfy(\.isNotProcessed))
     }
 
+    @Test func `pushes that are submitted while others end for want of a connection end too`() async throws {
+      let client = try client(production: "https://127.0.0.1:\(try freePort())")
+      defer { client.close() }
+      client.start()
+      #expect(await client.outcomes(1...5).allSatisfy(\.isNotProcessed))
+      // Each is submitted by the completion of the one before.
+      let run = PushRun(of: 50, through: client)
+      await run.run(atOnce: 5)
+      #expect(run.accepted == 0)
+    }
+
     @Test(arguments: ["accepts and is silent", "speaks TLS and is silent"])
     func `the pushes of a gateway that sends nothing end before their deadline`(kind: String) async throws {
       // Only the time limit of the handshake detects the first, and only the watchdog the second.

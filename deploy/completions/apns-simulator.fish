@@ -16,3 +16,4 @@ complete -c apns-simulator -l token-updates -x -d 'Seconds between provider toke
 complete -c apns-simulator -l topic -x -d 'Allowed topic'
 complete -c apns-simulator -l no-auth-check -d 'Take pushes without a provider token'
 complete -c apns-simulator -l no-ledger -d 'Keep totals only'
+complete -c apns-simulator -l journal -r -F -d 'Append a line of JSON for every push'

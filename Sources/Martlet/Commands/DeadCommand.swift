@@ -98,18 +98,18 @@ enum DeadCommand: Command {
   ) async throws -> Int {
     try await configuration.withConnection { connection in
       var count = 0
-      // A requeued job may be buried again meanwhile, before the letters that remain.
-      let startedAt = Clock.unixMilliseconds
       for queue in queues where count < selection.limit {
         let letters = DeadLetters(queue: queue, connection: connection)
+        var known = KnownLetters()
         try await letters.forEach { entry in
           guard count < selection.limit else { return .stop }
-          guard entry.letter.at <= startedAt, selection.includes(entry.letter) else { return .kept }
+          guard known.includes(entry.letter), selection.includes(entry.letter) else { return .kept }
           if isDry {
             count += 1
             return .kept
           }
           if try await (isRequeue ? letters.requeue(entry) : letters.purge(entry)) { count += 1 }
+          known.take(entry.letter)
           return .removed
         }
       }

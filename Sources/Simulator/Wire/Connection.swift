@@ -10,6 +10,8 @@ final class Connection {
 
   private unowned let gateway: Gateway
   private let socket: TLSSocket
+  /// 0 if it is unknown.
+  private let clientPort: Int
   private var source: SocketSource?
   private var session: HTTP2Session?
   private var streams: [PushStream] = []
@@ -32,6 +34,7 @@ final class Connection {
   init?(descriptor: Int32, gateway: Gateway) {
     guard let socket = TLSSocket(descriptor: descriptor, context: gateway.tls) else { return nil }
     self.socket = socket
+    clientPort = ClientPort.of(descriptor)
     self.gateway = gateway
     output.reserveCapacity(2 * Connection.writeSize)
     // Unowned, because a weak reference would slow down all others. `close` ends source and timer.
@@ -145,13 +148,17 @@ extension Connection {
   func streamEnded(_ id: Int32, _ slot: Int) {
     guard id <= lastStream, !isCut else { return }
     let effect = gateway.takeEffect()
-    guard effect.isProcessed else { return apply(effect, .accepted, id, slot, pushID: []) }
-    highestProcessed = max(highestProcessed, id)
     let arrival = Clock.unixNanoseconds
+    guard effect.isProcessed else {
+      journal(arrival, nil, effect, slot)
+      return apply(effect, .accepted, id, slot, pushID: [])
+    }
+    highestProcessed = max(highestProcessed, id)
     var answer =
       streams[slot].earlyAnswer
       ?? checkingProvider { gateway.answer(to: streams[slot], provider: &$0, now: arrival) }
     if case .answer(let forced) = effect { answer = forced }
+    journal(arrival, answer, effect, slot)
     let (pushID, text) = streams[slot].head.pushID
     apply(effect, answer, id, slot, pushID: text)
     gateway.ledger.record(
@@ -177,6 +184,12 @@ extension Connection {
 }
 
 extension Connection {
+  private func journal(_ arrival: UInt64, _ answer: Answer?, _ effect: FaultEffect, _ slot: Int) {
+    guard let journal = gateway.journal else { return }
+    journal.append(
+      JournalEntry(arrival: arrival, clientPort: clientPort, answer: answer, effect: effect), streams[slot].head)
+  }
+
   /// Applies a fault, or sends the answer if there is none.
   private func apply(_ effect: FaultEffect, _ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
     switch effect {

@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import Jobs
 import Redis
@@ -156,6 +157,19 @@ import Testing
 }
 
 extension CommandTests {
+  @Test func `a dead letter of a worker whose clock is fast is requeued`() async throws {
+    let soon = Clock.unixMilliseconds + 3_600_000
+    for (number, at) in [soon, soon - 1, 5].enumerated() {
+      let letter = DeadLetter(
+        id: "fast-\(number)", reason: "gave up", at: at, attempts: 1,
+        envelope: Envelope(nonce: "f\(number)", job: Array("{\"id\":\"fast-\(number)\"}".utf8)))
+      let command = RedisCommand("ZADD", QueueKeys(queue: queue).dead, "\(at)").with(letter.bytes)
+      _ = try await fleet.connection.send(command)
+    }
+    #expect(try await martlet("dead", "requeue").lines == ["requeued 3"])
+    #expect(try await fleet.deadLetters(queue).isEmpty)
+  }
+
   @Test func `status runs until it is interrupted and shows changes`() async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["status", "--watch", "--json"],

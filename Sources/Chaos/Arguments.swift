@@ -1,0 +1,90 @@
+/// The command line of `martlet-chaos`.
+struct Arguments: Equatable {
+  /// Nil for a random one.
+  var seed: UInt64?
+  var faults = 60
+  var workers = 4
+  var perSecond = 100
+  /// Where logs and plan are kept if an invariant is broken.
+  var artifacts = ".build/chaos"
+  var kinds: [FaultKind] = FaultKind.allCases
+  var wantsPlan = false
+  var isVerbose = false
+  var wantsHelp = false
+
+  static let usage = """
+    Usage: martlet-chaos [options]
+    Runs a fleet of real workers, Redis and a simulated APNs, injects faults, and judges from outside whether every
+    promise was kept. Ends with 0 if so, with 1 if not, with 2 for a wrong command line. The same seed gives the same faults.
+
+      --seed N         of the plan (a random one)
+      --faults N       how many (60)
+      --workers N      2 to 16 (4)
+      --rate N         jobs per second (100)
+      --only NAMES     kinds of faults, separated by commas (all); --plan prints their names
+      --artifacts DIR  where logs are kept if an invariant is broken (.build/chaos)
+      --plan           print the plan and end
+      --verbose        print each fault when it begins
+      --help
+
+    """
+
+  init() {}
+
+  /// Parses `arguments`, which exclude the program's name.
+  init(parsing arguments: [String]) throws(UsageError) {
+    var rest = arguments[...]
+    while let option = rest.popFirst() {
+      switch option {
+      case "--plan": wantsPlan = true
+      case "--verbose": isVerbose = true
+      case "--help", "-h": wantsHelp = true
+      case "--seed", "--faults", "--workers", "--rate", "--only", "--artifacts":
+        guard let value = rest.popFirst() else { throw UsageError("\(option) needs a value") }
+        try set(option, value)
+      default: throw UsageError("unknown option \(option)")
+      }
+    }
+  }
+
+  private mutating func set(_ option: String, _ value: String) throws(UsageError) {
+    switch option {
+    case "--seed": seed = UInt64(try Arguments.number(option, value, 0...1_000_000_000_000))
+    case "--faults": faults = try Arguments.number(option, value, 1...10_000)
+    case "--workers": workers = try Arguments.number(option, value, 2...16)
+    case "--rate": perSecond = try Arguments.number(option, value, 1...5_000)
+    case "--only": kinds = try Arguments.kinds(value)
+    case "--artifacts": artifacts = value
+    default: preconditionFailure("\(option) is not handled")
+    }
+  }
+
+  private static func kinds(_ value: String) throws(UsageError) -> [FaultKind] {
+    var kinds: [FaultKind] = []
+    for name in value.split(separator: ",") {
+      guard let kind = FaultKind.allCases.first(where: { "\($0)" == name }) else {
+        throw UsageError(
+          "--only: \"\(name)\" is not one of \(FaultKind.allCases.map { "\($0)" }.joined(separator: ","))")
+      }
+      kinds.append(kind)
+    }
+    guard !kinds.isEmpty else { throw UsageError("--only needs at least one kind") }
+    return kinds
+  }
+
+  private static func number(_ option: String, _ value: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int {
+    guard let number = Int(value), range.contains(number) else {
+      throw UsageError("\(option): \"\(value)\" is not a number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+}
+
+/// An invalid command line. The text names what is expected.
+struct UsageError: Error, Equatable, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}

@@ -1,0 +1,93 @@
+import EventLoop
+import FoundationEssentials
+import Redis
+import Telemetry
+import TestSupport
+
+/// Redis with a replica and sentinels, a simulated APNs, a sidecar, and workers behind fault proxies.
+@EventLoop
+final class ChaosFleet {
+  let directory: TemporaryDirectory
+  let redis: RedisGroup
+  let gateway: SimulatedGateway
+  let sidecar: SidecarClient
+  let connection: RedisConnection
+  let seats: [Seat]
+  let clock: FakeClock
+  let base: [String: String]
+  /// The worker behind each port from which the gateway sees a connection.
+  private(set) var connections: [Int: [(since: UInt64, worker: Int)]] = [:]
+
+  init(workers: Int) async throws {
+    let directory = try TemporaryDirectory()
+    let redis = try await RedisGroup(directory: directory.path)
+    let gateway = try await SimulatedGateway(["--journal", ChaosFleet.journal(in: directory)])
+    var base = gateway.environment
+    base["REDIS_URL"] = redis.sentinelURL
+    base["MARTLET_QUEUES"] = Producer.queues.joined(separator: ",")
+    base["MARTLET_ADMIN_ADDRESS"] = "off"
+    base["MARTLET_CONCURRENCY"] = "64"
+    base["MARTLET_MAX_ATTEMPTS"] = "20"
+    self.base = base
+    clock = try FakeClock(directory: directory.path)
+    (self.directory, self.redis, self.gateway) = (directory, redis, gateway)
+    connection = RedisConnection(
+      endpoint: try RedisEndpoint(url: redis.sentinelURL, caCertificatePEM: nil), name: "chaos", log: .silent)
+    connection.start()
+    try await connection.ready(within: .seconds(30))
+    sidecar = try await SidecarClient(environment: base)
+    var seats: [Seat] = []
+    for number in 0..<workers {
+      let toRedis = try FaultProxy { redis.masterPort }
+      let toAPNs = try FaultProxy { gateway.ready.port }
+      var environment = base
+      // The last worker finds Redis through the sentinels.
+      if number < workers - 1 || workers == 1 { environment["REDIS_URL"] = "redis://127.0.0.1:\(toRedis.port)" }
+      environment["APNS_ENDPOINT_OVERRIDE"] = "https://127.0.0.1:\(toAPNs.port)"
+      seats.append(
+        try Seat(
+          number, redis: toRedis, apns: toAPNs, clock: number == Plan.clockWorker ? clock : nil,
+          environment: environment))
+    }
+    self.seats = seats
+    for seat in seats {
+      seat.apns.onConnect = { [unowned self, number = seat.number] port in
+        connections[port, default: []].append((Clock.unixNanoseconds, number))
+      }
+    }
+  }
+
+  private static func journal(in directory: TemporaryDirectory) -> String { "\(directory.path)/journal" }
+
+  /// Registers everybody.
+  func populate(_ population: Population) async throws {
+    for user in population.allUsers { try await sidecar.add(user: user) }
+    for (name, devices) in population.users {
+      for device in devices {
+        guard await sidecar.register(device, to: name) == 200 else { throw ChaosError("cannot register \(device)") }
+      }
+    }
+    for device in population.audience {
+      guard await sidecar.add(device, to: Population.broadcastApp) == 200 else {
+        throw ChaosError("cannot add \(device)")
+      }
+    }
+  }
+
+  /// The journal of the gateway.
+  func pushes() throws -> [LedgerPush] {
+    let text = try Data(contentsOf: URL(fileURLWithPath: ChaosFleet.journal(in: directory)))
+    return text.split(separator: UInt8(ascii: "\n")).compactMap { LedgerPush(parsing: Array($0)) }
+  }
+
+  /// The logs of all processes, by name.
+  var logs: [(name: String, lines: [String])] {
+    seats.map { ("worker-\($0.number)", $0.lines) } + redis.logs
+      + [("sidecar", sidecar.lines), ("simulator", gateway.process.lines)]
+  }
+
+  /// Runs a command of `martlet`.
+  func martlet(_ words: String...) async throws -> String {
+    try await ChildProcess.run(try builtProduct("martlet"), words, environment: base)
+  }
+}

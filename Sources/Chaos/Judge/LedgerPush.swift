@@ -1,0 +1,48 @@
+import JSON
+
+/// A line of the simulator's journal: a push that arrived at APNs.
+struct LedgerPush: Equatable, Sendable {
+  enum Loss: String, Sendable {
+    /// This push was not answered.
+    case answer
+    /// The connection ended with this push: others on it may have no answer either.
+    case connection
+  }
+
+  /// Unix nanoseconds.
+  let arrival: UInt64
+  /// The port of the client's connection.
+  let client: Int
+  let apnsID: String
+  let token: String
+  /// The collapse id; each job of a run uses its own id.
+  let job: String
+  /// 0 if APNs has not processed the push.
+  let status: Int
+  var loss: Loss?
+
+  var isAccepted: Bool { status == 200 }
+
+  /// Nil if the line is not one of the journal.
+  init?(parsing line: [UInt8]) {
+    guard let value = try? JSONValue(parsing: line), let arrival = value["arrival"]?.integer,
+      let client = value["client"]?.integer
+    else { return nil }
+    self.init(
+      arrival: UInt64(arrival), client: Int(client), apnsID: value["apnsId"]?.string ?? "",
+      token: value["token"]?.string ?? "", job: value["collapseId"]?.string ?? "",
+      status: Int(value["status"]?.integer ?? 0), loss: value["lost"]?.string.flatMap(Loss.init))
+  }
+
+  init(
+    arrival: UInt64, client: Int, apnsID: String, token: String, job: String, status: Int = 200, loss: Loss? = nil
+  ) {
+    self.arrival = arrival
+    self.client = client
+    self.apnsID = apnsID
+    self.token = token
+    self.job = job
+    self.status = status
+    self.loss = loss
+  }
+}

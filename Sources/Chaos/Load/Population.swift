@@ -1,0 +1,47 @@
+/// The users and devices of a run.
+struct Population: Sendable {
+  static let broadcastApp = "com.example.everyone"
+  private static let users = 24
+  private static let devicesPerUser = 3
+  private static let movingDevices = 10
+  private static let audience = 700
+
+  /// A device that two users take from each other.
+  struct MovingDevice: Sendable {
+    let token: String
+    let users: [String]
+  }
+
+  /// Users whose devices never change.
+  let users: [(name: String, devices: [String])]
+  let moving: [MovingDevice]
+  /// Anonymous devices of one app.
+  let audience: [String]
+
+  init() {
+    users = (0..<Population.users).map { user in
+      ("user-\(user)", (0..<Population.devicesPerUser).map { Population.token(.user, user * 10 + $0) })
+    }
+    moving = (0..<Population.movingDevices).map {
+      MovingDevice(token: Population.token(.moving, $0), users: ["mover-\($0)-a", "mover-\($0)-b"])
+    }
+    audience = (0..<Population.audience).map { Population.token(.audience, $0) }
+  }
+
+  enum Group: Int {
+    case user = 1
+    case moving, audience, single
+  }
+
+  /// 64 hexadecimal digits.
+  static func token(_ group: Group, _ number: Int) -> String {
+    hexadecimal(group.rawValue) + hexadecimal(number)
+  }
+
+  private static func hexadecimal(_ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: max(0, 32 - digits.count)) + digits
+  }
+
+  var allUsers: [String] { users.map(\.name) + moving.flatMap(\.users) }
+}

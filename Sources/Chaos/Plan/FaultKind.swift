@@ -1,0 +1,78 @@
+/// The faults that a run injects. The raw value is the name in the table.
+enum FaultKind: String, CaseIterable, Sendable {
+  case workerKilled = "worker killed (SIGKILL)"
+  case workerStopped = "worker stopped (SIGTERM)"
+  case workerFrozen = "worker frozen beyond its lease"
+  case clockJump = "clock of a worker jumps"
+  case redisKilled = "Redis killed and restarted"
+  case redisFull = "Redis full"
+  case redisSlow = "Redis slow (DEBUG SLEEP)"
+  case redisPaused = "Redis paused (CLIENT PAUSE)"
+  case redisFailover = "Redis failed over by sentinel"
+  case scriptsFlushed = "scripts flushed"
+  case clientsKilled = "clients killed (CLIENT KILL)"
+  case redisCut = "connections to Redis cut"
+  case redisHalfOpen = "connections to Redis half-open"
+  case redisLatency = "200 ms to Redis"
+  case goAway = "APNs GOAWAY"
+  case goAwayAbrupt = "APNs GOAWAY, pushes unanswered"
+  case streamsReset = "APNs RST_STREAM"
+  case stall = "APNs does not answer"
+  case drop = "APNs closes the connection"
+  case slow = "APNs slow"
+  case tooManyRequests = "APNs 429"
+  case unavailable = "APNs 503"
+  case expiredToken = "APNs 403 ExpiredProviderToken"
+  case apnsCut = "connections to APNs cut"
+  case apnsHalfOpen = "connections to APNs half-open"
+  case apnsLatency = "200 ms to APNs"
+
+  enum Target {
+    case worker, workersRedis, workersAPNs, redis, gateway
+  }
+
+  var target: Target {
+    switch self {
+    case .workerKilled, .workerStopped, .workerFrozen, .clockJump: .worker
+    case .redisCut, .redisHalfOpen, .redisLatency: .workersRedis
+    case .apnsCut, .apnsHalfOpen, .apnsLatency: .workersAPNs
+    case .redisKilled, .redisFull, .redisSlow, .redisPaused, .redisFailover, .scriptsFlushed, .clientsKilled: .redis
+    case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .slow, .tooManyRequests, .unavailable, .expiredToken:
+      .gateway
+    }
+  }
+
+  /// The time that the fault lasts, in milliseconds. 0...0 for one that is over at once.
+  var milliseconds: ClosedRange<Int> {
+    switch self {
+    case .workerKilled, .workerStopped, .redisKilled, .scriptsFlushed, .clientsKilled, .redisFailover: 0...0
+    case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .tooManyRequests, .unavailable, .expiredToken: 0...0
+    // The lease lasts 15 s.
+    case .workerFrozen: 17_000...22_000
+    case .clockJump: 2_000...8_000
+    case .redisFull, .redisPaused, .slow: 1_000...3_000
+    case .redisSlow: 300...1_500
+    case .redisCut, .apnsCut: 0...1_500
+    // A command is given up after 5 s, a push after 20 s.
+    case .redisHalfOpen: 3_000...9_000
+    case .apnsHalfOpen: 3_000...12_000
+    case .redisLatency, .apnsLatency: 1_500...4_000
+    }
+  }
+
+  /// The number of pushes that the gateway treats so, or the seconds by which a clock jumps, chosen by the plan.
+  func amount(using generator: inout SeededGenerator) -> Int {
+    switch self {
+    case .clockJump: FaultKind.jumps.randomElement(using: &generator) ?? 0
+    case .tooManyRequests, .unavailable: Int.random(in: 5...60, using: &generator)
+    case .streamsReset, .goAwayAbrupt: Int.random(in: 1...12, using: &generator)
+    case .goAway, .stall, .drop: Int.random(in: 1...4, using: &generator)
+    default: 1
+    }
+  }
+
+  /// Seconds ahead; the clock goes back when the fault ends. Never behind the machine's clock: libfaketime moves the
+  /// process' monotonic timers by the same time, so that they would fire late for as long. The simulator accepts
+  /// provider tokens from up to 5 minutes ahead. A jump further ahead pauses the worker's routes until the next probe.
+  private static let jumps = [5, 30, 60, 240, 1200]
+}

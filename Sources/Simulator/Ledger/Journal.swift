@@ -1,0 +1,76 @@
+import EventLoop
+import JSON
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A file with one line of JSON per push that arrived, also of those that a fault kept from being processed.
+@EventLoop
+final class Journal {
+  private let descriptor: Int32
+
+  /// Appends to the file.
+  init(path: String) throws(CredentialError) {
+    descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw .cannotWrite(path: path, reason: String(cString: strerror(errno)))
+    }
+  }
+
+  isolated deinit {
+    close(descriptor)
+  }
+
+  /// An error cannot be reported.
+  func append(_ entry: JournalEntry, _ head: RequestHead) {
+    let line = entry.line(head)
+    _ = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+  }
+}
+
+/// What became of a push.
+struct JournalEntry {
+  /// Unix nanoseconds.
+  let arrival: UInt64
+  /// The port that the client's connection comes from.
+  let clientPort: Int
+  /// Nil if the push was not processed.
+  let answer: Answer?
+  let effect: FaultEffect
+
+  func line(_ head: RequestHead) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("arrival", arrival)
+    writer.field("client", clientPort)
+    writer.field("apnsId", head[.apnsID].map { String(decoding: $0, as: UTF8.self) })
+    writer.field("token", head.deviceToken.map { String(decoding: $0, as: UTF8.self) })
+    writer.field("collapseId", head[.collapseID].map { String(decoding: $0, as: UTF8.self) })
+    if let answer {
+      writer.field("status", answer.status)
+      writer.field("reason", answer.reason)
+    }
+    if effect.losesAnswer { writer.field("lost", effect.endsConnection ? "connection" : "answer") }
+    writer.endObject()
+    return writer.bytes + [UInt8(ascii: "\n")]
+  }
+}
+
+extension FaultEffect {
+  /// Whether the push is not answered although its connection was used.
+  var losesAnswer: Bool {
+    switch self {
+    case .none, .answer, .goaway(abrupt: false): false
+    case .reset, .stall, .drop, .goaway(abrupt: true): true
+    }
+  }
+
+  /// Whether the connection ends with other pushes unanswered.
+  var endsConnection: Bool {
+    switch self {
+    case .drop, .goaway: true
+    case .none, .answer, .reset, .stall: false
+    }
+  }
+}
