@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers test test-api test-producers test-linking test-quick lint format sanitize clean
+.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers test test-api test-producers test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -78,10 +78,13 @@ lint: ## Check the style
 format: ## Correct the style
 	$(SWIFT) format format --in-place --recursive $(SOURCES)
 
-sanitize: deps ## Run the tests with the address and the thread sanitizer
-	# Leaks are not checked, because XCTest and Foundation's Process leak.
-	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --sanitize=address --scratch-path .build/address --no-parallel
-	$(SWIFT) test --sanitize=thread --scratch-path .build/thread --no-parallel
+fuzz: deps ## Try inputs from outside at random; SECONDS for each, TARGET names one, KEEP=1 keeps what is new
+	@MARTLET_BUILD=fuzz $(SWIFT) build -c release --product martlet-fuzz --scratch-path .build/fuzz \
+	  -Xswiftc -sanitize=fuzzer,address -Xswiftc -enable-testing -Xswiftc -use-ld=lld
+	@KEEP=$(KEEP) Tests/Fuzz/run .build/fuzz/release/martlet-fuzz $(or $(SECONDS),60) $(TARGET)
+
+sanitize: deps ## Run the tests of what calls C with sanitizers; SANITIZER=address or thread runs one
+	@for sanitizer in $(or $(SANITIZER),address thread); do Tests/Sanitizers/run $$sanitizer || exit; done
 
 clean: ## Remove the build directory
 	rm -rf .build

@@ -122,3 +122,33 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+/// The modules that fuzzing reads inputs with.
+let fuzzed: [Target.Dependency] = [
+  "APNs", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Sidecar",
+]
+
+/// What calls C, and what its tests need.
+let sanitized: Set = [
+  "CCurl", "CHiredis", "CNGHTTP2", "COpenSSL", "CMicroHTTPD", "EventLoop", "Telemetry", "JSON", "Crypto", "Redis",
+  "PushModel", "APNs", "HTTPServer", "Simulator", "TestSupport", "EventLoopTests", "CryptoTests", "RedisTests",
+  "APNsTests", "HTTPServerTests",
+]
+
+// `make fuzz` and `make sanitize` build only what they need. The fuzzer has the sources of the tests that read its corpus.
+switch Context.environment["MARTLET_BUILD"] {
+case "fuzz":
+  package.products.append(.executable(name: "martlet-fuzz", targets: ["Fuzz"]))
+  package.targets.append(
+    .executableTarget(
+      name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz", exclude: ["Replay", "corpus", "dictionaries", "run"],
+      sources: ["Targets", "Engine"], swiftSettings: strict))
+case "sanitize":
+  package.products.removeAll { $0.name != "apns-simulator" }
+  package.targets.removeAll { !sanitized.contains($0.name) }
+default:
+  package.targets.append(
+    .testTarget(
+      name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz",
+      exclude: ["Engine", "corpus", "dictionaries", "run"], sources: ["Targets", "Replay"], swiftSettings: strict))
+}

@@ -17,6 +17,9 @@ public enum JSONError: Error, Sendable, Equatable {
 }
 
 extension JSONError: CustomStringConvertible {
+  /// The number of scalars of a key that a description quotes.
+  private static let maximumQuoted = 40
+
   public var description: String {
     switch self {
     case .unexpectedEnd(let offset): "the text ends at byte \(offset), inside a value"
@@ -30,10 +33,16 @@ extension JSONError: CustomStringConvertible {
     case .invalidUTF8(let offset): "invalid UTF-8 in the string that starts at byte \(offset)"
     case .invalidNumber(let offset): "invalid number at byte \(offset)"
     case .numberOutOfRange(let offset): "number out of range at byte \(offset)"
-    case .duplicateKey(let key, let offset): "duplicate key \"\(key)\" at byte \(offset)"
+    case .duplicateKey(let key, let offset): "duplicate key \"\(JSONError.shortened(key))\" at byte \(offset)"
     case .tooDeep(let offset): "nested deeper than \(JSONReader.maximumDepth) levels at byte \(offset)"
     case .mismatch(let expected, let found, let offset): "expected \(expected), found \(found) at byte \(offset)"
     }
+  }
+
+  /// Cuts a long key by scalars, because a character may be as long as the text.
+  private static func shortened(_ key: String) -> String {
+    guard key.utf8.count > maximumQuoted else { return key }
+    return String(key.unicodeScalars.prefix(maximumQuoted)) + "…"
   }
 
   private static func name(_ byte: UInt8) -> String {

@@ -94,9 +94,20 @@ private struct HeadReader {
 
   mutating func word(endedBy end: UInt8) -> String? {
     let limit = min(bytes.count, position + HeadReader.maximumWordBytes + 1)
-    guard let stop = bytes[position..<limit].firstIndex(of: end), stop > position else { return nil }
+    guard let stop = bytes[position..<limit].firstIndex(of: end), stop > position,
+      bytes[position..<stop].allSatisfy(HeadReader.isWordByte)
+    else { return nil }
     defer { position = stop + 1 }
     return String(decoding: bytes[position..<stop], as: UTF8.self)
+  }
+
+  /// `A-Za-z0-9._-`
+  private static func isWordByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+    default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+    }
   }
 
   mutating func number(endedBy end: UInt8) -> Int? {

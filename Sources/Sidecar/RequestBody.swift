@@ -3,7 +3,7 @@ import JSON
 
 /// Reads the body of a request.
 enum RequestBody {
-  /// How much of the sender's text an answer may quote. Characters.
+  /// How much of the sender's text an answer may quote. Scalars, because a character may be as long as the body.
   private static let maximumQuote = 200
 
   /// Returns the body as a JSON object, whatever its content type: many clients send another one.
@@ -12,7 +12,7 @@ enum RequestBody {
     do {
       value = try JSONValue(parsing: body)
     } catch {
-      throw Refusal(.notJSON, nil, String("\(error)".prefix(maximumQuote)))
+      throw Refusal(.notJSON, nil, "\(error)")
     }
     guard value.members != nil else { throw Refusal(.notJSON, nil, "expected an object") }
     return value
@@ -31,7 +31,7 @@ enum RequestBody {
     }
     var names: Set<String> = []
     for (name, _) in items where !names.insert(name).inserted {
-      throw invalidForm("field given twice: \(name.prefix(maximumQuote))")
+      throw invalidForm("field given twice: \(String(name.unicodeScalars.prefix(maximumQuote)))")
     }
     return .object(items.map { JSONMember(key: $0.name, value: .string($0.value)) })
   }

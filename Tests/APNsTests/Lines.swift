@@ -1,9 +1,9 @@
-import Synchronization
 import Telemetry
+import TestSupport
 
 /// The lines of a log.
 final class Lines: Sendable {
-  private let lines = Mutex<[String]>([])
+  private let lines = Locked<[String]>([])
 
   var log: Log {
     Log(level: .debug, isText: false) { line in self.lines.withLock { $0.append(line) } }

@@ -106,6 +106,14 @@ struct PolicyFileTests {
     #expect(faults.map(\.seen) == [#"unknown field "quiethours"; did you mean "quietHours"?"#])
   }
 
+  @Test(arguments: [#"{"name":"nyra","quietHours":"LONG"}"#, #"{"LONG":1,"LONG":2}"#])
+  func `a fault quotes little, even of a character as long as the file`(policy: String) {
+    let long = "e" + String(repeating: "\u{301}", count: 10_000)
+    let faults = read(policy.replacingOccurrences(of: "LONG", with: long)).faults
+    #expect(faults.count == 1)
+    #expect(faults.allSatisfy { $0.seen.utf8.count < 300 })
+  }
+
   @Test func `names are unique over all policies`() {
     #expect(paths(own() + "," + own()) == ["policies[1].name"])
     #expect(paths(#"{"name":"nyra"},{"name":"nyra"}"#) == ["policies[1].name"])

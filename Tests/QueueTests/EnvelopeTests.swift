@@ -18,7 +18,8 @@ struct EnvelopeTests {
 
   @Test(arguments: [
     "MARTLET1 ", "MARTLET1 1", "MARTLET1 x 0 n 0\n{}", "MARTLET1 0 0  0\n{}", "MARTLET1 0 0 n 99\n{}",
-    "MARTLET1 0 0 n 0", "MARTLET1 9999999999 0 n 0\n", "MARTLET1 -1 0 n 0\n{}", "",
+    "MARTLET1 0 0 n 0", "MARTLET1 0 0 n\u{E9} 0\n{}", "MARTLET1 0 0 n:1 0\n{}", "MARTLET1 9999999999 0 n 0\n",
+    "MARTLET1 -1 0 n 0\n{}", "",
   ])
   func `an element with a malformed head is a job`(element: String) {
     let bytes = Array(element.utf8)

@@ -1,9 +1,9 @@
-import Synchronization
 import Telemetry
+import TestSupport
 
 /// A log that a test can read.
 final class LogLines: Sendable {
-  private let kept = Mutex<[String]>([])
+  private let kept = Locked<[String]>([])
 
   var lines: [String] { kept.withLock { $0 } }
 

@@ -1,6 +1,5 @@
 import EventLoop
 import Redis
-import Synchronization
 import Telemetry
 import TestSupport
 import Testing
@@ -129,7 +128,7 @@ struct RedisFaultTests {
   }
 
   @Test func `scripts are loaded on every connection before it is ready`() async throws {
-    let loads = Mutex<[Int]>([])
+    let loads = Locked<[Int]>([])
     let server = try FakeRedis { number, words in
       if words[0] == "SCRIPT" { loads.withLock { $0.append(number) } }
       return FakeRedis.greeting(words) ?? FakeRedis.hangUp
@@ -143,7 +142,7 @@ struct RedisFaultTests {
   }
 
   @Test func `disconnecting fails pending commands as unknown and reconnects`() async throws {
-    let received = Mutex(0)
+    let received = Locked(0)
     let server = try FakeRedis { _, words in
       if words[0] == "GET" { received.withLock { $0 += 1 } }
       return FakeRedis.greeting(words)

@@ -1,6 +1,5 @@
 import Foundation
 public import Glibc
-import Synchronization
 
 /// A program under test: its output lines, signals and exit code. It ends with the test process.
 public final class ChildProcess: Sendable {
@@ -15,7 +14,7 @@ public final class ChildProcess: Sendable {
 
   public let program: String
   public let pid: pid_t
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// `program` is a path, or a name to look up in PATH. `environment` is all that the program sees, beside PATH.
   /// `input` is what it reads on stdin.

@@ -1,6 +1,5 @@
 import Foundation
 public import Glibc
-import Synchronization
 
 /// A real redis-server with its own directory and unix socket; persistence is off unless asked for.
 ///
@@ -9,7 +8,7 @@ import Synchronization
 public final class RedisServer: Sendable {
   private let directoryOwner: TemporaryDirectory
   private let arguments: [String]
-  private let child: Mutex<ChildProcess>
+  private let child: Locked<ChildProcess>
 
   /// Nil unless TCP was asked for.
   public let port: Int?
@@ -26,7 +25,7 @@ public final class RedisServer: Sendable {
         "--save", "", "--appendonly", "no", "--daemonize", "no",
       ] + (password.map { ["--requirepass", $0] } ?? []) + arguments
     self.password = password
-    child = Mutex(try ChildProcess("redis-server", self.arguments))
+    child = Locked(try ChildProcess("redis-server", self.arguments))
     try await awaitPong()
   }
 

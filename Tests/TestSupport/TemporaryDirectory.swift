@@ -1,9 +1,8 @@
 import Foundation
-import Synchronization
 
 /// A temporary directory, removed with its content on request or at the end of the test process.
 public final class TemporaryDirectory: Sendable {
-  private static let remaining = Mutex<Set<String>>([])
+  private static let remaining = Locked<Set<String>>([])
   private static let atExit: Void = {
     atexit {
       for path in TemporaryDirectory.remaining.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }

@@ -4,7 +4,7 @@ import PushModel
 
 /// Reads the values of a policy file and collects every fault.
 struct PolicyReader {
-  /// The maximum number of characters that a fault quotes.
+  /// The maximum number of scalars that a fault quotes. A character may be as long as the file.
   private static let maximumQuoted = 60
 
   private(set) var faults: [PolicyFault] = []
@@ -15,8 +15,9 @@ struct PolicyReader {
 
   mutating func report(_ path: String, _ value: JSONValue, expected: String) {
     let text = String(decoding: value.bytes, as: UTF8.self)
-    let isLong = text.count > PolicyReader.maximumQuoted
-    report(path, seen: isLong ? "\(text.prefix(PolicyReader.maximumQuoted))…" : text, expected: expected)
+    let isLong = text.unicodeScalars.count > PolicyReader.maximumQuoted
+    let seen = isLong ? String(text.unicodeScalars.prefix(PolicyReader.maximumQuoted)) + "…" : text
+    report(path, seen: seen, expected: expected)
   }
 
   /// Returns an object and reports keys that are not among `keys`. Nil if the value is not an object.
