@@ -69,6 +69,9 @@ def examine(project, faults, known):
         expect(not service.get("privileged") and not service.get("cap_add"), "has privileges")
         expect(service.get("user") == (USER if is_own else "999:999"), f"user is {service.get('user')!r}")
         expect(not (service["image"].endswith(":latest") and not is_own), "image has no fixed tag")
+        expect(service.get("logging", {}).get("options", {}).keys() >= {"max-size", "max-file"}, "its log grows without limit")
+        if is_own:
+            expect(service.get("pids_limit") == 64 and service.get("ulimits") == {"nofile": 16384}, "other limits than the units'")
         for port in service.get("ports", []):
             expect(str(port).startswith("127.0.0.1:"), f"port {port} is published beyond the loopback interface")
         for network in service.get("networks", []):
@@ -202,6 +205,9 @@ def main():
     real = merged(copy.deepcopy(project), interpolated(over, given))
     examine(real, faults, known)
     examine_apns(real, faults)
+    for name, value in (("TasksMax", 64), ("LimitNOFILE", 16384)):
+        for unit in sorted((ROOT / "deploy/systemd").glob("*.service")):
+            faults.expect(re.search(rf"^{name}={value}$", unit.read_text(), re.M), f"{unit.name}: {name} is not {value}, as in compose.yaml")
     for name in given:
         try:
             interpolated(over, {key: value for key, value in given.items() if key != name})
