@@ -71,7 +71,7 @@ def examine(project, faults, known):
         expect(not (service["image"].endswith(":latest") and not is_own), "image has no fixed tag")
         expect(service.get("logging", {}).get("options", {}).keys() >= {"max-size", "max-file"}, "its log grows without limit")
         if is_own:
-            expect(service.get("pids_limit") == 64 and service.get("ulimits") == {"nofile": 16384}, "other limits than the units'")
+            expect(service.get("ulimits") == {"nofile": 16384}, "another limit of descriptors than the units'")
         for port in service.get("ports", []):
             expect(str(port).startswith("127.0.0.1:"), f"port {port} is published beyond the loopback interface")
         for network in service.get("networks", []):
@@ -103,6 +103,7 @@ def examine(project, faults, known):
         check = service.get("healthcheck", {}).get("test", [])
         expect(check, "has no health check")
         if is_own:
+            expect(service["deploy"]["resources"]["limits"].get("pids") == 64, "another limit of tasks than the units'")
             expect(check[:3] == ["CMD", "/usr/local/bin/martlet", "health"], f"health check is {check}: no shell, no curl")
         if "MARTLET_SHUTDOWN_GRACE" in environment:
             grace = seconds(environment["MARTLET_SHUTDOWN_GRACE"])
