@@ -80,9 +80,9 @@ make_base_images() {
 # redis:7.2-bookworm, which is the redis of Debian: its user is 999, and /data is that user's.
 make_redis() {
   local from
-  make_image redis:7.2-bookworm redis-server -- --volume /data
-  mkdir "$work/empty"
+  make_image redis:7.2-bookworm redis-server -- --cmd redis-server
   from=$(buildah from --pull-never redis:7.2-bookworm)
-  buildah copy -q --chown 999:999 "$from" "$work/empty" /data > /dev/null
+  buildah run --isolation chroot "$from" -- sh -c 'chmod 755 /etc/redis && install -d -o 999 -g 999 /data'
+  buildah config --volume /data "$from"
   buildah commit -q --rm "$from" redis:7.2-bookworm > /dev/null
 }
