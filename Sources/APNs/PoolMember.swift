@@ -121,7 +121,12 @@ final class PoolMember {
     lastError = reason
     guard outageSince == nil else { return }
     outageSince = Clock.monotonicNanoseconds
-    log.warn("APNs connection lost, opening another", ["origin": .init(origin.url), "error": .init(reason)])
+    let message: StaticString = "APNs connection lost, opening another"
+    if let fix = ConnectionFix.text(for: reason) {
+      log.warn(message, ["origin": .init(origin.url), "error": .init(reason), "fix": .init(fix)])
+    } else {
+      log.warn(message, ["origin": .init(origin.url), "error": .init(reason)])
+    }
   }
 
   private func retryLater() {

@@ -8,6 +8,13 @@ final class TLSSession {
     _ = signal(SIGPIPE, SIG_IGN)
   }()
 
+  /// The faults of a chain whose authority is not trusted.
+  private static let unknownAuthority: Set<Int32> = [
+    X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+    X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+    X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
+  ]
+
   private let context: OpaquePointer
   private let session: OpaquePointer
 
@@ -77,7 +84,9 @@ final class TLSSession {
   private var handshakeFailure: String {
     let verification = SSL_get_verify_result(session)
     guard verification != Int(X509_V_OK) else { return TLSSession.reason ?? "redis closed the connection" }
-    return "certificate refused: \(String(cString: X509_verify_cert_error_string(verification)))"
+    let reason = "certificate refused: \(String(cString: X509_verify_cert_error_string(verification)))"
+    guard TLSSession.unknownAuthority.contains(Int32(truncatingIfNeeded: verification)) else { return reason }
+    return reason + ", set REDIS_CA_CERT to the authority that signed it"
   }
 }
 

@@ -67,6 +67,14 @@ struct TLSTests {
     #expect(try await failure(first, trusting: second.authority).contains("certificate"))
   }
 
+  @Test func `the log says what to do about a certificate that is refused`() async throws {
+    let (server, other) = (try await TLSServer(), try await TLSServer())
+    let unknown = try await failure(server, trusting: other.authority)
+    #expect(unknown.contains(#""fix":"set APNS_CA_CERT to the authority that signed the gateway's certificate"#))
+    let misnamed = try await failure(TLSServer(names: "DNS:other.example"))
+    #expect(misnamed.contains(#""fix":"use a certificate with the host as subjectAltName"#))
+  }
+
   @Test func `authorities are trusted in addition to existing ones`() async throws {
     let (system, own) = (try await TLSServer(), try await TLSServer())
     let context = SSL_CTX_new(TLS_client_method())

@@ -69,6 +69,9 @@ def examine(project, faults, known):
         expect(not service.get("privileged") and not service.get("cap_add"), "has privileges")
         expect(service.get("user") == (USER if is_own else "999:999"), f"user is {service.get('user')!r}")
         expect(not (service["image"].endswith(":latest") and not is_own), "image has no fixed tag")
+        expect(service.get("logging", {}).get("options", {}).keys() >= {"max-size", "max-file"}, "its log grows without limit")
+        if is_own:
+            expect(service.get("ulimits") == {"nofile": 16384}, "another limit of descriptors than the units'")
         for port in service.get("ports", []):
             expect(str(port).startswith("127.0.0.1:"), f"port {port} is published beyond the loopback interface")
         for network in service.get("networks", []):
@@ -100,6 +103,7 @@ def examine(project, faults, known):
         check = service.get("healthcheck", {}).get("test", [])
         expect(check, "has no health check")
         if is_own:
+            expect(service["deploy"]["resources"]["limits"].get("pids") == 64, "another limit of tasks than the units'")
             expect(check[:3] == ["CMD", "/usr/local/bin/martlet", "health"], f"health check is {check}: no shell, no curl")
         if "MARTLET_SHUTDOWN_GRACE" in environment:
             grace = seconds(environment["MARTLET_SHUTDOWN_GRACE"])
@@ -202,6 +206,9 @@ def main():
     real = merged(copy.deepcopy(project), interpolated(over, given))
     examine(real, faults, known)
     examine_apns(real, faults)
+    for name, value in (("TasksMax", 64), ("LimitNOFILE", 16384)):
+        for unit in sorted((ROOT / "deploy/systemd").glob("*.service")):
+            faults.expect(re.search(rf"^{name}={value}$", unit.read_text(), re.M), f"{unit.name}: {name} is not {value}, as in compose.yaml")
     for name in given:
         try:
             interpolated(over, {key: value for key, value in given.items() if key != name})

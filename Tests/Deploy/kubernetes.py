@@ -113,6 +113,7 @@ class Build:
             for mount in container.get("volumeMounts", []):
                 self.expect(mount["name"] in volumes or mount["name"] in claims, f"{where}: there is no volume {mount['name']}")
             for source in container.get("envFrom", []):
+                self.expect("secretRef" not in source, f"{where}: secrets as environment")
                 map = source["configMapRef"]["name"]
                 self.expect(map in self.config_maps, f"{where}: there is no ConfigMap {map}")
             for entry in container.get("env", []):
@@ -157,8 +158,9 @@ class Build:
                     == {"kubernetes.io/hostname", "topology.kubernetes.io/zone"}, f"{part}: is not spread")
         rolling = deployment["spec"]["strategy"]["rollingUpdate"]
         self.expect(rolling["maxUnavailable"] == 0, f"{part}: an update takes pods away first")
-        secret = next(volume["secret"] for volume in pod["volumes"] if volume["name"] == "apns")
-        self.expect(secret.get("optional") is True, f"{part}: without martlet-apns the program cannot name what is missing")
+        for volume in (volume for volume in pod["volumes"] if "secret" in volume):
+            name = volume["secret"]["secretName"]
+            self.expect(volume["secret"].get("optional") is True, f"{part}: without {name} the program cannot name what is missing")
         key = environment.get("APNS_KEY_PATH")
         mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
         self.expect(not key or any(key.startswith(mount + "/") for mount in mounts), f"{part}: nothing is mounted at {key}")
@@ -282,11 +284,12 @@ class Build:
                 # 1: there is no Redis here.
                 self.expect(ended.returncode in (0, 1), f"{part}: the program refuses its settings: {ended.stdout}{ended.stderr}")
             if self.name == "production":
-                bare = {name: value for name, value in self.environment(self.container("worker")).items() if value}
-                ended = subprocess.run([martlet, "worker"], env=bare, capture_output=True, text=True, timeout=20)
-                self.expect(ended.returncode == 2, f"a worker without its secrets ended with {ended.returncode}")
-                for name in ("REDIS_URL_FILE", "APNS_KEY_PATH", "APNS_KEY_ID", "APNS_TEAM_ID"):
-                    self.expect(name in ended.stderr, f"a worker without its secrets does not name {name}: {ended.stderr}")
+                for part in PARTS:
+                    bare = {name: value for name, value in self.environment(self.container(part)).items() if value}
+                    ended = subprocess.run([martlet, part], env=bare, capture_output=True, text=True, timeout=20)
+                    self.expect(ended.returncode == 2, f"a {part} without its secrets ended with {ended.returncode}")
+                    for name in ("REDIS_URL_FILE", "APNS_KEY_PATH", "APNS_KEY_ID", "APNS_TEAM_ID"):
+                        self.expect(name in ended.stderr, f"a {part} without its secrets does not name {name}: {ended.stderr}")
         if self.name == "development":
             simulator = self.part("Deployment", "worker")["spec"]["template"]["spec"]["initContainers"][0]
             self.try_simulator(simulator, self.environment(self.container("worker")), programs)

@@ -60,15 +60,19 @@ struct RedisTLSTests {
   @Test func `a certificate for another name is refused`() async throws {
     let fixture = try await Self.fixture.value
     let connection = try RedisConnection.started("rediss://127.0.0.2:\(fixture.port)", ca: fixture.authority)
-    _ = try await connection.refusal(containing: "certificate refused: IP address mismatch")
+    let refusal = try await connection.refusal(containing: "certificate refused: IP address mismatch")
+    #expect(!refusal.contains("REDIS_CA_CERT"))
     connection.close()
   }
 
-  @Test func `a certificate of an unknown authority is refused`() async throws {
-    let fixture = try await Self.fixture.value
-    let connection = try RedisConnection.started("rediss://127.0.0.1:\(fixture.port)")
-    _ = try await connection.refusal(containing: "certificate refused")
-    connection.close()
+  @Test func `a certificate of an unknown authority is refused, with the setting that names it`() async throws {
+    let (fixture, other) = (try await Self.fixture.value, try await Fixture())
+    for authority in [nil, other.authority] {
+      let connection = try RedisConnection.started("rediss://127.0.0.1:\(fixture.port)", ca: authority)
+      let refusal = try await connection.refusal(containing: "certificate refused")
+      #expect(refusal.contains("set REDIS_CA_CERT to the authority that signed it"))
+      connection.close()
+    }
   }
 
   @Test func `a common name is not a host name`() async throws {

@@ -9,6 +9,8 @@ import Telemetry
 struct GatewayExamination {
   private static let patience = Duration.seconds(10)
   private static let interval = Duration.milliseconds(20)
+  private static let fixOfUnknownReason =
+    "check the network, proxy and firewall (port 443), APNS_ENDPOINT_OVERRIDE and APNS_CA_CERT"
 
   /// Nil in polling-only mode.
   let configuration: APNsConfiguration?
@@ -42,7 +44,7 @@ struct GatewayExamination {
     do {
       origin = try configuration.defaultOrigin
     } catch {
-      return Finding("apns", .fail, "\(error)", fix: GatewayExamination.fix(for: ""))
+      return Finding("apns", .fail, "\(error)", fix: GatewayExamination.fixOfUnknownReason)
     }
     let reason = LoggedReason()
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: reason.log)
@@ -55,22 +57,8 @@ struct GatewayExamination {
     if client.isServing { return Finding("apns", .ok, "\(origin) accepts connections") }
     let text = reason.text ?? "no answer"
     return Finding(
-      "apns", .fail, "\(origin) cannot be reached: \(text)", fix: GatewayExamination.fix(for: text))
-  }
-
-  /// Returns the fix for a connection that failed with `reason`.
-  static func fix(for reason: String) -> String {
-    if reason.contains("HTTP/2") {
-      return "enable HTTP/2 (ALPN h2) at the gateway or at the proxy that terminates TLS in front of it"
-    }
-    if reason.contains("mismatch") {
-      return "use a certificate with the host as subjectAltName; the common name does not count"
-    }
-    if reason.contains("certificate") {
-      return
-        "set APNS_CA_CERT to the authority that signed the gateway's certificate, and check that the certificate is valid"
-    }
-    return "check the network, proxy and firewall (port 443), APNS_ENDPOINT_OVERRIDE and APNS_CA_CERT"
+      "apns", .fail, "\(origin) cannot be reached: \(text)",
+      fix: ConnectionFix.text(for: text) ?? GatewayExamination.fixOfUnknownReason)
   }
 }
 
