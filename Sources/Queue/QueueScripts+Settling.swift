@@ -5,7 +5,8 @@ extension QueueScripts {
   private static let maximumRecordBytes = 262_144
 
   /// Lua: `write(key, record, ttl, author)` writes a record. It returns false, and writes nothing, if another job with
-  /// the same id has a record there and has not ended, or ended while this job was claimed.
+  /// the same id has a record there and has not ended, or ended while this job was claimed. The record of a duplicate, which
+  /// may end before the job that it repeats, is replaced.
   ///
   /// `author` is that of the last record that the job itself wrote (``AttemptState/recordAuthor``), empty for a first
   /// attempt. If there is no record yet, this costs what a SET does.
@@ -20,7 +21,8 @@ extension QueueScripts {
           local by = tostring(was.worker) .. ' ' .. string.format('%.0f', tonumber(was.claimedAt) or 0)
           local isOver = was.status ~= 'retrying' and was.status ~= 'deferred'
           local since = cjson.decode(record).claimedAt
-          if by ~= author and not (isOver and (tonumber(was.finishedAt) or 0) < since) then return false end
+          local mayReplace = by == author or was.status == 'duplicate' or isOver and (tonumber(was.finishedAt) or 0) < since
+          if not mayReplace then return false end
         end
       end
       redis.call('SET', key, record, 'PX', ttl)

@@ -33,6 +33,17 @@ import Testing
     }
   }
 
+  @Test func `the record of a job replaces that of its duplicate, which ends first`() async throws {
+    try await fleet.gateway.settings(#"{"rttMs":500}"#)
+    let (queue, id) = (fleet.unique("repeated"), fleet.unique("job"))
+    let repeated = job(id, #","dedupe":"\#(id)""#)
+    try await fleet.enqueue(repeated, repeated, on: queue)
+    let worker = try await fleet.worker(on: queue)
+    _ = try await fleet.record(id, "the duplicate's") { $0.status == "duplicate" }
+    _ = try await fleet.record(id, "the job's own") { $0.status == "accepted" }
+    #expect(try await worker.metric("martlet_records_kept_total") == 0)
+  }
+
   /// A job with a replyTo uses another script.
   @Test(arguments: ["retrying", "deferred"], [false, true])
   func `the record of another job that has not ended stays, which is logged once`(
