@@ -15,6 +15,10 @@ public final class APNsClient {
   /// Called when a connection becomes ready or is lost, and when a route is paused or resumed.
   public var onStateChange: (@EventLoop () -> Void)?
 
+  /// Whether pushes may be written at present. While it is false, pushes that are not written yet end as not processed:
+  /// they may belong to another worker.
+  public var mayWrite: (@EventLoop () -> Bool)?
+
   let configuration: APNsConfiguration
   let log: Log
   let token: ProviderToken

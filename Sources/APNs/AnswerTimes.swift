@@ -37,7 +37,7 @@ struct AnswerTimer {
   mutating func answered(sentAt: UInt64, now: UInt64) {
     guard sentAt >= countedSince else { return }
     times.count += 1
-    if now - sentAt > slowNanoseconds { times.slowCount += 1 }
+    if now > sentAt, now - sentAt > slowNanoseconds { times.slowCount += 1 }
   }
 
   /// Returns what was counted since the last call. `oldest`: when the oldest push without an answer was sent.

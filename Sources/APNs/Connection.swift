@@ -94,6 +94,8 @@ final class Connection {
   /// Writes everything that can be written now.
   func flush(now: UInt64) {
     guard state != .closed, writing != .failed else { return }
+    // What the socket did not take at once may have become old.
+    if writing == .blocked, !pool.mayWrite { return close(ConnectionPool.writingForbidden) }
     do throws(APNsError) {
       while true {
         try session.produce(into: &output, target: Connection.writeBytes)

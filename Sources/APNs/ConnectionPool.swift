@@ -11,6 +11,9 @@ final class ConnectionPool {
     case shuttingDown
   }
 
+  /// The reason of pushes that end because ``APNsClient/mayWrite`` is false.
+  static let writingForbidden = "LeaseInDoubt"
+
   private unowned let client: APNsClient
   private let configuration: APNsConfiguration
   private var members: [PoolMember] = []
@@ -101,7 +104,7 @@ final class ConnectionPool {
   /// permits that other routes need.
   private func endWaiting(now: UInt64) {
     guard !waiting.isEmpty else { return }
-    let mayWait = !pause.isPaused && !isDown(now: now)
+    let mayWait = !pause.isPaused && !isDown(now: now) && mayWrite
     while let push = waiting.first, !mayWait || push.deadline <= now {
       waiting.remove(push)
       client.finish(push, .notProcessed(whyWaiting), now: now)
@@ -115,11 +118,15 @@ final class ConnectionPool {
 
   /// Why a push is not sent yet.
   private var whyWaiting: String {
+    if !mayWrite { return ConnectionPool.writingForbidden }
     if pause.isPaused { return "GatewayPaused: \(pause.reason)" }
     if hasConnection { return "Timeout" }
     let error = members.lazy.map(\.lastError).first { !$0.isEmpty }
     return error.map { "NoConnection: \($0)" } ?? "NoConnection"
   }
+
+  /// Whether pushes may be written at present.
+  var mayWrite: Bool { client.mayWrite?() ?? true }
 
   private func scheduleFill() {
     guard !isFillScheduled else { return }

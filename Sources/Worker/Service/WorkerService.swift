@@ -179,6 +179,8 @@ package final class WorkerService {
 
   /// Jobs stay in Redis while there is no connection to APNs.
   private func observeClient() {
+    // A push may wait for a free stream while the process is suspended, and another worker takes its job.
+    context.client?.mayWrite = { [weak queue] in queue?.lease.isFresh ?? true }
     context.client?.onStateChange = { [weak self] in
       guard let self, let client = self.client else { return }
       self.concurrency?.connectionChanged(isConnected: client.isConnected)
