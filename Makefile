@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers test test-api test-producers test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers soak test test-api test-producers test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -71,6 +71,9 @@ bench: build ## Measure every budget into docs/bench.md; QUICK=1 takes under two
 	@bench/install-dependencies
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-bench
 	@QUICK=$(QUICK) PRIORITY=$(PRIORITY) bench/run $(RELEASE)
+
+soak: build ## Run a worker and a sidecar under load and trouble; MINUTES sets how long, 30 by default
+	@bench/soak $(RELEASE) $(MINUTES)
 
 lint: ## Check the style
 	$(SWIFT) format lint --strict --recursive $(SOURCES)

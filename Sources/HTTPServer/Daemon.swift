@@ -142,7 +142,7 @@ final class Daemon {
 
   /// Closes connections whose request takes too long, even if a byte arrives now and then.
   func expirePeers(at now: UInt64) {
-    for peer in peers.values where peer.deadline < now { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
+    for peer in peers.values where peer.deadline < now { peer.disconnect() }
   }
 
   /// Shortens the deadlines of all requests that have not arrived completely.

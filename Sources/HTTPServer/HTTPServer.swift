@@ -148,7 +148,7 @@ public final class HTTPServer {
     let excess = connections - (maximumConnections - maximumConnections / 10)
     guard excess > 0 else { return }
     let peers = daemons.flatMap(\.peers.values)
-    for peer in Peer.dispensable(of: peers).prefix(excess) { shutdown(peer.descriptor, Int32(SHUT_RDWR)) }
+    for peer in Peer.dispensable(of: peers).prefix(excess) { peer.disconnect() }
   }
 
   private func finish() {

@@ -12,6 +12,9 @@ struct Peer {
   /// When the next request must be complete; `.max` while a request is being answered. Monotonic nanoseconds.
   var deadline: UInt64
 
+  /// Ends the connection; the library closes the descriptor.
+  func disconnect() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
   /// Returns the connections that wait for a request, in the order in which they may be closed: those of the address with the
   /// most connections first, and of these the longest waiting. So one client cannot keep others from connecting.
   static func dispensable(of peers: some Sequence<Peer>) -> [Peer] {
