@@ -44,9 +44,7 @@ bench-peers: build ## Measure other workers with the same work into docs/peers.m
 
 test: deps ## Run every test: pure, integration, chaos
 	$(SWIFT) build --build-tests
-	@# Failures are repeated at the end of the long output.
-	set -o pipefail; $(SWIFT) test --skip-build --no-parallel 2>&1 | tee .build/test.log \
-	  || { grep -A 1 '^✘' .build/test.log | cut -c 1-2000; exit 1; }
+	@SWIFT=$(SWIFT) Tests/run
 
 test-api: build ## Run the commands of the pages, and schemathesis on every route of /openapi.json; EXAMPLES=100 tries more
 	@Tests/API/check-api $(RELEASE) $(EXAMPLES)

@@ -6,8 +6,8 @@ import Glibc
 enum Chaos {
   static func main() async {
     signal(SIGPIPE, SIG_IGN)
-    SignalSource.block([SIGINT, SIGTERM])
-    await endOnSignals()
+    // The end of this process ends its children; `exit` removes the directories.
+    Signals.listen(to: [SIGINT, SIGTERM]) { signal in exit(128 + signal) }
     do {
       let arguments = try Arguments(parsing: Array(CommandLine.arguments.dropFirst()))
       if arguments.wantsHelp {
@@ -62,13 +62,5 @@ enum Chaos {
   private static func write(_ text: String, to descriptor: Int32) {
     let bytes = Array(text.utf8)
     _ = Glibc.write(descriptor, bytes, bytes.count)
-  }
-
-  @EventLoop private static var signals: [SignalSource] = []
-
-  /// The end of this process ends its children; `exit` removes the directories.
-  @EventLoop
-  private static func endOnSignals() {
-    signals = [SIGINT, SIGTERM].map { signal in SignalSource(signal) { exit(128 + signal) } }
   }
 }

@@ -17,10 +17,14 @@ enum Martlet {
 
   static func main() {
     Console.holdStandardDescriptors()
-    // The signals of services must be blocked before there are other threads. They end any other command.
+    // They end any other command.
     let words = Array(CommandLine.arguments.dropFirst())
     let services = [WorkerCommand.name, SidecarCommand.name, AllCommand.name]
-    if let name = words.first, services.contains(name) { listenToSignals() }
+    if let name = words.first, services.contains(name) {
+      Signals.listen(to: Termination.signals + [Reload.signal]) { signal in
+        signal == Reload.signal ? Reload.receive() : Termination.receive()
+      }
+    }
     PolicySettings.adoptTimeZone(EnvironmentReader.processValues)
     signal(SIGPIPE, SIG_IGN)
     Task { @EventLoop in
@@ -30,13 +34,6 @@ enum Martlet {
       _exit(code)
     }
     dispatchMain()
-  }
-
-  /// All signals are blocked before the first source, which starts a thread.
-  private static func listenToSignals() {
-    SignalSource.block(Termination.signals + [Reload.signal])
-    Termination.listen()
-    Reload.listen()
   }
 
   private static func run(_ words: [String]) async -> ExitCode {

@@ -12,14 +12,16 @@ import Telemetry
 enum Simulator {
   static func main() {
     signal(SIGPIPE, SIG_IGN)
-    SignalSource.block([SIGTERM, SIGINT])
     do {
       let arguments = try Arguments(parsing: Array(CommandLine.arguments.dropFirst()))
       if arguments.wantsHelp {
         write(Arguments.usage, to: STDOUT_FILENO)
         exit(0)
       }
-      // Before `dispatchMain`, which would let an early signal end the process.
+      Signals.listen(to: [SIGTERM, SIGINT]) { _ in
+        running?.removeFiles()
+        _exit(0)
+      }
       EventLoop.queue.sync { EventLoop.assumeIsolated { run(arguments) } }
       dispatchMain()
     } catch {
@@ -32,15 +34,9 @@ enum Simulator {
   private static func run(_ arguments: Arguments) {
     do {
       let service = try Service(arguments, log: Log(level: .info))
-      signals = [SIGTERM, SIGINT].map { signal in
-        SignalSource(signal) {
-          service.removeFiles()
-          _exit(0)
-        }
-      }
+      running = service
       try service.start()
       write(service.readyLine().json + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
-      running = service
     } catch {
       write("apns-simulator: \(error)\n", to: STDERR_FILENO)
       exit(1)
@@ -57,5 +53,4 @@ enum Simulator {
   }
 
   @EventLoop private static var running: Service?
-  @EventLoop private static var signals: [SignalSource] = []
 }

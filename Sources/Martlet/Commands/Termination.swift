@@ -1,4 +1,3 @@
-import Dispatch
 import EventLoop
 
 #if canImport(Glibc)
@@ -8,36 +7,28 @@ import EventLoop
 /// SIGTERM and SIGINT for the services.
 @EventLoop
 enum Termination {
-  private static var sources: [SignalSource] = []
+  nonisolated static let signals = [SIGTERM, SIGINT]
   /// The number of signals that arrived before the service could be stopped.
   private static var early = 0
-  private static var receive: (@EventLoop () -> Void)?
+  private static var stopService: (@EventLoop () -> Void)?
 
-  nonisolated static let signals = [SIGTERM, SIGINT]
-
-  /// Keeps a signal that arrives while a service starts until ``wait(_:)``. The signals must be blocked already.
-  nonisolated static func listen() {
-    EventLoop.queue.sync {
-      EventLoop.assumeIsolated {
-        sources = signals.map { number in
-          SignalSource(number) { if let receive { receive() } else { early += 1 } }
-        }
-      }
-    }
+  /// A signal that arrives while a service starts is kept until ``wait(_:)``.
+  static func receive() {
+    if let stopService { stopService() } else { early += 1 }
   }
 
   /// Calls `stop` for each signal and returns when `stop` has called its argument.
   static func wait(_ stop: @escaping @EventLoop (_ stopped: @escaping @EventLoop () -> Void) -> Void) async {
     await withCheckedContinuation { (stopped: CheckedContinuation<Void, Never>) in
       var waiting: CheckedContinuation<Void, Never>? = stopped
-      let receive: @EventLoop () -> Void = {
+      let stopService: @EventLoop () -> Void = {
         stop {
           waiting?.resume()
           waiting = nil
         }
       }
-      Termination.receive = receive
-      for _ in 0..<early { receive() }
+      Termination.stopService = stopService
+      for _ in 0..<early { stopService() }
       early = 0
     }
   }
