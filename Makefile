@@ -38,10 +38,6 @@ up: build ## Start Redis, a simulated APNs, a worker and a sidecar, and leave th
 down: ## Stop what `make up` started
 	@deploy/scripts/down
 
-bench-peers: build ## Measure other workers with the same work into docs/peers.md
-	@bench/peers/install-dependencies
-	@bench/peers/run $(RELEASE) $(if $(QUICK),--rounds 1)
-
 test: deps ## Run every test: pure, integration, chaos
 	$(SWIFT) build --build-tests
 	@SWIFT=$(SWIFT) Tests/run
@@ -55,10 +51,10 @@ test-producers: build ## Run every example of docs/producers.md in its language
 test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)
 
-test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes, systemd, alerts, installer
+test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes, systemd, alerts, recovery, installer
 	@for check in install compose systemd kubernetes watching recovery image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
 
-chaos: build ## Inject faults into a fleet and judge what it promises; SEED=n repeats a run, FAULTS=n sets their number
+chaos: build ## Inject faults into a fleet and judge whether it keeps its promises; SEED=n repeats a run, FAULTS=n sets their number
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-chaos
 	@$(RELEASE)/martlet-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS))
 
@@ -70,7 +66,11 @@ bench: build ## Measure every budget into docs/bench.md; QUICK=1 takes under two
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-bench
 	@QUICK=$(QUICK) PRIORITY=$(PRIORITY) bench/run $(RELEASE)
 
-soak: build ## Run a worker and a sidecar under load and trouble; MINUTES sets how long, 30 by default
+bench-peers: build ## Measure other workers with the same work into docs/peers.md
+	@bench/peers/install-dependencies
+	@bench/peers/run $(RELEASE) $(if $(QUICK),--rounds 1)
+
+soak: build ## Run a worker and a sidecar under load and faults, and fail if they grow; MINUTES sets how long, 30 by default
 	@bench/soak $(RELEASE) $(MINUTES)
 
 lint: ## Check the style
@@ -79,7 +79,7 @@ lint: ## Check the style
 format: ## Correct the style
 	$(SWIFT) format format --in-place --recursive $(SOURCES)
 
-fuzz: deps ## Try inputs from outside at random; SECONDS for each, TARGET names one, KEEP=1 keeps what is new
+fuzz: deps ## Try inputs from outside at random; SECONDS for each, TARGET names one, KEEP=1 keeps inputs that reach new code
 	@MARTLET_BUILD=fuzz $(SWIFT) build -c release --product martlet-fuzz --scratch-path .build/fuzz \
 	  -Xswiftc -sanitize=fuzzer,address -Xswiftc -enable-testing -Xswiftc -use-ld=lld
 	@KEEP=$(KEEP) Tests/Fuzz/run .build/fuzz/release/martlet-fuzz $(or $(SECONDS),60) $(TARGET)
