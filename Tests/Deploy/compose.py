@@ -16,6 +16,7 @@ from processes import Fleet, settings_of_redis
 
 FILE = ROOT / "deploy/compose.yaml"
 APNS = ROOT / "deploy/compose/apns.yaml"
+MONITORING = ROOT / "deploy/compose/monitoring.yaml"
 USER = "65532:65532"
 # Redis' durability, as docs/operations.md asks for it.
 DURABILITY = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction", "dir": "/data"}
@@ -196,6 +197,33 @@ def examine_page(project, faults):
         faults.expect(service in project["services"], f"docs/compose.md: there is no service {service}")
 
 
+def examine_monitoring(project, over, faults):
+    """monitoring.yaml beside the fleet: what it mounts is there, and Prometheus asks the services where they answer."""
+    for name, service in over["services"].items():
+        expect = lambda holds, message: faults.expect(holds, f"monitoring.yaml, service {name}: {message}")
+        expect(re.search(r":v?\d+\.\d+\.\d+$", service["image"]), "image has no fixed tag")
+        expect(service["read_only"] and service["cap_drop"] == ["ALL"] and service["restart"] == "unless-stopped", "is not hardened")
+        expect(service["healthcheck"] and service["deploy"]["resources"]["limits"]["memory"], "has no health check or no limit")
+        expect(all(port.startswith("127.0.0.1:") for port in service["ports"]), "is published beyond the loopback interface")
+        expect(set(service["networks"]) <= set(project["networks"]), "is in a network that does not exist")
+        for volume in service["volumes"]:
+            source = volume.split(":")[0]
+            there = (FILE.parent / source).exists() if source.startswith(".") else source in over["volumes"]
+            expect(there, f"volume {source} does not exist")
+    jobs = yaml.safe_load((ROOT / "deploy/compose/prometheus.yaml").read_text())["scrape_configs"]
+    faults.expect({job["job_name"] for job in jobs} == {"martlet-worker", "martlet-sidecar"}, "the rules expect other names of jobs")
+    for job in jobs:
+        target, = job["dns_sd_configs"]
+        address = project["services"][target["names"][0]]["environment"]["MARTLET_ADMIN_ADDRESS"]
+        faults.expect(address == f"0.0.0.0:{target['port']}", f"Prometheus asks {target['names'][0]} on another port than {address}")
+    datasource, = yaml.safe_load((ROOT / "deploy/compose/grafana/datasource.yaml").read_text())["datasources"]
+    url = urlsplit(datasource["url"])
+    faults.expect(url.hostname in over["services"] and url.port == 9090, f"Grafana asks {url.geturl()}")
+    providers = yaml.safe_load((ROOT / "deploy/compose/grafana/dashboards.yaml").read_text())["providers"]
+    places = [volume.split(":")[1] for volume in over["services"]["grafana"]["volumes"]]
+    faults.expect(all(provider["options"]["path"] in places for provider in providers), "Grafana finds no dashboard")
+
+
 def main():
     faults, known = Faults(), settings()
     base, over = (yaml.safe_load(path.read_text()) for path in (FILE, APNS))
@@ -215,6 +243,7 @@ def main():
             faults.expect(False, f"apns.yaml: {name} may be missing")
         except KeyError as error:
             faults.expect(name in str(error) and len(str(error)) > 20, f"apns.yaml: {name} is not explained")
+    examine_monitoring(project, yaml.safe_load(MONITORING.read_text()), faults)
     examine_redis(faults)
     examine_page(project, faults)
     faults.end("deploy/compose.yaml")

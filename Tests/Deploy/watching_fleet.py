@@ -37,7 +37,6 @@ class WatchedFleet:
         self.ports = {name: free_port() for name in names}
         self.running = {}
         self.serial = 0
-        self.has_certificate = False
 
     def __enter__(self):
         return self
@@ -65,7 +64,7 @@ class WatchedFleet:
         self.running[name].send_signal(by)
         self.running[name].wait(10)
 
-    def start_all(self, makes_certificate):
+    def start_all(self):
         self.start("redis", ["redis-server", "--bind", "127.0.0.1", "--port", self.ports["redis"], "--save", "", "--dir", self.place])
         self.start("apns", [self.programs / "apns-simulator", "--dir", self.place / "apns", "--listen", self.local("apns"),
                             "--control", self.local("control")])
@@ -78,8 +77,7 @@ class WatchedFleet:
             self.start(name, [self.programs / "martlet", "worker"], self.environment | {"MARTLET_ADMIN_ADDRESS": self.local(name)})
         sidecar = self.environment | {"MARTLET_ADMIN_ADDRESS": self.local("sidecar"), "MARTLET_HTTP_ADDRESS": self.local("http")}
         sidecar |= {f"MARTLET_{name}_LIMIT": "off" for name in ("REGISTER", "TEST", "AUTH_FAILURE")}
-        if makes_certificate:
-            sidecar |= self.make_certificate()
+        sidecar |= self.make_certificate()
         self.start("sidecar", [self.programs / "martlet", "sidecar"], sidecar)
         for name in ("worker-1", "worker-2", "sidecar"):
             wait_until(name, lambda name=name: self.answers(name, "/readyz"))
@@ -92,7 +90,6 @@ class WatchedFleet:
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
                         "subjectAltName=IP:127.0.0.1", "-out", pair["MARTLET_HTTP_CERT"], "-keyout", pair["MARTLET_HTTP_KEY"]],
                        check=True, capture_output=True)
-        self.has_certificate = True
         return {name: str(path) for name, path in pair.items()}
 
     def start_prometheus(self):
@@ -136,9 +133,8 @@ class WatchedFleet:
 
     def ask_sidecar(self, path, secret=SECRET, **body):
         """The status of the answer."""
-        scheme = "https" if self.has_certificate else "http"
         command = ["curl", "-s", "--insecure", "--max-time", "10", "-o", os.devnull, "-w", "%{http_code}", "-H", "X-Username: alice", "-H",
-                   f"Authorization: Bearer {secret}", "-d", json.dumps(body), f"{scheme}://{self.local('http')}{path}"]
+                   f"Authorization: Bearer {secret}", "-d", json.dumps(body), f"https://{self.local('http')}{path}"]
         return subprocess.run(command, capture_output=True, text=True).stdout
 
     def prometheus(self, path, **parameters):
@@ -183,12 +179,11 @@ class WatchedFleet:
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, limit))
 
 
-def examine_fleet(programs, rules, queries, variables, awaited, metrics_of, faults):
-    """`queries` are pairs of a panel's title and a query; `awaited` are metrics that these programs need not have yet."""
-    queries = [(title, query) for title, query in queries if not metrics_of(query) & awaited]
+def examine_fleet(programs, rules, queries, variables, faults):
+    """`queries` are pairs of a panel's title and a query."""
     with WatchedFleet(programs, rules) as fleet:
         try:
-            fleet.start_all(makes_certificate="martlet_http_certificate_expiry_timestamp_seconds" not in awaited)
+            fleet.start_all()
             examine_healthy(fleet, queries, variables, faults)
             examine_faulty(fleet, queries, faults)
         except (TimeoutError, OSError, ValueError, subprocess.SubprocessError) as error:
@@ -215,7 +210,7 @@ def examine_healthy(fleet, queries, variables, faults):
         selector, label = re.fullmatch(r"label_values\((.+), (\w+)\)", definition).groups()
         values = fleet.prometheus(f"label/{label}/values", **{"match[]": re.sub(r"\$\w+", ".*", selector)})
         faults.expect(values, f"the variable {definition} has no values")
-    expected = {"MartletCertificateExpires"} if fleet.has_certificate else set()
+    expected = {"MartletCertificateExpires"}
     wait_until(f"the end of every alert of the start: {sorted(fleet.firing())}", lambda: set(fleet.firing()) == expected, limit=PATIENCE)
 
 
@@ -244,5 +239,5 @@ def examine_faulty(fleet, queries, faults):
     for name, alert in seen.items():
         text = json.dumps(alert["annotations"])
         faults.expect("no value" not in text and "<error" not in text and "{{" not in text, f"{name}: {text}")
-    silent = names - set(seen) - NOT_PROVOKED - ({"MartletCertificateExpires"} if not fleet.has_certificate else set())
+    silent = names - set(seen) - NOT_PROVOKED
     faults.expect(not silent, f"nothing makes {sorted(silent)} fire")
