@@ -31,6 +31,7 @@ public final class APNsClient {
   private var ticker: LoopTimer?
   private var isShutDown = false
   private var wasConnected = false
+  private var wasServing = false
 
   /// Opens no connection yet. Registers metrics named `martlet_apns_…`.
   public init(configuration: APNsConfiguration, metrics: Metrics, log: Log) {
@@ -141,8 +142,9 @@ public final class APNsClient {
   }
 
   func stateMayHaveChanged() {
-    guard isConnected != wasConnected else { return }
-    wasConnected.toggle()
+    let (connected, serving) = (isConnected, isServing)
+    guard connected != wasConnected || serving != wasServing else { return }
+    (wasConnected, wasServing) = (connected, serving)
     announceStateChange()
   }
 

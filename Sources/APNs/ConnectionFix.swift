@@ -2,7 +2,7 @@
 public enum ConnectionFix {
   /// Returns nil if the reason is not about TLS.
   public static func text(for reason: String) -> String? {
-    if reason.contains("HTTP/2") {
+    if reason.contains("did not agree to HTTP/2") {
       return "enable HTTP/2 (ALPN h2) at the gateway or at the proxy that terminates TLS in front of it"
     }
     if reason.contains("mismatch") {

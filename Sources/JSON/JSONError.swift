@@ -41,8 +41,8 @@ extension JSONError: CustomStringConvertible {
 
   /// Cuts a long key by scalars, because a character may be as long as the text.
   private static func shortened(_ key: String) -> String {
-    guard key.utf8.count > maximumQuoted else { return key }
-    return String(key.unicodeScalars.prefix(maximumQuoted)) + "…"
+    let start = key.unicodeScalars.prefix(maximumQuoted)
+    return start.endIndex == key.endIndex ? key : String(start) + "…"
   }
 
   private static func name(_ byte: UInt8) -> String {

@@ -26,6 +26,18 @@ struct PushOutcomeTests {
     #expect(delay(36_000, 0) == .seconds(60))
   }
 
+  @Test func `a job that expires during a long outage is tried again before`() {
+    let delay = { (untilExpiration: Int, random: Double) in
+      PushOutcome.faultDelay(
+        untilProbe: nil, outage: .seconds(3600), untilExpiration: .seconds(untilExpiration), random: random)
+    }
+    #expect(delay(40, 0) == .seconds(20))
+    #expect(delay(40, 0.5) == .seconds(30))
+    #expect(delay(3600, 0) == .seconds(60))
+    #expect(delay(4, 0) == .seconds(5))
+    #expect(delay(-1, 0) == .seconds(5))
+  }
+
   @Test(arguments: [(403, "X"), (403, "HTTP_403"), (400, "TopicDisallowed"), (429, "TooManyProviderTokenUpdates")])
   func `a refusal of the route uses up no attempt of the job`(status: Int, reason: String) {
     let sent = SendOutcome.answered(APNsAnswer(status: status, reason: reason))

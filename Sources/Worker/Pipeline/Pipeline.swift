@@ -236,7 +236,9 @@ final class Pipeline {
     let environment = draft.content.environment
     let delay = PushOutcome.faultDelay(
       untilProbe: client?.untilProbe(environment, topic: draft.content.topic),
-      outage: client?.outage(of: environment) ?? .zero, random: .random(in: 0..<1))
+      outage: client?.outage(of: environment) ?? .zero,
+      untilExpiration: draft.delivery.state.expiresAt.map { .milliseconds($0 - Clock.unixMilliseconds) },
+      random: .random(in: 0..<1))
     return .open(after: delay, isFault: true)
   }
 

@@ -27,10 +27,14 @@ extension PushOutcome {
   static let probeSpread = Duration.seconds(15)
 
   /// How long to wait after a fault. `untilProbe` is nil unless the route is paused; `outage` is how long the gateway has
-  /// been unavailable; `random` is from 0..<1.
-  static func faultDelay(untilProbe: Duration?, outage: Duration = .zero, random: Double) -> Duration {
+  /// been unavailable; `untilExpiration` is nil for a job that does not expire; `random` is from 0..<1.
+  static func faultDelay(
+    untilProbe: Duration?, outage: Duration = .zero, untilExpiration: Duration? = nil, random: Double
+  ) -> Duration {
     if let untilProbe { return untilProbe + probeSpread * random }
-    let delay = max(faultDelay, min(outage / outageDivisor, maximumFaultDelay))
+    // A job that would be due after its expiration is given up now, although the outage may end before.
+    let longest = untilExpiration.map { min($0 / 2, maximumFaultDelay) } ?? maximumFaultDelay
+    let delay = max(faultDelay, min(outage / outageDivisor, longest))
     return delay + delay * random
   }
 

@@ -27,7 +27,7 @@ final class ConcurrencyControl {
     timer = .every(ConcurrencyControl.interval) { [weak self] in self?.update() }
   }
 
-  /// Call it when the client has gained or lost its last connection.
+  /// Call it when the client has gained or lost its last connection to the gateways that pushes are for.
   func connectionChanged(isConnected: Bool) {
     let now = Clock.monotonicNanoseconds
     guard isConnected else {

@@ -183,7 +183,8 @@ package final class WorkerService {
     context.client?.mayWrite = { [weak queue] in queue?.lease.isFresh ?? true }
     context.client?.onStateChange = { [weak self] in
       guard let self, let client = self.client else { return }
-      self.concurrency?.connectionChanged(isConnected: client.isConnected)
+      // Not a gateway that no push needs: it is open while the other one is out of reach.
+      self.concurrency?.connectionChanged(isConnected: client.isServing)
       self.queue.pause(!client.isConnected)
     }
   }
