@@ -94,8 +94,8 @@ final class Connection {
   /// Writes everything that can be written now.
   func flush(now: UInt64) {
     guard state != .closed, writing != .failed else { return }
-    // What the socket did not take at once may have become old.
-    if writing == .blocked, !pool.mayWrite { return close(ConnectionPool.writingForbidden) }
+    if session.unwritten > 0 || writing == .blocked, !pool.mayWrite { endUnwritten(now: now) }
+    guard state != .closed else { return }
     do throws(APNsError) {
       while true {
         try session.produce(into: &output, target: Connection.writeBytes)
@@ -161,6 +161,21 @@ final class Connection {
     case .close(let reason): return close(reason)
     }
     flush(now: now)
+  }
+
+  /// Writing is forbidden: ends the pushes that wait for the peer's flow control. If the socket has not taken all bytes of
+  /// others, only closing keeps these from being sent.
+  private func endUnwritten(now: UInt64) {
+    let reason = ConnectionPool.writingForbidden
+    guard writing != .blocked else { return inFlight.isEmpty ? () : close(reason) }
+    var next = inFlight.first
+    while let push = next {
+      next = push.next
+      guard !push.stream.isWritten else { continue }
+      inFlight.remove(push)
+      session.cancel(push)
+      pool.ended(push, .notProcessed(reason), on: self, now: now)
+    }
   }
 
   private func closeIfDone() {

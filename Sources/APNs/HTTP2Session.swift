@@ -14,7 +14,7 @@ final class HTTP2Session {
   /// Pushes whose stream was closed since the last ``takeEnded()``.
   private var ended: [Push] = []
   /// Number of requests whose payload nghttp2 has not read completely.
-  private var unwritten = 0
+  private(set) var unwritten = 0
   private(set) var hasSettings = false
   private(set) var hasGoaway = false
   private(set) var pongs = 0

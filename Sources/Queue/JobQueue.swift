@@ -10,6 +10,7 @@ public enum DeliveryMode: String, Sendable, CaseIterable {
   case atMostOnce = "at-most-once"
 }
 
+/// Reads from a job, as its producer wrote it, since when it waits: Unix milliseconds, or nil if it does not say.
 public typealias WaitingSince = @Sendable (_ job: [UInt8]) -> Int64?
 
 /// What a worker learns from its ``JobQueue``.

@@ -58,7 +58,7 @@ final class ServedCertificate {
     } catch {
       throw CertificateFiles.Fault(
         setting: CertificateFiles.certificateSetting, path: files.certificatePath, reason: "is not usable: \(error)",
-        expected: "a certificate with an RSA or EC key")
+        expected: "a certificate with an RSA, EC or Ed25519 key")
     }
     current = certificate
     log.info("TLS certificate replaced", ServedCertificate.fields(certificate))
