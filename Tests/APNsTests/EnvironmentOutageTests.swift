@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import Telemetry
 import TestSupport
 import Testing
@@ -10,6 +11,11 @@ extension SimulatorTests {
   /// One environment cannot be reached; the other is the simulator.
   @Suite @EventLoop
   struct EnvironmentOutageTests {
+    @EventLoop
+    private final class Announced {
+      var isServing: [Bool] = []
+    }
+
     let apns: SimulatedGateway
 
     init() async throws {
@@ -54,6 +60,27 @@ extension SimulatorTests {
       let run = PushRun(of: 50, through: client)
       await run.run(atOnce: 5)
       #expect(run.accepted == 0)
+    }
+
+    @Test func `the return of the default gateway is announced although the other one is open`() async throws {
+      let stalling = try await SimulatedGateway()
+      try await stalling.fault(#"{"kind":"acceptStall"}"#)
+      let client = try apns.client(
+        {
+          $0.outagePatience = .milliseconds(100)
+          $0.connectTimeout = .milliseconds(500)
+        }, trusting: try String(contentsOfFile: stalling.ready.caCertificate, encoding: .utf8),
+        configure: {
+          $0.gateways = [.production: try Origin(stalling.ready.url), .sandbox: try Origin(apns.ready.url)]
+        })
+      defer { client.close() }
+      let announced = Announced()
+      client.onStateChange = { [unowned client] in announced.isServing.append(client.isServing) }
+      client.start()
+      try await eventually("the sandbox stands by") { client.isConnected }
+      #expect(announced.isServing == [false])
+      try await stalling.clearFaults()
+      try await eventually("the return is announced") { announced.isServing == [false, true] }
     }
 
     @Test(arguments: ["accepts and is silent", "speaks TLS and is silent"])
