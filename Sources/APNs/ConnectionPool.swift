@@ -174,21 +174,8 @@ extension ConnectionPool {
     return max(0, limit - inFlight)
   }
 
-  private func change(after answer: APNsAnswer, now: UInt64) -> GatewayPause.Change? {
-    guard answer.status != 200 else { return pause.recordSuccess() }
-    switch AnswerMeaning(answer) {
-    case .retryLater(let after):
-      return pause.recordError(
-        reason: answer.reason ?? "HTTP_\(answer.status)", retryAfter: after.map { .seconds($0) }, now: now,
-        random: .random(in: 0...1))
-    // They come from the edge of the gateway, whatever is behind it.
-    case .newConnection, .providerRefused, .tooManyProviderTokens, .ourBug: return nil
-    default: return pause.recordSuccess()
-    }
-  }
-
   private func noteAnswer(_ answer: APNsAnswer, now: UInt64) {
-    guard let change = change(after: answer, now: now) else { return }
+    guard let change = pause.record(answer, now: now, random: .random(in: 0...1)) else { return }
     let fields: KeyValuePairs<String, Log.Field> = ["origin": .init(origin.url), "reason": .init(pause.reason)]
     switch change {
     case .paused:

@@ -47,6 +47,20 @@ struct GatewayPause {
     }
   }
 
+  /// Records any answer. `random` is from 0...1.
+  mutating func record(_ answer: APNsAnswer, now: UInt64, random: @autoclosure () -> Double) -> Change? {
+    guard answer.status != 200 else { return recordSuccess() }
+    switch AnswerMeaning(answer) {
+    case .retryLater(let after):
+      return recordError(
+        reason: answer.reason ?? "HTTP_\(answer.status)", retryAfter: after.map { .seconds($0) }, now: now,
+        random: random())
+    // They come from the edge of the gateway, whatever is behind it.
+    case .newConnection, .providerRefused, .tooManyProviderTokens, .ourBug: return nil
+    default: return recordSuccess()
+    }
+  }
+
   /// Records an answer that is not an error of the gateway.
   mutating func recordSuccess() -> Change? {
     if state == .open(errors: 0) { return nil }

@@ -67,6 +67,19 @@ struct GatewayPauseTests {
     #expect(isDueSoon)
   }
 
+  @Test(arguments: [
+    (503, "Shutdown"), (403, "ExpiredProviderToken"), (404, "BadPath"), (429, "TooManyProviderTokenUpdates"),
+  ])
+  mutating func `an answer that concerns the connection or the provider proves nothing`(status: Int, reason: String) {
+    _ = fail(20)
+    _ = pause.probeIfDue(now: Self.second)
+    let change = pause.record(APNsAnswer(status: status, reason: reason), now: Self.second, random: 1)
+    #expect(change == nil)
+    #expect(pause.limit == 1)
+    let resumed = pause.record(APNsAnswer(status: 410, reason: "Unregistered"), now: Self.second, random: 1)
+    #expect(resumed == .resumed)
+  }
+
   @Test mutating func `Retry-After is obeyed, within reason`() {
     _ = fail(20, retryAfter: .seconds(30))
     let tooEarly = pause.probeIfDue(now: 30 * Self.second - 1)

@@ -53,6 +53,19 @@ def wait_until(what, condition, limit=20):
         time.sleep(0.05)
 
 
+def end_all(processes, patience=40):
+    """The last one started is the first to be told."""
+    for process in reversed(processes):
+        if process.poll() is None:
+            process.terminate()
+    for process in processes:
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
 class Fleet:
     def __init__(self, project, programs):
         self.services = project["services"]
@@ -66,14 +79,7 @@ class Fleet:
         return self
 
     def __exit__(self, *_):
-        for process in reversed(self.running.values()):
-            if process.poll() is None:
-                process.terminate()
-        for process in self.running.values():
-            try:
-                process.wait(40)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        end_all(self.running.values())
         self.directory.cleanup()
 
     def local(self, text, owner):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import yaml
 from checking import ROOT
-from processes import free_port, wait_until
+from processes import end_all, free_port, wait_until
 from watching_faults import NOT_PROVOKED, provoke
 
 # Panels without data as long as all is well. Faults fill each of them.
@@ -42,15 +42,7 @@ class WatchedFleet:
         return self
 
     def __exit__(self, *_):
-        for process in reversed(self.running.values()):
-            if process.poll() is None:
-                process.terminate()
-        for process in self.running.values():
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        end_all(self.running.values(), patience=10)
         self.directory.cleanup()
 
     # --- Processes
