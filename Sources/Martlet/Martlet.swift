@@ -88,5 +88,5 @@ enum Martlet {
 }
 
 enum Version {
-  static let current = "1.0.0"
+  static let current = "1.1.0"
 }
