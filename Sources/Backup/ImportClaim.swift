@@ -69,11 +69,11 @@ public final class ImportClaim {
     return 1
     """)
 
-  private let connection: RedisConnection
+  private let connection: RedisClient
   private let owner: String
 
   /// `owner` is the unique name of this process.
-  public init(connection: RedisConnection, owner: String) {
+  public init(connection: RedisClient, owner: String) {
     self.connection = connection
     self.owner = owner
     connection.preload([ImportClaim.begin, ImportClaim.end])

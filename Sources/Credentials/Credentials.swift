@@ -72,9 +72,9 @@ public final class Credentials {
     case secretTaken
   }
 
-  private let connection: RedisConnection
+  private let connection: RedisClient
 
-  public init(connection: RedisConnection) {
+  public init(connection: RedisClient) {
     self.connection = connection
     connection.preload([Credentials.add, Credentials.revoke, Credentials.find, Credentials.replace])
   }

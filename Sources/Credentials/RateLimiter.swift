@@ -57,9 +57,9 @@ public final class RateLimiter {
     return {count + 1, left}
     """)
 
-  private let connection: RedisConnection
+  private let connection: RedisClient
 
-  public init(connection: RedisConnection) {
+  public init(connection: RedisClient) {
     self.connection = connection
     connection.preload([RateLimiter.take, RateLimiter.count])
   }

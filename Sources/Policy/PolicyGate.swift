@@ -61,12 +61,12 @@ package final class PolicyGate {
     var tries = 0
   }
 
-  private let connection: RedisConnection
+  private let connection: RedisClient
   private let localTime: LocalTime
   /// The running exchanges, by the key of their state.
   private var exchanges: [String: Exchange] = [:]
 
-  package init(connection: RedisConnection, localTime: LocalTime) {
+  package init(connection: RedisClient, localTime: LocalTime) {
     self.connection = connection
     self.localTime = localTime
     connection.preload([PolicyGate.read, PolicyGate.replace])

@@ -59,7 +59,7 @@ final class BlockedConnection {
   func noteUnskippedReply() { ignoresSkip = true }
 
   /// Ends the wait through another connection. The wait then brings nothing, or the job that came first.
-  func unblock(through other: RedisConnection) {
+  func unblock(through other: RedisClient) {
     guard isBlocked, let clientID else { return }
     wasUnblocked = true
     var command = RedisCommand("CLIENT", "UNBLOCK")

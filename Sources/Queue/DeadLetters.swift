@@ -115,9 +115,9 @@ public struct DeadLetters {
   }
 
   public let keys: QueueKeys
-  private let connection: RedisConnection
+  private let connection: RedisClient
 
-  public init(queue: String, connection: RedisConnection) {
+  public init(queue: String, connection: RedisClient) {
     keys = QueueKeys(queue: queue)
     self.connection = connection
   }

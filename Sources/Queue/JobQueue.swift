@@ -68,7 +68,7 @@ public final class JobQueue {
 
   /// `connection` carries everything but the blocking claims. The queue starts it and observes its state.
   public init(
-    _ configuration: Configuration, connection: RedisConnection, permits: Permits, metrics: Metrics, log: Log
+    _ configuration: Configuration, connection: RedisClient, permits: Permits, metrics: Metrics, log: Log
   ) {
     context = QueueContext(configuration, connection: connection, permits: permits, metrics: metrics, log: log)
     settler = Settler(context)

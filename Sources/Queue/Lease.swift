@@ -26,7 +26,7 @@ public final class Lease {
 
   var onEvent: (@EventLoop (LeaseEvent) -> Void)?
 
-  private let connection: RedisConnection
+  private let connection: RedisClient
   private let queues: [QueueKeys]
   private let log: Log
   private var phase = LeasePhase.joining
@@ -35,7 +35,7 @@ public final class Lease {
   /// The seal of each queue: the one in Redis, or the one that this worker proposes.
   private var seals: [String]
 
-  init(connection: RedisConnection, queues: [QueueKeys], log: Log) {
+  init(connection: RedisClient, queues: [QueueKeys], log: Log) {
     self.connection = connection
     self.queues = queues
     self.log = log
@@ -106,7 +106,7 @@ public final class Lease {
 
   private func sendJoin(
     _ worker: String, queueIndex: Int, timeToLive: Duration, report: [UInt8],
-    _ completion: @escaping RedisConnection.Completion
+    _ completion: @escaping RedisClient.Completion
   ) {
     let keys = queues[queueIndex]
     connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers, keys.seal]) { command in

@@ -12,14 +12,14 @@ final class OldestJob {
   private static let pauseAfterLargeElement = Duration.seconds(60)
 
   private let keys: QueueKeys
-  private let connection: RedisConnection
+  private let connection: RedisClient
   private let waitingSince: WaitingSince
   /// Nanoseconds of the monotonic clock.
   private var notBefore: UInt64 = 0
   /// Unix milliseconds; nil if the queue is empty or its oldest job does not tell.
   private var since: Int64?
 
-  init(keys: QueueKeys, connection: RedisConnection, waitingSince: @escaping WaitingSince) {
+  init(keys: QueueKeys, connection: RedisClient, waitingSince: @escaping WaitingSince) {
     self.keys = keys
     self.connection = connection
     self.waitingSince = waitingSince

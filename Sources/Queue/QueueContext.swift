@@ -6,7 +6,7 @@ import Telemetry
 @EventLoop
 final class QueueContext {
   /// Carries everything but the blocking claims.
-  let connection: RedisConnection
+  let connection: RedisClient
   /// In strict order: a queue is asked only when those before it are empty.
   let queues: [QueueKeys]
   let mode: DeliveryMode
@@ -21,7 +21,7 @@ final class QueueContext {
   var onEvent: (@EventLoop (QueueEvent) -> Void)?
 
   init(
-    _ configuration: JobQueue.Configuration, connection: RedisConnection, permits: Permits, metrics: Metrics, log: Log
+    _ configuration: JobQueue.Configuration, connection: RedisClient, permits: Permits, metrics: Metrics, log: Log
   ) {
     self.connection = connection
     self.permits = permits

@@ -43,14 +43,14 @@ final class QueueDepths {
   private static let maximumAge = Duration.seconds(15)
 
   private let queues: [QueueKeys]
-  private let connection: RedisConnection
+  private let connection: RedisClient
   private let clock: RedisClock
   private let oldest: [OldestJob]
   private var depths: [Depth?]
   private var timer: LoopTimer?
 
   init(
-    queues: [QueueKeys], connection: RedisConnection, waitingSince: @escaping WaitingSince, metrics: Metrics
+    queues: [QueueKeys], connection: RedisClient, waitingSince: @escaping WaitingSince, metrics: Metrics
   ) {
     self.queues = queues
     self.connection = connection

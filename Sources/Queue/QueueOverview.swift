@@ -15,7 +15,7 @@ public struct QueueOverview: Sendable, Equatable {
 
   /// Reads the overview. A key of another type counts as empty.
   @EventLoop
-  public static func read(_ queue: String, from connection: RedisConnection) async throws(RedisError) -> QueueOverview {
+  public static func read(_ queue: String, from connection: RedisClient) async throws(RedisError) -> QueueOverview {
     let keys = QueueKeys(queue: queue)
     func count(_ command: RedisCommand) async throws(RedisError) -> Int64 {
       do {

@@ -5,11 +5,11 @@ import Telemetry
 /// By how much this machine's clock is ahead of the clock of Redis: the gauge `martlet_redis_clock_offset_seconds`.
 @EventLoop
 final class RedisClock {
-  private let connection: RedisConnection
+  private let connection: RedisClient
   /// Of the last answer; nil if there is none that is recent enough to show.
   private var offset: Double?
 
-  init(connection: RedisConnection, metrics: Metrics) {
+  init(connection: RedisClient, metrics: Metrics) {
     self.connection = connection
     metrics.gauge(
       "martlet_redis_clock_offset_seconds", labels: [], help: "The clock of this machine minus the clock of Redis."

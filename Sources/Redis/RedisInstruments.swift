@@ -6,8 +6,8 @@ public import Telemetry
 public final class RedisInstruments {
   private let refusals: CounterFamily
 
-  /// Observes `connection`. To count the refusals of further connections, set their ``RedisConnection/instruments``.
-  public init(_ metrics: Metrics, connection: RedisConnection) {
+  /// Observes `connection`. To count the refusals of further connections, set their ``RedisClient/instruments``.
+  public init(_ metrics: Metrics, connection: RedisClient) {
     refusals = metrics.counters(
       "martlet_redis_refusals_total", label: "code", help: "Commands that Redis refused, by the code of its error.")
     // A counter that is absent until it is needed has no increase when it appears.

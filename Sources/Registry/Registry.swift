@@ -25,11 +25,11 @@ public final class Registry {
   /// Maximum number of devices of one user.
   public let maximumDevices: Int
 
-  package let connection: RedisConnection
+  package let connection: RedisClient
   let log: Log
   var largeUsers = LargeUsers()
 
-  public init(connection: RedisConnection, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
+  public init(connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
     self.connection = connection
     self.maximumDevices = maximumDevices
     self.log = log

@@ -9,7 +9,7 @@ public import Telemetry
 /// The stores in Redis that the APIs use.
 @EventLoop
 public struct Backend {
-  public let connection: RedisConnection
+  public let connection: RedisClient
   public let registry: Registry
   public let credentials: Credentials
   let notifications: NotificationLog
@@ -17,7 +17,7 @@ public struct Backend {
   public var backupImport: BackupImport?
 
   /// - Parameter maximumDevices: the number of devices that one user may have.
-  public init(connection: RedisConnection, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
+  public init(connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
     self.connection = connection
     registry = Registry(connection: connection, maximumDevices: maximumDevices, log: log)
     credentials = Credentials(connection: connection)

@@ -137,7 +137,7 @@ struct RestoreTests {
 
   @Test func `a full Redis refuses all devices completely`() async throws {
     let server = try await RedisServer()
-    let redis = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
+    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
     redis.start()
     defer { redis.close() }
     try await redis.ready(within: .seconds(10))

@@ -29,7 +29,7 @@ struct CredentialsTests {
   @Test(arguments: [Credential.Kind.key, .instance])
   func `Redis does the same reads for an unknown secret`(kind: Credential.Kind) async throws {
     let server = try await RedisServer()
-    let redis = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
+    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
     redis.start()
     try await redis.ready(within: .seconds(10))
     let credentials = Credentials(connection: redis)

@@ -12,12 +12,12 @@ import Testing
 @Suite(.serialized)
 struct ClaimScriptTests {
   private let server: RedisServer
-  private let connection: RedisConnection
+  private let connection: RedisClient
   private let keys = QueueKeys(queue: "jobs")
 
   init() async throws {
     server = try await RedisServer()
-    connection = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "martlet", log: .silent)
+    connection = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "martlet", log: .silent)
     connection.start()
     try await connection.ready(within: .seconds(20))
     try await send("SET", keys.heartbeat("w"), "{}")

@@ -9,7 +9,7 @@ package import TestSupport
 package struct Fixture {
   private static let server = Task { try await RedisServer() }
 
-  package let redis: RedisConnection
+  package let redis: RedisClient
   package let registry: Registry
 
   /// `server` is a separate server, for tests that keep redis busy.
@@ -17,7 +17,7 @@ package struct Fixture {
     maximumDevices: Int = Registry.defaultMaximumDevices, server: RedisServer? = nil, log: Log = .silent
   ) async throws {
     let shared = try await Fixture.server.value
-    redis = RedisConnection(endpoint: try RedisEndpoint(url: (server ?? shared).url), name: "test", log: .silent)
+    redis = RedisClient(endpoint: try RedisEndpoint(url: (server ?? shared).url), name: "test", log: .silent)
     registry = Registry(connection: redis, maximumDevices: maximumDevices, log: log)
     redis.start()
     try await redis.ready(within: .seconds(10))

@@ -61,7 +61,7 @@ struct ResolveTests {
 
   @Test func `without redis every query has an error`() async throws {
     let endpoint = try RedisEndpoint(url: "unix:///nowhere/redis.sock")
-    let registry = Registry(connection: RedisConnection(endpoint: endpoint, name: "test", log: .silent), log: .silent)
+    let registry = Registry(connection: RedisClient(endpoint: endpoint, name: "test", log: .silent), log: .silent)
     let resolutions = await withCheckedContinuation { continuation in
       registry.resolve([.user("a"), .token("b")]) { continuation.resume(returning: $0) }
     }

@@ -11,7 +11,7 @@ final class ChaosFleet {
   let redis: RedisGroup
   let gateway: SimulatedGateway
   let sidecar: SidecarClient
-  let connection: RedisConnection
+  let connection: RedisClient
   let seats: [Seat]
   let clock: FakeClock
   let base: [String: String]
@@ -31,7 +31,7 @@ final class ChaosFleet {
     self.base = base
     clock = try FakeClock(directory: directory.path)
     (self.directory, self.redis, self.gateway) = (directory, redis, gateway)
-    connection = RedisConnection(
+    connection = RedisClient(
       endpoint: try RedisEndpoint(url: redis.sentinelURL, caCertificatePEM: nil), name: "chaos", log: .silent)
     connection.start()
     try await connection.ready(within: .seconds(30))

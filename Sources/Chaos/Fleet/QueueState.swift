@@ -5,7 +5,7 @@ import Redis
 /// What Redis holds of the queues, by the keys that docs/redis-keys.md names.
 @EventLoop
 struct QueueState {
-  let connection: RedisConnection
+  let connection: RedisClient
   let queues: [String]
 
   /// `key length` of each key that holds jobs, except dead letters. Read in one step, because jobs move all the time.

@@ -9,7 +9,7 @@ final class Producer {
   /// Replies that are awaited at once; more are not sent.
   private static let limit = 2000
 
-  private let connection: RedisConnection
+  private let connection: RedisClient
   private var maker: JobMaker
   private let perTick: Int
   private var timer: LoopTimer?
@@ -19,7 +19,7 @@ final class Producer {
   /// Redis refused these jobs, or there was no connection.
   private(set) var refused = 0
 
-  init(_ connection: RedisConnection, _ maker: JobMaker, perSecond: Int) {
+  init(_ connection: RedisClient, _ maker: JobMaker, perSecond: Int) {
     self.connection = connection
     self.maker = maker
     perTick = max(1, perSecond / 50)

@@ -80,7 +80,7 @@ enum EnqueueCommand: Command {
 
   @EventLoop
   private static func pushStandardInput(
-    to queue: String, _ connection: RedisConnection, _ line: CommandLineWords,
+    to queue: String, _ connection: RedisClient, _ line: CommandLineWords,
     checked: ([UInt8]) throws -> CheckedJob
   ) async throws -> ExitCode {
     var exit = ExitCode.done
@@ -101,7 +101,7 @@ enum EnqueueCommand: Command {
   }
 
   @EventLoop
-  private static func push(_ jobs: [CheckedJob], to queue: String, _ connection: RedisConnection) async throws {
+  private static func push(_ jobs: [CheckedJob], to queue: String, _ connection: RedisClient) async throws {
     var command = RedisCommand("LPUSH", queue)
     for job in jobs { command.append(job.bytes) }
     _ = try await connection.send(command)

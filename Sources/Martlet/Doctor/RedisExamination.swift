@@ -18,7 +18,7 @@ struct RedisExamination {
   }
 
   func findings() async -> [Finding] {
-    let connection = RedisConnection(endpoint: endpoint, name: "martlet-doctor", log: .silent)
+    let connection = RedisClient(endpoint: endpoint, name: "martlet-doctor", log: .silent)
     connection.start()
     defer { connection.close() }
     var findings: [Finding] = []
@@ -34,7 +34,7 @@ struct RedisExamination {
     return findings
   }
 
-  private func facts(_ connection: RedisConnection) async throws(RedisError) -> RedisFacts {
+  private func facts(_ connection: RedisClient) async throws(RedisError) -> RedisFacts {
     let info = try await allowed(RedisCommand("INFO"), connection)
     var facts = RedisFacts(info: info?.string ?? "")
     let before = Clock.unixMilliseconds
@@ -47,7 +47,7 @@ struct RedisExamination {
   }
 
   /// Returns the reply, or nil if this user may not run the command.
-  private func allowed(_ command: RedisCommand, _ connection: RedisConnection) async throws(RedisError) -> RedisValue? {
+  private func allowed(_ command: RedisCommand, _ connection: RedisClient) async throws(RedisError) -> RedisValue? {
     do {
       return try await connection.send(command)
     } catch .reply {
@@ -55,7 +55,7 @@ struct RedisExamination {
     }
   }
 
-  private func examine(_ queue: String, _ connection: RedisConnection) async throws(RedisError) -> [Finding] {
+  private func examine(_ queue: String, _ connection: RedisClient) async throws(RedisError) -> [Finding] {
     let keys = QueueKeys(queue: queue)
     let expected = [
       (queue, "list"), (keys.retry, "zset"), (keys.scheduled, "zset"), (keys.dead, "zset"), (keys.workers, "set"),

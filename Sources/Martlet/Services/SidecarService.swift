@@ -13,7 +13,7 @@ import Telemetry
 final class SidecarService {
   private let settings: SidecarSettings
   private let log: Log
-  private let connection: RedisConnection?
+  private let connection: RedisClient?
   private let ownClient: APNsClient?
   private let sidecar: Sidecar
   /// False if a worker runs in this process. Its admin port then has the metrics of both, and it logs what they share.
@@ -33,7 +33,7 @@ final class SidecarService {
     self.metrics = metrics
     self.log = log
     adminAddress = isAlone ? settings.adminAddress : nil
-    let connection = settings.redis.map { RedisConnection(endpoint: $0, name: "martlet-sidecar", log: log) }
+    let connection = settings.redis.map { RedisClient(endpoint: $0, name: "martlet-sidecar", log: log) }
     // The worker of this process reports on its own connection.
     if isAlone, let connection { _ = RedisInstruments(metrics, connection: connection) }
     let backend = connection.map { SidecarService.backend($0, settings, log) }
@@ -51,7 +51,7 @@ final class SidecarService {
     }
   }
 
-  private static func backend(_ connection: RedisConnection, _ settings: SidecarSettings, _ log: Log) -> Backend {
+  private static func backend(_ connection: RedisClient, _ settings: SidecarSettings, _ log: Log) -> Backend {
     var backend = Backend(connection: connection, maximumDevices: settings.maximumDevices, log: log)
     backend.backupImport = backupImport(backend.registry, log)
     return backend

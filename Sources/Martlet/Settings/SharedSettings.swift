@@ -85,9 +85,9 @@ struct ClientConfiguration {
 
   /// Calls `body` with a connection to Redis.
   @EventLoop
-  func withConnection<Value: Sendable>(_ body: @EventLoop (RedisConnection) async throws -> Value) async throws -> Value
+  func withConnection<Value: Sendable>(_ body: @EventLoop (RedisClient) async throws -> Value) async throws -> Value
   {
-    let connection = RedisConnection(endpoint: redis, name: "martlet", log: .silent)
+    let connection = RedisClient(endpoint: redis, name: "martlet", log: .silent)
     connection.start()
     defer { connection.close() }
     do {

@@ -42,9 +42,9 @@ public struct NotificationLog {
     end
     """)
 
-  private let connection: RedisConnection
+  private let connection: RedisClient
 
-  public init(connection: RedisConnection) {
+  public init(connection: RedisClient) {
     self.connection = connection
     connection.preload([NotificationLog.read])
   }

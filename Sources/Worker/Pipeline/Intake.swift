@@ -85,7 +85,7 @@ struct DuplicateCheck {
     return ARGV[1]
     """)
 
-  let connection: RedisConnection
+  let connection: RedisClient
 
   func check(_ delivery: Delivery, _ completion: @escaping @EventLoop (Answer) -> Void) {
     guard let value = delivery.job.dedupe, let nonce = delivery.claim.envelope.nonce else { return completion(.first) }

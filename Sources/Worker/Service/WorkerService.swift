@@ -10,7 +10,7 @@ package import Telemetry
 @EventLoop
 struct PipelineContext {
   let configuration: WorkerConfiguration
-  let connection: RedisConnection
+  let connection: RedisClient
   let queue: JobQueue
   let registry: Registry
   /// Nil in polling-only mode.
@@ -50,7 +50,7 @@ package final class WorkerService {
     self.log = log
     let metrics = Metrics()
     let permits = Permits(limit: configuration.concurrency)
-    let connection = RedisConnection(endpoint: configuration.redis, name: "martlet-worker", log: log)
+    let connection = RedisClient(endpoint: configuration.redis, name: "martlet-worker", log: log)
     _ = RedisInstruments(metrics, connection: connection)
     let client = configuration.apns.map { APNsClient(configuration: $0, metrics: metrics, log: log) }
     let pipelineMetrics = PipelineMetrics(metrics)

@@ -65,7 +65,7 @@ actor Load {
 
   @EventLoop
   private static func push(
-    _ jobs: [LoadJob], to queue: String, through connection: RedisConnection
+    _ jobs: [LoadJob], to queue: String, through connection: RedisClient
   ) async -> [Result<RedisValue, RedisError>] {
     await withCheckedContinuation { continuation in
       var results: [Result<RedisValue, RedisError>] = []

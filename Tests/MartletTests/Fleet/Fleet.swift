@@ -15,7 +15,7 @@ import TestSupport
 final class Fleet: Sendable {
   let redis: RedisServer
   let gateway: SimulatedGateway
-  let connection: RedisConnection
+  let connection: RedisClient
   private static let serial = Atomic<Int>(0)
 
   init(redisArguments: [String] = [], gatewayArguments: [String] = []) async throws {
@@ -25,8 +25,8 @@ final class Fleet: Sendable {
   }
 
   @EventLoop
-  private static func connect(to redis: RedisServer) async throws -> RedisConnection {
-    let connection = RedisConnection(
+  private static func connect(to redis: RedisServer) async throws -> RedisClient {
+    let connection = RedisClient(
       endpoint: try RedisEndpoint(url: redis.url, caCertificatePEM: nil), name: "test", log: .silent)
     connection.start()
     try await connection.ready(within: .seconds(20))

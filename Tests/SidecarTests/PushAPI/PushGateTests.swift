@@ -96,7 +96,7 @@ struct PushGateTests {
 
   @Test func `after Redis has stopped the answer is the same`() async throws {
     let server = try await RedisServer()
-    let redis = RedisConnection(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
+    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
     redis.start()
     try await redis.ready(within: .seconds(10))
     let sidecar = Sidecar(

@@ -12,7 +12,7 @@ import TestSupport
 final class SidecarFixture {
   private static let server = Task { try await RedisServer() }
 
-  let redis: RedisConnection
+  let redis: RedisClient
   private(set) var backend: Backend
   let sidecar: Sidecar
   let metrics = Metrics()
@@ -24,7 +24,7 @@ final class SidecarFixture {
   ) async throws {
     let shared = try await SidecarFixture.server.value
     let url = (server ?? shared).url
-    redis = RedisConnection(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
+    redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
     redis.start()
     try await redis.ready(within: .seconds(10))
     backend = Backend(connection: redis, maximumDevices: maximumDevices, log: .silent)
