@@ -85,8 +85,7 @@ struct ClientConfiguration {
 
   /// Calls `body` with a connection to Redis.
   @EventLoop
-  func withConnection<Value: Sendable>(_ body: @EventLoop (RedisClient) async throws -> Value) async throws -> Value
-  {
+  func withConnection<Value: Sendable>(_ body: @EventLoop (RedisClient) async throws -> Value) async throws -> Value {
     let connection = RedisClient(endpoint: redis, name: "martlet", log: .silent)
     connection.start()
     defer { connection.close() }
