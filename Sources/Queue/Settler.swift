@@ -7,6 +7,7 @@ import Telemetry
 @EventLoop
 final class Settler {
   private let context: QueueContext
+  private let records: SeparateRecords
   private var backlog: SettlementBacklog
   private var isFlushScheduled = false
   private var retryTimer: LoopTimer?
@@ -16,7 +17,9 @@ final class Settler {
 
   init(_ context: QueueContext) {
     self.context = context
-    backlog = SettlementBacklog(queueCount: context.queues.count)
+    records = SeparateRecords(connection: context.connection)
+    backlog = SettlementBacklog(
+      queueCount: context.queues.count, hasSeparateRecords: context.connection.isCluster)
   }
 
   /// Settles a claim once: a second settlement is ignored, as the first one is written until Redis confirms it.
@@ -33,6 +36,7 @@ final class Settler {
     guard context.connection.isReady, context.lease.isConfirmed else { return scheduleRetry() }
     for index in context.queues.indices {
       let batch = backlog.takeBatch(queueIndex: index)
+      for entry in batch.unrecorded { record(entry) }
       acknowledge(all: batch.acknowledgements, queueIndex: index, haveAuthors: false)
       acknowledge(all: batch.laterAcknowledgements, queueIndex: index, haveAuthors: true)
       for entry in batch.moves { move(entry) }
@@ -53,6 +57,23 @@ final class Settler {
     }
   }
 
+  // MARK: - Records before the job, in a cluster
+
+  private func record(_ entry: PendingSettlement) {
+    records.write(entry.settlement) { [self] result in
+      switch result {
+      case .success(let isWritten):
+        if !isWritten { noteKeptRecord(of: entry) }
+        entry.isRecorded = true
+        noteRecovery()
+        guard !entry.claim.isFenced else { return }
+        backlog.append(entry)
+        scheduleFlush()
+      case .failure(let error): keep(CollectionOfOne(entry), after: error)
+      }
+    }
+  }
+
   // MARK: - Acknowledgements
 
   private func acknowledge(all entries: [PendingSettlement], queueIndex: Int, haveAuthors: Bool) {
@@ -68,7 +89,7 @@ final class Settler {
     keys.reserveCapacity(entries.count + 1)
     var timeToLive = Duration.zero
     for entry in entries {
-      if let record = entry.settlement.record {
+      if let record = entry.remaining.record {
         keys.append(QueueKeys.result(record.jobID))
         timeToLive = record.timeToLive
       } else {
@@ -81,8 +102,8 @@ final class Settler {
       command.append(haveAuthors ? 3 : 2)
       for entry in entries {
         command.append(entry.claim.element)
-        command.append(entry.settlement.record?.json ?? [])
-        if haveAuthors { command.append(entry.settlement.record?.author ?? "") }
+        command.append(entry.remaining.record?.json ?? [])
+        if haveAuthors { command.append(entry.remaining.record?.author ?? "") }
       }
     } _: { [self] result in
       switch result {
@@ -107,7 +128,7 @@ final class Settler {
     let queueIndex = entry.claim.queueIndex
     let keys = context.queues[queueIndex]
     let inflight = keys.inflight(context.lease.name.value)
-    let settlement = entry.settlement
+    let settlement = entry.remaining
     let target = settlement.verb.target(keys) ?? inflight
     let record = settlement.record
     let scriptKeys = [
