@@ -35,14 +35,18 @@ struct SeparateRecords {
       command.append(record.json)
       command.append(record.timeToLive.milliseconds)
       command.append(record.onlyIfAbsent ? "NX" : record.author ?? "")
-    } _: { completion($0) }
+    } _: {
+      completion($0)
+    }
   }
 
   /// A list that Redis refuses to write to, of another type for example, gets no reply: the job ends all the same.
   private func reply(
     _ record: [UInt8], to list: String, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
-    connection.call(QueueScripts.separateReply, keys: [list]) { $0.append(record) } _: { result in
+    connection.call(QueueScripts.separateReply, keys: [list]) {
+      $0.append(record)
+    } _: { result in
       if case .failure(let error) = result, !error.isRefusal { return completion(.failure(error)) }
       completion(.success(true))
     }
@@ -55,7 +59,9 @@ struct SeparateRecords {
   ) {
     let finding = RecordSteps { found in
       guard case .success(false) = found else { return completion(found.map { _ in 0 }) }
-      connection.call(QueueScripts.separateNotification, keys: [reader.stream]) { $0.append(record) } _: { result in
+      connection.call(QueueScripts.separateNotification, keys: [reader.stream]) {
+        $0.append(record)
+      } _: { result in
         if case .failure(let error) = result, error.isWrongType { return completion(.success(0)) }
         completion(result.map { Int($0.integer ?? 0) })
       }

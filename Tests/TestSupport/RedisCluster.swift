@@ -201,6 +201,19 @@ public final class RedisClusterNode: Sendable {
     try await redisCLI(["CLUSTER", "MEET", "127.0.0.1", "\(other.port)", "\(other.busPort)"])
   }
 
+  /// Waits until a replica has everything that was written so far.
+  public func waitForReplica() async throws {
+    let written = try await offset("master_repl_offset:")
+    try await eventually("a replica of \(address) has what was written") { try await offset("offset=") >= written }
+  }
+
+  /// A number of INFO, after `name`; 0 if it is absent.
+  private func offset(_ name: String) async throws -> Int {
+    let info = try await redisCLI(["INFO", "replication"])
+    guard let found = info.range(of: name) else { return 0 }
+    return Int(info[found.upperBound...].prefix { $0.isNumber }) ?? 0
+  }
+
   /// Its id in the cluster.
   public func id() async throws -> String { try await redisCLI(["CLUSTER", "MYID"]) }
 

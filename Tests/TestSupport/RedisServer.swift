@@ -36,6 +36,14 @@ public final class RedisServer: Sendable {
     try await awaitPong()
   }
 
+  /// Stands for a cluster. Only ``url`` and ``redisCLI(_:)`` are to be used.
+  public init(_ cluster: RedisCluster) throws {
+    directoryOwner = try TemporaryDirectory()
+    (port, arguments, password) = (nil, [], nil)
+    child = Locked(try ChildProcess("true"))
+    self.cluster = cluster
+  }
+
   public let password: String?
   public var directory: String { directoryOwner.path }
   public var socketPath: String { "\(directory)/redis.sock" }
