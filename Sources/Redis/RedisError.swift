@@ -72,6 +72,9 @@ extension RedisReplyError {
     }
   }
 
+  /// Whether the slot of the command's keys is not, or not now, at the server that replied.
+  var isOfMovedSlot: Bool { code == "MOVED" || code == "CLUSTERDOWN" }
+
   /// Whether a script failed by itself, on unexpected data for example, and not one of its commands.
   var isScriptFailure: Bool {
     code == "ERR" && message.contains("user_script:")
