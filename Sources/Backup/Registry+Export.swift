@@ -5,8 +5,8 @@ public import Registry
 extension Registry {
   /// Writes every device and every instance, but no credentials, to a backup file with mode 0600 (`-` is stdout).
   ///
-  /// The file gets its name when it is complete. A token that changes meanwhile can be in it twice or not at all. In a
-  /// cluster so can a token whose slot moves to another node meanwhile.
+  /// The file gets its name when it is complete. A token that changes meanwhile can be in it twice or not at all. Throws
+  /// if slots of a cluster move to other servers meanwhile, because the keys in them can be missed.
   public func exportBackup(
     path: String, onProgress: @EventLoop (BackupExport) -> Void = { _ in }
   ) async throws(BackupError) -> BackupExport {
@@ -35,6 +35,7 @@ extension Registry {
     _ prefix: String, _ body: ([UInt8], [UInt8]?) async throws(BackupError) -> Void,
     onPage: @EventLoop () -> Void
   ) async throws(BackupError) {
+    let changes = connection.topologyChanges
     for server in 0..<connection.serverCount {
       var cursor = "0"
       repeat {
@@ -42,9 +43,15 @@ extension Registry {
         for (key, value) in page.entries { try await body(Array(key.dropFirst(prefix.utf8.count)), value) }
         onPage()
         cursor = page.next
+        guard connection.topologyChanges == changes else { throw Registry.movedWhileExporting }
       } while cursor != "0"
     }
   }
+
+  private static let movedWhileExporting = BackupError.redis(
+    .notSent(
+      "slots of the cluster moved to other servers while the devices were read, so some would be missing; "
+        + "export again when the cluster is not being changed"))
 
   private typealias ScannedPage = (entries: [([UInt8], [UInt8]?)], next: String)
 

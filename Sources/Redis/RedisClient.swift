@@ -148,14 +148,6 @@ public final class RedisClient {
     }
   }
 
-  /// How many servers hold keys; more than one in a cluster.
-  public var serverCount: Int { 1 }
-
-  /// Sends `command`, which has no key, to one of ``serverCount`` servers.
-  public func send(_ command: RedisCommand, toServer server: Int, _ completion: @escaping Completion) {
-    connection.send(command, completion)
-  }
-
   /// Calls `script` by its digest. The closure `arguments` appends ARGV.
   ///
   /// If Redis does not know the script (NOSCRIPT), its source is sent once; then it runs after commands that were sent
@@ -222,14 +214,6 @@ extension RedisClient {
   public func send(_ command: RedisCommand, timeout: Duration? = nil) async throws(RedisError) -> RedisValue {
     let result = await withCheckedContinuation { continuation in
       send(command, timeout: timeout) { continuation.resume(returning: $0) }
-    }
-    return try result.get()
-  }
-
-  /// Sends `command`, which has no key, to one of ``serverCount`` servers, and returns its reply.
-  public func send(_ command: RedisCommand, toServer server: Int) async throws(RedisError) -> RedisValue {
-    let result = await withCheckedContinuation { continuation in
-      send(command, toServer: server) { continuation.resume(returning: $0) }
     }
     return try result.get()
   }
