@@ -32,6 +32,9 @@ public final class Registry {
   /// Set if the keys of a device can be in several hash slots, so that no script may change all of them.
   let steps: StepRunner?
 
+  /// Whether Redis reads a set together with the metadata of its entries.
+  var sorts: Bool
+
   /// Whether a script may have the keys of one device or instance only.
   package var isStepwise: Bool { steps != nil }
 
@@ -50,6 +53,7 @@ public final class Registry {
     self.connection = connection
     self.maximumDevices = maximumDevices
     self.log = log
+    sorts = !isStepwise
     steps = isStepwise ? StepRunner(connection: connection) : nil
     connection.preload(isStepwise ? [RegistryScripts.deactivate] : RegistryScripts.all)
   }

@@ -51,7 +51,7 @@ struct StepRunner {
       let group = StepExchange(sent.map(\.steps.count)) { continuation.resume(returning: $0) }
       for (index, (steps, settlement)) in sent.enumerated() {
         for (number, step) in steps.enumerated() {
-          send(step, of: settlement) { result in group.receive(index, number, result.flatMap { decode($0, of: step) }) }
+          send(step, of: settlement) { group.receive(index, number, decode($0, of: step)) }
         }
       }
     }
@@ -99,6 +99,16 @@ struct StepRunner {
       connection.run(StepScripts.join, keys: [key], arguments: arguments, completion)
     case .audience where !isForced: connection.send(RedisCommand("ZADD", key, "0", token), completion)
     case .audience: connection.run(StepScripts.joinAudience, keys: [key], arguments: [token], completion)
+    }
+  }
+
+  private func decode(_ result: Result<RedisValue, RedisError>, of step: Step) -> Result<StepReply, RedisError> {
+    switch result {
+    case .success(let value): return decode(value, of: step)
+    case .failure(let error):
+      // The type is checked later, by a step that knows the key.
+      if case .isFull = step, error.isWrongType { return .success(.flag(false)) }
+      return .failure(error)
     }
   }
 
