@@ -55,7 +55,10 @@ class Servers:
         return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in self._ports)
 
     def of(self, key):
-        return self._connections[slot(key) * self.count // SLOTS if self.count > 1 else 0]
+        for number in range(self.count - 1):
+            if slot(key) < (number + 1) * SLOTS // self.count:
+                return self._connections[number]
+        return self._connections[-1]
 
     def __call__(self, name, key, *words):
         return self.of(key)(name, key, *words)
