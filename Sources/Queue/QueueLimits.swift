@@ -30,6 +30,8 @@ public enum QueueLimits {
 
   /// Jobs that one script acknowledges at most.
   static let acknowledgeBatch = 256
+  /// Jobs that are written to the in-flight list again by one command, after Redis has lost its data.
+  static let restoreBatch = 1000
   /// Dead letters of a queue at most; beyond it the oldest are deleted.
   public static let maximumDeadLetters = 100_000
 
