@@ -31,7 +31,8 @@ final class Connector: Sendable {
       guard isTLS else { return Transport(descriptor: descriptor) }
       do {
         let tls = try TLSSession(
-          descriptor: descriptor, host: server.host, caCertificatePEM: endpoint.caCertificatePEM)
+          descriptor: descriptor, host: server.host, caCertificatePEM: endpoint.caCertificatePEM,
+          clientCertificate: endpoint.clientCertificate)
         try tls.handshake(descriptor, until: deadline)
         return Transport(descriptor: descriptor, tls: tls)
       } catch {

@@ -1,3 +1,5 @@
+public import Crypto
+
 /// Address and credentials of Redis, from REDIS_URL.
 public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
   struct HostAndPort: Sendable, Equatable {
@@ -23,6 +25,18 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
   let password: String?
   let database: Int
   let caCertificatePEM: String?
+  /// What this process shows to a server that asks for a certificate, with its key. Used with TLS only.
+  public private(set) var clientCertificate: ServerCertificate?
+
+  /// Returns the endpoint with a certificate for servers that ask clients for one.
+  public func presenting(_ certificate: ServerCertificate?) -> RedisEndpoint {
+    var endpoint = self
+    endpoint.clientCertificate = certificate
+    return endpoint
+  }
+
+  /// Whether connections to Redis are encrypted.
+  public var isEncrypted: Bool { summary.hasPrefix("rediss") }
 
   // Interpolating an endpoint by mistake must not reveal the password.
   public var description: String { summary }
