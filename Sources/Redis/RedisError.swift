@@ -66,10 +66,12 @@ extension RedisReplyError {
   /// not allowed …`, `…: @user_script:1: WRONGTYPE Operation against …`, or in a table of `redis.pcall` without the words
   /// before the first `@`. ``code`` if there is no such code. Other messages may quote arguments.
   var cause: String {
+    let wrapping = "ERR Error running script"
     var rest = message[...]
-    if message.hasPrefix("ERR Error running script") {
-      guard let end = message.firstIndex(of: ")") else { return code }
-      rest = message[end...].dropFirst().drop { $0 == ":" || $0 == " " }
+    if message.hasPrefix(wrapping) {
+      rest = rest.dropFirst(wrapping.count)
+      if rest.hasPrefix(" (call to ") { rest = rest.drop { $0 != ")" }.dropFirst() }
+      rest = rest.drop { $0 == ":" || $0 == " " }
     } else if !message.hasPrefix("@user_script:") {
       return code
     }
