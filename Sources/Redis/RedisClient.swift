@@ -141,10 +141,12 @@ public final class RedisClient {
   }
 
   /// Sends `command`, which has no key, to the server of `key`.
-  public func send(_ command: RedisCommand, toServerOf key: String, _ completion: @escaping Completion) {
+  public func send(
+    _ command: RedisCommand, toServerOf key: String, timeout: Duration? = nil, _ completion: @escaping Completion
+  ) {
     switch server {
-    case .one(let connection): connection.send(command, completion)
-    case .cluster(let router): router.send(command, slot: HashSlot.of(key), timeout: nil, completion)
+    case .one(let connection): connection.send(command, timeout: timeout, completion)
+    case .cluster(let router): router.send(command, slot: HashSlot.of(key), timeout: timeout, completion)
     }
   }
 

@@ -15,10 +15,26 @@ public final class RedisCluster: Sendable {
     let common = ["--cluster-node-timeout", "\(RedisCluster.nodeTimeoutMilliseconds)"] + arguments
     nodes = try (0..<primaries * (1 + replicas)).map { _ in try RedisClusterNode(common) }
     for node in nodes { try await node.awaitPong() }
-    let create = ["--cluster", "create"] + nodes.map(\.address)
-    _ = try await ChildProcess.run(
-      "redis-cli", create + ["--cluster-replicas", "\(replicas)", "--cluster-yes"])
+    try await RedisCluster.join(nodes, primaries: primaries)
     try await awaitHealth(replicas: replicas)
+  }
+
+  /// Gives the primaries equal shares of the slots, introduces all servers to each other, and makes the others replicas.
+  private static func join(_ nodes: [RedisClusterNode], primaries: Int) async throws {
+    let slots = 16_384
+    for (place, node) in nodes.enumerated() {
+      try await node.redisCLI(["CLUSTER", "SET-CONFIG-EPOCH", "\(place + 1)"])
+      guard place < primaries else { continue }
+      let (first, next) = (place * slots / primaries, (place + 1) * slots / primaries)
+      try await node.redisCLI(["CLUSTER", "ADDSLOTSRANGE", "\(first)", "\(next - 1)"])
+    }
+    for node in nodes.dropFirst() { try await node.meet(nodes[0]) }
+    for (place, node) in nodes.enumerated().dropFirst(primaries) {
+      let id = try await nodes[place % primaries].id()
+      try await eventually("a replica knows its primary") {
+        try await node.redisCLI(["CLUSTER", "REPLICATE", id]) == "OK"
+      }
+    }
   }
 
   /// For REDIS_URL. Names only the first two servers: the others have to be found.
@@ -126,6 +142,7 @@ public final class RedisCluster: Sendable {
 /// A server of a ``RedisCluster``.
 public final class RedisClusterNode: Sendable {
   public let port: Int
+  fileprivate let busPort: Int
   private let directory: TemporaryDirectory
   private let arguments: [String]
   private let child: Locked<ChildProcess>
@@ -133,10 +150,11 @@ public final class RedisClusterNode: Sendable {
   init(_ arguments: [String]) throws {
     directory = try TemporaryDirectory()
     port = try freePort()
+    busPort = try freePort()
     self.arguments =
       [
         "--port", "\(port)", "--bind", "127.0.0.1", "--dir", directory.path, "--save", "", "--appendonly", "no",
-        "--daemonize", "no", "--cluster-enabled", "yes", "--cluster-port", "\(try freePort())",
+        "--daemonize", "no", "--cluster-enabled", "yes", "--cluster-port", "\(busPort)",
         "--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0",
       ] + arguments
     child = Locked(try ChildProcess("redis-server", self.arguments))
@@ -177,6 +195,23 @@ public final class RedisClusterNode: Sendable {
       guard child.isRunning else { throw TestTimeout("redis-server ended:\n\(child.lines.joined(separator: "\n"))") }
       return (try? await redisCLI(["PING"])) == "PONG"
     }
+  }
+
+  func meet(_ other: RedisClusterNode) async throws {
+    try await redisCLI(["CLUSTER", "MEET", "127.0.0.1", "\(other.port)", "\(other.busPort)"])
+  }
+
+  /// Waits until a replica has everything that was written so far.
+  public func waitForReplica() async throws {
+    let written = try await offset("master_repl_offset:")
+    try await eventually("a replica of \(address) has what was written") { try await offset("offset=") >= written }
+  }
+
+  /// A number of INFO, after `name`; 0 if it is absent.
+  private func offset(_ name: String) async throws -> Int {
+    let info = try await redisCLI(["INFO", "replication"])
+    guard let found = info.range(of: name) else { return 0 }
+    return Int(info[found.upperBound...].prefix { $0.isNumber }) ?? 0
   }
 
   /// Its id in the cluster.

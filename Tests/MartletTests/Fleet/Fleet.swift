@@ -24,6 +24,13 @@ final class Fleet: Sendable {
     connection = try await Fleet.connect(to: redis)
   }
 
+  /// With a cluster in place of the one server.
+  init(cluster: RedisCluster) async throws {
+    redis = try RedisServer(cluster)
+    gateway = try await SimulatedGateway()
+    connection = try await Fleet.connect(to: redis)
+  }
+
   @EventLoop
   private static func connect(to redis: RedisServer) async throws -> RedisClient {
     let connection = RedisClient(
