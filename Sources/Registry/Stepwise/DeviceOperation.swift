@@ -92,11 +92,11 @@ enum DeviceOperation: Sendable, Equatable {
     }
   }
 
-  /// Whether Redis must accept it also when it is full, because it only removes.
+  /// Whether Redis must accept it also when it is full, because it only removes or replaces.
   var shrinks: Bool {
     switch self {
-    case .register, .take, .renew, .restore: false
-    case .giveBack, .forget, .unregister, .removeStale, .evict, .clean, .repair: true
+    case .register, .restore: false
+    case .take, .renew, .giveBack, .forget, .unregister, .removeStale, .evict, .clean, .repair: true
     }
   }
 }
