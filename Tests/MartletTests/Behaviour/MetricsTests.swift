@@ -308,7 +308,7 @@ import Testing
 }
 
 /// The families of a metrics page, or of the table in docs/operations.md.
-private struct MetricFamilies {
+struct MetricFamilies {
   /// By name.
   private(set) var types: [String: String] = [:]
   /// Names of the labels, sorted, of the families that have samples; `le` is left out.
@@ -328,15 +328,16 @@ private struct MetricFamilies {
     }
   }
 
-  /// The rows of the table for `worker`, `sidecar` or, with both, `all`.
+  /// The rows of the table for `worker`, `sidecar` or, with both, `all`; for `supervisor` its own and those of any process.
   static func documented(process: String) throws -> MetricFamilies {
     let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
     let text = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
     var families = MetricFamilies(text: "")
     for line in text.split(separator: "\n") {
-      guard let row = line.firstMatch(of: /^\| `([a-z_]+)(?:\{([a-z_,]+)\})?` \| (worker|sidecar|both) \| ([a-z]+) \|/)
-      else { continue }
-      guard process == "all" || row.3 == "both" || row.3 == process else { continue }
+      let pattern = /^\| `([a-z_]+)(?:\{([a-z_,]+)\})?` \| (worker|sidecar|both|supervisor) \| ([a-z]+) \|/
+      guard let row = line.firstMatch(of: pattern) else { continue }
+      let isOfAll = process == "all" && row.3 != "supervisor"
+      guard isOfAll || row.3 == "both" || row.3 == process else { continue }
       families.types[String(row.1)] = String(row.4)
       families.labels[String(row.1)] = (row.2?.split(separator: ",").map(String.init) ?? []).sorted()
     }
