@@ -12,15 +12,15 @@ struct NonceSequence {
   /// `scalar` is the private key and `digest` the digest of the message modulo the group's order, 32 bytes each.
   init(scalar: [UInt8], digest: [UInt8]) {
     precondition(scalar.count == NonceSequence.byteCount && digest.count == NonceSequence.byteCount, "32 bytes each")
-    update([0] + scalar + digest)
-    update([1] + scalar + digest)
+    update(0, scalar, digest)
+    update(1, scalar, digest)
   }
 
   /// Returns the next candidate, 32 bytes. It may be zero, or not below the order of the group.
   mutating func next() -> [UInt8] {
     value = authenticationCode(of: value)
     let candidate = value
-    update([0])
+    update(0)
     return candidate
   }
 
@@ -33,8 +33,13 @@ struct NonceSequence {
     bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
   }
 
-  private mutating func update(_ suffix: [UInt8]) {
-    var message = value + suffix
+  private mutating func update(_ step: UInt8, _ parts: [UInt8]...) {
+    // Room for all, so that no copy of the key is left behind.
+    var message: [UInt8] = []
+    message.reserveCapacity(3 * NonceSequence.byteCount + 1)
+    message += value
+    message.append(step)
+    for part in parts { message += part }
     key = authenticationCode(of: message)
     value = authenticationCode(of: value)
     NonceSequence.erase(&message)

@@ -13,6 +13,8 @@ struct Supervision {
     case stop(place: Int)
     /// To the process of this place: end now.
     case hurry(place: Int)
+    /// The process of this place does not end: kill it.
+    case kill(place: Int)
     /// Nothing runs any more.
     case exit(ExitCode)
   }
@@ -64,7 +66,7 @@ struct Supervision {
 
   func begin() -> [Action] { places.indices.map { .start(place: $0) } }
 
-  /// A process was started, or its restart is due. Nothing follows unless the supervisor stops meanwhile.
+  /// A process was started at this place.
   mutating func started(_ place: Int, now: UInt64) -> [Action] {
     places[place] = .running(since: now)
     return isStopping ? [.stop(place: place)] : []
@@ -103,6 +105,9 @@ struct Supervision {
     isHurrying = true
     return running.map { .hurry(place: $0) }
   }
+
+  /// The time in which all processes must have ended is over.
+  func overdue() -> [Action] { isStopping ? running.map { .kill(place: $0) } : [] }
 
   private var running: [Int] {
     places.indices.filter { if case .running = places[$0] { true } else { false } }

@@ -15,16 +15,23 @@ final class Supervisor {
   /// The one of this process.
   private static var current: Supervisor?
 
+  /// Time beside the grace in which a process hands its jobs back. One that takes longer hangs.
+  private static let handBackTime = Duration.seconds(30)
+
   private let log: Log
+  private let shutdownGrace: Duration
   private let group: WorkerGroup
   private let admin: AdminServer?
   private var supervision: Supervision
   private var restarts: [Int: LoopTimer] = [:]
+  /// Ends the processes that do not end by themselves.
+  private var deadline: LoopTimer?
   private var exit: CheckedContinuation<ExitCode, Never>?
 
   /// Throws if the admin address cannot be used.
   init(_ configuration: WorkerConfiguration, count: Int, log: Log) throws {
     self.log = log
+    shutdownGrace = configuration.shutdownGrace
     let group = WorkerGroup(count: count)
     self.group = group
     supervision = Supervision(count: count)
@@ -62,6 +69,15 @@ final class Supervisor {
     perform(supervision.stop())
   }
 
+  /// Processes that do not end in time are killed.
+  private func limitEnd(to time: Duration) {
+    deadline = .after(time) { [weak self] in
+      guard let self else { return }
+      self.log.error("worker processes do not end and are killed", ["seconds": .init(time.components.seconds)])
+      self.perform(self.supervision.overdue())
+    }
+  }
+
   private func reload() {
     log.info("SIGHUP: passed on to the worker processes")
     for process in group.running { process.reload() }
@@ -72,8 +88,13 @@ final class Supervisor {
       switch action {
       case .start(let place): start(place, isRestart: false)
       case .restart(let place, let delay, let attempt): restart(place, after: delay, attempt: attempt)
-      case .stop(let place): group[place]?.stop()
-      case .hurry(let place): group[place]?.hurry()
+      case .stop(let place):
+        if deadline == nil { limitEnd(to: shutdownGrace + Supervisor.handBackTime) }
+        group[place]?.stop()
+      case .hurry(let place):
+        limitEnd(to: Supervisor.handBackTime)
+        group[place]?.hurry()
+      case .kill(let place): group[place]?.kill()
       case .exit(let code):
         exit?.resume(returning: code)
         exit = nil

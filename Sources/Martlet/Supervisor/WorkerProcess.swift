@@ -44,6 +44,9 @@ final class WorkerProcess {
   /// Asks it to end at once.
   func hurry() { command(.hurry, or: SIGTERM) }
 
+  /// Ends it. Its jobs run on other workers when its lease has expired.
+  func kill() { _ = Glibc.kill(pid, SIGKILL) }
+
   /// Asks it to read its files again.
   func reload() { command(.reload, or: SIGHUP) }
 
@@ -87,6 +90,6 @@ final class WorkerProcess {
 
   /// Without a channel a signal says the same. The process has not been waited for, so its id is its own.
   private func command(_ message: ChannelMessage, or signal: Int32) {
-    if let channel { channel.send(message) } else { kill(pid, signal) }
+    if let channel { channel.send(message) } else { _ = Glibc.kill(pid, signal) }
   }
 }

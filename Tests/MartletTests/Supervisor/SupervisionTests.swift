@@ -91,6 +91,16 @@ struct SupervisionTests {
     #expect(supervision.stop() == [])
   }
 
+  @Test func `processes that do not end in time are killed, and the stop has failed`() {
+    var supervision = running()
+    #expect(supervision.overdue() == [])
+    _ = supervision.stop()
+    _ = supervision.ended(1, .code(0), now: 5, random: 1)
+    #expect(supervision.overdue() == [.kill(place: 0), .kill(place: 2)])
+    _ = supervision.ended(0, .signal(9), now: 5, random: 1)
+    #expect(supervision.ended(2, .signal(9), now: 5, random: 1) == [.exit(.failed)])
+  }
+
   @Test func `a process that waits for its restart is not started while stopping`() {
     var supervision = running()
     _ = supervision.ended(1, .signal(9), now: 5, random: 1)
@@ -120,7 +130,7 @@ struct SupervisionTests {
           #expect(!isStopped && running.insert(place).inserted)
         case .restart(let place, _, _):
           #expect(!isStopped && !running.contains(place) && waiting.insert(place).inserted)
-        case .stop(let place), .hurry(let place): #expect(running.contains(place))
+        case .stop(let place), .hurry(let place), .kill(let place): #expect(running.contains(place))
         case .exit(let code):
           #expect(running.isEmpty)
           exits.append(code)

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Redis
 import TestSupport
 import Testing
@@ -20,7 +21,7 @@ import Testing
 
   @Test func `a killed process is started again, and no job is lost`() async throws {
     try await fleet.gateway.settings(#"{"rttMs":50}"#)
-    let supervisor = try await fleet.supervisor(2, on: queue)
+    let supervisor = try await fleet.supervisor(2, ["MARTLET_LOG": "debug"], on: queue)
     let load = Load(fleet, on: queue, perSecond: 300)
     await load.start()
     for round in 1...3 {
@@ -38,6 +39,8 @@ import Testing
     #expect(try await supervisor.metric("martlet_worker_process_restarts_total") == 3)
     #expect(supervisor.count(of: "worker process was killed") == 3)
     #expect(try await supervisor.stop() == 0)
+    let broken = supervisor.process.lines.filter { (try? JSONValue(parsing: Array($0.utf8))) == nil }
+    #expect(broken == [], "all write to one stderr, line by line")
   }
 
   @Test func `a process that an operator ends is started again`() async throws {
