@@ -76,6 +76,8 @@ final class PushContent {
   let expiration: Int64?
   let collapseID: String?
   let payload: [UInt8]
+  /// The lane of the app, once ``AppLanes`` has looked it up.
+  var lane: AppLane?
 
   init(_ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment) {
     let job = delivery.job
@@ -106,6 +108,8 @@ final class PushDraft {
   let page: Page?
   /// Nil unless in flight.
   var push: Push?
+  /// When it was sent, by the ``AnswerEpochs`` of its app.
+  var epoch = 0
 
   init(delivery: Delivery, device: Device, content: PushContent, page: Page?) {
     self.delivery = delivery

@@ -1,0 +1,16 @@
+/// The share of the permits of one app, which may have several bundle ids.
+package struct AppShare: Sendable, Equatable {
+  /// The share of an app for which none is set.
+  package static let standard = 1
+
+  /// The name of the app: its first bundle id.
+  package let app: String
+  /// Relative to the shares of the other apps; at least 1.
+  package let share: Int
+
+  package init(app: String, share: Int = AppShare.standard) {
+    precondition(share > 0)
+    self.app = app
+    self.share = share
+  }
+}
