@@ -80,6 +80,7 @@ struct LanePace: Equatable {
   /// Whether more jobs came in this interval than may wait.
   var isCrowded = false
   private var wasCrowded = false
+  private var lastEnded = 0
   private(set) var endedPerSecond = 0
   private(set) var idleIntervals = 0
 
@@ -89,12 +90,15 @@ struct LanePace: Equatable {
     defer {
       wasCrowded = isCrowded
       isCrowded = false
+      lastEnded = ended
       ended = 0
     }
     endedPerSecond = ended * LanePace.intervalsPerSecond
     idleIntervals = isActive || ended > 0 ? 0 : idleIntervals + 1
     guard isCrowded || wasSlow else { return false }
     guard wasCrowded || wasSlow else { return false }
-    return endedPerSecond * FairShares.patience < waitingJobs * 1000
+    // The pushes of a stalled app end at the same time, when they have timed out: one interval is no recovery.
+    let pace = wasSlow ? min(endedPerSecond, lastEnded * LanePace.intervalsPerSecond) : endedPerSecond
+    return pace * FairShares.patience < waitingJobs * 1000
   }
 }

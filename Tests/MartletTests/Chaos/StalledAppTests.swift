@@ -39,6 +39,10 @@ import Testing
     let inFlight = try await worker.metric("martlet_pushes_in_flight") ?? 0
     print("200 jobs behind 5000 of a stalled app: \(elapsed); \(putOff) put off, \(inFlight) permits taken")
     #expect(putOff > 4000)
+    try await eventually(within: .seconds(18), "status names the slow app, and only that") {
+      let status = try await fleet.martlet("status", environment: ["MARTLET_QUEUES": queue]).lines(of: .output)
+      return status.contains { $0.hasPrefix("com.example.a ") } && !status.contains { $0.hasPrefix("com.example.b ") }
+    }
     try await fleet.gateway.clearFaults()
     let status = try await fleet.status(of: stalled + others, on: queue)
     status.expectAllAccepted(5200)
