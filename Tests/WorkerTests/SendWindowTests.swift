@@ -15,7 +15,7 @@ struct SendWindowTests {
   }
 
   /// The oldest push ends.
-  private func leave(_ window: SendWindow) { window.leave(sent.drafts.removeFirst()) }
+  private func leave(_ window: SendWindow) { window.leave(sent.drafts.removeFirst(), isAnswered: true) }
 
   private let sent = Sent()
 

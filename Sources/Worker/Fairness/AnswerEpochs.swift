@@ -21,12 +21,13 @@ struct AnswerEpochs: Equatable {
     recent[current % AnswerEpochs.slowAge] += 1
   }
 
-  /// A push of `epoch` has ended.
-  mutating func ended(_ epoch: Int) {
+  /// A push of `epoch` has ended. Without an answer, it says nothing about how quickly APNs answers.
+  mutating func ended(_ epoch: Int, isAnswered: Bool) {
     let isSlow = current - epoch >= AnswerEpochs.slowAge
     if !isSlow { recent[epoch % AnswerEpochs.slowAge] -= 1 }
     guard epoch >= countedSince else { return }
     if isSlow { overdue -= 1 }
+    guard isAnswered else { return }
     count += 1
     if isSlow { slowCount += 1 }
   }

@@ -50,8 +50,8 @@ final class AppLane {
     epochs.sent()
   }
 
-  func noteEnded(_ draft: PushDraft) {
-    epochs.ended(draft.epoch)
+  func noteEnded(_ draft: PushDraft, isAnswered: Bool) {
+    epochs.ended(draft.epoch, isAnswered: isAnswered)
     pace.ended += 1
   }
 

@@ -25,6 +25,7 @@ final class AppLanes {
   private(set) var labels: Set<String> = []
 
   private var shares: [String: AppShare] = [:]
+  private let hasOtherApps: Bool
   private let limit: Int
   private var byBundleID: [String: AppLane] = [:]
   private var byName: [String: AppLane] = [:]
@@ -32,8 +33,10 @@ final class AppLanes {
   /// Most pushes are of the same app as the push before.
   private var latest: (bundleID: String, lane: AppLane)?
 
-  /// `shares`: of the configured apps, by bundle id. `limit`: pushes of one app in flight, at most.
-  init(shares: [String: AppShare], limit: Int) {
+  /// `shares`: of the configured apps, by bundle id. `hasOtherApps`: bundle ids that are not configured are pushed to, too.
+  /// `limit`: pushes of one app in flight, at most.
+  init(shares: [String: AppShare], hasOtherApps: Bool, limit: Int) {
+    self.hasOtherApps = hasOtherApps
     self.limit = limit
     isShared = false
     configure(shares)
@@ -87,7 +90,8 @@ final class AppLanes {
   }
 
   private func noteCount() {
-    isShared = configuredApps.count > 1 || all.count > 1
+    let expected = configuredApps.isEmpty ? 0 : configuredApps.count + (hasOtherApps ? 1 : 0)
+    isShared = expected > 1 || all.count > 1
   }
 
   /// The apps that APNs answers slowly, those with the most jobs first.

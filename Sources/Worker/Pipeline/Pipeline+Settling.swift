@@ -23,15 +23,6 @@ extension Pipeline {
     endAttempt(delivery)
   }
 
-  /// Runs the job again after `delay` as if it had not been claimed: its app has its share of the permits, and enough jobs of
-  /// it wait in memory.
-  func putOff(_ delivery: Delivery, of lane: AppLane, for delay: Duration) {
-    delivery.extent = .untouched
-    delivery.tally.openReason = JobOutcome.appIsBusy
-    metrics.putOff(ofApp: window.lanes.label(of: lane))
-    end(delivery, as: JobOutcome(status: .retrying, verb: .retry(delay: delay, countsAttempt: false)))
-  }
-
   /// In polling-only mode there is no APNs to send to.
   func endUnsent(_ delivery: Delivery) {
     guard let reason = delivery.sizeFaultForMany else {

@@ -67,6 +67,8 @@ package struct PushComposer {
 /// What all pushes of a job to one app and environment share.
 @EventLoop
 final class PushContent {
+  /// The lane of the app, once ``AppLanes`` has looked it up.
+  var lane: AppLane?
   let bundleID: String
   let topic: String
   let environment: PushEnvironment
@@ -76,8 +78,6 @@ final class PushContent {
   let expiration: Int64?
   let collapseID: String?
   let payload: [UInt8]
-  /// The lane of the app, once ``AppLanes`` has looked it up.
-  var lane: AppLane?
 
   init(_ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment) {
     let job = delivery.job

@@ -20,21 +20,23 @@ final class SendWindow {
   private var waiting = FrontQueue<AppLane>()
   private var isFilling = false
 
-  /// `send` is called for each push as its turn comes, `putOff` for each job that is to be looked at later.
+  /// `shares` and `hasOtherApps` are those of ``AppLanes``. `send` is called for each push as its turn comes, `putOff` for each
+  /// job that is to be looked at later.
   init(
-    permits: Permits, shares: [String: AppShare] = [:], send: @escaping @EventLoop (PushDraft) -> Void,
+    permits: Permits, shares: [String: AppShare] = [:], hasOtherApps: Bool = false,
+    send: @escaping @EventLoop (PushDraft) -> Void,
     putOff: @escaping @EventLoop (Delivery, AppLane, Duration) -> Void
   ) {
     self.permits = permits
     self.shares = FairShares(limit: permits.limit)
-    lanes = AppLanes(shares: shares, limit: permits.maximum)
+    lanes = AppLanes(shares: shares, hasOtherApps: hasOtherApps, limit: permits.maximum)
     submit = send
     self.putOff = putOff
     // Also for permits that a claim returns unused: pushes may wait for them with none in flight.
     permits.onRelease { [weak self] in self?.fill() }
   }
 
-  /// Adds the drafts of one job; the first uses the job's permit if `hasPermit`. Call ``leave(_:)`` when a draft's push has
+  /// Adds the drafts of one job; the first uses the job's permit if `hasPermit`. Call ``leave(_:isAnswered:)`` when a draft's push has
   /// ended.
   func enter(_ drafts: [PushDraft], hasPermit: Bool) {
     guard let first = drafts.first else { return }
@@ -63,11 +65,11 @@ final class SendWindow {
     }
   }
 
-  /// The push of a draft has ended: releases its permit.
-  func leave(_ draft: PushDraft) {
+  /// The push of a draft has ended: releases its permit. `isAnswered`: APNs has answered it.
+  func leave(_ draft: PushDraft, isAnswered: Bool) {
     let lane = lanes.lane(of: draft.content)
     shares.ended(&lane.app)
-    lane.noteEnded(draft)
+    lane.noteEnded(draft, isAnswered: isAnswered)
     permits.release()
   }
 

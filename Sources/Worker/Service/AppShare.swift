@@ -14,3 +14,14 @@ package struct AppShare: Sendable, Equatable {
     self.share = share
   }
 }
+
+extension [String: AppShare] {
+  /// The shares of apps, each with its bundle ids, by bundle id.
+  package init(apps: some Sequence<(bundleIDs: [String], share: Int)>) {
+    self.init()
+    for entry in apps {
+      guard let name = entry.bundleIDs.first else { continue }
+      for bundleID in entry.bundleIDs { self[bundleID] = AppShare(app: name, share: entry.share) }
+    }
+  }
+}

@@ -53,7 +53,9 @@ final class ConcurrencyControl {
     let fields: KeyValuePairs<String, Log.Field> = [
       "app": .init(lane.name), "limit": .init(lane.app.limit), "maximum": .init(permits.maximum),
     ]
-    if old == permits.maximum { log.warn("APNs is slow for an app: fewer of its pushes are sent at once", fields) }
+    if old == permits.maximum {
+      log.warn("APNs is slow or was out of reach for an app: fewer of its pushes are sent at once", fields)
+    }
     if lane.app.limit == permits.maximum { log.info("APNs answers quickly again for an app", fields) }
   }
 

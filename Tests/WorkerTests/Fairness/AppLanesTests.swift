@@ -8,7 +8,7 @@ import Testing
 struct AppLanesTests {
   @Test func `the bundle ids of a configured app have one lane, all others another one together`() {
     let app = AppShare(app: "com.a", share: 3)
-    let lanes = AppLanes(shares: ["com.a": app, "com.a.watch": app], limit: 64)
+    let lanes = AppLanes(shares: ["com.a": app, "com.a.watch": app], hasOtherApps: false, limit: 64)
     #expect(!lanes.isShared)
     let lane = lanes.lane(ofBundleID: "com.a")
     #expect(lane === lanes.lane(ofBundleID: "com.a.watch"))
@@ -21,13 +21,21 @@ struct AppLanesTests {
   }
 
   @Test func `with several configured apps permits are shared before the first job`() {
-    let lanes = AppLanes(shares: ["a": AppShare(app: "a"), "b": AppShare(app: "b")], limit: 64)
+    let lanes = AppLanes(shares: ["a": AppShare(app: "a"), "b": AppShare(app: "b")], hasOtherApps: false, limit: 64)
     #expect(lanes.isShared)
     #expect(lanes.configuredApps == ["a", "b"])
   }
 
+  @Test func `one configured app and others are several`() {
+    let shares: [String: AppShare] = .init(apps: [(bundleIDs: ["a", "a.watch"], share: 2)])
+    #expect(shares == ["a": AppShare(app: "a", share: 2), "a.watch": AppShare(app: "a", share: 2)])
+    #expect(AppLanes(shares: shares, hasOtherApps: true, limit: 64).isShared)
+    #expect(!AppLanes(shares: shares, hasOtherApps: false, limit: 64).isShared)
+    #expect(!AppLanes(shares: [:], hasOtherApps: true, limit: 64).isShared)
+  }
+
   @Test func `without configured apps each bundle id is an app, up to a limit`() {
-    let lanes = AppLanes(shares: [:], limit: 64)
+    let lanes = AppLanes(shares: [:], hasOtherApps: false, limit: 64)
     let first = lanes.lane(ofBundleID: "0")
     #expect(!lanes.isShared)
     #expect(lanes.label(of: first) == "other")
@@ -41,7 +49,7 @@ struct AppLanesTests {
   }
 
   @Test func `apps without pushes make room for others`() {
-    let lanes = AppLanes(shares: [:], limit: 64)
+    let lanes = AppLanes(shares: [:], hasOtherApps: false, limit: 64)
     for number in 0..<64 { _ = lanes.lane(ofBundleID: "\(number)") }
     for lane in lanes.all { lane.endInterval(isShared: true) }
     #expect(lanes.lane(ofBundleID: "new").name == "new")
@@ -61,7 +69,7 @@ struct AppLanesTests {
     window.configure(shares: ["a": AppShare(app: "a", share: 4), "b": AppShare(app: "b", share: 2)])
     #expect(window.lanes.lane(ofBundleID: "a").app.inFlight == 10)
     #expect(window.lanes.lane(ofBundleID: "a").app.share == 4)
-    for draft in sent { window.leave(draft) }
+    for draft in sent { window.leave(draft, isAnswered: true) }
     #expect(permits.taken == 0)
     #expect(window.lanes.all.count { !$0.isIdle } == 0)
   }
@@ -97,13 +105,22 @@ struct AnswerEpochsTests {
   @Test func `an answer is slow after three epochs`() {
     var epochs = AnswerEpochs()
     for _ in 0..<3 { epochs.sent() }
-    epochs.ended(0)
+    epochs.ended(0, isAnswered: true)
     #expect(epochs.advance(inFlight: 2) == AnswerTimes(count: 1, unanswered: .recent))
     #expect(epochs.advance(inFlight: 2) == AnswerTimes(unanswered: .recent))
-    epochs.ended(0)
+    epochs.ended(0, isAnswered: true)
     #expect(epochs.advance(inFlight: 1) == AnswerTimes(count: 1, unanswered: .overdue))
-    epochs.ended(0)
+    epochs.ended(0, isAnswered: true)
     #expect(epochs.advance(inFlight: 0) == AnswerTimes(count: 1, slowCount: 1))
+  }
+
+  @Test func `pushes that end without an answer are not counted`() {
+    var epochs = AnswerEpochs()
+    for _ in 0..<2 { epochs.sent() }
+    epochs.ended(0, isAnswered: false)
+    for _ in 0..<3 { _ = epochs.advance(inFlight: 1) }
+    epochs.ended(0, isAnswered: false)
+    #expect(epochs.advance(inFlight: 0) == AnswerTimes())
   }
 
   @Test func `after a restart only later pushes count`() {
@@ -111,15 +128,15 @@ struct AnswerEpochsTests {
     for _ in 0..<3 { epochs.sent() }
     for _ in 0..<3 { _ = epochs.advance(inFlight: 3) }
     epochs.restart()
-    epochs.ended(0)
+    epochs.ended(0, isAnswered: true)
     #expect(epochs.advance(inFlight: 2) == AnswerTimes(unanswered: .recent))
     epochs.sent()
     let sent = epochs.current
-    epochs.ended(0)
+    epochs.ended(0, isAnswered: true)
     for _ in 0..<3 { _ = epochs.advance(inFlight: 2) }
     #expect(epochs.advance(inFlight: 2).unanswered == .overdue)
-    epochs.ended(sent)
-    epochs.ended(0)
+    epochs.ended(sent, isAnswered: true)
+    epochs.ended(0, isAnswered: true)
     #expect(epochs.advance(inFlight: 0) == AnswerTimes(count: 1, slowCount: 1))
   }
 
@@ -135,7 +152,7 @@ struct AnswerEpochsTests {
         epochs.sent()
       case 2, 3:
         guard let index = open.indices.randomElement(using: &random) else { continue }
-        epochs.ended(open.remove(at: index))
+        epochs.ended(open.remove(at: index), isAnswered: true)
         ended += 1
       default:
         let times = epochs.advance(inFlight: open.count)

@@ -49,7 +49,7 @@ struct FairSendWindowTests {
     /// The oldest push of an app ends.
     func end(_ app: String) {
       guard let index = sent.firstIndex(where: { $0.content.bundleID == app }) else { return }
-      window.leave(sent.remove(at: index))
+      window.leave(sent.remove(at: index), isAnswered: true)
     }
 
     func endInterval() { window.endInterval { _, _ in } }
