@@ -39,6 +39,9 @@ import Testing
     let inFlight = try await worker.metric("martlet_pushes_in_flight") ?? 0
     print("200 jobs behind 5000 of a stalled app: \(elapsed); \(putOff) put off, \(inFlight) permits taken")
     #expect(putOff > 4000)
+    let waiting = try await fleet.currentRecord(stalled[4999].id)
+    #expect(waiting?.status == "retrying")
+    #expect(waiting?.reason?.hasPrefix("AppBusy") == true)
     try await eventually(within: .seconds(18), "status names the slow app, and only that") {
       let status = try await fleet.martlet("status", environment: ["MARTLET_QUEUES": queue]).lines(of: .output)
       return status.contains { $0.hasPrefix("com.example.a ") } && !status.contains { $0.hasPrefix("com.example.b ") }
@@ -47,6 +50,8 @@ import Testing
     let status = try await fleet.status(of: stalled + others, on: queue)
     status.expectAllAccepted(5200)
     #expect(status.duplicates == 0)
+    // It was put off, which is no attempt.
+    #expect(try await fleet.currentRecord(stalled[4999].id)?.attempts == 1)
     #expect(try await worker.stop() == 0)
   }
 
