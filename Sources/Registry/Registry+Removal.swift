@@ -24,6 +24,7 @@ extension Registry {
   /// Removes entries from a user's set, each only if its metadata is still missing or another user's. Passes their
   /// number.
   public func clean(user: String, _ removals: [Removal], completion: @escaping CountCompletion) {
+    if let steps { return complete(completion, with: { () async throws(RedisError) in try await self.clean(.user(user), removals, steps) }) }
     let set = RegistryKeys.userTokens(user)
     clean(RegistryScripts.cleanUser, groups: [(set, removals)], expected: user, completion: completion)
   }
@@ -38,6 +39,9 @@ extension Registry {
 
   /// Removes entries from an app's audience, each only if its metadata is still missing or another app's.
   public func clean(app: String, _ removals: [Removal], completion: @escaping CountCompletion) {
+    if let steps {
+      return complete(completion, with: { () async throws(RedisError) in try await self.clean(.audience(app), removals, steps) })
+    }
     let shards = Dictionary(grouping: removals) { AudienceShard.shard(of: $0.entry) }
     let groups = shards.map { (RegistryKeys.audience(app, shard: $0.key), $0.value) }
     clean(RegistryScripts.cleanAudience, groups: groups, expected: app, completion: completion)
@@ -45,6 +49,7 @@ extension Registry {
 
   /// Removes devices, each only if it has the same owner and was not registered after `notAfter`. Passes their number.
   public func removeStale(_ devices: [StaleDevice], completion: @escaping CountCompletion) {
+    if let steps { return complete(completion, with: { () async throws(RedisError) in try await self.removeStale(devices, steps) }) }
     let sum = CountExchange(completion: completion)
     for start in stride(from: 0, to: devices.count, by: Registry.maximumBatch) {
       let batch = devices[start..<min(start + Registry.maximumBatch, devices.count)]
@@ -79,6 +84,18 @@ extension Registry {
     connection.run(
       RegistryScripts.deactivate, keys: [RegistryKeys.instance(id)], arguments: [token, String(notAfter)], sum.answer)
     sum.close()
+  }
+
+  private func complete(
+    _ completion: @escaping CountCompletion, with body: @escaping @EventLoop () async throws(RedisError) -> Int
+  ) {
+    Task { @EventLoop in
+      do throws(RedisError) {
+        completion(.success(try await body()))
+      } catch {
+        completion(.failure(error))
+      }
+    }
   }
 
   private func clean(

@@ -9,6 +9,7 @@ import Testing
 @testable import PushModel
 
 @EventLoop
+@Suite(.inEveryWay)
 struct RestoreTests {
   private func device(
     _ token: String, _ user: String = "", app: String? = nil, at updatedAt: Int64 = 1000, createdAt: Int64? = nil

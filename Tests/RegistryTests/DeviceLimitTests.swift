@@ -8,6 +8,7 @@ import Testing
 
 /// The limit of a user's devices, however they are registered.
 @EventLoop
+@Suite(.inEveryWay)
 struct DeviceLimitTests {
   private func tokens(_ name: String, _ count: Int, _ fixture: Fixture) -> [String] {
     (0..<count).map { fixture.token("\(name)-\(1000 + $0)") }
