@@ -231,7 +231,9 @@ public final class RedisClusterNode: Sendable {
   fileprivate func primaries(ofSlot slot: Int) async throws -> [Int] {
     try await redisCLI(["CLUSTER", "NODES"]).split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
-      guard words.count > 8, words[2].contains("master"), !words[2].contains("fail") else { return nil }
+      guard words.count > 8 else { return nil }
+      let flags = words[2].split(separator: ",")
+      guard flags.contains("master"), !flags.contains("fail"), !flags.contains("fail?") else { return nil }
       let has = words[8...].contains { range in
         let ends = range.split(separator: "-").compactMap { Int($0) }
         return !range.hasPrefix("[") && ends.first.map { $0 <= slot && slot <= ends.last ?? $0 } == true
