@@ -238,14 +238,15 @@ extension RegistryScripts {
   /// ARGV
   ///   1  the token
   ///   2  the time of the latest registration that is stale (unix ms)
-  /// Returns 1 if the record was marked inactive, else 0.
+  /// Returns 1 if the record was marked inactive, else 0. PERSIST changes nothing; as the first write it makes a full
+  /// Redis accept the next one. A script may not access a key that it deleted while a cluster moves its slot.
   static let deactivate = RedisScript(
     read + """
       local value = read(KEYS[1])
       if not value or value.token ~= ARGV[1] or value.active == false then return 0 end
       if (tonumber(value.updatedAt) or 0) > tonumber(ARGV[2]) then return 0 end
       value.active = false
-      redis.call('DEL', KEYS[1])
+      redis.call('PERSIST', KEYS[1])
       redis.call('SET', KEYS[1], cjson.encode(value))
       return 1
       """)

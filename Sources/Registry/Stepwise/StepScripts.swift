@@ -1,6 +1,9 @@
 import Redis
 
 /// The scripts of settlements. Each has one key, so that it runs on any node of a cluster, also while its slot moves.
+///
+/// Then Redis refuses to access a key that the script itself has deleted, so none does. PERSIST changes nothing here; as
+/// the first write it makes a full Redis accept the next one.
 enum StepScripts {
   static let all = [view, swap, join, joinAudience, leave, open, overdue]
 
@@ -39,8 +42,12 @@ enum StepScripts {
     local found = redis.pcall('GET', KEYS[1])
     if type(found) ~= 'string' then found = '' end
     if found ~= ARGV[1] and ARGV[5] ~= '1' then return {0, found} end
-    if ARGV[2] == '' or ARGV[4] == '1' then redis.call('DEL', KEYS[1]) end
-    if ARGV[2] ~= '' then redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
+    if ARGV[2] == '' then
+      redis.call('DEL', KEYS[1])
+    else
+      if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
+      redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+    end
     return {1, found}
     """)
 
@@ -57,7 +64,7 @@ enum StepScripts {
     if limit and redis.call('SCARD', KEYS[1]) >= limit and redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 0 then
       return 0
     end
-    if ARGV[3] == '1' then redis.call('SREM', KEYS[1], ARGV[1]) end
+    if ARGV[3] == '1' then redis.call('PERSIST', KEYS[1]) end
     redis.call('SADD', KEYS[1], ARGV[1])
     return 1
     """)
@@ -69,7 +76,7 @@ enum StepScripts {
   /// Adds the token, also if Redis is full. Returns 1.
   static let joinAudience = RedisScript(
     """
-    redis.call('ZREM', KEYS[1], ARGV[1])
+    redis.call('PERSIST', KEYS[1])
     redis.call('ZADD', KEYS[1], 0, ARGV[1])
     return 1
     """)
@@ -82,9 +89,9 @@ enum StepScripts {
   /// Returns how many entries were removed.
   static let leave = RedisScript(
     """
-    local removed = 0
+    local surplus, removed = redis.call('SCARD', KEYS[1]) - ARGV[1], 0
     for i = 2, #ARGV do
-      if redis.call('SCARD', KEYS[1]) <= tonumber(ARGV[1]) then break end
+      if removed >= surplus then break end
       removed = removed + redis.call('SREM', KEYS[1], ARGV[i])
     end
     return removed
@@ -98,7 +105,7 @@ enum StepScripts {
   /// Returns 1.
   static let open = RedisScript(
     """
-    if ARGV[2] == '1' then redis.call('ZREM', KEYS[1], ARGV[1]) end
+    if ARGV[2] == '1' then redis.call('PERSIST', KEYS[1]) end
     redis.call('ZADD', KEYS[1], redis.call('TIME')[1], ARGV[1])
     return 1
     """)
