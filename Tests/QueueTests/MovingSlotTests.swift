@@ -74,7 +74,8 @@ struct MovingSlotTests {
   @Test func `a worker joins under a name that has a heartbeat`() async throws {
     try await whileMoving {
       let answer = try await connection.run(
-        QueueScripts.join, keys: [keys.heartbeat("w"), keys.workers, keys.seal], arguments: ["w", "15000", "{}", "seal"])
+        QueueScripts.join, keys: [keys.heartbeat("w"), keys.workers, keys.seal],
+        arguments: ["w", "15000", "{}", "seal"])
       #expect(answer.string == "s3al")
     }
     #expect(try await send("GET", keys.heartbeat("w")).string == "{}")
