@@ -69,8 +69,8 @@ enum FaultKind: String, CaseIterable, Sendable {
     case .redisHalfOpen: 3_000...9_000
     case .apnsHalfOpen: 3_000...12_000
     case .redisLatency, .apnsLatency: 1_500...4_000
-    // While the keys of a slot are at two servers.
-    case .queueMoved, .devicesMoved: 200...1_500
+    // While the keys of a slot are at two servers. A command is given up after 5 s.
+    case .queueMoved, .devicesMoved: 200...6_000
     }
   }
 
