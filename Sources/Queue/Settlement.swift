@@ -63,7 +63,7 @@ public struct Settlement: Sendable, Equatable {
   }
 
   /// Whether there is more to write than the job itself.
-  var hasRecords: Bool { record != nil || !notifications.isEmpty }
+  var hasRecords: Bool { record != nil || replyTo != nil || !notifications.isEmpty }
 
   /// Whether this acknowledges, with at most a record: many of these are written by one script.
   var isPlain: Bool {

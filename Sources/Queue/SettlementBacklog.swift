@@ -5,19 +5,18 @@ import Redis
 @EventLoop
 final class PendingSettlement {
   let claim: Claim
-  let settlement: Settlement
+  /// What is still to be written.
+  private(set) var settlement: Settlement
   /// It was written once, and the answer did not arrive: the job may have left the in-flight list.
   fileprivate(set) var mayBeWritten = false
-  /// What is in other hash slots than the queue was written (``SeparateRecords``): only the job itself is left to settle.
-  var isRecorded = false
 
   init(_ claim: Claim, _ settlement: Settlement) {
     self.claim = claim
     self.settlement = settlement
   }
 
-  /// What the script of the queue writes, with the removal of the job.
-  var remaining: Settlement { isRecorded ? Settlement(settlement.verb) : settlement }
+  /// The records were written (``SeparateRecords``): only the job itself is left to settle.
+  func noteRecorded() { settlement = Settlement(settlement.verb) }
 
   /// Whether the fleet has taken the job, given that the script did not find it in the in-flight list.
   var isLostWhenMissing: Bool { !mayBeWritten && !claim.isFenced }
@@ -66,9 +65,9 @@ struct SettlementBacklog {
     for entry in entries where !entry.claim.isFenced {
       if mustBeRecorded(entry) {
         batch.unrecorded.append(entry)
-      } else if !entry.remaining.isPlain {
+      } else if !entry.settlement.isPlain {
         batch.moves.append(entry)
-      } else if entry.remaining.record?.author == nil {
+      } else if entry.settlement.record?.author == nil {
         batch.acknowledgements.append(entry)
       } else {
         batch.laterAcknowledgements.append(entry)
@@ -79,7 +78,7 @@ struct SettlementBacklog {
 
   /// Whether the records of a settlement are to be written before the job is settled.
   private func mustBeRecorded(_ entry: PendingSettlement) -> Bool {
-    hasSeparateRecords && !entry.isRecorded && entry.settlement.hasRecords
+    hasSeparateRecords && entry.settlement.hasRecords
   }
 
   /// Keeps settlements that Redis did not confirm, to be written again. `error` is nil if a script refused them.

@@ -64,7 +64,7 @@ final class Settler {
       switch result {
       case .success(let isWritten):
         if !isWritten { noteKeptRecord(of: entry) }
-        entry.isRecorded = true
+        entry.noteRecorded()
         noteRecovery()
         guard !entry.claim.isFenced else { return }
         backlog.append(entry)
@@ -89,7 +89,7 @@ final class Settler {
     keys.reserveCapacity(entries.count + 1)
     var timeToLive = Duration.zero
     for entry in entries {
-      if let record = entry.remaining.record {
+      if let record = entry.settlement.record {
         keys.append(QueueKeys.result(record.jobID))
         timeToLive = record.timeToLive
       } else {
@@ -102,8 +102,8 @@ final class Settler {
       command.append(haveAuthors ? 3 : 2)
       for entry in entries {
         command.append(entry.claim.element)
-        command.append(entry.remaining.record?.json ?? [])
-        if haveAuthors { command.append(entry.remaining.record?.author ?? "") }
+        command.append(entry.settlement.record?.json ?? [])
+        if haveAuthors { command.append(entry.settlement.record?.author ?? "") }
       }
     } _: { [self] result in
       switch result {
@@ -128,7 +128,7 @@ final class Settler {
     let queueIndex = entry.claim.queueIndex
     let keys = context.queues[queueIndex]
     let inflight = keys.inflight(context.lease.name.value)
-    let settlement = entry.remaining
+    let settlement = entry.settlement
     let target = settlement.verb.target(keys) ?? inflight
     let record = settlement.record
     let scriptKeys = [

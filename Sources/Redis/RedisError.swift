@@ -41,6 +41,9 @@ extension RedisError: CustomStringConvertible {
     switch self {
     case .configuration(let text), .notSent(let text), .replyTooLarge(let text): text
     case .outcomeUnknown(let text): "outcome unknown: \(text)"
+    // A client of a cluster follows it.
+    case .reply(let error) where error.code == "MOVED":
+      "\(error.message): the server belongs to a cluster; write redis+cluster:// in REDIS_URL"
     case .reply(let error): error.message
     }
   }

@@ -31,7 +31,9 @@ public final class RedisServer: Sendable {
       ] + (password.map { ["--requirepass", $0] } ?? []) + arguments
     self.password = password
     let isPlain = arguments.isEmpty && !tcp && password == nil
-    cluster = RedisServer.isCluster && isPlain ? try await RedisCluster(replicas: 0) : nil
+    // No server fails over here; a slow machine must not look like a failure.
+    cluster =
+      RedisServer.isCluster && isPlain ? try await RedisCluster(replicas: 0, ["--cluster-node-timeout", "30000"]) : nil
     child = Locked(try ChildProcess("redis-server", self.arguments))
     try await awaitPong()
   }

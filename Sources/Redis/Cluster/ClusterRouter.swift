@@ -253,6 +253,9 @@ extension ClusterRouter {
 
   private func use(_ new: ClusterTopology) {
     guard !isClosed else { return }
+    if Set(new.servers) != Set(topology.servers) {
+      log.info("servers of the cluster", ["servers": .init(new.servers.map(\.summary).sorted().joined(separator: ","))])
+    }
     let slots = new.changes(from: topology)
     let losers = Set(slots.compactMap { topology[$0] }).compactMap { servers[$0] }
     topology = new

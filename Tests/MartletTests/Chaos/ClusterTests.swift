@@ -61,6 +61,37 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
+  @Test(arguments: ["at-least-once", "at-most-once"])
+  func `one worker serves queues at different servers, and a reply and its record arrive`(mode: String) async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    let base = fleet.unique("spread")
+    // Names in the first, the middle and the last third of the slots.
+    let queues = (0..<3).compactMap { third in
+      (0..<100).map { "\(base)-\($0)" }.first { HashSlot.of($0) * 3 / HashSlot.count == third }
+    }
+    #expect(queues.count == 3)
+    let worker = try await fleet.worker([
+      "MARTLET_QUEUES": queues.joined(separator: ","), "MARTLET_DELIVERY": mode, "MARTLET_LOG": "info",
+    ])
+    // The second round is enqueued while the worker waits.
+    for round in 0..<2 {
+      for queue in queues {
+        let token = fleet.uniqueToken()
+        let job = #"{"id":"\#(queue)-\#(round)","to":{"token":"\#(token)"},"title":"x","replyTo":"\#(queue)-reply"}"#
+        try await fleet.enqueue(job, on: queue)
+        let record = try await fleet.record("\(queue)-\(round)")
+        #expect(record.status == "accepted", "\(record)")
+      }
+    }
+    for queue in queues {
+      try await fleet.settled(queue)
+      #expect(try await fleet.redis("LLEN", "\(queue)-reply").integer == 2)
+      #expect(try await fleet.redis("TTL", "\(queue)-reply").integer ?? 0 > 3000)
+    }
+    #expect(try await worker.stop() == 0)
+  }
+
   /// A cluster of its own: one server fewer is left.
   @Test func `kill -9 of the primary of the queue under load loses only what had not reached its replica`() async throws
   {
