@@ -106,19 +106,25 @@ extension Registry {
 
   private func restore(_ instances: [(id: String, record: InstanceRecord)]) async throws(RedisError) -> BackupSummary {
     var summary = BackupSummary()
-    let batchSize = isStepwise ? 1 : Registry.restoredPerScript
-    for start in stride(from: 0, to: instances.count, by: batchSize) {
-      let batch = instances[start..<min(start + batchSize, instances.count)]
-      let reply = try await connection.call(
-        RestoreScripts.restoreInstances, keys: batch.map { RegistryKeys.instance($0.id) },
-        arguments: { command in
-          for (_, record) in batch {
-            command.append(record.json())
-            command.append(record.updatedAt)
-          }
-        })
-      for decision in reply.array ?? [] { summary.count(decision.integer) }
+    guard !instances.isEmpty else { return summary }
+    let size = isStepwise ? 1 : Registry.restoredPerScript
+    let batches = stride(from: 0, to: instances.count, by: size).map {
+      instances[$0..<min($0 + size, instances.count)]
     }
+    let result: Result<[RedisValue], RedisError> = await withCheckedContinuation { continuation in
+      let group = ReplyGroup(count: batches.count) { continuation.resume(returning: $0) }
+      for (number, batch) in batches.enumerated() {
+        connection.call(
+          RestoreScripts.restoreInstances, keys: batch.map { RegistryKeys.instance($0.id) },
+          arguments: { command in
+            for (_, record) in batch {
+              command.append(record.json())
+              command.append(record.updatedAt)
+            }
+          }, { group.receive(number, $0) })
+      }
+    }
+    for decision in try result.get().flatMap({ $0.array ?? [] }) { summary.count(decision.integer) }
     return summary
   }
 }

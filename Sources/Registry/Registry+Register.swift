@@ -3,7 +3,8 @@ public import Redis
 import Telemetry
 
 extension Registry {
-  nonisolated static let conflict = RedisError.notSent("the token is being registered by others at the same time; try again")
+  nonisolated static let conflict = RedisError.notSent(
+    "the token is being registered by others at the same time; try again")
 
   /// Registers a device for a user, and takes it from another owner. Returns that owner.
   @discardableResult

@@ -19,7 +19,8 @@ struct SortRefusedTests {
     let fixture = try await Fixture(server: server)
     let tokens = [fixture.token("unsorted-1"), fixture.token("unsorted-2")]
     for token in tokens { _ = try await fixture.register(token, "unsorted") }
-    try await server.redisCLI(["ACL", "SETUSER", "limited", "on", ">secret"] + rules.split(separator: " ").map(String.init))
+    try await server.redisCLI(
+      ["ACL", "SETUSER", "limited", "on", ">secret"] + rules.split(separator: " ").map(String.init))
     let url = "unix://limited:secret@\(server.socketPath)"
     let redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
     defer { redis.close() }

@@ -8,7 +8,7 @@ extension Registry {
   func enroll(_ registration: Registration, _ steps: StepRunner) async throws(RedisError) -> Enrollment {
     let (token, user) = (registration.token, registration.username)
     let outcome = try await settle(token, .register(registration), steps)
-    if !user.isEmpty { logRemoved(try await makeRoom(in: user, for: token, steps), of: user) }
+    if outcome.isOverfull { logRemoved(try await makeRoom(in: user, for: token, steps), of: user) }
     let former = outcome.end == .written ? outcome.before.owner : ""
     return Enrollment(
       device: Ownership.device(token, metadata: outcome.bytes),
@@ -134,7 +134,8 @@ extension Registry {
   /// Writes each device, unless the one in Redis is at least as new. Returns for each: 1 created, 2 replaced an older
   /// one, 0 the one in Redis stays, -1 a key has another type, -2 the user has the maximum number of devices; as the
   /// script of one server does.
-  package func restoreInSteps(_ devices: [(token: String, metadata: DeviceMetadata)]) async throws(RedisError) -> [Int]? {
+  package func restoreInSteps(_ devices: [(token: String, metadata: DeviceMetadata)]) async throws(RedisError) -> [Int]?
+  {
     guard let steps else { return nil }
     let outcomes = try await settle(devices.map { ($0.token, .restore($0.metadata)) }, steps)
     var replies: [Int] = []

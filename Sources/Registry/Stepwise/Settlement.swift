@@ -3,7 +3,7 @@
 /// Order, and what another process or a crash between two steps finds:
 /// 1. Read the metadata and decide.
 /// 2. Note the token in the journal. After a crash, ``Registry/repair()`` adds it to the sets that its metadata names.
-/// 3. Add the token to the sets of the new metadata. An entry that the metadata does not name is never sent to.
+/// 3. Add the token to the sets that only the new metadata names. An entry that the metadata does not name is never sent to.
 /// 4. Replace the metadata, the only truth, if it is still the one that was read; else begin again. Metadata is deleted
 ///    before the token leaves its sets, so that no set lacks a device that its metadata names. Only a device that makes
 ///    room leaves the user's set first, because only there the number of devices is known at that moment.
@@ -34,6 +34,8 @@ struct Settlement: Sendable {
     var before = StoredDevice.absent
     /// The metadata that is stored now.
     var bytes: [UInt8] = []
+    /// Whether the user has too many devices now.
+    var isOverfull = false
     /// The sets that contained the token and do not any more.
     var left: Set<DeviceSet> = []
   }
@@ -102,7 +104,7 @@ struct Settlement: Sendable {
         if case .join = step { reply == .flag(false) } else { false }
       }
       phase = .verifying(device)
-      return send([.read])
+      return send([.read] + (limitedSet.map { [.isFull($0, limit: maximumDevices + 1)] } ?? []))
     case .verifying(let device): return verified(device, replies)
     case .closing: return .done(outcome)
     }
@@ -165,9 +167,12 @@ struct Settlement: Sendable {
       phase = .evicting
       return send([.leave(.user(user), above: limit)])
     }
-    guard case .write(let metadata?, _) = decision, !metadata.places.isEmpty else { return swap() }
+    guard case .write(let metadata?, _) = decision else { return swap() }
+    let known = outcome.before.places
+    let added = metadata.places.filter { !known.contains($0) }
+    guard !added.isEmpty else { return swap() }
     phase = .joining
-    return send(metadata.places.map { .join($0, limit: admission(to: $0)) })
+    return send(added.map { .join($0, limit: admission(to: $0)) })
   }
 
   /// How many entries a set may have before the token is added; nil for any number.
@@ -218,6 +223,7 @@ struct Settlement: Sendable {
 
   private mutating func verified(_ device: StoredDevice, _ replies: [StepReply]) -> Action {
     guard case .device(let found)? = replies.first else { return end(.conflict) }
+    outcome.isOverfull = replies.dropFirst().first == .flag(true)
     let agrees = touched.allSatisfy { found.places.contains($0) == device.places.contains($0) }
     if agrees, !isRefused { return close() }
     rounds += 1

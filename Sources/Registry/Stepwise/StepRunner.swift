@@ -4,7 +4,8 @@ import Redis
 /// Sends the steps of settlements to Redis. Settlements that run together share their round trips.
 @EventLoop
 struct StepRunner {
-  private static let unexpected = RedisError.outcomeUnknown("Redis sent an unexpected reply to a step of a registration")
+  private static let unexpected = RedisError.outcomeUnknown(
+    "Redis sent an unexpected reply to a step of a registration")
 
   private let connection: RedisClient
 

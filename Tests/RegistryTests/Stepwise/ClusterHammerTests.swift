@@ -53,7 +53,9 @@ import Testing
     return failures
   }
 
-  private func hammerTogether(_ tokens: [String], on cluster: RedisCluster, seed: UInt64, count: Int) async throws -> (Registry, failures: [String]) {
+  private func hammerTogether(_ tokens: [String], on cluster: RedisCluster, seed: UInt64, count: Int) async throws -> (
+    Registry, failures: [String]
+  ) {
     let registries = [try await registry(on: cluster), try await registry(on: cluster)]
     let failures = await withTaskGroup(of: [String].self) { group in
       for (index, registry) in registries.enumerated() {

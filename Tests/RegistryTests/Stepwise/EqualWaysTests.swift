@@ -45,7 +45,8 @@ struct EqualWaysTests {
         token: token, username: name, platform: .ios, bundleID: app ?? (choice == 4 ? "\(Self.apps[0]).\(seed)" : nil),
         isBundleAssumed: isAssumed, now: now)
       return "register \(try await registry.enroll(registration))"
-    case 5: return "replace \(String(describing: try await registry.replace(token: token, with: other, of: user, now: now)))"
+    case 5:
+      return "replace \(String(describing: try await registry.replace(token: token, with: other, of: user, now: now)))"
     case 6: return "forget \(try await registry.forget(token: token))"
     case 7: return "unregister \(try await registry.unregister(token: token, username: user))"
     case 8 where isAssumed: return "all \(try await registry.unregisterAll(username: user))"
