@@ -55,6 +55,11 @@ struct PlanTests {
     }
   }
 
+  @Test func `the short run on a cluster has every fault of workers and of Redis`() {
+    let kinds = Set(Plan(seed: 414, faults: 20, workers: 4, layout: .cluster).steps.map(\.kind))
+    #expect(kinds.isSuperset(of: FaultKind.ofCluster.filter { [.worker, .redis].contains($0.target) }))
+  }
+
   @Test func `the slots that move belong to users, devices, journals and the audience`() {
     let keys = Population().keys
     #expect(Set(keys).count == keys.count)
