@@ -48,6 +48,8 @@ final class Connection {
   private(set) var inFlight = PushList()
   /// Whether APNs has answered on this connection.
   private(set) var hasWorked = false
+  /// The key of its first push, to which APNs ties the connection.
+  private(set) var keyIndex: Int?
 
   init(
     channel: SecureChannel, authority: String, limits: APNsConfiguration.Limits, pool: ConnectionPool
@@ -80,12 +82,14 @@ final class Connection {
   var isReady: Bool { state == .priming || state == .open }
 
   /// Adds the push to those in flight; the next `flush` writes it. Returns false if no more streams can be opened.
-  func submit(_ push: Push, token: ProviderToken, now: UInt64) -> Bool {
-    guard session.submit(push, authorization: token.authorization) else {
+  func submit(_ push: Push, keys: ProviderKeyRing, now: UInt64) -> Bool {
+    guard session.submit(push, authorization: keys.token.authorization) else {
       drain()
       return false
     }
-    push.tokenGeneration = token.generation
+    push.tokenGeneration = keys.token.generation
+    push.keyIndex = keys.current
+    keyIndex = keys.current
     if state == .priming { primingSince = now }
     inFlight.append(push)
     return true

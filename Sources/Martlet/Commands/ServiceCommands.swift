@@ -13,7 +13,11 @@ enum WorkerCommand: Command {
     Reads its settings from the environment and reports every fault at once (exit code 2).
 
     SIGTERM or SIGINT: stops claiming, finishes within MARTLET_SHUTDOWN_GRACE, hands the other jobs back, exits with 0.
-    A second signal: hands all jobs back and exits at once. SIGHUP: changes nothing.
+    A second signal: hands all jobs back and exits at once. SIGHUP: reads the file of MARTLET_APPS again; without one it
+    changes nothing.
+
+    MARTLET_APPS names a JSON file with the apps of several teams: their bundle ids, keys (one or two each) and gateways.
+    The bundle id of the job, else of the device, chooses the app; the APNS_* settings are for all others.
 
     """
 
@@ -30,7 +34,8 @@ enum WorkerCommand: Command {
     let service = WorkerService(configuration, log: log)
     service.metrics.addProcess(version: Version.current)
     try service.start()
-    Reload.use(nil, log: log)
+    let apps = ServedApps(configuration, clients: service.clients, log: log)
+    Reload.use(apps?.reload, log: log)
     await Termination.wait { stopped in service.stop(then: stopped) }
     return .done
   }
@@ -53,6 +58,7 @@ enum SidecarCommand: Command {
 
     With MARTLET_HTTP_CERT and MARTLET_HTTP_KEY (PEM files) MARTLET_HTTP_ADDRESS is HTTPS only. SIGHUP: reads both files again;
     new connections get the new certificate, and no request is lost. If they cannot be used, the certificate in use stays.
+    The file of MARTLET_APPS, for test pushes, is read again too.
 
     SIGTERM or SIGINT: finishes open requests within MARTLET_SHUTDOWN_GRACE, exits with 0. A second signal: exits at once.
 
@@ -85,7 +91,7 @@ enum AllCommand: Command {
     usage: martlet all
 
     Runs martlet worker and martlet sidecar in one process, for small installations. Reads the settings of both. The admin
-    port of the worker has the metrics of both. SIGHUP does what it does for martlet sidecar.
+    port of the worker has the metrics of both. SIGHUP does what it does for martlet worker and martlet sidecar.
 
     """
 
@@ -101,10 +107,11 @@ enum AllCommand: Command {
     let worker = WorkerService(configuration.worker, log: log)
     worker.metrics.addProcess(version: Version.current)
     let sidecar = SidecarService(
-      configuration.sidecar, metrics: worker.metrics, client: worker.client, isAlone: false, log: log)
+      configuration.sidecar, metrics: worker.metrics, clients: worker.clients, isAlone: false, log: log)
     try sidecar.start()
     try worker.start()
-    Reload.use(sidecar.reload, log: log)
+    let apps = ServedApps(configuration.worker, clients: worker.clients, log: log)
+    Reload.use(Reload.both(sidecar.reload, apps?.reload), log: log)
     await Termination.wait { stopped in
       worker.stop(others: sidecar.stop, then: stopped)
     }

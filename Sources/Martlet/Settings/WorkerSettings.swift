@@ -14,6 +14,9 @@ extension WorkerConfiguration {
     self.init(redis: redis ?? .unset)
     let gateway = APNsSettings.read(&reader)
     apns = gateway.configuration
+    let apps = AppsSettings.read(&reader, beside: gateway)
+    self.apps = apps?.apps ?? []
+    appsPath = apps?.file.path
     bundleID = gateway.bundleID
     defaultEnvironment = gateway.defaultEnvironment
     queues = SharedSettings.queues(&reader)
