@@ -110,12 +110,12 @@ extension APNsClient {
   /// Handles a 403: sends once more, with a renewed provider token if Apple's limit allows it, and then pauses the
   /// route.
   private func refused(_ push: Push, _ answer: APNsAnswer, now: UInt64) -> Reaction {
-    let hasOtherKey = keyRefused(push, answer, now: now)
+    // The first may have been sent again with the same key, because that had just accepted others.
+    if keyRefused(push, answer, now: now), push.tokenResends < 2 { return .resendRenewed }
     guard push.tokenResends == 0 else {
       pause(push, answer, now: now)
       return .refused
     }
-    if hasOtherKey { return .resendRenewed }
     if keys.token.renew(afterRefusalOf: push.tokenGeneration, now: now) { return .resendRenewed }
     // The token does not match the first one of the connection, so another connection may accept it.
     if answer.reason == "UnrelatedKeyIdInToken" { return .resendRenewed }

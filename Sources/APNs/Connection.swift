@@ -89,6 +89,7 @@ final class Connection {
     }
     push.tokenGeneration = keys.token.generation
     push.keyIndex = keys.current
+    push.submittedAt = now
     keyIndex = keys.current
     if state == .priming { primingSince = now }
     inFlight.append(push)

@@ -34,15 +34,14 @@ struct KeyChoice: Equatable {
     case none
   }
 
-  /// Records that APNs refused `key` for a push that was sent at `sentAt`.
-  mutating func refused(_ key: Int, sentAt: UInt64, now: UInt64) -> Refusal {
+  /// Records that APNs refused `key` for a push that a connection got at `submittedAt`.
+  mutating func refused(_ key: Int, submittedAt: UInt64, now: UInt64) -> Refusal {
     guard key == current else { return .outdated }
     // It has accepted another push since: not the key is refused.
-    guard keys[key].provenAt < sentAt else { return .none }
+    guard keys[key].provenAt < submittedAt else { return .none }
     keys[key].refusedAt = now
-    guard let other = keys.indices.first(where: { $0 != key && keys[$0].refusedAt == nil }) ?? otherAfterWait(now) else {
-      return .none
-    }
+    let fresh = keys.indices.first { $0 != key && keys[$0].refusedAt == nil }
+    guard let other = fresh ?? otherAfterWait(now) else { return .none }
     current = other
     changedAt = now
     return .changed

@@ -40,7 +40,7 @@ final class ProviderKeyRing {
   /// Records that APNs refused the key of `push`. Returns whether another key signs now than the one that the push carried.
   func refused(_ push: Push, reason: String, now: UInt64) -> Bool {
     let index = push.keyIndex
-    switch choice.refused(index, sentAt: push.sentAt, now: now) {
+    switch choice.refused(index, submittedAt: push.submittedAt, now: now) {
     case .outdated: return true
     case .none: return false
     case .changed: break
@@ -54,7 +54,7 @@ final class ProviderKeyRing {
       [
         "reason": .init(reason), "teamId": .init(keys[index].teamID), "keyId": .init(keys[index].keyID),
         "signs": .init(keys[current].keyID),
-        "fix": "remove the key from MARTLET_APPS if it was revoked, else correct its key id and team id; then send SIGHUP",
+        "fix": "if it was revoked remove it from MARTLET_APPS, else correct its key id and team id; then send SIGHUP",
       ])
     return true
   }

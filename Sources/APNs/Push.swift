@@ -84,6 +84,8 @@ public final class Push {
   var tokenGeneration = 0
   /// The key that signed it, among those of its client.
   var keyIndex = 0
+  /// When the last attempt was given to a connection; on CLOCK_MONOTONIC, nanoseconds.
+  var submittedAt: UInt64 = 0
   /// Whether this push probes a paused route.
   var isProbe = false
   /// Used on the loop only, which nghttp2's callbacks cannot express.

@@ -61,8 +61,8 @@ package final class WorkerService {
       connection: connection, permits: permits, metrics: metrics, log: log)
     context = PipelineContext(
       configuration: configuration, connection: connection, queue: queue,
-      registry: Registry(connection: connection, log: log), clients: clients, permits: permits, metrics: pipelineMetrics,
-      log: log)
+      registry: Registry(connection: connection, log: log), clients: clients, permits: permits,
+      metrics: pipelineMetrics, log: log)
     self.metrics = metrics
     pipeline = Pipeline(context)
     reporter = WorkerReporter(context)

@@ -52,7 +52,8 @@ struct AppsKeyFiles {
   }
 
   private func readKey(_ path: String) throws(Fault) -> String {
-    let bytes = try contents(path, AppsKeyFiles.maximumKeyBytes, expected: "the .p8 file of the key, relative to this file")
+    let bytes = try contents(
+      path, AppsKeyFiles.maximumKeyBytes, expected: "the .p8 file of the key, relative to this file")
     let name = SettingQuote.text(path, as: .path)
     let text = String(decoding: bytes, as: UTF8.self)
     // A .p12 or DER file is one ASN.1 sequence.
@@ -62,7 +63,8 @@ struct AppsKeyFiles {
       throw Fault(seen: "\(name): \(AppsKeyFiles.certificatesUnsupported)", expected: AppsKeyFiles.keyInstead)
     }
     guard text.contains("-----BEGIN") else {
-      throw Fault(seen: "the file \(name) does not contain PEM", expected: "a file that begins with -----BEGIN PRIVATE KEY-----")
+      throw Fault(
+        seen: "the file \(name) does not contain PEM", expected: "a file that begins with -----BEGIN PRIVATE KEY-----")
     }
     return text
   }

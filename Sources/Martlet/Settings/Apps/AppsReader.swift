@@ -8,8 +8,8 @@ struct AppsReader {
   static let maximumFaults = 100
   /// Names that other servers have for a push certificate, in lower case.
   private static let certificateNames: Set = [
-    "cert", "certpath", "certfile", "certificate", "certificatepath", "certificatefile", "pem", "pempath", "pfx", "pfxpath",
-    "p12", "p12path", "pkcs12", "passphrase",
+    "cert", "certpath", "certfile", "certificate", "certificatepath", "certificatefile", "pem", "pempath", "pfx",
+    "pfxpath", "p12", "p12path", "pkcs12", "passphrase",
   ]
 
   var files: AppsKeyFiles
@@ -26,9 +26,8 @@ struct AppsReader {
   /// Every fault; with many, the last one has the number of those left out.
   var faults: [AppsFault] {
     guard count > found.count else { return found }
-    return found + [
-      AppsFault(place: "", seen: "\(count - found.count) more faults", expected: "the file without the faults above first")
-    ]
+    let rest = "\(count - found.count) more faults"
+    return found + [AppsFault(place: "", seen: rest, expected: "the file without the faults above first")]
   }
 
   /// The number of faults so far.
@@ -90,7 +89,9 @@ struct AppsReader {
     return elements.enumerated().map { ($1, "\(object.place(name))[\($0)]") }
   }
 
-  mutating func integer(_ object: AppsObject, _ name: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
+  mutating func integer(
+    _ object: AppsObject, _ name: String, in range: ClosedRange<Int>, default fallback: Int
+  ) -> Int {
     guard let value = object[name] else { return fallback }
     guard let number = value.integer, range.contains(Int(clamping: number)) else {
       report(object.place(name), value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
