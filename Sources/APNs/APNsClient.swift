@@ -26,7 +26,9 @@ public final class APNsClient {
   let instruments: ClientInstruments
   let refusals: RefusalLog
   /// Whether connections without pushes are closed after a while, and the other gateway is not opened during an outage.
-  private let opensOnDemand: Bool
+  let opensOnDemand: Bool
+  /// Called before another connection is opened on demand.
+  var onOpen: (@EventLoop () -> Void)?
   /// Takes over the pushes that were not sent when this client was replaced. Nil unless it was.
   private var successor: (@EventLoop (Push) -> Bool)?
   private let requestNanoseconds: UInt64
@@ -215,16 +217,16 @@ public final class APNsClient {
   }
 
   private func closeIdle(now: UInt64) {
-    for environment in PushEnvironment.allCases {
-      guard let pool = pools[environment], pool.isIdle(for: configuration.limits.idleBeforeClose, now: now) else {
-        continue
-      }
-      pool.shutdown()
-      pool.close()
-      pools[environment] = nil
-      // Its connections may still be called in this turn.
-      EventLoop.run { withExtendedLifetime(pool) {} }
-    }
+    for pool in pools.all where pool.isIdle(for: configuration.limits.idleBeforeClose, now: now) { close(pool) }
+  }
+
+  /// Closes the connections of a pool without pushes. The next push opens others.
+  func close(_ pool: ConnectionPool) {
+    for environment in PushEnvironment.allCases where pools[environment] === pool { pools[environment] = nil }
+    pool.shutdown()
+    pool.close()
+    // Its connections may still be called in this turn.
+    EventLoop.run { withExtendedLifetime(pool) {} }
     if pools.isEmpty { ticker = nil }
     stateMayHaveChanged()
   }
@@ -253,6 +255,7 @@ public final class APNsClient {
   private func pool(_ environment: PushEnvironment, isStandby: Bool = false) -> ConnectionPool? {
     let key = poolKey(environment)
     if let pool = pools[key] { return pool }
+    onOpen?()
     if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }
     do throws(APNsError) {
       let pool = ConnectionPool(

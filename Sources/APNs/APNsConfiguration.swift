@@ -91,7 +91,7 @@ public struct APNsConfiguration: Sendable {
     if authorities == nil, let pem = gateway.caCertificatePEM { authorities = try TrustedAuthorities(pem: pem) }
     self.authorities = authorities?.certificates
     identity = ClientIdentity(
-      keys: credentials, origin: endpointOverride?.url, authorities: authorities?.digest,
+      keys: credentials, origin: endpointOverride?.url, authorities: self.authorities?.digest,
       connections: connectionsPerEnvironment)
     self.defaultEnvironment = defaultEnvironment
     self.connectionsPerEnvironment = connectionsPerEnvironment

@@ -29,12 +29,9 @@ struct ClientIdentity: Hashable, Sendable {
 /// Certificates to trust in addition to the system's, read once for all apps that name their file.
 package struct TrustedAuthorities: Sendable {
   let certificates: TrustedCertificates
-  /// SHA-256 of the PEM text.
-  let digest: [UInt8]
 
   /// Throws ``APNsError/configuration(_:)`` if `pem` is not the text of one or more certificates.
   package init(pem: String) throws(APNsError) {
     certificates = try TrustedCertificates(pem: pem)
-    digest = SHA256.digest(Array(pem.utf8))
   }
 }

@@ -37,7 +37,8 @@ final class Connection {
   private var source: SocketSource?
   private var watchdog: Watchdog
   private var output: [UInt8] = []
-  private var input = [UInt8](repeating: 0, count: readBytes)
+  /// Reading ends within a turn of the loop, so that all connections share it.
+  private static var input = [UInt8](repeating: 0, count: readBytes)
   private var writing = Writing.possible
   private var lastAnswerAt: UInt64 = 0
   /// When the push that primes the connection was submitted.
@@ -59,7 +60,6 @@ final class Connection {
     self.pool = pool
     session = try HTTP2Session(authority: authority)
     watchdog = Watchdog(limits: limits, openedAt: Clock.monotonicNanoseconds)
-    output.reserveCapacity(2 * Connection.writeBytes)
     source = SocketSource(
       descriptor: channel.descriptor,
       // Weak references would slow down every retain of the connection. The source ends before it.
@@ -228,9 +228,9 @@ final class Connection {
     var reads = 0
     var end: String?
     while end == nil, reads < Connection.readsPerTurn {
-      switch channel.receive(into: &input) {
+      switch channel.receive(into: &Connection.input) {
       case .bytes(let count):
-        do throws(APNsError) { try session.receive(input[..<count]) } catch { end = error.description }
+        do throws(APNsError) { try session.receive(Connection.input[..<count]) } catch { end = error.description }
         reads += 1
       case .wouldBlock:
         if reads > 0 { handleReceived() }

@@ -26,7 +26,7 @@ final class ConnectionPool {
   private var pause: GatewayPause
   let origin: Origin
   /// When a push was last sent here; on CLOCK_MONOTONIC, nanoseconds.
-  private var usedAt = Clock.monotonicNanoseconds
+  private(set) var usedAt = Clock.monotonicNanoseconds
   /// When an answer last asked for another connection; on CLOCK_MONOTONIC, nanoseconds.
   private var drainedAt: UInt64?
 
@@ -40,6 +40,8 @@ final class ConnectionPool {
       PoolMember(pool: self, origin: origin, configuration: configuration, log: client.log)
     }
   }
+
+  var buffers: SecureChannel.Buffers { client.opensOnDemand ? .small : .full }
 
   var isStandby: Bool { phase == .standby }
 
@@ -121,6 +123,9 @@ final class ConnectionPool {
       client.finish(push, .notProcessed(whyWaiting), now: now)
     }
   }
+
+  /// The number of connections that it opens.
+  var size: Int { members.count }
 
   /// Returns whether no push was sent here for `duration`, and none is waiting or in flight.
   func isIdle(for duration: Duration, now: UInt64) -> Bool {

@@ -124,6 +124,24 @@ extension SimulatorTests {
       #expect(try await apns.ledger().connections == 3)
     }
 
+    @Test func `with too many connections those without a push for longest are closed`() async throws {
+      var apps: [APNsApp] = []
+      for number in 1...5 {
+        apps.append(try await app("com.app\(number)", key: "KEYAAAAAA\(number)", team: "TEAMAAAAA\(number)"))
+      }
+      let clients = AppClients(fallback: nil, apps: apps, metrics: Metrics(), log: .silent)
+      defer { clients.close() }
+      clients.maximumConnections = 2
+      for number in [1, 2, 1, 3, 4, 5] {
+        let outcomes = try await outcomes(clients, (number * 10)...(number * 10 + 5), "com.app\(number)")
+        #expect(outcomes.allSatisfy(\.isAccepted))
+      }
+      try await eventually("two are left") { try await apns.ledger().openConnections == 2 }
+      #expect(try await apns.ledger().connections == 5, "that of the first app was used last but one")
+      #expect(try await outcomes(clients, 100...100, "com.app4").allSatisfy(\.isAccepted))
+      #expect(try await apns.ledger().connections == 5)
+    }
+
     @Test func `a changed key is taken up under load: no push is lost and none is sent twice`() async throws {
       let patient: (inout APNsConfiguration.Limits) -> Void = { $0.outagePatience = .seconds(20) }
       let first = try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1", connections: 2, patient)

@@ -26,6 +26,8 @@ public final class AppClients {
   private var retired: [APNsClient] = []
   private var timer: LoopTimer?
   private var isShutDown = false
+  /// ``AppClients/maximumConnections``, or fewer in tests.
+  var maximumConnections = AppClients.maximumConnections
   private var lastState = (isOut: false, isServing: true)
   /// A configuration for each gateway; nil if there are too many to look at.
   private var gateways: [String: Int]?
@@ -102,6 +104,7 @@ public final class AppClients {
     let client = APNsClient(configuration: directory.configurations[index], parts, opensOnDemand: !isFallback)
     client.mayWrite = { [weak self] in self?.mayWrite?() ?? true }
     client.onStateChange = { [weak self] in self?.onStateChange?() }
+    if !isFallback { client.onOpen = { [weak self] in self?.makeRoom() } }
     if isShutDown { client.shutdown() }
     clients[index] = client
     return client
@@ -134,6 +137,33 @@ public final class AppClients {
     guard state != lastState else { return }
     lastState = state
     onStateChange?()
+  }
+}
+
+// Connections on demand.
+extension AppClients {
+  /// Connections on demand that are kept open without a push; with one more, that without a push for longest is closed.
+  /// A connection takes 100 KB of memory and three file descriptors.
+  nonisolated static let maximumConnections = 400
+
+  /// Closes the connections without a push for longest if there are too many.
+  private func makeRoom() {
+    var pools: [(pool: ConnectionPool, client: APNsClient)] = []
+    var count = 0
+    for client in all where client.opensOnDemand {
+      for pool in client.pools.all {
+        pools.append((pool, client))
+        count += pool.size
+      }
+    }
+    guard count >= maximumConnections else { return }
+    let now = Clock.monotonicNanoseconds
+    pools.sort { $0.pool.usedAt < $1.pool.usedAt }
+    for (pool, client) in pools where pool.isIdle(for: .zero, now: now) {
+      client.close(pool)
+      count -= pool.size
+      if count < maximumConnections { return }
+    }
   }
 }
 
