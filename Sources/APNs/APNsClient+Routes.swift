@@ -189,7 +189,8 @@ extension APNsClient {
     announceStateChange()
   }
 
+  /// A client that was replaced has nothing that an operator should look at.
   private func listed(_ notice: (Route) -> RouteNotice?) -> [RouteNotice] {
-    RouteNotice.listed(routes.all.compactMap(notice))
+    isReplaced ? [] : RouteNotice.listed(routes.all.compactMap(notice))
   }
 }

@@ -142,7 +142,7 @@ public final class APNsClient {
   }
 
   /// The provider keys that APNs refuses while the team has another one.
-  public var refusedKeys: [KeyNotice] { keys.hasSeveral ? keys.notices : [] }
+  public var refusedKeys: [KeyNotice] { keys.hasSeveral && !isReplaced ? keys.notices : [] }
 
   /// A token without a push for this long is not in use: it is renewed with the next push.
   private static let recentUse = Duration.seconds(60)

@@ -32,7 +32,6 @@ extension SimulatorTests {
     ) throws -> APNsApp {
       var limits = APNsConfiguration.Limits()
       limits.tick = .milliseconds(20)
-      limits.outagePatience = .milliseconds(200)
       limits.minimumConnectBackoff = .milliseconds(10)
       limits.maximumConnectBackoff = .milliseconds(50)
       change(&limits)
@@ -88,7 +87,9 @@ extension SimulatorTests {
 
     @Test func `a gateway out of reach stops the claims only if no other can be reached`() async throws {
       let port = try freePort()
-      let down = try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1", at: "https://127.0.0.1:\(port)")
+      let down = try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1", at: "https://127.0.0.1:\(port)") {
+        $0.outagePatience = .milliseconds(200)
+      }
       let up = try await app("com.b", key: "KEYBBBBBB1", team: "TEAMBBBBB1")
       let metrics = Metrics()
       let clients = AppClients(fallback: nil, apps: [down], metrics: metrics, log: .silent)
@@ -133,8 +134,8 @@ extension SimulatorTests {
       defer { clients.close() }
       clients.maximumConnections = 2
       for number in [1, 2, 1, 3, 4, 5] {
-        let outcomes = try await outcomes(clients, (number * 10)...(number * 10 + 5), "com.app\(number)")
-        #expect(outcomes.allSatisfy(\.isAccepted))
+        let sent = try await outcomes(clients, (number * 10)...(number * 10 + 5), "com.app\(number)")
+        #expect(sent.allSatisfy { $0.isAccepted })
       }
       try await eventually("two are left") { try await apns.ledger().openConnections == 2 }
       #expect(try await apns.ledger().connections == 5, "that of the first app was used last but one")
@@ -143,12 +144,11 @@ extension SimulatorTests {
     }
 
     @Test func `a changed key is taken up under load: no push is lost and none is sent twice`() async throws {
-      let patient: (inout APNsConfiguration.Limits) -> Void = { $0.outagePatience = .seconds(20) }
-      let first = try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1", connections: 2, patient)
+      let first = try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1", connections: 2)
       let clients = AppClients(fallback: nil, apps: [first], metrics: Metrics(), log: .silent)
       defer { clients.close() }
       let path = try await apns.addKey("KEYAAAAAA2", of: "TEAMAAAAA1")
-      let changed = try app("com.a", key: "KEYAAAAAA2", team: "TEAMAAAAA1", path: path, connections: 2, patient)
+      let changed = try app("com.a", key: "KEYAAAAAA2", team: "TEAMAAAAA1", path: path, connections: 2)
       try await apns.settings(#"{"rttMs":20}"#)
       let stream = AppStream(of: 4000, to: "com.a", through: clients)
       async let running: Void = stream.run(atOnce: 300)

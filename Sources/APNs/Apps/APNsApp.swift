@@ -26,3 +26,14 @@ public struct APNsApp: Sendable {
   /// The first bundle id names the app in logs and metrics.
   public var name: String { bundleIDs[0] }
 }
+
+extension [APNsApp] {
+  /// The name and the share of the app of each bundle id.
+  package var shares: [String: (app: String, share: Int)] {
+    var shares: [String: (app: String, share: Int)] = [:]
+    for app in self {
+      for bundleID in app.bundleIDs { shares[bundleID] = (app.name, app.share) }
+    }
+    return shares
+  }
+}
