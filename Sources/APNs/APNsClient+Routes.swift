@@ -19,7 +19,14 @@ enum Reaction: Equatable {
 extension APNsClient {
   /// Returns the time until the next probe of a paused route; nil if the route is not paused.
   public func untilProbe(_ environment: PushEnvironment, topic: String) -> Duration? {
-    guard let pause = routes.known(environment, topic)?.pause else { return nil }
+    untilProbe(of: routes.known(environment, topic))
+  }
+
+  /// Returns the time until the next probe of the push's route; nil if it is not paused.
+  public func untilProbe(for push: Push) -> Duration? { untilProbe(of: push.route) }
+
+  private func untilProbe(of route: Route?) -> Duration? {
+    guard let pause = route?.pause else { return nil }
     let now = Clock.monotonicNanoseconds
     return .nanoseconds(Int64(clamping: pause.nextProbeAt > now ? pause.nextProbeAt - now : 0))
   }
@@ -68,6 +75,7 @@ extension APNsClient {
   /// push.
   func handle(_ answer: APNsAnswer, for push: Push, now: UInt64) -> Reaction {
     if answer.status == 200 {
+      if keys.hasSeveral { keys.proven(by: push, now: now) }
       if let route = push.route { proven(route, by: push, answer, isSuspect: false, now: now) }
       return .finish
     }
@@ -81,7 +89,7 @@ extension APNsClient {
       pause(push, answer, now: now)
     case .tooManyProviderTokens:
       instruments.recordTokenRefusal(answer)
-      if token.fallBack(afterRefusalOf: push.tokenGeneration), push.tokenResends == 0 { return .resend }
+      if keys.token.fallBack(afterRefusalOf: push.tokenGeneration), push.tokenResends == 0 { return .resend }
     case .newConnection:
       return .resendElsewhere
     case .staleToken, .failed:
@@ -102,11 +110,13 @@ extension APNsClient {
   /// Handles a 403: sends once more, with a renewed provider token if Apple's limit allows it, and then pauses the
   /// route.
   private func refused(_ push: Push, _ answer: APNsAnswer, now: UInt64) -> Reaction {
+    // The first may have been sent again with the same key, because that had just accepted others.
+    if keyRefused(push, answer, now: now), push.tokenResends < 2 { return .resendRenewed }
     guard push.tokenResends == 0 else {
       pause(push, answer, now: now)
       return .refused
     }
-    if token.renew(afterRefusalOf: push.tokenGeneration, now: now) { return .resendRenewed }
+    if keys.token.renew(afterRefusalOf: push.tokenGeneration, now: now) { return .resendRenewed }
     // The token does not match the first one of the connection, so another connection may accept it.
     if answer.reason == "UnrelatedKeyIdInToken" { return .resendRenewed }
     // The route is not known to be refused, so the push is sent once more with the same token.
@@ -114,6 +124,20 @@ extension APNsClient {
     pause(push, answer, now: now)
     return .refused
   }
+
+  /// Returns whether another key of the team signs now than the one that APNs refused.
+  private func keyRefused(_ push: Push, _ answer: APNsAnswer, now: UInt64) -> Bool {
+    guard keys.hasSeveral, let reason = answer.reason, APNsClient.keyReasons.contains(reason) else { return false }
+    let before = keys.current
+    let hasOther = keys.refused(push, reason: reason, now: now)
+    if keys.current != before {
+      renewConnections()
+      announceStateChange()
+    }
+    return hasOther
+  }
+
+  private static let keyReasons = ["InvalidProviderToken", "ExpiredProviderToken"]
 
   private func proven(_ route: Route, by push: Push, _ answer: APNsAnswer, isSuspect: Bool, now: UInt64) {
     route.provenAt = now
@@ -165,39 +189,8 @@ extension APNsClient {
     announceStateChange()
   }
 
-  func observe(_ metrics: Metrics) {
-    let labels = ["environment", "topic", "reason"]
-    metrics.gauge(
-      "martlet_apns_paused_routes", labels: labels, help: "1 for each paused route."
-    ) { [weak self] in
-      (self?.pausedRoutes ?? []).map(\.sample)
-    }
-    metrics.gauge(
-      "martlet_apns_stopped_removals", labels: labels,
-      help: "1 for each route whose stale tokens are kept, because too many look invalid."
-    ) { [weak self] in
-      (self?.stoppedRemovals ?? []).map(\.sample)
-    }
-    metrics.gauge(
-      "martlet_apns_open_connections", labels: ["environment"],
-      help: "Connections to APNs that take pushes, for each environment that pushes are sent to."
-    ) { [weak self] in
-      (self?.openConnections ?? []).map { ([$0.environment.rawValue], Double($0.count)) }
-    }
-    metrics.gauge(
-      "martlet_apns_provider_token_age_seconds", labels: [],
-      help: "Age of the provider token in use; it is renewed only while pushes are sent."
-    ) { [weak self] in
-      self?.token.age.map { [([], Double($0))] } ?? []
-    }
-  }
-
+  /// A client that was replaced has nothing that an operator should look at.
   private func listed(_ notice: (Route) -> RouteNotice?) -> [RouteNotice] {
-    let all = routes.all.compactMap(notice).sorted { ($0.since, $0.topic) < ($1.since, $1.topic) }
-    return Array(all.prefix(RouteNotice.maximumListed))
+    isReplaced ? [] : RouteNotice.listed(routes.all.compactMap(notice))
   }
-}
-
-extension RouteNotice {
-  fileprivate var sample: ([String], Double) { ([environment.rawValue, topic, reason], 1) }
 }

@@ -21,12 +21,18 @@ public final class APNsClient {
 
   let configuration: APNsConfiguration
   let log: Log
-  let token: ProviderToken
+  let keys: ProviderKeyRing
   let routes = RouteTable()
   let instruments: ClientInstruments
   let refusals: RefusalLog
+  /// Whether connections without pushes are closed after a while, and the other gateway is not opened during an outage.
+  let opensOnDemand: Bool
+  /// Called before another connection is opened on demand.
+  var onOpen: (@EventLoop () -> Void)?
+  /// Takes over the pushes that were not sent when this client was replaced. Nil unless it was.
+  private var successor: (@EventLoop (Push) -> Bool)?
   private let requestNanoseconds: UInt64
-  private var pools = EnvironmentPools()
+  private(set) var pools = EnvironmentPools()
   private var answers: AnswerTimer
   private var ticker: LoopTimer?
   private var isShutDown = false
@@ -34,17 +40,23 @@ public final class APNsClient {
   private var wasServing = false
 
   /// Opens no connection yet. Registers metrics named `martlet_apns_…`.
-  public init(configuration: APNsConfiguration, metrics: Metrics, log: Log) {
+  public convenience init(configuration: APNsConfiguration, metrics: Metrics, log: Log) {
+    self.init(configuration: configuration, ClientParts(metrics: metrics, log: log))
+    ClientGauges.register(metrics) { [weak self] in self.map { [$0] } ?? [] }
+  }
+
+  /// `parts` are shared by the clients of a process. With `opensOnDemand` it has only the connections that pushes need.
+  init(configuration: APNsConfiguration, _ parts: ClientParts, opensOnDemand: Bool = false) {
     // Writing to a closed connection must fail, not end the process.
     signal(SIGPIPE, SIG_IGN)
     self.configuration = configuration
-    self.log = log
+    self.opensOnDemand = opensOnDemand
+    log = parts.log
+    instruments = parts.instruments
+    refusals = parts.refusals
     requestNanoseconds = configuration.limits.requestTimeout.unsignedNanoseconds
     answers = AnswerTimer(slowAnswer: configuration.limits.slowAnswer)
-    token = ProviderToken(key: configuration.key, log: log)
-    refusals = RefusalLog(log: log)
-    instruments = ClientInstruments(metrics: metrics)
-    observe(metrics)
+    keys = ProviderKeyRing(keys: configuration.keys, limits: configuration.limits, log: log)
   }
 
   /// Opens the connections of the default environment; the others open with their first push.
@@ -59,15 +71,27 @@ public final class APNsClient {
     push.sentAt = now
     instruments.pending += 1
     push.deadline = now + requestNanoseconds
-    guard !isShutDown else { return finishLater(push, .notProcessed("ShuttingDown")) }
+    guard !isShutDown else { return leave(push, .notProcessed("ShuttingDown")) }
     if let refusal = push.localRefusal {
       refusals.record(push, refusal, now: now)
       return finishLater(push, .answered(refusal))
     }
+    enqueue(push, now: now)
+  }
+
+  private func enqueue(_ push: Push, now: UInt64) {
     push.route = routes.route(push.environment, push.topic)
     if let refusal = refusalByRoute(push, now: now) { return finishLater(push, refusal) }
     guard let pool = pool(push.environment) else { return finishLater(push, .notProcessed("NoConnection")) }
     pool.send(push)
+  }
+
+  /// Takes over a push that a client with the same ``instruments`` has not sent.
+  func adopt(_ push: Push) {
+    guard !isShutDown else { return leave(push, .notProcessed("ShuttingDown")) }
+    push.isProbe = false
+    push.tokenResends = 0
+    enqueue(push, now: Clock.monotonicNanoseconds)
   }
 
   /// Pushes waiting for a connection or a free stream.
@@ -110,12 +134,44 @@ public final class APNsClient {
     }
   }
 
+  /// The age of the provider token in seconds; nil if none is in use.
+  var tokenAge: Int64? {
+    let now = Clock.monotonicNanoseconds
+    let isInUse = !opensOnDemand || pools.all.contains { !$0.isIdle(for: APNsClient.recentUse, now: now) }
+    return isInUse ? keys.token.age : nil
+  }
+
+  /// The provider keys that APNs refuses while the team has another one.
+  public var refusedKeys: [KeyNotice] { keys.hasSeveral && !isReplaced ? keys.notices : [] }
+
+  /// A token without a push for this long is not in use: it is renewed with the next push.
+  private static let recentUse = Duration.seconds(60)
+
   /// Takes no more pushes and ends queued ones as not processed. Pushes on a connection may still be answered: wait for
   /// ``inFlight`` to become 0, then call ``close()``.
   public func shutdown() {
     guard !isShutDown else { return }
     isShutDown = true
     for pool in pools.all { pool.shutdown() }
+  }
+
+  /// Shuts down and gives the pushes that were certainly not processed, now and later, to `successor`, unless it returns false.
+  func replace(with successor: @escaping @EventLoop (Push) -> Bool) {
+    self.successor = successor
+    shutdown()
+  }
+
+  /// Whether another client has taken the place of this one.
+  var isReplaced: Bool { successor != nil }
+
+  /// Gives a push that was not processed to the successor. Ends it with `outcome` if there is none.
+  func leave(_ push: Push, _ outcome: SendOutcome) {
+    if successor?(push) != true { finishLater(push, outcome) }
+  }
+
+  /// The key that signs has changed: pushes go out on new connections.
+  func renewConnections() {
+    for pool in pools.all { pool.renewConnections() }
   }
 
   /// Closes all connections at once. Pushes that were written but not answered end as uncertain.
@@ -156,7 +212,31 @@ public final class APNsClient {
     let now = Clock.monotonicNanoseconds
     for pool in pools.all { pool.tick(now: now) }
     refusals.tick(now: now)
-    standBy(now: now)
+    if keys.retryIfDue(now: now) { renewConnections() }
+    if opensOnDemand { closeIdle(now: now) } else { standBy(now: now) }
+  }
+
+  private func closeIdle(now: UInt64) {
+    for pool in pools.all where pool.isIdle(for: configuration.limits.idleBeforeClose, now: now) { close(pool) }
+  }
+
+  /// Closes the connections of a pool without pushes. The next push opens others.
+  func close(_ pool: ConnectionPool) {
+    for environment in PushEnvironment.allCases where pools[environment] === pool { pools[environment] = nil }
+    pool.shutdown()
+    pool.close()
+    // Its connections may still be called in this turn.
+    EventLoop.run { withExtendedLifetime(pool) {} }
+    if pools.isEmpty { ticker = nil }
+    stateMayHaveChanged()
+  }
+
+  /// Opens the gateway of `origin` to find out whether it can be reached.
+  func standBy(at origin: String) {
+    for environment in PushEnvironment.allCases where pools[poolKey(environment)] == nil {
+      guard (try? configuration.origin(of: poolKey(environment)).url) == origin else { continue }
+      _ = pool(environment, isStandby: true)
+    }
   }
 
   /// Opens the other gateways while the default one cannot be reached: jobs for them must not wait for it.
@@ -175,6 +255,7 @@ public final class APNsClient {
   private func pool(_ environment: PushEnvironment, isStandby: Bool = false) -> ConnectionPool? {
     let key = poolKey(environment)
     if let pool = pools[key] { return pool }
+    onOpen?()
     if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }
     do throws(APNsError) {
       let pool = ConnectionPool(
@@ -190,7 +271,7 @@ public final class APNsClient {
 }
 
 /// The pools in use. Not a dictionary, because every push looks up its pool.
-private struct EnvironmentPools {
+struct EnvironmentPools {
   private var production: ConnectionPool?
   private var sandbox: ConnectionPool?
 
@@ -200,4 +281,6 @@ private struct EnvironmentPools {
   }
 
   var all: [ConnectionPool] { [production, sandbox].compactMap { $0 } }
+
+  var isEmpty: Bool { production == nil && sandbox == nil }
 }

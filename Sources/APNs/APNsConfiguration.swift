@@ -25,6 +25,8 @@ public struct APNsConfiguration: Sendable {
     public let endpointOverride: String?
     /// One or more authorities to trust in addition to the system's.
     public let caCertificatePEM: String?
+    /// The same, already read: many apps share the certificates of one file.
+    package var authorities: TrustedAuthorities?
 
     public init(endpointOverride: String? = nil, caCertificatePEM: String? = nil) {
       self.endpointOverride = endpointOverride
@@ -34,6 +36,8 @@ public struct APNsConfiguration: Sendable {
 
   /// Valid numbers of connections per environment.
   public static let connectionRange = 1...64
+  /// Valid numbers of keys.
+  public static let keyRange = 1...2
 
   /// The environment of tokens that were registered without one. Its connections open at the start.
   public let defaultEnvironment: PushEnvironment
@@ -41,9 +45,12 @@ public struct APNsConfiguration: Sendable {
   public let connectionsPerEnvironment: Int
   public let limits: Limits
 
-  let key: ProviderKey
+  /// One or two; the first that APNs does not refuse signs.
+  let keys: [ProviderKey]
   let endpointOverride: Origin?
   let authorities: TrustedCertificates?
+  /// Equal for configurations that one client can serve.
+  let identity: ClientIdentity
   /// Gateways that replace the one of a single environment; for tests.
   var gateways: [PushEnvironment: Origin] = [:]
 
@@ -52,21 +59,40 @@ public struct APNsConfiguration: Sendable {
     credentials: Credentials, gateway: Gateway = Gateway(), defaultEnvironment: PushEnvironment = .production,
     connectionsPerEnvironment: Int = 1, limits: Limits = Limits()
   ) throws(APNsError) {
+    try self.init(
+      keys: [credentials], gateway: gateway, defaultEnvironment: defaultEnvironment,
+      connectionsPerEnvironment: connectionsPerEnvironment, limits: limits)
+  }
+
+  /// `credentials` are the keys of one team, within ``keyRange``, the preferred one first. Throws
+  /// ``APNsError/configuration(_:)`` if a value is invalid.
+  public init(
+    keys credentials: [Credentials], gateway: Gateway = Gateway(), defaultEnvironment: PushEnvironment = .production,
+    connectionsPerEnvironment: Int = 1, limits: Limits = Limits()
+  ) throws(APNsError) {
+    guard APNsConfiguration.keyRange.contains(credentials.count) else {
+      throw .configuration("\(credentials.count) keys; expected one or two of a team")
+    }
     guard APNsConfiguration.connectionRange.contains(connectionsPerEnvironment) else {
       let expected = "\(APNsConfiguration.connectionRange.lowerBound)...\(APNsConfiguration.connectionRange.upperBound)"
       throw .configuration("connections per environment: \(connectionsPerEnvironment); expected \(expected)")
     }
-    key = try ProviderKey(keyID: credentials.keyID, teamID: credentials.teamID, pem: credentials.privateKeyPEM)
+    var keys: [ProviderKey] = []
+    for key in credentials {
+      keys.append(try ProviderKey(keyID: key.keyID, teamID: key.teamID, pem: key.privateKeyPEM))
+    }
+    self.keys = keys
     if let endpoint = gateway.endpointOverride {
       endpointOverride = try Origin(endpoint)
     } else {
       endpointOverride = nil
     }
-    if let pem = gateway.caCertificatePEM {
-      authorities = try TrustedCertificates(pem: pem)
-    } else {
-      authorities = nil
-    }
+    var authorities = gateway.authorities
+    if authorities == nil, let pem = gateway.caCertificatePEM { authorities = try TrustedAuthorities(pem: pem) }
+    self.authorities = authorities?.certificates
+    identity = ClientIdentity(
+      keys: credentials, origin: endpointOverride?.url, authorities: self.authorities?.digest,
+      connections: connectionsPerEnvironment)
     self.defaultEnvironment = defaultEnvironment
     self.connectionsPerEnvironment = connectionsPerEnvironment
     self.limits = limits
@@ -88,9 +114,21 @@ extension APNsConfiguration {
     get throws(APNsError) { try origin(of: defaultEnvironment).url }
   }
 
-  /// Throws if the key cannot sign a provider token.
+  /// Equal for configurations that connect to the default environment's gateway in the same way.
+  package var connection: [UInt8] {
+    let origin = (try? origin(of: defaultEnvironment).url) ?? ""
+    return Array(origin.utf8) + (identity.authorities ?? [])
+  }
+
+  /// Throws if a key cannot sign a provider token.
   package func checkSigning() throws(APNsError) {
-    _ = try key.sign(issuedAt: Clock.unixMilliseconds / 1000)
+    for key in keys { _ = try key.sign(issuedAt: Clock.unixMilliseconds / 1000) }
+  }
+
+  /// The URLs of the gateways that pushes may go to: one, or Apple's of both environments.
+  package var origins: [String] {
+    if let endpointOverride, gateways.isEmpty { return [endpointOverride.url] }
+    return PushEnvironment.allCases.compactMap { try? origin(of: $0).url }
   }
 
   /// Returns whether `text` is the URL of a possible gateway: https, without a user.
@@ -103,8 +141,22 @@ extension APNsConfiguration {
     }
   }
 
+  /// Returns whether `text` is `https://host[:port]`.
+  package static func isGatewayURL(_ text: String) -> Bool {
+    let rest = text.lowercased().hasPrefix("https://") ? text.dropFirst("https://".count) : ""
+    return !rest.isEmpty && !rest.contains { "/?#@".contains($0) } && isOrigin(text)
+  }
+
+  /// The ids of the keys and their team.
+  package var keyNames: [(keyID: String, teamID: String)] { keys.map { ($0.keyID, $0.teamID) } }
+
   /// Returns whether `text` has the form of a key id or a team id.
   package static func isIdentifier(_ text: String) -> Bool { ProviderKey.isIdentifier(text) }
+
+  /// Throws the error that ``init`` would throw for this key.
+  package static func check(_ key: Credentials) throws(APNsError) {
+    _ = try ProviderKey(keyID: key.keyID, teamID: key.teamID, pem: key.privateKeyPEM)
+  }
 
   /// Throws the error that ``init`` would throw for this certificate.
   package static func check(caCertificatePEM: String) throws(APNsError) {
@@ -132,6 +184,12 @@ extension APNsConfiguration {
     public var pongTimeout: Duration = .seconds(5)
     /// Time between two probes of a paused route.
     public var probeInterval: Duration = .seconds(60)
+    /// Minimum time between two changes to a key that APNs has refused before.
+    public var keyChangeInterval: Duration = .seconds(60)
+    /// After this long the first key is tried again although APNs refused it.
+    public var keyRetryInterval: Duration = .seconds(3600)
+    /// Connections of an app without a push for this long are closed.
+    public var idleBeforeClose: Duration = .seconds(600)
     /// Minimum time between two connection changes that answers ask for, because one device or topic may get such an
     /// answer every time.
     public var minimumDrainInterval: Duration = .seconds(5)

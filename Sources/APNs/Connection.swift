@@ -37,7 +37,8 @@ final class Connection {
   private var source: SocketSource?
   private var watchdog: Watchdog
   private var output: [UInt8] = []
-  private var input = [UInt8](repeating: 0, count: readBytes)
+  /// Reading ends within a turn of the loop, so that all connections share it.
+  private static var input = [UInt8](repeating: 0, count: readBytes)
   private var writing = Writing.possible
   private var lastAnswerAt: UInt64 = 0
   /// When the push that primes the connection was submitted.
@@ -48,6 +49,8 @@ final class Connection {
   private(set) var inFlight = PushList()
   /// Whether APNs has answered on this connection.
   private(set) var hasWorked = false
+  /// The key of its first push, to which APNs ties the connection.
+  private(set) var keyIndex: Int?
 
   init(
     channel: SecureChannel, authority: String, limits: APNsConfiguration.Limits, pool: ConnectionPool
@@ -57,7 +60,6 @@ final class Connection {
     self.pool = pool
     session = try HTTP2Session(authority: authority)
     watchdog = Watchdog(limits: limits, openedAt: Clock.monotonicNanoseconds)
-    output.reserveCapacity(2 * Connection.writeBytes)
     source = SocketSource(
       descriptor: channel.descriptor,
       // Weak references would slow down every retain of the connection. The source ends before it.
@@ -80,12 +82,15 @@ final class Connection {
   var isReady: Bool { state == .priming || state == .open }
 
   /// Adds the push to those in flight; the next `flush` writes it. Returns false if no more streams can be opened.
-  func submit(_ push: Push, token: ProviderToken, now: UInt64) -> Bool {
-    guard session.submit(push, authorization: token.authorization) else {
+  func submit(_ push: Push, keys: ProviderKeyRing, now: UInt64) -> Bool {
+    guard session.submit(push, authorization: keys.token.authorization) else {
       drain()
       return false
     }
-    push.tokenGeneration = token.generation
+    push.tokenGeneration = keys.token.generation
+    push.keyIndex = keys.current
+    push.submittedAt = now
+    keyIndex = keys.current
     if state == .priming { primingSince = now }
     inFlight.append(push)
     return true
@@ -223,9 +228,9 @@ final class Connection {
     var reads = 0
     var end: String?
     while end == nil, reads < Connection.readsPerTurn {
-      switch channel.receive(into: &input) {
+      switch channel.receive(into: &Connection.input) {
       case .bytes(let count):
-        do throws(APNsError) { try session.receive(input[..<count]) } catch { end = error.description }
+        do throws(APNsError) { try session.receive(Connection.input[..<count]) } catch { end = error.description }
         reads += 1
       case .wouldBlock:
         if reads > 0 { handleReceived() }

@@ -24,7 +24,9 @@ final class ConnectionPool {
   private var nextMember = 0
   private var phase: Phase
   private var pause: GatewayPause
-  private let origin: Origin
+  let origin: Origin
+  /// When a push was last sent here; on CLOCK_MONOTONIC, nanoseconds.
+  private(set) var usedAt = Clock.monotonicNanoseconds
   /// When an answer last asked for another connection; on CLOCK_MONOTONIC, nanoseconds.
   private var drainedAt: UInt64?
 
@@ -38,6 +40,8 @@ final class ConnectionPool {
       PoolMember(pool: self, origin: origin, configuration: configuration, log: client.log)
     }
   }
+
+  var buffers: SecureChannel.Buffers { client.opensOnDemand ? .small : .full }
 
   var isStandby: Bool { phase == .standby }
 
@@ -68,6 +72,7 @@ final class ConnectionPool {
 
   func send(_ push: Push) {
     if phase == .standby { phase = .serving }
+    usedAt = push.sentAt
     waiting.append(push)
     scheduleFill()
   }
@@ -92,8 +97,16 @@ final class ConnectionPool {
     phase = .shuttingDown
     let open = connections
     for member in members { member.stop() }
-    while let push = waiting.popFirst() { client.finishLater(push, .notProcessed("ShuttingDown")) }
+    while let push = waiting.popFirst() { client.leave(push, .notProcessed("ShuttingDown")) }
     for connection in open { connection.drain() }
+  }
+
+  /// Replaces the connections of another key than the one that signs.
+  func renewConnections() {
+    for connection in connections where connection.keyIndex != nil && connection.keyIndex != client.keys.current {
+      connection.recordAnswer()
+      connection.drain()
+    }
   }
 
   func close() {
@@ -110,6 +123,17 @@ final class ConnectionPool {
       client.finish(push, .notProcessed(whyWaiting), now: now)
     }
   }
+
+  /// The number of connections that it opens.
+  var size: Int { members.count }
+
+  /// Returns whether no push was sent here for `duration`, and none is waiting or in flight.
+  func isIdle(for duration: Duration, now: UInt64) -> Bool {
+    waiting.isEmpty && now > usedAt && now - usedAt > duration.unsignedNanoseconds && inFlight == 0
+  }
+
+  /// Returns whether the gateway is paused, or has been out of reach for longer than the outage patience.
+  func isUnavailable(now: UInt64) -> Bool { pause.isPaused || isDown(now: now) }
 
   /// Returns whether no member has been ready for longer than the outage patience.
   func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
@@ -139,7 +163,7 @@ final class ConnectionPool {
     isFillScheduled = false
     let now = Clock.monotonicNanoseconds
     endWaiting(now: now)
-    if !waiting.isEmpty, client.token.prepare(now: now) {
+    if !waiting.isEmpty, client.keys.token.prepare(now: now) {
       for offset in members.indices {
         let member = members[(nextMember + offset) % members.count]
         if let connection = member.connection { fill(connection, now: now) }
@@ -150,6 +174,7 @@ final class ConnectionPool {
   }
 
   private func fill(_ connection: Connection, now: UInt64) {
+    if let key = connection.keyIndex, key != client.keys.current { return connection.drain() }
     var room = min(connection.capacity, roomWhileProbing)
     while room > 0, let push = waiting.popFirst() {
       client.startProbeIfDue(push, now: now)
@@ -157,7 +182,7 @@ final class ConnectionPool {
         client.finish(push, refusal, now: now)
         continue
       }
-      guard connection.submit(push, token: client.token, now: now) else {
+      guard connection.submit(push, keys: client.keys, now: now) else {
         waiting.putBack(push)
         return
       }
@@ -257,7 +282,10 @@ extension ConnectionPool {
   /// Sends the push again if it was certainly not processed and limits allow it; otherwise ends it.
   private func resendOrFinish(_ push: Push, _ outcome: SendOutcome, now: UInt64) {
     if case .uncertain = outcome { return client.finish(push, outcome, now: now) }
-    let mayResend = push.resends < configuration.limits.maximumResends && push.deadline > now && phase != .shuttingDown
-    if mayResend { resend(push) } else { client.finish(push, outcome, now: now) }
+    guard push.resends < configuration.limits.maximumResends, push.deadline > now else {
+      return client.finish(push, outcome, now: now)
+    }
+    guard phase == .shuttingDown else { return resend(push) }
+    if client.isReplaced { client.leave(push, outcome) } else { client.finish(push, outcome, now: now) }
   }
 }

@@ -93,10 +93,11 @@ final class PoolMember {
     if unreadySince == nil { unreadySince = Clock.monotonicNanoseconds }
     let origin = origin
     let authorities = configuration.authorities
+    let buffers = pool.buffers
     let milliseconds = Int(configuration.limits.connectTimeout.milliseconds)
     queue.async {
       let result = Result { () throws(APNsError) in
-        try SecureChannel(to: origin, authorities: authorities, connectMilliseconds: milliseconds)
+        try SecureChannel(to: origin, authorities: authorities, buffers: buffers, connectMilliseconds: milliseconds)
       }
       EventLoop.run { self.opened(result) }
     }

@@ -66,6 +66,9 @@ public final class Push {
   /// Nil for an anonymous device; the mass-removal guard counts each such device separately.
   public let owner: PushOwner?
 
+  /// The bundle id that the topic was made from.
+  var bundleID: String { pushType.bundleID(ofTopic: topic) }
+
   let completion: @EventLoop (SendOutcome) -> Void
 
   /// On CLOCK_MONOTONIC, nanoseconds; set by `send`.
@@ -79,6 +82,10 @@ public final class Push {
   var tokenResends = 0
   /// The generation of the provider token that the last attempt carried.
   var tokenGeneration = 0
+  /// The key that signed it, among those of its client.
+  var keyIndex = 0
+  /// When the last attempt was given to a connection; on CLOCK_MONOTONIC, nanoseconds.
+  var submittedAt: UInt64 = 0
   /// Whether this push probes a paused route.
   var isProbe = false
   /// Used on the loop only, which nghttp2's callbacks cannot express.

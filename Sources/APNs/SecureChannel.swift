@@ -17,6 +17,15 @@ final class SecureChannel: @unchecked Sendable {
     case ended(String)
   }
 
+  /// How much memory a connection keeps while nothing is transferred.
+  enum Buffers {
+    case full
+    /// A third of it, at the cost of an allocation for each transfer: for the connections of many apps.
+    case small
+  }
+
+  /// libcurl reads at most so many bytes at once with ``Buffers/small``.
+  private static let smallBytes = 4096
   private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
   private static let noHTTP2 = "the server did not agree to HTTP/2: it selected no protocol by ALPN; h2 was offered"
   private static let alpn: [UInt8] = [2] + Array("h2".utf8)
@@ -27,12 +36,15 @@ final class SecureChannel: @unchecked Sendable {
   private var hasAgreedToHTTP2 = false
 
   /// Connects: DNS, TCP, proxy and TLS. Blocks for at most `connectMilliseconds`.
-  init(to origin: Origin, authorities: TrustedCertificates?, connectMilliseconds: Int) throws(APNsError) {
+  init(
+    to origin: Origin, authorities: TrustedCertificates?, buffers: Buffers, connectMilliseconds: Int
+  ) throws(APNsError) {
     guard SecureChannel.isLibraryReady, let handle = curl_easy_init() else {
       throw .connection("libcurl could not be initialised")
     }
-    let peer = ExpectedPeer(host: origin.host, authorities: authorities)
     do throws(APNsError) {
+      let trust = try TrustStore.shared(SecureChannel.system(handle), and: authorities)
+      let peer = ExpectedPeer(host: origin.host, trust: trust, buffers: buffers)
       try SecureChannel.configure(handle, origin, peer, connectMilliseconds)
       descriptor = try SecureChannel.connect(handle)
       // libcurl has an unretained pointer to it, which it uses during the handshake.
@@ -83,29 +95,32 @@ final class SecureChannel: @unchecked Sendable {
       martlet_curl_set_long(handle, CURLOPT_SSL_ENABLE_ALPN, 0),
       martlet_curl_set_ssl_context_function(handle) { _, context, peer in SecureChannel.prepare(context, peer) },
       martlet_curl_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(peer).toOpaque()),
+      // The authorities come from the trust store.
+      martlet_curl_set_string(handle, CURLOPT_CAINFO, nil), martlet_curl_set_string(handle, CURLOPT_CAPATH, nil),
     ]
-    // Without a system bundle libcurl would refuse to connect, even if other authorities are trusted.
-    if peer.authorities != nil, !hasSystemBundle(handle) {
-      codes.append(martlet_curl_set_string(handle, CURLOPT_CAINFO, nil))
-    }
+    if peer.buffers == .small { codes.append(martlet_curl_set_long(handle, CURLOPT_BUFFERSIZE, smallBytes)) }
     if let code = codes.first(where: { $0 != CURLE_OK }) {
       throw .connection("libcurl refused an option: \(String(cString: curl_easy_strerror(code)))")
     }
   }
 
-  private static func hasSystemBundle(_ handle: UnsafeMutableRawPointer) -> Bool {
-    var path: UnsafeMutablePointer<CChar>?
-    guard martlet_curl_get_ca_bundle(handle, &path) == CURLE_OK, let path else { return false }
-    return access(path, R_OK) == 0
+  private static func system(_ handle: UnsafeMutableRawPointer) -> TrustStore.System {
+    var bundle: UnsafeMutablePointer<CChar>?
+    var directory: UnsafeMutablePointer<CChar>?
+    martlet_curl_get_ca_bundle(handle, &bundle)
+    martlet_curl_get_ca_directory(handle, &directory)
+    return TrustStore.System(
+      bundle: bundle.map { String(cString: $0) }, directory: directory.map { String(cString: $0) })
   }
 
   private static func prepare(_ context: UnsafeMutableRawPointer?, _ peer: UnsafeMutableRawPointer?) -> CURLcode {
     let context = OpaquePointer(context)
-    guard let peer, Unmanaged<ExpectedPeer>.fromOpaque(peer).takeUnretainedValue().apply(to: context) else {
-      return CURLE_SSL_CONNECT_ERROR
-    }
-    let modes = Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
-    SSL_CTX_ctrl(context, SSL_CTRL_MODE, modes, nil)
+    guard let peer = peer.map({ Unmanaged<ExpectedPeer>.fromOpaque($0).takeUnretainedValue() }),
+      peer.apply(to: context)
+    else { return CURLE_SSL_CONNECT_ERROR }
+    var modes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+    if peer.buffers == .small { modes |= SSL_MODE_RELEASE_BUFFERS }
+    SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
     // This function returns 0 on success, unlike the rest of OpenSSL.
     return SSL_CTX_set_alpn_protos(context, alpn, UInt32(alpn.count)) == 0 ? CURLE_OK : CURLE_SSL_CONNECT_ERROR
   }

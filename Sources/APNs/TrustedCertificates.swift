@@ -1,10 +1,13 @@
 import COpenSSL
+import Crypto
 
 /// Certificates that are trusted in addition to the system's.
 ///
 /// `@unchecked`: never changed after `init`, and OpenSSL counts references atomically.
 final class TrustedCertificates: @unchecked Sendable {
   private let certificates: [OpaquePointer]
+  /// SHA-256 of the PEM text.
+  let digest: [UInt8]
 
   /// Reads PEM text with one or more certificates. Text between them is ignored.
   init(pem: String) throws(APNsError) {
@@ -13,6 +16,7 @@ final class TrustedCertificates: @unchecked Sendable {
     let (certificates, isWhole) = text.withUnsafeBytes(TrustedCertificates.read)
     // From here on deinit frees them, even if this throws.
     self.certificates = certificates
+    digest = SHA256.digest(text)
     guard isWhole else {
       throw .configuration("certificate \(certificates.count + 1) cannot be read; \(expected)")
     }
@@ -41,19 +45,22 @@ final class TrustedCertificates: @unchecked Sendable {
   }
 }
 
-/// The server that a connection accepts: its certificate contains the host and is signed by a trusted authority.
+/// The server that a connection accepts: its certificate contains the host and is signed by a trusted authority. And the
+/// buffers of the connection.
 final class ExpectedPeer: Sendable {
   let host: String
-  let authorities: TrustedCertificates?
+  let trust: TrustStore
+  let buffers: SecureChannel.Buffers
 
-  init(host: String, authorities: TrustedCertificates?) {
+  init(host: String, trust: TrustStore, buffers: SecureChannel.Buffers = .full) {
     self.host = host
-    self.authorities = authorities
+    self.trust = trust
+    self.buffers = buffers
   }
 
   /// Configures a context while libcurl prepares it. Returns false if OpenSSL reports an error.
   func apply(to context: OpaquePointer?) -> Bool {
-    if let authorities, !authorities.add(to: SSL_CTX_get_cert_store(context)) { return false }
+    trust.use(in: context)
     let parameters = SSL_CTX_get0_param(context)
     // libcurl compares the common name if there is no subjectAltName; this makes OpenSSL refuse such a certificate.
     X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))

@@ -23,6 +23,10 @@ static inline CURLcode martlet_curl_get_ca_bundle(CURL *curl, char **path) {
   return curl_easy_getinfo(curl, CURLINFO_CAINFO, path);
 }
 
+static inline CURLcode martlet_curl_get_ca_directory(CURL *curl, char **path) {
+  return curl_easy_getinfo(curl, CURLINFO_CAPATH, path);
+}
+
 static inline CURLcode martlet_curl_get_socket(CURL *curl, curl_socket_t *socket) {
   return curl_easy_getinfo(curl, CURLINFO_ACTIVESOCKET, socket);
 }

@@ -13,6 +13,11 @@ public enum PushType: String, Sendable, CaseIterable {
     return suffix.isEmpty ? bundleID : bundleID + suffix
   }
 
+  /// The bundle id of a topic that ``topic(bundleID:)`` made.
+  public func bundleID(ofTopic topic: String) -> String {
+    topic.hasSuffix(topicSuffix) ? String(topic.dropLast(topicSuffix.count)) : topic
+  }
+
   /// The largest payload that APNs accepts, in bytes.
   public var maximumPayloadBytes: Int { self == .voip ? 5120 : 4096 }
 

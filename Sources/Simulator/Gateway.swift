@@ -135,7 +135,14 @@ extension Gateway {
   /// fields.
   func refusal(ofHead head: RequestHead, provider: inout ConnectionProvider, now: UInt64) -> Answer? {
     rules.refusalOfTarget(head) ?? refusalOfProvider(head, &provider, now: Int64(now / 1_000_000_000))
-      ?? rules.refusalOfFields(head)
+      ?? rules.refusalOfFields(head) ?? refusalOfTeam(head, provider)
+  }
+
+  /// Refuses the topics of another team than that of the connection's provider token.
+  private func refusalOfTeam(_ head: RequestHead, _ provider: ConnectionProvider) -> Answer? {
+    guard settings.checksAuthorization else { return nil }
+    let team = verifier.team(of: provider.keyID)
+    return verifier.others.allows(head[.topic], team: team) ? nil : Answer(400, "TopicDisallowed")
   }
 
   private func refusalOfProvider(_ head: RequestHead, _ provider: inout ConnectionProvider, now: Int64) -> Answer? {

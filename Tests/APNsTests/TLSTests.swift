@@ -1,5 +1,6 @@
 import COpenSSL
 import EventLoop
+import Foundation
 import Telemetry
 import TestSupport
 import Testing
@@ -79,11 +80,31 @@ struct TLSTests {
     let (system, own) = (try await TLSServer(), try await TLSServer())
     let context = SSL_CTX_new(TLS_client_method())
     defer { SSL_CTX_free(context) }
-    let store = SSL_CTX_get_cert_store(context)
-    #expect(try TrustedCertificates(pem: system.authority).add(to: store))
-    let peer = ExpectedPeer(host: "localhost", authorities: try TrustedCertificates(pem: own.authority))
-    #expect(peer.apply(to: context))
-    #expect(OPENSSL_sk_num(X509_STORE_get0_objects(store)) == 2)
+    let directory = try TemporaryDirectory()
+    let bundle = directory.path + "/system.pem"
+    try system.authority.write(toFile: bundle, atomically: true, encoding: .utf8)
+    let trust = try TrustStore(.init(bundle: bundle), and: try TrustedCertificates(pem: own.authority))
+    #expect(ExpectedPeer(host: "localhost", trust: trust).apply(to: context))
+    #expect(OPENSSL_sk_num(X509_STORE_get0_objects(SSL_CTX_get_cert_store(context))) == 2)
+  }
+
+  @Test func `connections share the authorities for an hour`() async throws {
+    let own = try TrustedCertificates(pem: try await TLSServer().authority)
+    let other = try TrustedCertificates(pem: try await TLSServer().authority)
+    let (system, hour) = (TrustStore.System(), 3_600_000_000_000 as UInt64)
+    let store = try TrustStore.shared(system, and: own, now: 5)
+    #expect(try TrustStore.shared(system, and: own, now: hour) === store)
+    #expect(try TrustStore.shared(system, and: other, now: hour) !== store)
+    #expect(try TrustStore.shared(system, and: own, now: hour + 5) !== store)
+  }
+
+  @Test func `without any authority the error names the file that cannot be read`() {
+    do throws(APNsError) {
+      _ = try TrustStore(.init(bundle: "/nowhere/bundle.pem"), and: nil)
+      Issue.record("it was accepted")
+    } catch {
+      #expect(error.description.contains("/nowhere/bundle.pem cannot be read"))
+    }
   }
 
   @Test func `the error for an unreadable certificate names its position`() async throws {

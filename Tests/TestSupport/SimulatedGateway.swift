@@ -36,6 +36,7 @@ public final class SimulatedGateway: Sendable {
   public func reset() async throws {
     try await clearFaults()
     try await clearDevices()
+    try await control("/keys", "-X", "DELETE")
     try await settings(
       #"{"rttMs":0,"maxStreams":1000,"initialStreams":\#(initialStreams),"tokenUpdateSeconds":0,"topics":[]}"#)
     try await control("/ledger/reset", "-X", "POST")
@@ -63,6 +64,22 @@ public final class SimulatedGateway: Sendable {
   /// `rule`: the fields beside `token`, as JSON members.
   public func device(_ token: String, _ rule: String) async throws {
     try await control("/devices", "-d", #"{"token":"\#(token)",\#(rule)}"#)
+  }
+
+  /// Makes a provider key that the gateway accepts, and returns its file. `topics` belong to the team from then on.
+  @discardableResult
+  public func addKey(_ id: String, of team: String, topics: [String] = []) async throws -> String {
+    let path = "\(directory)/AuthKey_\(id).p8"
+    try await ChildProcess.run(
+      "openssl", ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path])
+    let names = topics.map { "\"\($0)\"" }.joined(separator: ",")
+    try await control("/keys", "-d", #"{"keyId":"\#(id)","teamId":"\#(team)","path":"\#(path)","topics":[\#(names)]}"#)
+    return path
+  }
+
+  /// Refuses the tokens of a key, or accepts them again.
+  public func revokeKey(_ id: String, _ isRevoked: Bool = true) async throws {
+    try await control("/keys", "-d", #"{"keyId":"\#(id)","revoked":\#(isRevoked)}"#)
   }
 
   public func clearDevices() async throws {

@@ -104,7 +104,8 @@ struct BroadcastProgressTests {
     var progress = inProgress()
     _ = progress.pageLocated(0, next: .end)
     _ = progress.pageLoaded(0, [Self.device("a")])
-    guard case .commit(let tally, _)? = progress.submitted(0, pushes: 0, unsupported: ["a"]).first else {
+    let unreachable = [UnreachableDevice(token: "a", reason: Tally.unsupportedPlatform)]
+    guard case .commit(let tally, _)? = progress.submitted(0, pushes: 0, unreachable: unreachable).first else {
       return #expect(Bool(false), "no commit")
     }
     #expect(tally.result.failed == 1)

@@ -62,7 +62,7 @@ struct TallyTests {
 
   @Test func `a device that APNs cannot reach fails with a reason of its own`() {
     var tally = tally()
-    tally.recordUnsupported(["a", "b"])
+    tally.recordUnreachable(["a", "b"].map { UnreachableDevice(token: $0, reason: Tally.unsupportedPlatform) })
     #expect(tally.result.failed == 2)
     #expect(tally.result.reasons.map(\.reason) == [Tally.unsupportedPlatform])
     #expect(tally.result.results.map(\.status) == [0, 0])

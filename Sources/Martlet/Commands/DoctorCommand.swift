@@ -10,7 +10,7 @@ enum DoctorCommand: Command {
     usage: martlet doctor [--json]
 
     Checks every setting, Redis (connection, version, noeviction, AOF, clock, keys of the queues), the provider key, the
-    connection to APNs (nothing is sent), who can reach the HTTP services, their TLS certificate, the limit of open files
+    apps of MARTLET_APPS and their keys, the connection to each gateway of APNs (nothing is sent), who can reach the HTTP services, their TLS certificate, the limit of open files
     and the time zones.
 
     Prints one line for each check: the status (ok, note, warn or fail), what was checked, what was found and how to fix it.
@@ -39,7 +39,10 @@ enum DoctorCommand: Command {
     }
     if let configuration {
       findings += await RedisExamination(endpoint: configuration.redis, queues: configuration.queues).findings()
-      findings += try await GatewayExamination(configuration: configuration.apns).findings()
+      if configuration.apns != nil || configuration.apps.isEmpty {
+        findings += try await GatewayExamination(configuration: configuration.apns).findings()
+      }
+      findings += try await AppsExamination(apps: configuration.apps, bundleID: configuration.bundleID).findings()
     } else {
       findings.append(
         Finding("redis, apns", .note, "not checked", fix: "fix the settings first, then run doctor again"))

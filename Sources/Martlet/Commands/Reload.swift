@@ -28,4 +28,13 @@ enum Reload {
     if isEarly { reload() }
     isEarly = false
   }
+
+  /// What two services in one process read again; nil if neither has anything to read.
+  static func both(_ first: (@EventLoop () -> Void)?, _ second: (@EventLoop () -> Void)?) -> (@EventLoop () -> Void)? {
+    guard let first, let second else { return first ?? second }
+    return {
+      first()
+      second()
+    }
+  }
 }

@@ -17,7 +17,11 @@ enum WorkerCommand: Command {
                                 signals on, and its admin port answers for all. MARTLET_CONCURRENCY is of each process.
 
     SIGTERM or SIGINT: stops claiming, finishes within MARTLET_SHUTDOWN_GRACE, hands the other jobs back, exits with 0.
-    A second signal: hands all jobs back and exits at once. SIGHUP: changes nothing.
+    A second signal: hands all jobs back and exits at once. SIGHUP: reads the file of MARTLET_APPS again; without one it
+    changes nothing.
+
+    MARTLET_APPS names a JSON file with the apps of several teams: their bundle ids, keys (one or two each) and gateways.
+    The bundle id of the job, else of the device, chooses the app; the APNS_* settings are for all others.
 
     """
 
@@ -72,7 +76,9 @@ enum WorkerCommand: Command {
     let service = WorkerService(configuration, log: log)
     service.metrics.addProcess(version: Version.current)
     try service.start()
-    Reload.use(nil, log: log)
+    let apps = ServedApps(configuration, clients: service.clients, log: log)
+    apps?.onChange = { [weak service] in service?.configure(appShares: .init($0)) }
+    Reload.use(apps?.reload, log: log)
     return service
   }
 }
@@ -94,6 +100,7 @@ enum SidecarCommand: Command {
 
     With MARTLET_HTTP_CERT and MARTLET_HTTP_KEY (PEM files) MARTLET_HTTP_ADDRESS is HTTPS only. SIGHUP: reads both files again;
     new connections get the new certificate, and no request is lost. If they cannot be used, the certificate in use stays.
+    The file of MARTLET_APPS, for test pushes, is read again too.
 
     SIGTERM or SIGINT: finishes open requests within MARTLET_SHUTDOWN_GRACE, exits with 0. A second signal: exits at once.
 
@@ -126,7 +133,7 @@ enum AllCommand: Command {
     usage: martlet all
 
     Runs martlet worker and martlet sidecar in one process, for small installations. Reads the settings of both. The admin
-    port of the worker has the metrics of both. SIGHUP does what it does for martlet sidecar.
+    port of the worker has the metrics of both. SIGHUP does what it does for martlet worker and martlet sidecar.
 
     """
 
@@ -142,10 +149,12 @@ enum AllCommand: Command {
     let worker = WorkerService(configuration.worker, log: log)
     worker.metrics.addProcess(version: Version.current)
     let sidecar = SidecarService(
-      configuration.sidecar, metrics: worker.metrics, client: worker.client, isAlone: false, log: log)
+      configuration.sidecar, metrics: worker.metrics, clients: worker.clients, isAlone: false, log: log)
     try sidecar.start()
     try worker.start()
-    Reload.use(sidecar.reload, log: log)
+    let apps = ServedApps(configuration.worker, clients: worker.clients, log: log)
+    apps?.onChange = { [weak worker] in worker?.configure(appShares: .init($0)) }
+    Reload.use(Reload.both(sidecar.reload, apps?.reload), log: log)
     await Termination.wait { stopped in
       worker.stop(others: sidecar.stop, then: stopped)
     }

@@ -10,7 +10,7 @@ struct GatewayExamination {
   private static let patience = Duration.seconds(10)
   private static let interval = Duration.milliseconds(20)
   private static let fixOfUnknownReason =
-    "check the network, proxy and firewall (port 443), APNS_ENDPOINT_OVERRIDE and APNS_CA_CERT"
+    "check the network, proxy and firewall (port 443), APNS_ENDPOINT_OVERRIDE and APNS_CA_CERT, endpoint and caCert of the app"
 
   /// Nil in polling-only mode.
   let configuration: APNsConfiguration?
@@ -24,10 +24,10 @@ struct GatewayExamination {
       return [
         Finding(
           "apns", .note, "not configured: polling-only mode, nothing is pushed",
-          fix: "set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY to push")
+          fix: "set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY, or MARTLET_APPS, to push")
       ]
     }
-    return [signing(configuration), try await reach(configuration)]
+    return [signing(configuration), try await GatewayExamination.reach(configuration)]
   }
 
   private func signing(_ configuration: APNsConfiguration) -> Finding {
@@ -39,12 +39,13 @@ struct GatewayExamination {
     }
   }
 
-  private func reach(_ configuration: APNsConfiguration) async throws -> Finding {
+  /// Connects to the gateway of the default environment.
+  static func reach(_ configuration: APNsConfiguration, _ check: String = "apns") async throws -> Finding {
     let origin: String
     do {
       origin = try configuration.defaultOrigin
     } catch {
-      return Finding("apns", .fail, "\(error)", fix: GatewayExamination.fixOfUnknownReason)
+      return Finding(check, .fail, "\(error)", fix: GatewayExamination.fixOfUnknownReason)
     }
     let reason = LoggedReason()
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: reason.log)
@@ -54,10 +55,10 @@ struct GatewayExamination {
     while !client.isServing, reason.text == nil, ContinuousClock.now < deadline {
       try await Task.sleep(for: GatewayExamination.interval)
     }
-    if client.isServing { return Finding("apns", .ok, "\(origin) accepts connections") }
+    if client.isServing { return Finding(check, .ok, "\(origin) accepts connections") }
     let text = reason.text ?? "no answer"
     return Finding(
-      "apns", .fail, "\(origin) cannot be reached: \(text)",
+      check, .fail, "\(origin) cannot be reached: \(text)",
       fix: ConnectionFix.text(for: text) ?? GatewayExamination.fixOfUnknownReason)
   }
 }

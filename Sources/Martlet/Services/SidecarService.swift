@@ -14,7 +14,9 @@ final class SidecarService {
   private let settings: SidecarSettings
   private let log: Log
   private let connection: RedisClient?
-  private let ownClient: APNsClient?
+  private let ownClients: AppClients?
+  /// Nil without a file of apps, and if a worker runs in this process.
+  private let apps: ServedApps?
   private let sidecar: Sidecar
   /// False if a worker runs in this process. Its admin port then has the metrics of both, and it logs what they share.
   private let isAlone: Bool
@@ -26,8 +28,8 @@ final class SidecarService {
   private var isStopping = false
   private var onStopped: [@EventLoop () -> Void] = []
 
-  /// `client` is the client of a worker in this process. Nil if there is none or if it is in polling-only mode.
-  init(_ settings: SidecarSettings, metrics: Metrics, client: APNsClient? = nil, isAlone: Bool = true, log: Log) {
+  /// `clients` are those of a worker in this process. Nil if there is none or if it is in polling-only mode.
+  init(_ settings: SidecarSettings, metrics: Metrics, clients: AppClients? = nil, isAlone: Bool = true, log: Log) {
     self.settings = settings
     self.isAlone = isAlone
     self.metrics = metrics
@@ -37,15 +39,14 @@ final class SidecarService {
     // The worker of this process reports on its own connection.
     if isAlone, let connection { _ = RedisInstruments(metrics, connection: connection) }
     let backend = connection.map { SidecarService.backend($0, settings, log) }
-    let own =
-      client == nil
-      ? settings.gateway.configuration.map { APNsClient(configuration: $0, metrics: metrics, log: log) } : nil
+    let own = clients == nil ? settings.clients(metrics, log) : nil
     sidecar = Sidecar(
       settings.sidecar, backend: backend,
-      sender: SidecarService.sender(client ?? own, backend, settings.gateway, log),
+      sender: SidecarService.sender(clients ?? own, backend, settings.gateway, log),
       metrics: metrics, log: log)
     self.connection = connection
-    ownClient = own
+    ownClients = own
+    apps = own.flatMap { own in settings.apps.map { ServedApps($0.file, clients: own, log: log) } }
     certificate = settings.certificateFiles.flatMap { files in
       settings.sidecar.certificate.map { ServedCertificate(files, $0, metrics: metrics, log: log) }
     }
@@ -72,11 +73,12 @@ final class SidecarService {
   }
 
   private static func sender(
-    _ client: APNsClient?, _ backend: Backend?, _ gateway: APNsSettings, _ log: Log
+    _ clients: AppClients?, _ backend: Backend?, _ gateway: APNsSettings, _ log: Log
   ) -> (any DirectSender)? {
-    guard let client, let backend else { return nil }
-    let composer = PushComposer(bundleID: gateway.bundleID, environment: gateway.defaultEnvironment)
-    return DirectDelivery(client: client, registry: backend.registry, composer: composer, log: log)
+    guard let clients, let backend else { return nil }
+    let composer = PushComposer(
+      bundleID: gateway.bundleID, environment: gateway.defaultEnvironment, clients: clients)
+    return DirectDelivery(clients: clients, registry: backend.registry, composer: composer, log: log)
   }
 
   func start() throws {
@@ -85,7 +87,7 @@ final class SidecarService {
         "Redis is not configured: nothing can be registered",
         ["missing": .init(settings.sidecar.missingRedisVariables.joined(separator: ","))])
     }
-    let isPolling = settings.gateway.configuration == nil
+    let isPolling = settings.gateway.configuration == nil && settings.apps == nil
     if isAlone {
       log.info(isPolling ? "APNs not configured: polling-only mode" : "APNs push notifications enabled")
     }
@@ -102,17 +104,20 @@ final class SidecarService {
       self.admin = admin
     }
     connection?.start()
-    ownClient?.start()
+    ownClients?.start()
     try sidecar.start()
     certificate?.add { [sidecar] certificate throws(HTTPServerError) in
       try sidecar.replaceCertificate(with: certificate)
     }
   }
 
-  /// Reads the files of the certificate again. Nil if there are none.
+  /// Reads the files of the certificate and of the apps again. Nil if there are none.
   var reload: (@EventLoop () -> Void)? {
-    guard let certificate else { return nil }
-    return { certificate.reload() }
+    guard certificate != nil || apps != nil else { return nil }
+    return { [certificate, apps] in
+      certificate?.reload()
+      apps?.reload()
+    }
   }
 
   /// Stops the sidecar. A second call ends the wait for open requests, also for the first call.
@@ -123,7 +128,7 @@ final class SidecarService {
     log.info("stopping: no more connections")
     Task { @EventLoop in
       await sidecar.stop(grace: settings.shutdownGrace)
-      ownClient?.close()
+      ownClients?.close()
       connection?.close()
       await admin?.stop()
       log.info("sidecar stopped")
@@ -135,6 +140,15 @@ final class SidecarService {
     let waiting = onStopped
     onStopped = []
     for stopped in waiting { stopped() }
+  }
+}
+
+extension SidecarSettings {
+  /// Nil if APNs is not configured.
+  @EventLoop
+  fileprivate func clients(_ metrics: Metrics, _ log: Log) -> AppClients? {
+    guard gateway.configuration != nil || apps != nil else { return nil }
+    return AppClients(fallback: gateway.configuration, apps: apps?.apps ?? [], metrics: metrics, log: log)
   }
 }
 

@@ -19,6 +19,8 @@ package struct SidecarSettings {
   /// The maximum number of devices of a user.
   var maximumDevices: Int
   var gateway: APNsSettings
+  /// Nil without `MARTLET_APPS`.
+  var apps: AppsSettings?
   /// The admin address of a sidecar that runs alone. Nil if it is off.
   var adminAddress: String?
   var shutdownGrace: Duration
@@ -34,8 +36,10 @@ package struct SidecarSettings {
     redis = RedisSettings.read(&reader, isRequired: false)
     maximumDevices = SharedSettings.maximumDevices(&reader)
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
+    apps = AppsSettings.read(&reader, beside: gateway)
     sidecar.missingRedisVariables = redis == nil ? RedisSettings.missingPair(reader) : []
-    sidecar.missingAPNsVariables = gateway.missing
+    // The apps need none of them.
+    sidecar.missingAPNsVariables = apps == nil ? gateway.missing : []
     sidecar.originPolicy = SidecarSettings.readOriginPolicy(&reader)
     sidecar.sendConcurrency = reader.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: sidecar.sendConcurrency)
     sidecar.lookupConcurrency = reader.integer(

@@ -14,6 +14,10 @@ extension WorkerConfiguration {
     self.init(redis: redis ?? .unset)
     let gateway = APNsSettings.read(&reader)
     apns = gateway.configuration
+    let apps = AppsSettings.read(&reader, beside: gateway)
+    self.apps = apps?.apps ?? []
+    appsPath = apps?.file.path
+    appShares = .init(self.apps)
     bundleID = gateway.bundleID
     defaultEnvironment = gateway.defaultEnvironment
     queues = SharedSettings.queues(&reader)

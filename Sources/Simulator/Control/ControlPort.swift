@@ -68,6 +68,12 @@ final class ControlPort {
       let command = try FaultCommand(parsing: request.body)
       gateway.changeFaults { command.apply(to: &$0) }
     case ("DELETE", "/faults"): gateway.changeFaults { $0.removeAll() }
+    case ("POST", "/keys"):
+      let commands = try KeyCommand.list(request.body)
+      gateway.verifier.changeKeys { keys in
+        for command in commands { command.apply(to: &keys) }
+      }
+    case ("DELETE", "/keys"): gateway.verifier.changeKeys { $0.removeAll() }
     case ("POST", "/settings"): try SettingsCommand(parsing: request.body).apply(to: gateway)
     case ("POST", "/connections/close"): gateway.closeConnections()
     default: return failure("no such route: \(request.method) \(request.path)", status: 404)

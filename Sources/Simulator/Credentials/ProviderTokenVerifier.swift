@@ -16,10 +16,13 @@ struct ProviderTokenVerifier {
   let keyID: String
   let teamID: String
   let key: PublicKey
-  /// Values with a valid signature, and their `iat`.
-  private var known: [[UInt8]: Int64] = [:]
+  /// Further keys, of the same team and of others.
+  private(set) var others = OtherKeys()
+  /// Values with a valid signature.
+  private var known: [[UInt8]: Known] = [:]
   private(set) var verifications = 0
-  private var updates = ProviderTokenUpdates()
+  /// By key id.
+  private var updates: [String: ProviderTokenUpdates] = [:]
   /// The number of times that ``forgetUpdates()`` was called.
   private(set) var period = 0
 
@@ -29,35 +32,49 @@ struct ProviderTokenVerifier {
     self.key = key
   }
 
-  /// Verifies `authorization` at `now` in unix seconds. Also returns when the token was issued.
+  /// A provider token whose signature is valid.
+  struct Known {
+    var keyID = ""
+    /// Unix seconds.
+    var issuedAt: Int64 = 0
+  }
+
+  /// Verifies `authorization` at `now` in unix seconds. Also returns whose token it is and when it was issued.
   mutating func verify(
     _ authorization: ArraySlice<UInt8>?, now: Int64
-  ) -> (check: ProviderTokenCheck, issuedAt: Int64) {
+  ) -> (check: ProviderTokenCheck, token: Known) {
     guard let authorization, authorization.count > 7,
       authorization.prefix(7).elementsEqual("bearer ".utf8) || authorization.prefix(7).elementsEqual("Bearer ".utf8)
-    else { return (.missing, 0) }
+    else { return (.missing, Known()) }
     let value = Array(authorization)
-    if let issuedAt = known[value] { return (ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now), issuedAt) }
-    guard value.count <= ProviderTokenVerifier.maximumBytes, let issuedAt = issueTime(of: value.dropFirst(7)) else {
-      return (.invalid, 0)
+    if let token = known[value] { return (ProviderTokenVerifier.checkAge(issuedAt: token.issuedAt, now: now), token) }
+    guard value.count <= ProviderTokenVerifier.maximumBytes, let token = read(value.dropFirst(7)) else {
+      return (.invalid, Known())
     }
     if known.count >= ProviderTokenVerifier.cacheLimit { known = [:] }
-    known[value] = issuedAt
-    return (ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now), issuedAt)
+    known[value] = token
+    return (ProviderTokenVerifier.checkAge(issuedAt: token.issuedAt, now: now), token)
+  }
+
+  /// Changes the further keys. Tokens that were accepted before are checked again.
+  mutating func changeKeys(_ change: (inout OtherKeys) -> Void) {
+    change(&others)
+    known = [:]
+    forgetUpdates()
   }
 
   /// The number of different tokens that were admitted since ``forgetUpdates()``.
-  var tokens: Int { updates.count }
+  var tokens: Int { updates.values.reduce(0) { $0 + $1.count } }
 
   /// Counts tokens from the beginning: the next one is the key's first.
   mutating func forgetUpdates() {
-    updates = ProviderTokenUpdates()
+    updates = [:]
     period += 1
   }
 
   /// Returns whether a push with this valid `authorization` may pass. See ``ProviderTokenUpdates``.
-  mutating func admits(_ authorization: [UInt8], updateSeconds: Int64, now: Int64) -> Bool {
-    updates.admits(authorization, updateSeconds: updateSeconds, now: now)
+  mutating func admits(_ authorization: [UInt8], of keyID: String, updateSeconds: Int64, now: Int64) -> Bool {
+    updates[keyID, default: ProviderTokenUpdates()].admits(authorization, updateSeconds: updateSeconds, now: now)
   }
 
   static func checkAge(issuedAt: Int64, now: Int64) -> ProviderTokenCheck {
@@ -65,20 +82,31 @@ struct ProviderTokenVerifier {
     return issuedAt - now > tolerance ? .invalid : .valid
   }
 
-  /// Returns `iat` of a token of this key and team; nil for any other token.
-  private mutating func issueTime(of token: ArraySlice<UInt8>) -> Int64? {
+  /// Reads a token of a key that is not revoked; nil for any other token.
+  private mutating func read(_ token: ArraySlice<UInt8>) -> Known? {
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let header = base64URL(parts[0]), let claims = base64URL(parts[1]),
       let signature = base64URL(parts[2]),
       let header = try? JSONValue(parsing: header), let claims = try? JSONValue(parsing: claims),
-      header["alg"]?.string == "ES256", header["kid"]?.string == keyID, claims["iss"]?.string == teamID,
-      let issuedAt = claims["iat"]?.integer
+      header["alg"]?.string == "ES256", let id = header["kid"]?.string, let owner = owner(of: id),
+      claims["iss"]?.string == owner.teamID, let issuedAt = claims["iat"]?.integer
     else { return nil }
     verifications += 1
     let signed = token.prefix(parts[0].count + 1 + parts[1].count)
     // The limits prevent an overflow of the age.
-    return key.verifies(signature, of: signed) && (0...1 << 40).contains(issuedAt) ? issuedAt : nil
+    guard owner.key.verifies(signature, of: signed), (0...1 << 40).contains(issuedAt) else { return nil }
+    return Known(keyID: id, issuedAt: issuedAt)
   }
+
+  /// Returns the key with this id; nil if there is none, or if it is revoked.
+  private func owner(of id: String) -> (teamID: String, key: PublicKey)? {
+    guard !others.revoked.contains(id) else { return nil }
+    if let other = others.keys[id] { return (other.teamID, other.key) }
+    return id == keyID ? (teamID, key) : nil
+  }
+
+  /// The team of a key that is not revoked.
+  func team(of keyID: String) -> String? { owner(of: keyID)?.teamID }
 }
 
 /// Decodes base64url without padding. Returns nil for an invalid character.
@@ -108,7 +136,7 @@ private func base64URL(_ text: ArraySlice<UInt8>) -> [UInt8]? {
 
 /// The result of checking a provider token at some time.
 enum ProviderTokenCheck: Equatable {
-  case valid, missing, invalid, expired, updatedTooOften
+  case valid, missing, invalid, expired, unrelatedKey, updatedTooOften
 
   var refusal: Answer? {
     switch self {
@@ -116,6 +144,7 @@ enum ProviderTokenCheck: Equatable {
     case .missing: Answer(403, "MissingProviderToken")
     case .invalid: Answer(403, "InvalidProviderToken")
     case .expired: Answer(403, "ExpiredProviderToken")
+    case .unrelatedKey: Answer(403, "UnrelatedKeyIdInToken")
     case .updatedTooOften: Answer(429, "TooManyProviderTokenUpdates")
     }
   }
@@ -125,6 +154,8 @@ enum ProviderTokenCheck: Equatable {
 struct ConnectionProvider {
   /// The last valid `authorization`.
   private var value: [UInt8] = []
+  /// Of the last valid token; empty before.
+  private(set) var keyID = ""
   /// Unix seconds.
   private var issuedAt: Int64 = 0
   /// The verifier's period in which the value was admitted.
@@ -142,12 +173,16 @@ struct ConnectionProvider {
     if let authorization, isKnown, period == verifier.period, isSame(authorization, value) {
       return ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now)
     }
-    let (check, issuedAt) = verifier.verify(authorization, now: now)
+    let (check, token) = verifier.verify(authorization, now: now)
     guard check == .valid, let authorization else { return check }
+    // Apple ties a connection to the key of its first push.
+    guard keyID.isEmpty || keyID == token.keyID else { return .unrelatedKey }
     let value = Array(authorization)
-    guard verifier.admits(value, updateSeconds: updateSeconds, now: now) else { return .updatedTooOften }
+    let admits = verifier.admits(value, of: token.keyID, updateSeconds: updateSeconds, now: now)
+    guard admits else { return .updatedTooOften }
     self.value = value
-    self.issuedAt = issuedAt
+    keyID = token.keyID
+    issuedAt = token.issuedAt
     period = verifier.period
     return .valid
   }

@@ -100,10 +100,10 @@ struct BroadcastProgress {
     return advance()
   }
 
-  mutating func submitted(_ number: Int, pushes: Int, unsupported: [String] = []) -> [Action] {
+  mutating func submitted(_ number: Int, pushes: Int, unreachable: [UnreachableDevice] = []) -> [Action] {
     guard let index = index(of: number), case .submitting = pages[index].stage else { return [] }
     pages[index].stage = .submitted(pushes)
-    pages[index].tally.recordUnsupported(unsupported)
+    pages[index].tally.recordUnreachable(unreachable)
     return advance()
   }
 

@@ -176,12 +176,12 @@ final class Broadcast {
   }
 
   private func submit(_ devices: [Device], _ page: Int) {
-    guard all.context.client != nil else { return keepRecords(of: devices, page) }
+    guard all.context.clients != nil else { return keepRecords(of: devices, page) }
     switch all.composer.compose(delivery, devices, page: .init(broadcast: self, number: page)) {
     case .refused(let reason): carryOut(progress.refused(page, because: reason))
-    case .pushes(let drafts, let unsupported):
+    case .pushes(let drafts, let unreachable):
       // First: the push of a draft may end as soon as it is in the window.
-      let actions = progress.submitted(page, pushes: drafts.count, unsupported: unsupported)
+      let actions = progress.submitted(page, pushes: drafts.count, unreachable: unreachable)
       all.window.enter(drafts, hasPermit: false)
       carryOut(actions)
     }

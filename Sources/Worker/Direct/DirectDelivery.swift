@@ -8,24 +8,24 @@ package import Telemetry
 /// Sends pushes without a job, for the sidecar's test pushes.
 @EventLoop
 package struct DirectDelivery {
-  package let client: APNsClient
+  package let clients: AppClients
   package let registry: Registry
   package let composer: PushComposer
   package let log: Log
 
-  package init(client: APNsClient, registry: Registry, composer: PushComposer, log: Log) {
-    self.client = client
+  package init(clients: AppClients, registry: Registry, composer: PushComposer, log: Log) {
+    self.clients = clients
     self.registry = registry
     self.composer = composer
     self.log = log
   }
 
-  package var isConnected: Bool { client.isServing }
+  package var isConnected: Bool { clients.isServing }
 
   /// Sends `payload` as an alert to every device, at most `concurrency` at a time, and removes the devices that APNs calls
   /// stale.
   package func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport {
-    let attempt = DirectAttempt(payload, devices, client: client, composer: composer)
+    let attempt = DirectAttempt(payload, devices, composer: composer)
     let (results, stale) = await attempt.run(concurrency: concurrency)
     guard !stale.isEmpty else { return DirectReport(results: results, staleRemoved: 0) }
     let removed = await withCheckedContinuation { continuation in
@@ -49,7 +49,6 @@ private final class DirectAttempt {
 
   private let payload: [UInt8]
   private let devices: [Device]
-  private let client: APNsClient
   private let composer: PushComposer
   /// In the order of the devices; nil while there is no answer.
   private var results: [DeviceResult?]
@@ -60,10 +59,9 @@ private final class DirectAttempt {
   /// Nil once no more answers are awaited.
   private var waiting: CheckedContinuation<Void, Never>?
 
-  init(_ payload: [UInt8], _ devices: [Device], client: APNsClient, composer: PushComposer) {
+  init(_ payload: [UInt8], _ devices: [Device], composer: PushComposer) {
     self.payload = payload
     self.devices = devices
-    self.client = client
     self.composer = composer
     results = Array(repeating: nil, count: devices.count)
     open = devices.count
@@ -89,23 +87,30 @@ private final class DirectAttempt {
     while waiting != nil, next < devices.count {
       let index = next
       next += 1
-      guard devices[index].platform == .android else { return send(index) }
-      record(index, status: 0, reason: Tally.unsupportedPlatform)
+      guard devices[index].platform != .android else {
+        record(index, status: 0, reason: Tally.unsupportedPlatform)
+        continue
+      }
+      guard let (client, environment) = composer.target(of: devices[index]) else {
+        record(index, status: 0, reason: Tally.unknownApp)
+        continue
+      }
+      return send(index, through: client, environment)
     }
   }
 
-  private func send(_ index: Int) {
+  private func send(_ index: Int, through client: APNsClient, _ environment: PushEnvironment) {
     let device = devices[index]
     let topic = PushType.alert.topic(bundleID: composer.bundleID(of: device) ?? "")
     // The push keeps this closure until it is called, and the closure the push.
     var current: Push?
     let push = Push(
       to: Push.Target(
-        token: device.token, topic: topic, environment: composer.environment(of: device),
+        token: device.token, topic: topic, environment: environment,
         owner: device.username.map(PushOwner.user)),
       message: Push.Message(payload: payload), apnsID: JobID.random()
     ) { [self] sent in
-      if let push = current { answered(sent, push, index) }
+      if let push = current { answered(sent, push, index, client) }
       current = nil
       sendNext()
       endIfDone()
@@ -114,7 +119,7 @@ private final class DirectAttempt {
     client.send(push)
   }
 
-  private func answered(_ sent: SendOutcome, _ push: Push, _ index: Int) {
+  private func answered(_ sent: SendOutcome, _ push: Push, _ index: Int, _ client: APNsClient) {
     guard waiting != nil else { return }
     if case .answered(let answer) = sent {
       let removalAllowed = client.removalAllowed(for: push, after: answer)

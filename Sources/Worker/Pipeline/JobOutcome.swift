@@ -5,6 +5,8 @@ import Jobs
 /// The results of the pushes of an attempt, or of one page of a broadcast.
 struct Tally: Equatable {
   static let unsupportedPlatform = "UnsupportedPlatform"
+  /// The device's bundle id belongs to no app of the fleet, while those of other devices of the job do.
+  static let unknownApp = "UnknownApp"
 
   var result: JobResult
   /// Devices to try again.
@@ -51,9 +53,9 @@ struct Tally: Equatable {
   }
 
   /// Devices that are registered and listed, but cannot be reached through APNs.
-  mutating func recordUnsupported(_ tokens: [String]) {
-    for token in tokens {
-      record(EndedPush(token: token, outcome: .failed, reason: Tally.unsupportedPlatform))
+  mutating func recordUnreachable(_ devices: [UnreachableDevice]) {
+    for device in devices {
+      record(EndedPush(token: device.token, outcome: .failed, reason: device.reason))
     }
   }
 
@@ -73,6 +75,13 @@ struct Tally: Equatable {
     isFault = isFault && other.isFault
     badJobReason = badJobReason ?? other.badJobReason
   }
+}
+
+/// A device to which nothing can be pushed.
+struct UnreachableDevice: Equatable {
+  let token: String
+  /// ``Tally/unsupportedPlatform`` or ``Tally/unknownApp``.
+  let reason: String
 }
 
 /// How an attempt at a job ends: the job's status, and how it leaves the worker.

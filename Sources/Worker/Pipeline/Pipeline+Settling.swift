@@ -9,7 +9,7 @@ import Telemetry
 extension Pipeline {
   /// Decides the outcome of an attempt from its tally.
   func endAttempt(_ delivery: Delivery) {
-    guard client != nil || delivery.extent != .complete else { return endUnsent(delivery) }
+    guard clients != nil || delivery.extent != .complete else { return endUnsent(delivery) }
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
     end(delivery, as: JobOutcome(attempt, schedule: schedule, random: .random(in: 0..<1)))
   }

@@ -16,7 +16,8 @@ import Telemetry
 final class Pipeline {
   let context: PipelineContext
   let queue: JobQueue
-  let client: APNsClient?
+  /// Nil in polling-only mode.
+  let clients: AppClients?
   let metrics: PipelineMetrics
   let log: Log
   private let intake: Intake
@@ -36,13 +37,14 @@ final class Pipeline {
     let configuration = context.configuration
     self.context = context
     queue = context.queue
-    client = context.client
+    clients = context.clients
     metrics = context.metrics
     log = context.log
     intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
     duplicates = DuplicateCheck(connection: context.connection)
     gate = PolicyGate(connection: context.connection, localTime: .system)
-    composer = PushComposer(bundleID: configuration.bundleID, environment: configuration.defaultEnvironment)
+    composer = PushComposer(
+      bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
     schedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
     settlements = SettlementWriter(configuration)
@@ -134,7 +136,7 @@ final class Pipeline {
     // Its pushes take their own permits; the claim's would be idle between pages.
     releasePermit(of: delivery)
     let canKeepRecords = notifications.areKept && delivery.sizeFaultForMany == nil
-    guard client != nil || canKeepRecords else { return endUnsent(delivery) }
+    guard clients != nil || canKeepRecords else { return endUnsent(delivery) }
     guard broadcasts.hasRoom(for: app) else {
       delivery.extent = .untouched
       return end(delivery, as: .postponed)
@@ -146,7 +148,7 @@ final class Pipeline {
 
   /// Only jobs with a notification class have a policy. It is asked last, when nothing else prevents a push.
   private func askPolicy(_ delivery: Delivery, _ devices: [Device]) {
-    guard let match = delivery.match, case .instance(let instance) = delivery.job.addressee, client != nil,
+    guard let match = delivery.match, case .instance(let instance) = delivery.job.addressee, clients != nil,
       !devices.isEmpty
     else { return submit(delivery, to: devices) }
     let request = PolicyRequest(
@@ -182,13 +184,13 @@ final class Pipeline {
   // MARK: - Submitted
 
   private func submit(_ delivery: Delivery, to devices: [Device]) {
-    guard client != nil else { return endUnsent(delivery) }
+    guard clients != nil else { return endUnsent(delivery) }
     switch composer.compose(delivery, devices) {
     case .refused(let reason):
       delivery.tally.badJobReason = reason
       endAttempt(delivery)
-    case .pushes(let drafts, let unsupported):
-      delivery.tally.recordUnsupported(unsupported)
+    case .pushes(let drafts, let unreachable):
+      delivery.tally.recordUnreachable(unreachable)
       delivery.unfinished = drafts.count
       guard !drafts.isEmpty else { return endAttempt(delivery) }
       let hasPermit = delivery.hasPermit
@@ -214,7 +216,7 @@ final class Pipeline {
       answered(sent, draft)
     }
     draft.push = push
-    client?.send(push)
+    draft.content.client?.send(push)
   }
 
   // MARK: - Answered
@@ -228,6 +230,7 @@ final class Pipeline {
 
   private func outcome(of sent: SendOutcome, _ draft: PushDraft) -> PushOutcome {
     var removalAllowed = false
+    let client = draft.content.client
     if case .answered(let answer) = sent, let push = draft.push, let client {
       removalAllowed = client.removalAllowed(for: push, after: answer)
     }
@@ -235,7 +238,7 @@ final class Pipeline {
     guard case .open(_, isFault: true) = outcome else { return outcome }
     let environment = draft.content.environment
     let delay = PushOutcome.faultDelay(
-      untilProbe: client?.untilProbe(environment, topic: draft.content.topic),
+      untilProbe: draft.push.flatMap { client?.untilProbe(for: $0) },
       outage: client?.outage(of: environment) ?? .zero,
       untilExpiration: draft.delivery.state.expiresAt.map { .milliseconds($0 - Clock.unixMilliseconds) },
       random: .random(in: 0..<1))

@@ -1,5 +1,5 @@
 package import PushModel
-import APNs
+package import APNs
 package import EventLoop
 import Jobs
 import Registry
@@ -8,7 +8,7 @@ import Registry
 @EventLoop
 package struct PushComposer {
   enum Result {
-    case pushes([PushDraft], unsupported: [String])
+    case pushes([PushDraft], unreachable: [UnreachableDevice])
     /// The job is invalid for every device; the reason is one that a producer can act on.
     case refused(String)
   }
@@ -17,10 +17,13 @@ package struct PushComposer {
   let bundleID: String?
   /// The environment of tokens registered without one.
   let environment: PushEnvironment
+  /// Nil in polling-only mode.
+  let clients: AppClients?
 
-  package init(bundleID: String?, environment: PushEnvironment) {
+  package init(bundleID: String?, environment: PushEnvironment, clients: AppClients?) {
     self.bundleID = bundleID
     self.environment = environment
+    self.clients = clients
   }
 
   /// `page` is the page of a broadcast that the devices are from.
@@ -34,34 +37,60 @@ package struct PushComposer {
     }
     // Most devices of a job share their app and environment.
     var shared: PushContent?
+    var app = App()
     var drafts: [PushDraft] = []
     drafts.reserveCapacity(devices.count)
-    var unsupported: [String] = []
+    var unreachable: [UnreachableDevice] = []
     for device in devices {
       guard device.platform != .android else {
-        unsupported.append(device.token)
+        unreachable.append(UnreachableDevice(token: device.token, reason: Tally.unsupportedPlatform))
         continue
       }
       guard let bundle = job.app ?? bundleID(of: device) else {
         return .refused("app: the job names no app, the token was registered for none, and APNS_BUNDLE_ID is not set")
       }
-      let environment = environment(of: device)
+      if app.bundleID != bundle { app = self.app(bundle) }
+      guard let target = app.target else {
+        unreachable.append(UnreachableDevice(token: device.token, reason: Tally.unknownApp))
+        continue
+      }
+      let environment = device.environment ?? target.environment ?? environment
       let content: PushContent
       if let shared, shared.environment == environment, shared.bundleID == bundle {
         content = shared
       } else {
-        content = PushContent(delivery, payload: payload, bundleID: bundle, environment: environment)
+        content = PushContent(
+          delivery, payload: payload, bundleID: bundle, environment: environment, client: target.client)
         shared = content
       }
       drafts.append(PushDraft(delivery: delivery, device: device, content: content, page: page))
     }
-    return .pushes(drafts, unsupported: unsupported)
+    if drafts.isEmpty, app.bundleID != nil { return .refused(PushComposer.unknownApp(app.bundleID ?? "")) }
+    return .pushes(drafts, unreachable: unreachable)
+  }
+
+  /// The app of the latest device.
+  private struct App {
+    var bundleID: String?
+    /// Nil if the fleet has no app with the bundle id.
+    var target: AppTarget?
+  }
+
+  private func app(_ bundleID: String) -> App { App(bundleID: bundleID, target: clients?.target(of: bundleID)) }
+
+  /// Why nothing can be pushed to an app, for producers and operators.
+  static func unknownApp(_ bundleID: String) -> String {
+    "app: no app of MARTLET_APPS has the bundle id \(bundleID), and no APNS_* key is set for other apps"
   }
 
   /// Nil if neither the device nor the configuration names an app.
   func bundleID(of device: Device) -> String? { device.bundleID ?? bundleID }
 
-  func environment(of device: Device) -> PushEnvironment { device.environment ?? environment }
+  /// Returns where to push to a device; nil if the fleet has no app with its bundle id.
+  func target(of device: Device) -> (client: APNsClient, environment: PushEnvironment)? {
+    guard let target = clients?.target(of: bundleID(of: device) ?? "") else { return nil }
+    return (target.client, device.environment ?? target.environment ?? environment)
+  }
 }
 
 /// What all pushes of a job to one app and environment share.
@@ -78,8 +107,12 @@ final class PushContent {
   let expiration: Int64?
   let collapseID: String?
   let payload: [UInt8]
+  /// Sends to the app; nil only in tests.
+  let client: APNsClient?
 
-  init(_ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment) {
+  init(
+    _ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment, client: APNsClient? = nil
+  ) {
     let job = delivery.job
     pushType = job.pushType
     topic = pushType.topic(bundleID: bundleID)
@@ -89,6 +122,7 @@ final class PushContent {
     self.bundleID = bundleID
     self.environment = environment
     self.payload = payload
+    self.client = client
   }
 }
 

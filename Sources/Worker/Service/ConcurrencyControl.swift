@@ -9,7 +9,7 @@ final class ConcurrencyControl {
   /// Shorter outages, such as a GOAWAY, leave no backlog.
   private static let longOutage = Duration.seconds(3)
 
-  private let client: APNsClient
+  private let clients: AppClients
   private let permits: Permits
   private let window: SendWindow
   private let log: Log
@@ -17,8 +17,8 @@ final class ConcurrencyControl {
   private var timer: LoopTimer?
   private var disconnectedAt: UInt64?
 
-  init(client: APNsClient, permits: Permits, window: SendWindow, log: Log) {
-    self.client = client
+  init(clients: AppClients, permits: Permits, window: SendWindow, log: Log) {
+    self.clients = clients
     self.permits = permits
     self.window = window
     self.log = log
@@ -29,7 +29,7 @@ final class ConcurrencyControl {
     timer = .every(ConcurrencyControl.interval) { [weak self] in self?.update() }
   }
 
-  /// Call it when the client has gained or lost its last connection to the gateways that pushes are for.
+  /// Call it when the clients have gained or lost the last connection to the gateways that pushes are for.
   func connectionChanged(isConnected: Bool) {
     let now = Clock.monotonicNanoseconds
     guard isConnected else {
@@ -43,7 +43,7 @@ final class ConcurrencyControl {
 
   /// With several apps, each one's limit follows its own answers, and the limit of all is not lowered.
   private func update() {
-    let times = client.takeAnswerTimes()
+    let times = clients.takeAnswerTimes()
     apply(limit.update(window.lanes.isShared ? AnswerTimes() : times))
     window.endInterval { [self] lane, old in note(lane, old) }
   }
@@ -63,7 +63,7 @@ final class ConcurrencyControl {
     guard change != .none else { return }
     let wasFull = permits.limit == permits.maximum
     permits.setLimit(limit.value)
-    if change == .lowered { client.restartAnswerTimes() }
+    if change == .lowered { clients.restartAnswerTimes() }
     let fields: KeyValuePairs<String, Log.Field> = ["limit": .init(limit.value), "maximum": .init(limit.maximum)]
     if wasFull { return log.warn("APNs is slow or was out of reach: fewer pushes are sent at once", fields) }
     if limit.value == limit.maximum { log.info("APNs answers quickly again: the limit of pushes is as set", fields) }

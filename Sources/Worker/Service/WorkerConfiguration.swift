@@ -16,8 +16,12 @@ package struct WorkerConfiguration: Sendable {
   package static let defaultAdminAddress = "127.0.0.1:9090"
 
   package var redis: RedisEndpoint
-  /// Nil in polling-only mode.
+  /// For bundle ids that no app names. Nil if only apps are pushed to, or in polling-only mode.
   package var apns: APNsConfiguration?
+  /// Without them, and without ``apns``, the worker is in polling-only mode.
+  package var apps: [APNsApp] = []
+  /// The file with the apps, which is read again on SIGHUP; nil without apps.
+  package var appsPath: String?
   /// The app of jobs and tokens that do not name one.
   package var bundleID: String?
   package var defaultEnvironment = PushEnvironment.production

@@ -37,8 +37,8 @@ final class WorkerReporter {
     var report = WorkerReport(
       startedAt: startedAt, jobs: Int64(jobCount), jobsPerSecond: rate, outstanding: context.queue.outstanding,
       inFlight: context.permits.taken, concurrency: context.permits.limit)
-    report.pausedRoutes = (context.client?.pausedRoutes ?? []).map(RouteReport.init)
-    report.stoppedRemovals = (context.client?.stoppedRemovals ?? []).map(RouteReport.init)
+    report.pausedRoutes = (context.clients?.pausedRoutes ?? []).map(RouteReport.init)
+    report.stoppedRemovals = (context.clients?.stoppedRemovals ?? []).map(RouteReport.init)
     report.slowApps = window.lanes.slowApps
     return report.json()
   }
@@ -69,6 +69,8 @@ package struct Readiness: Equatable {
   var isStopping: Bool
   /// They do not make a worker unready: pushes of other routes are sent.
   var pausedRoutes: [RouteReport] = []
+  /// They do not make a worker unready: another key of the team signs.
+  var refusedKeys: [KeyNotice] = []
 
   /// An outage of APNs does not make a worker unready: another worker would not reach APNs either, and its jobs stay in Redis.
   var isReady: Bool { isRedisReady && !isStopping }
@@ -87,8 +89,29 @@ package struct Readiness: Equatable {
     writer.key("stopping")
     writer.bool(isStopping)
     RouteReport.write(pausedRoutes, key: "pausedRoutes", to: &writer)
+    write(refusedKeys, to: &writer)
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+  }
+
+  /// `"refusedKeys":[{"teamId","keyId","signs","since"}…]`; nothing without refused keys.
+  private func write(_ keys: [KeyNotice], to writer: inout JSONWriter) {
+    guard !keys.isEmpty else { return }
+    writer.key("refusedKeys")
+    writer.beginArray()
+    for key in keys {
+      writer.beginObject()
+      for (name, value) in [("teamId", key.teamID), ("keyId", key.keyID)] {
+        writer.key(name)
+        writer.string(value)
+      }
+      writer.key("signs")
+      writer.bool(key.signs)
+      writer.key("since")
+      writer.integer(key.since)
+      writer.endObject()
+    }
+    writer.endArray()
   }
 
   package var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }

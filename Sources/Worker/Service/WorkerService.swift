@@ -15,7 +15,7 @@ struct PipelineContext {
   let queue: JobQueue
   let registry: Registry
   /// Nil in polling-only mode.
-  let client: APNsClient?
+  let clients: AppClients?
   let permits: Permits
   let metrics: PipelineMetrics
   let log: Log
@@ -53,7 +53,7 @@ package final class WorkerService {
     let permits = Permits(limit: configuration.concurrency)
     let connection = RedisClient(endpoint: configuration.redis, name: "martlet-worker", log: log)
     _ = RedisInstruments(metrics, connection: connection)
-    let client = configuration.apns.map { APNsClient(configuration: $0, metrics: metrics, log: log) }
+    let clients = WorkerService.clients(configuration, metrics, log)
     let pipelineMetrics = PipelineMetrics(metrics)
     queue = JobQueue(
       .init(
@@ -62,27 +62,32 @@ package final class WorkerService {
       connection: connection, permits: permits, metrics: metrics, log: log)
     context = PipelineContext(
       configuration: configuration, connection: connection, queue: queue,
-      registry: Registry(connection: connection, log: log), client: client, permits: permits, metrics: pipelineMetrics,
-      log: log)
+      registry: Registry(connection: connection, log: log), clients: clients, permits: permits,
+      metrics: pipelineMetrics, log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
     reporter = WorkerReporter(context, pipeline.window)
-    concurrency = client.map { ConcurrencyControl(client: $0, permits: permits, window: pipeline.window, log: log) }
+    concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, window: pipeline.window, log: log) }
+  }
+
+  private static func clients(_ configuration: WorkerConfiguration, _ metrics: Metrics, _ log: Log) -> AppClients? {
+    guard configuration.apns != nil || !configuration.apps.isEmpty else { return nil }
+    return AppClients(fallback: configuration.apns, apps: configuration.apps, metrics: metrics, log: log)
   }
 
   /// Nil in polling-only mode.
-  package var client: APNsClient? { context.client }
+  package var clients: AppClients? { context.clients }
 
   /// Replaces the shares of the apps, by bundle id. Pushes in flight and waiting jobs are not affected.
   package func configure(appShares: [String: AppShare]) { pipeline.window.configure(shares: appShares) }
 
   /// Ready if Redis answers, and APNs too unless this is polling-only mode.
   var readiness: Readiness {
-    let apns = client.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
+    let apns = clients.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
     return Readiness(
       isRedisReady: context.connection.isReady, apns: apns, isStopping: phase != .running,
-      pausedRoutes: (client?.pausedRoutes ?? []).map(RouteReport.init))
+      pausedRoutes: (clients?.pausedRoutes ?? []).map(RouteReport.init), refusedKeys: clients?.refusedKeys ?? [])
   }
 
   /// What the admin port answers at this path.
@@ -100,7 +105,7 @@ package final class WorkerService {
       try admin.start()
       self.admin = admin
     }
-    log.info(client == nil ? "APNs not configured: polling-only mode" : "APNs push notifications enabled")
+    log.info(clients == nil ? "APNs not configured: polling-only mode" : "APNs push notifications enabled")
     log.info(
       "worker starts",
       [
@@ -108,8 +113,8 @@ package final class WorkerService {
         "queues": .init(configuration.queues.joined(separator: ",")), "delivery": .init(configuration.mode.rawValue),
         "concurrency": .init(configuration.concurrency),
       ])
-    queue.pause(client != nil)
-    client?.start()
+    queue.pause(clients.map { !$0.takesPushes } ?? false)
+    clients?.start()
     concurrency?.start()
     queue.start()
   }
@@ -163,7 +168,7 @@ package final class WorkerService {
   private func handBack() async {
     let left = queue.outstanding
     pipeline.abandonWaiting()
-    client?.close()
+    clients?.close()
     // Pushes that were ended by closing are settled at the end of this turn.
     await EventLoop.endOfTurn()
     await queue.handBackAll()
@@ -190,12 +195,12 @@ package final class WorkerService {
   /// Jobs stay in Redis while there is no connection to APNs.
   private func observeClient() {
     // A push may wait for a free stream while the process is suspended, and another worker takes its job.
-    context.client?.mayWrite = { [weak queue] in queue?.lease.isFresh ?? true }
-    context.client?.onStateChange = { [weak self] in
-      guard let self, let client = self.client else { return }
+    context.clients?.mayWrite = { [weak queue] in queue?.lease.isFresh ?? true }
+    context.clients?.onStateChange = { [weak self] in
+      guard let self, let clients = self.clients else { return }
       // Not a gateway that no push needs: it is open while the other one is out of reach.
-      self.concurrency?.connectionChanged(isConnected: client.isServing)
-      self.queue.pause(!client.isConnected)
+      self.concurrency?.connectionChanged(isConnected: clients.isServing)
+      self.queue.pause(!clients.takesPushes)
     }
   }
 

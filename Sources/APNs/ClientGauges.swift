@@ -1,0 +1,51 @@
+import EventLoop
+import PushModel
+import Telemetry
+
+/// The metrics that are read from clients, summed over all clients of a process.
+@EventLoop
+enum ClientGauges {
+  static func register(_ metrics: Metrics, clients: @escaping @EventLoop () -> [APNsClient]) {
+    let labels = ["environment", "topic", "reason"]
+    metrics.gauge(
+      "martlet_apns_paused_routes", labels: labels, help: "1 for each paused route."
+    ) {
+      RouteNotice.listed(clients().flatMap(\.pausedRoutes)).map(\.sample)
+    }
+    metrics.gauge(
+      "martlet_apns_stopped_removals", labels: labels,
+      help: "1 for each route whose stale tokens are kept, because too many look invalid."
+    ) {
+      RouteNotice.listed(clients().flatMap(\.stoppedRemovals)).map(\.sample)
+    }
+    metrics.gauge(
+      "martlet_apns_open_connections", labels: ["environment"],
+      help: "Connections to APNs that take pushes, for each environment that pushes are sent to."
+    ) {
+      var counts: [PushEnvironment: Int] = [:]
+      for client in clients() {
+        for (environment, count) in client.openConnections { counts[environment, default: 0] += count }
+      }
+      return PushEnvironment.allCases.compactMap { environment in
+        counts[environment].map { ([environment.rawValue], Double($0)) }
+      }
+    }
+    metrics.gauge(
+      "martlet_apns_provider_token_age_seconds", labels: [],
+      help: "Age of the oldest provider token in use; it is renewed only while pushes are sent."
+    ) {
+      let ages = clients().compactMap(\.tokenAge)
+      return ages.max().map { [([], Double($0))] } ?? []
+    }
+    metrics.gauge(
+      "martlet_apns_refused_keys", labels: ["team", "key"],
+      help: "1 for each provider key that APNs refuses while its team has another one."
+    ) {
+      clients().flatMap(\.refusedKeys).prefix(KeyNotice.maximumListed).map { ([$0.teamID, $0.keyID], 1) }
+    }
+  }
+}
+
+extension RouteNotice {
+  fileprivate var sample: ([String], Double) { ([environment.rawValue, topic, reason], 1) }
+}

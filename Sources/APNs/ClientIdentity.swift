@@ -1,0 +1,37 @@
+import Crypto
+
+/// What distinguishes clients: apps with equal identities share one client and its connections.
+struct ClientIdentity: Hashable, Sendable {
+  private struct Key: Hashable {
+    let keyID: String
+    let teamID: String
+    /// SHA-256 of the PEM text.
+    let digest: [UInt8]
+  }
+
+  private let keys: [Key]
+  /// The URL that replaces Apple's gateways; nil for these.
+  private let origin: String?
+  /// SHA-256 of the PEM text of the authorities.
+  let authorities: [UInt8]?
+  private let connections: Int
+
+  init(keys: [APNsConfiguration.Credentials], origin: String?, authorities: [UInt8]?, connections: Int) {
+    self.keys = keys.map {
+      Key(keyID: $0.keyID, teamID: $0.teamID, digest: SHA256.digest(Array($0.privateKeyPEM.utf8)))
+    }
+    self.origin = origin
+    self.authorities = authorities
+    self.connections = connections
+  }
+}
+
+/// Certificates to trust in addition to the system's, read once for all apps that name their file.
+package struct TrustedAuthorities: Sendable {
+  let certificates: TrustedCertificates
+
+  /// Throws ``APNsError/configuration(_:)`` if `pem` is not the text of one or more certificates.
+  package init(pem: String) throws(APNsError) {
+    certificates = try TrustedCertificates(pem: pem)
+  }
+}

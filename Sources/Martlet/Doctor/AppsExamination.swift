@@ -1,0 +1,83 @@
+import APNs
+import EventLoop
+
+/// Checks the apps of `MARTLET_APPS`: their keys and their gateways. Sends nothing. Its output does not grow with the number of
+/// apps.
+@EventLoop
+struct AppsExamination {
+  /// Apps that a finding names.
+  private static let maximumNamed = 10
+  /// Gateways that are connected to.
+  private static let maximumGateways = 16
+
+  let apps: [APNsApp]
+  /// `APNS_BUNDLE_ID`
+  let bundleID: String?
+
+  nonisolated init(apps: [APNsApp], bundleID: String?) {
+    self.apps = apps
+    self.bundleID = bundleID
+  }
+
+  func findings() async throws -> [Finding] {
+    guard !apps.isEmpty else { return [] }
+    return [signing()] + notes() + (try await reach())
+  }
+
+  private func signing() -> Finding {
+    let keys = Set(apps.flatMap { $0.configuration.keyNames.map(\.keyID) }).count
+    let broken = apps.filter { app in
+      do throws(APNsError) {
+        try app.configuration.checkSigning()
+        return false
+      } catch {
+        return true
+      }
+    }
+    guard broken.isEmpty else {
+      return Finding(
+        "apps", .fail, "keys that do not sign: \(AppsExamination.names(broken))",
+        fix: "name the .p8 keys of the developer account in MARTLET_APPS")
+    }
+    let bundleIDs = apps.reduce(0) { $0 + $1.bundleIDs.count }
+    return Finding("apps", .ok, "\(apps.count) with \(bundleIDs) bundle ids and \(keys) keys; every key signs")
+  }
+
+  private func notes() -> [Finding] {
+    guard let bundleID, let app = apps.first(where: { $0.bundleIDs.contains(bundleID) }) else { return [] }
+    return [
+      Finding(
+        "apps", .note, "\(bundleID) is APNS_BUNDLE_ID and in MARTLET_APPS (app \(app.name)), whose key is used for it",
+        fix: "remove it from one of both")
+    ]
+  }
+
+  /// Connects to each gateway once, to all at the same time.
+  private func reach() async throws -> [Finding] {
+    var order: [[UInt8]] = []
+    var users: [[UInt8]: [APNsApp]] = [:]
+    for app in apps {
+      let gateway = app.configuration.connection
+      if users[gateway] == nil { order.append(gateway) }
+      users[gateway, default: []].append(app)
+    }
+    let examinations = order.prefix(AppsExamination.maximumGateways).compactMap { users[$0] }.map { apps in
+      Task { @EventLoop in
+        try await GatewayExamination.reach(apps[0].configuration, "apns of \(AppsExamination.names(apps, maximum: 1))")
+      }
+    }
+    var findings: [Finding] = []
+    for examination in examinations { findings.append(try await examination.value) }
+    if order.count > AppsExamination.maximumGateways {
+      findings.append(
+        Finding("apns", .note, "\(order.count - AppsExamination.maximumGateways) more gateways were not connected to"))
+    }
+    return findings
+  }
+
+  /// `com.example.one, com.example.two and 8 more`
+  private static func names(_ apps: [APNsApp], maximum: Int = maximumNamed) -> String {
+    let names = apps.prefix(maximum).map(\.name).joined(separator: ", ")
+    return apps.count > maximum ? "\(names) and \(apps.count - maximum) more" : names
+  }
+}

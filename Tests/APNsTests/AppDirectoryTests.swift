@@ -1,0 +1,82 @@
+import Testing
+
+@testable import APNs
+@testable import PushModel
+
+struct AppDirectoryTests {
+  private func configuration(
+    _ keyID: String = "ABCDE12345", team: String = "TEAM567890", endpoint: String? = nil, ca: TrustedAuthorities? = nil,
+    connections: Int = 1, environment: PushEnvironment = .production
+  ) throws -> APNsConfiguration {
+    var gateway = APNsConfiguration.Gateway(endpointOverride: endpoint)
+    gateway.authorities = ca
+    return try APNsConfiguration(
+      credentials: .init(keyID: keyID, teamID: team, privateKeyPEM: TestKey.pem), gateway: gateway,
+      defaultEnvironment: environment, connectionsPerEnvironment: connections)
+  }
+
+  private func app(_ bundleIDs: String..., with configuration: APNsConfiguration, share: Int = 1) -> APNsApp {
+    APNsApp(bundleIDs: bundleIDs, configuration: configuration, share: share)
+  }
+
+  @Test func `each bundle id leads to its app, and any other to none`() throws {
+    let directory = AppDirectory(
+      apps: [app("com.a", "com.b", with: try configuration()), app("com.c", with: try configuration("OTHER12345"))],
+      fallback: nil)
+    #expect(["com.a", "com.b", "com.c", "com.d", ""].map(directory.app) == [0, 0, 1, nil, nil])
+  }
+
+  @Test func `apps with equal team, keys, gateway and connections share a client`() throws {
+    let directory = AppDirectory(
+      apps: [
+        app("com.a", with: try configuration()), app("com.b", with: try configuration(environment: .sandbox)),
+        app("com.c", with: try configuration("OTHER12345")), app("com.d", with: try configuration(team: "TEAM000000")),
+        app("com.e", with: try configuration(endpoint: "https://a.example")),
+        app("com.f", with: try configuration(connections: 2)),
+        app("com.g", with: try configuration(endpoint: "https://a.example/ignored")),
+      ], fallback: try configuration())
+    #expect(directory.configurationOfFallback == 0)
+    #expect(directory.configurationOfApp == [0, 0, 1, 2, 3, 4, 3])
+    #expect(directory.configurations.count == 5)
+  }
+
+  @Test func `two keys are another identity than the first alone`() throws {
+    let keys = ["ABCDE12345", "OTHER12345"].map {
+      APNsConfiguration.Credentials(keyID: $0, teamID: "TEAM567890", privateKeyPEM: TestKey.pem)
+    }
+    let identities = try [[keys[0]], keys, keys.reversed()].map { try APNsConfiguration(keys: $0).identity }
+    #expect(Set(identities).count == 3)
+    #expect(throws: APNsError.self) { try APNsConfiguration(keys: []) }
+    #expect(throws: APNsError.self) { try APNsConfiguration(keys: keys + keys) }
+  }
+
+  @Test func `the gateways are Apple's for both environments, or those of the apps`() throws {
+    let directory = AppDirectory(
+      apps: [
+        app("com.a", with: try configuration()),
+        app("com.b", with: try configuration(endpoint: "https://b.example:8443")),
+      ], fallback: nil)
+    #expect(
+      Set(directory.gateways.keys) == [
+        "https://api.push.apple.com:443", "https://api.sandbox.push.apple.com:443", "https://b.example:8443",
+      ])
+  }
+
+  @Test func `added, changed and removed apps are counted by their first bundle id`() throws {
+    let (first, other) = (try configuration(), try configuration("OTHER12345"))
+    let before = AppDirectory(apps: [app("com.a", with: first), app("com.b", with: first)], fallback: nil)
+    func change(_ apps: [APNsApp]) -> AppChange { AppDirectory(apps: apps, fallback: nil).change(from: before) }
+    #expect(change(before.apps) == AppChange())
+    let exchanged = [app("com.a", with: other), app("com.c", with: first)]
+    #expect(change(exchanged) == AppChange(added: 1, changed: 1, removed: 1))
+    #expect(change([app("com.b", with: first, share: 2), app("com.a", with: first)]) == AppChange(changed: 1))
+    #expect(change([app("com.b", "com.x", with: first)]) == AppChange(changed: 1, removed: 1))
+  }
+
+  @Test(arguments: PushType.allCases)
+  func `the bundle id of a topic is the one that the topic was made from`(type: PushType) {
+    for bundleID in ["com.example.app", "com.voip", "a"] {
+      #expect(type.bundleID(ofTopic: type.topic(bundleID: bundleID)) == bundleID)
+    }
+  }
+}

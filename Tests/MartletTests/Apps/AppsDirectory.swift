@@ -1,0 +1,46 @@
+import Foundation
+import PushModel
+import TestSupport
+
+@testable import APNs
+@testable import Martlet
+
+/// A directory with a file of apps and its keys.
+final class AppsDirectory: Sendable {
+  let path: String
+  private let owner: TemporaryDirectory
+
+  init() throws {
+    owner = try TemporaryDirectory()
+    path = owner.path
+  }
+
+  var file: String { "\(path)/apps.json" }
+
+  func write(_ text: String, to name: String = "apps.json") throws {
+    // In one step, as an operator should.
+    try Data(text.utf8).write(to: URL(filePath: "\(path)/\(name)"), options: .atomic)
+  }
+
+  /// Makes a P-256 key, or what else `arguments` of openssl make.
+  func makeKey(_ name: String, _ arguments: [String]? = nil) async throws {
+    let arguments = arguments ?? ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    try await ChildProcess.run("openssl", arguments + ["-out", "\(path)/\(name)"])
+  }
+
+  /// `apps` are the entries, as JSON.
+  func write(apps: String...) throws { try write(#"{"apps":[\#(apps.joined(separator: ","))]}"#) }
+
+  /// Returns the apps and `place: seen; expected …` of each fault.
+  func read(beside own: APNsConfiguration? = nil) -> (apps: [APNsApp], faults: [String]) {
+    let (apps, faults) = AppsFile(path: file, defaultEnvironment: .production, beside: own).read()
+    return (apps, faults.map { "\($0.place): \($0.seen); expected \($0.expected)" })
+  }
+
+  /// An entry with one key.
+  static func entry(
+    _ bundleID: String, team: String = "TEAMAAAAA1", key: String = "KEYAAAAAA1", more: String = ""
+  ) -> String {
+    #"{"bundleIds":["\#(bundleID)"],"teamId":"\#(team)","keys":[{"keyId":"\#(key)","path":"\#(key).p8"}]\#(more)}"#
+  }
+}
