@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers soak test test-api test-producers test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers soak test test-api test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -44,6 +44,10 @@ test: deps ## Run every test: pure, integration, chaos
 
 test-api: build ## Run the commands of the pages, and schemathesis on every route of /openapi.json; EXAMPLES=100 tries more
 	@Tests/API/check-api $(RELEASE) $(EXAMPLES)
+
+test-engines: deps ## Run the tests of queue, registry and sidecar on Redis 6.2 and Valkey 8.1
+	$(SWIFT) build --build-tests
+	@SWIFT=$(SWIFT) Tests/Engines/run
 
 test-producers: build ## Run every example of docs/producers.md in its language
 	@Tests/Producers/check-producers $(RELEASE)

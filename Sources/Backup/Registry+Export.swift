@@ -68,7 +68,7 @@ extension Registry {
       var command = RedisCommand("MGET")
       for key in keys { command.append(key) }
       let values = try await connection.send(command).array ?? []
-      return (Array(zip(keys, values.map(\.bytes))), next)
+      return (Array(zip(keys, values.map(\.contents))), next)
     } catch {
       throw .redis(error)
     }

@@ -4,7 +4,8 @@ import COpenSSL
   import Glibc
 #endif
 
-/// The certificate of a TLS server with its intermediate certificates, and its private key.
+/// The certificate of a TLS server with its intermediate certificates, and its private key. Also what a client shows to
+/// a server that asks for a certificate.
 public struct ServerCertificate: Sendable, Equatable {
   /// The time in which clients accept a certificate.
   public enum Validity: Sendable, Equatable {

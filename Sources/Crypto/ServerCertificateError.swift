@@ -37,7 +37,7 @@ public enum ServerCertificateError: Error, Sendable, Equatable {
   public var expected: String {
     switch self {
     case .noCertificate, .malformedCertificate, .misplacedCertificate:
-      "PEM text: the certificate of the server, then its intermediate certificates"
+      "PEM text: the certificate, then its intermediate certificates"
     case .noKey, .malformedKey: "PEM text: the private key of the certificate"
     case .encryptedKey: "a key without passphrase (openssl pkey -in KEY -out NEW), readable by the service only"
     case .otherKey: "the private key that the certificate was requested with"

@@ -230,10 +230,12 @@ public final class JobQueue {
   private func restore(_ queueIndex: Int) {
     let claims = context.ledger.outstanding(queueIndex: queueIndex)
     guard mode == .atLeastOnce, !claims.isEmpty else { return }
-    var push = RedisCommand("LPUSH", queues[queueIndex].inflight(lease.name.value))
-    for claim in claims { push.append(claim.element) }
     context.log.warn(
       "Redis lost its data; the jobs that this worker holds are written again", ["jobs": .init(claims.count)])
-    context.connection.send(push) { _ in }
+    for start in stride(from: 0, to: claims.count, by: QueueLimits.restoreBatch) {
+      var push = RedisCommand("LPUSH", queues[queueIndex].inflight(lease.name.value))
+      for claim in claims[start...].prefix(QueueLimits.restoreBatch) { push.append(claim.element) }
+      context.connection.send(push) { _ in }
+    }
   }
 }

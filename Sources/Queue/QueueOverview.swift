@@ -32,7 +32,7 @@ public struct QueueOverview: Sendable, Equatable {
     let members = try await connection.send(RedisCommand("SMEMBERS", keys.workers)).array ?? []
     for worker in members.compactMap(\.string) {
       overview.inFlight += try await count(RedisCommand("LLEN", keys.inflight(worker)))
-      let report = try await connection.send(RedisCommand("GET", keys.heartbeat(worker))).bytes
+      let report = try await connection.send(RedisCommand("GET", keys.heartbeat(worker))).contents
       if let report { overview.workers[worker] = WorkerReport(json: report) }
     }
     return overview

@@ -114,12 +114,12 @@ extension QueueScripts {
   ///   1  the in-flight list
   /// ARGV
   ///   1  elements at most
-  ///   2… the known nonces
+  ///   2  the known nonces, separated by spaces: a worker may know more than a request may have arguments
   /// Returns the elements.
   static let ghosts = RedisScript(
     """
     local known, ghosts, bytes = {}, {}, 0
-    for i = 2, #ARGV do known[ARGV[i]] = (known[ARGV[i]] or 0) + 1 end
+    for nonce in string.gmatch(ARGV[2], '%S+') do known[nonce] = (known[nonce] or 0) + 1 end
     local first = redis.call('LLEN', KEYS[1]) - 1
     while first >= 0 do
       local some = redis.call('LRANGE', KEYS[1], math.max(0, first - \(QueueLimits.claimChunk - 1)), first)

@@ -93,7 +93,7 @@ extension QueueScripts {
   ///   8  the TTL of the record in ms
   ///   9  `NX`, or the author of the record before
   ///  10  the number of notification records
-  ///  11… the notification records, JSON; then of each reader: its name, the number of its record from 1
+  ///  11… of each notification record: the record, JSON; the names of its readers, a JSON array
   /// Returns a ``SettleAnswer``.
   static let settle = RedisScript(
     """
@@ -130,13 +130,15 @@ extension QueueScripts {
         if redis.pcall('LPUSH', KEYS[4], ARGV[7]) == 1 then redis.pcall('EXPIRE', KEYS[4], 3600) end
       end
     end
-    local names = 10 + ARGV[10]
-    for key = 5, #KEYS, 3 do
-      if redis.pcall('HEXISTS', KEYS[key + 1], ARGV[names + 1]) == 1 or redis.pcall('EXISTS', KEYS[key + 2]) == 1 then
-        redis.pcall('XADD', KEYS[key], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[10 + ARGV[names + 2]])
-        redis.pcall('EXPIRE', KEYS[key], 2592000)
+    local key = 5
+    for place = 11, 9 + 2 * ARGV[10], 2 do
+      for _, name in ipairs(cjson.decode(ARGV[place + 1])) do
+        if redis.pcall('HEXISTS', KEYS[key + 1], name) == 1 or redis.pcall('EXISTS', KEYS[key + 2]) == 1 then
+          redis.pcall('XADD', KEYS[key], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[place])
+          redis.pcall('EXPIRE', KEYS[key], 2592000)
+        end
+        key = key + 3
       end
-      names = names + 2
     end
     return isWritten and 1 + dropped or {1 + dropped}
     """)

@@ -11,6 +11,7 @@ final class QueueWarnings {
   private let oversized: ThrottledWarning<(queue: String, size: Int)>
   private let droppedLetters: ThrottledWarning<String>
   private let keptRecords: ThrottledWarning<(id: String, queue: String)>
+  private let forbiddenReplies: ThrottledWarning<String>
   /// Keys of dead letters that were found to hold another type. Each is logged once.
   private var wrongTypes: Set<String> = []
 
@@ -31,6 +32,11 @@ final class QueueWarnings {
       log.warn(
         "a record was not written because another job has the same id",
         ["id": .init(last.id), "queue": .init(last.queue), "records": .init(count)])
+    }
+    forbiddenReplies = ThrottledWarning { count, key in
+      log.warn(
+        "a result was not pushed to its reply list because the user of Redis may not write to it",
+        ["key": .init(key), "results": .init(count)])
     }
   }
 
@@ -53,6 +59,9 @@ final class QueueWarnings {
     metrics.keptRecords.increment()
     keptRecords.note((id, queue))
   }
+
+  /// A result was not pushed to the reply list `key`.
+  func noteForbiddenReply(_ key: String) { forbiddenReplies.note(key) }
 
   func logWrongType(_ key: String) {
     log.error("a queue key holds another type; its jobs wait until the key is renamed", ["key": .init(key)])

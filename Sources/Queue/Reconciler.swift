@@ -61,7 +61,7 @@ final class Reconciler {
     let lastKnown = context.ledger.lastSerial
     context.connection.call(QueueScripts.ghosts, keys: [context.queues[queueIndex].inflight(worker)]) { command in
       command.append(room)
-      for nonce in known { command.append(nonce) }
+      command.append(known.joined(separator: " "))
     } _: { [weak self, context] result in
       guard let self, worker == context.lease.name.value, case .success(.array(let values)) = result else {
         return context.permits.release(room)

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Redis
 
 /// How a claim ends. Written in one atomic step with the removal of the job from the in-flight list.
@@ -104,15 +105,19 @@ extension Settlement {
   var readerKeys: [String] { notifications.flatMap { $0.readers.flatMap(\.keys) } }
 
   /// Appends ARGV 10 and following of ``QueueScripts/settle``, with the readers in the order of their keys.
+  ///
+  /// A job to 1,000 devices has up to 1,000 readers with three keys each. With an argument for each name, too, the
+  /// request would exceed ``RequestLimits/maximumWords``.
   @EventLoop
   func appendNotifications(to command: inout RedisCommand) {
     command.append(notifications.count)
-    for notification in notifications { command.append(notification.json) }
-    for (place, notification) in notifications.enumerated() {
-      for reader in notification.readers {
-        command.append(reader.name)
-        command.append(place + 1)
-      }
+    for notification in notifications {
+      command.append(notification.json)
+      var names = JSONWriter()
+      names.beginArray()
+      for reader in notification.readers { names.string(reader.name) }
+      names.endArray()
+      command.append(names.bytes)
     }
   }
 }

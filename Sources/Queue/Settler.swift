@@ -124,7 +124,8 @@ final class Settler {
 
   // MARK: - Other settlements
 
-  private func move(_ entry: PendingSettlement) {
+  /// Writes one settlement. `leavesReplyOut`: its reply list is one that this user may not write to.
+  private func move(_ entry: PendingSettlement, leavesReplyOut: Bool = false) {
     let queueIndex = entry.claim.queueIndex
     let keys = context.queues[queueIndex]
     let inflight = keys.inflight(context.lease.name.value)
@@ -132,7 +133,8 @@ final class Settler {
     let target = settlement.verb.target(keys) ?? inflight
     let record = settlement.record
     let scriptKeys = [
-      inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight, settlement.replyTo ?? inflight,
+      inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight,
+      leavesReplyOut ? inflight : settlement.replyTo ?? inflight,
     ]
     context.connection.call(QueueScripts.settle, keys: scriptKeys + settlement.readerKeys) { command in
       command.append(entry.claim.element)
@@ -145,6 +147,10 @@ final class Settler {
     } _: { [self] result in
       switch result {
       case .success(let answer): finish(entry, SettleAnswer(answer), target: target)
+      case .failure(.reply(let error)) where error.code == "NOPERM" && settlement.replyTo != nil && !leavesReplyOut:
+        // Redis checks the keys before it runs the script. The producer's choice of a key must not keep the job here.
+        if let reply = settlement.replyTo { context.warnings.noteForbiddenReply(reply) }
+        move(entry, leavesReplyOut: true)
       case .failure(let error): keep(CollectionOfOne(entry), after: error)
       }
     }

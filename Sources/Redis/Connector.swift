@@ -66,9 +66,11 @@ final class Connector: Sendable {
     _ server: RedisEndpoint.HostAndPort, of endpoint: RedisEndpoint, until deadline: UInt64
   ) throws(RedisError) -> Transport {
     let descriptor = try dial(server, until: deadline)
-    guard endpoint.isTLS else { return Transport(descriptor: descriptor) }
+    guard endpoint.isEncrypted else { return Transport(descriptor: descriptor) }
     do {
-      let tls = try TLSSession(descriptor: descriptor, host: server.host, caCertificatePEM: endpoint.caCertificatePEM)
+      let tls = try TLSSession(
+        descriptor: descriptor, host: server.host, caCertificatePEM: endpoint.caCertificatePEM,
+        clientCertificate: endpoint.clientCertificate)
       try tls.handshake(descriptor, until: deadline)
       return Transport(descriptor: descriptor, tls: tls)
     } catch {

@@ -88,6 +88,9 @@ public struct RedisCommand: Sendable {
     }
   }
 
+  /// The number of words, with the name.
+  package var wordCount: Int { ends.count }
+
   /// The name and the arguments as they are sent.
   package var words: [[UInt8]] {
     var start = 0

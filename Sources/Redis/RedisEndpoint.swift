@@ -1,3 +1,5 @@
+public import Crypto
+
 /// Address and credentials of Redis, from REDIS_URL.
 public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
   struct HostAndPort: Sendable, Hashable {
@@ -25,6 +27,15 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
   let password: String?
   let database: Int
   let caCertificatePEM: String?
+  /// What this process shows to a server that asks for a certificate, with its key. Used with TLS only.
+  public private(set) var clientCertificate: ServerCertificate?
+
+  /// Returns the endpoint with a certificate for servers that ask clients for one.
+  public func presenting(_ certificate: ServerCertificate?) -> RedisEndpoint {
+    var endpoint = self
+    endpoint.clientCertificate = certificate
+    return endpoint
+  }
 
   // Interpolating an endpoint by mistake must not reveal the password.
   public var description: String { summary }
@@ -42,7 +53,8 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
     }
   }
 
-  var isTLS: Bool {
+  /// Whether connections to Redis are encrypted.
+  public var isEncrypted: Bool {
     switch address {
     case .tcp(_, let isTLS), .cluster(_, let isTLS): isTLS
     case .unix, .sentinel: false
@@ -57,7 +69,8 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
   /// The endpoint of one server of a cluster, with the same credentials.
   func server(_ server: HostAndPort) -> RedisEndpoint {
     RedisEndpoint(
-      address: .tcp(server, isTLS: isTLS), user: user, password: password, database: 0,
-      caCertificatePEM: caCertificatePEM)
+      address: .tcp(server, isTLS: isEncrypted), user: user, password: password, database: 0,
+      caCertificatePEM: caCertificatePEM
+    ).presenting(clientCertificate)
   }
 }

@@ -20,10 +20,10 @@ public enum RedisError: Error, Sendable, Equatable {
     }
   }
 
-  /// Whether a key of the command has another type. Redis 6 wraps the error of a script's command.
+  /// Whether a key of the command has another type.
   public var isWrongType: Bool {
     guard case .reply(let error) = self else { return false }
-    return error.code == "WRONGTYPE" || error.message.contains("-WRONGTYPE")
+    return error.cause == "WRONGTYPE"
   }
 
   /// Whether the content of the command's keys causes the error: other commands succeed, and this one fails again.
@@ -63,14 +63,35 @@ public struct RedisReplyError: Error, Sendable, Equatable {
 }
 
 extension RedisReplyError {
+  /// The code of the error that a command met, also if the command was one of a script.
+  ///
+  /// Redis 6 wraps such an error: `ERR Error running script (call to f_…): @user_script:1: @user_script: 1: -OOM command
+  /// not allowed …`, `…: @user_script:1: WRONGTYPE Operation against …`, or in a table of `redis.pcall` without the words
+  /// before the first `@`. ``code`` if there is no such code. Other messages may quote arguments.
+  var cause: String {
+    let wrapping = "ERR Error running script"
+    var rest = message[...]
+    if message.hasPrefix(wrapping) {
+      rest = rest.dropFirst(wrapping.count)
+      if rest.hasPrefix(" (call to ") { rest = rest.drop { $0 != ")" }.dropFirst() }
+      rest = rest.drop { $0 == ":" || $0 == " " }
+    } else if !message.hasPrefix("@user_script:") {
+      return code
+    }
+    while rest.hasPrefix("@user_script:") || rest.hasPrefix("user_script:") {
+      rest = rest.drop { $0 != ":" }.drop { $0 == ":" || $0 == " " || $0.isNumber }
+    }
+    if rest.hasPrefix("The user executing the script can't") { return "NOPERM" }
+    let word = rest.drop { $0 == "-" }.prefix { $0 != " " }
+    return !word.isEmpty && word.allSatisfy { $0.isASCII && $0.isUppercase } ? String(word) : code
+  }
+
   /// Whether this server cannot be used now: it became a replica, is loading, or requires authentication again.
   ///
   /// A new connection finds the new master, or is retried until the server is back.
   var asksForReconnect: Bool {
-    switch code {
+    switch cause {
     case "READONLY", "UNBLOCKED", "LOADING", "MASTERDOWN", "NOAUTH": true
-    // Redis 6 wraps the error of a script's command. Other messages may quote arguments.
-    case "ERR": message.hasPrefix("ERR Error running script") && message.contains("-READONLY")
     default: false
     }
   }
@@ -80,8 +101,7 @@ extension RedisReplyError {
 
   /// Whether a script failed by itself, on unexpected data for example, and not one of its commands.
   var isScriptFailure: Bool {
-    code == "ERR" && message.contains("user_script:")
-      && !message.split(separator: " ").contains { $0.first == "-" && $0.dropFirst().first?.isUppercase == true }
+    cause == "ERR" && message.contains("user_script:")
   }
 
   /// Whether an optional step of the greeting may fail with this error.

@@ -39,11 +39,5 @@ enum RefusalCode: String, CaseIterable {
 
 extension RedisReplyError {
   /// Nil if Redis did not refuse the command for one of these reasons.
-  var refusalCode: RefusalCode? {
-    if let code = RefusalCode(rawValue: code) { return code }
-    // Redis 6 wraps the error of a script's command: `ERR Error running script (…): … -OOM command not allowed …`.
-    guard message.hasPrefix("ERR Error running script") else { return nil }
-    return message.split(separator: " ").lazy.filter { $0.first == "-" }
-      .compactMap { RefusalCode(rawValue: String($0.dropFirst())) }.first
-  }
+  var refusalCode: RefusalCode? { RefusalCode(rawValue: cause) }
 }

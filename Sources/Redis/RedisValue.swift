@@ -18,6 +18,12 @@ extension RedisValue {
     if case .bytes(let bytes) = self { bytes } else { nil }
   }
 
+  /// The value of a key that is never written empty; nil if the key is absent, for which some servers reply with empty
+  /// bytes.
+  public var contents: [UInt8]? {
+    bytes.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
   /// Bytes or a status as text. Invalid UTF-8 is replaced by U+FFFD.
   public var string: String? {
     switch self {

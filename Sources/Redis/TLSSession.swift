@@ -1,4 +1,5 @@
 import COpenSSL
+import Crypto
 import Glibc
 
 /// TLS by OpenSSL over a non-blocking socket. The peer's certificate chain and name are always verified.
@@ -19,10 +20,16 @@ final class TLSSession {
   private let session: OpaquePointer
 
   /// `host` is the name or address that the certificate must contain as a subject alternative name. Trusts the system's
-  /// authorities and those of `caCertificatePEM`.
-  init(descriptor: Int32, host: String, caCertificatePEM: String?) throws(RedisError) {
+  /// authorities and those of `caCertificatePEM`. Shows `clientCertificate` to a server that asks for one.
+  init(
+    descriptor: Int32, host: String, caCertificatePEM: String?, clientCertificate: ServerCertificate? = nil
+  ) throws(RedisError) {
     _ = TLSSession.ignoresBrokenPipes
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw TLSSession.failure("cannot make a context") }
+    if let clientCertificate, !TLSSession.use(clientCertificate, in: context) {
+      SSL_CTX_free(context)
+      throw TLSSession.failure("cannot use the client certificate (REDIS_CLIENT_CERT, REDIS_CLIENT_KEY)")
+    }
     guard let session = TLSSession.makeSession(context, descriptor, host, caCertificatePEM) else {
       SSL_CTX_free(context)
       throw TLSSession.failure(
@@ -63,6 +70,7 @@ final class TLSSession {
     switch SSL_get_error(session, code) {
     case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wouldBlock
     case SSL_ERROR_ZERO_RETURN: return .ended("redis closed the connection")
+    // With TLS 1.3 the server judges the client's certificate after the handshake.
     default: return .ended(TLSSession.reason ?? "redis closed the connection")
     }
   }
@@ -96,6 +104,36 @@ extension TLSSession {
     guard let store = X509_STORE_new() else { return false }
     defer { X509_STORE_free(store) }
     return add(pem, to: store)
+  }
+
+  /// Gives the context a certificate with its intermediate certificates, and the key.
+  private static func use(_ certificate: ServerCertificate, in context: OpaquePointer) -> Bool {
+    ERR_clear_error()
+    let chain = readAll(certificate.chain) { PEM_read_bio_X509($0, nil, nil, nil) }
+    defer { for certificate in chain { X509_free(certificate) } }
+    let keys = readAll(certificate.key) { PEM_read_bio_PrivateKey($0, nil, nil, nil) }
+    defer { for key in keys { EVP_PKEY_free(key) } }
+    guard let first = chain.first, let key = keys.first else { return false }
+    guard SSL_CTX_use_certificate(context, first) == 1, SSL_CTX_use_PrivateKey(context, key) == 1 else { return false }
+    return chain.dropFirst().allSatisfy { issuer in
+      // SSL_CTX_add1_chain_cert is a macro.
+      SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(issuer)) == 1
+    }
+  }
+
+  /// Returns what `read` finds in PEM text; the caller frees each.
+  private static func readAll(_ pem: String, _ read: (OpaquePointer) -> OpaquePointer?) -> [OpaquePointer] {
+    var pem = pem
+    return pem.withUTF8 { text in
+      guard let bio = BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count)) else { return [] }
+      defer {
+        BIO_free(bio)
+        ERR_clear_error()
+      }
+      var found: [OpaquePointer] = []
+      while let next = read(bio) { found.append(next) }
+      return found
+    }
   }
 
   private static func makeSession(
@@ -150,8 +188,17 @@ extension TLSSession {
     .notSent("TLS: \(what)\(reason.map { ": \($0)" } ?? "")")
   }
 
-  /// OpenSSL's description of the last error on this thread.
+  /// OpenSSL's description of the last error on this thread, with the settings that a refused client certificate needs.
   private static var reason: String? {
-    ERR_reason_error_string(ERR_peek_last_error()).map { "TLS: \(String(cString: $0))" }
+    let code = ERR_peek_last_error()
+    guard let text = ERR_reason_error_string(code).map({ "TLS: \(String(cString: $0))" }) else { return nil }
+    switch ERR_GET_REASON(code) {
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+      return text + ": does the server ask for a client certificate? Set REDIS_CLIENT_CERT and REDIS_CLIENT_KEY"
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA, SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,
+      SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+      return text + ": the server refuses REDIS_CLIENT_CERT; its authority must be one that the server trusts"
+    default: return text
+    }
   }
 }

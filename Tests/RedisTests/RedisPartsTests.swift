@@ -33,9 +33,28 @@ struct RedisPartsTests {
     (
       "ERR Error running script (call to f_0): @user_script:12: -OOM command not allowed when used memory", .outOfMemory
     ),
+    (
+      "ERR Error running script (call to f_0): @user_script:1: @user_script: 1: -READONLY You can't write against a read",
+      .readOnly
+    ),
+    (
+      "ERR Error running script (call to f_0): @user_script:1: @user_script: 1: The user executing the script can't run",
+      .notPermitted
+    ),
+    ("@user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.", .outOfMemory),
   ])
   func `a refusal is known by its code, also within the error of a script`(message: String, code: RefusalCode) {
     #expect(RedisReplyError(message: message).refusalCode == code)
+  }
+
+  @Test func `the error of a script's command is not a failure of the script`() {
+    let wrapped = "ERR Error running script (call to f_0): @user_script:1: "
+    #expect(RedisError.reply(RedisReplyError(message: wrapped + "WRONGTYPE Operation against a key")).isWrongType)
+    #expect(!RedisReplyError(message: wrapped + "WRONGTYPE Operation against a key").isScriptFailure)
+    #expect(RedisReplyError(message: wrapped + "user_script:1: attempt to perform arithmetic").isScriptFailure)
+    #expect(RedisReplyError(message: "ERR user_script:1: attempt to perform arithmetic script: 0").isScriptFailure)
+    #expect(RedisReplyError(message: wrapped + "@user_script: 1: -READONLY You can't write").asksForReconnect)
+    #expect(!RedisReplyError(message: "ERR unknown command 'user_script:1: -READONLY'").asksForReconnect)
   }
 
   @Test func `other errors are no refusals`() {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @EventLoop
+@Suite(.enabled("the server under test was built without TLS") { try await RedisServer.hasTLS() })
 struct RedisTLSTests {
   /// An authority, a certificate for localhost and 127.0.0.1, and a server that speaks nothing but TLS beside its
   /// socket.

@@ -23,8 +23,8 @@ struct OwnershipTests {
 
   @Test func `an entry that is another's, unknown or unreadable is removed`() {
     #expect(decision(token, #"{"username":"bob"}"#) == removal(token, .otherOwner))
-    #expect(decision(token, nil) == removal(token, .noMetadata))
-    for bad in ["", "[]", "{}", "nonsense", #"{"username":7}"#, #"{"username":"alice""#] {
+    for absent in [nil, ""] { #expect(decision(token, absent) == removal(token, .noMetadata)) }
+    for bad in ["[]", "{}", "nonsense", #"{"username":7}"#, #"{"username":"alice""#] {
       #expect(decision(token, bad) == removal(token, .invalidMetadata), "\(bad)")
     }
     for nobody in [#"{"username":""}"#, #"{"username":" "}"#] {

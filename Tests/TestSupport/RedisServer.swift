@@ -6,6 +6,22 @@ public import Glibc
 /// One per suite: `static let server = Task { try await RedisServer() }`, then `try await Self.server.value` in each
 /// test. A running server ends with the test process.
 public final class RedisServer: Sendable {
+  /// The program: `redis-server`, or what `Tests/Engines/run` names in MARTLET_TEST_REDIS.
+  public static let program = ProcessInfo.processInfo.environment["MARTLET_TEST_REDIS"] ?? "redis-server"
+
+  /// Whether the program was built with TLS.
+  public static func hasTLS() async throws -> Bool {
+    try await ChildProcess.run(
+      "sh", ["-c", "grep -qc SSL_CTX_new \"$(command -v \"$1\")\" && echo yes || echo no", "sh", program]) == "yes"
+  }
+
+  /// The program's own version, for example `[7, 0]`.
+  public static func version() async throws -> [Int] {
+    let line = try await ChildProcess.run(program, ["--version"])
+    let number = line.split(separator: " ").first { $0.hasPrefix("v=") }?.dropFirst(2) ?? ""
+    return number.split(separator: ".").prefix(2).compactMap { Int($0) }
+  }
+
   private let directoryOwner: TemporaryDirectory
   private let arguments: [String]
   private let child: Locked<ChildProcess>
@@ -34,7 +50,7 @@ public final class RedisServer: Sendable {
     // No server fails over here; a slow machine must not look like a failure.
     cluster =
       RedisServer.isCluster && isPlain ? try await RedisCluster(replicas: 0, ["--cluster-node-timeout", "30000"]) : nil
-    child = Locked(try ChildProcess("redis-server", self.arguments))
+    child = Locked(try ChildProcess(RedisServer.program, self.arguments))
     try await awaitPong()
   }
 
@@ -74,7 +90,7 @@ public final class RedisServer: Sendable {
   /// Starts it again on the same directory, socket and port; ends it before if it runs.
   public func restart() async throws {
     try await kill(SIGKILL)
-    let fresh = try ChildProcess("redis-server", arguments)
+    let fresh = try ChildProcess(RedisServer.program, arguments)
     child.withLock { $0 = fresh }
     try await awaitPong()
   }

@@ -25,7 +25,7 @@ enum ResultCommand: Command {
     let record = try await configuration.withConnection { connection in
       try await connection.send(RedisCommand("GET", QueueKeys.result(id)))
     }
-    guard let bytes = record.bytes else {
+    guard let bytes = record.contents else {
       throw CommandError.failed("no record of job '\(id)': not attempted yet, not recorded, or expired")
     }
     if line.has("raw") {

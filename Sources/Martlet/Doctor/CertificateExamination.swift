@@ -1,22 +1,25 @@
 import Crypto
 import JSON
 
-/// Checks the TLS certificate of the HTTP API. Files that cannot be used are faults of their settings.
+/// Checks a TLS certificate, by default that of the HTTP API. Files that cannot be used are faults of their settings.
 package struct CertificateExamination {
   /// Less than automatic renewal leaves: 30 days of a certificate of 90 days.
   private static let warningDays: Int64 = 14
   private static let secondsOfDay: Int64 = 86_400
 
   let certificate: ServerCertificate
+  /// What was checked.
+  var check = "certificate"
+  /// What an expired certificate means.
+  var refusers = "clients refuse it"
+  var fix = "renew it, then send SIGHUP to the sidecars"
 
   /// `now` is in unix seconds.
   func finding(at now: Int64) -> Finding {
-    let check = "certificate"
-    let fix = "renew it, then send SIGHUP to the sidecars"
     let expiry = Timestamp.text(certificate.expiry * 1000)
     switch certificate.validity(at: now) {
     case .expired:
-      return Finding(check, .fail, "\(name) expired at \(expiry): clients refuse it", fix: fix)
+      return Finding(check, .fail, "\(name) expired at \(expiry): \(refusers)", fix: fix)
     case .notYet:
       let start = Timestamp.text(certificate.start * 1000)
       return Finding(check, .fail, "\(name) is not valid before \(start)", fix: "check the clock of this machine")

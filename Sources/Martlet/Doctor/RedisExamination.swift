@@ -25,7 +25,8 @@ struct RedisExamination {
     do throws(RedisError) {
       try await connection.ready(within: RedisExamination.patience)
       findings.append(Finding("redis", .ok, "\(endpoint.summary) answers"))
-      findings += try await facts(connection).findings
+      findings += certificateFindings
+      findings += try await facts(connection).findings(isCluster: endpoint.summary.contains("+cluster://"))
       for queue in queues { findings += try await examine(queue, connection) }
     } catch {
       // Errors of the connection include the fix.
@@ -35,8 +36,15 @@ struct RedisExamination {
   }
 
   private func facts(_ connection: RedisClient) async throws(RedisError) -> RedisFacts {
-    let info = try await allowed(RedisCommand("INFO"), connection)
-    var facts = RedisFacts(info: info?.string ?? "")
+    var facts: RedisFacts
+    do throws(RedisError) {
+      facts = RedisFacts(info: try await connection.send(RedisCommand("INFO")).string ?? "")
+    } catch {
+      guard case .reply(let refusal) = error else { throw error }
+      facts = RedisFacts(info: "")
+      facts.refusal = refusal.message
+    }
+    if facts.engine.kind == .keyDB { facts.activeSettings = try await activeSettings(connection) }
     let before = Clock.unixMilliseconds
     let time = try await allowed(RedisCommand("TIME"), connection)?.array?.compactMap { $0.string.flatMap(Int64.init) }
     if let time, time.count == 2 {
@@ -44,6 +52,34 @@ struct RedisExamination {
       facts.clockDifference = time[0] * 1000 + time[1] / 1000 - middle
     }
     return facts
+  }
+
+  /// KeyDB's settings of replication in both directions; empty if this user may not ask.
+  private func activeSettings(_ connection: RedisClient) async throws(RedisError) -> [String: String] {
+    var settings: [String: String] = [:]
+    for name in ["active-replica", "multi-master"] {
+      let pair = try await allowed(RedisCommand("CONFIG", "GET", name), connection)?.array ?? []
+      if pair.count == 2, let value = pair[1].string { settings[name] = value }
+    }
+    return settings
+  }
+
+  private var certificateFindings: [Finding] {
+    guard let certificate = endpoint.clientCertificate else { return [] }
+    let check = "redis certificate"
+    guard endpoint.isEncrypted else {
+      return [
+        Finding(
+          check, .warn, "REDIS_CLIENT_CERT is not used: the connection is not encrypted",
+          fix: "set REDIS_URL to rediss://, or unset REDIS_CLIENT_CERT and REDIS_CLIENT_KEY")
+      ]
+    }
+    return [
+      CertificateExamination(
+        certificate: certificate, check: check, refusers: "Redis refuses it",
+        fix: "renew REDIS_CLIENT_CERT and restart the processes"
+      ).finding(at: Clock.unixMilliseconds / 1000)
+    ]
   }
 
   /// Returns the reply, or nil if this user may not run the command.

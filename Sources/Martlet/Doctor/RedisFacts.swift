@@ -1,14 +1,21 @@
 /// What Redis reports about itself. Values that it does not report are nil.
 package struct RedisFacts: Sendable, Equatable {
-  /// For example `7.0.15`.
+  /// Why INFO was refused: the error of Redis. Nil if it was answered.
+  var refusal: String?
+  var engine: RedisEngine
+  /// The version of Redis that the server is, or resembles: `7.0.15`.
   var version: String?
-  /// `master` or `slave`
+  /// `master`, `slave`, or KeyDB's `active-replica`
   var role: String?
+  /// `standalone`, `sentinel` or `cluster`
+  var mode: String?
   /// For example `noeviction`.
   var memoryPolicy: String?
   /// Bytes; 0 for no limit.
   var maximumMemory: Int64?
   var isAppendOnly: Bool?
+  /// The values of KeyDB's settings `active-replica` and `multi-master`.
+  var activeSettings: [String: String] = [:]
   /// The milliseconds by which the clock of Redis is ahead of this machine's.
   var clockDifference: Int64?
 
@@ -19,8 +26,10 @@ package struct RedisFacts: Sendable, Equatable {
       let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
     }
+    engine = RedisEngine(fields: values)
     version = values["redis_version"]
     role = values["role"]
+    mode = values["redis_mode"] ?? values["server_mode"]
     memoryPolicy = values["maxmemory_policy"]
     maximumMemory = values["maxmemory"].flatMap { Int64($0) }
     isAppendOnly = values["aof_enabled"].map { $0 == "1" }
@@ -35,48 +44,97 @@ extension RedisFacts {
   /// Milliseconds. APNs refuses provider tokens that are an hour off, and daily limits are reset too early or too late.
   private static let clockFault: Int64 = 300_000
 
-  var findings: [Finding] {
-    [versionFinding, roleFinding, memoryFinding, persistenceFinding, clockFinding].compactMap { $0 }
+  /// `isCluster` tells whether REDIS_URL is that of a cluster.
+  func findings(isCluster: Bool = false) -> [Finding] {
+    let isUnknown = refusal != nil
+    return
+      (isUnknown ? [refusalFinding] : [versionFinding, engineFinding, roleFinding, activeFinding])
+      .compactMap { $0 } + [modeFinding(isCluster), memoryFinding, persistenceFinding, clockFinding].compactMap { $0 }
+  }
+
+  private var refusalFinding: Finding? {
+    refusal.map {
+      Finding(
+        "redis version", .warn, "unknown: INFO is refused (\($0))",
+        fix: "allow INFO, or ask the operator of the service for version, maxmemory-policy and persistence")
+    }
   }
 
   private var versionFinding: Finding {
-    guard let version else { return RedisFacts.unknown("redis version") }
+    guard let version else { return unreported("redis version", "the version") }
     let numbers = version.split(separator: ".").prefix(2).map { Int($0) ?? 0 }
     let isNewEnough = !numbers.lexicographicallyPrecedes(RedisFacts.oldestVersion)
     return isNewEnough
-      ? Finding("redis version", .ok, version)
-      : Finding("redis version", .fail, "\(version) lacks commands that the queues need", fix: "run Redis 6.2 or newer")
+      ? Finding("redis version", .ok, engine.summary)
+      : Finding(
+        "redis version", .fail, "\(engine.summary) lacks commands that the queues need", fix: "run Redis 6.2 or newer")
+  }
+
+  private var engineFinding: Finding? {
+    engine.note.map { Finding("redis engine", .note, "\(engine.kind.rawValue) is \($0)") }
   }
 
   private var roleFinding: Finding? {
-    guard let role, role != "master" else { return nil }
+    guard let role, role != "master", role != "active-replica" else { return nil }
     return Finding(
       "redis role", .fail, "this server is a read-only replica",
       fix: "set REDIS_URL to the master, or to the sentinels with redis+sentinel://")
   }
 
+  /// Two servers that both accept writes hand the same job to two workers.
+  private var activeFinding: Finding? {
+    guard engine.kind == .keyDB else { return nil }
+    let active = activeSettings.filter { $1 == "yes" }.keys.sorted()
+    if role == "active-replica" || !active.isEmpty {
+      let why = active.isEmpty ? "" : " (\(active.joined(separator: ", ")))"
+      return Finding(
+        "redis replication", .fail,
+        "KeyDB replicates in both directions\(why): jobs run twice and records are overwritten",
+        fix: "set active-replica no and multi-master no, with one master and a read-only replica")
+    }
+    guard activeSettings.isEmpty else { return nil }
+    return Finding(
+      "redis replication", .warn, "unknown: KeyDB does not say whether it replicates in both directions",
+      fix: "allow CONFIG GET, and keep active-replica and multi-master at no")
+  }
+
+  private func modeFinding(_ isCluster: Bool) -> Finding? {
+    guard mode == "cluster", !isCluster else { return nil }
+    return Finding(
+      "redis mode", .fail, "this server belongs to a cluster: commands to other servers' keys fail",
+      fix: "set REDIS_URL to redis+cluster:// or, with TLS, rediss+cluster://")
+  }
+
   private var memoryFinding: Finding {
-    guard let policy = memoryPolicy else { return RedisFacts.unknown("maxmemory-policy") }
-    if policy == "noeviction" { return Finding("maxmemory-policy", .ok, policy) }
-    let fix = "set maxmemory-policy noeviction with CONFIG SET and in redis.conf"
+    let check = "maxmemory-policy"
+    guard let policy = memoryPolicy else { return unreported(check, "the policy") }
+    if policy == "noeviction" { return Finding(check, .ok, policy) }
+    let victims =
+      policy.hasPrefix("volatile-")
+      ? "devices, records and heartbeats (a worker without one is taken for dead)" : "jobs, devices and heartbeats"
+    let fix =
+      "set maxmemory-policy noeviction with CONFIG SET and in redis.conf, or in the service's settings; where it is fixed, "
+      + "have room and an alert on evictions"
     // Without maxmemory Redis evicts nothing.
     return maximumMemory == 0
-      ? Finding(
-        "maxmemory-policy", .warn, "\(policy): jobs and devices will be deleted once maxmemory is set", fix: fix)
-      : Finding("maxmemory-policy", .fail, "\(policy): a full Redis deletes jobs and devices", fix: fix)
+      ? Finding(check, .warn, "\(policy): \(victims) will be deleted once maxmemory is set", fix: fix)
+      : Finding(check, .fail, "\(policy): a full Redis deletes \(victims)", fix: fix)
   }
 
   private var persistenceFinding: Finding {
-    guard let isAppendOnly else { return RedisFacts.unknown("appendonly") }
+    guard let isAppendOnly else { return unreported("appendonly", "whether it writes a log to disk") }
     return isAppendOnly
       ? Finding("appendonly", .ok, "yes")
       : Finding(
         "appendonly", .warn, "no: a restart of Redis loses jobs and devices",
-        fix: "set appendonly yes with CONFIG SET and in redis.conf")
+        fix: "set appendonly yes with CONFIG SET and in redis.conf, or use the durability that the service has")
   }
 
   private var clockFinding: Finding {
-    guard let difference = clockDifference else { return RedisFacts.unknown("clock") }
+    guard let difference = clockDifference else {
+      return Finding(
+        "clock", .warn, "unknown: this user may not ask Redis", fix: "allow TIME, or ask the operator of Redis")
+    }
     let off = difference.magnitude
     let text = "Redis is \(off) ms \(difference < 0 ? "behind" : "ahead of") this machine"
     if off < RedisFacts.clockWarning { return Finding("clock", .ok, text) }
@@ -85,8 +143,13 @@ extension RedisFacts {
       fix: "synchronise the clocks of both machines with NTP")
   }
 
-  private static func unknown(_ check: String) -> Finding {
-    Finding(
-      check, .warn, "unknown: this user may not ask Redis", fix: "allow INFO and TIME, or ask the operator of Redis")
+  private func unreported(_ check: String, _ what: String) -> Finding {
+    if refusal != nil {
+      return Finding(
+        check, .warn, "unknown: this user may not ask Redis", fix: "allow INFO, or ask the operator of Redis")
+    }
+    return Finding(
+      check, .warn, "unknown: \(engine.kind.rawValue) does not report \(what)",
+      fix: "look at the settings of the service")
   }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import Redis
 
 /// The settings of the connection to Redis: `REDIS_URL`, `REDIS_URL_FILE`, or the pair of variables of hosted key-value stores.
@@ -8,6 +9,13 @@ package enum RedisSettings {
   /// Returns the endpoint, or nil if it is absent or invalid. Reports faults, and missing settings if `isRequired`.
   static func read(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
     let certificate = reader.pem("REDIS_CA_CERT")
+    let clientCertificate = clientCertificate(&reader)
+    return address(certificate, &reader, isRequired: isRequired)?.presenting(clientCertificate)
+  }
+
+  private static func address(
+    _ certificate: String?, _ reader: inout EnvironmentReader, isRequired: Bool
+  ) -> RedisEndpoint? {
     if let url = reader.url("REDIS_URL") {
       return endpoint(url, named: "REDIS_URL", certificate, &reader)
     }
@@ -30,6 +38,26 @@ package enum RedisSettings {
     case (_, nil): reader.report("REDIS_KV_REST_API_TOKEN", seen: "not set", expected: "the token of that store")
     }
     return nil
+  }
+
+  /// The certificate for servers that ask clients for one. Nil without the settings, or with a fault.
+  private static func clientCertificate(_ reader: inout EnvironmentReader) -> ServerCertificate? {
+    let names = (certificate: "REDIS_CLIENT_CERT", key: "REDIS_CLIENT_KEY")
+    let isSet = (certificate: reader.string(names.certificate) != nil, key: reader.string(names.key) != nil)
+    let chain = reader.pem(names.certificate)
+    let key = reader.pem(names.key, isSecret: true)
+    if isSet.certificate != isSet.key {
+      let (missing, present) = isSet.key ? (names.certificate, names.key) : (names.key, names.certificate)
+      reader.report(
+        missing, seen: "not set", expected: "PEM text or a PEM file, because \(present) is set (or neither)")
+    }
+    guard let chain, let key else { return nil }
+    do throws(ServerCertificateError) {
+      return try ServerCertificate(chain: Array(chain.utf8), key: Array(key.utf8))
+    } catch {
+      reader.report(error.isOfKey ? names.key : names.certificate, seen: error.reason, expected: error.expected)
+      return nil
+    }
   }
 
   /// Returns `rediss://default:<token>@host:6379` for `https://host[...]`, or nil if `host` is malformed.

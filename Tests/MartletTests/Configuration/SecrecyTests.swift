@@ -29,7 +29,7 @@ struct SecrecyTests {
   private static let secretSettings = [
     "REDIS_URL", "REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN", "REDIS_CA_CERT", "APNS_PRIVATE_KEY",
     "APNS_KEY_PATH", "APNS_ENDPOINT_OVERRIDE", "APNS_CA_CERT", "CLAUDIATOR_APNS_KEY_PATH", "MARTLET_HTTP_CERT",
-    "MARTLET_HTTP_KEY",
+    "MARTLET_HTTP_KEY", "REDIS_CLIENT_CERT", "REDIS_CLIENT_KEY",
   ]
 
   private func texts(_ values: [String: String]) -> [String] {

@@ -11,7 +11,7 @@ struct FindingTests {
     )
     facts.clockDifference = 0
     change(&facts)
-    return Dictionary(uniqueKeysWithValues: facts.findings.map { ($0.check, $0.status) })
+    return Dictionary(uniqueKeysWithValues: facts.findings().map { ($0.check, $0.status) })
   }
 
   @Test func `a Redis with the right settings has no fault`() {
@@ -40,7 +40,7 @@ struct FindingTests {
 
   @Test func `a replica fails, and a Redis without INFO is unknown`() {
     #expect(decisions { $0.role = "slave" }["redis role"] == .fail)
-    #expect(Set(RedisFacts(info: "").findings.map(\.status)) == [.warn])
+    #expect(Set(RedisFacts(info: "").findings().map(\.status)) == [.warn])
   }
 
   @Test func `open files and time zones have thresholds`() {

@@ -15,13 +15,27 @@ import TestSupport
 final class Fleet: Sendable {
   let redis: RedisServer
   let gateway: SimulatedGateway
+  /// Of the tests themselves, which may run any command.
   let connection: RedisClient
+  /// REDIS_URL of the programs.
+  private let url: String
   private static let serial = Atomic<Int>(0)
 
+  /// The programs connect as the user `martlet` of deploy/redis, here with every key: tests name queues as they like.
   init(redisArguments: [String] = [], gatewayArguments: [String] = []) async throws {
-    redis = try await RedisServer(redisArguments)
+    let users = try await RedisUsers(haveEveryKey: true)
+    redis = try await RedisServer(users.arguments + redisArguments)
+    url = users.url(of: "martlet", on: redis)
     gateway = try await SimulatedGateway(gatewayArguments)
-    connection = try await Fleet.connect(to: redis)
+    connection = try await Fleet.connect(to: redis.url)
+  }
+
+  /// A fleet on a server that the test has started. The programs, and the tests if `isForTests`, connect to `url`.
+  init(redis: RedisServer, url: String, isForTests: Bool = false) async throws {
+    self.redis = redis
+    self.url = url
+    gateway = try await SimulatedGateway()
+    connection = try await Fleet.connect(to: isForTests ? url : redis.url)
   }
 
   /// With a cluster in place of the one server.
@@ -32,9 +46,8 @@ final class Fleet: Sendable {
   }
 
   @EventLoop
-  private static func connect(to redis: RedisServer) async throws -> RedisClient {
-    let connection = RedisClient(
-      endpoint: try RedisEndpoint(url: redis.url, caCertificatePEM: nil), name: "test", log: .silent)
+  private static func connect(to url: String) async throws -> RedisClient {
+    let connection = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
     connection.start()
     try await connection.ready(within: .seconds(20))
     return connection
@@ -59,7 +72,7 @@ final class Fleet: Sendable {
   /// The environment of a process of this fleet. A nil value removes a setting.
   func environment(_ changes: [String: String?] = [:], isPollingOnly: Bool = false) -> [String: String] {
     var values = isPollingOnly ? [:] : gateway.environment
-    values["REDIS_URL"] = redis.url
+    values["REDIS_URL"] = url
     values["MARTLET_ADMIN_ADDRESS"] = "127.0.0.1:0"
     values["MARTLET_LOG"] = "debug"
     for (name, value) in changes { values[name] = value }
@@ -67,13 +80,17 @@ final class Fleet: Sendable {
   }
 
   /// Starts a worker on a unique queue, on `queue` or on the queues of `changes`, and waits until it is ready.
+  ///
+  /// `arguments` follow the name of the command.
   func worker(
-    _ changes: [String: String?] = [:], on queue: String? = nil, isPollingOnly: Bool = false, isReady: Bool = true
+    _ changes: [String: String?] = [:], on queue: String? = nil, isPollingOnly: Bool = false, isReady: Bool = true,
+    arguments: [String] = []
   ) async throws -> FleetWorker {
     let queues = changes["MARTLET_QUEUES"] ?? queue ?? unique("jobs")
     let all = changes.merging(["MARTLET_QUEUES": queues]) { given, _ in given }
     let first = String(queues?.split(separator: ",").first ?? "push:jobs")
-    let worker = try await FleetWorker(environment: environment(all, isPollingOnly: isPollingOnly), queue: first)
+    let worker = try await FleetWorker(
+      arguments, environment: environment(all, isPollingOnly: isPollingOnly), queue: first)
     if isReady { try await worker.ready() }
     return worker
   }

@@ -192,7 +192,8 @@ struct GuessingTests {
       guard line.hasPrefix("cmdstat_"), let colon = line.firstIndex(of: ":") else { return nil }
       return String(line[..<colon].dropFirst("cmdstat_".count))
     }
-    #expect(Set(commands).subtracting(["config|resetstat", "info"]) == ["hget", "evalsha", "xrange"])
+    // Redis 6 counts CONFIG without its subcommand.
+    #expect(Set(commands).subtracting(["config", "config|resetstat", "info"]) == ["hget", "evalsha", "xrange"])
     await fixture.sidecar.stop(grace: .seconds(1))
     try await server.stop()
   }

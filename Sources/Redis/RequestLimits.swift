@@ -1,0 +1,29 @@
+package import EventLoop
+
+/// What every server accepts in one request.
+package enum RequestLimits {
+  /// Words of a request, with the name of the command: Amazon ElastiCache Serverless accepts 3,999.
+  ///
+  /// Every command of Martlet has fewer. Those whose length depends on data are sent in batches.
+  package static let maximumWords = 3_999
+}
+
+/// The largest request that this process has sent, for the tests of ``RequestLimits``.
+@EventLoop
+package enum LargestRequest {
+  /// Words, with the name of the command.
+  package private(set) static var words = 0
+  /// The name of that command.
+  package private(set) static var name = ""
+
+  static func note(_ command: RedisCommand) {
+    guard command.wordCount > words else { return }
+    words = command.wordCount
+    name = command.words.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  package static func reset() {
+    words = 0
+    name = ""
+  }
+}

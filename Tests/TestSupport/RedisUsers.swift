@@ -1,0 +1,43 @@
+public import Foundation
+
+/// The users of `deploy/redis`, enabled with a password, in a file for redis-server.
+public struct RedisUsers: Sendable {
+  private static let password = "of-the-tests"
+  private let directory: TemporaryDirectory
+  /// The names, in the order of the file.
+  public let names: [String]
+
+  /// `haveEveryKey`: instead of the patterns of the file.
+  public init(haveEveryKey: Bool = false) async throws {
+    let isOld = try await RedisServer.version().lexicographicallyPrecedes([7, 0])
+    let source = RedisUsers.file(isOld ? "users-6.2.acl" : "users.acl")
+    let lines = try String(contentsOf: source, encoding: .utf8).split(separator: "\n")
+    directory = try TemporaryDirectory()
+    names = lines.compactMap { $0.split(separator: " ").dropFirst().first.map(String.init) }
+    let enabled = lines.map { line in
+      let words = line.split(separator: " ").filter { !haveEveryKey || !$0.contains("~") }
+        .map { $0 == "off" ? "on >\(RedisUsers.password)" : $0 == "resetpass" ? "" : String($0) }
+      return words.joined(separator: " ") + (haveEveryKey ? " ~*" : "")
+    }
+    try (enabled.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+  }
+
+  private var path: String { "\(directory.path)/users.acl" }
+
+  /// For redis-server.
+  public var arguments: [String] { ["--aclfile", path] }
+
+  public func url(of user: String, on server: RedisServer) -> String {
+    "unix://\(user):\(RedisUsers.password)@\(server.socketPath)"
+  }
+
+  /// Options of redis-cli.
+  public func options(of user: String) -> [String] {
+    ["--user", user, "--pass", RedisUsers.password, "--no-auth-warning"]
+  }
+
+  /// A file of `deploy/redis`.
+  public static func file(_ name: String) -> URL {
+    URL(filePath: #filePath).appending(path: "../../../deploy/redis/\(name)").standardizedFileURL
+  }
+}
