@@ -58,9 +58,9 @@ test-linking: build ## Check how martlet and apns-simulator are linked
 test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes, systemd, alerts, recovery, installer
 	@for check in install compose systemd kubernetes watching recovery image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
 
-chaos: build ## Inject faults into a fleet and judge whether it keeps its promises; SEED=n repeats a run, FAULTS=n sets their number
+chaos: build ## Inject faults into a fleet and judge whether it keeps its promises; SEED=n repeats a run, FAULTS=n sets their number, CLUSTER=1 runs on a Redis Cluster
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-chaos
-	@$(RELEASE)/martlet-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS))
+	@$(RELEASE)/martlet-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLUSTER),--cluster)
 
 test-quick: deps ## Run the tests that need no server
 	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|PolicyTests|QueueTests|WorkerTests'

@@ -111,7 +111,7 @@ let package = Package(
         "Telemetry", "TestSupport",
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
-    tests("Chaos", ["EventLoop", "JSON", "TestSupport"]),
+    tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     tests("Worker", ["APNs", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "Registry"]),
     tests(
       "Martlet",

@@ -7,7 +7,9 @@ struct Arguments: Equatable {
   var perSecond = 100
   /// Where logs and plan are kept if an invariant is broken.
   var artifacts = ".build/chaos"
-  var kinds: [FaultKind] = FaultKind.allCases
+  var layout = RedisLayout.sentinels
+  /// Nil for all kinds of the layout.
+  var kinds: [FaultKind]?
   var wantsPlan = false
   var isVerbose = false
   var wantsHelp = false
@@ -19,6 +21,7 @@ struct Arguments: Equatable {
 
       --seed N         of the plan (a random one)
       --faults N       how many (60)
+      --cluster        Redis is a cluster, which also fails over and moves its slots
       --workers N      2 to 16 (4)
       --rate N         jobs per second (100)
       --only NAMES     kinds of faults, separated by commas (all); --plan prints their names
@@ -34,17 +37,20 @@ struct Arguments: Equatable {
   /// Parses `arguments`, which exclude the program's name.
   init(parsing arguments: [String]) throws(UsageError) {
     var rest = arguments[...]
+    var names: String?
     while let option = rest.popFirst() {
       switch option {
       case "--plan": wantsPlan = true
       case "--verbose": isVerbose = true
+      case "--cluster": layout = .cluster
       case "--help", "-h": wantsHelp = true
       case "--seed", "--faults", "--workers", "--rate", "--only", "--artifacts":
         guard let value = rest.popFirst() else { throw UsageError("\(option) needs a value") }
-        try set(option, value)
+        if option == "--only" { names = value } else { try set(option, value) }
       default: throw UsageError("unknown option \(option)")
       }
     }
+    kinds = if let names { try Arguments.kinds(names, of: layout) } else { nil }
   }
 
   private mutating func set(_ option: String, _ value: String) throws(UsageError) {
@@ -53,18 +59,17 @@ struct Arguments: Equatable {
     case "--faults": faults = try Arguments.number(option, value, 1...10_000)
     case "--workers": workers = try Arguments.number(option, value, 2...16)
     case "--rate": perSecond = try Arguments.number(option, value, 1...5_000)
-    case "--only": kinds = try Arguments.kinds(value)
     case "--artifacts": artifacts = value
     default: preconditionFailure("\(option) is not handled")
     }
   }
 
-  private static func kinds(_ value: String) throws(UsageError) -> [FaultKind] {
+  private static func kinds(_ value: String, of layout: RedisLayout) throws(UsageError) -> [FaultKind] {
     var kinds: [FaultKind] = []
     for name in value.split(separator: ",") {
-      guard let kind = FaultKind.allCases.first(where: { "\($0)" == name }) else {
+      guard let kind = layout.kinds.first(where: { "\($0)" == name }) else {
         throw UsageError(
-          "--only: \"\(name)\" is not one of \(FaultKind.allCases.map { "\($0)" }.joined(separator: ","))")
+          "--only: \"\(name)\" is not one of \(layout.kinds.map { "\($0)" }.joined(separator: ","))")
       }
       kinds.append(kind)
     }

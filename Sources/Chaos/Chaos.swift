@@ -15,7 +15,9 @@ enum Chaos {
         exit(0)
       }
       let seed = arguments.seed ?? .random(in: 1...999_999)
-      let plan = Plan(seed: seed, faults: arguments.faults, workers: arguments.workers, kinds: arguments.kinds)
+      let plan = Plan(
+        seed: seed, faults: arguments.faults, workers: arguments.workers, layout: arguments.layout,
+        kinds: arguments.kinds)
       if arguments.wantsPlan {
         for step in plan.steps { print("\(step) [\(step.kind)], after \(step.gap) jobs") }
         exit(0)
@@ -46,7 +48,8 @@ enum Chaos {
       complain("seed \(plan.seed): the run could not be finished: \(error)\n")
     }
     await run.keepArtifacts()
-    complain("again: make chaos SEED=\(plan.seed) FAULTS=\(plan.steps.count)\n")
+    let cluster = plan.layout == .cluster ? " CLUSTER=1" : ""
+    complain("again: make chaos SEED=\(plan.seed) FAULTS=\(plan.steps.count)\(cluster)\n")
     return 1
   }
 

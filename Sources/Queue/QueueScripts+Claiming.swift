@@ -37,22 +37,16 @@ extension QueueScripts {
     local held = redis.call('MGET', KEYS[3], KEYS[4])
     if not held[1] or not held[2] then return false end
     \(burying("KEYS[5]"))
-    local landed
-    if KEYS[6] then
-      landed = redis.call('LLEN', KEYS[1])
-      if landed == 0 then
-        redis.call('LLEN', KEYS[6])
-        redis.call('LMOVE', KEYS[1], KEYS[1], 'LEFT', 'LEFT')
-      end
+    local landed, left = KEYS[6], redis.call('LLEN', KEYS[1])
+    if landed and left == 0 then
+      redis.call('LLEN', KEYS[6])
+      redis.call('LMOVE', KEYS[1], KEYS[1], 'LEFT', 'LEFT')
     end
     local seal = '\(Seal.marker)' .. held[2] .. ' '
     local length, wanted = #seal, tonumber(ARGV[1])
     local jobs, state, n, serial, bytes, chunk = {0, 0, buried}, 0, 0, 0, 0, 1
-    while n < wanted and serial ~= landed do
-      local most = math.min(chunk, wanted - n)
-      if landed then most = math.min(most, landed - serial) end
-      local some = redis.call('RPOP', KEYS[1], most)
-      if not some then break end
+    while n < wanted and serial < left do
+      local some = redis.call('RPOP', KEYS[1], math.min(chunk, wanted - n, left - serial))
       local first = n + 1
       for i, job in ipairs(some) do
         local size = #job

@@ -16,7 +16,7 @@ extension QueueScripts {
   /// Returns the queue's seal.
   static let join = RedisScript(
     """
-    redis.call('DEL', KEYS[1])
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
     redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
     redis.call('SADD', KEYS[2], ARGV[1])
     redis.call('SET', KEYS[3], ARGV[4], 'NX')
@@ -87,13 +87,15 @@ extension QueueScripts {
     local found = redis.call('TYPE', KEYS[3]).ok
     local seal = redis.call('GET', KEYS[4])
     if found ~= 'none' and found ~= 'list' or not seal then return 0 end
+    local landed = redis.call('LLEN', KEYS[2])
+    local most = math.min(tonumber(ARGV[1]), landed + redis.call('LLEN', KEYS[1]))
     local back, bytes = 0, 0
-    while back < tonumber(ARGV[1]) and bytes < \(QueueLimits.claimBytes) do
-      local job = redis.call('LPOP', KEYS[2])
-      if not job then
-        job = redis.call('LPOP', KEYS[1])
-        if not job then break end
-        job = '\(Seal.marker)' .. seal .. ' ' .. job
+    while back < most and bytes < \(QueueLimits.claimBytes) do
+      local job
+      if back < landed then
+        job = redis.call('LPOP', KEYS[2])
+      else
+        job = '\(Seal.marker)' .. seal .. ' ' .. redis.call('LPOP', KEYS[1])
       end
       redis.call('RPUSH', KEYS[3], job)
       back = back + 1
@@ -187,13 +189,14 @@ extension QueueScripts {
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
     for k = 4, #KEYS do
+      local count = redis.call('ZCARD', KEYS[k])
       local due = redis.call('ZRANGE', KEYS[k], '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[3])
       for i = #due, 1, -1 do
         redis.call('ZREM', KEYS[k], due[i])
         redis.call('RPUSH', KEYS[2], seal .. due[i])
         moved = moved + 1
       end
-      local next = redis.call('ZRANGE', KEYS[k], 0, 0, 'WITHSCORES')[2]
+      local next = #due < count and redis.call('ZRANGE', KEYS[k], 0, 0, 'WITHSCORES')[2]
       if next then
         local left = math.max(0, math.ceil(next - now))
         if wait < 0 or left < wait then wait = left end

@@ -85,9 +85,10 @@ public final class RedisCluster: Sendable {
 
   /// Moves a slot with its keys to another primary, as `redis-cli --cluster reshard` does.
   ///
-  /// `midway` is called while some of the keys have moved: half of them, or none if there is only one.
+  /// `midway` is called while a `part` of the keys has moved, 0 to 1; none if half of them would be less than one.
   public nonisolated(nonsending) func move(
-    slot: Int, to target: RedisClusterNode, midway: nonisolated(nonsending) () async throws -> Void = {}
+    slot: Int, to target: RedisClusterNode, part: Double = 0.5,
+    midway: nonisolated(nonsending) () async throws -> Void = {}
   ) async throws {
     let source = try await primary(ofSlot: slot)
     guard source !== target else { return }
@@ -95,7 +96,7 @@ public final class RedisCluster: Sendable {
     try await target.redisCLI(["CLUSTER", "SETSLOT", "\(slot)", "IMPORTING", from])
     try await source.redisCLI(["CLUSTER", "SETSLOT", "\(slot)", "MIGRATING", to])
     let count = Int(try await source.redisCLI(["CLUSTER", "COUNTKEYSINSLOT", "\(slot)"])) ?? 0
-    try await moveKeys(of: slot, from: source, to: target, upTo: count / 2)
+    try await moveKeys(of: slot, from: source, to: target, upTo: Int(Double(count) * part))
     try await midway()
     try await moveKeys(of: slot, from: source, to: target, upTo: .max)
     for node in [target, source] { try await node.redisCLI(["CLUSTER", "SETSLOT", "\(slot)", "NODE", to]) }
@@ -146,6 +147,8 @@ public final class RedisClusterNode: Sendable {
   private let directory: TemporaryDirectory
   private let arguments: [String]
   private let child: Locked<ChildProcess>
+  /// What earlier processes have logged.
+  private let log = Locked<[String]>([])
 
   init(_ arguments: [String]) throws {
     directory = try TemporaryDirectory()
@@ -163,6 +166,7 @@ public final class RedisClusterNode: Sendable {
   public var address: String { "127.0.0.1:\(port)" }
   public var isRunning: Bool { child.withLock(\.isRunning) }
   public var pid: pid_t { child.withLock(\.pid) }
+  public var lines: [String] { log.withLock { $0 } + child.withLock(\.lines) }
 
   @discardableResult
   public func redisCLI(_ words: [String]) async throws -> String {
@@ -179,6 +183,7 @@ public final class RedisClusterNode: Sendable {
   /// Starts it again on the same directory and port; ends it before if it runs.
   public func restart() async throws {
     if isRunning { try await kill(SIGKILL) }
+    log.withLock { $0 += child.withLock(\.lines) }
     let fresh = try ChildProcess("redis-server", arguments)
     child.withLock { $0 = fresh }
     try await awaitPong()
@@ -226,7 +231,9 @@ public final class RedisClusterNode: Sendable {
   fileprivate func primaries(ofSlot slot: Int) async throws -> [Int] {
     try await redisCLI(["CLUSTER", "NODES"]).split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
-      guard words.count > 8, words[2].contains("master"), !words[2].contains("fail") else { return nil }
+      guard words.count > 8 else { return nil }
+      let flags = words[2].split(separator: ",")
+      guard flags.contains("master"), !flags.contains("fail"), !flags.contains("fail?") else { return nil }
       let has = words[8...].contains { range in
         let ends = range.split(separator: "-").compactMap { Int($0) }
         return !range.hasPrefix("[") && ends.first.map { $0 <= slot && slot <= ends.last ?? $0 } == true

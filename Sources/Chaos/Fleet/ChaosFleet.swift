@@ -4,11 +4,11 @@ import Redis
 import Telemetry
 import TestSupport
 
-/// Redis with a replica and sentinels, a simulated APNs, a sidecar, and workers behind fault proxies.
+/// Redis with its replicas, a simulated APNs, a sidecar, and workers behind fault proxies.
 @EventLoop
 final class ChaosFleet {
   let directory: TemporaryDirectory
-  let redis: RedisGroup
+  let redis: any RedisServers
   let gateway: SimulatedGateway
   let sidecar: SidecarClient
   let connection: RedisClient
@@ -18,12 +18,12 @@ final class ChaosFleet {
   /// The worker behind each port from which the gateway sees a connection.
   private(set) var connections: [Int: [(since: UInt64, worker: Int)]] = [:]
 
-  init(workers: Int) async throws {
+  init(workers: Int, layout: RedisLayout, population: Population) async throws {
     let directory = try TemporaryDirectory()
-    let redis = try await RedisGroup(directory: directory.path)
+    let redis = try await ChaosFleet.redis(layout, population, directory)
     let gateway = try await SimulatedGateway(["--journal", ChaosFleet.journal(in: directory)])
     var base = gateway.environment
-    base["REDIS_URL"] = redis.sentinelURL
+    base["REDIS_URL"] = redis.url
     base["MARTLET_QUEUES"] = Producer.queues.joined(separator: ",")
     base["MARTLET_ADMIN_ADDRESS"] = "off"
     base["MARTLET_CONCURRENCY"] = "64"
@@ -32,17 +32,18 @@ final class ChaosFleet {
     clock = try FakeClock(directory: directory.path)
     (self.directory, self.redis, self.gateway) = (directory, redis, gateway)
     connection = RedisClient(
-      endpoint: try RedisEndpoint(url: redis.sentinelURL, caCertificatePEM: nil), name: "chaos", log: .silent)
+      endpoint: try RedisEndpoint(url: redis.url, caCertificatePEM: nil), name: "chaos", log: .silent)
     connection.start()
     try await connection.ready(within: .seconds(30))
     sidecar = try await SidecarClient(environment: base)
     var seats: [Seat] = []
     for number in 0..<workers {
-      let toRedis = try FaultProxy { redis.masterPort }
+      // The last worker finds Redis through the sentinels.
+      let hasProxy = redis.masterPort != nil && (number < workers - 1 || workers == 1)
+      let toRedis = hasProxy ? try FaultProxy { redis.masterPort ?? 0 } : nil
       let toAPNs = try FaultProxy { gateway.ready.port }
       var environment = base
-      // The last worker finds Redis through the sentinels.
-      if number < workers - 1 || workers == 1 { environment["REDIS_URL"] = "redis://127.0.0.1:\(toRedis.port)" }
+      if let toRedis { environment["REDIS_URL"] = "redis://127.0.0.1:\(toRedis.port)" }
       environment["APNS_ENDPOINT_OVERRIDE"] = "https://127.0.0.1:\(toAPNs.port)"
       seats.append(
         try Seat(
@@ -54,6 +55,15 @@ final class ChaosFleet {
       seat.apns.onConnect = { [unowned self, number = seat.number] port in
         connections[port, default: []].append((Clock.unixNanoseconds, number))
       }
+    }
+  }
+
+  private static func redis(
+    _ layout: RedisLayout, _ population: Population, _ directory: TemporaryDirectory
+  ) async throws -> any RedisServers {
+    switch layout {
+    case .sentinels: try await RedisGroup(directory: directory.path)
+    case .cluster: try await ClusterGroup(queues: Producer.queues, deviceKeys: population.keys)
     }
   }
 

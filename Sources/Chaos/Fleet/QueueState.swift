@@ -8,7 +8,8 @@ struct QueueState {
   let connection: RedisClient
   let queues: [String]
 
-  /// `key length` of each key that holds jobs, except dead letters. Read in one step, because jobs move all the time.
+  /// `key length` of each key that holds jobs, except dead letters. Each queue is read in one step, because its jobs
+  /// move all the time.
   func jobs() async throws -> [String] {
     try await lengths(suffixes: ["inflight:*", "landing:*", "retry", "scheduled"])
   }
@@ -46,14 +47,17 @@ struct QueueState {
       end
       return left
       """
-    var command = RedisCommand("EVAL")
-    command.append(script)
-    command.append(0)
+    var left: [String] = []
     for queue in queues {
+      var command = RedisCommand("EVAL").with(script)
+      command.append(1)
+      // In a cluster, the server of this key has all others of the queue.
+      command.append(queue)
       command.append(queue)
       for suffix in suffixes { command.append("martlet:{\(queue)}:\(suffix)") }
+      left += (try await connection.send(command).array ?? []).compactMap(\.string)
     }
-    return (try await connection.send(command).array ?? []).compactMap(\.string)
+    return left
   }
 
   struct Letter {

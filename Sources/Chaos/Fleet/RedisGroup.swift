@@ -4,7 +4,7 @@ import TestSupport
 
 /// A master, its replica, and three sentinels, which fail over only when they are asked to.
 @EventLoop
-final class RedisGroup {
+final class RedisGroup: RedisServers {
   static let masterName = "main"
   /// Longer than any run: a master that is only slow or restarted stays the master.
   private static let patience = "3600000"
@@ -35,11 +35,10 @@ final class RedisGroup {
     try await ready()
   }
 
-  var primary: RedisNode { nodes[master] }
-  var masterPort: Int { primary.port }
+  private var primary: RedisNode { nodes[master] }
+  var masterPort: Int? { primary.port }
 
-  /// For REDIS_URL.
-  var sentinelURL: String {
+  var url: String {
     "redis+sentinel://\(ports.map { "127.0.0.1:\($0)" }.joined(separator: ","))/\(RedisGroup.masterName)"
   }
 
@@ -48,7 +47,14 @@ final class RedisGroup {
       + sentinels.enumerated().map { ("sentinel-\($0.offset)", $0.element.lines) }
   }
 
-  func restart() async throws {
+  func command(_ words: String..., for step: Step) async throws { try await primary.command(words) }
+
+  func injectOwn(_ step: Step, for duration: Duration) async throws {
+    precondition(step.kind == .redisFailover, "\(step.kind) is not a fault of Redis with sentinels")
+    try await failOver()
+  }
+
+  func restart(for step: Step) async throws {
     try await primary.kill()
     try await primary.start()
   }
@@ -57,7 +63,7 @@ final class RedisGroup {
   ///
   /// Replication is asynchronous: a write that was confirmed may be missing in a replica. So writes are paused until
   /// the replica has all of them. This is what an operator does in a planned failover.
-  func failOver() async throws {
+  private func failOver() async throws {
     let (old, new) = (nodes[master], nodes[1 - master])
     try await ready()
     try await old.command("CLIENT", "PAUSE", RedisGroup.pause, "WRITE")

@@ -35,7 +35,10 @@ final class RedisNode {
 
   /// What redis-cli prints. Throws if it fails.
   @discardableResult
-  func command(_ words: String...) async throws -> String {
+  func command(_ words: String...) async throws -> String { try await command(words) }
+
+  @discardableResult
+  func command(_ words: [String]) async throws -> String {
     try await ChildProcess.run("redis-cli", ["-h", "127.0.0.1", "-p", String(port), "--raw"] + words)
   }
 

@@ -10,7 +10,8 @@ final class Seat {
   private static let fencedNanoseconds: UInt64 = 40_000_000_000
 
   let number: Int
-  let redis: FaultProxy
+  /// Nil if the worker finds Redis by itself.
+  let redis: FaultProxy?
   let apns: FaultProxy
   /// The file that sets the worker's clock; nil if it has the machine's.
   let clock: FakeClock?
@@ -24,7 +25,7 @@ final class Seat {
   /// What it did without being told to.
   private(set) var surprises: [String] = []
 
-  init(_ number: Int, redis: FaultProxy, apns: FaultProxy, clock: FakeClock?, environment: [String: String]) throws {
+  init(_ number: Int, redis: FaultProxy?, apns: FaultProxy, clock: FakeClock?, environment: [String: String]) throws {
     self.number = number
     self.redis = redis
     self.apns = apns

@@ -5,6 +5,8 @@ struct Population: Sendable {
   private static let devicesPerUser = 3
   private static let movingDevices = 10
   private static let audience = 700
+  /// Over so many keys the registry spreads the devices of an app, and its journal.
+  private static let shards = 16
 
   /// A device that two users take from each other.
   struct MovingDevice: Sendable {
@@ -44,4 +46,13 @@ struct Population: Sendable {
   }
 
   var allUsers: [String] { users.map(\.name) + moving.flatMap(\.users) }
+
+  /// Keys of users, devices, journals of the registry and the audience, as docs/redis-keys.md names them; those that
+  /// belong together follow each other.
+  var keys: [String] {
+    moving.flatMap { ["push:token:\($0.token)"] + $0.users.map { "push:user:\($0):tokens" } }
+      + (0..<Population.shards).map { "martlet:{registry:\($0)}:journal" }
+      + users.flatMap { ["push:user:\($0.name):tokens"] + $0.devices.map { "push:token:\($0)" } }
+      + (0..<Population.shards).map { "push:app:\(Population.broadcastApp):tokens:\($0)" }
+  }
 }

@@ -26,6 +26,16 @@ enum FaultKind: String, CaseIterable, Sendable {
   case apnsCut = "connections to APNs cut"
   case apnsHalfOpen = "connections to APNs half-open"
   case apnsLatency = "200 ms to APNs"
+  case primaryFailover = "primary of a cluster killed, its replica takes over"
+  case plannedFailover = "planned failover (CLUSTER FAILOVER)"
+  case queueMoved = "slot of a queue moved to another primary"
+  case devicesMoved = "slots of users and devices moved at once"
+
+  /// Those of runs with sentinels. A plan depends on their number and order.
+  static let ofSentinels = allCases.filter { !onlyOfCluster.contains($0) }
+  /// Those of runs on a cluster. Its servers announce their own addresses, so no proxy is between them and the workers.
+  static let ofCluster = allCases.filter { $0 != .redisFailover && $0.target != .workersRedis }
+  private static let onlyOfCluster: [FaultKind] = [.primaryFailover, .plannedFailover, .queueMoved, .devicesMoved]
 
   enum Target {
     case worker, workersRedis, workersAPNs, redis, gateway
@@ -37,6 +47,7 @@ enum FaultKind: String, CaseIterable, Sendable {
     case .redisCut, .redisHalfOpen, .redisLatency: .workersRedis
     case .apnsCut, .apnsHalfOpen, .apnsLatency: .workersAPNs
     case .redisKilled, .redisFull, .redisSlow, .redisPaused, .redisFailover, .scriptsFlushed, .clientsKilled: .redis
+    case .primaryFailover, .plannedFailover, .queueMoved, .devicesMoved: .redis
     case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .slow, .tooManyRequests, .unavailable, .expiredToken:
       .gateway
     }
@@ -46,6 +57,7 @@ enum FaultKind: String, CaseIterable, Sendable {
   var milliseconds: ClosedRange<Int> {
     switch self {
     case .workerKilled, .workerStopped, .redisKilled, .scriptsFlushed, .clientsKilled, .redisFailover: 0...0
+    case .primaryFailover, .plannedFailover: 0...0
     case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .tooManyRequests, .unavailable, .expiredToken: 0...0
     // The lease lasts 15 s.
     case .workerFrozen: 17_000...22_000
@@ -57,16 +69,20 @@ enum FaultKind: String, CaseIterable, Sendable {
     case .redisHalfOpen: 3_000...9_000
     case .apnsHalfOpen: 3_000...12_000
     case .redisLatency, .apnsLatency: 1_500...4_000
+    // While the keys of a slot are at two servers. A command is given up after 5 s.
+    case .queueMoved, .devicesMoved: 200...6_000
     }
   }
 
-  /// The number of pushes that the gateway treats so, or the seconds by which a clock jumps, chosen by the plan.
+  /// The number of pushes that the gateway treats so, the seconds by which a clock jumps, or which slots move, chosen by
+  /// the plan.
   func amount(using generator: inout SeededGenerator) -> Int {
     switch self {
     case .clockJump: FaultKind.jumps.randomElement(using: &generator) ?? 0
     case .tooManyRequests, .unavailable: Int.random(in: 5...60, using: &generator)
     case .streamsReset, .goAwayAbrupt: Int.random(in: 1...12, using: &generator)
     case .goAway, .stall, .drop: Int.random(in: 1...4, using: &generator)
+    case .queueMoved, .devicesMoved: Int.random(in: 0..<1000, using: &generator)
     default: 1
     }
   }

@@ -4,27 +4,31 @@ struct Plan: Equatable, Sendable {
   static let clockWorker = 0
 
   let seed: UInt64
+  let layout: RedisLayout
   let steps: [Step]
 
-  /// Every kind occurs once before any occurs twice.
-  init(seed: UInt64, faults: Int, workers: Int, kinds: [FaultKind] = FaultKind.allCases) {
+  /// Every kind occurs once before any occurs twice. `kinds` is nil for all kinds of the layout.
+  init(seed: UInt64, faults: Int, workers: Int, layout: RedisLayout = .sentinels, kinds: [FaultKind]? = nil) {
+    let kinds = kinds ?? layout.kinds
     precondition(workers > 0 && !kinds.isEmpty)
     self.seed = seed
+    self.layout = layout
     var generator = SeededGenerator(seed: seed)
     var bag: [FaultKind] = []
     steps = (1...max(1, faults)).map { number in
       if bag.isEmpty { bag = kinds.shuffled(using: &generator) }
-      return Plan.step(number, bag.removeLast(), workers: workers, using: &generator)
+      return Plan.step(number, bag.removeLast(), workers: workers, layout, using: &generator)
     }
   }
 
   private static func step(
-    _ number: Int, _ kind: FaultKind, workers: Int, using generator: inout SeededGenerator
+    _ number: Int, _ kind: FaultKind, workers: Int, _ layout: RedisLayout, using generator: inout SeededGenerator
   ) -> Step {
     return Step(
       number: number, kind: kind, worker: worker(kind, of: workers, using: &generator),
       milliseconds: Int.random(in: kind.milliseconds, using: &generator), amount: kind.amount(using: &generator),
-      isProcessed: Bool.random(using: &generator), gap: Int.random(in: gap, using: &generator))
+      isProcessed: Bool.random(using: &generator), gap: Int.random(in: gap, using: &generator),
+      shard: layout.shards.map { Int.random(in: 0..<$0, using: &generator) })
   }
 
   private static func worker(_ kind: FaultKind, of count: Int, using generator: inout SeededGenerator) -> Int {

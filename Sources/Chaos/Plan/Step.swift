@@ -12,11 +12,18 @@ struct Step: Equatable, Sendable {
   let isProcessed: Bool
   /// The number of jobs that are enqueued between the step before and this one.
   let gap: Int
+  /// The shard of a cluster that it concerns, or that slots move to; nil without a cluster.
+  let shard: Int?
 }
 
 extension Step: CustomStringConvertible {
   var description: String {
-    let target = [.worker, .workersRedis, .workersAPNs].contains(kind.target) ? ", worker \(worker)" : ""
+    let target =
+      switch kind.target {
+      case .worker, .workersRedis, .workersAPNs: ", worker \(worker)"
+      case .redis: shard.map { ", shard \($0)" } ?? ""
+      case .gateway: ""
+      }
     return
       "\(number). \(kind.rawValue)\(target), \(milliseconds) ms, amount \(amount)\(isProcessed ? ", processed" : "")"
   }

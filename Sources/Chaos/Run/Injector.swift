@@ -65,20 +65,26 @@ final class Injector {
     case .workerStopped: try await seat.stop(andStart: true)
     case .workerFrozen: try await seat.freeze(for: duration)
     case .clockJump: try await fleet.clock.jump(seconds: step.amount, for: duration)
-    case .redisCut: try await apply(.refuse, to: seat.redis, for: duration, cuts: true)
-    case .redisHalfOpen: try await apply(.swallow, to: seat.redis, for: duration)
-    case .redisLatency: try await apply(.delay(.milliseconds(200)), to: seat.redis, for: duration)
+    case .redisCut: try await apply(.refuse, to: try redisProxy(of: seat), for: duration, cuts: true)
+    case .redisHalfOpen: try await apply(.swallow, to: try redisProxy(of: seat), for: duration)
+    case .redisLatency: try await apply(.delay(.milliseconds(200)), to: try redisProxy(of: seat), for: duration)
     case .apnsCut, .apnsHalfOpen:
       let end = seat.loseAnswers()
       try await apply(
         step.kind == .apnsCut ? .refuse : .swallow, to: seat.apns, for: duration, cuts: step.kind == .apnsCut)
       end()
     case .apnsLatency: try await apply(.delay(.milliseconds(200)), to: seat.apns, for: duration)
-    case .redisKilled, .redisFull, .redisSlow, .redisPaused, .redisFailover, .scriptsFlushed, .clientsKilled:
-      try await injectIntoRedis(step, duration)
+    case .redisKilled, .redisFull, .redisSlow, .redisPaused, .redisFailover, .scriptsFlushed, .clientsKilled,
+      .primaryFailover, .plannedFailover, .queueMoved, .devicesMoved:
+      try await fleet.redis.inject(step, for: duration)
     case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .slow, .tooManyRequests, .unavailable, .expiredToken:
       try await injectIntoGateway(step, duration)
     }
+  }
+
+  private func redisProxy(of seat: Seat) throws -> FaultProxy {
+    guard let proxy = seat.redis else { throw ChaosError("worker \(seat.number) reaches Redis without a proxy") }
+    return proxy
   }
 
   private func apply(_ mode: ProxyMode, to proxy: FaultProxy, for duration: Duration, cuts: Bool = false) async throws {
@@ -86,26 +92,6 @@ final class Injector {
     if cuts { proxy.cut() }
     try await Task.sleep(for: duration)
     proxy.set(.forward)
-  }
-
-  private func injectIntoRedis(_ step: Step, _ duration: Duration) async throws {
-    let redis = fleet.redis.primary
-    switch step.kind {
-    case .redisKilled: try await fleet.redis.restart()
-    case .redisFailover: try await fleet.redis.failOver()
-    case .redisFull:
-      try await redis.command("CONFIG", "SET", "maxmemory", "1mb")
-      try await Task.sleep(for: duration)
-      try await redis.command("CONFIG", "SET", "maxmemory", "0")
-    case .redisSlow:
-      try await redis.command("DEBUG", "SLEEP", "\(Double(step.milliseconds) / 1000)")
-    case .redisPaused:
-      try await redis.command("CLIENT", "PAUSE", String(step.milliseconds), "ALL")
-      try await Task.sleep(for: duration)
-    case .scriptsFlushed: try await redis.command("SCRIPT", "FLUSH")
-    case .clientsKilled: try await redis.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-    default: preconditionFailure("\(step.kind) is not a fault of Redis")
-    }
   }
 
   private func injectIntoGateway(_ step: Step, _ duration: Duration) async throws {

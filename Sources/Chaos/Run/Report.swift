@@ -11,7 +11,8 @@ struct Report {
   /// A table in Markdown.
   var table: String {
     var rows = FaultKind.allCases.compactMap { kind in injected[kind].map { (kind.rawValue, "\($0)") } }
-    rows.append(("**faults**, seed \(plan.seed), \(seconds) s", "**\(injected.values.reduce(0, +))**"))
+    let place = plan.layout == .cluster ? " on a cluster" : ""
+    rows.append(("**faults**\(place), seed \(plan.seed), \(seconds) s", "**\(injected.values.reduce(0, +))**"))
     rows += [
       ("jobs", "\(verdict.jobs)"),
       ("changes of a device's owner", "\(changes)"),

@@ -30,7 +30,7 @@ final class Run {
   init(_ plan: Plan, _ arguments: Arguments) async throws {
     self.plan = plan
     self.arguments = arguments
-    fleet = try await ChaosFleet(workers: arguments.workers)
+    fleet = try await ChaosFleet(workers: arguments.workers, layout: plan.layout, population: population)
     producer = Producer(
       fleet.connection, JobMaker(seed: plan.seed, population: population), perSecond: arguments.perSecond)
     movers = Movers(seed: plan.seed, sidecar: fleet.sidecar, producer: producer)

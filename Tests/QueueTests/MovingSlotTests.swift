@@ -1,0 +1,83 @@
+import EventLoop
+import Redis
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Queue
+
+/// The scripts on a real cluster, at a server that is about to give their slot to another one. Redis then refuses to
+/// access a key that the script itself has emptied.
+@EventLoop
+@Suite(.serialized)
+struct MovingSlotTests {
+  private let cluster: RedisCluster
+  private let connection: RedisClient
+  private let keys = QueueKeys(queue: "jobs")
+
+  init() async throws {
+    cluster = try await RedisCluster(replicas: 0)
+    connection = RedisClient(endpoint: try RedisEndpoint(url: cluster.url), name: "martlet", log: .silent)
+    connection.start()
+    try await connection.ready(within: .seconds(20))
+    for key in [keys.queue, keys.inflight("w"), keys.landing("w")] { try await send("RPUSH", key, "a") }
+    for key in [keys.retry, keys.scheduled, keys.dead] { try await send("ZADD", key, "1", "a") }
+    for key in [keys.heartbeat("w"), keys.promoter] { try await send("SET", key, "w") }
+    try await send("SET", keys.seal, "s3al")
+    try await send("SADD", keys.workers, "w")
+  }
+
+  @discardableResult
+  private func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+    var command = RedisCommand(name)
+    for word in words { command.append(word) }
+    return try await connection.send(command)
+  }
+
+  /// Calls `body` while all keys are still at the old server, and again from there to the new one.
+  private func whileMoving(_ body: () async throws -> Void) async throws {
+    let slot = HashSlot.of(keys.queue)
+    let old = try await cluster.primary(ofSlot: slot)
+    let new = try #require(cluster.nodes.first { $0 !== old })
+    try await cluster.move(slot: slot, to: new, part: 0) { try await body() }
+  }
+
+  @Test(arguments: [false, true]) func `a claim takes the last job`(isLanded: Bool) async throws {
+    try await whileMoving {
+      let source = isLanded ? keys.claimLanded(by: "w") : keys.claimWaiting(by: "w")
+      let answer = try await connection.run(
+        QueueScripts.claim, keys: source, arguments: ["10", "p.", DeliveryMode.atLeastOnce.rawValue])
+      #expect(ClaimAnswer(answer, queue: keys.queue)?.elements.count == 1)
+    }
+    #expect(try await send("LLEN", keys.inflight("w")).integer == 2)
+  }
+
+  @Test func `the last due jobs are promoted`() async throws {
+    try await whileMoving {
+      let answer = try await connection.run(
+        QueueScripts.promote, keys: [keys.promoter, keys.queue, keys.seal, keys.retry, keys.scheduled],
+        arguments: ["w", "10000", "100"])
+      #expect(answer == .array([.integer(2), .integer(-1)]))
+    }
+    #expect(try await send("LLEN", keys.queue).integer == 3)
+  }
+
+  @Test func `the last jobs in hand are handed back`() async throws {
+    try await whileMoving {
+      let answer = try await connection.run(
+        QueueScripts.handBack, keys: [keys.inflight("w"), keys.landing("w"), keys.queue, keys.seal], arguments: ["10"])
+      #expect(answer.integer == 2)
+    }
+    #expect(try await send("LLEN", keys.queue).integer == 3)
+  }
+
+  @Test func `a worker joins under a name that has a heartbeat`() async throws {
+    try await whileMoving {
+      let answer = try await connection.run(
+        QueueScripts.join, keys: [keys.heartbeat("w"), keys.workers, keys.seal],
+        arguments: ["w", "15000", "{}", "seal"])
+      #expect(answer.string == "s3al")
+    }
+    #expect(try await send("GET", keys.heartbeat("w")).string == "{}")
+  }
+}
