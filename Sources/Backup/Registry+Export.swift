@@ -35,7 +35,7 @@ extension Registry {
     _ prefix: String, _ body: ([UInt8], [UInt8]?) async throws(BackupError) -> Void,
     onPage: @EventLoop () -> Void
   ) async throws(BackupError) {
-    let changes = connection.topologyChanges
+    let (changes, slots) = (connection.topologyChanges, await SlotAssignment.read(connection))
     for server in 0..<connection.serverCount {
       var cursor = "0"
       repeat {
@@ -46,6 +46,7 @@ extension Registry {
         guard connection.topologyChanges == changes else { throw Registry.movedWhileExporting }
       } while cursor != "0"
     }
+    guard !slots.isChanging, await SlotAssignment.read(connection) == slots else { throw Registry.movedWhileExporting }
   }
 
   private static let movedWhileExporting = BackupError.redis(

@@ -64,4 +64,15 @@ struct ExportTests {
     directory.remove()
     try await cluster.stop()
   }
+
+  @Test func `slots that are being moved are recognised`() {
+    let other = "0a 127.0.0.1:1@2 master - 0 1 3 connected 5-9 [93->-0b]"
+    let own = "0b 127.0.0.1:3@4 myself,master - 0 1 3 connected 0-4 10-12"
+    let steady = SlotAssignment(nodes: ["\(other)\n\(own)\n"])
+    #expect(!steady.isChanging)
+    #expect(steady == SlotAssignment(nodes: ["\(own)\n"]))
+    #expect(steady != SlotAssignment(nodes: ["\(own) 13\n"]))
+    #expect(SlotAssignment(nodes: ["\(own) [93-<-0a]\n\(other)"]).isChanging)
+    #expect(!SlotAssignment(nodes: []).isChanging)
+  }
 }

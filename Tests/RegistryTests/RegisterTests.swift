@@ -107,6 +107,18 @@ struct RegisterTests {
     #expect(try await !fixture.audience("com.stale", of: token))
   }
 
+  @Test func `a stale device whose owner's key has another type is an error`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("stale-odd")
+    _ = try await fixture.register(token, "stale-odd", now: 1)
+    _ = try await fixture.run("SET", RegistryKeys.userTokens("stale-odd"), "text")
+    let error = await #expect(throws: RedisError.self) {
+      try await fixture.removeStale(StaleDevice(token: token, owner: "stale-odd", bundleID: nil, notAfter: 9))
+    }
+    #expect(error?.isWrongType == true)
+    _ = try await fixture.run("DEL", RegistryKeys.userTokens("stale-odd"))
+  }
+
   @Test(arguments: ["push:user:odd-%:tokens", "push:app:com.odd-%:tokens:SHARD", "push:user:odd-%-before:tokens"])
   func `a key of another type is an error, and nothing is changed`(pattern: String) async throws {
     let fixture = try await Fixture()

@@ -14,12 +14,22 @@ extension Registry {
   func settle(_ token: String, _ operation: DeviceOperation, _ steps: StepRunner) async throws(RedisError)
     -> Settlement.Outcome
   {
-    guard let outcome = try await settle([(token, operation)], steps).first else { throw Registry.conflict }
-    if let error = outcome.error(token) { throw error }
+    guard let outcome = try await settleAll([(token, operation)], steps).first else { throw Registry.conflict }
     return outcome
   }
 
-  /// Carries out operations in batches. Throws the first error after all of its batch have ended.
+  /// Carries out operations in batches, and throws if one of them was not completed.
+  func settleAll(
+    _ operations: [(token: String, operation: DeviceOperation)], _ steps: StepRunner
+  ) async throws(RedisError) -> [Settlement.Outcome] {
+    let outcomes = try await settle(operations, steps)
+    for (outcome, (token, _)) in zip(outcomes, operations) {
+      if let error = outcome.error(token) { throw error }
+    }
+    return outcomes
+  }
+
+  /// Carries out operations in batches. Throws the first error of Redis after all of its batch have ended.
   func settle(
     _ operations: [(token: String, operation: DeviceOperation)], _ steps: StepRunner
   ) async throws(RedisError) -> [Settlement.Outcome] {

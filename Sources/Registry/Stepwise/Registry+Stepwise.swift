@@ -48,7 +48,7 @@ extension Registry {
       let operation = DeviceOperation.evict(user: user, stored: member.stored ?? [], above: limit)
       return (String(decoding: member.entry, as: UTF8.self), operation)
     }
-    return gone + (try await settle(operations, steps)).count { $0.left.contains(place) }
+    return gone + (try await settleAll(operations, steps)).count { $0.left.contains(place) }
   }
 
   /// The new token gets its metadata before the current one is removed: after a crash the user has both.
@@ -90,9 +90,7 @@ extension Registry {
     _ tokens: [[UInt8]], from username: String, _ steps: StepRunner, _ result: inout BulkUnregistration
   ) async throws(RedisError) {
     let operations = tokens.map { (String(decoding: $0, as: UTF8.self), DeviceOperation.unregister(username)) }
-    let outcomes = try await settle(operations, steps)
-    for (outcome, (token, _)) in zip(outcomes, operations) {
-      if let error = outcome.error(token) { throw error }
+    for outcome in try await settleAll(operations, steps) {
       if outcome.left.contains(.user(username)) { result.entries += 1 }
       if outcome.end == .written { result.metadata += 1 }
     }
@@ -103,7 +101,7 @@ extension Registry {
   }
 
   func removeStale(_ devices: [StaleDevice], _ steps: StepRunner) async throws(RedisError) -> Int {
-    let outcomes = try await settle(devices.map { ($0.token, .removeStale($0)) }, steps)
+    let outcomes = try await settleAll(devices.map { ($0.token, .removeStale($0)) }, steps)
     return outcomes.count { $0.end == .written }
   }
 
@@ -128,7 +126,7 @@ extension Registry {
         removed += Int(try await connection.send(command).integer ?? 0)
       }
     }
-    return removed + (try await settle(operations, steps)).count { $0.left.contains(place) }
+    return removed + (try await settleAll(operations, steps)).count { $0.left.contains(place) }
   }
 
   /// Writes each device, unless the one in Redis is at least as new. Returns for each: 1 created, 2 replaced an older

@@ -94,7 +94,7 @@ struct Settlement: Sendable {
       }
       return swap()
     case .evicting:
-      guard replies.first == .flag(true) else { return close() }
+      guard replies.first == .flag(true) else { return outcome.left.isEmpty ? close() : apply(outcome.before) }
       if case .evict(let user, _, _) = operation { outcome.left.insert(.user(user)) }
       return swap()
     case .swapping: return swapped(replies)

@@ -119,6 +119,6 @@ enum StepScripts {
   static let overdue = RedisScript(
     """
     local latest = redis.call('TIME')[1] - ARGV[1]
-    return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', latest, 'LIMIT', 0, ARGV[2])
+    return redis.call('ZRANGE', KEYS[1], '-inf', latest, 'BYSCORE', 'LIMIT', 0, ARGV[2])
     """)
 }

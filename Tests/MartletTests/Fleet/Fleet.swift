@@ -41,8 +41,9 @@ final class Fleet: Sendable {
   /// With a cluster in place of the one server.
   init(cluster: RedisCluster) async throws {
     redis = try RedisServer(cluster)
+    url = redis.url
     gateway = try await SimulatedGateway()
-    connection = try await Fleet.connect(to: redis)
+    connection = try await Fleet.connect(to: url)
   }
 
   @EventLoop
