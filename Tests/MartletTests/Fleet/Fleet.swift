@@ -19,11 +19,14 @@ final class Fleet: Sendable {
   let connection: RedisClient
   /// REDIS_URL of the programs.
   private let url: String
+  /// Keeps the file, which Redis reads again when it is restarted.
+  private let users: RedisUsers?
   private static let serial = Atomic<Int>(0)
 
   /// The programs connect as the user `martlet` of deploy/redis, here with every key: tests name queues as they like.
   init(redisArguments: [String] = [], gatewayArguments: [String] = []) async throws {
     let users = try await RedisUsers(haveEveryKey: true)
+    self.users = users
     redis = try await RedisServer(users.arguments + redisArguments)
     url = users.url(of: "martlet", on: redis)
     gateway = try await SimulatedGateway(gatewayArguments)
@@ -34,6 +37,7 @@ final class Fleet: Sendable {
   init(redis: RedisServer, url: String, isForTests: Bool = false) async throws {
     self.redis = redis
     self.url = url
+    users = nil
     gateway = try await SimulatedGateway()
     connection = try await Fleet.connect(to: isForTests ? url : redis.url)
   }
