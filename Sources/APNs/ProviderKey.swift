@@ -5,7 +5,6 @@ import Crypto
 ///
 /// `@unchecked`: the key is never changed after `init`, and OpenSSL allows signing with it from any thread.
 final class ProviderKey: @unchecked Sendable {
-  private static let scalarBytes = 32
   private static let maximumIdentifierCharacters = 32
 
   let keyID: String
@@ -38,7 +37,7 @@ final class ProviderKey: @unchecked Sendable {
     var token = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8))
     token.append(UInt8(ascii: "."))
     token += Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8))
-    let signature = try ecdsa(over: token)
+    let signature = try signature(of: token)
     token.append(UInt8(ascii: "."))
     token += Base64URL.encode(signature)
     return token
@@ -70,33 +69,11 @@ final class ProviderKey: @unchecked Sendable {
     return key
   }
 
-  /// Returns an ES256 signature: r and s, 32 bytes each.
-  private func ecdsa(over message: [UInt8]) throws(APNsError) -> [UInt8] {
-    let context = EVP_MD_CTX_new()
-    defer { EVP_MD_CTX_free(context) }
-    var der = [UInt8](repeating: 0, count: 128)
-    var length = der.count
-    guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
-      EVP_DigestSign(context, &der, &length, message, message.count) == 1
-    else {
-      ERR_clear_error()
+  /// Returns an ES256 signature: r and s, 32 bytes each. The same message has the same signature in every process.
+  func signature(of message: [UInt8]) throws(APNsError) -> [UInt8] {
+    guard let signature = DeterministicSignature.sign(digest: SHA256.digest(message), key: key) else {
       throw .signing("OpenSSL could not sign the provider token")
     }
-    return try der.withUnsafeBufferPointer { buffer throws(APNsError) in
-      var start = buffer.baseAddress
-      guard let signature = d2i_ECDSA_SIG(nil, &start, length) else {
-        throw .signing("OpenSSL returned an unreadable ECDSA signature")
-      }
-      defer { ECDSA_SIG_free(signature) }
-      var raw = [UInt8](repeating: 0, count: 2 * ProviderKey.scalarBytes)
-      let size = Int32(ProviderKey.scalarBytes)
-      let isComplete = raw.withUnsafeMutableBufferPointer { raw in
-        guard let base = raw.baseAddress else { return false }
-        return BN_bn2binpad(ECDSA_SIG_get0_r(signature), base, size) == size
-          && BN_bn2binpad(ECDSA_SIG_get0_s(signature), base + Int(size), size) == size
-      }
-      guard isComplete else { throw .signing("OpenSSL returned an ECDSA signature of an unexpected size") }
-      return raw
-    }
+    return signature
   }
 }

@@ -5,7 +5,8 @@ public import Registry
 extension Registry {
   /// Writes every device and every instance, but no credentials, to a backup file with mode 0600 (`-` is stdout).
   ///
-  /// The file gets its name when it is complete. A token that changes meanwhile can be in it twice or not at all.
+  /// The file gets its name when it is complete. A token that changes meanwhile can be in it twice or not at all. Throws
+  /// if slots of a cluster move to other servers meanwhile, because the keys in them can be missed.
   public func exportBackup(
     path: String, onProgress: @EventLoop (BackupExport) -> Void = { _ in }
   ) async throws(BackupError) -> BackupExport {
@@ -34,21 +35,32 @@ extension Registry {
     _ prefix: String, _ body: ([UInt8], [UInt8]?) async throws(BackupError) -> Void,
     onPage: @EventLoop () -> Void
   ) async throws(BackupError) {
-    var cursor = "0"
-    repeat {
-      let page = try await page(prefix, from: cursor)
-      for (key, value) in page.entries { try await body(Array(key.dropFirst(prefix.utf8.count)), value) }
-      onPage()
-      cursor = page.next
-    } while cursor != "0"
+    let changes = connection.topologyChanges
+    for server in 0..<connection.serverCount {
+      var cursor = "0"
+      repeat {
+        let page = try await page(prefix, of: server, from: cursor)
+        for (key, value) in page.entries { try await body(Array(key.dropFirst(prefix.utf8.count)), value) }
+        onPage()
+        cursor = page.next
+        guard connection.topologyChanges == changes else { throw Registry.movedWhileExporting }
+      } while cursor != "0"
+    }
   }
+
+  private static let movedWhileExporting = BackupError.redis(
+    .notSent(
+      "slots of the cluster moved to other servers while the devices were read, so some would be missing; "
+        + "export again when the cluster is not being changed"))
 
   private typealias ScannedPage = (entries: [([UInt8], [UInt8]?)], next: String)
 
-  private func page(_ prefix: String, from cursor: String) async throws(BackupError) -> ScannedPage {
+  private func page(
+    _ prefix: String, of server: Int, from cursor: String
+  ) async throws(BackupError) -> ScannedPage {
     do throws(RedisError) {
       let scan = RedisCommand("SCAN", cursor, "MATCH", "\(prefix)*", "COUNT").with(Registry.scanCount)
-      let reply = try await connection.send(scan).array ?? []
+      let reply = try await connection.send(scan, toServer: server).array ?? []
       guard reply.count == 2, let next = reply[0].string else { return ([], "0") }
       let keys = (reply[1].array ?? []).compactMap(\.bytes)
       guard !keys.isEmpty else { return ([], next) }

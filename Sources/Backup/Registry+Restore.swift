@@ -3,7 +3,7 @@ import EventLoop
 package import Redis
 
 extension Registry {
-  /// The number of devices or instances per script, which blocks Redis for about a millisecond.
+  /// The number of devices or instances per script on one server, which blocks Redis for about a millisecond.
   private static let restoredPerScript = 100
 
   /// Writes each entry unchanged, unless the record in Redis is at least as new. A user keeps at most ``maximumDevices``, the
@@ -84,6 +84,11 @@ extension Registry {
   /// Returns the replies in the order of the batches, or throws the first error.
   private func replies(to batches: [ArraySlice<RestoredDevice>]) async throws(RedisError) -> [RedisValue] {
     guard !batches.isEmpty else { return [] }
+    if let replies = try await restoreInSteps(batches.flatMap { $0.map { ($0.token, $0.metadata) } }) {
+      return batches.map { batch in
+        .array(replies[batch.startIndex..<batch.endIndex].map { .integer(Int64($0)) })
+      }
+    }
     let result: Result<[RedisValue], RedisError> = await withCheckedContinuation { continuation in
       let group = ReplyGroup(count: batches.count) { continuation.resume(returning: $0) }
       for (number, batch) in batches.enumerated() {
@@ -101,18 +106,25 @@ extension Registry {
 
   private func restore(_ instances: [(id: String, record: InstanceRecord)]) async throws(RedisError) -> BackupSummary {
     var summary = BackupSummary()
-    for start in stride(from: 0, to: instances.count, by: Registry.restoredPerScript) {
-      let batch = instances[start..<min(start + Registry.restoredPerScript, instances.count)]
-      let reply = try await connection.call(
-        RestoreScripts.restoreInstances, keys: batch.map { RegistryKeys.instance($0.id) },
-        arguments: { command in
-          for (_, record) in batch {
-            command.append(record.json())
-            command.append(record.updatedAt)
-          }
-        })
-      for decision in reply.array ?? [] { summary.count(decision.integer) }
+    guard !instances.isEmpty else { return summary }
+    let size = isStepwise ? 1 : Registry.restoredPerScript
+    let batches = stride(from: 0, to: instances.count, by: size).map {
+      instances[$0..<min($0 + size, instances.count)]
     }
+    let result: Result<[RedisValue], RedisError> = await withCheckedContinuation { continuation in
+      let group = ReplyGroup(count: batches.count) { continuation.resume(returning: $0) }
+      for (number, batch) in batches.enumerated() {
+        connection.call(
+          RestoreScripts.restoreInstances, keys: batch.map { RegistryKeys.instance($0.id) },
+          arguments: { command in
+            for (_, record) in batch {
+              command.append(record.json())
+              command.append(record.updatedAt)
+            }
+          }, { group.receive(number, $0) })
+      }
+    }
+    for decision in try result.get().flatMap({ $0.array ?? [] }) { summary.count(decision.integer) }
     return summary
   }
 }

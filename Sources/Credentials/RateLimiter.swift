@@ -17,7 +17,8 @@ public final class RateLimiter {
   ///   4  seconds to live
   /// The bucket is counted in millionths of a request: each microsecond adds as many as there are requests a second.
   /// Returns {1}, {0, missing millionths} or {-1, seconds of the day that have passed}. A refused request takes nothing from
-  /// the bucket. The script deletes before it writes, so that devices can be deleted while Redis is full.
+  /// the bucket. PERSIST as the first write makes a full Redis accept the next one, so that devices can be deleted then. A
+  /// script may not delete the key first, because it may not access it then while a cluster moves its slot.
   private static let take = RedisScript(
     """
     local time = redis.call('TIME')
@@ -30,7 +31,7 @@ public final class RateLimiter {
     local passed = math.max(0, now - (tonumber(known[2] or '') or now))
     local left = math.min(capacity, (tonumber(known[1] or '') or capacity) + passed * rate)
     if left < 1000000 then return {0, 1000000 - left} end
-    redis.call('DEL', KEYS[1])
+    redis.call('PERSIST', KEYS[1])
     redis.call('HSET', KEYS[1], 'millionths', string.format('%.0f', left - 1000000), 'at', string.format('%.0f', now),
       'day', day, 'count', count + 1)
     redis.call('EXPIRE', KEYS[1], ARGV[4])
@@ -42,8 +43,8 @@ public final class RateLimiter {
   /// ARGV
   ///   1  times within a window
   ///   2  the window in milliseconds
-  /// Returns {times with this one, milliseconds until the window ends}. Times over the limit are not counted. The script
-  /// deletes before it writes, so that counting continues while Redis is full.
+  /// Returns {times with this one, milliseconds until the window ends}. Times over the limit are not counted. PERSIST as
+  /// the first write makes a full Redis accept the next one, so that counting continues.
   private static let count = RedisScript(
     """
     local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -51,7 +52,7 @@ public final class RateLimiter {
     local left = redis.call('PTTL', KEYS[1])
     if left <= 0 or left > window then count, left = 0, window end
     if count < limit then
-      redis.call('DEL', KEYS[1])
+      redis.call('PERSIST', KEYS[1])
       redis.call('SET', KEYS[1], count + 1, 'PX', left)
     end
     return {count + 1, left}

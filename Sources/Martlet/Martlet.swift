@@ -21,8 +21,13 @@ enum Martlet {
     let words = Array(CommandLine.arguments.dropFirst())
     let services = [WorkerCommand.name, SidecarCommand.name, AllCommand.name]
     if let name = words.first, services.contains(name) {
-      Signals.listen(to: Termination.signals + [Reload.signal]) { signal in
-        signal == Reload.signal ? Reload.receive() : Termination.receive()
+      let children = Supervisor.isWanted(by: words) ? [SIGCHLD] : []
+      Signals.listen(to: Termination.signals + [Reload.signal] + children) { signal in
+        switch signal {
+        case Reload.signal: Reload.receive()
+        case SIGCHLD: Supervisor.childEnded()
+        default: Termination.receive()
+        }
       }
     }
     PolicySettings.adoptTimeZone(EnvironmentReader.processValues)

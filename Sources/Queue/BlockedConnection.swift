@@ -6,6 +6,7 @@ import Telemetry
 @EventLoop
 final class BlockedConnection {
   let connection: RedisConnection
+  private let queue: String
   /// Called when the connection can be used, after each time it was made.
   var onReady: (@EventLoop () -> Void)?
   /// Whether an answer may still bring a job.
@@ -21,10 +22,12 @@ final class BlockedConnection {
   /// Nanoseconds of the monotonic clock.
   private var blockedSince: UInt64 = 0
 
-  init(endpoint: RedisEndpoint, instruments: RedisInstruments?) {
+  /// Of a cluster, the connection is to the server of `queue`.
+  init(endpoint: RedisEndpoint, queue: String, instruments: RedisInstruments?) {
+    self.queue = queue
     // The worker's main connection logs outages; this one would repeat them.
     connection = RedisConnection(
-      endpoint: endpoint, name: "martlet-fetch", maximumReplyBytes: QueueLimits.largestReply, log: .silent)
+      endpoint: endpoint, key: queue, name: "martlet-fetch", maximumReplyBytes: QueueLimits.largestReply, log: .silent)
     connection.instruments = instruments
     connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
   }
@@ -64,7 +67,7 @@ final class BlockedConnection {
     wasUnblocked = true
     var command = RedisCommand("CLIENT", "UNBLOCK")
     command.append(clientID)
-    other.send(command) { _ in }
+    other.send(command, toServerOf: queue) { _ in }
   }
 
   private func connectionChanged(_ isReady: Bool) {

@@ -30,6 +30,8 @@ extension DeliveryMode {
     switch self {
     case .atLeastOnce:
       context.queues.indices.map { BlockingMove(context, queueIndex: $0, endpoint: endpoint) }
+    case .atMostOnce where context.connection.isCluster:
+      context.queues.indices.map { BlockingPop(context, queueIndex: $0, endpoint: endpoint) }
     case .atMostOnce: [BlockingPop(context, endpoint: endpoint)]
     }
   }

@@ -20,7 +20,8 @@ final class BlockingMove: BlockingClaim {
     index = queueIndex
     keys = context.queues[queueIndex]
     lease = context.lease
-    blocked = BlockedConnection(endpoint: endpoint, instruments: context.connection.instruments)
+    blocked = BlockedConnection(
+      endpoint: endpoint, queue: keys.queue, instruments: context.connection.instruments)
     blocked.connection.preload([QueueScripts.claim])
   }
 

@@ -2,7 +2,7 @@ import EventLoop
 import Jobs
 import Redis
 
-/// At most once: waits for a job of any queue, in their order, and takes it out of Redis (BRPOP).
+/// At most once: waits for a job of the queues, in their order, and takes it out of Redis (BRPOP).
 ///
 /// A job that is too large is moved to the dead letters before the next wait.
 @EventLoop
@@ -16,22 +16,28 @@ final class BlockingPop: BlockingClaim {
   }
 
   let blocked: BlockedConnection
-  var queueIndex: Int? { nil }
+  let queueIndex: Int?
   private let queues: [QueueKeys]
+  /// Those that it waits on.
+  private let waitedOn: ArraySlice<QueueKeys>
   private let lease: Lease
   private var unburied: Oversized?
   private var buryTimer: LoopTimer?
 
-  init(_ context: QueueContext, endpoint: RedisEndpoint) {
+  /// Waits on all queues, or on one: in a cluster each may be at another server.
+  init(_ context: QueueContext, queueIndex: Int? = nil, endpoint: RedisEndpoint) {
+    self.queueIndex = queueIndex
     queues = context.queues
+    waitedOn = queueIndex.map { context.queues[$0...$0] } ?? context.queues[...]
     lease = context.lease
-    blocked = BlockedConnection(endpoint: endpoint, instruments: context.connection.instruments)
+    blocked = BlockedConnection(
+      endpoint: endpoint, queue: waitedOn.first?.queue ?? "", instruments: context.connection.instruments)
     blocked.connection.preload([QueueScripts.buryPopped])
   }
 
   func begin(_ completion: @escaping @EventLoop (BlockingClaimResult) -> Void) {
     var command = RedisCommand("BRPOP")
-    for keys in queues { command.append(keys.queue) }
+    for keys in waitedOn { command.append(keys.queue) }
     command.append(QueueLimits.blockSeconds)
     blocked.beginWait()
     blocked.connection.send(command, timeout: QueueLimits.blockDeadline) { [weak self] result in

@@ -83,6 +83,8 @@ final class Fetcher {
 
   private func takeTurn(hasGathered: Bool = false) {
     guard !faults.isPausing, context.lease.mayClaim, context.connection.isReady else { return }
+    // In a cluster records may wait for a server while the queue's own works.
+    guard context.ledger.count < context.permits.maximum + QueueLimits.maximumUnsettled else { return faults.pause() }
     perform(plan.beginTurn(permits: context.permits.available, hasGathered: hasGathered))
   }
 

@@ -78,6 +78,7 @@ public final class JobQueue {
     reaper = Reaper(context, promoter: promoter)
     depths = QueueDepths(
       queues: context.queues, connection: connection, waitingSince: configuration.waitingSince, metrics: metrics)
+    connection.require(configuration.queues)
     connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
     context.lease.onEvent = { [weak self] event in self?.handle(event) }
   }
@@ -103,6 +104,7 @@ public final class JobQueue {
   /// Joins the fleet. Jobs are claimed as soon as Redis has confirmed the lease and ``pause(_:)`` is off.
   public func start() {
     context.connection.preload(QueueScripts.all)
+    if context.connection.isCluster { context.connection.preload(QueueScripts.separate) }
     context.connection.start()
     promoter.start()
     reaper.start()
@@ -173,9 +175,18 @@ public final class JobQueue {
     fetcher.close()
     lease.leave(mayStillGetJobs: mayStillGetJobs)
     // Its answer arrives after everything before it was carried out.
-    _ = try? await context.connection.send(RedisCommand("PING"), timeout: .seconds(2))
+    for keys in queues { await drain(keys) }
     depths.stop()
     context.connection.close()
+  }
+
+  /// Waits until the server of a queue has carried out everything that was sent to it.
+  private func drain(_ keys: QueueKeys) async {
+    await withCheckedContinuation { continuation in
+      context.connection.send(RedisCommand("PING"), toServerOf: keys.queue, timeout: .seconds(2)) { _ in
+        continuation.resume()
+      }
+    }
   }
 
   // MARK: - Lease

@@ -30,6 +30,8 @@ public enum QueueLimits {
 
   /// Jobs that one script acknowledges at most.
   static let acknowledgeBatch = 256
+  /// Jobs whose end Redis has not confirmed, beyond those that hold permits: with more, nothing is claimed.
+  static let maximumUnsettled = 4096
   /// Jobs that are written to the in-flight list again by one command, after Redis has lost its data.
   static let restoreBatch = 1000
   /// Dead letters of a queue at most; beyond it the oldest are deleted.

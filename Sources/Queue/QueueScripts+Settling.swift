@@ -10,7 +10,7 @@ extension QueueScripts {
   ///
   /// `author` is that of the last record that the job itself wrote (``AttemptState/recordAuthor``), empty for a first
   /// attempt. If there is no record yet, this costs what a SET does.
-  private static let writing = """
+  static let writing = """
     local function write(key, record, ttl, author)
       if redis.call('SET', key, record, 'PX', ttl, 'NX') then return true end
       local size = redis.pcall('STRLEN', key)

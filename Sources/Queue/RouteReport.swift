@@ -30,7 +30,7 @@ public struct RouteReport: Sendable, Equatable {
     self.init(environment: environment, topic: topic, reason: reason, since: since)
   }
 
-  static func list(_ value: JSONValue?) -> [RouteReport] {
+  package static func list(_ value: JSONValue?) -> [RouteReport] {
     (value?.array ?? []).prefix(maximumListed).compactMap(RouteReport.init)
   }
 

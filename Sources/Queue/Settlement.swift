@@ -63,6 +63,9 @@ public struct Settlement: Sendable, Equatable {
     self.notifications = notifications
   }
 
+  /// Whether there is more to write than the job itself.
+  var hasRecords: Bool { record != nil || replyTo != nil || !notifications.isEmpty }
+
   /// Whether this acknowledges, with at most a record: many of these are written by one script.
   var isPlain: Bool {
     verb == .acknowledge && replyTo == nil && notifications.isEmpty && record?.onlyIfAbsent != true

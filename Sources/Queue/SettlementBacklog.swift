@@ -5,7 +5,8 @@ import Redis
 @EventLoop
 final class PendingSettlement {
   let claim: Claim
-  let settlement: Settlement
+  /// What is still to be written.
+  private(set) var settlement: Settlement
   /// It was written once, and the answer did not arrive: the job may have left the in-flight list.
   fileprivate(set) var mayBeWritten = false
 
@@ -13,6 +14,9 @@ final class PendingSettlement {
     self.claim = claim
     self.settlement = settlement
   }
+
+  /// The records were written (``SeparateRecords``): only the job itself is left to settle.
+  func noteRecorded() { settlement = Settlement(settlement.verb) }
 
   /// Whether the fleet has taken the job, given that the script did not find it in the in-flight list.
   var isLostWhenMissing: Bool { !mayBeWritten && !claim.isFenced }
@@ -24,6 +28,8 @@ struct SettlementBatch {
   var acknowledgements: [PendingSettlement] = []
   /// Acknowledgements of jobs that wrote a record in an earlier attempt.
   var laterAcknowledgements: [PendingSettlement] = []
+  /// Those whose records must be written first, in a cluster.
+  var unrecorded: [PendingSettlement] = []
   /// All others. Each takes a script of its own.
   var moves: [PendingSettlement] = []
 }
@@ -35,9 +41,12 @@ struct SettlementBatch {
 @EventLoop
 struct SettlementBacklog {
   private var pending: [[PendingSettlement]]
+  /// Whether records are in other hash slots than their queue.
+  private let hasSeparateRecords: Bool
 
-  init(queueCount: Int) {
+  init(queueCount: Int, hasSeparateRecords: Bool = false) {
     pending = Array(repeating: [], count: queueCount)
+    self.hasSeparateRecords = hasSeparateRecords
   }
 
   var isEmpty: Bool { pending.allSatisfy(\.isEmpty) }
@@ -54,7 +63,9 @@ struct SettlementBacklog {
     batch.acknowledgements.reserveCapacity(entries.count)
     // A loop: closures that are isolated check their executor at every call.
     for entry in entries where !entry.claim.isFenced {
-      if !entry.settlement.isPlain {
+      if mustBeRecorded(entry) {
+        batch.unrecorded.append(entry)
+      } else if !entry.settlement.isPlain {
         batch.moves.append(entry)
       } else if entry.settlement.record?.author == nil {
         batch.acknowledgements.append(entry)
@@ -65,12 +76,17 @@ struct SettlementBacklog {
     return batch
   }
 
+  /// Whether the records of a settlement are to be written before the job is settled.
+  private func mustBeRecorded(_ entry: PendingSettlement) -> Bool {
+    hasSeparateRecords && entry.settlement.hasRecords
+  }
+
   /// Keeps settlements that Redis did not confirm, to be written again. `error` is nil if a script refused them.
   mutating func keep(_ entries: some Sequence<PendingSettlement>, after error: RedisError?) {
     var isUncertain = false
     if case .outcomeUnknown = error { isUncertain = true }
     for entry in entries where !entry.claim.isFenced {
-      if isUncertain { entry.mayBeWritten = true }
+      if isUncertain, !mustBeRecorded(entry) { entry.mayBeWritten = true }
       append(entry)
     }
   }

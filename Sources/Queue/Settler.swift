@@ -7,6 +7,7 @@ import Telemetry
 @EventLoop
 final class Settler {
   private let context: QueueContext
+  private let records: SeparateRecords
   private var backlog: SettlementBacklog
   private var isFlushScheduled = false
   private var retryTimer: LoopTimer?
@@ -16,7 +17,9 @@ final class Settler {
 
   init(_ context: QueueContext) {
     self.context = context
-    backlog = SettlementBacklog(queueCount: context.queues.count)
+    records = SeparateRecords(connection: context.connection)
+    backlog = SettlementBacklog(
+      queueCount: context.queues.count, hasSeparateRecords: context.connection.isCluster)
   }
 
   /// Settles a claim once: a second settlement is ignored, as the first one is written until Redis confirms it.
@@ -33,6 +36,7 @@ final class Settler {
     guard context.connection.isReady, context.lease.isConfirmed else { return scheduleRetry() }
     for index in context.queues.indices {
       let batch = backlog.takeBatch(queueIndex: index)
+      for entry in batch.unrecorded { record(entry) }
       acknowledge(all: batch.acknowledgements, queueIndex: index, haveAuthors: false)
       acknowledge(all: batch.laterAcknowledgements, queueIndex: index, haveAuthors: true)
       for entry in batch.moves { move(entry) }
@@ -50,6 +54,23 @@ final class Settler {
     retryTimer = .after(QueueLimits.faultPause) { [weak self] in
       self?.retryTimer = nil
       self?.flush()
+    }
+  }
+
+  // MARK: - Records before the job, in a cluster
+
+  private func record(_ entry: PendingSettlement) {
+    records.write(entry.settlement) { [self] result in
+      switch result {
+      case .success(let isWritten):
+        if !isWritten { noteKeptRecord(of: entry) }
+        entry.noteRecorded()
+        noteRecovery()
+        guard !entry.claim.isFenced else { return }
+        backlog.append(entry)
+        scheduleFlush()
+      case .failure(let error): keep(CollectionOfOne(entry), after: error)
+      }
     }
   }
 

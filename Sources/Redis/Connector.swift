@@ -12,37 +12,70 @@ final class Connector: Sendable {
 
   private let queue = DispatchQueue(label: "martlet.redis.connector")
 
+  /// Connects to the server of `endpoint`; of a cluster, to the primary of `slot`.
   func connect(
-    to endpoint: RedisEndpoint, _ completion: @escaping @EventLoop (Result<Transport, RedisError>) -> Void
+    to endpoint: RedisEndpoint, slot: Int? = nil,
+    _ completion: @escaping @EventLoop (Result<Transport, RedisError>) -> Void
+  ) {
+    start({ deadline throws(RedisError) in try Connector.open(endpoint, slot: slot, until: deadline) }, completion)
+  }
+
+  /// Asks `servers`, in their order, which slots each server of the cluster has.
+  func discover(
+    _ endpoint: RedisEndpoint, asking servers: [ClusterTopology.Server],
+    _ completion: @escaping @EventLoop (Result<ClusterTopology, RedisError>) -> Void
+  ) {
+    start(
+      { deadline throws(RedisError) in try ClusterDiscovery.topology(of: endpoint, asking: servers, until: deadline) },
+      completion)
+  }
+
+  private func start<Value: Sendable>(
+    _ work: @escaping @Sendable (_ deadline: UInt64) throws(RedisError) -> Value,
+    _ completion: @escaping @EventLoop (Result<Value, RedisError>) -> Void
   ) {
     queue.async {
       let deadline = Clock.monotonicNanoseconds + Connector.timeout.unsignedNanoseconds
-      let result = Result { () throws(RedisError) in try Connector.open(endpoint, until: deadline) }
+      let result = Result { () throws(RedisError) in try work(deadline) }
       EventLoop.run { completion(result) }
     }
   }
 
-  private static func open(_ endpoint: RedisEndpoint, until deadline: UInt64) throws(RedisError) -> Transport {
+  private static func open(
+    _ endpoint: RedisEndpoint, slot: Int?, until deadline: UInt64
+  ) throws(RedisError) -> Transport {
     switch endpoint.address {
-    case .unix(let path):
-      return Transport(descriptor: try dial(unix: path, until: deadline))
-    case .tcp(let server, let isTLS):
-      let descriptor = try dial(server, until: deadline)
-      guard isTLS else { return Transport(descriptor: descriptor) }
-      do {
-        let tls = try TLSSession(
-          descriptor: descriptor, host: server.host, caCertificatePEM: endpoint.caCertificatePEM,
-          clientCertificate: endpoint.clientCertificate)
-        try tls.handshake(descriptor, until: deadline)
-        return Transport(descriptor: descriptor, tls: tls)
-      } catch {
-        close(descriptor)
-        throw error
-      }
+    case .unix(let path): return Transport(descriptor: try dial(unix: path, until: deadline))
+    case .tcp(let server, _): return try open(server, of: endpoint, until: deadline)
     case .sentinel(let sentinels, let name):
       // Asked on each attempt, because a failover changes the answer.
       let master = try Sentinel.master(name, of: sentinels, until: deadline)
-      return Transport(descriptor: try dial(master, until: deadline))
+      return try open(master, of: endpoint, until: deadline)
+    case .cluster(let servers, _):
+      // Asked on each attempt, too: a failover or a move of the slot changes the answer.
+      let topology = try ClusterDiscovery.topology(of: endpoint, asking: servers, until: deadline)
+      guard let server = topology[slot ?? 0] else {
+        throw .notSent("no server of the cluster has slot \(slot ?? 0): check it with redis-cli --cluster check")
+      }
+      return try open(server, of: endpoint, until: deadline)
+    }
+  }
+
+  /// Connects to one server, with TLS if the endpoint has it.
+  static func open(
+    _ server: RedisEndpoint.HostAndPort, of endpoint: RedisEndpoint, until deadline: UInt64
+  ) throws(RedisError) -> Transport {
+    let descriptor = try dial(server, until: deadline)
+    guard endpoint.isEncrypted else { return Transport(descriptor: descriptor) }
+    do {
+      let tls = try TLSSession(
+        descriptor: descriptor, host: server.host, caCertificatePEM: endpoint.caCertificatePEM,
+        clientCertificate: endpoint.clientCertificate)
+      try tls.handshake(descriptor, until: deadline)
+      return Transport(descriptor: descriptor, tls: tls)
+    } catch {
+      close(descriptor)
+      throw error
     }
   }
 

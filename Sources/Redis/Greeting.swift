@@ -15,17 +15,21 @@ struct Greeting {
 
   init(to endpoint: RedisEndpoint, name: String, scripts: [RedisScript]) {
     var steps: [(Step, RedisCommand)] = []
-    if let password = endpoint.password {
-      var command = RedisCommand("AUTH")
-      if let user = endpoint.user { command.append(user) }
-      steps.append((.authenticate, command.with(password)))
-    }
+    if let authentication = Greeting.authentication(endpoint) { steps.append((.authenticate, authentication)) }
     steps.append((.name, RedisCommand("CLIENT", "SETNAME", name)))
     if case .sentinel = endpoint.address { steps.append((.role, RedisCommand("ROLE"))) }
     if endpoint.database != 0 { steps.append((.select, RedisCommand("SELECT").with(endpoint.database))) }
     for script in scripts { steps.append((.load, RedisCommand("SCRIPT", "LOAD", script.source))) }
     steps.append((.ping, RedisCommand("PING")))
     self.steps = steps
+  }
+
+  /// Nil if the endpoint has no password.
+  static func authentication(_ endpoint: RedisEndpoint) -> RedisCommand? {
+    guard let password = endpoint.password else { return nil }
+    var command = RedisCommand("AUTH")
+    if let user = endpoint.user { command.append(user) }
+    return command.with(password)
   }
 
   /// Evaluates the replies, which come in the order of ``steps``.
@@ -46,7 +50,7 @@ struct Greeting {
     return replies == steps.count ? .ready : .more
   }
 
-  private static func explain(_ step: Step, _ error: RedisReplyError) -> String {
+  static func explain(_ step: Step, _ error: RedisReplyError) -> String {
     switch (step, error.code) {
     case (.authenticate, "WRONGPASS"), (.authenticate, "NOPERM"):
       "redis refused the user or password of REDIS_URL: \(error.message)"

@@ -9,58 +9,145 @@ public import Telemetry
 public final class RedisClient {
   public typealias Completion = RedisConnection.Completion
 
-  /// Called with true when ``isReady`` becomes true and with false when it becomes false.
+  private enum Server {
+    case one(RedisConnection)
+    case cluster(ClusterRouter)
+  }
+
+  private let server: Server
+
+  /// Does not connect. `name` appears in CLIENT LIST; `timeout` applies to commands that are sent without one.
+  public init(endpoint: RedisEndpoint, name: String, timeout: Duration = .seconds(5), log: Log) {
+    server =
+      endpoint.isCluster
+      ? .cluster(ClusterRouter(endpoint: endpoint, name: name, timeout: timeout, log: log))
+      : .one(RedisConnection(endpoint: endpoint, name: name, timeout: timeout, log: log))
+  }
+
+  isolated deinit {
+    close()
+  }
+
+  // MARK: - State
+
+  /// Called with true when ``isReady`` becomes true and with false when it becomes false. In a cluster also, one after
+  /// the other, when a key of ``require(_:)`` has got another server.
   public var onStateChange: (@EventLoop (Bool) -> Void)? {
-    get { connection.onStateChange }
-    set { connection.onStateChange = newValue }
+    get {
+      switch server {
+      case .one(let connection): connection.onStateChange
+      case .cluster(let router): router.onStateChange
+      }
+    }
+    set {
+      switch server {
+      case .one(let connection): connection.onStateChange = newValue
+      case .cluster(let router): router.onStateChange = newValue
+      }
+    }
   }
 
   /// Counts what Redis refuses.
   public var instruments: RedisInstruments? {
-    get { connection.instruments }
-    set { connection.instruments = newValue }
+    get {
+      switch server {
+      case .one(let connection): connection.instruments
+      case .cluster(let router): router.instruments
+      }
+    }
+    set {
+      switch server {
+      case .one(let connection): connection.instruments = newValue
+      case .cluster(let router): router.instruments = newValue
+      }
+    }
   }
 
-  private let connection: RedisConnection
-
-  /// Does not connect. `name` appears in CLIENT LIST; `timeout` applies to commands that are sent without one.
-  public init(endpoint: RedisEndpoint, name: String, timeout: Duration = .seconds(5), log: Log) {
-    connection = RedisConnection(endpoint: endpoint, name: name, timeout: timeout, log: log)
+  /// Whether a script, and a command of several keys other than MGET, may only have keys of one hash slot.
+  public var isCluster: Bool {
+    if case .cluster = server { true } else { false }
   }
 
-  /// Whether a script and a command of several keys may only have keys of one hash slot.
-  public var isCluster: Bool { false }
-
-  /// Whether commands can be sent.
-  public var isReady: Bool { connection.isReady }
+  /// Whether commands can be sent. In a cluster: to the servers of the keys of ``require(_:)``, or to all of them.
+  public var isReady: Bool {
+    switch server {
+    case .one(let connection): connection.isReady
+    case .cluster(let router): router.isReady
+    }
+  }
 
   /// How often a connection became ready after the first time.
-  public var reconnects: Int { connection.reconnects }
+  public var reconnects: Int {
+    switch server {
+    case .one(let connection): connection.reconnects
+    case .cluster(let router): router.reconnects
+    }
+  }
+
+  /// Limits what ``isReady`` depends on, in a cluster: the servers of other keys may fail meanwhile.
+  public func require(_ keys: [String]) {
+    if case .cluster(let router) = server { router.require(keys) }
+  }
 
   /// Connects, and reconnects until ``close()``.
-  public func start() { connection.start() }
+  public func start() {
+    switch server {
+    case .one(let connection): connection.start()
+    case .cluster(let router): router.start()
+    }
+  }
 
   /// Closes all connections permanently. Pending commands fail: ``RedisError/outcomeUnknown(_:)`` when written, else
   /// ``RedisError/notSent(_:)``.
-  public func close() { connection.close() }
+  public func close() {
+    switch server {
+    case .one(let connection): connection.close()
+    case .cluster(let router): router.close()
+    }
+  }
 
   /// Waits until commands can be sent.
   ///
   /// Throws ``RedisError/notSent(_:)`` with the reason of the last failed attempt if `within` passes first.
-  public func ready(within: Duration) async throws(RedisError) { try await connection.ready(within: within) }
+  public func ready(within: Duration) async throws(RedisError) {
+    switch server {
+    case .one(let connection): try await connection.ready(within: within)
+    case .cluster(let router): try await router.ready(within: within)
+    }
+  }
+
+  // MARK: - Commands
 
   /// Loads scripts on every connection before it becomes ready, and now if it is ready.
-  public func preload(_ scripts: [RedisScript]) { connection.preload(scripts) }
+  public func preload(_ scripts: [RedisScript]) {
+    switch server {
+    case .one(let connection): connection.preload(scripts)
+    case .cluster(let router): router.preload(scripts)
+    }
+  }
 
   /// Sends `command`. An error reply is a failure with ``RedisError/reply(_:)``. Calls `completion` exactly once, after
   /// this function has returned.
   public func send(_ command: RedisCommand, timeout: Duration? = nil, _ completion: @escaping Completion) {
-    connection.send(command, timeout: timeout, completion)
+    switch server {
+    case .one(let connection): connection.send(command, timeout: timeout, completion)
+    case .cluster(let router):
+      if let gets = command.gets {
+        router.send(gets: gets, timeout: timeout, completion)
+      } else {
+        router.send(command, timeout: timeout, completion)
+      }
+    }
   }
 
   /// Sends `command`, which has no key, to the server of `key`.
-  public func send(_ command: RedisCommand, toServerOf key: String, _ completion: @escaping Completion) {
-    connection.send(command, completion)
+  public func send(
+    _ command: RedisCommand, toServerOf key: String, timeout: Duration? = nil, _ completion: @escaping Completion
+  ) {
+    switch server {
+    case .one(let connection): connection.send(command, timeout: timeout, completion)
+    case .cluster(let router): router.send(command, slot: HashSlot.of(key), timeout: timeout, completion)
+    }
   }
 
   /// Calls `script` by its digest. The closure `arguments` appends ARGV.
@@ -71,7 +158,14 @@ public final class RedisClient {
     _ script: RedisScript, keys: [String], timeout: Duration? = nil, arguments: (inout RedisCommand) -> Void,
     _ completion: @escaping Completion
   ) {
-    connection.call(script, keys: keys, timeout: timeout, arguments: arguments, completion)
+    switch server {
+    case .one(let connection):
+      connection.call(script, keys: keys, timeout: timeout, arguments: arguments, completion)
+    case .cluster(let router):
+      var command = script.command(keys: keys)
+      arguments(&command)
+      router.send(command, of: script, timeout: timeout, completion)
+    }
   }
 
   /// Calls `script` with `arguments` as ARGV; see ``call(_:keys:timeout:arguments:_:)``.
@@ -82,6 +176,37 @@ public final class RedisClient {
     call(
       script, keys: keys, timeout: timeout,
       arguments: { command in for argument in arguments { command.append(argument) } }, completion)
+  }
+
+  // MARK: - Each server
+
+  /// The number of servers that have keys; 1 unless this is a cluster.
+  public var serverCount: Int {
+    switch server {
+    case .one: 1
+    case .cluster(let router): router.addresses.count
+    }
+  }
+
+  /// How often slots have moved between the servers of a cluster. What was read of each server in turn is only
+  /// complete if this is the same before and after.
+  public var topologyChanges: Int {
+    switch server {
+    case .one: 0
+    case .cluster(let router): router.changes
+    }
+  }
+
+  /// Sends `command`, which has no key, to one of ``serverCount`` servers.
+  public func send(_ command: RedisCommand, toServer index: Int, _ completion: @escaping Completion) {
+    switch server {
+    case .one(let connection): connection.send(command, completion)
+    case .cluster(let router):
+      guard router.addresses.indices.contains(index) else {
+        return EventLoop.atEndOfTurn { completion(.failure(.notSent("the servers of the cluster have changed"))) }
+      }
+      router.send(command, to: router.addresses[index], completion)
+    }
   }
 }
 
@@ -112,5 +237,13 @@ extension RedisClient {
     try await call(script, keys: keys, timeout: timeout) { command in
       for argument in arguments { command.append(argument) }
     }
+  }
+
+  /// Sends `command`, which has no key, to one of ``serverCount`` servers and returns its reply.
+  public func send(_ command: RedisCommand, toServer index: Int) async throws(RedisError) -> RedisValue {
+    let result = await withCheckedContinuation { continuation in
+      send(command, toServer: index) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
   }
 }

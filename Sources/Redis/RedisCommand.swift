@@ -59,6 +59,35 @@ public struct RedisCommand: Sendable {
     return self
   }
 
+  /// The hash slot of the first key; nil if the command has none.
+  var slot: Int? {
+    guard let word = keyWord, word < ends.count else { return nil }
+    return HashSlot.of(self[word])
+  }
+
+  /// The place of the first key among the words, of the commands that Martlet sends.
+  private var keyWord: Int? {
+    switch String(decoding: self[0], as: UTF8.self) {
+    case "EVALSHA", "EVAL": ends.count > 3 && !self[2].elementsEqual("0".utf8) ? 3 : nil
+    case "PING", "TIME", "INFO", "CLIENT", "SCRIPT", "ROLE", "SCAN", "CONFIG", "CLUSTER", "ASKING", "DBSIZE", "ACL",
+      "COMMAND", "MEMORY":
+      nil
+    default: 1
+    }
+  }
+
+  private subscript(word: Int) -> ArraySlice<UInt8> { bytes[(word == 0 ? 0 : ends[word - 1])..<ends[word]] }
+
+  /// Of an MGET the GET of each key; nil for any other command, and for an MGET of one key.
+  var gets: [RedisCommand]? {
+    guard ends.count > 2, self[0].elementsEqual("MGET".utf8) else { return nil }
+    return (1..<ends.count).map { word in
+      var get = RedisCommand("GET")
+      get.append(self[word])
+      return get
+    }
+  }
+
   /// The number of words, with the name.
   package var wordCount: Int { ends.count }
 

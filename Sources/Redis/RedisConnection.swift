@@ -46,6 +46,8 @@ public final class RedisConnection {
   public var instruments: RedisInstruments?
 
   let endpoint: RedisEndpoint
+  /// In a cluster: connects to the primary of this hash slot, and to its successor when the slot has moved.
+  private let slot: Int?
   private let name: String
   private let timeoutNanoseconds: UInt64
   private let maximumReplyBytes: Int
@@ -63,12 +65,14 @@ public final class RedisConnection {
   /// A longer reply is dropped, and its command fails with ``RedisError/replyTooLarge(_:)``.
   public static let maximumReplyBytes = ReplyReader.maximumBytes
 
-  /// Does not connect. `name` appears in CLIENT LIST; `timeout` applies to commands that are sent without one.
+  /// Does not connect. `name` appears in CLIENT LIST; `timeout` applies to commands that are sent without one. Of a
+  /// cluster the connection reaches the server of `key`, wherever that is.
   public init(
-    endpoint: RedisEndpoint, name: String, timeout: Duration = .seconds(5),
+    endpoint: RedisEndpoint, key: String = "", name: String, timeout: Duration = .seconds(5),
     maximumReplyBytes: Int = RedisConnection.maximumReplyBytes, log: Log
   ) {
     self.endpoint = endpoint
+    slot = endpoint.isCluster ? HashSlot.of(key) : nil
     self.name = name
     self.log = log
     self.maximumReplyBytes = maximumReplyBytes
@@ -152,7 +156,7 @@ extension RedisConnection {
 
   private func connect() {
     state = .connecting
-    connector.connect(to: endpoint) { [weak self] result in self?.connected(result) }
+    connector.connect(to: endpoint, slot: slot) { [weak self] result in self?.connected(result) }
   }
 
   private func connected(_ result: Result<Transport, RedisError>) {
@@ -193,7 +197,7 @@ extension RedisConnection {
     pipeline.onErrorReply = { [weak self, weak pipeline] error in
       guard let self, let pipeline else { return }
       instruments?.record(error)
-      guard error.asksForReconnect else { return }
+      guard error.asksForReconnect || slot != nil && error.isOfMovedSlot else { return }
       // Replies that came together with this one are delivered first.
       EventLoop.atEndOfTurn { [weak self] in
         guard let self, currentPipeline === pipeline else { return }

@@ -1,7 +1,7 @@
 extension RedisEndpoint {
   private static let forms =
-    "redis://[user:password@]host[:port][/db], rediss:// (TLS), unix:///path[?db=N] or "
-    + "redis+sentinel://host:port,host:port/master[/db]"
+    "redis://[user:password@]host[:port][/db], rediss:// (TLS), unix:///path[?db=N], "
+    + "redis+sentinel://host:port,host:port/master[/db], redis+cluster://host:port,host:port or rediss+cluster:// (TLS)"
   private static let redisPort: UInt16 = 6379
   private static let sentinelPort: UInt16 = 26379
   /// Size of `sun_path` in unix(7), without its NUL.
@@ -12,6 +12,7 @@ extension RedisEndpoint {
   /// - `rediss://…`, the same with TLS
   /// - `unix://[user:password@]/path[?db=N]`
   /// - `redis+sentinel://[user:password@]host[:port],…/master[/db]`
+  /// - `redis+cluster://[user:password@]host[:port],…`, `rediss+cluster://…` with TLS
   ///
   /// User and password are percent-decoded. `caCertificatePEM` is trusted in addition to the system's authorities.
   /// Throws ``RedisError/configuration(_:)``, without the name of the setting.
@@ -22,7 +23,7 @@ extension RedisEndpoint {
     let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw .configuration("is not a URL: expected \(RedisEndpoint.forms)") }
     let scheme = parts[0].lowercased()
-    guard ["redis", "rediss", "unix", "redis+sentinel"].contains(scheme) else {
+    guard ["redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"].contains(scheme) else {
       throw .configuration("has an unknown scheme: expected \(RedisEndpoint.forms)")
     }
     if parts[1].contains("#") { throw .configuration("has a '#': write %23 for one in the password") }
@@ -48,12 +49,15 @@ extension RedisEndpoint {
       guard !master.contains("@") else {
         throw .configuration("has an '@' in the master's name: put the credentials before the first host")
       }
-      var sentinels: [HostAndPort] = []
-      for part in authority.split(separator: ",", omittingEmptySubsequences: false) {
-        sentinels.append(try HostAndPort(part, defaultPort: RedisEndpoint.sentinelPort))
-      }
-      address = .sentinel(sentinels, master: try RedisEndpoint.percentDecoded(master, "master's name"))
+      address = .sentinel(
+        try RedisEndpoint.servers(authority, defaultPort: RedisEndpoint.sentinelPort),
+        master: try RedisEndpoint.percentDecoded(master, "master's name"))
       if names.count == 2 { database = try RedisEndpoint.database(names[1]) }
+    case "redis+cluster", "rediss+cluster":
+      address = .cluster(
+        try RedisEndpoint.servers(authority, defaultPort: RedisEndpoint.redisPort), isTLS: scheme == "rediss+cluster")
+      if path.count > 1 { database = try RedisEndpoint.database(path.dropFirst()) }
+      guard (database ?? 0) == 0 else { throw .configuration("has a database: a cluster has database 0 alone") }
     default:
       let server = try HostAndPort(authority, defaultPort: RedisEndpoint.redisPort)
       address = .tcp(server, isTLS: scheme == "rediss")
@@ -81,6 +85,15 @@ extension RedisEndpoint {
     let password = try percentDecoded(credentials[credentials.index(after: colon)...], "password")
     guard !password.isEmpty else { throw .configuration("has an empty password before the '@'") }
     return ((user.isEmpty ? nil : user, password), rest)
+  }
+
+  /// `host[:port],host[:port]`
+  private static func servers(_ text: Substring, defaultPort: UInt16) throws(RedisError) -> [HostAndPort] {
+    var servers: [HostAndPort] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      servers.append(try HostAndPort(part, defaultPort: defaultPort))
+    }
+    return servers
   }
 
   private static func socketPath(_ path: Substring) throws(RedisError) -> String {

@@ -2,7 +2,7 @@ public import Crypto
 
 /// Address and credentials of Redis, from REDIS_URL.
 public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
-  struct HostAndPort: Sendable, Equatable {
+  struct HostAndPort: Sendable, Hashable {
     let host: String
     let port: UInt16
 
@@ -13,6 +13,8 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
     case tcp(HostAndPort, isTLS: Bool)
     case unix(path: String)
     case sentinel([HostAndPort], master: String)
+    /// Some servers of a cluster, which name the others.
+    case cluster([HostAndPort], isTLS: Bool)
   }
 
   /// A placeholder without a server, used before it is known whether Redis is configured.
@@ -35,9 +37,6 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
     return endpoint
   }
 
-  /// Whether connections to Redis are encrypted.
-  public var isEncrypted: Bool { summary.hasPrefix("rediss") }
-
   // Interpolating an endpoint by mistake must not reveal the password.
   public var description: String { summary }
   public var debugDescription: String { summary }
@@ -49,6 +48,29 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
     case .unix(let path): "unix://\(path)?db=\(database)"
     case .sentinel(let sentinels, let master):
       "redis+sentinel://\(sentinels.map(\.summary).joined(separator: ","))/\(master)/\(database)"
+    case .cluster(let servers, let isTLS):
+      "\(isTLS ? "rediss" : "redis")+cluster://\(servers.map(\.summary).joined(separator: ","))"
     }
+  }
+
+  /// Whether connections to Redis are encrypted.
+  public var isEncrypted: Bool {
+    switch address {
+    case .tcp(_, let isTLS), .cluster(_, let isTLS): isTLS
+    case .unix, .sentinel: false
+    }
+  }
+
+  /// Whether this is a cluster, whose scripts and commands of several keys may only have keys of one hash slot.
+  public var isCluster: Bool {
+    if case .cluster = address { true } else { false }
+  }
+
+  /// The endpoint of one server of a cluster, with the same credentials.
+  func server(_ server: HostAndPort) -> RedisEndpoint {
+    RedisEndpoint(
+      address: .tcp(server, isTLS: isEncrypted), user: user, password: password, database: 0,
+      caCertificatePEM: caCertificatePEM
+    ).presenting(clientCertificate)
   }
 }

@@ -41,6 +41,9 @@ extension RedisError: CustomStringConvertible {
     switch self {
     case .configuration(let text), .notSent(let text), .replyTooLarge(let text): text
     case .outcomeUnknown(let text): "outcome unknown: \(text)"
+    // A client of a cluster follows it.
+    case .reply(let error) where error.code == "MOVED":
+      "\(error.message): the server belongs to a cluster; write redis+cluster:// in REDIS_URL"
     case .reply(let error): error.message
     }
   }
@@ -92,6 +95,9 @@ extension RedisReplyError {
     default: false
     }
   }
+
+  /// Whether the slot of the command's keys is not, or not now, at the server that replied.
+  var isOfMovedSlot: Bool { code == "MOVED" || code == "CLUSTERDOWN" }
 
   /// Whether a script failed by itself, on unexpected data for example, and not one of its commands.
   var isScriptFailure: Bool {

@@ -1,5 +1,4 @@
 import EventLoop
-import Glibc
 
 /// Asks sentinels for the master's address. Blocks; for the connector's queue.
 enum Sentinel {
@@ -23,9 +22,10 @@ enum Sentinel {
   private static func ask(
     _ sentinel: RedisEndpoint.HostAndPort, _ name: String, until deadline: UInt64
   ) throws(RedisError) -> RedisEndpoint.HostAndPort {
-    let transport = Transport(descriptor: try Connector.dial(sentinel, until: deadline))
-    let command = RedisCommand("SENTINEL", "get-master-addr-by-name", name)
-    switch try exchange(command, transport, sentinel.summary, until: deadline) {
+    let exchange = BlockingExchange(
+      transport: Transport(descriptor: try Connector.dial(sentinel, until: deadline)),
+      server: "sentinel \(sentinel.summary)")
+    switch try exchange.send(RedisCommand("SENTINEL", "get-master-addr-by-name", name), until: deadline) {
     case .array(let parts):
       guard let address = address(parts) else { break }
       return address
@@ -42,34 +42,5 @@ enum Sentinel {
       port > 0, !host.isEmpty, !host.utf8.contains(0)
     else { return nil }
     return RedisEndpoint.HostAndPort(host: host, port: port)
-  }
-
-  private static func exchange(
-    _ command: RedisCommand, _ transport: Transport, _ name: String, until deadline: UInt64
-  ) throws(RedisError) -> RedisValue {
-    var output: [UInt8] = []
-    guard let reader = ReplyReader(), RequestFormatter.append(command, to: &output) else {
-      throw .notSent("out of memory")
-    }
-    // The command is smaller than any socket buffer, so one write is enough.
-    guard transport.write(output, from: 0) == .bytes(output.count) else {
-      throw .notSent("sentinel \(name) closed the connection")
-    }
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while true {
-      switch reader.next() {
-      case .value(let value): return value
-      case .broken(let reason), .tooLarge(let reason): throw .notSent("sentinel \(name): \(reason)")
-      case .needsMore: break
-      }
-      guard Poll.wait(transport.descriptor, for: POLLIN, until: deadline) else {
-        throw .notSent("sentinel \(name) did not answer in time")
-      }
-      switch transport.read(into: &buffer) {
-      case .bytes(let count): reader.feed(buffer, count: count)
-      case .wouldBlock: break
-      case .ended: throw .notSent("sentinel \(name) closed the connection")
-      }
-    }
   }
 }

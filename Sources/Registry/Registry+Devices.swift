@@ -11,13 +11,14 @@ public struct DevicePage: Sendable, Equatable {
 
 /// Operations of docs/http/device-api.md. Usernames must be normalised.
 extension Registry {
-  /// Replaces the token of a user's device in one atomic step.
+  /// Replaces the token of a user's device.
   ///
   /// The new token keeps the app, the environment and the time of the first registration, and is taken from another
   /// owner. `new` may equal `current`. Returns nil and changes nothing if the user has no device `current`.
   public func replace(
     token current: String, with new: String, of username: String, now: Int64
   ) async throws(RedisError) -> Device? {
+    if let steps { return try await replace(token: current, with: new, of: username, now: now, steps) }
     // A new token usually has no owner and no app. The app of the current one is found by the first attempt.
     var known = (app: "", owner: "", left: "")
     var leaving: [Member] = []
@@ -58,6 +59,7 @@ extension Registry {
 
   /// Removes a device from its owner and its app. Returns false if it is not registered.
   public func forget(token: String) async throws(RedisError) -> Bool {
+    if let steps { return try await settle(token, .forget, steps).end == .written }
     var known: Place = ("", "")
     for attempt in 0..<Registry.maximumConflicts {
       let keys = [

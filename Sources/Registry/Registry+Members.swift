@@ -30,6 +30,8 @@ extension Registry {
       self.metadata = metadata?.username == user ? metadata : nil
     }
 
+    var isToken: Bool { DeviceToken.isWellFormed(entry) }
+
     /// Orders entries that do not belong to the user first, then by the time of their registration.
     package func leaves(before other: Member) -> Bool {
       let (own, others) = (metadata?.updatedAt ?? .min, other.metadata?.updatedAt ?? .min)
@@ -90,6 +92,10 @@ extension Registry {
 
   /// Removes these entries from a user, each unless it has changed.
   package func evict(_ members: [Member], from user: String) async throws(RedisError) {
+    if let steps {
+      _ = try await evict(members, from: user, keeping: 0, steps)
+      return
+    }
     for start in stride(from: 0, to: members.count, by: Registry.maximumBatch) {
       let batch = members[start..<min(start + Registry.maximumBatch, members.count)]
       _ = try await connection.call(

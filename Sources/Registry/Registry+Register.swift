@@ -3,9 +3,10 @@ public import Redis
 import Telemetry
 
 extension Registry {
-  static let conflict = RedisError.notSent("the token is being registered by others at the same time; try again")
+  nonisolated static let conflict = RedisError.notSent(
+    "the token is being registered by others at the same time; try again")
 
-  /// Registers a device for a user in one atomic step, and takes it from another owner. Returns that owner.
+  /// Registers a device for a user, and takes it from another owner. Returns that owner.
   @discardableResult
   public func register(_ registration: Registration) async throws(RedisError) -> String? {
     try await enroll(registration).previousOwner
@@ -13,6 +14,7 @@ extension Registry {
 
   /// Registers a device as ``register(_:)`` does, and returns what is known about it.
   public func enroll(_ registration: Registration) async throws(RedisError) -> Enrollment {
+    if let steps { return try await enroll(registration, steps) }
     // The script needs the keys of the previous owner and app. Most devices have neither, so the first attempt
     // expects neither.
     var previous: Place = ("", registration.bundleID ?? "")

@@ -24,6 +24,10 @@ extension Registry {
   /// Removes entries from a user's set, each only if its metadata is still missing or another user's. Passes their
   /// number.
   public func clean(user: String, _ removals: [Removal], completion: @escaping CountCompletion) {
+    if let steps {
+      return complete(
+        completion, with: { () async throws(RedisError) in try await self.clean(.user(user), removals, steps) })
+    }
     let set = RegistryKeys.userTokens(user)
     clean(RegistryScripts.cleanUser, groups: [(set, removals)], expected: user, completion: completion)
   }
@@ -38,6 +42,10 @@ extension Registry {
 
   /// Removes entries from an app's audience, each only if its metadata is still missing or another app's.
   public func clean(app: String, _ removals: [Removal], completion: @escaping CountCompletion) {
+    if let steps {
+      return complete(
+        completion, with: { () async throws(RedisError) in try await self.clean(.audience(app), removals, steps) })
+    }
     let shards = Dictionary(grouping: removals) { AudienceShard.shard(of: $0.entry) }
     let groups = shards.map { (RegistryKeys.audience(app, shard: $0.key), $0.value) }
     clean(RegistryScripts.cleanAudience, groups: groups, expected: app, completion: completion)
@@ -45,6 +53,9 @@ extension Registry {
 
   /// Removes devices, each only if it has the same owner and was not registered after `notAfter`. Passes their number.
   public func removeStale(_ devices: [StaleDevice], completion: @escaping CountCompletion) {
+    if let steps {
+      return complete(completion, with: { () async throws(RedisError) in try await self.removeStale(devices, steps) })
+    }
     let sum = CountExchange(completion: completion)
     for start in stride(from: 0, to: devices.count, by: Registry.maximumBatch) {
       let batch = devices[start..<min(start + Registry.maximumBatch, devices.count)]
@@ -79,6 +90,18 @@ extension Registry {
     connection.run(
       RegistryScripts.deactivate, keys: [RegistryKeys.instance(id)], arguments: [token, String(notAfter)], sum.answer)
     sum.close()
+  }
+
+  private func complete(
+    _ completion: @escaping CountCompletion, with body: @escaping @EventLoop () async throws(RedisError) -> Int
+  ) {
+    Task { @EventLoop in
+      do throws(RedisError) {
+        completion(.success(try await body()))
+      } catch {
+        completion(.failure(error))
+      }
+    }
   }
 
   private func clean(
@@ -117,42 +140,6 @@ extension Registry {
         clean(script, batches.dropFirst(), expected: expected, removed: removed, completion)
       }
     }
-  }
-}
-
-/// Adds up the integer replies of several commands. If one fails, the sum is a failure.
-@EventLoop
-final class CountExchange {
-  private var sum = 0
-  private var error: RedisError?
-  /// Number of expected replies, plus one until ``close()``.
-  private var open = 1
-  private let completion: Registry.CountCompletion
-
-  init(completion: @escaping Registry.CountCompletion) {
-    self.completion = completion
-  }
-
-  func expect() {
-    open += 1
-  }
-
-  func close() {
-    finishOne()
-  }
-
-  func answer(_ result: Result<RedisValue, RedisError>) {
-    switch result {
-    case .success(let value): sum += Int(value.integer ?? 0)
-    case .failure(let error): self.error = error
-    }
-    finishOne()
-  }
-
-  private func finishOne() {
-    open -= 1
-    guard open == 0 else { return }
-    completion(error.map(Result.failure) ?? .success(sum))
   }
 }
 
@@ -221,14 +208,15 @@ extension RegistryScripts {
   /// ARGV
   ///   1  the token
   ///   2  the time of the latest registration that is stale (unix ms)
-  /// Returns 1 if the record was marked inactive, else 0.
+  /// Returns 1 if the record was marked inactive, else 0. PERSIST changes nothing; as the first write it makes a full
+  /// Redis accept the next one. A script may not access a key that it deleted while a cluster moves its slot.
   static let deactivate = RedisScript(
     read + """
       local value = read(KEYS[1])
       if not value or value.token ~= ARGV[1] or value.active == false then return 0 end
       if (tonumber(value.updatedAt) or 0) > tonumber(ARGV[2]) then return 0 end
       value.active = false
-      redis.call('DEL', KEYS[1])
+      redis.call('PERSIST', KEYS[1])
       redis.call('SET', KEYS[1], cjson.encode(value))
       return 1
       """)

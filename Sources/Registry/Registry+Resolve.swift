@@ -1,5 +1,6 @@
 import EventLoop
 import Redis
+import Telemetry
 
 extension Registry {
   /// Finds the devices of all queries in one pipelined exchange. The resolutions are in the order of the queries.
@@ -46,10 +47,20 @@ extension Registry {
 
   private static let withMetadata: [StaticString] = ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern]
 
+  /// Reads a user's devices with one command, or with two where Redis does not allow that.
+  private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
+    if largeUsers.contains(user) {
+      exchange.setLarge(user, index)
+    } else if sorts {
+      sendSort(user, index, exchange)
+    } else {
+      sendMembers(user, index, exchange)
+    }
+  }
+
   /// Reads entries and their metadata with one SORT. SORT reads the whole set, whatever its LIMIT, so a large set is
   /// read in this way only once.
-  private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
-    guard !largeUsers.contains(user) else { return exchange.setLarge(user, index) }
+  private func sendSort(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
     var command = RedisCommand("SORT")
     command.append(RegistryKeys.userTokens(user))
     for word in Registry.withMetadata { command.append(word) }
@@ -58,6 +69,11 @@ extension Registry {
     command.append(Registry.maximumResolved + 1)
     exchange.expect()
     connection.send(command) { [self] result in
+      if case .failure(.reply(let error)) = result, error.refusesSort {
+        stopSorting(error)
+        sendMembers(user, index, exchange)
+        return exchange.skip()
+      }
       exchange.answer(index, result) { resolution, value in
         let values = value.array ?? []
         guard values.count <= 2 * Registry.maximumResolved else {
@@ -73,17 +89,64 @@ extension Registry {
     }
   }
 
+  /// A user of Redis who may not read all keys may not use SORT with GET, and some engines do not know it.
+  private func stopSorting(_ error: RedisReplyError) {
+    guard sorts else { return }
+    sorts = false
+    log.info(
+      "Redis refuses SORT with GET; the devices of users are read with two commands instead of one",
+      ["error": .init(error.message)])
+  }
+
+  /// Reads entries, and then their metadata. SRANDMEMBER returns the whole set if that is not larger than the count.
+  private func sendMembers(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
+    exchange.expect()
+    let command = RedisCommand("SRANDMEMBER", RegistryKeys.userTokens(user)).with(Registry.maximumResolved + 1)
+    connection.send(command) { [self] result in
+      let entries = (try? result.get())?.array?.compactMap(\.bytes) ?? []
+      if entries.count > Registry.maximumResolved {
+        largeUsers.insert(user)
+        exchange.setLarge(user, index)
+      } else if !entries.isEmpty {
+        sendMetadata(of: entries, user, index, exchange)
+      }
+      exchange.answer(index, result) { _, _ in }
+    }
+  }
+
+  private func sendMetadata(of entries: [[UInt8]], _ user: String, _ index: Int, _ exchange: ResolveExchange) {
+    var command = RedisCommand("MGET")
+    for entry in entries { command.append(RegistryKeys.token(entry)) }
+    exchange.expect()
+    connection.send(command) { result in
+      exchange.answer(index, result) { resolution, value in
+        for (entry, metadata) in zip(entries, value.array ?? []) {
+          resolution.apply(Ownership.decide(entry: entry, metadata: metadata.bytes, owner: user))
+        }
+      }
+    }
+  }
+
   private func sendUserToken(_ user: String, _ token: String, _ index: Int, _ exchange: ResolveExchange) {
-    var isMember = false
+    // On a cluster the replies arrive in any order.
+    var isMember: Bool?
+    var metadata: RedisValue?
+    func apply(_ resolution: inout Resolution) {
+      guard isMember == true, let metadata else { return }
+      resolution.apply(Ownership.decide(entry: Array(token.utf8), metadata: metadata.bytes, owner: user))
+    }
     exchange.expect()
     connection.send(RedisCommand("SISMEMBER", RegistryKeys.userTokens(user), token)) { result in
-      exchange.answer(index, result) { _, value in isMember = value.integer == 1 }
+      exchange.answer(index, result) { resolution, value in
+        isMember = value.integer == 1
+        apply(&resolution)
+      }
     }
     exchange.expect()
     connection.send(RedisCommand("GET", RegistryKeys.token(token))) { result in
       exchange.answer(index, result) { resolution, value in
-        guard isMember else { return }
-        resolution.apply(Ownership.decide(entry: Array(token.utf8), metadata: value.bytes, owner: user))
+        metadata = value
+        apply(&resolution)
       }
     }
   }
@@ -111,4 +174,9 @@ extension Registry {
       connection.send(command) { result in exchange.answer(named, result) }
     }
   }
+}
+
+extension RedisReplyError {
+  /// Whether SORT with BY and GET is not allowed or not known.
+  fileprivate var refusesSort: Bool { ["NOPERM", "ERR", "CROSSSLOT"].contains(code) }
 }

@@ -32,6 +32,7 @@ public struct BulkUnregistration: Sendable, Equatable {
 extension Registry {
   /// Removes a device from a user. The metadata of another owner is kept.
   public func unregister(token: String, username: String) async throws(RedisError) -> Unregistration {
+    if let steps { return try await unregister(token: token, username: username, steps) }
     var app = ""
     for _ in 0..<Registry.maximumConflicts {
       let shard = AudienceShard.shard(of: token)
@@ -55,7 +56,7 @@ extension Registry {
 
   /// Removes all devices from a user. The metadata of other owners is kept.
   ///
-  /// Works in atomic batches, so that Redis serves others in between.
+  /// Works in batches, so that Redis serves others in between.
   public func unregisterAll(username: String) async throws(RedisError) -> BulkUnregistration {
     var result = BulkUnregistration()
     var cursor: String? = "0"
@@ -88,6 +89,7 @@ extension Registry {
     }
     if !malformed.isEmpty { result.malformedEntries += try await clean(user: username, malformed) }
     result.hasLookedUp = result.hasLookedUp || !candidates.isEmpty
+    if let steps { return try await unregister(candidates.map(\.token), from: username, steps, &result) }
     for start in stride(from: 0, to: candidates.count, by: Registry.maximumBatch) {
       let batch = Array(candidates[start..<min(start + Registry.maximumBatch, candidates.count)])
       try await unregister(batch, from: username, &result)

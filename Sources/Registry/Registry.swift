@@ -13,10 +13,10 @@ public final class Registry {
 
   /// Attempts while others change the same token or the same user's devices; each attempt reads the changes of the one
   /// before.
-  package static let maximumConflicts = 32
+  package nonisolated static let maximumConflicts = 32
 
   /// After so many attempts a token is taken from its current owner, and removed from the other sets afterwards.
-  static let politeAttempts = 8
+  nonisolated static let politeAttempts = 8
 
   /// Valid values of ``maximumDevices``.
   public nonisolated static let deviceLimits = 1...1000
@@ -29,10 +29,32 @@ public final class Registry {
   let log: Log
   var largeUsers = LargeUsers()
 
-  public init(connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
+  /// Set if the keys of a device can be in several hash slots, so that no script may change all of them.
+  let steps: StepRunner?
+
+  /// Whether Redis reads a set together with the metadata of its entries.
+  var sorts: Bool
+
+  /// Whether a script may have the keys of one device or instance only.
+  package var isStepwise: Bool { steps != nil }
+
+  /// When this process last looked for changes that others had begun.
+  var repairedAt: ContinuousClock.Instant?
+
+  public convenience init(
+    connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log
+  ) {
+    self.init(
+      connection: connection, maximumDevices: maximumDevices, isStepwise: connection.isCluster, log: log)
+  }
+
+  /// `isStepwise` is whether devices are changed in steps, which works on one server too.
+  package init(connection: RedisClient, maximumDevices: Int, isStepwise: Bool, log: Log) {
     self.connection = connection
     self.maximumDevices = maximumDevices
     self.log = log
-    connection.preload(RegistryScripts.all)
+    sorts = !isStepwise
+    steps = isStepwise ? StepRunner(connection: connection) : nil
+    connection.preload(isStepwise ? [RegistryScripts.deactivate] : RegistryScripts.all)
   }
 }

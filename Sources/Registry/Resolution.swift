@@ -66,6 +66,11 @@ final class ResolveExchange {
     finishOne()
   }
 
+  /// Ends a reply in whose place another one is expected.
+  func skip() {
+    finishOne()
+  }
+
   func answer(
     _ query: Int, _ result: Result<RedisValue, RedisError>, _ apply: (inout Resolution, RedisValue) -> Void
   ) {

@@ -35,7 +35,7 @@ struct Arguments: Equatable {
       --rtt MS                  delay of every answer (0)
       --key-id K --team-id T --public-key FILE
                                 check provider tokens with this key (a new one)
-      --token-updates SECONDS   minimum time between two provider tokens of a connection (0, no limit)
+      --token-updates SECONDS   minimum time between two new provider tokens of the key (0, no limit)
       --topic TOPIC             allowed topic, repeatable (all)
       --no-auth-check           accept pushes without a provider token
       --no-ledger               keep totals only

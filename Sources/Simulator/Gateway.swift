@@ -80,6 +80,7 @@ final class Gateway {
 
   func resetCounts() {
     ledger.removeAll()
+    verifier.forgetUpdates()
     effects = [:]
     connectionsAccepted = 0
   }
@@ -169,7 +170,7 @@ struct GatewaySettings: Sendable {
   /// Added to every answer.
   var addedNanoseconds: UInt64 = 0
   var checksAuthorization = true
-  /// Minimum seconds between two provider tokens of a connection; 0 for no limit.
+  /// Minimum seconds between two new provider tokens of the key; 0 for no limit.
   var tokenUpdateSeconds: Int64 = 0
 }
 

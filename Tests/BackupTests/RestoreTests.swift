@@ -9,6 +9,7 @@ import Testing
 @testable import PushModel
 
 @EventLoop
+@Suite(.inEveryWay)
 struct RestoreTests {
   private func device(
     _ token: String, _ user: String = "", app: String? = nil, at updatedAt: Int64 = 1000, createdAt: Int64? = nil
@@ -137,11 +138,7 @@ struct RestoreTests {
 
   @Test func `a full Redis refuses all devices completely`() async throws {
     let server = try await RedisServer()
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
-    redis.start()
-    defer { redis.close() }
-    try await redis.ready(within: .seconds(10))
-    let registry = Registry(connection: redis, log: .silent)
+    let registry = try await Fixture(server: server).registry
     let entries = (0..<10).map { device("token-full-\($0)-0123456789", "full", app: "com.full") }
     try await server.redisCLI("CONFIG", "SET", "maxmemory", "1")
     let error = await #expect(throws: RedisError.self) { try await registry.restore(entries) }

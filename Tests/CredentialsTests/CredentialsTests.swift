@@ -9,6 +9,7 @@ import Testing
 
 /// Known and unknown secrets cost the same.
 @EventLoop
+@Suite(.inEveryWay)
 struct CredentialsTests {
   @Test(arguments: ["15-bytes-are-few", "16-bytes-will-do"])
   func `a secret has at least sixteen bytes`(text: String) {
@@ -49,5 +50,34 @@ struct CredentialsTests {
     #expect(reads == Array(repeating: "cmdstat_hget:calls=2", count: 3))
     redis.close()
     try await server.stop()
+  }
+
+  @Test func `a credential is added, found, disabled and revoked`() async throws {
+    let credentials = Credentials(connection: try await Fixture().redis)
+    let credential = Credential(kind: .key, name: "life", digest: Credential.digest(of: "life-1"), createdAt: 1)
+    #expect(try await credentials.add(credential) == nil)
+    #expect(try await credentials.add(credential) == .nameTaken)
+    let same = Credential(kind: .key, name: "other", digest: credential.digest, createdAt: 1)
+    #expect(try await credentials.add(same) == .secretTaken)
+    #expect(try await credentials.find(.key, secret: "life-1") == credential)
+    #expect(try await credentials.setEnabled(false, .key, "life"))
+    #expect(try await credentials.find(.key, secret: "life-1")?.isEnabled == false)
+    #expect(try await credentials.list(.key).contains { $0.name == "life" })
+    #expect(try await credentials.revoke(.key, "life"))
+    #expect(try await credentials.find(.key, secret: "life-1") == nil)
+  }
+
+  @Test func `requests are counted`() async throws {
+    let limiter = RateLimiter(connection: try await Fixture().redis)
+    for count in 1...3 {
+      let window = try await limiter.count(.testPush, of: "counted", WindowLimit(2, per: .seconds(3600)))
+      #expect(window.count == count)
+    }
+    let quota = KeyQuota(perSecond: 1, burst: 1, perDay: 1)
+    #expect(try await limiter.take("counted", quota) == .admitted)
+    guard case .dayUsedUp = try await limiter.take("counted", quota) else {
+      Issue.record("a second request of the day was admitted")
+      return
+    }
   }
 }

@@ -35,6 +35,31 @@ struct SettlementBacklogTests {
     #expect(backlog.isEmpty)
   }
 
+  @Test func `where records are in other hash slots, they are written before the job is settled`() {
+    let entries = [
+      pending(), pending(Settlement(.acknowledge, record: record())),
+      pending(Settlement(.retry(element: [1], delay: .seconds(1)), record: record(author: "w 1"))),
+      pending(Settlement(.acknowledge, replyTo: "list")), pending(Settlement(.handBack)),
+    ]
+    var backlog = SettlementBacklog(queueCount: 1, hasSeparateRecords: true)
+    for entry in entries { backlog.append(entry) }
+    let first = backlog.takeBatch(queueIndex: 0)
+    #expect(ids(first.unrecorded) == ids([entries[1], entries[2], entries[3]]))
+    #expect(ids(first.acknowledgements) == ids([entries[0]]))
+    #expect(ids(first.moves) == ids([entries[4]]))
+    // Whether the records were written or not, the job is still in the in-flight list.
+    backlog.keep(first.unrecorded, after: .outcomeUnknown("the server of the records was lost"))
+    #expect(first.unrecorded.allSatisfy { !$0.mayBeWritten })
+    for entry in backlog.takeBatch(queueIndex: 0).unrecorded {
+      entry.noteRecorded()
+      backlog.append(entry)
+    }
+    let second = backlog.takeBatch(queueIndex: 0)
+    #expect(second.unrecorded.isEmpty)
+    #expect(ids(second.acknowledgements) == ids([entries[1], entries[3]]))
+    #expect(second.moves.map(\.settlement) == [Settlement(.retry(element: [1], delay: .seconds(1)))])
+  }
+
   @Test func `each queue has its own settlements`() {
     var backlog = SettlementBacklog(queueCount: 2)
     backlog.append(pending(queueIndex: 1))

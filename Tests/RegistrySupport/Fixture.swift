@@ -4,21 +4,30 @@ package import Registry
 package import Telemetry
 package import TestSupport
 
-/// A registry on a real redis-server that all suites share; every test has its own users and apps.
+/// A registry on a real redis-server, or a cluster, that all suites share; every test has its own users and apps.
 @EventLoop
 package struct Fixture {
   private static let server = Task { try await RedisServer() }
+  private static let steppedServer = Task { try await RedisServer() }
+  private static let cluster = Task { try await RedisCluster(replicas: 0) }
 
   package let redis: RedisClient
   package let registry: Registry
 
-  /// `server` is a separate server, for tests that keep redis busy.
+  /// `server` is a separate server, for tests that keep redis busy. The way is that of the test; see ``Way``.
   package init(
     maximumDevices: Int = Registry.defaultMaximumDevices, server: RedisServer? = nil, log: Log = .silent
   ) async throws {
-    let shared = try await Fixture.server.value
-    redis = RedisClient(endpoint: try RedisEndpoint(url: (server ?? shared).url), name: "test", log: .silent)
-    registry = Registry(connection: redis, maximumDevices: maximumDevices, log: log)
+    let url: String
+    switch Way.current {
+    case _ where server != nil: url = server?.url ?? ""
+    case .atomic: url = try await Fixture.server.value.url
+    case .stepwise: url = try await Fixture.steppedServer.value.url
+    case .cluster: url = try await Fixture.cluster.value.url
+    }
+    redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
+    registry = Registry(
+      connection: redis, maximumDevices: maximumDevices, isStepwise: Way.current != .atomic, log: log)
     redis.start()
     try await redis.ready(within: .seconds(10))
   }

@@ -5,6 +5,7 @@ import RegistrySupport
 import Testing
 
 @EventLoop
+@Suite(.inEveryWay)
 struct AddresseeTests {
   private func readAll(_ fixture: Fixture, _ app: String, limit: Int) async throws -> (
     pages: [AudiencePage], cursors: [AudienceCursor]

@@ -7,6 +7,7 @@ import Testing
 
 /// An invalid token makes its instance inactive.
 @EventLoop
+@Suite(.inEveryWay)
 struct DeactivationTests {
   private func deactivate(_ fixture: Fixture, _ id: String, token: String, notAfter: Int64) async throws -> Int {
     try await withCheckedContinuation { continuation in

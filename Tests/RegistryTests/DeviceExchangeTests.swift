@@ -7,6 +7,7 @@ import Testing
 
 /// Replacing and forgetting devices, also at the same time.
 @EventLoop
+@Suite(.inEveryWay)
 struct DeviceExchangeTests {
   @Test func `a new token keeps the data of the device, including the environment`() async throws {
     let fixture = try await Fixture()

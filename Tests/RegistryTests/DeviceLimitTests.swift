@@ -8,6 +8,7 @@ import Testing
 
 /// The limit of a user's devices, however they are registered.
 @EventLoop
+@Suite(.inEveryWay)
 struct DeviceLimitTests {
   private func tokens(_ name: String, _ count: Int, _ fixture: Fixture) -> [String] {
     (0..<count).map { fixture.token("\(name)-\(1000 + $0)") }
@@ -127,11 +128,16 @@ struct DeviceLimitTests {
   @Test func `a full redis accepts a device that replaces another`() async throws {
     let server = try await RedisServer()
     let fixture = try await Fixture(maximumDevices: 1, server: server)
-    let all = tokens("oom", 2, fixture)
+    let all = tokens("oom", 3, fixture)
     _ = try await fixture.register(all[0], "limit-full", app: "com.full", now: 1)
     try await server.redisCLI("CONFIG", "SET", "maxmemory", "1")
     _ = try await fixture.register(all[1], "limit-full", app: "com.full", now: 2)
     #expect(try await fixture.members("limit-full") == [all[1]])
+    _ = try await fixture.registry.replace(token: all[1], with: all[2], of: "limit-full", now: 3)
+    #expect(try await fixture.members("limit-full") == [all[2]])
+    await #expect(throws: RedisError.self) { try await fixture.register(all[0], "limit-other", now: 4) }
+    #expect(try await fixture.metadata(all[0]) == nil)
+    #expect(try await fixture.registry.unregister(token: all[2], username: "limit-full").removedMetadata)
     try await server.stop()
   }
 

@@ -6,6 +6,7 @@ import Testing
 
 /// Anonymous devices, which are only in their app's audience.
 @EventLoop
+@Suite(.inEveryWay)
 struct DeviceOfNobodyTests {
   @Test func `an anonymous device is in the audience and in no user's set`() async throws {
     let fixture = try await Fixture()

@@ -5,6 +5,7 @@ import RegistrySupport
 import Testing
 
 @EventLoop
+@Suite(.inEveryWay)
 struct RegisterTests {
   @Test func `a registered device is in its owner's set, its app's audience, and lives a year`() async throws {
     let fixture = try await Fixture()

@@ -7,6 +7,7 @@ import Testing
 @testable import PushModel
 
 @EventLoop
+@Suite(.inEveryWay)
 struct ResolveTests {
   @Test func `a batch of queries is answered in its order`() async throws {
     let fixture = try await Fixture()

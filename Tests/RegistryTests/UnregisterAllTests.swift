@@ -5,6 +5,7 @@ import RegistrySupport
 import Testing
 
 @EventLoop
+@Suite(.inEveryWay)
 struct UnregisterAllTests {
   @Test func `all devices of the user are removed, other owners' metadata is kept`() async throws {
     let fixture = try await Fixture()

@@ -61,7 +61,7 @@ struct ProviderTokenTests {
     #expect(check(token.replacingCharacters(in: end...end, with: token[end] == "A" ? "B" : "A")) == .invalid)
   }
 
-  @Test func `a connection may have to keep one token for some time`() {
+  @Test func `a key may have to keep one token for some time, on all connections`() {
     var (connection, verifier) = (ConnectionProvider(), verifier)
     func check(issuedAt: Int64, at now: Int64) -> ProviderTokenCheck {
       connection.check(
@@ -73,6 +73,11 @@ struct ProviderTokenTests {
     #expect(connection.isKnown)
     #expect(check(issuedAt: Self.now + 1, at: Self.now + 1199) == .updatedTooOften)
     #expect(connection.check(first, with: &verifier, updateSeconds: 1200, now: Self.now + 1199) == .valid)
+    var other = ConnectionProvider()
+    let second = Array(signer.authorization(issuedAt: Self.now + 1).utf8)[...]
+    #expect(other.check(second, with: &verifier, updateSeconds: 1200, now: Self.now + 1199) == .updatedTooOften)
+    #expect(other.check(first, with: &verifier, updateSeconds: 1200, now: Self.now + 1199) == .valid)
+    #expect(verifier.tokens == 1)
     #expect(check(issuedAt: Self.now + 2, at: Self.now + 1200) == .valid)
   }
 }

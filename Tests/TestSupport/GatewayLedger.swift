@@ -8,6 +8,8 @@ public struct GatewayLedger: Decodable, Equatable, Sendable {
   public let byReason: [String: Int]
   public let connections: Int
   public let openConnections: Int
+  /// Different provider tokens that were admitted.
+  public let providerTokens: Int
   public let goaways: Int
   public let resets: Int
   public let stalls: Int

@@ -25,6 +25,11 @@ public final class RedisServer: Sendable {
   private let directoryOwner: TemporaryDirectory
   private let arguments: [String]
   private let child: Locked<ChildProcess>
+  /// Nil unless the tests run against a cluster.
+  private let cluster: RedisCluster?
+
+  /// Whether the environment asks for a cluster in place of each plain server, one that no test has arguments for.
+  public static let isCluster = ProcessInfo.processInfo.environment["MARTLET_TEST_CLUSTER"] == "1"
 
   /// Nil unless TCP was asked for.
   public let port: Int?
@@ -41,8 +46,20 @@ public final class RedisServer: Sendable {
         "--save", "", "--appendonly", "no", "--daemonize", "no",
       ] + (password.map { ["--requirepass", $0] } ?? []) + arguments
     self.password = password
+    let isPlain = arguments.isEmpty && !tcp && password == nil
+    // No server fails over here; a slow machine must not look like a failure.
+    cluster =
+      RedisServer.isCluster && isPlain ? try await RedisCluster(replicas: 0, ["--cluster-node-timeout", "30000"]) : nil
     child = Locked(try ChildProcess(RedisServer.program, self.arguments))
     try await awaitPong()
+  }
+
+  /// Stands for a cluster. Only ``url`` and ``redisCLI(_:)`` are to be used.
+  public init(_ cluster: RedisCluster) throws {
+    directoryOwner = try TemporaryDirectory()
+    (port, arguments, password) = (nil, [], nil)
+    child = Locked(try ChildProcess("true"))
+    self.cluster = cluster
   }
 
   public let password: String?
@@ -51,7 +68,7 @@ public final class RedisServer: Sendable {
   public var pid: pid_t { child.withLock(\.pid) }
 
   /// For REDIS_URL; over the unix socket.
-  public var url: String { "unix://\(password.map { ":\($0)@" } ?? "")\(socketPath)" }
+  public var url: String { cluster?.url ?? "unix://\(password.map { ":\($0)@" } ?? "")\(socketPath)" }
 
   /// What the server logged since it was last started.
   public var lines: [String] { child.withLock(\.lines) }
@@ -59,6 +76,7 @@ public final class RedisServer: Sendable {
   /// Ends the server and removes its directory.
   public func stop() async throws {
     try await kill(SIGKILL)
+    try await cluster?.stop()
     directoryOwner.remove()
   }
 
@@ -85,7 +103,8 @@ public final class RedisServer: Sendable {
 
   @discardableResult
   public func redisCLI(_ words: [String]) async throws -> String {
-    try await ChildProcess.run(
+    if let cluster { return try await cluster.redisCLI(words) }
+    return try await ChildProcess.run(
       "redis-cli", ["-s", socketPath, "--raw"] + words, environment: password.map { ["REDISCLI_AUTH": $0] } ?? [:])
   }
 

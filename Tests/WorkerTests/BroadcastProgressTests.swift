@@ -122,11 +122,12 @@ struct BroadcastProgressTests {
 
   // MARK: - Limits
 
-  @Test func `at most eight pages are in memory`() {
-    var progress = inProgress(pages: 7)
-    #expect(progress.pageLocated(7, next: Self.position(8)) == [])
+  @Test func `no more than the maximum of pages are in memory`() {
+    let most = BroadcastProgress.maximumPages
+    var progress = inProgress(pages: most - 1)
+    #expect(progress.pageLocated(most - 1, next: Self.position(most)) == [])
     let actions = progress.pushEnded(Self.accepted("t0"), page: 0)
-    #expect(actions.dropFirst() == [.fetch(from: Self.cursor(8), page: 8)])
+    #expect(actions.dropFirst() == [.fetch(from: Self.cursor(most), page: most)])
   }
 
   @Test func `more than 1,000 open devices end the attempt`() {

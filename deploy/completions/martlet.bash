@@ -18,6 +18,7 @@ _martlet() {
       return ;;
     --scopes) words='devices tokens push devices,tokens devices,push tokens,push' ;;
     --secret) words='-' ;;
+    --processes) words='auto' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
       --expiration | --send-at | --dedupe | --reply-to | --interval | --reason | --limit | --bundle | --rate | --burst | --daily | \
@@ -30,6 +31,7 @@ _martlet() {
   fi
 
   case $command in
+    worker) words='--processes' ;;
     enqueue)
       words='--queue --user --token --instance --app --id --title --subtitle --body --badge --sound --category --thread-id
         --class --preview --data --payload --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe

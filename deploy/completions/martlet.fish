@@ -48,6 +48,8 @@ complete -c martlet -n '__martlet_ends credentials' -a revoke -d 'Delete a name'
 complete -c martlet -n '__martlet_ends credentials' -a enable -d 'Allow a name again'
 complete -c martlet -n '__martlet_ends credentials' -a disable -d 'Refuse a name'
 
+complete -c martlet -n '__martlet_is worker' -l processes -x -a auto -d 'Worker processes'
+
 complete -c martlet -n '__martlet_is enqueue' -l queue -x -d 'List to push to'
 complete -c martlet -n '__martlet_is enqueue' -l user -x -d 'Send to all devices of a user'
 complete -c martlet -n '__martlet_is enqueue' -l token -x -d 'Send to a device'

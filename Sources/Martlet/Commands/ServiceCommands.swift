@@ -7,10 +7,14 @@ enum WorkerCommand: Command {
   static let name = "worker"
   static let summary = "consume jobs and deliver them"
   static let help = """
-    usage: martlet worker
+    usage: martlet worker [--processes NUMBER|auto]
 
     Claims jobs from the Redis lists of MARTLET_QUEUES (in strict order), sends them to APNs and writes their records.
     Reads its settings from the environment and reports every fault at once (exit code 2).
+
+      --processes NUMBER|auto   worker processes, 1 to \(ProcessCount.range.upperBound), default 1; auto: one for each core that may be used.
+                                With more than one, this process supervises them: it starts one again that ends, passes
+                                signals on, and its admin port answers for all. MARTLET_CONCURRENCY is of each process.
 
     SIGTERM or SIGINT: stops claiming, finishes within MARTLET_SHUTDOWN_GRACE, hands the other jobs back, exits with 0.
     A second signal: hands all jobs back and exits at once. SIGHUP: changes nothing.
@@ -18,21 +22,58 @@ enum WorkerCommand: Command {
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
-    let line = try CommandLineWords(words)
+    let line = try CommandLineWords(words, options: ["processes", WorkerProgram.option])
     try line.refuseArguments()
+    let channel = try line.integer(WorkerProgram.option, in: 3...Int(Int32.max))
+    let count = try ProcessCount.parse(line.value("processes"))
     let configuration = try WorkerConfiguration(environment: EnvironmentReader.processValues)
-    return try await serve(configuration)
+    if let channel { return try await serve(configuration, supervisedThrough: Int32(channel)) }
+    return count == 1 ? try await serve(configuration) : try await supervise(configuration, count: count)
   }
 
   @EventLoop
   private static func serve(_ configuration: WorkerConfiguration) async throws -> ExitCode {
     let log = Log(level: configuration.logLevel)
+    let service = try start(configuration, log: log)
+    await Termination.wait { stopped in service.stop(then: stopped) }
+    return .done
+  }
+
+  @EventLoop
+  private static func supervise(_ configuration: WorkerConfiguration, count: Int) async throws -> ExitCode {
+    let log = Log(level: configuration.logLevel)
+    return try await Supervisor(configuration, count: count, log: log).run()
+  }
+
+  /// The supervisor's admin port answers for this process too.
+  @EventLoop
+  private static func serve(
+    _ configuration: WorkerConfiguration, supervisedThrough channel: Int32
+  ) async throws -> ExitCode {
+    guard Channel.isChannel(channel) else {
+      throw CommandError.usage("--\(WorkerProgram.option) is for processes that martlet worker --processes starts")
+    }
+    WorkerProgram.nameProcess()
+    Termination.countsFurther = false
+    var configuration = configuration
+    configuration.adminAddress = nil
+    let log = Log(level: configuration.logLevel)
+    let service = try start(configuration, log: log)
+    guard let supervised = SupervisedWorker(service, channel: channel, log: log) else {
+      throw CommandError.failed("file descriptors are exhausted")
+    }
+    await Termination.wait { stopped in service.stop(then: stopped) }
+    withExtendedLifetime(supervised) {}
+    return .done
+  }
+
+  @EventLoop
+  private static func start(_ configuration: WorkerConfiguration, log: Log) throws -> WorkerService {
     let service = WorkerService(configuration, log: log)
     service.metrics.addProcess(version: Version.current)
     try service.start()
     Reload.use(nil, log: log)
-    await Termination.wait { stopped in service.stop(then: stopped) }
-    return .done
+    return service
   }
 }
 

@@ -13,6 +13,7 @@ extension JobQueue {
     _ notification: Settlement.Notification, of jobID: String,
     _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void
   ) {
+    guard !context.connection.isCluster else { return keepSeparately(notification, completion) }
     let starts = stride(from: 0, to: notification.readers.count, by: JobQueue.readerBatch)
     var left = starts.underestimatedCount
     var failure: RedisError?
@@ -27,6 +28,14 @@ extension JobQueue {
         left -= 1
         if left == 0 { completion(failure.map { .failure($0) } ?? .success(())) }
       }
+    }
+  }
+
+  private func keepSeparately(
+    _ notification: Settlement.Notification, _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void
+  ) {
+    SeparateRecords(connection: context.connection).write(Settlement(.acknowledge, notifications: [notification])) {
+      completion($0.map { _ in })
     }
   }
 }

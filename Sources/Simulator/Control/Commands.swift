@@ -99,7 +99,8 @@ enum FaultCommand: Equatable {
   }
 }
 
-/// `POST /settings`: changes the given settings; the stream limit also for open connections.
+/// `POST /settings`: changes the given settings; the stream limit also for open connections. `tokenUpdateSeconds` counts provider
+/// tokens from the beginning.
 struct SettingsCommand: Equatable {
   let maximumStreams: Int?
   let initialStreams: Int?
@@ -122,7 +123,10 @@ struct SettingsCommand: Equatable {
   func apply(to gateway: Gateway) {
     if let initialStreams { gateway.settings.initialStreams = initialStreams }
     if let addedMilliseconds { gateway.settings.addedNanoseconds = addedMilliseconds * 1_000_000 }
-    if let tokenUpdateSeconds { gateway.settings.tokenUpdateSeconds = tokenUpdateSeconds }
+    if let tokenUpdateSeconds {
+      gateway.settings.tokenUpdateSeconds = tokenUpdateSeconds
+      gateway.verifier.forgetUpdates()
+    }
     if let topics { gateway.rules.topics = topics.isEmpty ? nil : Set(topics) }
     if let maximumStreams {
       gateway.settings.maximumStreams = maximumStreams

@@ -20,6 +20,7 @@ extension JSONWriter {
     field("connections", gateway.connectionsAccepted)
     field("openConnections", gateway.openConnections)
     field("tokensVerified", gateway.verifier.verifications)
+    field("providerTokens", gateway.verifier.tokens)
     field("goaways", gateway.effects["goaways"] ?? 0)
     field("resets", gateway.effects["resets"] ?? 0)
     field("stalls", gateway.effects["stalls"] ?? 0)

@@ -19,6 +19,9 @@ struct ProviderTokenVerifier {
   /// Values with a valid signature, and their `iat`.
   private var known: [[UInt8]: Int64] = [:]
   private(set) var verifications = 0
+  private var updates = ProviderTokenUpdates()
+  /// The number of times that ``forgetUpdates()`` was called.
+  private(set) var period = 0
 
   init(keyID: String, teamID: String, key: PublicKey) {
     self.keyID = keyID
@@ -41,6 +44,20 @@ struct ProviderTokenVerifier {
     if known.count >= ProviderTokenVerifier.cacheLimit { known = [:] }
     known[value] = issuedAt
     return (ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now), issuedAt)
+  }
+
+  /// The number of different tokens that were admitted since ``forgetUpdates()``.
+  var tokens: Int { updates.count }
+
+  /// Counts tokens from the beginning: the next one is the key's first.
+  mutating func forgetUpdates() {
+    updates = ProviderTokenUpdates()
+    period += 1
+  }
+
+  /// Returns whether a push with this valid `authorization` may pass. See ``ProviderTokenUpdates``.
+  mutating func admits(_ authorization: [UInt8], updateSeconds: Int64, now: Int64) -> Bool {
+    updates.admits(authorization, updateSeconds: updateSeconds, now: now)
   }
 
   static func checkAge(issuedAt: Int64, now: Int64) -> ProviderTokenCheck {
@@ -110,27 +127,28 @@ struct ConnectionProvider {
   private var value: [UInt8] = []
   /// Unix seconds.
   private var issuedAt: Int64 = 0
-  /// When this value was first received, unix seconds.
-  private var since: Int64 = 0
+  /// The verifier's period in which the value was admitted.
+  private var period = 0
 
   /// Whether a valid provider token was received.
   var isKnown: Bool { !value.isEmpty }
 
   /// Checks `authorization` at `now` in unix seconds, and stores a valid one.
   ///
-  /// `updateSeconds` is the minimum time between two tokens of the connection; 0 for no limit.
+  /// `updateSeconds` is the minimum time between two new tokens of the key, on whatever connection; 0 for no limit.
   mutating func check(
     _ authorization: ArraySlice<UInt8>?, with verifier: inout ProviderTokenVerifier, updateSeconds: Int64, now: Int64
   ) -> ProviderTokenCheck {
-    if let authorization, isKnown, isSame(authorization, value) {
+    if let authorization, isKnown, period == verifier.period, isSame(authorization, value) {
       return ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now)
     }
     let (check, issuedAt) = verifier.verify(authorization, now: now)
     guard check == .valid, let authorization else { return check }
-    if isKnown, now - since < updateSeconds { return .updatedTooOften }
-    value = Array(authorization)
+    let value = Array(authorization)
+    guard verifier.admits(value, updateSeconds: updateSeconds, now: now) else { return .updatedTooOften }
+    self.value = value
     self.issuedAt = issuedAt
-    since = now
+    period = verifier.period
     return .valid
   }
 }

@@ -4,11 +4,11 @@ import Registry
 /// How far a broadcast has come: a state machine without side effects. Each method reports an event and returns the
 /// actions to carry out, in order.
 ///
-/// Up to eight pages are in memory at once: the next ones are requested while the pushes of earlier ones are in flight.
+/// Up to ``maximumPages`` are in memory at once: the next ones are requested while the pushes of earlier ones are in flight.
 /// Pages are submitted and committed in order, so that after a crash another worker continues behind the last committed
 /// page.
 struct BroadcastProgress {
-  static let maximumPages = 8
+  static let maximumPages = 40
   /// So many open devices indicate a problem of the gateway: no more pages are requested in this attempt.
   static let maximumOpen = 1000
 

@@ -82,7 +82,8 @@ final class Broadcasts {
 /// One attempt at a job to an app's audience: carries out what ``BroadcastProgress`` decides.
 @EventLoop
 final class Broadcast {
-  private static let pageSize = 500
+  /// Devices. After a crash the pushes in flight and the rest of a page are sent again, so pages are small.
+  private static let pageSize = 100
 
   let delivery: Delivery
   let app: String

@@ -1,6 +1,7 @@
 import Queue
 package import APNs
 package import EventLoop
+package import HTTPServer
 import Jobs
 import Redis
 import Registry
@@ -78,6 +79,11 @@ package final class WorkerService {
     return Readiness(
       isRedisReady: context.connection.isReady, apns: apns, isStopping: phase != .running,
       pausedRoutes: (client?.pausedRoutes ?? []).map(RouteReport.init))
+  }
+
+  /// What the admin port answers at this path.
+  package func adminResponse(to path: String) -> HTTPResponse {
+    AdminServer.response(to: path, metrics: metrics, readiness: { readiness.response })
   }
 
   package func start() throws {

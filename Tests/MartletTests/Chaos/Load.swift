@@ -23,6 +23,8 @@ actor Load {
   private var account = Account()
   private var next = 0
   private var isStopping = false
+  private var isPaused = false
+  private var isEnqueuing = false
   private var task: Task<Void, Never>?
 
   init(_ fleet: Fleet, on queue: String, perSecond: Int) {
@@ -35,7 +37,7 @@ actor Load {
   func start() {
     task = Task {
       while !isStopping {
-        await enqueue()
+        if !isPaused { await enqueue() }
         try? await Task.sleep(for: Load.pause)
       }
     }
@@ -43,6 +45,15 @@ actor Load {
 
   /// The jobs that certainly were in the queue.
   var enqueued: Int { account.enqueued.count }
+
+  /// Enqueues nothing until ``resume()``. Returns the number of jobs that certainly are in the queue, when all replies are there.
+  func pause() async -> Int {
+    isPaused = true
+    while isEnqueuing { await Task.yield() }
+    return account.enqueued.count
+  }
+
+  func resume() { isPaused = false }
 
   func stop() async -> Account {
     isStopping = true
@@ -53,6 +64,8 @@ actor Load {
   private func enqueue() async {
     let jobs = (next..<next + batch).map { LoadJob(prefix, $0) }
     next += batch
+    isEnqueuing = true
+    defer { isEnqueuing = false }
     let results = await Load.push(jobs, to: queue, through: fleet.connection)
     for (job, result) in zip(jobs, results) {
       switch result {

@@ -56,21 +56,21 @@ extension Fleet {
     let keys = QueueKeys(queue: queue)
     let script = """
       local left = {}
-      local lists = redis.call('KEYS', ARGV[2])
-      for _, key in ipairs(redis.call('KEYS', ARGV[5])) do lists[#lists + 1] = key end
-      lists[#lists + 1] = ARGV[1]
+      local lists = redis.call('KEYS', ARGV[1])
+      for _, key in ipairs(redis.call('KEYS', ARGV[4])) do lists[#lists + 1] = key end
+      lists[#lists + 1] = KEYS[1]
       for _, key in ipairs(lists) do
         local length = redis.call('TYPE', key).ok == 'list' and redis.call('LLEN', key) or 0
         if length > 0 then left[#left + 1] = key .. ' ' .. length end
       end
-      for _, key in ipairs({ARGV[3], ARGV[4]}) do
+      for _, key in ipairs({ARGV[2], ARGV[3]}) do
         local count = redis.call('ZCARD', key)
         if count > 0 then left[#left + 1] = key .. ' ' .. count end
       end
       return left
       """
     let answer = try await redis(
-      "EVAL", script, "0", queue, keys.inflight("*"), keys.retry, keys.scheduled, keys.landing("*"))
+      "EVAL", script, "1", queue, keys.inflight("*"), keys.retry, keys.scheduled, keys.landing("*"))
     return (answer.array ?? []).compactMap(\.string)
   }
 

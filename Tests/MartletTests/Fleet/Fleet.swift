@@ -44,6 +44,13 @@ final class Fleet: Sendable {
     connection = try await Fleet.connect(to: isForTests ? url : redis.url)
   }
 
+  /// With a cluster in place of the one server.
+  init(cluster: RedisCluster) async throws {
+    redis = try RedisServer(cluster)
+    gateway = try await SimulatedGateway()
+    connection = try await Fleet.connect(to: redis)
+  }
+
   @EventLoop
   private static func connect(to url: String) async throws -> RedisClient {
     let connection = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
@@ -79,13 +86,17 @@ final class Fleet: Sendable {
   }
 
   /// Starts a worker on a unique queue, on `queue` or on the queues of `changes`, and waits until it is ready.
+  ///
+  /// `arguments` follow the name of the command.
   func worker(
-    _ changes: [String: String?] = [:], on queue: String? = nil, isPollingOnly: Bool = false, isReady: Bool = true
+    _ changes: [String: String?] = [:], on queue: String? = nil, isPollingOnly: Bool = false, isReady: Bool = true,
+    arguments: [String] = []
   ) async throws -> FleetWorker {
     let queues = changes["MARTLET_QUEUES"] ?? queue ?? unique("jobs")
     let all = changes.merging(["MARTLET_QUEUES": queues]) { given, _ in given }
     let first = String(queues?.split(separator: ",").first ?? "push:jobs")
-    let worker = try await FleetWorker(environment: environment(all, isPollingOnly: isPollingOnly), queue: first)
+    let worker = try await FleetWorker(
+      arguments, environment: environment(all, isPollingOnly: isPollingOnly), queue: first)
     if isReady { try await worker.ready() }
     return worker
   }

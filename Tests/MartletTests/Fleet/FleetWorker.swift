@@ -2,16 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A running `martlet worker` with its admin port.
+/// A running `martlet worker`, or a supervisor of several, with its admin port.
 final class FleetWorker: Sendable {
   let process: ChildProcess
   /// The queue that it serves, or the first of several.
   let queue: String
   let adminPort: Int
 
-  init(environment: [String: String], queue: String) async throws {
+  /// `arguments` follow the name of the command.
+  init(_ arguments: [String] = [], environment: [String: String], queue: String) async throws {
     self.queue = queue
-    process = try ChildProcess(try builtProduct("martlet"), ["worker"], environment: environment)
+    process = try ChildProcess(try builtProduct("martlet"), ["worker"] + arguments, environment: environment)
     let line = try await process.line("its admin port") { $0.contains("admin port listens") }
     struct Entry: Decodable { let port: Int }
     adminPort = try JSONDecoder().decode(Entry.self, from: Data(line.utf8)).port

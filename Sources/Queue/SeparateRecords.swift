@@ -1,0 +1,167 @@
+import EventLoop
+import Redis
+
+/// In a cluster: writes what belongs to a settlement and is in another hash slot than the queue.
+///
+/// It is written before the job leaves the in-flight list, so that a crash in between loses no record. The job then runs
+/// again, and so each step may be repeated.
+@EventLoop
+struct SeparateRecords {
+  let connection: RedisClient
+
+  /// Writes record, reply and notification records. Passes whether the record was written: false if another job has one
+  /// there.
+  func write(_ settlement: Settlement, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void) {
+    let steps = RecordSteps(completion)
+    if let record = settlement.record {
+      steps.begin()
+      write(record) { steps.end($0.map { $0.integer != 0 }) }
+      if let list = settlement.replyTo {
+        steps.begin()
+        reply(record.json, to: list) { steps.end($0) }
+      }
+    }
+    for notification in settlement.notifications {
+      for reader in notification.readers {
+        steps.begin()
+        keep(notification.json, for: reader) { steps.end($0.map { _ in true }) }
+      }
+    }
+    steps.seal()
+  }
+
+  private func write(_ record: Settlement.Record, _ completion: @escaping RedisClient.Completion) {
+    connection.call(QueueScripts.separateRecord, keys: [QueueKeys.result(record.jobID)]) { command in
+      command.append(record.json)
+      command.append(record.timeToLive.milliseconds)
+      command.append(record.onlyIfAbsent ? "NX" : record.author ?? "")
+    } _: {
+      completion($0)
+    }
+  }
+
+  /// A list that Redis refuses to write to, of another type for example, gets no reply: the job ends all the same.
+  private func reply(
+    _ record: [UInt8], to list: String, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
+  ) {
+    connection.call(QueueScripts.separateReply, keys: [list]) {
+      $0.append(record)
+    } _: { result in
+      if case .failure(let error) = result, !error.isRefusal { return completion(.failure(error)) }
+      completion(.success(true))
+    }
+  }
+
+  /// Keeps a notification record for a reader with a credential or a device. Passes the number of records written.
+  func keep(
+    _ record: [UInt8], for reader: NotificationReader,
+    _ completion: @escaping @EventLoop (Result<Int, RedisError>) -> Void
+  ) {
+    let finding = RecordSteps { found in
+      guard case .success(false) = found else { return completion(found.map { _ in 0 }) }
+      connection.call(QueueScripts.separateNotification, keys: [reader.stream]) {
+        $0.append(record)
+      } _: { result in
+        if case .failure(let error) = result, error.isWrongType { return completion(.success(0)) }
+        completion(result.map { Int($0.integer ?? 0) })
+      }
+    }
+    // False ends the search: the reader is known.
+    for command in [RedisCommand("HEXISTS", reader.credentials, reader.name), RedisCommand("EXISTS", reader.device)] {
+      finding.begin()
+      connection.send(command) { result in
+        if case .failure(let error) = result, error.isWrongType { return finding.end(.success(true)) }
+        finding.end(result.map { $0.integer != 1 })
+      }
+    }
+    finding.seal()
+  }
+}
+
+/// Steps that run at the same time: passes the first failure, or whether all were successful with true.
+@EventLoop
+private final class RecordSteps {
+  private var left = 1
+  private var isTrue = true
+  private var failure: RedisError?
+  private let completion: @EventLoop (Result<Bool, RedisError>) -> Void
+
+  init(_ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void) {
+    self.completion = completion
+  }
+
+  func begin() { left += 1 }
+
+  func end(_ result: Result<Bool, RedisError>) {
+    switch result {
+    case .success(let value): isTrue = isTrue && value
+    case .failure(let error): failure = failure ?? error
+    }
+    seal()
+  }
+
+  /// No step begins after this.
+  func seal() {
+    left -= 1
+    if left == 0 { completion(failure.map { .failure($0) } ?? .success(isTrue)) }
+  }
+}
+
+// Their first write takes no memory, so that a full server does not hold up the jobs.
+extension QueueScripts {
+  static let separate = [separateRecord, separateReply, separateNotification]
+
+  /// Writes the record of a job before the job leaves the in-flight list.
+  ///
+  /// KEYS
+  ///   1  the record
+  /// ARGV
+  ///   1  the record, JSON
+  ///   2  its TTL in ms
+  ///   3  `NX`, or the author of the record before
+  /// Returns 1, or 0 if another job has a record there.
+  static let separateRecord = RedisScript(
+    """
+    \(writing)
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    if ARGV[3] == 'NX' then
+      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX')
+      return 1
+    end
+    return write(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) and 1 or 0
+    """)
+
+  /// Puts a record on the list that its producer has named, unless it is there already. A list that this creates expires after 1 h.
+  ///
+  /// KEYS
+  ///   1  the list
+  /// ARGV
+  ///   1  the record, JSON
+  /// Returns 1, or 0 if the record was there.
+  static let separateReply = RedisScript(
+    """
+    redis.call('LTRIM', KEYS[1], 0, -1)
+    if redis.call('LINDEX', KEYS[1], 0) == ARGV[1] then return 0 end
+    if redis.call('LPUSH', KEYS[1], ARGV[1]) == 1 then redis.call('EXPIRE', KEYS[1], 3600) end
+    return 1
+    """)
+
+  /// Writes a notification record, unless one of the job is among the latest.
+  ///
+  /// KEYS
+  ///   1  the stream
+  /// ARGV
+  ///   1  the notification record, JSON that begins with the job's id
+  /// Returns the number of records written.
+  static let separateNotification = RedisScript(
+    """
+    local head = string.match(ARGV[1], '^{"id":"[^"]*",') or ARGV[1]
+    redis.call('EXPIRE', KEYS[1], 2592000)
+    for _, entry in ipairs(redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 20)) do
+      if string.sub(entry[2][2] or '', 1, #head) == head then return 0 end
+    end
+    redis.call('XADD', KEYS[1], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[1])
+    redis.call('EXPIRE', KEYS[1], 2592000)
+    return 1
+    """)
+}

@@ -1,0 +1,64 @@
+/// Which primary of a cluster has which hash slots. A value: ``ClusterRouter`` exchanges the messages.
+struct ClusterTopology: Equatable {
+  typealias Server = RedisEndpoint.HostAndPort
+
+  /// Those that have slots, and those that a redirection has named.
+  private(set) var servers: [Server] = []
+  /// Of each slot the place in ``servers``, or -1.
+  private var owners: [Int16]
+
+  init() {
+    owners = Array(repeating: -1, count: HashSlot.count)
+  }
+
+  /// Reads the reply to CLUSTER SLOTS. A server without a name is the one that was asked.
+  ///
+  /// Throws ``RedisError/notSent(_:)`` if the reply is something else, or names no slot.
+  init(_ reply: RedisValue, askedServer: Server) throws(RedisError) {
+    self.init()
+    for range in reply.array ?? [] {
+      guard let parts = range.array, parts.count >= 3, let first = parts[0].integer, let last = parts[1].integer,
+        first >= 0, first <= last, last < Int64(HashSlot.count), let primary = parts[2].array, primary.count >= 2,
+        let port = primary[1].integer.flatMap({ UInt16(exactly: $0) }), port > 0
+      else { throw .notSent("\(askedServer.summary) replied to CLUSTER SLOTS with something else") }
+      let name = primary[0].string ?? ""
+      // A server whose name is not known yet.
+      if name == "?" || name.utf8.contains(0) { continue }
+      let place = insert(Server(host: name.isEmpty ? askedServer.host : name, port: port))
+      for slot in first...last { owners[Int(slot)] = place }
+    }
+    guard !servers.isEmpty else { throw .notSent("\(askedServer.summary) knows of no slots: is the cluster created?") }
+  }
+
+  subscript(slot: Int) -> Server? {
+    let place = owners[slot]
+    return place < 0 ? nil : servers[Int(place)]
+  }
+
+  /// Notes a redirection.
+  mutating func move(slot: Int, to server: Server) { owners[slot] = insert(server) }
+
+  private mutating func insert(_ server: Server) -> Int16 {
+    if let place = servers.firstIndex(of: server) { return Int16(place) }
+    servers.append(server)
+    return Int16(servers.count - 1)
+  }
+
+  /// The slots that have another server than in `other`.
+  func changes(from other: ClusterTopology) -> [Int] {
+    (0..<HashSlot.count).filter { self[$0] != other[$0] }
+  }
+
+  /// The first and the last of each range of slots that no server has.
+  var uncovered: [ClosedRange<Int>] {
+    var ranges: [ClosedRange<Int>] = []
+    for slot in 0..<HashSlot.count where owners[slot] < 0 {
+      if let last = ranges.last, last.upperBound == slot - 1 {
+        ranges[ranges.count - 1] = last.lowerBound...slot
+      } else {
+        ranges.append(slot...slot)
+      }
+    }
+    return ranges
+  }
+}

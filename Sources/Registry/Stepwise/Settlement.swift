@@ -1,0 +1,245 @@
+/// Carries out an operation on one token in steps, each with the keys of one hash slot.
+///
+/// Order, and what another process or a crash between two steps finds:
+/// 1. Read the metadata and decide.
+/// 2. Note the token in the journal. After a crash, ``Registry/repair()`` adds it to the sets that its metadata names.
+/// 3. Add the token to the sets that only the new metadata names. An entry that the metadata does not name is never sent to.
+/// 4. Replace the metadata, the only truth, if it is still the one that was read; else begin again. Metadata is deleted
+///    before the token leaves its sets, so that no set lacks a device that its metadata names. Only a device that makes
+///    room leaves the user's set first, because only there the number of devices is known at that moment.
+/// 5. Add the token to the sets that the metadata names, and remove it from the others that this settlement touched.
+///    Step 3 does not suffice: a settlement that read the metadata before step 4 may remove the token after step 3.
+/// 6. Read the metadata again, and repeat step 5 until both agree. So whoever changes a set last does it as the last
+///    metadata says: if the metadata changes after this step, its writer does step 5 later.
+/// 7. Remove the entry from the journal.
+struct Settlement: Sendable {
+  enum Action: Sendable, Equatable {
+    case send([Step])
+    case done(Outcome)
+  }
+
+  struct Outcome: Sendable, Equatable {
+    enum End: Sendable, Equatable {
+      case unchanged, written
+      /// The user's set has the maximum number of entries.
+      case full
+      /// A key has another type than this place.
+      case misfit(DeviceSet)
+      /// Others changed the token too often.
+      case conflict
+    }
+
+    var end = End.unchanged
+    /// The device before.
+    var before = StoredDevice.absent
+    /// The metadata that is stored now.
+    var bytes: [UInt8] = []
+    /// Whether the user has too many devices now.
+    var isOverfull = false
+    /// The sets that contained the token and do not any more.
+    var left: Set<DeviceSet> = []
+  }
+
+  private enum Phase {
+    case start, reading, checking, joining, evicting, swapping
+    /// The sets are made to agree with this device.
+    case applying(StoredDevice)
+    case verifying(StoredDevice)
+    case closing
+  }
+
+  let token: String
+  /// The member of the journal.
+  let entry: String
+  /// Whether steps write also if Redis is full, because others are removed in favour of this device.
+  private(set) var isForced = false
+
+  private let operation: DeviceOperation
+  private let maximumDevices: Int
+  private var phase = Phase.start
+  private var decision = DeviceOperation.Decision.nothing
+  private var outcome = Outcome()
+  /// The sets that must agree with the metadata in the end.
+  private var touched: [DeviceSet] = []
+  private var checked: Set<DeviceSet> = []
+  private var isOpen = false
+  private var tries = 0
+  private var rounds = 0
+  /// Whether a set was too full for the token in this round.
+  private var isRefused = false
+  /// The steps whose replies are expected.
+  private var sent: [Step] = []
+
+  /// `nonce` distinguishes this settlement from others of the same token.
+  init(_ token: String, _ operation: DeviceOperation, maximumDevices: Int, nonce: UInt64) {
+    self.token = token
+    self.operation = operation
+    self.maximumDevices = maximumDevices
+    entry = "\(token) \(String(nonce, radix: 16))"
+    isForced = operation.shrinks
+  }
+
+  /// Returns what to do after these replies to the last steps; none at the beginning.
+  mutating func next(_ replies: [StepReply]) -> Action {
+    switch phase {
+    case .start: return read()
+    case .reading: return decided(replies)
+    case .checking:
+      for case (.check(let place), .flag(false)) in zip(sent, replies) { return end(.misfit(place)) }
+      return prepare()
+    case .joining:
+      guard !replies.contains(.flag(false)) else {
+        outcome.end = .full
+        return apply(outcome.before)
+      }
+      return swap()
+    case .evicting:
+      guard replies.first == .flag(true) else { return close() }
+      if case .evict(let user, _, _) = operation { outcome.left.insert(.user(user)) }
+      return swap()
+    case .swapping: return swapped(replies)
+    case .applying(let device):
+      for case (.leave(let place, _), .flag(true)) in zip(sent, replies) { outcome.left.insert(place) }
+      isRefused = zip(sent, replies).contains { step, reply in
+        if case .join = step { reply == .flag(false) } else { false }
+      }
+      phase = .verifying(device)
+      return send([.read] + (limitedSet.map { [.isFull($0, limit: maximumDevices + 1)] } ?? []))
+    case .verifying(let device): return verified(device, replies)
+    case .closing: return .done(outcome)
+    }
+  }
+
+  private mutating func send(_ steps: [Step]) -> Action {
+    sent = steps
+    return .send(steps)
+  }
+
+  private mutating func read() -> Action {
+    phase = .reading
+    var steps = [Step.read]
+    if tries == 0, let set = limitedSet { steps.append(.isFull(set, limit: maximumDevices)) }
+    return send(steps)
+  }
+
+  /// The set in which others make room for the device.
+  private var limitedSet: DeviceSet? {
+    switch operation {
+    case .register(let registration) where !registration.username.isEmpty: .user(registration.username)
+    case .take(let metadata) where !metadata.username.isEmpty: .user(metadata.username)
+    default: nil
+    }
+  }
+
+  private mutating func decided(_ replies: [StepReply]) -> Action {
+    guard case .device(let stored)? = replies.first else { return end(.conflict) }
+    if replies.dropFirst().first == .flag(true) { isForced = true }
+    outcome.before = stored
+    outcome.bytes = stored.bytes
+    decision = operation.decide(stored)
+    switch decision {
+    case .nothing:
+      // After a lost race, what was added before must be removed again.
+      return touched.isEmpty ? .done(outcome) : apply(stored)
+    case .keep(let places): touch(places)
+    case .write(let metadata, let leaving):
+      let joined = metadata?.places ?? []
+      touch(joined + stored.places + leaving)
+      if case .restore = operation { break }
+      if stored.places.contains(where: { !joined.contains($0) }) { isForced = true }
+    }
+    guard !touched.isEmpty || decision != .keep([]) else { return .done(outcome) }
+    let unchecked = touched.filter { checked.insert($0).inserted }
+    guard !unchecked.isEmpty || !isOpen else { return prepare() }
+    phase = .checking
+    let opening = isOpen ? [] : [Step.open]
+    isOpen = true
+    return send(opening + unchecked.map(Step.check))
+  }
+
+  private mutating func touch(_ places: [DeviceSet]) {
+    for place in places where !touched.contains(place) { touched.append(place) }
+  }
+
+  /// Begins to change the sets.
+  private mutating func prepare() -> Action {
+    if case .evict(let user, _, let limit) = operation {
+      phase = .evicting
+      return send([.leave(.user(user), above: limit)])
+    }
+    guard case .write(let metadata?, _) = decision else { return swap() }
+    let known = outcome.before.places
+    let added = metadata.places.filter { !known.contains($0) }
+    guard !added.isEmpty else { return swap() }
+    phase = .joining
+    return send(added.map { .join($0, limit: admission(to: $0)) })
+  }
+
+  /// How many entries a set may have before the token is added; nil for any number.
+  private func admission(to place: DeviceSet) -> Int? {
+    guard case .restore = operation, case .user = place else { return nil }
+    return maximumDevices
+  }
+
+  private mutating func swap() -> Action {
+    guard case .write(let metadata, _) = decision else { return apply(outcome.before) }
+    phase = .swapping
+    let isExpected = tries < Registry.politeAttempts || !operation.prevails
+    return send([.swap(expected: isExpected ? outcome.before.bytes : nil, metadata: metadata?.json())])
+  }
+
+  private mutating func swapped(_ replies: [StepReply]) -> Action {
+    guard case .write(let metadata, _) = decision, case .swapped(let former)? = replies.first else {
+      return end(.conflict)
+    }
+    guard let former else {
+      tries += 1
+      guard tries < Registry.maximumConflicts else {
+        outcome.end = .conflict
+        return apply(outcome.before)
+      }
+      return read()
+    }
+    touch(former.places)
+    outcome.before = former.bytes == outcome.before.bytes ? outcome.before : former
+    let device = StoredDevice(written: metadata)
+    outcome.bytes = device.bytes
+    outcome.end = .written
+    return apply(device)
+  }
+
+  private mutating func apply(_ device: StoredDevice) -> Action {
+    guard !touched.isEmpty else { return close() }
+    phase = .applying(device)
+    let named = device.places
+    return send(touched.map { named.contains($0) ? .join($0, limit: limit(of: $0)) : .leave($0, above: nil) })
+  }
+
+  /// A device that was removed to make room for another must not come back before its metadata is deleted, or a third
+  /// one would have to leave. If its metadata stays, the device comes back after a few rounds.
+  private func limit(of place: DeviceSet) -> Int? {
+    place == limitedSet && rounds < Registry.politeAttempts ? maximumDevices : nil
+  }
+
+  private mutating func verified(_ device: StoredDevice, _ replies: [StepReply]) -> Action {
+    guard case .device(let found)? = replies.first else { return end(.conflict) }
+    outcome.isOverfull = replies.dropFirst().first == .flag(true)
+    let agrees = touched.allSatisfy { found.places.contains($0) == device.places.contains($0) }
+    if agrees, !isRefused { return close() }
+    rounds += 1
+    // The journal keeps the entry, so that the token is repaired later.
+    guard rounds < Registry.maximumConflicts else { return .done(outcome) }
+    return apply(found)
+  }
+
+  private mutating func end(_ end: Outcome.End) -> Action {
+    outcome.end = end
+    return close()
+  }
+
+  private mutating func close() -> Action {
+    guard isOpen else { return .done(outcome) }
+    phase = .closing
+    return send([.close])
+  }
+}

@@ -1,0 +1,28 @@
+/// One command of a settlement, with keys of one hash slot only.
+enum Step: Sendable, Equatable {
+  /// Reads the metadata: ``StepReply/device(_:)``.
+  case read
+  /// Whether the key of a set has its type or does not exist: ``StepReply/flag(_:)``.
+  case check(DeviceSet)
+  /// Whether a set has at least so many entries: ``StepReply/flag(_:)``.
+  case isFull(DeviceSet, limit: Int)
+  /// Writes the journal's entry: ``StepReply/flag(_:)``.
+  case open
+  /// Removes the journal's entry: ``StepReply/flag(_:)``.
+  case close
+  /// Adds the token to a set. The flag is false if it is not in the set because that has `limit` entries.
+  case join(DeviceSet, limit: Int?)
+  /// Removes the token from a set, if that has more than `above` entries. The flag is whether it was removed.
+  case leave(DeviceSet, above: Int?)
+  /// Writes the metadata, or deletes it if `metadata` is nil, if the stored one is `expected`; nil expects nothing.
+  /// ``StepReply/swapped(_:)``.
+  case swap(expected: [UInt8]?, metadata: [UInt8]?)
+}
+
+/// The reply to a ``Step``.
+enum StepReply: Sendable, Equatable {
+  case device(StoredDevice)
+  case flag(Bool)
+  /// The metadata that was replaced; nil if it was not the expected one.
+  case swapped(StoredDevice?)
+}

@@ -1,0 +1,124 @@
+import Redis
+
+/// The scripts of settlements. Each has one key, so that it runs on any node of a cluster, also while its slot moves.
+///
+/// Then Redis refuses to access a key that the script itself has deleted, so none does. PERSIST changes nothing here; as
+/// the first write it makes a full Redis accept the next one.
+enum StepScripts {
+  static let all = [view, swap, join, joinAudience, leave, open, overdue]
+
+  /// KEYS
+  ///   1  metadata of a token
+  /// Returns the text (empty if there is none), whether the key exists, whether the text can be read, the owner, the
+  /// bundle id, the platform, the environment, updatedAt, createdAt and the time of the first registration.
+  static let view = RedisScript(
+    RegistryScripts.read + """
+      local function number(value)
+        if type(value) == 'number' then return string.format('%.17g', value) end
+        return ''
+      end
+      local raw = redis.pcall('GET', KEYS[1])
+      local exists = redis.call('EXISTS', KEYS[1])
+      if type(raw) ~= 'string' then raw = '' end
+      local value = read(KEYS[1])
+      if not value then return {raw, exists, 0, '', '', '', '', '', '', ''} end
+      return {
+        raw, exists, 1, owner(value), text(value.bundleId), text(value.platform), text(value.environment),
+        number(tonumber(value.updatedAt)), number(value.createdAt), number(value.createdAt or value.updatedAt),
+      }
+      """)
+
+  /// KEYS
+  ///   1  metadata of a token
+  /// ARGV
+  ///   1  the expected text; empty for none
+  ///   2  the new text; empty deletes the key
+  ///   3  the lifetime (seconds)
+  ///   4  1 to write also if Redis is full
+  ///   5  1 to write whatever is stored
+  /// Returns {1 if written else 0, the text before}.
+  static let swap = RedisScript(
+    """
+    local found = redis.pcall('GET', KEYS[1])
+    if type(found) ~= 'string' then found = '' end
+    if found ~= ARGV[1] and ARGV[5] ~= '1' then return {0, found} end
+    if ARGV[2] == '' then
+      redis.call('DEL', KEYS[1])
+    else
+      if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
+      redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+    end
+    return {1, found}
+    """)
+
+  /// KEYS
+  ///   1  a user's set
+  /// ARGV
+  ///   1  the token
+  ///   2  how many entries the set may have; empty for any number
+  ///   3  1 to write also if Redis is full
+  /// Returns 1 if the set contains the token now, 0 if it has too many entries.
+  static let join = RedisScript(
+    """
+    local limit = tonumber(ARGV[2])
+    if limit and redis.call('SCARD', KEYS[1]) >= limit and redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 0 then
+      return 0
+    end
+    if ARGV[3] == '1' then redis.call('PERSIST', KEYS[1]) end
+    redis.call('SADD', KEYS[1], ARGV[1])
+    return 1
+    """)
+
+  /// KEYS
+  ///   1  a shard of an audience
+  /// ARGV
+  ///   1  the token
+  /// Adds the token, also if Redis is full. Returns 1.
+  static let joinAudience = RedisScript(
+    """
+    redis.call('PERSIST', KEYS[1])
+    redis.call('ZADD', KEYS[1], 0, ARGV[1])
+    return 1
+    """)
+
+  /// KEYS
+  ///   1  a user's set
+  /// ARGV
+  ///   1  how many entries the set keeps
+  ///   2… entries
+  /// Returns how many entries were removed.
+  static let leave = RedisScript(
+    """
+    local surplus, removed = redis.call('SCARD', KEYS[1]) - ARGV[1], 0
+    for i = 2, #ARGV do
+      if removed >= surplus then break end
+      removed = removed + redis.call('SREM', KEYS[1], ARGV[i])
+    end
+    return removed
+    """)
+
+  /// KEYS
+  ///   1  a journal
+  /// ARGV
+  ///   1  an entry
+  ///   2  1 to write also if Redis is full
+  /// Returns 1.
+  static let open = RedisScript(
+    """
+    if ARGV[2] == '1' then redis.call('PERSIST', KEYS[1]) end
+    redis.call('ZADD', KEYS[1], redis.call('TIME')[1], ARGV[1])
+    return 1
+    """)
+
+  /// KEYS
+  ///   1  a journal
+  /// ARGV
+  ///   1  seconds
+  ///   2  maximum number of entries
+  /// Returns the entries that are older.
+  static let overdue = RedisScript(
+    """
+    local latest = redis.call('TIME')[1] - ARGV[1]
+    return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', latest, 'LIMIT', 0, ARGV[2])
+    """)
+}

@@ -1,0 +1,39 @@
+import EventLoop
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import APNs
+
+extension SimulatorTests {
+  /// Workers that share a key and nothing else.
+  @Suite @EventLoop
+  struct FleetTokenTests {
+    let apns: SimulatedGateway
+
+    init() async throws {
+      apns = try await SimulatedGateway.shared.value
+      try await apns.reset()
+    }
+
+    @Test func `fifty workers with one key use one provider token, and APNs never asks for fewer`() async throws {
+      // In the last minute of a window it could end between two workers.
+      try await eventually(within: .seconds(70), "more than a minute until the next token") {
+        Clock.unixMilliseconds / 1000 % 3000 < 2940
+      }
+      try await apns.settings(#"{"tokenUpdateSeconds":1200}"#)
+      let clients = try (0..<50).map { _ in try apns.client() }
+      defer { for client in clients { client.close() } }
+      for (number, client) in clients.enumerated() {
+        let first = number * 10 + 1
+        #expect(await client.outcomes(first...(first + 9)).allSatisfy(\.isAccepted), "worker \(number)")
+      }
+      let ledger = try await apns.ledger()
+      #expect(ledger.accepted == 500)
+      #expect(ledger.byReason == [:])
+      #expect(ledger.connections == 50)
+      #expect(ledger.providerTokens == 1)
+      try await apns.settings(#"{"tokenUpdateSeconds":0}"#)
+    }
+  }
+}

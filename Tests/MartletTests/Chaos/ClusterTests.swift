@@ -1,0 +1,127 @@
+import Glibc
+import Redis
+import Registry
+import TestSupport
+import Testing
+@testable import Queue
+
+/// Workers on a real cluster of three primaries with a replica each, whose servers fail and whose slots move under load.
+@Suite(.serialized) struct ClusterTests {
+  private static let cluster = Task { try await RedisCluster() }
+  private static let fleet = Task { try await Fleet(cluster: try await cluster.value) }
+  private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
+
+  @Test func `the queue's slot moves from server to server under load, and no job is lost`() async throws {
+    let (cluster, fleet) = (try await Self.cluster.value, try await Self.fleet.value)
+    try await fleet.gateway.reset()
+    let queue = fleet.unique("moving")
+    var workers: [FleetWorker] = []
+    for _ in 0..<2 { workers.append(try await fleet.worker(Self.quiet, on: queue)) }
+    let load = Load(fleet, on: queue, perSecond: 400)
+    await load.start()
+    for slot in [0, 8000, 16_000, 0] {
+      try await advance(load, by: 300)
+      try await cluster.move(slot: HashSlot.of(queue), to: try await cluster.primary(ofSlot: slot))
+    }
+    try await advance(load, by: 300)
+    let account = await load.stop()
+    let status = try await fleet.status(of: account.enqueued, on: queue)
+    print("4 moves, \(account.enqueued.count) jobs, \(account.refused) refused: \(status.description)")
+    status.expectAllAccepted(account.enqueued.count)
+    #expect(status.duplicates == 0)
+    for worker in workers { #expect(try await worker.stop() == 0) }
+  }
+
+  @Test func `slots of users and devices move under load, and every push reaches its device`() async throws {
+    let (cluster, fleet) = (try await Self.cluster.value, try await Self.fleet.value)
+    try await fleet.gateway.reset()
+    let queue = fleet.unique("registry")
+    let users = (0..<20).map { "\(queue)-user-\($0)" }
+    var tokens: [String: String] = [:]
+    for user in users {
+      let token = fleet.uniqueToken()
+      tokens[user] = token
+      try await fleet.register(token, to: user)
+    }
+    let worker = try await fleet.worker(Self.quiet, on: queue)
+    for (round, slot) in [0, 16_000, 8000].enumerated() {
+      let target = try await cluster.primary(ofSlot: slot)
+      let jobs = users.map { #"{"id":"\#($0)-\#(round)","to":{"user":"\#($0)"},"title":"x"}"# }
+      try await fleet.enqueue(jobs.map { Array($0.utf8) }, on: queue)
+      for user in users.prefix(6) {
+        try await cluster.move(slot: HashSlot.of(RegistryKeys.userTokens(user)), to: target)
+        try await cluster.move(slot: HashSlot.of(RegistryKeys.token(tokens[user] ?? "")), to: target)
+      }
+      try await fleet.settled(queue)
+      for user in users {
+        let record = try await fleet.record("\(user)-\(round)")
+        #expect(record.status == "accepted" && record.accepted == 1, "\(record)")
+      }
+    }
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test(arguments: ["at-least-once", "at-most-once"])
+  func `one worker serves queues at different servers, and a reply and its record arrive`(mode: String) async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    let base = fleet.unique("spread")
+    // Names in the first, the middle and the last third of the slots.
+    let queues = (0..<3).compactMap { third in
+      (0..<100).map { "\(base)-\($0)" }.first { HashSlot.of($0) * 3 / HashSlot.count == third }
+    }
+    #expect(queues.count == 3)
+    let worker = try await fleet.worker([
+      "MARTLET_QUEUES": queues.joined(separator: ","), "MARTLET_DELIVERY": mode, "MARTLET_LOG": "info",
+    ])
+    // The second round is enqueued while the worker waits.
+    for round in 0..<2 {
+      for queue in queues {
+        let token = fleet.uniqueToken()
+        let job = #"{"id":"\#(queue)-\#(round)","to":{"token":"\#(token)"},"title":"x","replyTo":"\#(queue)-reply"}"#
+        try await fleet.enqueue(job, on: queue)
+        let record = try await fleet.record("\(queue)-\(round)")
+        #expect(record.status == "accepted", "\(record)")
+      }
+    }
+    for queue in queues {
+      try await fleet.settled(queue)
+      #expect(try await fleet.redis("LLEN", "\(queue)-reply").integer == 2)
+      #expect(try await fleet.redis("TTL", "\(queue)-reply").integer ?? 0 > 3000)
+    }
+    #expect(try await worker.stop() == 0)
+  }
+
+  /// A cluster of its own: one server fewer is left.
+  @Test func `kill -9 of the primary of the queue under load loses only what had not reached its replica`() async throws
+  {
+    let cluster = try await RedisCluster()
+    let fleet = try await Fleet(cluster: cluster)
+    let queue = fleet.unique("failover")
+    var workers: [FleetWorker] = []
+    for _ in 0..<2 { workers.append(try await fleet.worker(Self.quiet, on: queue)) }
+    let load = Load(fleet, on: queue, perSecond: 400)
+    await load.start()
+    try await advance(load, by: 500)
+    let victim = try await cluster.primary(of: queue)
+    // The replica has all that was confirmed before: nothing is sent to the primary between this and its end.
+    let before = await load.pause()
+    try await victim.waitForReplica()
+    try await victim.kill()
+    await load.resume()
+    try await advance(load, by: 500, within: .seconds(60))
+    let account = await load.stop()
+    let status = try await fleet.status(of: account.enqueued, on: queue)
+    print(
+      "failover after \(before) of \(account.enqueued.count) jobs, \(account.unknown.count) unknown: \(status.description)"
+    )
+    status.expectAllAccepted(account.enqueued.count)
+    for worker in workers { #expect(try await worker.stop() == 0) }
+    try await cluster.stop()
+  }
+
+  private func advance(_ load: Load, by count: Int, within: Duration = .seconds(60)) async throws {
+    let goal = await load.enqueued + count
+    try await eventually(within: within, "the load continues") { await load.enqueued >= goal }
+  }
+}

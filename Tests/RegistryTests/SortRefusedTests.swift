@@ -1,0 +1,43 @@
+import EventLoop
+import Redis
+import RegistrySupport
+import Synchronization
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Registry
+
+/// A Redis that does not read a set together with the metadata of its entries.
+@EventLoop
+struct SortRefusedTests {
+  @Test(arguments: ["+@all ~push:*", "+@all -sort ~*"])
+  func `devices are found without SORT, and one log line says so`(rules: String) async throws {
+    let server = try await RedisServer()
+    let lines = Mutex<[String]>([])
+    let log = Log(level: .info, isText: false) { line in lines.withLock { $0.append(line) } }
+    let fixture = try await Fixture(server: server)
+    let tokens = [fixture.token("unsorted-1"), fixture.token("unsorted-2")]
+    for token in tokens { _ = try await fixture.register(token, "unsorted") }
+    try await server.redisCLI(
+      ["ACL", "SETUSER", "limited", "on", ">secret"] + rules.split(separator: " ").map(String.init))
+    let url = "unix://limited:secret@\(server.socketPath)"
+    let redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
+    defer { redis.close() }
+    redis.start()
+    try await redis.ready(within: .seconds(10))
+    let registry = Registry(connection: redis, log: log)
+    for _ in 0..<3 {
+      let resolutions = await withCheckedContinuation { continuation in
+        registry.resolve([.user("unsorted"), .user("nobody"), .user("unsorted")]) { continuation.resume(returning: $0) }
+      }
+      #expect(Set(resolutions[0].devices.map(\.token)) == Set(tokens))
+      #expect(resolutions[1] == Resolution())
+      #expect(resolutions[2] == resolutions[0])
+    }
+    let said = lines.withLock { $0 }
+    #expect(said.count == 1)
+    #expect(said.first?.contains("refuses SORT") == true)
+    try await server.stop()
+  }
+}

@@ -1,0 +1,94 @@
+@testable import Registry
+
+/// What Redis holds about one token, in memory.
+struct TokenModel: Hashable {
+  static let token = "token-model-0123456789abcdef"
+
+  /// The metadata, as JSON.
+  var metadata: [UInt8]?
+  /// The sets that contain the token.
+  var sets: Set<DeviceSet> = []
+  var journal: Set<String> = []
+
+  var device: StoredDevice {
+    guard let metadata else { return .absent }
+    return StoredDevice(bytes: metadata, metadata: DeviceMetadata(parsing: metadata))
+  }
+
+  /// Whether each set that the metadata names contains the token.
+  var isComplete: Bool { device.places.allSatisfy(sets.contains) }
+  /// Whether exactly these contain it, and no change is under way.
+  var isSettled: Bool { Set(device.places) == sets && journal.isEmpty }
+
+  mutating func apply(_ step: Step, of entry: String) -> StepReply {
+    switch step {
+    case .read: return .device(device)
+    case .check: return .flag(true)
+    case .isFull: return .flag(false)
+    case .open: return .flag(journal.insert(entry).inserted)
+    case .close: return .flag(journal.remove(entry) != nil)
+    case .join(let set, _):
+      sets.insert(set)
+      return .flag(true)
+    case .leave(let set, _): return .flag(sets.remove(set) != nil)
+    case .swap(let expected, let replacement):
+      let former = device
+      guard expected == nil || former.bytes == expected else { return .swapped(nil) }
+      metadata = replacement
+      return .swapped(former)
+    }
+  }
+
+  /// Runs a settlement without interruption.
+  mutating func run(_ operation: DeviceOperation, number: UInt64 = 99) {
+    var settlement = Settlement(TokenModel.token, operation, maximumDevices: 100, nonce: number)
+    var replies: [StepReply] = []
+    while case .send(let steps) = settlement.next(replies) {
+      replies = steps.map { apply($0, of: settlement.entry) }
+    }
+  }
+}
+
+/// A settlement that is carried out one command at a time.
+struct SteppedActor {
+  private var settlement: Settlement
+  private var steps: [Step] = []
+  private var replies: [StepReply] = []
+  /// Identifies the state: a settlement depends on nothing but its replies.
+  private(set) var history: [Int] = []
+  private(set) var isDone = false
+
+  init(_ operation: DeviceOperation, number: UInt64) {
+    settlement = Settlement(TokenModel.token, operation, maximumDevices: 100, nonce: number)
+    proceed()
+  }
+
+  /// Carries out the next command.
+  mutating func advance(_ model: inout TokenModel) {
+    let reply = model.apply(steps[replies.count], of: settlement.entry)
+    replies.append(reply)
+    history.append(SteppedActor.code(reply))
+    if replies.count == steps.count { proceed() }
+  }
+
+  /// Ends the process between two commands.
+  mutating func crash() {
+    isDone = true
+    history = [.min]
+  }
+
+  private mutating func proceed() {
+    switch settlement.next(replies) {
+    case .send(let next): (steps, replies) = (next, [])
+    case .done: isDone = true
+    }
+  }
+
+  private static func code(_ reply: StepReply) -> Int {
+    switch reply {
+    case .device(let device): device.bytes.hashValue
+    case .flag(let flag): flag ? 1 : 0
+    case .swapped(let device): device?.bytes.hashValue ?? -1
+    }
+  }
+}
