@@ -157,7 +157,7 @@ public final class RedisClusterNode: Sendable {
         "--daemonize", "no", "--cluster-enabled", "yes", "--cluster-port", "\(busPort)",
         "--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0",
       ] + arguments
-    child = Locked(try ChildProcess("redis-server", self.arguments))
+    child = Locked(try ChildProcess(RedisServer.program, self.arguments))
   }
 
   public var address: String { "127.0.0.1:\(port)" }
@@ -179,7 +179,7 @@ public final class RedisClusterNode: Sendable {
   /// Starts it again on the same directory and port; ends it before if it runs.
   public func restart() async throws {
     if isRunning { try await kill(SIGKILL) }
-    let fresh = try ChildProcess("redis-server", arguments)
+    let fresh = try ChildProcess(RedisServer.program, arguments)
     child.withLock { $0 = fresh }
     try await awaitPong()
   }

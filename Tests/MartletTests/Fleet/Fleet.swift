@@ -47,8 +47,10 @@ final class Fleet: Sendable {
   /// With a cluster in place of the one server.
   init(cluster: RedisCluster) async throws {
     redis = try RedisServer(cluster)
+    url = redis.url
+    users = nil
     gateway = try await SimulatedGateway()
-    connection = try await Fleet.connect(to: redis)
+    connection = try await Fleet.connect(to: redis.url)
   }
 
   @EventLoop
