@@ -25,10 +25,12 @@ public struct Credential: Sendable, Equatable {
   public let scopes: Set<KeyScope>
   /// How many requests an API key may send. Not used by other kinds.
   public let quota: KeyQuota
+  /// The apps that a user or an API key is for. Not used by instances.
+  public let apps: AppBinding
 
   public init(
     kind: Kind, name: String, digest: String, createdAt: Int64, isEnabled: Bool = true,
-    scopes: Set<KeyScope> = Set(KeyScope.allCases), quota: KeyQuota = .standard
+    scopes: Set<KeyScope> = Set(KeyScope.allCases), quota: KeyQuota = .standard, apps: AppBinding = .everyApp
   ) {
     self.kind = kind
     self.name = name
@@ -37,6 +39,7 @@ public struct Credential: Sendable, Equatable {
     self.isEnabled = isEnabled
     self.scopes = scopes
     self.quota = quota
+    self.apps = apps
   }
 
   /// Returns the SHA-256 of `secret`, 64 hexadecimal digits.
@@ -46,14 +49,16 @@ public struct Credential: Sendable, Equatable {
   init?(kind: Kind, name: String, json: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: json) } catch { return nil }
-    guard let digest = value["sha256"]?.string, let createdAt = value["createdAt"]?.integer else { return nil }
+    guard let digest = value["sha256"]?.string, let createdAt = value["createdAt"]?.integer,
+      let apps = AppBinding(value["apps"])
+    else { return nil }
     let scopes = value["scopes"]?.array?.compactMap { $0.string.flatMap(KeyScope.init) }
     self.init(
       kind: kind, name: name, digest: digest, createdAt: createdAt, isEnabled: value["enabled"]?.bool ?? true,
-      scopes: Set(scopes ?? []), quota: KeyQuota(value["quota"]))
+      scopes: Set(scopes ?? []), quota: KeyQuota(value["quota"]), apps: apps)
   }
 
-  /// `{"sha256","createdAt","enabled"}`; for an API key also `scopes` and `quota`.
+  /// `{"sha256","createdAt","enabled"}`; for an API key also `scopes` and `quota`; `apps` if it is bound to apps.
   var json: [UInt8] {
     var members = [
       JSONMember(key: "sha256", value: .string(digest)), JSONMember(key: "createdAt", value: .integer(createdAt)),
@@ -64,6 +69,7 @@ public struct Credential: Sendable, Equatable {
       members.append(JSONMember(key: "scopes", value: .array(names.map(JSONValue.string))))
       members.append(JSONMember(key: "quota", value: quota.json))
     }
+    if !apps.isForEveryApp { members.append(JSONMember(key: "apps", value: apps.json)) }
     return JSONValue.object(members).bytes
   }
 }

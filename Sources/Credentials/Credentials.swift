@@ -125,10 +125,17 @@ public final class Credentials {
     return false
   }
 
-  /// Whether `bearer` is the token of `username` (normalised) and enabled. Takes the same time for an unknown user.
+  /// Whether `bearer` is the token of `username` (normalised) and enabled.
   public func isValid(bearer: String, of username: String) async throws(RedisError) -> Bool {
+    try await user(username, bearer: bearer) != nil
+  }
+
+  /// Returns the credential of `username` (normalised) if `bearer` is its token and it is enabled. Takes the same time for an
+  /// unknown user.
+  public func user(_ username: String, bearer: String) async throws(RedisError) -> Credential? {
     let stored = try await stored(.user, username)
-    return Credentials.verified(.user, username, stored, digest: Credential.digest(of: bearer))?.isEnabled == true
+    let found = Credentials.verified(.user, username, stored, digest: Credential.digest(of: bearer))
+    return found?.isEnabled == true ? found : nil
   }
 
   /// Returns the credential with this secret, enabled or not, or nil if there is none.

@@ -14,6 +14,8 @@ public struct WorkerReport: Sendable, Equatable {
   public var pausedRoutes: [RouteReport] = []
   /// Routes whose tokens are not removed, because too many are refused. Pushes are sent.
   public var stoppedRemovals: [RouteReport] = []
+  /// Apps that APNs answers slowly.
+  public var slowApps: [SlowAppReport] = []
 
   public init(startedAt: Int64, jobs: Int64, jobsPerSecond: Double, outstanding: Int, inFlight: Int, concurrency: Int) {
     self.startedAt = startedAt
@@ -40,6 +42,7 @@ public struct WorkerReport: Sendable, Equatable {
       concurrency: Int(clamping: integer("concurrency")))
     pausedRoutes = RouteReport.list(value["pausedRoutes"])
     stoppedRemovals = RouteReport.list(value["stoppedRemovals"])
+    slowApps = SlowAppReport.list(value["slowApps"])
   }
 
   public func json() -> [UInt8] {
@@ -68,6 +71,7 @@ public struct WorkerReport: Sendable, Equatable {
     writer.integer(Int64(concurrency))
     if !pausedRoutes.isEmpty { RouteReport.write(pausedRoutes, key: "pausedRoutes", to: &writer) }
     if !stoppedRemovals.isEmpty { RouteReport.write(stoppedRemovals, key: "stoppedRemovals", to: &writer) }
+    if !slowApps.isEmpty { SlowAppReport.write(slowApps, to: &writer) }
     writer.endObject()
   }
 }

@@ -71,9 +71,9 @@ final class Gateway {
   }
 
   /// Counts the next push and returns the fault that applies to it.
-  func takeEffect() -> FaultEffect {
+  func takeEffect(on head: RequestHead) -> FaultEffect {
     guard !faults.isEmpty else { return .none }
-    let effect = faults.take()
+    let effect = faults.take(topic: head[.topic])
     if let name = effect.name { effects[name, default: 0] += 1 }
     return effect
   }

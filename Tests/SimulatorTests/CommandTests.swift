@@ -20,6 +20,9 @@ struct CommandTests {
     #expect(
       try FaultCommand(parsing: Array(#"{"kind":"stall","processed":true,"answerPings":false,"after":3}"#.utf8))
         == .add(Fault(.stall(processed: true), after: 3), answersPings: false))
+    #expect(
+      try FaultCommand(parsing: Array(#"{"kind":"stall","topic":"com.example.a"}"#.utf8))
+        == .add(Fault(.stall(processed: false), topic: "com.example.a"), answersPings: true))
     #expect(try FaultCommand(parsing: Array(#"{"kind":"early"}"#.utf8)) == .answerEarly)
   }
 

@@ -6,7 +6,15 @@ struct FaultPlanTests {
   private func effects(_ faults: [Fault], _ count: Int) -> [FaultEffect] {
     var plan = FaultPlan()
     for fault in faults { plan.add(fault) }
-    return (0..<count).map { _ in plan.take() }
+    return (0..<count).map { _ in plan.take(topic: nil) }
+  }
+
+  @Test func `a fault of a topic counts and affects pushes of that topic only`() {
+    var plan = FaultPlan()
+    plan.add(Fault(.stall(processed: false), every: 2, topic: "com.example.a"))
+    let topics = ["com.example.a", "com.example.b", "com.example.a", nil, "com.example.a"]
+    let effects = topics.map { topic in plan.take(topic: topic.map { ArraySlice($0.utf8) }) }
+    #expect(effects == [.none, .none, .stall(processed: false), .none, .none])
   }
 
   @Test func `a fault fires at every n-th push after the first ones, a given number of times`() {

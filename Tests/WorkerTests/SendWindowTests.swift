@@ -10,12 +10,21 @@ struct SendWindowTests {
   @EventLoop
   private final class Sent {
     var tokens: [String] = []
+    /// Those whose pushes have not ended.
+    var drafts: [PushDraft] = []
   }
+
+  /// The oldest push ends.
+  private func leave(_ window: SendWindow) { window.leave(sent.drafts.removeFirst(), isAnswered: true) }
 
   private let sent = Sent()
 
   private func window(_ permits: Permits) -> SendWindow {
-    SendWindow(permits: permits) { [sent] in sent.tokens.append($0.device.token) }
+    SendWindow(permits: permits) { [sent] in
+      sent.tokens.append($0.device.token)
+      sent.drafts.append($0)
+    } putOff: { _, _, _ in
+    }
   }
 
   private func drafts(_ count: Int, of name: String) throws -> [PushDraft] {
@@ -28,7 +37,7 @@ struct SendWindowTests {
     let window = window(permits)
     window.enter(try drafts(1, of: "a"), hasPermit: true)
     #expect(sent.tokens == ["a0"])
-    window.leave()
+    leave(window)
     #expect(permits.taken == 0)
   }
 
@@ -56,7 +65,7 @@ struct SendWindowTests {
     let window = window(permits)
     window.enter(try drafts(5, of: "a"), hasPermit: true)
     window.enter(try drafts(2, of: "b"), hasPermit: false)
-    for _ in 0..<7 { window.leave() }
+    for _ in 0..<7 { leave(window) }
     #expect(sent.tokens == ["a0", "a1", "b0", "a2", "b1", "a3", "a4"])
     #expect(permits.taken == 0)
   }
@@ -69,7 +78,7 @@ struct SendWindowTests {
     window.enter(Array(all[..<2]), hasPermit: false)
     window.enter(Array(all[2...]), hasPermit: false)
     permits.release()
-    for _ in 0..<3 { window.leave() }
+    for _ in 0..<3 { leave(window) }
     #expect(sent.tokens == ["a0", "a1", "a2", "a3"])
   }
 
@@ -93,7 +102,7 @@ struct SendWindowTests {
     window.enter(try drafts(1, of: "b"), hasPermit: false)
     #expect(window.drainWaiting().map(\.device.token) == ["a1", "a2", "b0"])
     #expect(window.drainWaiting().isEmpty)
-    window.leave()
+    leave(window)
     #expect(sent.tokens == ["a0"])
     #expect(permits.taken == 0)
   }
@@ -102,7 +111,7 @@ struct SendWindowTests {
     let permits = Permits(limit: 1)
     let window = window(permits)
     window.enter(try drafts(10_000, of: "a"), hasPermit: false)
-    for _ in 0..<10_000 { window.leave() }
+    for _ in 0..<10_000 { leave(window) }
     #expect(sent.tokens == (0..<10_000).map { "a\($0)" })
     #expect(permits.taken == 0)
   }

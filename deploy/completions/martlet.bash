@@ -56,7 +56,7 @@ _martlet() {
     credentials)
       case $COMP_CWORD:$action in
         2:*) words='add list revoke enable disable' ;;
-        *:add) words='--secret --disabled --json --scopes --rate --burst --daily' ;;
+        *:add) words='--secret --disabled --json --app --scopes --rate --burst --daily' ;;
         *:list) words='--json' ;;
       esac
       [ "$COMP_CWORD" -ne 3 ] || words="user key instance $words" ;;

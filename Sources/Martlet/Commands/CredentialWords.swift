@@ -1,4 +1,5 @@
 import Credentials
+import PushModel
 import Registry
 
 /// The credential that a command line names.
@@ -12,6 +13,7 @@ struct CredentialWords {
   private let isEnabled: Bool
   private let scopes: Set<KeyScope>
   private let quota: KeyQuota
+  private let apps: AppBinding
 
   /// Parses `VERB KIND NAME`. Only a new credential may have settings.
   init(_ line: CommandLineWords, isNew: Bool) throws(CommandError) {
@@ -24,22 +26,24 @@ struct CredentialWords {
     }
     self.name = name
     if !isNew {
-      try CredentialWords.refuse(["secret", "disabled"] + CredentialWords.keyOptions, of: line, "is for add")
+      try CredentialWords.refuse(["secret", "disabled", "app"] + CredentialWords.keyOptions, of: line, "is for add")
     }
     if kind != .key { try CredentialWords.refuse(CredentialWords.keyOptions, of: line, "is for keys") }
+    if kind == .instance { try CredentialWords.refuse(["app"], of: line, "is for users and keys") }
     guard line.value("secret") ?? "-" == "-" else {
       throw .usage("--secret takes only -: the secret is read from stdin, so that no list of processes shows it")
     }
     isEnabled = !line.has("disabled")
     scopes = try CredentialWords.scopes(line)
     quota = try CredentialWords.quota(line)
+    apps = try CredentialWords.apps(line)
   }
 
   /// Returns the credential to add.
   func credential(secret: String, now: Int64) -> Credential {
     Credential(
       kind: kind, name: name, digest: Credential.digest(of: secret), createdAt: now, isEnabled: isEnabled,
-      scopes: scopes, quota: quota)
+      scopes: scopes, quota: quota, apps: apps)
   }
 
   /// Parses `VERB [KIND]`. Returns all kinds if there is none.
@@ -63,6 +67,17 @@ struct CredentialWords {
     return KeyQuota(
       perSecond: perSecond, burst: try line.integer("burst", in: range) ?? max(standard.burst, perSecond),
       perDay: try line.integer("daily", in: range) ?? standard.perDay)
+  }
+
+  private static func apps(_ line: CommandLineWords) throws(CommandError) -> AppBinding {
+    let apps = Set(line.values("app"))
+    guard apps.count <= AppBinding.maximumApps else {
+      throw .usage("--app: at most \(AppBinding.maximumApps) apps for one credential")
+    }
+    for app in line.values("app") where !BundleID.isWellFormed(app) {
+      throw .usage("--app: '\(app)' is not a bundle id; expected 1 to 200 letters, digits or any of ._-")
+    }
+    return AppBinding(apps)
   }
 
   private static func scopes(_ line: CommandLineWords) throws(CommandError) -> Set<KeyScope> {

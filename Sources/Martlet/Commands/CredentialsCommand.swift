@@ -9,7 +9,7 @@ enum CredentialsCommand: Command {
   static let summary = "add, list, revoke or disable tokens and keys of the sidecar"
   static let help = """
     usage: martlet credentials add user|key|instance NAME [--secret -] [--disabled] [--json]
-                               [--scopes devices,tokens,push] [--rate N] [--burst N] [--daily N]
+                               [--app BUNDLE_ID]... [--scopes devices,tokens,push] [--rate N] [--burst N] [--daily N]
            martlet credentials list [user|key|instance] [--json]
            martlet credentials revoke|enable|disable user|key|instance NAME
 
@@ -19,6 +19,7 @@ enum CredentialsCommand: Command {
 
       --secret -         read the secret from stdin (one line, 16 to 512 bytes), for clients that already have one
       --disabled         add the credential disabled
+      --app BUNDLE_ID    may be repeated: the user or key is for this app only; without it, for every app
       --scopes LIST      permissions of a key; default: all of devices (/devices), tokens (/newtoken), push (/newpush)
       --rate N --burst N --daily N
                          requests of a key to /devices: per second, at once, per UTC day; default 100, 200, 10000
@@ -28,7 +29,7 @@ enum CredentialsCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(
-      words, options: ["secret", "scopes", "rate", "burst", "daily"], flags: ["disabled", "json"])
+      words, options: ["secret", "app", "scopes", "rate", "burst", "daily"], flags: ["disabled", "json"])
     let verb = line.positional.first ?? ""
     switch verb {
     case "list":
@@ -130,6 +131,7 @@ enum CredentialReport {
         members.append(JSONMember(key: "scopes", value: .array(scopes(credential).map(JSONValue.string))))
         members.append(JSONMember(key: "quota", value: quota(credential.quota)))
       }
+      if !credential.apps.isForEveryApp { members.append(JSONMember(key: "apps", value: credential.apps.json)) }
       return line(members)
     }.joined()
   }
@@ -137,17 +139,22 @@ enum CredentialReport {
   static func table(_ credentials: [Credential]) -> String {
     guard !credentials.isEmpty else { return "no credentials\n" }
     return Console.table(
-      ["kind", "name", "enabled", "scopes", "quota", "created"],
+      ["kind", "name", "enabled", "apps", "scopes", "quota", "created"],
       credentials.map { credential in
         let isKey = credential.kind == .key
         let quota = credential.quota
         return [
-          credential.kind.rawValue, credential.name, credential.isEnabled ? "yes" : "no",
+          credential.kind.rawValue, credential.name, credential.isEnabled ? "yes" : "no", apps(credential),
           isKey ? scopes(credential).joined(separator: ",") : "-",
           isKey ? "\(quota.perSecond)/s burst \(quota.burst), \(quota.perDay)/day" : "-",
           Timestamp.text(credential.createdAt),
         ]
       })
+  }
+
+  private static func apps(_ credential: Credential) -> String {
+    if credential.kind == .instance { return "-" }
+    return credential.apps.isForEveryApp ? "all" : credential.apps.apps.joined(separator: ",")
   }
 
   private static func scopes(_ credential: Credential) -> [String] { credential.scopes.map(\.rawValue).sorted() }

@@ -13,7 +13,8 @@ enum StatusCommand: Command {
     usage: martlet status [--watch] [--interval SECONDS] [--json]
 
     Shows the numbers of waiting, in-flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, the live workers
-    with their rates, the paused routes to APNs and the routes whose stale tokens are not removed, each with its fix.
+    with their rates, the paused routes to APNs and the routes whose stale tokens are not removed, each with its fix, and the
+    apps that APNs answers slowly.
     --watch redraws every second (or every --interval) until interrupted; with --json it prints one object per line.
 
     """
@@ -40,7 +41,8 @@ enum StatusCommand: Command {
     for overview in overviews { workers.merge(overview.workers) { first, _ in first } }
     let sorted = workers.sorted { $0.key < $1.key }
     let routes = RouteStatus(sorted.map(\.value))
-    if line.has("json") { return Console.print(json(overviews, sorted, routes)) }
+    let slowApps = SlowAppStatus(sorted.map(\.value))
+    if line.has("json") { return Console.print(json(overviews, sorted, routes, slowApps)) }
     if line.has("watch"), Console.isTerminal { Console.clearScreen() }
     Console.print(
       Console.table(
@@ -52,11 +54,12 @@ enum StatusCommand: Command {
     }
     let total = Int(sorted.reduce(0) { $0 + $1.value.jobsPerSecond })
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
-    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + routes.text)
+    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + routes.text + slowApps.text)
   }
 
   private static func json(
-    _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ routes: RouteStatus
+    _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ routes: RouteStatus,
+    _ slowApps: SlowAppStatus
   ) -> String {
     var writer = JSONWriter()
     writer.beginObject()
@@ -69,6 +72,7 @@ enum StatusCommand: Command {
     for (name, report) in workers { report.write(to: &writer, name: name) }
     writer.endArray()
     routes.write(to: &writer)
+    SlowAppReport.write(slowApps.apps, to: &writer)
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self) + "\n"
   }

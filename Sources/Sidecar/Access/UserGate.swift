@@ -9,7 +9,7 @@ import Redis
 @EventLoop
 struct UserGate {
   typealias Work =
-    @EventLoop (_ username: String, _ storage: APIContext.Storage) async throws(Refusal) -> HTTPResponse
+    @EventLoop (_ user: Credential, _ storage: APIContext.Storage) async throws(Refusal) -> HTTPResponse
 
   private let context: APIContext
   private let crossOrigin: CrossOrigin
@@ -25,10 +25,10 @@ struct UserGate {
       let credentials = BearerCredentials(request.http.headers)
       guard credentials != .missing else { throw Refusal(.unauthorized, "Unauthorized - missing credentials") }
       let storage = try context.requireStorage()
-      guard let username = try await user(credentials, request.http, storage.access) else {
+      guard let user = try await user(credentials, request.http, storage.access) else {
         throw Refusal(.unauthorized, "Unauthorized - invalid token")
       }
-      return try await work(username, storage)
+      return try await work(user, storage)
     }
   }
 
@@ -39,12 +39,12 @@ struct UserGate {
   /// Returns nil for invalid credentials. Malformed ones, and names that no user can have, count as failures too.
   private func user(
     _ credentials: BearerCredentials, _ request: HTTPRequest, _ access: Access
-  ) async throws(Refusal) -> String? {
+  ) async throws(Refusal) -> Credential? {
     guard case .named(let sent, let token) = credentials, let username = Credential.normalized(sent, of: .user) else {
       return try await access.failures.check(.user, "", of: request) { nil }
     }
-    return try await access.failures.check(.user, username, of: request) { () async throws(RedisError) -> String? in
-      try await access.credentials.isValid(bearer: token, of: username) ? username : nil
+    return try await access.failures.check(.user, username, of: request) { () async throws(RedisError) -> Credential? in
+      try await access.credentials.user(username, bearer: token)
     }
   }
 }

@@ -37,21 +37,30 @@ struct BroadcastAPI: HTTPAPI {
     crossOrigin.response(to: refusal, of: request, \.responseWithMessage)
   }
 
-  /// Returns the API key, or the client address if no key is required. Requests of one caller are counted together.
+  /// Who sends a request.
+  private struct Caller {
+    /// Requests of one name are counted together.
+    let name: String
+    /// Nil if no key is required.
+    var key: Credential?
+  }
+
+  /// Returns the API key, or the client address if no key is required.
   private func caller(
     _ request: HTTPRequest, _ access: Access, for scope: KeyScope
-  ) async throws(Refusal) -> String {
-    if context.configuration.isBroadcastOpen { return "address:" + access.client(of: request) }
-    return try await "key:" + access.apiKey(of: request, for: scope).name
+  ) async throws(Refusal) -> Caller {
+    if context.configuration.isBroadcastOpen { return Caller(name: "address:" + access.client(of: request)) }
+    let key = try await access.apiKey(of: request, for: scope)
+    return Caller(name: "key:" + key.name, key: key)
   }
 
   /// Registers an anonymous device. A device that has an owner is left as it is.
   private func register(
-    _ body: JSONValue, of caller: String, _ storage: APIContext.Storage
+    _ body: JSONValue, of caller: Caller, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
-    let app = try BroadcastAPI.app(body)
+    let app = try BroadcastAPI.app(body, of: caller)
     let token = try RequestFields.anyToken(body["token"]?.string, "token")
-    try await storage.access.admit(.broadcast, of: caller)
+    try await storage.access.admit(.broadcast, of: caller.name)
     try await fallback?.prepare(app)
     let registration = Registration(
       token: token, username: "", platform: .ios, bundleID: app, now: Clock.unixMilliseconds)
@@ -60,11 +69,11 @@ struct BroadcastAPI: HTTPAPI {
   }
 
   private func push(
-    _ body: JSONValue, of caller: String, _ storage: APIContext.Storage
+    _ body: JSONValue, of caller: Caller, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
-    let app = try BroadcastAPI.app(body)
+    let app = try BroadcastAPI.app(body, of: caller)
     let broadcast = try Broadcast(body, to: app, id: JobID.random())
-    try await storage.access.admit(.broadcast, of: caller)
+    try await storage.access.admit(.broadcast, of: caller.name)
     try await fallback?.prepare(app)
     let command = RedisCommand("LPUSH", context.configuration.queue).with(broadcast.job)
     _ = try await refusingFaults(await storage.backend.connection.send(command))
@@ -74,11 +83,12 @@ struct BroadcastAPI: HTTPAPI {
       ]))
   }
 
-  /// Returns the app's bundle id. The document uses both spellings of the field.
-  private static func app(_ body: JSONValue) throws(Refusal) -> String {
+  /// Returns the app's bundle id. The document uses both spellings of the field. A key of one app need not name it.
+  private static func app(_ body: JSONValue, of caller: Caller) throws(Refusal) -> String {
     let named = try RequestFields.bundleID(body["bundleId"], "bundleId")
     let otherwise = try RequestFields.bundleID(body["bundledId"], "bundledId")
-    guard let app = named ?? otherwise else {
+    let sent = named ?? otherwise
+    guard let app = try caller.key?.app(named: sent, else: nil) ?? sent else {
       throw .invalid("bundleId", "Invalid bundleId", "bundleId: missing; it names the app")
     }
     return app

@@ -1,3 +1,4 @@
+import Credentials
 import Crypto
 import EventLoop
 import HTTPServer
@@ -9,13 +10,19 @@ import Registry
 
 extension DeviceAPI {
   /// 201, also for a device that the user already has, which keeps its registration date.
-  func create(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
+  func create(
+    _ request: SidecarRequest, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
     let body = try RequestBody.object(request.http.body)
     let bundleID = try RequestFields.bundleID(body["bundleId"], "bundleId")
-    let registration = Registration(
+    let fields = (
       token: try RequestFields.hexToken(body["deviceToken"]?.string, "deviceToken"),
-      username: try RequestFields.userID(body["userId"]?.string), platform: .ios,
-      bundleID: bundleID ?? context.configuration.bundleID, isBundleAssumed: bundleID == nil,
+      username: try RequestFields.userID(body["userId"]?.string)
+    )
+    let app = try key.app(named: bundleID, else: context.configuration.bundleID)
+    try await key.refuseForeign(fields.token, in: registry, else: context.configuration.bundleID)
+    let registration = Registration(
+      token: fields.token, username: fields.username, platform: .ios, bundleID: app, isBundleAssumed: bundleID == nil,
       now: Clock.unixMilliseconds)
     let device = try await refusingFaults(await registry.enroll(registration).device)
     return DeviceAPI.success(
@@ -25,12 +32,16 @@ extension DeviceAPI {
       ], status: 201)
   }
 
-  func update(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
+  func update(
+    _ request: SidecarRequest, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
     let body = try RequestBody.object(request.http.body)
     let spellings = try RequestFields.spellings(body["currentToken"]?.string, "currentToken")
     let new = try RequestFields.hexToken(body["newToken"]?.string, "newToken")
     let userID = try RequestFields.userID(body["userId"]?.string)
+    try await key.refuseForeign(new, in: registry, else: context.configuration.bundleID)
     for current in spellings {
+      guard try await mayFind(current, key, registry) else { continue }
       let device = try await refusingFaults(
         await registry.replace(token: current, with: new, of: userID, now: Clock.unixMilliseconds))
       guard let device else { continue }
@@ -41,9 +52,12 @@ extension DeviceAPI {
     throw Refusal(.notFound, "Device not found")
   }
 
-  func delete(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
+  func delete(
+    _ request: SidecarRequest, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
     let sent = request.parameter.flatMap { FormEncoding.decoded($0) }
     for token in try RequestFields.spellings(sent, "deviceToken") {
+      guard try await mayFind(token, key, registry) else { continue }
       let isRemoved = try await refusingFaults(await registry.forget(token: token))
       guard isRemoved else { continue }
       return DeviceAPI.success([("deletedAt", .string(Timestamp.text(Clock.unixMilliseconds)))])
@@ -51,17 +65,39 @@ extension DeviceAPI {
     throw Refusal(.notFound, "Device not found")
   }
 
-  func list(_ request: SidecarRequest, _ registry: Registry) async throws(Refusal) -> HTTPResponse {
+  func list(
+    _ request: SidecarRequest, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
     let query = try DeviceListQuery(request.http.query)
-    let page = try await refusingFaults(
-      await registry.devices(of: query.userID, after: query.after, limit: query.limit))
-    if !page.removals.isEmpty { registry.clean(user: query.userID, page.removals) { _ in } }
+    let page = try await page(query, key, registry)
     var members: [(String, JSONValue)] = [("devices", .array(page.devices.map { entry($0, of: query.userID) }))]
     if page.hasMore, let last = page.devices.last {
       let next = DevicePageToken(userID: query.userID, deviceToken: last.token)
       members.append(("nextToken", .string(next.text)))
     }
     return DeviceAPI.success(members)
+  }
+
+  /// The devices of the apps that the key is for. Those of others do not show, not even in where the next page begins.
+  private func page(
+    _ query: DeviceListQuery, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> (devices: [Device], hasMore: Bool) {
+    var found: [Device] = []
+    var after = query.after
+    while true {
+      let page = try await refusingFaults(
+        await registry.devices(of: query.userID, after: after, limit: query.limit))
+      if !page.removals.isEmpty { registry.clean(user: query.userID, page.removals) { _ in } }
+      if key.apps.isForEveryApp { return (page.devices, page.hasMore) }
+      found += page.devices.filter { key.isFor($0, else: context.configuration.bundleID) }
+      guard page.hasMore, found.count <= query.limit, let last = page.devices.last else { break }
+      after = last.token
+    }
+    return (Array(found.prefix(query.limit)), found.count > query.limit)
+  }
+
+  private func mayFind(_ token: String, _ key: Credential, _ registry: Registry) async throws(Refusal) -> Bool {
+    try await key.mayFind(token, in: registry, else: context.configuration.bundleID)
   }
 
   private func entry(_ device: Device, of userID: String) -> JSONValue {

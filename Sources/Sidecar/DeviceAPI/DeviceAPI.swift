@@ -38,10 +38,10 @@ struct DeviceAPI: HTTPAPI {
     try await storage.access.admit(key)
     let registry = storage.backend.registry
     return switch request.method {
-    case "POST": try await create(request, registry)
-    case "PUT": try await update(request, registry)
-    case "DELETE": try await delete(request, registry)
-    default: try await list(request, registry)
+    case "POST": try await create(request, key, registry)
+    case "PUT": try await update(request, key, registry)
+    case "DELETE": try await delete(request, key, registry)
+    default: try await list(request, key, registry)
     }
   }
 }

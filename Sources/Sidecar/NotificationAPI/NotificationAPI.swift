@@ -1,3 +1,4 @@
+import Credentials
 import EventLoop
 import HTTPServer
 import JSON
@@ -16,10 +17,10 @@ struct NotificationAPI: HTTPAPI {
   }
 
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
-    try await gate.respond(to: request) { (username, storage) async throws(Refusal) -> HTTPResponse in
+    try await gate.respond(to: request) { (user, storage) async throws(Refusal) -> HTTPResponse in
       let query = try NotificationQuery(request.http.query, cursor: "since")
       let page = try await refusingFaults(
-        await storage.backend.notifications.page(of: username, after: query.since.id, limit: query.limit))
+        await storage.backend.notifications.page(of: user.name, after: query.since.id, limit: query.limit))
       return .json(page.json("notifications", since: query.since))
     }
   }

@@ -8,28 +8,30 @@ import Registry
 
 extension PushAPI {
   func test(
-    _ body: [UInt8], for username: String, _ storage: APIContext.Storage
+    _ body: [UInt8], for user: Credential, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
     guard let sender = context.sender else {
       throw .notConfigured("APNs", missing: context.configuration.missingAPNsVariables, "set the settings of APNs")
     }
-    let request = try TestRequest(body)
+    let (request, username) = (try TestRequest(body), user.name)
     try await storage.access.admit(.testPush, of: "user:" + username)
     guard await turns.enter(username) else { throw .tooManyRequests(after: UserTurns.retryAfter) }
     defer { turns.leave(username) }
-    return try await send(request, to: username, storage.backend.registry, sender)
+    return try await send(request, to: user, storage.backend.registry, sender)
   }
 
   private func send(
-    _ request: TestRequest, to username: String, _ registry: Registry, _ sender: any DirectSender
+    _ request: TestRequest, to user: Credential, _ registry: Registry, _ sender: any DirectSender
   ) async throws(Refusal) -> HTTPResponse {
+    let username = user.name
     let query = request.token.map { DeviceQuery.userToken(user: username, token: $0) } ?? .user(username)
     let resolution = await registry.resolve(query)
     if let error = resolution.error { throw Refusal(error) }
     let cleanup = try await refusingFaults(await clean(resolution, of: username, registry))
-    guard !resolution.devices.isEmpty else { throw nothingToSend(isTargeted: request.token != nil, cleanup) }
+    let devices = devices(resolution.devices, for: user)
+    guard !devices.isEmpty else { throw nothingToSend(isTargeted: request.token != nil, cleanup) }
     let concurrency = context.configuration.sendConcurrency
-    let report = await sender.send(request.payload, to: resolution.devices, concurrency: concurrency)
+    let report = await sender.send(request.payload, to: devices, concurrency: concurrency)
     return .json(.object(PushReport(report, cleanup, concurrency: concurrency).members))
   }
 

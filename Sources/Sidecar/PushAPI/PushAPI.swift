@@ -26,11 +26,11 @@ struct PushAPI: HTTPAPI {
 
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     let body = request.http.body
-    return try await gate.respond(to: request) { (username, storage) async throws(Refusal) -> HTTPResponse in
+    return try await gate.respond(to: request) { (user, storage) async throws(Refusal) -> HTTPResponse in
       switch request.route {
-      case PushAPI.register: try await register(body, for: username, storage)
-      case PushAPI.unregister: try await unregister(body, for: username, storage.backend.registry)
-      default: try await test(body, for: username, storage)
+      case PushAPI.register: try await register(body, for: user, storage)
+      case PushAPI.unregister: try await unregister(body, for: user, storage.backend.registry)
+      default: try await test(body, for: user, storage)
       }
     }
   }
@@ -40,12 +40,14 @@ struct PushAPI: HTTPAPI {
   }
 
   private func register(
-    _ body: [UInt8], for username: String, _ storage: APIContext.Storage
+    _ body: [UInt8], for user: Credential, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
-    let request = try RegisterRequest(body)
+    let (request, username) = (try RegisterRequest(body), user.name)
+    let app = try app(of: user)
     try await storage.access.admit(.registration, of: "user:" + username)
+    try await refuseForeign(request.token, for: user, storage.backend.registry)
     let registration = Registration(
-      token: request.token, username: username, platform: request.platform, bundleID: context.configuration.bundleID,
+      token: request.token, username: username, platform: request.platform, bundleID: app,
       environment: context.configuration.registrationEnvironment, now: Clock.unixMilliseconds)
     let previous = try await refusingFaults(await storage.backend.registry.register(registration))
     if let previous {
@@ -60,19 +62,7 @@ struct PushAPI: HTTPAPI {
       ]))
   }
 
-  private func unregister(
-    _ body: [UInt8], for username: String, _ registry: Registry
-  ) async throws(Refusal) -> HTTPResponse {
-    let token = try PushBody(body).token()
-    guard let token else {
-      return unregistered(try await refusingFaults(await registry.unregisterAll(username: username)))
-    }
-    let removed = try await refusingFaults(await registry.unregister(token: token, username: username))
-    return unregistered(
-      BulkUnregistration(entries: removed.removedEntry ? 1 : 0, metadata: removed.removedMetadata ? 1 : 0))
-  }
-
-  private func unregistered(_ counts: BulkUnregistration) -> HTTPResponse {
+  func unregistered(_ counts: BulkUnregistration) -> HTTPResponse {
     .json(
       .object([
         JSONMember(key: "success", value: .bool(true)),

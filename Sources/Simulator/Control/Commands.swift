@@ -40,7 +40,8 @@ struct DeviceCommand: Equatable {
 
 /// `POST /faults`: `{"kind":"goaway","every":100}`. Adds a fault to the active ones.
 ///
-/// It fires at each `every`-th push, at most `count` times, and not at the first `after` pushes.
+/// It fires at each `every`-th push, at most `count` times, and not at the first `after` pushes; with a `topic` only pushes
+/// of that topic count.
 enum FaultCommand: Equatable {
   case add(Fault, answersPings: Bool)
   case stallAccept
@@ -60,7 +61,8 @@ enum FaultCommand: Equatable {
       let kind = try FaultCommand.kind(name, &command)
       let fault = Fault(
         kind, every: Int(try command.integer("every", in: 1...1_000_000_000) ?? 1),
-        count: try command.integer("count").map(Int.init), after: Int(try command.integer("after") ?? 0))
+        count: try command.integer("count").map(Int.init), after: Int(try command.integer("after") ?? 0),
+        topic: try command.string("topic"))
       self = .add(fault, answersPings: try command.bool("answerPings") ?? true)
     }
     try command.end()

@@ -21,14 +21,17 @@ struct Fault: Equatable, Sendable {
   var remaining: Int?
   /// Number of pushes before the first that counts.
   var after = 0
+  /// Applies to pushes of this topic only; nil for all.
+  var topic: [UInt8]?
   /// Pushes seen.
   private(set) var seen = 0
 
-  init(_ kind: Kind, every: Int = 1, count: Int? = nil, after: Int = 0) {
+  init(_ kind: Kind, every: Int = 1, count: Int? = nil, after: Int = 0, topic: String? = nil) {
     self.kind = kind
     self.every = max(1, every)
     remaining = count
     self.after = max(0, after)
+    self.topic = topic.map { Array($0.utf8) }
   }
 
   /// Counts a push. Returns the number of pushes until the fault fires, 0 for this one; nil if it never fires again.

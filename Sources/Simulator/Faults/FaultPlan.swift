@@ -1,4 +1,4 @@
-/// The active faults. Each counts every push; the first that fires is applied.
+/// The active faults. Each counts every push of its topic; the first that fires is applied.
 struct FaultPlan {
   private(set) var faults: [Fault] = []
   /// Whether TCP connections are accepted but get no TLS.
@@ -17,10 +17,11 @@ struct FaultPlan {
     self = FaultPlan()
   }
 
-  /// Counts the next push and returns the fault that applies to it.
-  mutating func take() -> FaultEffect {
+  /// Counts the next push, which has this topic, and returns the fault that applies to it.
+  mutating func take(topic: ArraySlice<UInt8>?) -> FaultEffect {
     var effect = FaultEffect.none
     for index in faults.indices {
+      if let wanted = faults[index].topic, topic?.elementsEqual(wanted) != true { continue }
       guard let distance = faults[index].countPush(), effect == .none else { continue }
       effect = FaultPlan.effect(of: faults[index].kind, pushesUntilFiring: distance)
     }

@@ -147,7 +147,7 @@ extension Connection {
 
   func streamEnded(_ id: Int32, _ slot: Int) {
     guard id <= lastStream, !isCut else { return }
-    let effect = gateway.takeEffect()
+    let effect = gateway.takeEffect(on: streams[slot].head)
     let arrival = Clock.unixNanoseconds
     guard effect.isProcessed else {
       journal(arrival, nil, effect, slot)

@@ -13,7 +13,9 @@ final class Broadcasts {
   /// Few, because pages take memory. Broadcasts of other apps do not wait.
   private static let maximumInProgressPerApp = 2
   private static let maximumWaitingPerApp = 6
-  private static let maximumTotal = 256
+  static let maximumTotal = 256
+  /// The waiting broadcasts of an app get fewer when there is little room, so that no few apps take it all.
+  private static let roomDivisor = 16
 
   let context: PipelineContext
   let composer: PushComposer
@@ -39,7 +41,15 @@ final class Broadcasts {
 
   func hasRoom(for app: String) -> Bool {
     guard !isStopping, count < Broadcasts.maximumTotal else { return false }
-    return broadcasts[app, default: []].count(where: \.isWaiting) < Broadcasts.maximumWaitingPerApp
+    let own = broadcasts[app, default: []]
+    guard own.count < Broadcasts.room(ofOneApp: count) else { return false }
+    return own.count(where: \.isWaiting) < Broadcasts.maximumWaitingPerApp
+  }
+
+  /// How many broadcasts one app may have while `count` of all apps are there.
+  static func room(ofOneApp count: Int) -> Int {
+    let most = maximumInProgressPerApp + maximumWaitingPerApp
+    return min(most, max(1, (maximumTotal - count) / roomDivisor))
   }
 
   func begin(_ delivery: Delivery, _ app: String) {

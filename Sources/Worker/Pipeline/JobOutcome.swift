@@ -101,6 +101,8 @@ struct JobOutcome: Equatable {
   static let uncertain = "Uncertain: APNs may have delivered it, no answer arrived"
   static let crashed = "Uncertain: a worker died while the job was in flight, APNs may have delivered it"
 
+  static let appIsBusy = "AppBusy: APNs answers slowly for the app, and its share of the pushes is in flight"
+
   let status: JobStatus
   let verb: Verb
   /// The delivery policy's rule behind the outcome; nil if it is not a policy's.

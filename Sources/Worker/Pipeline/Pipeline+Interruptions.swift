@@ -67,7 +67,7 @@ extension Pipeline {
     let waiting = window.drainWaiting()
     let unsent = held.drafts
     held.drafts = []
-    for _ in unsent { window.leave() }
+    for draft in unsent { window.leave(draft, isAnswered: false) }
     for draft in unsent + waiting {
       record(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
     }

@@ -27,7 +27,7 @@ final class Pipeline {
   let schedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords
-  lazy var window = SendWindow(permits: context.permits) { [unowned self] draft in send(draft) }
+  lazy var window = makeWindow()
   lazy var broadcasts = Broadcasts(context, composer: composer, window: window) { [unowned self] in endAttempt($0) }
   /// Jobs and pushes, each with its permit, that wait for the lease to be confirmed.
   var held: (deliveries: [Delivery], drafts: [PushDraft]) = ([], [])
@@ -202,7 +202,7 @@ final class Pipeline {
     guard !draft.delivery.claim.isFenced else {
       draft.page?.broadcast.abandon()
       // The window may be sending other drafts now.
-      EventLoop.atEndOfTurn { [self] in window.leave() }
+      EventLoop.atEndOfTurn { [self] in window.leave(draft, isAnswered: false) }
       return
     }
     guard queue.lease.isFresh else {
@@ -210,7 +210,7 @@ final class Pipeline {
       return queue.lease.beat()
     }
     let push = draft.makePush { [self] sent in
-      window.leave()
+      window.leave(draft, isAnswered: sent.status != 0)
       answered(sent, draft)
     }
     draft.push = push

@@ -9,6 +9,7 @@ import Telemetry
 final class PipelineMetrics {
   private let jobs: [JobStatus: Counter]
   private let decisions: CounterFamily
+  private let putOffs: CounterFamily
   private let queueLatency: Histogram
   private let jobTime: Histogram
   private(set) var jobCount: UInt64 = 0
@@ -17,6 +18,9 @@ final class PipelineMetrics {
     let family = metrics.counters(
       "martlet_jobs_total", label: "status", help: "Attempts at jobs by the status in which they ended.")
     jobs = Dictionary(uniqueKeysWithValues: JobStatus.allCases.map { ($0, family[$0.rawValue]) })
+    putOffs = metrics.counters(
+      "martlet_jobs_put_off_total", label: "app",
+      help: "Jobs put off because APNs answers slowly for their app; configured apps, else other.")
     decisions = metrics.counters(
       "martlet_policy_decisions_total", label: "decision", help: "Decisions of delivery policies.")
     // A counter that is absent until it is needed has no increase when it appears.
@@ -43,6 +47,8 @@ final class PipelineMetrics {
     case .suppress(let reason): decisions[reason.rawValue].increment()
     }
   }
+
+  func putOff(ofApp app: String) { putOffs[app].increment() }
 
   /// A job was buried without having been claimed.
   func refused() {

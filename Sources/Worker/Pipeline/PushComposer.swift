@@ -67,6 +67,8 @@ package struct PushComposer {
 /// What all pushes of a job to one app and environment share.
 @EventLoop
 final class PushContent {
+  /// The lane of the app, once ``AppLanes`` has looked it up.
+  var lane: AppLane?
   let bundleID: String
   let topic: String
   let environment: PushEnvironment
@@ -106,6 +108,8 @@ final class PushDraft {
   let page: Page?
   /// Nil unless in flight.
   var push: Push?
+  /// When it was sent, by the ``AnswerEpochs`` of its app.
+  var epoch = 0
 
   init(delivery: Delivery, device: Device, content: PushContent, page: Page?) {
     self.delivery = delivery

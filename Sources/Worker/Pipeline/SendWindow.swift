@@ -1,117 +1,224 @@
 import EventLoop
+import Jobs
 
-/// Bounds the pushes in flight by permits, which are taken before a job is claimed.
+/// Bounds the pushes in flight by permits, which are taken before a job is claimed, and divides the permits among the apps.
 ///
-/// A job brings one permit, which its first push uses; the others wait for free permits. They leave an eighth of all
-/// permits to new claims, so that a broadcast never shuts out other jobs, unless no push is in flight at all. Jobs with
-/// waiting pushes take turns, one push each: a thousand devices of one job do not hold up two of another.
+/// A job brings one permit, which its first push uses; the others wait for free permits. While all jobs are of one app, the
+/// waiting pushes leave an eighth of all permits to new claims, so that a broadcast never shuts out other jobs, unless no
+/// push is in flight at all. With several apps, ``FairShares`` decides: jobs of an app that has its share wait without a
+/// permit, some in memory, the others in Redis, so that jobs of other apps are claimed.
 @EventLoop
 final class SendWindow {
   private static let reserveDivisor = 8
-  /// Consumed entries at the front of an array are removed once there are this many.
-  private static let compactAfter = 4096
 
-  /// The waiting pushes of one job, oldest first.
-  private final class Lane {
-    let job: ObjectIdentifier
-    var drafts: [PushDraft]
-    var head = 0
-
-    init(_ job: ObjectIdentifier, _ drafts: ArraySlice<PushDraft>) {
-      self.job = job
-      self.drafts = Array(drafts)
-    }
-  }
-
+  let lanes: AppLanes
   private let permits: Permits
-  /// Pushes sent that have not called ``leave()``.
-  private var inFlight = 0
+  private var shares: FairShares
   private let submit: @EventLoop (PushDraft) -> Void
-  /// By job; no lane is empty.
-  private var lanes: [ObjectIdentifier: Lane] = [:]
-  /// The jobs in the order of their turns.
-  private var turns: [Lane] = []
-  private var nextTurn = 0
+  private let putOff: @EventLoop (Delivery, AppLane, Duration) -> Void
+  /// Lanes with waiting pushes, each at most once, in the order of their turns.
+  private var waiting = FrontQueue<AppLane>()
+  private var isFilling = false
 
-  /// `send` is called for each push as its turn comes.
-  init(permits: Permits, send: @escaping @EventLoop (PushDraft) -> Void) {
+  /// `shares` and `hasOtherApps` are those of ``AppLanes``. `send` is called for each push as its turn comes, `putOff` for each
+  /// job that is to be looked at later.
+  init(
+    permits: Permits, shares: [String: AppShare] = [:], hasOtherApps: Bool = false,
+    send: @escaping @EventLoop (PushDraft) -> Void,
+    putOff: @escaping @EventLoop (Delivery, AppLane, Duration) -> Void
+  ) {
     self.permits = permits
+    self.shares = FairShares(limit: permits.limit)
+    lanes = AppLanes(shares: shares, hasOtherApps: hasOtherApps, limit: permits.maximum)
     submit = send
+    self.putOff = putOff
     // Also for permits that a claim returns unused: pushes may wait for them with none in flight.
     permits.onRelease { [weak self] in self?.fill() }
   }
 
-  /// Adds the drafts of one job; the first uses the job's permit if `hasPermit`. Call ``leave()`` when a draft's push has
+  /// Adds the drafts of one job; the first uses the job's permit if `hasPermit`. Call ``leave(_:isAnswered:)`` when a draft's push has
   /// ended.
   func enter(_ drafts: [PushDraft], hasPermit: Bool) {
-    var rest = drafts[...]
-    if hasPermit, let first = rest.popFirst() { send(first) }
-    if let next = rest.first { wait(rest, of: ObjectIdentifier(next.delivery)) }
-    fill()
+    guard let first = drafts.first else { return }
+    let lane = lanes.lane(of: first.content)
+    guard hasPermit else {
+      wait(drafts[...])
+      return fill()
+    }
+    shares.limit = permits.limit
+    switch lanes.isShared ? shares.decide(lane.app, bytes: AppLane.bytes(of: drafts)) : .send {
+    case .send:
+      send(first, lane)
+      guard drafts.count > 1 else { return }
+      wait(drafts.dropFirst())
+      fill()
+    case .wait:
+      wait(drafts, lane)
+      permits.release()
+    case .hold:
+      wait(drafts, lane)
+      lane.heldPermits += 1
+      fill()
+    case .putOff:
+      putOff(drafts, lane)
+      permits.release()
+    }
   }
 
-  /// A push has ended: releases its permit.
-  func leave() {
-    inFlight -= 1
+  /// The push of a draft has ended: releases its permit. `isAnswered`: APNs has answered it.
+  func leave(_ draft: PushDraft, isAnswered: Bool) {
+    let lane = lanes.lane(of: draft.content)
+    shares.ended(&lane.app)
+    lane.noteEnded(draft, isAnswered: isAnswered)
     permits.release()
+  }
+
+  /// Replaces the shares of the configured apps, by bundle id.
+  func configure(shares new: [String: AppShare]) {
+    lanes.configure(new)
+    for lane in lanes.all { shares.setShare(lanes.share(ofApp: lane.name), &lane.app) }
+    fill()
   }
 
   /// Removes and returns the drafts that have not been sent.
   func drainWaiting() -> [PushDraft] {
-    let left = turns[nextTurn...].flatMap { $0.drafts[$0.head...] }
-    lanes = [:]
-    turns = []
-    nextTurn = 0
+    var left: [PushDraft] = []
+    for lane in lanes.all {
+      while let job = popJob(of: lane) { left += job.drafts }
+      left += lane.turns.removeAll()
+      shares.setStarted(0, &lane.app)
+      lane.hasTurn = false
+    }
+    waiting = FrontQueue()
+    for lane in lanes.all { releaseHeld(lane) }
     return left
   }
 
-  private func wait(_ drafts: ArraySlice<PushDraft>, of job: ObjectIdentifier) {
-    if let lane = lanes[job] {
-      lane.drafts.append(contentsOf: drafts)
-    } else {
-      let lane = Lane(job, drafts)
-      lanes[job] = lane
-      turns.append(lane)
+  /// Ends an interval of ``ConcurrencyControl``. `note` is called for each app whose limit has changed, with the old one.
+  func endInterval(_ note: (AppLane, _ old: Int) -> Void) {
+    for lane in lanes.all {
+      let old = lane.app.limit
+      lane.endInterval(isShared: lanes.isShared)
+      if lane.app.limit != old { note(lane, old) }
+      if lane.app.isSlow { putOffHeld(lane) }
+    }
+    lanes.removeIdle()
+    fill()
+  }
+
+  // MARK: - Waiting
+
+  /// Adds pushes that need a permit each. They may be of several apps.
+  private func wait(_ drafts: ArraySlice<PushDraft>) {
+    var start = drafts.startIndex
+    while start != drafts.endIndex {
+      let lane = lanes.lane(of: drafts[start].content)
+      var end = start + 1
+      while end != drafts.endIndex, lanes.lane(of: drafts[end].content) === lane { end += 1 }
+      lane.turns.append(drafts[start..<end])
+      shares.setStarted(lane.turns.jobCount, &lane.app)
+      takeTurn(lane)
+      start = end
     }
   }
 
-  private func send(_ draft: PushDraft) {
-    inFlight += 1
+  /// Adds a job of which no push was sent.
+  private func wait(_ drafts: [PushDraft], _ lane: AppLane) {
+    let job = AppLane.WaitingJob(drafts: drafts, bytes: AppLane.bytes(of: drafts))
+    lane.jobs.append(job)
+    shares.began(waiting: job.bytes, &lane.app)
+    takeTurn(lane)
+  }
+
+  private func takeTurn(_ lane: AppLane) {
+    guard !lane.hasTurn else { return }
+    lane.hasTurn = true
+    waiting.append(lane)
+  }
+
+  private func popJob(of lane: AppLane) -> AppLane.WaitingJob? {
+    guard let job = lane.jobs.popFirst() else { return nil }
+    shares.stopped(waiting: job.bytes, &lane.app)
+    return job
+  }
+
+  // MARK: - Put off
+
+  /// Puts the jobs off that wait beyond those that may: claims need their permits.
+  private func putOffHeld(_ lane: AppLane) {
+    guard lane.heldPermits > 0 else { return }
+    var last: [AppLane.WaitingJob] = []
+    while last.count < lane.heldPermits, let job = lane.jobs.popLast() {
+      shares.stopped(waiting: job.bytes, &lane.app)
+      last.append(job)
+    }
+    for job in last.reversed() { putOff(job.drafts, lane) }
+    releaseHeld(lane)
+  }
+
+  private func releaseHeld(_ lane: AppLane) {
+    let held = lane.heldPermits
+    lane.heldPermits = 0
+    if held > 0 { permits.release(held) }
+  }
+
+  private func putOff(_ drafts: [PushDraft], _ lane: AppLane) {
+    guard let delivery = drafts.first?.delivery else { return }
+    lane.notePutOff()
+    let delay = lane.schedule.next(
+      now: Clock.monotonicNanoseconds, waitingJobs: lane.app.waitingJobs, endedPerSecond: lane.endedPerSecond,
+      untilExpiration: delivery.state.expiresAt.map { .milliseconds($0 - Clock.unixMilliseconds) },
+      random: .random(in: 0..<1))
+    putOff(delivery, lane, delay)
+  }
+
+  // MARK: - Sending
+
+  private func send(_ draft: PushDraft, _ lane: AppLane) {
+    shares.sent(&lane.app)
+    lane.noteSent(draft)
     submit(draft)
   }
 
-  /// Permits that waiting pushes may not take.
-  private var reserved: Int { inFlight == 0 ? 0 : permits.limit / SendWindow.reserveDivisor }
-
+  /// Sends waiting pushes as permits allow: the lanes take turns, one push each.
   private func fill() {
-    while nextTurn != turns.count, permits.available > reserved, permits.take(upTo: 1) == 1 {
-      let lane = turns[nextTurn]
-      nextTurn += 1
-      send(next(of: lane))
+    shares.limit = permits.limit
+    guard !waiting.isEmpty, !isFilling else { return }
+    isFilling = true
+    defer { isFilling = false }
+    // Lanes in a row that could send nothing.
+    var passedOver = 0
+    while passedOver < waiting.count, let lane = waiting.popFirst() {
+      passedOver = sendNext(of: lane) ? 0 : passedOver + 1
+      lane.hasTurn = !lane.jobs.isEmpty || !lane.turns.isEmpty
+      if lane.hasTurn { waiting.append(lane) }
     }
-    SendWindow.compact(&turns, &nextTurn)
   }
 
-  /// The job's next push; if more wait, it gets another turn behind all others.
-  private func next(of lane: Lane) -> PushDraft {
-    let draft = lane.drafts[lane.head]
-    lane.head += 1
-    if lane.head == lane.drafts.count {
-      lanes[lane.job] = nil
-    } else {
-      turns.append(lane)
-      SendWindow.compact(&lane.drafts, &lane.head)
+  /// Returns whether the lane has sent a push. A job waits only while there are other apps.
+  private func sendNext(of lane: AppLane) -> Bool {
+    guard !lane.jobs.isEmpty else { return sendTurn(of: lane) }
+    guard !lanes.isShared || shares.maySend(lane.app) else { return false }
+    if lane.heldPermits > 0 {
+      lane.heldPermits -= 1
+    } else if permits.take(upTo: 1) == 0 {
+      return false
     }
-    return draft
+    guard let job = popJob(of: lane), let first = job.drafts.first else { return false }
+    send(first, lane)
+    if job.drafts.count > 1 { wait(job.drafts.dropFirst()) }
+    return true
   }
 
-  private static func compact<Element>(_ elements: inout [Element], _ head: inout Int) {
-    if head == elements.count {
-      elements.removeAll(keepingCapacity: head <= compactAfter)
-      head = 0
-    } else if head >= compactAfter {
-      elements.removeFirst(head)
-      head = 0
-    }
+  private func sendTurn(of lane: AppLane) -> Bool {
+    let isAllowed = lanes.isShared ? shares.maySend(lane.app) : permits.available > reserved
+    guard isAllowed, permits.take(upTo: 1) == 1 else { return false }
+    guard let draft = lane.turns.popFirst() else { return false }
+    shares.setStarted(lane.turns.jobCount, &lane.app)
+    send(draft, lane)
+    return true
   }
+
+  /// Permits that waiting pushes may not take.
+  private var reserved: Int { shares.inFlight == 0 ? 0 : permits.limit / SendWindow.reserveDivisor }
 }

@@ -2,7 +2,7 @@ import APNs
 import EventLoop
 import Telemetry
 
-/// Adapts the permits of a worker to how quickly APNs answers.
+/// Adapts the permits of a worker to how quickly APNs answers, and ends the intervals of the apps' lanes.
 @EventLoop
 final class ConcurrencyControl {
   private static let interval = Duration.milliseconds(500)
@@ -11,14 +11,16 @@ final class ConcurrencyControl {
 
   private let client: APNsClient
   private let permits: Permits
+  private let window: SendWindow
   private let log: Log
   private var limit: ConcurrencyLimit
   private var timer: LoopTimer?
   private var disconnectedAt: UInt64?
 
-  init(client: APNsClient, permits: Permits, log: Log) {
+  init(client: APNsClient, permits: Permits, window: SendWindow, log: Log) {
     self.client = client
     self.permits = permits
+    self.window = window
     self.log = log
     limit = ConcurrencyLimit(maximum: permits.maximum)
   }
@@ -39,8 +41,22 @@ final class ConcurrencyControl {
     if now - since > ConcurrencyControl.longOutage.unsignedNanoseconds { apply(limit.restart()) }
   }
 
+  /// With several apps, each one's limit follows its own answers, and the limit of all is not lowered.
   private func update() {
-    apply(limit.update(client.takeAnswerTimes()))
+    let times = client.takeAnswerTimes()
+    apply(limit.update(window.lanes.isShared ? AnswerTimes() : times))
+    window.endInterval { [self] lane, old in note(lane, old) }
+  }
+
+  /// Logs that the limit of an app was lowered from the maximum, and that it is back there.
+  private func note(_ lane: AppLane, _ old: Int) {
+    let fields: KeyValuePairs<String, Log.Field> = [
+      "app": .init(lane.name), "limit": .init(lane.app.limit), "maximum": .init(permits.maximum),
+    ]
+    if old == permits.maximum {
+      log.warn("APNs is slow or was out of reach for an app: fewer of its pushes are sent at once", fields)
+    }
+    if lane.app.limit == permits.maximum { log.info("APNs answers quickly again for an app", fields) }
   }
 
   private func apply(_ change: ConcurrencyLimit.Change) {

@@ -26,6 +26,8 @@ package struct WorkerConfiguration: Sendable {
   package var mode = DeliveryMode.atLeastOnce
   /// Pushes in flight at once.
   package var concurrency = 512
+  /// The shares of the permits of the configured apps, by bundle id: ``AppLanes``.
+  package var appShares: [String: AppShare] = [:]
   package var maximumAttempts = 8
   package var results = ResultPolicy.all
   package var resultTimeToLive = Duration.seconds(24 * 3600)

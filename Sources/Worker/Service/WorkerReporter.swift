@@ -10,6 +10,7 @@ import Jobs
 @EventLoop
 final class WorkerReporter {
   private let context: PipelineContext
+  private let window: SendWindow
   private let startedAt = Clock.unixMilliseconds
   private var lastCount: UInt64 = 0
   private var lastAt = Clock.monotonicNanoseconds
@@ -18,12 +19,13 @@ final class WorkerReporter {
   /// A rate is measured over at least this long, in nanoseconds.
   private static let window = 1_000_000_000 as UInt64
 
-  init(_ context: PipelineContext) {
+  init(_ context: PipelineContext, _ window: SendWindow) {
     self.context = context
+    self.window = window
   }
 
   /// Measures the rate and returns `{"startedAt","jobs","jobsPerSecond","outstanding","inFlight","concurrency"}`, with
-  /// `"pausedRoutes"` and `"stoppedRemovals"` unless they are empty.
+  /// `"pausedRoutes"`, `"stoppedRemovals"` and `"slowApps"` unless they are empty.
   func makeReport() -> [UInt8] {
     let jobCount = context.metrics.jobCount
     let now = Clock.monotonicNanoseconds
@@ -37,6 +39,7 @@ final class WorkerReporter {
       inFlight: context.permits.taken, concurrency: context.permits.limit)
     report.pausedRoutes = (context.client?.pausedRoutes ?? []).map(RouteReport.init)
     report.stoppedRemovals = (context.client?.stoppedRemovals ?? []).map(RouteReport.init)
+    report.slowApps = window.lanes.slowApps
     return report.json()
   }
 }

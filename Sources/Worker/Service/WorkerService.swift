@@ -65,13 +65,17 @@ package final class WorkerService {
       registry: Registry(connection: connection, log: log), client: client, permits: permits, metrics: pipelineMetrics,
       log: log)
     self.metrics = metrics
-    pipeline = Pipeline(context)
-    reporter = WorkerReporter(context)
-    concurrency = client.map { ConcurrencyControl(client: $0, permits: permits, log: log) }
+    let pipeline = Pipeline(context)
+    self.pipeline = pipeline
+    reporter = WorkerReporter(context, pipeline.window)
+    concurrency = client.map { ConcurrencyControl(client: $0, permits: permits, window: pipeline.window, log: log) }
   }
 
   /// Nil in polling-only mode.
   package var client: APNsClient? { context.client }
+
+  /// Replaces the shares of the apps, by bundle id. Pushes in flight and waiting jobs are not affected.
+  package func configure(appShares: [String: AppShare]) { pipeline.window.configure(shares: appShares) }
 
   /// Ready if Redis answers, and APNs too unless this is polling-only mode.
   var readiness: Readiness {
@@ -204,6 +208,7 @@ package final class WorkerService {
     {
       permits.limit
     }
+    AppInstruments.register(in: metrics, pipeline.window)
     metrics.gauge("martlet_jobs_outstanding", help: "Jobs claimed by this worker that have not ended.") {
       [weak queue] in queue?.outstanding ?? 0
     }

@@ -87,6 +87,22 @@ import Testing
     }
   }
 
+  @Test func `a user or a key may be bound to apps, and the list shows them`() async throws {
+    let key = try await add("key", "bound", "--app", "com.b", "--app=com.a", "--app", "com.b")
+    #expect(try await credentials().find(.key, secret: key.secret)?.apps.apps == ["com.a", "com.b"])
+    _ = try await add("user", "one", "--app", "com.a")
+    _ = try await add("user", "two")
+    let json = try await fleet.martlet("credentials", "list", "--json").lines(of: .output)
+    #expect(json.map { $0.contains(#""apps":["com.a"]"#) } == [true, false, false])
+    #expect(json.map { $0.contains(#""apps":["com.a","com.b"]"#) } == [false, false, true])
+    #expect(!json[1].contains("apps"))
+    let table = try await fleet.martlet("credentials", "list").lines(of: .output)
+    #expect(table.first?.contains("apps") == true)
+    #expect(table.last?.contains("com.a,com.b") == true)
+    #expect(try await fleet.martlet("credentials", "disable", "key", "bound").exitCode == 0)
+    #expect(try await credentials().find(.key, secret: key.secret)?.apps.apps == ["com.a", "com.b"])
+  }
+
   @Test func `revoking and disabling take effect at once`() async throws {
     let user = try await add("user", "leaver")
     #expect(try await fleet.martlet("credentials", "disable", "user", "Leaver").exitCode == 0)
@@ -163,7 +179,9 @@ import Testing
     ["steal", "key", "x"], ["add", "key", "x", "--scopes", "all"], ["add", "key", "x", "--scopes", ""],
     ["add", "user", "x", "--scopes", "push"], ["add", "user", "x", "--rate", "5"], ["add", "key", "x", "--rate", "0"],
     ["add", "user", "x", "--secret", "in-the-open"], ["revoke", "key", "x", "--disabled"], ["list", "robots"],
-    ["list", "key", "x"],
+    ["list", "key", "x"], ["add", "key", "x", "--app", "no spaces"], ["add", "user", "x", "--app", ""],
+    ["add", "instance", "x", "--app", "com.a"], ["enable", "key", "x", "--app", "com.a"],
+    ["add", "key", "x"] + (0...100).flatMap { ["--app", "com.\($0)"] },
   ])
   func `a call with invalid usage changes nothing`(words: [String]) async throws {
     let child = try ChildProcess(

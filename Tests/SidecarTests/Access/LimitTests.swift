@@ -181,7 +181,7 @@ struct TestPushBoundTests {
       fixture.metrics.prometheusText().contains(
         #"{method="POST",route="/api/push/test",status="429"} 11"#)
     }
-    #expect(sender.underWay == 1)
+    try await eventually(within: .seconds(20), "one is being sent") { sender.underWay == 1 }
     let bobs = Task { try await fixture.push("test", bob).status }
     try await eventually(within: .seconds(20), "another user's is sent at once") { sender.underWay == 2 }
     sender.release()

@@ -1,0 +1,52 @@
+public import JSON
+
+/// An app that APNs answers slowly, as a ``WorkerReport`` stores it.
+public struct SlowAppReport: Sendable, Equatable {
+  /// Entries of a report, at most.
+  public static let maximumListed = 20
+
+  /// The first bundle id of the app; `other` for those without a share of their own.
+  public var app: String
+  /// Pushes in flight.
+  public var inFlight: Int
+  /// Pushes that may be in flight.
+  public var concurrency: Int
+  /// Jobs that wait in the worker's memory.
+  public var waiting: Int
+
+  public init(app: String, inFlight: Int, concurrency: Int, waiting: Int) {
+    self.app = app
+    self.inFlight = inFlight
+    self.concurrency = concurrency
+    self.waiting = waiting
+  }
+
+  /// Returns nil if `value` is not a report.
+  init?(_ value: JSONValue) {
+    guard let app = value["app"]?.string else { return nil }
+    func integer(_ key: String) -> Int { Int(clamping: value[key]?.integer ?? 0) }
+    self.init(
+      app: app, inFlight: integer("inFlight"), concurrency: integer("concurrency"), waiting: integer("waiting"))
+  }
+
+  static func list(_ value: JSONValue?) -> [SlowAppReport] {
+    (value?.array ?? []).prefix(maximumListed).compactMap(SlowAppReport.init)
+  }
+
+  /// Writes the member `"slowApps":[{"app","inFlight","concurrency","waiting"}]`.
+  public static func write(_ apps: [SlowAppReport], to writer: inout JSONWriter) {
+    writer.key("slowApps")
+    writer.beginArray()
+    for app in apps {
+      writer.beginObject()
+      writer.key("app")
+      writer.string(app.app)
+      for (key, value) in [("inFlight", app.inFlight), ("concurrency", app.concurrency), ("waiting", app.waiting)] {
+        writer.key(key)
+        writer.integer(value)
+      }
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+}

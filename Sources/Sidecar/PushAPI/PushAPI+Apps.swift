@@ -1,0 +1,75 @@
+import Credentials
+import EventLoop
+import HTTPServer
+import Redis
+import Registry
+
+/// The requests of users that may be bound to apps.
+extension PushAPI {
+  private static let otherApp = Refusal(.forbidden, "This user may not use this app")
+
+  /// Returns the app of a user's registrations, which name none. Throws 403 if the user is bound to several apps, and the
+  /// configured one is not among them.
+  func app(of user: Credential) throws(Refusal) -> String? {
+    let configured = context.configuration.bundleID
+    guard let app = user.apps.app(else: configured) else {
+      if user.apps.isForEveryApp { return nil }
+      throw PushAPI.otherApp
+    }
+    return app
+  }
+
+  /// Throws 403 if the device is registered for an app that the user is not bound to.
+  func refuseForeign(_ token: String, for user: Credential, _ registry: Registry) async throws(Refusal) {
+    do {
+      try await user.refuseForeign(token, in: registry, else: context.configuration.bundleID)
+    } catch {
+      throw error.reason == .forbidden ? PushAPI.otherApp : error
+    }
+  }
+
+  /// The devices that the user's credential is for.
+  func devices(_ devices: [Device], for user: Credential) -> [Device] {
+    if user.apps.isForEveryApp { return devices }
+    return devices.filter { user.isFor($0, else: context.configuration.bundleID) }
+  }
+
+  func unregister(
+    _ body: [UInt8], for user: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
+    let token = try PushBody(body).token()
+    guard user.apps.isForEveryApp else {
+      return unregistered(try await unregister(token, ofApps: user, registry))
+    }
+    guard let token else {
+      return unregistered(try await refusingFaults(await registry.unregisterAll(username: user.name)))
+    }
+    return unregistered(try await unregister(token, user.name, registry))
+  }
+
+  private func unregister(
+    _ token: String, _ username: String, _ registry: Registry
+  ) async throws(Refusal) -> BulkUnregistration {
+    let removed = try await refusingFaults(await registry.unregister(token: token, username: username))
+    return BulkUnregistration(entries: removed.removedEntry ? 1 : 0, metadata: removed.removedMetadata ? 1 : 0)
+  }
+
+  /// Unregisters one device, or all, of the apps that the user is bound to. Devices of other apps stay.
+  private func unregister(
+    _ token: String?, ofApps user: Credential, _ registry: Registry
+  ) async throws(Refusal) -> BulkUnregistration {
+    let query = token.map { DeviceQuery.userToken(user: user.name, token: $0) } ?? .user(user.name)
+    let resolution = await registry.resolve(query)
+    if let error = resolution.error { throw Refusal(error) }
+    var counts = BulkUnregistration()
+    for device in devices(resolution.devices, for: user) {
+      let one = try await unregister(device.token, user.name, registry)
+      counts.entries += one.entries
+      counts.metadata += one.metadata
+    }
+    guard token == nil else { return counts }
+    counts.hasLookedUp = !resolution.devices.isEmpty
+    counts.isSetGone = counts.entries > 0 && counts.entries == resolution.devices.count && resolution.removals.isEmpty
+    return counts
+  }
+}

@@ -1,0 +1,35 @@
+import EventLoop
+
+/// When jobs that were put off are due: one behind the other, about as fast as their app's pushes end. Pure.
+///
+/// A backlog of any size comes back slowly, so a stalled app costs Redis little.
+struct PutOffSchedule: Equatable {
+  /// Jobs that come back in a second, at least: the backlog of a stalled app.
+  static let jobsPerSecond = 500
+  static let shortestDelay = Duration.milliseconds(250)
+  /// Of the first job put off.
+  static let longestFirstDelay = Duration.seconds(2)
+  static let longestDelay = Duration.seconds(600)
+  /// A delay is up to this fraction shorter or longer.
+  static let jitter = 0.25
+
+  /// When the last job is due, without jitter; on CLOCK_MONOTONIC, nanoseconds.
+  private var last: UInt64 = 0
+
+  /// Returns the delay of the next job. `now`: on CLOCK_MONOTONIC, nanoseconds. `waitingJobs` are sent before it.
+  /// `untilExpiration` is nil for a job that does not expire; `random` is from 0..<1.
+  mutating func next(
+    now: UInt64, waitingJobs: Int, endedPerSecond: Int, untilExpiration: Duration? = nil, random: Double
+  ) -> Duration {
+    let untilSent = Duration.seconds(1) * waitingJobs / max(1, endedPerSecond)
+    let first = min(max(untilSent, PutOffSchedule.shortestDelay), PutOffSchedule.longestFirstDelay)
+    let spacing = Duration.seconds(1) / max(endedPerSecond, PutOffSchedule.jobsPerSecond)
+    last = min(
+      max(last, now + first.unsignedNanoseconds) + spacing.unsignedNanoseconds,
+      now + PutOffSchedule.longestDelay.unsignedNanoseconds)
+    let jitter = PutOffSchedule.jitter * (2 * random - 1)
+    let delay = Duration.nanoseconds(Int64(last - now)) * (1 + jitter)
+    // A job that would be due after its expiration is looked at before.
+    return max(.zero, untilExpiration.map { min(delay, $0 / 2) } ?? delay)
+  }
+}
