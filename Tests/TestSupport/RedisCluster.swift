@@ -160,7 +160,7 @@ public final class RedisClusterNode: Sendable {
         "--daemonize", "no", "--cluster-enabled", "yes", "--cluster-port", "\(busPort)",
         "--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0",
       ] + arguments
-    child = Locked(try ChildProcess("redis-server", self.arguments))
+    child = Locked(try ChildProcess(RedisServer.program, self.arguments))
   }
 
   public var address: String { "127.0.0.1:\(port)" }
@@ -184,7 +184,7 @@ public final class RedisClusterNode: Sendable {
   public func restart() async throws {
     if isRunning { try await kill(SIGKILL) }
     log.withLock { $0 += child.withLock(\.lines) }
-    let fresh = try ChildProcess("redis-server", arguments)
+    let fresh = try ChildProcess(RedisServer.program, arguments)
     child.withLock { $0 = fresh }
     try await awaitPong()
   }

@@ -137,7 +137,7 @@ import Testing
 
   @Test func `a Redis without CLIENT REPLY SKIP delivers too`() async throws {
     let fleet = try await Fleet()
-    try await fleet.redis("ACL", "SETUSER", "default", "-client|reply")
+    try await fleet.redis("ACL", "SETUSER", Fleet.user, "-client|reply")
     let worker = try await fleet.worker()
     for _ in 0..<3 {
       let id = fleet.unique("plain")

@@ -114,11 +114,11 @@ import Testing
     let app = "com.example.news"
     try await own.register(own.uniqueTokens(20), to: "reader", bundleID: app)
     let worker = try await own.worker(isPollingOnly: true)
-    try await own.redis.redisCLI(["ACL", "SETUSER", "default", "-xadd"])
+    try await own.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "-xadd"])
     try await own.enqueue(job(#""app":"\#(app)""#, id: "news"), on: worker.queue)
     let putOff = try await own.record("news", "postponed") { $0.status == "retrying" }
     #expect(putOff.reason?.contains("can't run this command") == true, "\(putOff.reason ?? "")")
-    try await own.redis.redisCLI(["ACL", "SETUSER", "default", "+xadd"])
+    try await own.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "+xadd"])
     #expect(try await own.record("news").status == "unsent")
     #expect(try await own.redis("XLEN", QueueKeys.notifications("reader")) == .integer(1))
     try await worker.stop()
@@ -188,12 +188,12 @@ import Testing
     try await own.register(token, to: "reader")
     let worker = try await own.worker()
     let allowed = ["~push:result:*", "~push:user:*", "~martlet:*", "~\(worker.queue)"]
-    try await own.redis.redisCLI(["ACL", "SETUSER", "default", "resetkeys"] + allowed)
+    try await own.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "resetkeys"] + allowed)
     try await own.enqueue(job(#""token":"\#(token)""#, #","expiration":1700000000"#, id: "late"), on: worker.queue)
     let putOff = try await own.record("late", "postponed") { $0.status == "retrying" || $0.status == "expired" }
     #expect(putOff.status == "retrying")
     #expect(putOff.reason?.contains("NOPERM") == true, "\(putOff.reason ?? "")")
-    try await own.redis.redisCLI(["ACL", "SETUSER", "default", "allkeys"])
+    try await own.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "allkeys"])
     #expect(try await own.record("late", within: .seconds(30)).status == "expired")
     #expect(try await own.redis("XLEN", QueueKeys.notifications("reader")) == .integer(1))
     try await worker.stop()

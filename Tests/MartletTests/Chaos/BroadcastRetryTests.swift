@@ -22,7 +22,7 @@ import Testing
     #expect(putOff.accepted == 0)
     #expect(putOff.reason?.contains("NOPERM") == true)
     #expect(try await fleet.gateway.ledger().received == 0)
-    try await fleet.redis.redisCLI(["ACL", "SETUSER", "default", "allkeys"])
+    try await fleet.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "allkeys"])
     try await expectAllOnce(tokens, queue, in: fleet)
     #expect(try await worker.stop() == 0)
   }
@@ -34,7 +34,7 @@ import Testing
     try await hideProgress(fleet, queue)
     try await fleet.gateway.device(tokens[400], #""rule":"good""#)
     _ = try await fleet.record(queue, "the attempt in vain") { $0.reason?.contains("NOPERM") == true }
-    try await fleet.redis.redisCLI(["ACL", "SETUSER", "default", "allkeys"])
+    try await fleet.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "allkeys"])
     try await expectAllOnce(tokens, queue, in: fleet)
     #expect(try await worker.stop() == 0)
   }
@@ -81,6 +81,6 @@ import Testing
       "seal",
     ]
     let allowed = ["~push:*", "~\(queue)"] + internals.map { "~*}:\($0)" }
-    try await fleet.redis.redisCLI(["ACL", "SETUSER", "default", "resetkeys"] + allowed)
+    try await fleet.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "resetkeys"] + allowed)
   }
 }

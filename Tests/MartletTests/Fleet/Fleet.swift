@@ -17,15 +17,20 @@ final class Fleet: Sendable {
   let gateway: SimulatedGateway
   /// Of the tests themselves, which may run any command.
   let connection: RedisClient
+  /// The user of Redis as which the programs connect.
+  static let user = "martlet"
   /// REDIS_URL of the programs.
   private let url: String
+  /// Keeps the file, which Redis reads again when it is restarted.
+  private let users: RedisUsers?
   private static let serial = Atomic<Int>(0)
 
-  /// The programs connect as the user `martlet` of deploy/redis, here with every key: tests name queues as they like.
+  /// The programs connect as ``user`` of deploy/redis, here with every key: tests name queues as they like.
   init(redisArguments: [String] = [], gatewayArguments: [String] = []) async throws {
     let users = try await RedisUsers(haveEveryKey: true)
+    self.users = users
     redis = try await RedisServer(users.arguments + redisArguments)
-    url = users.url(of: "martlet", on: redis)
+    url = users.url(of: Fleet.user, on: redis)
     gateway = try await SimulatedGateway(gatewayArguments)
     connection = try await Fleet.connect(to: redis.url)
   }
@@ -34,6 +39,7 @@ final class Fleet: Sendable {
   init(redis: RedisServer, url: String, isForTests: Bool = false) async throws {
     self.redis = redis
     self.url = url
+    users = nil
     gateway = try await SimulatedGateway()
     connection = try await Fleet.connect(to: isForTests ? url : redis.url)
   }
@@ -42,6 +48,7 @@ final class Fleet: Sendable {
   init(cluster: RedisCluster) async throws {
     redis = try RedisServer(cluster)
     url = redis.url
+    users = nil
     gateway = try await SimulatedGateway()
     connection = try await Fleet.connect(to: url)
   }

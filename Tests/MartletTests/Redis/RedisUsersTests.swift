@@ -185,6 +185,35 @@ import Testing
     for line in lines { #expect(line.contains(" off resetpass resetkeys resetchannels -@all ")) }
   }
 
+  @Test(arguments: [
+    ("martlet-worker", ["Queue", "Registry", "Policy", "Worker"]),
+    ("martlet-sidecar", ["Registry", "Credentials", "Sidecar"]),
+    ("martlet", ["Queue", "Registry", "Policy", "Worker", "Credentials", "Sidecar", "Backup", "Martlet"]),
+  ])
+  func `a user may run every command that its modules name`(user: String, modules: [String]) throws {
+    let file = try String(contentsOf: RedisUsers.file("users.acl"), encoding: .utf8)
+    let line = try #require(file.split(separator: "\n").first { $0.hasPrefix("user \(user) ") })
+    let rights = Set(line.split(separator: " ").filter { $0.hasPrefix("+") }.map { $0.dropFirst().uppercased() })
+    let sources = RedisUsers.file("../../Sources").standardizedFileURL
+    for module in modules {
+      let folder = sources.appending(path: module)
+      let files = FileManager.default.enumerator(atPath: folder.path())?.compactMap { $0 as? String } ?? []
+      // Only sidecars read notification records.
+      for file in files
+      where file.hasSuffix(".swift") && (module != "Queue" || !file.hasSuffix("NotificationLog.swift")) {
+        let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+        let called = text.matches(of: /redis\.p?call\('([A-Z]+)'/).map { String($0.1) }
+        let sent = text.matches(of: /RedisCommand\("([A-Z]+)"(?:, "([A-Z]+)")?/).map { match in
+          match.1 == "CLIENT" ? "CLIENT|\(match.2 ?? "")" : String(match.1)
+        }
+        // Doctor asks KeyDB alone for its settings, and goes on without an answer.
+        for command in called + sent where command != "CONFIG" {
+          #expect(rights.contains(command), "\(module)/\(file): \(command)")
+        }
+      }
+    }
+  }
+
   @Test func `the file for Redis 6.2 differs only in what that version does not know`() throws {
     let (current, old) = try (
       String(contentsOf: RedisUsers.file("users.acl"), encoding: .utf8),
