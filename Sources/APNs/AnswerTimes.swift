@@ -55,3 +55,16 @@ struct AnswerTimer {
     times = AnswerTimes()
   }
 }
+
+extension AnswerTimes {
+  /// The sum; a push that is overdue anywhere is overdue.
+  func adding(_ other: AnswerTimes) -> AnswerTimes {
+    var sum = AnswerTimes(count: count + other.count, slowCount: slowCount + other.slowCount)
+    switch (unanswered, other.unanswered) {
+    case (.overdue, _), (_, .overdue): sum.unanswered = .overdue
+    case (.none, .none): sum.unanswered = .none
+    default: sum.unanswered = .recent
+    }
+    return sum
+  }
+}

@@ -10,7 +10,8 @@ public enum ConnectionFix {
     }
     if reason.contains("certificate") {
       return
-        "set APNS_CA_CERT to the authority that signed the gateway's certificate, and check that the certificate is valid"
+        "set APNS_CA_CERT to the authority that signed the gateway's certificate (caCert of an app), "
+        + "and check that the certificate is valid"
     }
     return nil
   }

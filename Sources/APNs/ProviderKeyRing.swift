@@ -6,6 +6,8 @@ import Telemetry
 final class ProviderKeyRing {
   private let keys: [ProviderKey]
   private let tokens: [ProviderToken]
+  /// Whether another key can replace the one that signs.
+  let hasSeveral: Bool
   private let log: Log
   private var choice: KeyChoice
   /// When each key was refused, unix milliseconds.
@@ -19,13 +21,11 @@ final class ProviderKeyRing {
     self.log = log
     tokens = keys.map { ProviderToken(key: $0, log: log) }
     token = tokens[0]
+    hasSeveral = keys.count > 1
     choice = KeyChoice(
       count: keys.count, changeInterval: limits.keyChangeInterval.unsignedNanoseconds,
       retryInterval: limits.keyRetryInterval.unsignedNanoseconds)
   }
-
-  /// Whether another key can replace the one that signs.
-  var hasSeveral: Bool { tokens.count > 1 }
 
   /// The index of the key that signs.
   var current: Int { choice.current }

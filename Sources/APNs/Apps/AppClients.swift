@@ -21,16 +21,16 @@ public final class AppClients {
   /// By the index of their configuration; nil until a push needs it.
   private(set) var clients: [APNsClient?]
   /// The target of bundle ids that no app names.
-  private var fallback: AppTarget?
+  private(set) var fallback: AppTarget?
   /// Replaced clients, until their pushes are answered.
   private var retired: [APNsClient] = []
   private var timer: LoopTimer?
-  private var isShutDown = false
+  private(set) var isShutDown = false
   /// ``AppClients/maximumConnections``, or fewer in tests.
   var maximumConnections = AppClients.maximumConnections
   private var lastState = (isOut: false, isServing: true)
   /// A configuration for each gateway; nil if there are too many to look at.
-  private var gateways: [String: Int]?
+  private(set) var gateways: [String: Int]?
 
   /// `fallback` is for bundle ids that no app names; at least one of both is given. Opens no connection yet. Registers
   /// metrics named `martlet_apns_…`.
@@ -98,7 +98,7 @@ public final class AppClients {
   /// All clients that were made.
   var all: [APNsClient] { clients.compactMap { $0 } + retired }
 
-  private func client(at index: Int) -> APNsClient {
+  func client(at index: Int) -> APNsClient {
     if let client = clients[index] { return client }
     let isFallback = index == directory.configurationOfFallback
     let client = APNsClient(configuration: directory.configurations[index], parts, opensOnDemand: !isFallback)
@@ -137,122 +137,5 @@ public final class AppClients {
     guard state != lastState else { return }
     lastState = state
     onStateChange?()
-  }
-}
-
-// Connections on demand.
-extension AppClients {
-  /// Connections on demand that are kept open without a push; with one more, that without a push for longest is closed.
-  /// A connection takes 100 KB of memory and three file descriptors.
-  nonisolated static let maximumConnections = 400
-
-  /// Closes the connections without a push for longest if there are too many.
-  private func makeRoom() {
-    var pools: [(pool: ConnectionPool, client: APNsClient)] = []
-    var count = 0
-    for client in all where client.opensOnDemand {
-      for pool in client.pools.all {
-        pools.append((pool, client))
-        count += pool.size
-      }
-    }
-    guard count >= maximumConnections else { return }
-    let now = Clock.monotonicNanoseconds
-    pools.sort { $0.pool.usedAt < $1.pool.usedAt }
-    for (pool, client) in pools where pool.isIdle(for: .zero, now: now) {
-      client.close(pool)
-      count -= pool.size
-      if count < maximumConnections { return }
-    }
-  }
-}
-
-// What a worker asks about APNs as a whole.
-extension AppClients {
-  /// With more gateways than this, claims never stop because of an outage.
-  private nonisolated static let maximumGateways = 32
-
-  /// Whether jobs may be claimed. With the fallback alone: a connection takes pushes. With apps, claims stop only if every
-  /// gateway is out of reach: jobs of an app whose gateway is are put off.
-  public var takesPushes: Bool {
-    guard hasApps else { return fallback?.client.isConnected ?? false }
-    return !areGatewaysOut()
-  }
-
-  /// Whether a connection that pushes need takes pushes. With apps also if none is needed at present.
-  public var isServing: Bool {
-    guard hasApps else { return fallback?.client.isServing ?? false }
-    let now = Clock.monotonicNanoseconds
-    var isNeeded = false
-    for client in clients {
-      for pool in client?.pools.all ?? [] where !pool.isStandby {
-        guard pool.isUnavailable(now: now) else { return true }
-        isNeeded = true
-      }
-    }
-    return !isNeeded
-  }
-
-  /// The paused routes, the longest paused first; at most ``RouteNotice/maximumListed``.
-  public var pausedRoutes: [RouteNotice] { RouteNotice.listed(all.flatMap(\.pausedRoutes)) }
-
-  /// The routes whose tokens are no longer removed. Pushes are still sent to them.
-  public var stoppedRemovals: [RouteNotice] { RouteNotice.listed(all.flatMap(\.stoppedRemovals)) }
-
-  /// The provider keys that APNs refuses while their team has another one; at most ``KeyNotice/maximumListed``.
-  public var refusedKeys: [KeyNotice] { Array(all.flatMap(\.refusedKeys).prefix(KeyNotice.maximumListed)) }
-
-  /// Returns how quickly APNs has answered since the last call.
-  public func takeAnswerTimes() -> AnswerTimes {
-    guard hasApps else { return fallback?.client.takeAnswerTimes() ?? AnswerTimes() }
-    return all.reduce(AnswerTimes()) { $0.adding($1.takeAnswerTimes()) }
-  }
-
-  /// Counts only the answers to pushes that are sent from now on.
-  public func restartAnswerTimes() {
-    for client in all { client.restartAnswerTimes() }
-  }
-
-  /// The number of clients that cannot reach a gateway, by its URL; at most ``maximumGateways`` gateways.
-  private var unreachable: [String: Int] {
-    let now = Clock.monotonicNanoseconds
-    var counts: [String: Int] = [:]
-    for client in all {
-      for pool in client.pools.all where !pool.isStandby && pool.isUnavailable(now: now) {
-        guard counts[pool.origin.url] != nil || counts.count < AppClients.maximumGateways else { continue }
-        counts[pool.origin.url, default: 0] += 1
-      }
-    }
-    return counts
-  }
-
-  /// Returns whether every gateway is known to be out of reach. If those in use are, opens the others to find out.
-  private func areGatewaysOut() -> Bool {
-    guard let gateways else { return false }
-    let now = Clock.monotonicNanoseconds
-    var known: Set<String> = []
-    for client in clients {
-      for pool in client?.pools.all ?? [] {
-        guard pool.isUnavailable(now: now) else { return false }
-        known.insert(pool.origin.url)
-      }
-    }
-    guard !known.isEmpty, !isShutDown else { return false }
-    let others = gateways.filter { !known.contains($0.key) }
-    for (origin, index) in others { client(at: index).standBy(at: origin) }
-    return others.isEmpty
-  }
-}
-
-extension AnswerTimes {
-  /// The sum; a push that is overdue anywhere is overdue.
-  func adding(_ other: AnswerTimes) -> AnswerTimes {
-    var sum = AnswerTimes(count: count + other.count, slowCount: slowCount + other.slowCount)
-    switch (unanswered, other.unanswered) {
-    case (.overdue, _), (_, .overdue): sum.unanswered = .overdue
-    case (.none, .none): sum.unanswered = .none
-    default: sum.unanswered = .recent
-    }
-    return sum
   }
 }
