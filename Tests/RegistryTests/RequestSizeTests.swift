@@ -9,7 +9,7 @@ import Testing
 
 /// No command of the registry has more words than any server accepts.
 @EventLoop
-@Suite(.serialized)
+@Suite(.serialized, .onOneServer)
 struct RequestSizeTests {
   @Test func `users and audiences of any size stay within the limit`() async throws {
     let fixture = try await Fixture(maximumDevices: 1000, server: try await RedisServer())
