@@ -26,7 +26,8 @@ struct RedisExamination {
       try await connection.ready(within: RedisExamination.patience)
       findings.append(Finding("redis", .ok, "\(endpoint.summary) answers"))
       findings += certificateFindings
-      findings += try await facts(connection).findings(isCluster: endpoint.summary.contains("+cluster://"))
+      findings += try await facts(connection).findings(isCluster: endpoint.isCluster)
+      if let overview = try await connection.clusterOverview() { findings += ClusterExamination.findings(overview) }
       for queue in queues { findings += try await examine(queue, connection) }
     } catch {
       // Errors of the connection include the fix.

@@ -68,6 +68,15 @@ struct ClusterPartsTests {
     }
   }
 
+  @Test func `an overview names slots without a server and primaries without a replica`() throws {
+    let (host, id) = (RedisValue.bytes(Array("10.0.0.2".utf8)), RedisValue.bytes([]))
+    let alone = RedisValue.array([.integer(100), .integer(200), .array([host, .integer(7000), id])])
+    let overview = try ClusterOverview(.array([range(0, 99, "10.0.0.1", 7000), alone]), askedServer: asked)
+    #expect(overview.primaries == ["10.0.0.1:7000", "10.0.0.2:7000"])
+    #expect(overview.withoutReplica == ["10.0.0.2:7000"])
+    #expect(overview.uncovered == [201...16_383])
+  }
+
   private func redirection(_ message: String) -> Redirection? {
     Redirection(RedisReplyError(message: message), from: asked)
   }
