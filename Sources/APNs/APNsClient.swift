@@ -134,19 +134,6 @@ public final class APNsClient {
     }
   }
 
-  /// The age of the provider token in seconds; nil if none is in use.
-  var tokenAge: Int64? {
-    let now = Clock.monotonicNanoseconds
-    let isInUse = !opensOnDemand || pools.all.contains { !$0.isIdle(for: APNsClient.recentUse, now: now) }
-    return isInUse ? keys.token.age : nil
-  }
-
-  /// The provider keys that APNs refuses while the team has another one.
-  public var refusedKeys: [KeyNotice] { keys.hasSeveral && !isReplaced ? keys.notices : [] }
-
-  /// A token without a push for this long is not in use: it is renewed with the next push.
-  private static let recentUse = Duration.seconds(60)
-
   /// Takes no more pushes and ends queued ones as not processed. Pushes on a connection may still be answered: wait for
   /// ``inFlight`` to become 0, then call ``close()``.
   public func shutdown() {
@@ -268,19 +255,4 @@ public final class APNsClient {
       return nil
     }
   }
-}
-
-/// The pools in use. Not a dictionary, because every push looks up its pool.
-struct EnvironmentPools {
-  private var production: ConnectionPool?
-  private var sandbox: ConnectionPool?
-
-  subscript(environment: PushEnvironment) -> ConnectionPool? {
-    get { environment == .production ? production : sandbox }
-    set { if environment == .production { production = newValue } else { sandbox = newValue } }
-  }
-
-  var all: [ConnectionPool] { [production, sandbox].compactMap { $0 } }
-
-  var isEmpty: Bool { production == nil && sandbox == nil }
 }

@@ -49,3 +49,18 @@ enum ClientGauges {
 extension RouteNotice {
   fileprivate var sample: ([String], Double) { ([environment.rawValue, topic, reason], 1) }
 }
+
+extension APNsClient {
+  /// The age of the provider token in seconds; nil if none is in use.
+  var tokenAge: Int64? {
+    let now = Clock.monotonicNanoseconds
+    let isInUse = !opensOnDemand || pools.all.contains { !$0.isIdle(for: APNsClient.recentUse, now: now) }
+    return isInUse ? keys.token.age : nil
+  }
+
+  /// The provider keys that APNs refuses while the team has another one.
+  public var refusedKeys: [KeyNotice] { keys.hasSeveral && !isReplaced ? keys.notices : [] }
+
+  /// A token without a push for this long is not in use: it is renewed with the next push.
+  private static let recentUse = Duration.seconds(60)
+}
