@@ -131,6 +131,21 @@ struct BroadcastProgressTests {
     #expect(actions.dropFirst() == [.fetch(from: Self.cursor(most), page: most)])
   }
 
+  @Test func `a page waits while more pushes than the maximum would not be committed`() {
+    var progress = BroadcastProgress(emptyTally: Self.emptyTally, maximumUncommitted: 3)
+    _ = progress.start()
+    _ = progress.positioned(at: Self.start, open: [])
+    for page in 0..<2 { _ = progress.pageLocated(page, next: Self.position(page + 1)) }
+    let devices = { (page: Int) in (0..<2).map { Self.device("t\(page)-\($0)") } }
+    _ = progress.pageLoaded(0, devices(0))
+    #expect(progress.pageLoaded(1, devices(1)) == [])
+    #expect(progress.submitted(0, pushes: 2) == [], "2 and 2 are more than 3")
+    #expect(progress.pushEnded(Self.accepted("t0-0"), page: 0) == [])
+    let actions = progress.pushEnded(Self.accepted("t0-1"), page: 0)
+    #expect(commits(actions) == [Self.position(1)])
+    #expect(actions.last == .submit(devices(1), page: 1))
+  }
+
   @Test func `more than 1,000 open devices end the attempt`() {
     var progress = inProgress()
     _ = progress.pageLocated(0, next: Self.position(1))

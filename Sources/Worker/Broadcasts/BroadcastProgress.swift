@@ -12,6 +12,9 @@ struct BroadcastProgress {
   /// So many open devices indicate a problem of the gateway: no more pages are requested in this attempt.
   static let maximumOpen = 1000
 
+  /// Pushes of pages that are submitted and not committed, at most: a crash repeats no more.
+  static let maximumUncommitted = 500
+
   private enum Phase: Equatable {
     /// Waits for its turn.
     case waiting
@@ -40,12 +43,15 @@ struct BroadcastProgress {
     /// The devices of an earlier attempt, if the page is theirs.
     var tokens: [String] = []
     var stage = Stage.requested
+    /// The devices, once the page is submitted.
+    var size = 0
     var tally: Tally
 
     var isSubmitted: Bool { if case .submitted = stage { true } else { false } }
   }
 
   private let emptyTally: Tally
+  private let maximumUncommitted: Int
   private var phase = Phase.waiting
   private var pages: [Page] = []
   /// The number of the first page in `pages`.
@@ -54,8 +60,9 @@ struct BroadcastProgress {
   private var ending = Ending(extent: .complete)
 
   /// `emptyTally` is what each page's tally starts from.
-  init(emptyTally: Tally) {
+  init(emptyTally: Tally, maximumUncommitted: Int = BroadcastProgress.maximumUncommitted) {
     self.emptyTally = emptyTally
+    self.maximumUncommitted = maximumUncommitted
   }
 
   var isWaiting: Bool { phase == .waiting }
@@ -212,7 +219,10 @@ struct BroadcastProgress {
   private mutating func submitNext() -> Action? {
     guard let index = pages.firstIndex(where: { !$0.isSubmitted }), case .loaded(let devices) = pages[index].stage
     else { return nil }
+    let uncommitted = pages[..<index].reduce(0) { $0 + $1.size }
+    guard index == 0 || uncommitted + devices.count <= maximumUncommitted else { return nil }
     pages[index].stage = .submitting
+    pages[index].size = devices.count
     return .submit(devices, page: firstPage + index)
   }
 

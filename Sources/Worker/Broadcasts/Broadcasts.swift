@@ -92,7 +92,7 @@ final class Broadcasts {
 /// One attempt at a job to an app's audience: carries out what ``BroadcastProgress`` decides.
 @EventLoop
 final class Broadcast {
-  /// Devices. After a crash the pushes in flight and the rest of a page are sent again, so pages are small.
+  /// Devices. Small, because a page is committed when all of its pushes have ended.
   private static let pageSize = 100
 
   let delivery: Delivery
@@ -104,7 +104,9 @@ final class Broadcast {
     self.delivery = delivery
     self.app = app
     self.all = all
-    progress = BroadcastProgress(emptyTally: delivery.emptyTally)
+    let inFlight = SendWindow.maximumWaitingInFlight(of: all.context.permits.maximum)
+    progress = BroadcastProgress(
+      emptyTally: delivery.emptyTally, maximumUncommitted: max(inFlight, BroadcastProgress.maximumUncommitted))
   }
 
   var isWaiting: Bool { progress.isWaiting }

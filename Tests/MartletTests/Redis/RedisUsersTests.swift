@@ -204,7 +204,7 @@ import Testing
         let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
         let called = text.matches(of: /redis\.p?call\('([A-Z]+)'/).map { String($0.1) }
         let sent = text.matches(of: /RedisCommand\("([A-Z]+)"(?:, "([A-Z]+)")?/).map { match in
-          match.1 == "CLIENT" ? "CLIENT|\(match.2 ?? "")" : String(match.1)
+          ["CLIENT", "CLUSTER"].contains(match.1) ? "\(match.1)|\(match.2 ?? "")" : String(match.1)
         }
         // Doctor asks KeyDB alone for its settings, and goes on without an answer.
         for command in called + sent where command != "CONFIG" {
