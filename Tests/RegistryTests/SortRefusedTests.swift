@@ -36,8 +36,10 @@ struct SortRefusedTests {
       #expect(resolutions[2] == resolutions[0])
     }
     let said = lines.withLock { $0 }
-    #expect(said.count == 1)
-    #expect(said.first?.contains("refuses SORT") == true)
+    // Redis 6.2 checks only the keys that a command names.
+    let isRefused = try await RedisServer.version().first ?? 0 >= 7 || rules.contains("-sort")
+    #expect(said.count == (isRefused ? 1 : 0))
+    #expect(said.allSatisfy { $0.contains("refuses SORT") })
     try await server.stop()
   }
 }

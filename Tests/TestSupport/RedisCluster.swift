@@ -142,6 +142,9 @@ public final class RedisCluster: Sendable {
 
 /// A server of a ``RedisCluster``.
 public final class RedisClusterNode: Sendable {
+  /// Redis 6.2 cannot choose the port of the cluster's bus: Debian's Redis stands in for it.
+  private static let program = RedisServer.program.hasSuffix("redis-6.2") ? "redis-server" : RedisServer.program
+
   public let port: Int
   fileprivate let busPort: Int
   private let directory: TemporaryDirectory
@@ -160,7 +163,7 @@ public final class RedisClusterNode: Sendable {
         "--daemonize", "no", "--cluster-enabled", "yes", "--cluster-port", "\(busPort)",
         "--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0",
       ] + arguments
-    child = Locked(try ChildProcess(RedisServer.program, self.arguments))
+    child = Locked(try ChildProcess(RedisClusterNode.program, self.arguments))
   }
 
   public var address: String { "127.0.0.1:\(port)" }
@@ -184,7 +187,7 @@ public final class RedisClusterNode: Sendable {
   public func restart() async throws {
     if isRunning { try await kill(SIGKILL) }
     log.withLock { $0 += child.withLock(\.lines) }
-    let fresh = try ChildProcess(RedisServer.program, arguments)
+    let fresh = try ChildProcess(RedisClusterNode.program, arguments)
     child.withLock { $0 = fresh }
     try await awaitPong()
   }

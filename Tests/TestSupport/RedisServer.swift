@@ -9,6 +9,9 @@ public final class RedisServer: Sendable {
   /// The program: `redis-server`, or what `Tests/Engines/run` names in MARTLET_TEST_REDIS.
   public static let program = ProcessInfo.processInfo.environment["MARTLET_TEST_REDIS"] ?? "redis-server"
 
+  /// Whether the program is not Debian's.
+  public static let isOtherEngine = ProcessInfo.processInfo.environment["MARTLET_TEST_REDIS"] != nil
+
   /// Whether the program was built with TLS.
   public static func hasTLS() async throws -> Bool {
     try await ChildProcess.run(

@@ -131,6 +131,22 @@ struct BroadcastProgressTests {
     #expect(actions.dropFirst() == [.fetch(from: Self.cursor(most), page: most)])
   }
 
+  @Test func `what was read at once is submitted and committed in pages`() {
+    let size = BroadcastProgress.pageSize
+    var progress = inProgress()
+    _ = progress.pageLocated(0, next: Self.position(9))
+    let devices = (0..<2 * size + 1).map { Self.device("t\($0)") }
+    // Page 1 was requested when page 0 was located, so the parts have the numbers 2, 3 and 0.
+    #expect(progress.pageLoaded(0, devices) == [.submit(Array(devices[..<size]), page: 2)])
+    #expect(progress.submitted(2, pushes: size) == [.submit(Array(devices[size..<2 * size]), page: 3)])
+    #expect(progress.submitted(3, pushes: size) == [.submit(Array(devices[(2 * size)...]), page: 0)])
+    #expect(progress.submitted(0, pushes: 1) == [])
+    for number in 0..<size - 1 { _ = progress.pushEnded(Self.accepted("t\(number)"), page: 2) }
+    let actions = progress.pushEnded(Self.accepted("t\(size - 1)"), page: 2)
+    #expect(commits(actions) == [.cursor(AudienceCursor(after: "t\(size - 1)"))])
+    #expect(commits(progress.pushEnded(Self.accepted("t\(2 * size)"), page: 0)) == [], "page 3 has not ended")
+  }
+
   @Test func `a page waits while more pushes than the maximum would not be committed`() {
     var progress = BroadcastProgress(emptyTally: Self.emptyTally, maximumUncommitted: 3)
     _ = progress.start()

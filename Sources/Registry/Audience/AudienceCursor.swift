@@ -13,6 +13,11 @@ public struct AudienceCursor: Sendable, Equatable {
     self.lastEntry = lastEntry
   }
 
+  /// The position after a device.
+  package init(after token: String) {
+    self.init(shard: AudienceShard.shard(of: token), lastEntry: Array(token.utf8))
+  }
+
   /// Parses a ``description``. Returns nil if it is malformed.
   public init?(_ text: String) {
     let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)

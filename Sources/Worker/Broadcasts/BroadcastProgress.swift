@@ -9,11 +9,14 @@ import Registry
 /// page.
 struct BroadcastProgress {
   static let maximumPages = 40
+  /// Devices of a page. Small, because a page is committed when all of its pushes have ended.
+  static let pageSize = 100
   /// So many open devices indicate a problem of the gateway: no more pages are requested in this attempt.
   static let maximumOpen = 1000
 
-  /// Pushes of pages that are submitted and not committed, at most: a crash repeats no more.
-  static let maximumUncommitted = 500
+  /// Pushes of pages that are submitted and not committed, at most. A crash repeats these, and what Redis has not
+  /// committed yet: about 500.
+  static let maximumUncommitted = 400
 
   private enum Phase: Equatable {
     /// Waits for its turn.
@@ -37,6 +40,7 @@ struct BroadcastProgress {
       case submitted(Int)
     }
 
+    let number: Int
     let start: Position
     /// Nil until located.
     var end: Position?
@@ -54,8 +58,8 @@ struct BroadcastProgress {
   private let maximumUncommitted: Int
   private var phase = Phase.waiting
   private var pages: [Page] = []
-  /// The number of the first page in `pages`.
-  private var firstPage = 0
+  /// The number of the next page.
+  private var nextNumber = 0
   private var openCount = 0
   private var ending = Ending(extent: .complete)
 
@@ -80,8 +84,8 @@ struct BroadcastProgress {
     guard phase == .positioning else { return [] }
     phase = .inProgress(next: position)
     guard !open.isEmpty else { return advance() }
-    pages.append(Page(start: position, end: position, tokens: open, tally: emptyTally))
-    return [.resolve(tokens: open, page: firstPage)]
+    pages.append(Page(number: takeNumber(), start: position, end: position, tokens: open, tally: emptyTally))
+    return [.resolve(tokens: open, page: pages[0].number)]
   }
 
   /// The progress could not be read.
@@ -103,8 +107,30 @@ struct BroadcastProgress {
     guard let index = index(of: number), pages[index].end != nil, case .requested = pages[index].stage else {
       return []
     }
-    pages[index].stage = .loaded(devices)
+    split(index, devices)
     return advance()
+  }
+
+  /// Makes pages of ``pageSize`` devices out of one that was read.
+  private mutating func split(_ index: Int, _ devices: [Device]) {
+    let size = pages[index].tokens.isEmpty ? BroadcastProgress.pageSize : Int.max
+    var start = pages[index].start
+    let end = pages[index].end
+    var parts: [Page] = []
+    var rest = devices[...]
+    while rest.count > size {
+      let part = rest.prefix(size)
+      rest = rest.dropFirst(size)
+      let next = Position.cursor(AudienceCursor(after: part[part.endIndex - 1].token))
+      parts.append(
+        Page(number: takeNumber(), start: start, end: next, stage: .loaded(Array(part)), tally: emptyTally))
+      start = next
+    }
+    parts.append(
+      Page(
+        number: pages[index].number, start: start, end: end, tokens: pages[index].tokens, stage: .loaded(Array(rest)),
+        tally: emptyTally))
+    pages.replaceSubrange(index...index, with: parts)
   }
 
   mutating func submitted(_ number: Int, pushes: Int, unreachable: [UnreachableDevice] = []) -> [Action] {
@@ -167,9 +193,11 @@ struct BroadcastProgress {
 
   // MARK: - Steps
 
-  private func index(of number: Int) -> Int? {
-    let index = number - firstPage
-    return pages.indices.contains(index) ? index : nil
+  private func index(of number: Int) -> Int? { pages.firstIndex { $0.number == number } }
+
+  private mutating func takeNumber() -> Int {
+    nextNumber += 1
+    return nextNumber - 1
   }
 
   private mutating func oneEnded(at index: Int) -> [Action] {
@@ -199,7 +227,6 @@ struct BroadcastProgress {
     var next = Position.end
     while let page = pages.first, case .submitted(0) = page.stage, let end = page.end {
       pages.removeFirst()
-      firstPage += 1
       openCount += page.tally.open.count
       next = end
       if tally == nil { tally = page.tally } else { tally?.merge(page.tally) }
@@ -212,8 +239,9 @@ struct BroadcastProgress {
       openCount < BroadcastProgress.maximumOpen
     else { return nil }
     phase = .inProgress(next: nil)
-    pages.append(Page(start: .cursor(cursor), tally: emptyTally))
-    return .fetch(from: cursor, page: firstPage + pages.count - 1)
+    let number = takeNumber()
+    pages.append(Page(number: number, start: .cursor(cursor), tally: emptyTally))
+    return .fetch(from: cursor, page: number)
   }
 
   private mutating func submitNext() -> Action? {
@@ -223,7 +251,7 @@ struct BroadcastProgress {
     guard index == 0 || uncommitted + devices.count <= maximumUncommitted else { return nil }
     pages[index].stage = .submitting
     pages[index].size = devices.count
-    return .submit(devices, page: firstPage + index)
+    return .submit(devices, page: pages[index].number)
   }
 
   private mutating func endIfDone() -> Action? {

@@ -92,8 +92,8 @@ final class Broadcasts {
 /// One attempt at a job to an app's audience: carries out what ``BroadcastProgress`` decides.
 @EventLoop
 final class Broadcast {
-  /// Devices. Small, because a page is committed when all of its pushes have ended.
-  private static let pageSize = 100
+  /// Devices that are read at once: several pages.
+  private static let readSize = 500
 
   let delivery: Delivery
   let app: String
@@ -106,7 +106,8 @@ final class Broadcast {
     self.all = all
     let inFlight = SendWindow.maximumWaitingInFlight(of: all.context.permits.maximum)
     progress = BroadcastProgress(
-      emptyTally: delivery.emptyTally, maximumUncommitted: max(inFlight, BroadcastProgress.maximumUncommitted))
+      emptyTally: delivery.emptyTally,
+      maximumUncommitted: max(inFlight - BroadcastProgress.pageSize, BroadcastProgress.maximumUncommitted))
   }
 
   var isWaiting: Bool { progress.isWaiting }
@@ -164,7 +165,7 @@ final class Broadcast {
 
   private func fetch(from cursor: AudienceCursor, _ page: Int) {
     let registry = all.context.registry
-    registry.page(app: app, from: cursor, limit: Broadcast.pageSize) { [self] next in
+    registry.page(app: app, from: cursor, limit: Broadcast.readSize) { [self] next in
       carryOut(progress.pageLocated(page, next: .init(next)))
     } completion: { [self] result in
       switch result {
