@@ -34,14 +34,16 @@ import Testing
   }
 
   @Test func `the record of a job replaces that of its duplicate, which ends first`() async throws {
-    try await fleet.gateway.settings(#"{"rttMs":500}"#)
+    // Long enough to see the record of the duplicate before that of the job.
+    try await fleet.gateway.settings(#"{"rttMs":3000}"#)
     let (queue, id) = (fleet.unique("repeated"), fleet.unique("job"))
     let repeated = job(id, #","dedupe":"\#(id)""#)
-    try await fleet.enqueue(repeated, repeated, on: queue)
     let worker = try await fleet.worker(on: queue)
+    try await fleet.enqueue(repeated, repeated, on: queue)
     _ = try await fleet.record(id, "the duplicate's") { $0.status == "duplicate" }
     _ = try await fleet.record(id, "the job's own") { $0.status == "accepted" }
     #expect(try await worker.metric("martlet_records_kept_total") == 0)
+    try await fleet.gateway.settings(#"{"rttMs":0}"#)
   }
 
   /// A job with a replyTo uses another script.
