@@ -63,6 +63,15 @@ let package = Package(
       ],
       resources: [.embedInCode("openapi.json")]),
     module(
+      "Dashboard",
+      [
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis",
+        "Registry", "Telemetry",
+      ],
+      resources: [
+        .embedInCode("Assets/style.css"), .embedInCode("Assets/dashboard.js"), .embedInCode("Assets/icon.svg"),
+      ]),
+    module(
       "Worker",
       [
         "APNs", "Credentials", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
@@ -72,8 +81,8 @@ let package = Package(
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "APNs", "Backup", "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel",
-        "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy",
+        "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
@@ -108,6 +117,12 @@ let package = Package(
       "Sidecar",
       [
         "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis", "Registry",
+        "Telemetry", "TestSupport",
+      ]),
+    tests(
+      "Dashboard",
+      [
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis", "Registry",
         "Telemetry", "TestSupport",
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
