@@ -5,7 +5,8 @@ import EventLoop
 enum DashboardPages {
   static func all(_ context: DashboardContext) -> [any DashboardPage] {
     [
-      OverviewPage(context: context)
+      OverviewPage(context: context),
+      ScheduledPage(context: context),
     ]
   }
 }
