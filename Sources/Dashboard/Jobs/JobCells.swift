@@ -28,8 +28,11 @@ struct JobCells {
     case .userToken(let name, _):
       .content { $0.addressee("one device of user", name, request.link("devices", query: [("user", name)])) }
     case .token(let token):
+      // The address of a page has the whole token.
       .content {
-        $0.addressee("device", TokenText.shortened(token), request.link("devices", query: [("token", token)]))
+        $0.addressee(
+          "device", TokenText.shortened(token),
+          request.operator.role == .admin ? request.link("devices", query: [("token", token)]) : nil)
       }
     case .tokens(let tokens): .text(NumberText.count(Int64(tokens.count), "device"))
     case .instance(let id): .content { $0.addressee("instance", id, request.link("devices", query: [("instance", id)])) }

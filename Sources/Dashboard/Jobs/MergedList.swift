@@ -10,6 +10,10 @@ struct MergedList {
       case beginning
       case position(SortedPosition)
       case end
+
+      var position: SortedPosition? {
+        if case .position(let position) = self { position } else { nil }
+      }
     }
 
     var places: [Place]

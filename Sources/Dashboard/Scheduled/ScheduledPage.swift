@@ -10,6 +10,15 @@ struct ScheduledPage: DashboardPage {
 
   let path = "/scheduled"
   let section = Section.scheduled
+  let actions = [JobSteering.cancel, JobSteering.runNow]
+
+  func subject(of action: PageAction, _ request: PageRequest) -> String { "job \(request.field("job") ?? "")" }
+
+  func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
+    let steering = JobSteering(context: context)
+    let id = request.field("job") ?? ""
+    return action == JobSteering.cancel ? try await steering.cancel(id) : try await steering.runNow(id)
+  }
 
   private struct Source {
     let queue: String
@@ -83,12 +92,25 @@ struct ScheduledPage: DashboardPage {
         cells.id(entry.job.id), cells.addressee(entry.job), .link(source.queue, request.link("queues", source.queue)),
         source.set == .retry ? .badge("retry", .warn) : .badge("scheduled", .info),
         .time(entry.job.position?.milliseconds ?? 0, now: request.now), .number(entry.job.attempts),
-        cells.size(entry.job), actions(entry.job, request))
+        cells.size(entry.job), buttons(entry.job, source.set, request))
     }
     return table
   }
 
-  private func actions(_ job: BrowsedJob, _ request: PageRequest) -> Cell {
-    .none
+  private func buttons(_ job: BrowsedJob, _ set: QueueBrowser.DueSet, _ request: PageRequest) -> Cell {
+    guard let id = job.id else { return .none }
+    return .content { html in
+      html.actionForm(
+        request, JobSteering.runNow, set == .retry ? "Retry now" : "Run now", fields: [("job", id)], describedBy: id)
+      if request.may(JobSteering.cancel) {
+        // The page of the job asks first.
+        html.element(
+          "a",
+          [
+            "class": "button", "href": request.link("jobs", id, query: [("confirm", "cancel")]).text,
+            "aria-label": "Cancel \(id)",
+          ], "Cancel…")
+      }
+    }
   }
 }

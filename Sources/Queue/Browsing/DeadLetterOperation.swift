@@ -149,3 +149,15 @@ extension DeadLetterOperation {
     return writer.bytes
   }
 }
+
+extension DeadLetterOperation {
+  /// Returns the operation as another process goes on with it.
+  public func resumed(by owner: String, now: Int64) -> DeadLetterOperation {
+    var operation = self
+    operation.phase = .running
+    operation.owner = owner
+    operation.updatedAt = now
+    operation.fault = nil
+    return operation
+  }
+}

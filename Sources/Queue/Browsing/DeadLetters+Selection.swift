@@ -1,3 +1,4 @@
+import Jobs
 import EventLoop
 public import Redis
 
@@ -67,5 +68,18 @@ extension DeadLetters {
         }
       }
     }
+  }
+}
+
+extension DeadLetters {
+  /// Finds the letter of a job. Returns nil if there is none, or if it is so old that it has no locator.
+  public func entry(of id: String) async throws(RedisError) -> Entry? {
+    guard Job.isID(id) else { return nil }
+    let answer = try await connection.call(
+      ControlScripts.findDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.dead])
+    guard let parts = answer.array, parts.count == 3, parts[0].string == DueLocator.Place.dead.rawValue,
+      let score = parts[1].string, let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
+    else { return nil }
+    return Entry(letter: letter, bytes: bytes, length: bytes.count, score: score)
   }
 }
