@@ -18,6 +18,8 @@ public struct WorkerReport: Sendable, Equatable {
   public var slowApps: [SlowAppReport] = []
   /// The apps that the worker pushes to; nil in the reports of older workers.
   public var apps: AppsReport?
+  /// An operator has asked that it claims nothing more.
+  public var isDraining = false
 
   public init(startedAt: Int64, jobs: Int64, jobsPerSecond: Double, outstanding: Int, inFlight: Int, concurrency: Int) {
     self.startedAt = startedAt
@@ -46,6 +48,7 @@ public struct WorkerReport: Sendable, Equatable {
     stoppedRemovals = RouteReport.list(value["stoppedRemovals"])
     slowApps = SlowAppReport.list(value["slowApps"])
     apps = AppsReport(value["apps"])
+    isDraining = value["draining"]?.bool ?? false
   }
 
   public func json() -> [UInt8] {
@@ -76,6 +79,10 @@ public struct WorkerReport: Sendable, Equatable {
     if !stoppedRemovals.isEmpty { RouteReport.write(stoppedRemovals, key: "stoppedRemovals", to: &writer) }
     if !slowApps.isEmpty { SlowAppReport.write(slowApps, to: &writer) }
     apps?.write(to: &writer)
+    if isDraining {
+      writer.key("draining")
+      writer.bool(true)
+    }
     writer.endObject()
   }
 }
