@@ -25,7 +25,8 @@ final class Pipeline {
   private let gate: PolicyGate
   private let composer: PushComposer
   private let cleanup: RegistryCleanup
-  let schedule: RetrySchedule
+  private let refusals: RefusalNotes
+  let retrySchedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords
   lazy var window = makeWindow()
@@ -46,7 +47,8 @@ final class Pipeline {
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
-    schedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
+    refusals = RefusalNotes(registry: context.registry)
+    retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
     settlements = SettlementWriter(configuration)
     notifications = NotificationRecords(configuration)
   }
@@ -66,19 +68,18 @@ final class Pipeline {
         end(delivery, as: outcome)
       case .buryCrashed(let delivery): buryCrashed(delivery)
       case .schedule(let delivery, let at):
-        let element = delivery.scheduledElement(recordAuthor: delivery.state.recordAuthor)
-        queue.settle(claim, Settlement(.schedule(element: element, at: at)))
-        context.permits.release()
+        schedule(delivery, at: at)
       case .refuse(let reason): refuse(claim, because: reason)
       }
     }
-    if !deliveries.isEmpty { checkDuplicates(deliveries) }
+    guard let queueIndex = deliveries.first?.claim.queueIndex else { return }
+    queue.mustScreen(queueIndex: queueIndex) ? screen(deliveries, queueIndex) : checkDuplicates(deliveries)
   }
 
   // MARK: - Checked for duplicates
 
   /// Most jobs have no `dedupe` and continue at once.
-  private func checkDuplicates(_ deliveries: [Delivery]) {
+  func checkDuplicates(_ deliveries: [Delivery]) {
     var plain: [Delivery] = []
     plain.reserveCapacity(deliveries.count)
     for delivery in deliveries where delivery.job.dedupe == nil { plain.append(delivery) }
@@ -127,6 +128,7 @@ final class Pipeline {
         }
         let devices = delivery.stillOpen(resolution.devices)
         delivery.devices = devices
+        delivery.noteRemovals(resolution.removals, found: devices.count)
         askPolicy(delivery, devices)
       }
     }
@@ -135,6 +137,7 @@ final class Pipeline {
   private func broadcast(_ delivery: Delivery, to app: String) {
     // Its pushes take their own permits; the claim's would be idle between pages.
     releasePermit(of: delivery)
+    queue.note(.waiting, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     let canKeepRecords = notifications.areKept && delivery.sizeFaultForMany == nil
     guard clients != nil || canKeepRecords else { return endUnsent(delivery) }
     guard broadcasts.hasRoom(for: app) else {
@@ -158,19 +161,23 @@ final class Pipeline {
       switch answer {
       case .fault(let error): putOff(delivery, error)
       case .expired: end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
-      case .decision(let decision):
+      case .decision(let decision, let grounds):
         metrics.decided(decision)
-        carryOut(decision, delivery, devices)
+        carryOut(decision, grounds, delivery, devices)
       }
     }
   }
 
-  private func carryOut(_ decision: PolicyDecision, _ delivery: Delivery, _ devices: [Device]) {
+  private func carryOut(
+    _ decision: PolicyDecision, _ grounds: PolicyGrounds?, _ delivery: Delivery, _ devices: [Device]
+  ) {
     switch decision {
     case .send: submit(delivery, to: devices)
     case .deferUntil(let time):
+      delivery.notePolicy(.hold, .quietHours, grounds)
       end(delivery, as: JobOutcome(status: .deferred, verb: .schedule(at: time), rule: .quietHours))
     case .suppress(let rule):
+      delivery.notePolicy(.suppress, rule, grounds)
       log.debug(
         "a delivery policy suppressed a notification",
         [
@@ -207,6 +214,7 @@ final class Pipeline {
       EventLoop.atEndOfTurn { [self] in window.leave(draft, isAnswered: false) }
       return
     }
+    guard !draft.delivery.claim.isCancelled else { return drop(draft) }
     guard queue.lease.isFresh else {
       held.drafts.append(draft)
       return queue.lease.beat()
@@ -224,6 +232,7 @@ final class Pipeline {
   private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
     let outcome = outcome(of: sent, draft)
     draft.push = nil
+    if outcome != .accepted { refusals.note(sent, draft) }
     if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
     record(outcome, sent, draft)
   }

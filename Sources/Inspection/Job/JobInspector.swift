@@ -1,5 +1,4 @@
 public import EventLoop
-import Jobs
 public import Policy
 import Queue
 public import Redis
@@ -22,6 +21,16 @@ public struct JobInspector {
 
   /// Explains a job by its id, which may be any text.
   public func explain(_ id: String) async throws(RedisError) -> JobExplanation {
-    JobExplanation(id: id, state: .unknown, outcome: "")
+    JobExplanation(try await facts(of: id))
+  }
+
+  private func facts(of id: String) async throws(RedisError) -> JobFacts {
+    let location = try await JobLocator(queues: queues, connection: connection).locate(id)
+    var facts = JobFacts(location, now: Clock.unixMilliseconds, localTime: localTime)
+    if let queue = location.queue, location.isAlive {
+      facts.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause
+    }
+    facts.workers = try await FleetReader(connection: connection).workers(of: queues)
+    return facts
   }
 }
