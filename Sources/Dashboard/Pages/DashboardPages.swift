@@ -5,7 +5,7 @@ import EventLoop
 enum DashboardPages {
   static func all(_ context: DashboardContext) -> [any DashboardPage] {
     [
-      OverviewPage(context: context)
+      OverviewPage(context: context), CredentialsPage(context: context), AuditPage(context: context),
     ]
   }
 }
