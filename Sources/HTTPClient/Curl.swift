@@ -41,7 +41,7 @@ enum Curl {
   /// Returns the error of a transfer that failed with this code.
   static func error(_ code: CURLcode, _ reason: String) -> HTTPClientError {
     switch code {
-    case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: .configuration(reason)
+    case CURLE_URL_MALFORMAT: .configuration(reason)
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .unresolved(reason)
     case CURLE_COULDNT_CONNECT: .refused(reason)
     case CURLE_OPERATION_TIMEDOUT: .timedOut(reason)
