@@ -14,6 +14,8 @@ enum DashboardPages {
       BroadcastsPage(context: context),
       BroadcastPage(context: context),
       SearchPage(context: context),
+      CredentialsPage(context: context),
+      AuditPage(context: context),
     ]
   }
 }
