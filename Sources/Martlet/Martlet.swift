@@ -11,7 +11,7 @@ import Telemetry
 enum Martlet {
   static let commands: [any Command.Type] = [
     WorkerCommand.self, SidecarCommand.self, AllCommand.self, EnqueueCommand.self, StatusCommand.self,
-    ResultCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
+    ResultCommand.self, CancelCommand.self, QueueCommand.self, BroadcastCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
     HealthCommand.self,
   ]
 
