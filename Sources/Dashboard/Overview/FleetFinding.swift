@@ -131,7 +131,10 @@ extension FleetState {
     guard count > 0 else { return [] }
     return [
       FleetFinding(
-        severity: .warning, text: "\(NumberText.count(Int64(count), "job")) became dead letters in the last hour.",
+        severity: .warning,
+        text: count == 1
+          ? "1 job became a dead letter in the last hour."
+          : "\(NumberText.count(Int64(count), "job")) became dead letters in the last hour.",
         fix: "look at their reasons under Dead letters; requeue them when the cause is gone")
     ]
   }

@@ -28,8 +28,8 @@ struct OverviewPage: DashboardPage {
         html.panel("Queues") { $0.table(queues(state, request)) }
       }
       html.region("details") { html in
+        html.panel("Refused by APNs, last hour") { refusals(state, &$0) }
         html.element("div", ["class": "columns"]) { html in
-          html.panel("Refused by APNs, last hour") { refusals(state, &$0) }
           html.panel("Routes to APNs") { routes(state, request, &$0) }
           html.panel("Redis") { redis(state, &$0) }
         }
@@ -67,7 +67,7 @@ struct OverviewPage: DashboardPage {
         "Refused, last hour", NumberText.grouped(Int64(hour.failed)),
         detail: "\(NumberText.count(Int64(hour.retries), "retry", "retries")) planned",
         tone: hour.failed > 0 ? .warn : nil),
-      Figure("Latency, last hour", latency(hour.latency.quantile(0.5)), detail: latencyDetail(hour.latency)),
+      Figure("Median latency, last hour", latency(hour.latency.quantile(0.5)), detail: latencyDetail(hour.latency)),
       Figure(
         "Waiting", NumberText.grouped(state.waiting), detail: ages.max().map { "oldest \(TimeText.duration($0))" },
         link: request.link("queues")),
@@ -89,7 +89,7 @@ struct OverviewPage: DashboardPage {
 
   private static func latencyDetail(_ latency: LatencyCounts) -> String {
     guard let high = latency.quantile(0.95) else { return "no job with enqueuedAt" }
-    return "half of the jobs; 95 % in \(self.latency(high))"
+    return "95 % within \(self.latency(high))"
   }
 
   private static func drain(_ state: FleetState) -> String {
@@ -102,7 +102,7 @@ struct OverviewPage: DashboardPage {
     var table = Table(
       "Jobs of each queue by state",
       columns: [
-        .text("Queue"), .number("Waiting"), .text("Oldest"), .number("In flight"), .number("Retry"),
+        .text("Queue"), .number("Waiting"), .number("Oldest"), .number("In flight"), .number("Retry"),
         .number("Scheduled"), .number("Dead"),
       ], isCaptionHidden: true)
     for queue in state.queues {
