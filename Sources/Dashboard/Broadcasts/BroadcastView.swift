@@ -42,7 +42,7 @@ struct BroadcastView {
 
   func buttons(_ request: PageRequest, fields: [(String, String)] = [], _ html: inout HTML) {
     guard !isOver else { return }
-    if status.pause == nil {
+    if status.pause == nil, entry.state != .paused {
       html.actionForm(request, BroadcastSteering.pause, "Pause", fields: fields, describedBy: "broadcast \(entry.id)")
     } else {
       html.actionForm(

@@ -42,9 +42,11 @@ struct BroadcastsPage: DashboardPage {
     }
     return Page("Broadcasts", summary: "Jobs to everyone who is registered for an app, the latest first.") { html in
       html.region("broadcasts") { html in
-        html.table(
-          table(views, request),
-          empty: EmptyState("No broadcasts", "A job with to.app appears here when a worker takes it."))
+        html.surface { html in
+          html.table(
+            table(views, request),
+            empty: EmptyState("No broadcasts", "A job with to.app appears here when a worker takes it."))
+        }
       }
     }
   }

@@ -55,7 +55,8 @@ struct BulkPreview {
       return html.notice("No dead letter matches. Nothing would be done.", .info)
     }
     html.confirmation(
-      request, action, title: title, label: "\(verb.imperative) \(amount)", fields: fields,
+      request, action, title: title, label: "\(verb.imperative) \(amount)",
+      style: verb == .requeue ? .primary : .danger, fields: fields,
       cancel: request.sameLink([("confirm", nil)])
     ) { html in
       html.element("p", effect)
@@ -77,7 +78,7 @@ struct BulkPreview {
   }
 
   private var title: String {
-    "\(verb.imperative) all dead letters" + (query.description.map { " with \($0)" } ?? "") + "?"
+    "\(verb.imperative) all dead letters" + (query.description.map { " \($0)" } ?? "") + "?"
   }
 
   private var effect: String {

@@ -43,6 +43,7 @@ struct DeadPage: DashboardPage {
     let view = DeadView(
       request: request, query: query, queueField: context.queueField, total: total, list: list, reasons: reasons,
       operations: operations)
+    let isRunning = operations.contains { $0.phase == .running }
     var page = Page(
       "Dead letters", summary: "Jobs that were given up and kept, newest first. Requeue them when the cause is removed."
     ) { html in
@@ -50,10 +51,10 @@ struct DeadPage: DashboardPage {
       if total > 0 { view.reasons(&html) }
       view.filter(&html)
       if let preview { preview.confirmation(&html) }
-      view.list(&html)
+      // Otherwise the list stays as it is while letters are chosen.
+      if isRunning { html.region("letters") { view.list(&$0) } } else { view.list(&html) }
     }
-    // Checked boxes stay.
-    page.refreshes = operations.contains { $0.phase == .running } && preview == nil
+    page.refreshes = isRunning && preview == nil
     return page
   }
 

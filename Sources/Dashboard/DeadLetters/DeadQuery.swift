@@ -52,10 +52,10 @@ struct DeadQuery: Sendable {
       until: range?.until)
   }
 
-  /// `reason contains "BadDeviceToken", app com.example, given up in the last hour`; nil without a filter.
+  /// `whose reason contains “Bad”, of the app com.example, given up in the last hour`; nil without a filter.
   var description: String? {
     let parts = [
-      filter.reason.map { "reason contains “\($0)”" }, filter.app.map { "app \($0)" },
+      filter.reason.map { "whose reason contains “\($0)”" }, filter.app.map { "of the app \($0)" },
       age.map { "given up \($0.title)" },
     ].compactMap { $0 }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")

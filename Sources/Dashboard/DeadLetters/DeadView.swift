@@ -177,7 +177,7 @@ struct DeadView {
       table.row(
         first(entry.job, queue, cells),
         entry.job.burial.map { .text($0.reason) } ?? .badge("not a dead letter of Martlet", .neutral),
-        cells.addressee(entry.job), .link(queue, request.link("queues", queue)),
+        cells.addressee(entry.job), cells.queue(queue),
         .time(entry.job.position?.milliseconds ?? 0, now: request.now), .number(entry.job.attempts),
         cells.size(entry.job))
     }

@@ -42,21 +42,28 @@ struct JobCells {
     }
   }
 
+  func queue(_ name: String) -> Cell {
+    .content { $0.link(name, to: request.link("queues", name), class: "queue-name") }
+  }
+
   func size(_ job: BrowsedJob) -> Cell { .text(NumberText.bytes(Int64(job.jobBytes))) }
 }
 
 extension HTML {
+  /// Appends content in a frame without a heading.
+  mutating func surface(_ content: (inout HTML) -> Void) {
+    element("div", ["class": "panel"], content)
+  }
+
   /// Appends the id of a job. A long one is cut by the style, and whole in its title.
   mutating func jobLink(_ id: String, to link: Link) {
     element("a", ["href": link.text, "class": "job-id", "title": id], id)
   }
 
   fileprivate mutating func addressee(_ kind: String, _ name: String, _ link: Link?) {
-    element("span", ["class": "quiet"], kind + " ")
-    if let link {
-      self.link(name, to: link, class: "addressee")
-    } else {
-      element("span", ["class": "addressee"], name)
+    element("span", ["class": "addressee"]) { html in
+      html.element("span", ["class": "quiet"], kind + " ")
+      if let link { html.link(name, to: link) } else { html.text(name) }
     }
   }
 }

@@ -48,7 +48,7 @@ struct JobView {
   // MARK: - Actions
 
   private func buttons(_ html: inout HTML) {
-    html.element("div", ["class": "buttons"]) { html in
+    let buttons = HTML { html in
       switch location.place {
       case .waiting, .inFlight: cancelLink(&html)
       case .retry:
@@ -69,6 +69,7 @@ struct JobView {
         html.link("Broadcast to \(app)", to: request.link("broadcasts", id), class: "button")
       }
     }
+    if !buttons.isEmpty { html.element("div", ["class": "buttons"]) { $0.append(buttons) } }
   }
 
   private func cancelLink(_ html: inout HTML) {

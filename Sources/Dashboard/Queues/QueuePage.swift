@@ -5,7 +5,7 @@ import Queue
 @EventLoop
 struct QueuePage: DashboardPage {
   /// Jobs that are shown of the end of the queue that is looked at, and of each other state.
-  nonisolated static let waitingShown = 25
+  nonisolated static let waitingShown = 10
   nonisolated static let othersShown = 5
   /// Workers whose jobs are shown.
   private static let workersShown = 10
@@ -42,7 +42,7 @@ struct QueuePage: DashboardPage {
     let view = QueueView(
       request: request, state: state, look: look, waiting: waiting, inFlight: held, retry: retry.jobs,
       scheduled: scheduled.jobs, dead: dead.jobs)
-    return Page(queue) { html in
+    return Page("Queue \(queue)") { html in
       html.region("queue") { view.summary(&$0) }
       view.pause(&html)
       html.region("jobs") { view.jobs(&$0) }

@@ -45,12 +45,14 @@ extension QueueState {
   func badge(now: Int64) -> Cell {
     guard let pause else { return .badge("running", .good) }
     return .content { html in
-      html.badge("paused", .warn)
-      html.text(" ")
-      html.element("span", ["class": "quiet"]) { html in
-        html.text("by \(pause.by.isEmpty ? "somebody" : pause.by) ")
-        html.time(pause.since, now: now)
-        if !pause.reason.isEmpty { html.text(": \(pause.reason)") }
+      html.element("span") { html in
+        html.badge("paused", .warn)
+        html.text(" ")
+        html.element("span", ["class": "quiet"]) { html in
+          html.text("by \(pause.by.isEmpty ? "somebody" : pause.by) ")
+          html.time(pause.since, now: now)
+          if !pause.reason.isEmpty { html.text(": \(pause.reason)") }
+        }
       }
     }
   }

@@ -36,7 +36,7 @@ struct QueuesPage: DashboardPage {
   private static func figures(_ states: [QueueState]) -> [Figure] {
     let waiting = states.reduce(0) { $0 + $1.overview.waiting }
     let rate = QueueState.rate(states)
-    let drain = waiting == 0 ? "now" : rate > 0 ? TimeText.duration(Int64(Double(waiting) / rate * 1000)) : "–"
+    let drain = waiting == 0 ? "now" : rate > 0 ? QueuesPage.rounded(Double(waiting) / rate) : "–"
     let paused = states.count { $0.pause != nil }
     return [
       Figure("Waiting", NumberText.grouped(waiting)),
@@ -45,6 +45,12 @@ struct QueuesPage: DashboardPage {
       Figure("Empty in", drain, detail: waiting > 0 && rate == 0 ? "no job is ended now" : "at this rate"),
       Figure("Paused", String(paused), tone: paused > 0 ? .warn : nil),
     ]
+  }
+
+  /// `4 min`: the larger unit only.
+  static func rounded(_ seconds: Double) -> String {
+    guard seconds < Double(Int32.max) else { return "years" }
+    return TimeText.duration(Int64(seconds * 1000)).split(separator: " ").prefix(2).joined(separator: "\u{202F}")
   }
 
   private func table(_ states: [QueueState], _ request: PageRequest) -> Table {
@@ -58,7 +64,7 @@ struct QueuesPage: DashboardPage {
       let overview = state.overview
       let query = [("queue", overview.queue)]
       table.row(
-        .link(overview.queue, request.link("queues", overview.queue)), state.badge(now: request.now),
+        JobCells(request: request).queue(overview.queue), state.badge(now: request.now),
         .number(overview.waiting), state.age(now: request.now), .number(overview.inFlight),
         count(overview.retry, request.link("scheduled", query: query + [("state", "retry")])),
         count(overview.scheduled, request.link("scheduled", query: query + [("state", "scheduled")])),

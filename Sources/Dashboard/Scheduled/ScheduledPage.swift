@@ -38,11 +38,13 @@ struct ScheduledPage: DashboardPage {
             "state", "State", .choice([("", "Both"), ("retry", "Retried"), ("scheduled", "Scheduled or deferred")])),
         ])
       html.region("list") { html in
-        html.table(
-          table(list, sources, request),
-          empty: EmptyState(
-            "Nothing waits for its time",
-            "Jobs come here that are retried after a failure, that have a sendAt, or that a policy deferred."))
+        html.surface { html in
+          html.table(
+            table(list, sources, request),
+            empty: EmptyState(
+              "Nothing waits for its time",
+              "Jobs come here that are retried after a failure, that have a sendAt, or that a policy deferred."))
+        }
         html.pager(request, first: isFirst, next: list.next?.text)
       }
     }
@@ -89,7 +91,7 @@ struct ScheduledPage: DashboardPage {
     for entry in list.entries {
       let source = sources[entry.source]
       table.row(
-        cells.id(entry.job.id), cells.addressee(entry.job), .link(source.queue, request.link("queues", source.queue)),
+        cells.id(entry.job.id), cells.addressee(entry.job), cells.queue(source.queue),
         source.set == .retry ? .badge("retry", .warn) : .badge("scheduled", .info),
         .time(entry.job.position?.milliseconds ?? 0, now: request.now), .number(entry.job.attempts),
         cells.size(entry.job), buttons(entry.job, source.set, request))
