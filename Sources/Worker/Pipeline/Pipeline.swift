@@ -24,7 +24,7 @@ final class Pipeline {
   private let duplicates: DuplicateCheck
   private let gate: PolicyGate
   private let composer: PushComposer
-  private let cleanup: RegistryCleanup
+  let cleanup: RegistryCleanup
   let schedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords

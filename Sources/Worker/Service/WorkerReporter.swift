@@ -11,6 +11,7 @@ import Jobs
 final class WorkerReporter {
   private let context: PipelineContext
   private let window: SendWindow
+  private let removed: RemovalTally
   private let startedAt = Clock.unixMilliseconds
   private var lastCount: UInt64 = 0
   private var lastAt = Clock.monotonicNanoseconds
@@ -19,13 +20,13 @@ final class WorkerReporter {
   /// A rate is measured over at least this long, in nanoseconds.
   private static let window = 1_000_000_000 as UInt64
 
-  init(_ context: PipelineContext, _ window: SendWindow) {
+  init(_ context: PipelineContext, _ window: SendWindow, _ removed: RemovalTally) {
     self.context = context
     self.window = window
+    self.removed = removed
   }
 
-  /// Measures the rate and returns `{"startedAt","jobs","jobsPerSecond","outstanding","inFlight","concurrency"}`, with
-  /// `"pausedRoutes"`, `"stoppedRemovals"` and `"slowApps"` unless they are empty.
+  /// Measures the rate and returns JSON of ``WorkerReport``.
   func makeReport() -> [UInt8] {
     let jobCount = context.metrics.jobCount
     let now = Clock.monotonicNanoseconds
@@ -40,7 +41,24 @@ final class WorkerReporter {
     report.pausedRoutes = (context.clients?.pausedRoutes ?? []).map(RouteReport.init)
     report.stoppedRemovals = (context.clients?.stoppedRemovals ?? []).map(RouteReport.init)
     report.slowApps = window.lanes.slowApps
+    report.version = context.configuration.version
+    report.redisMicroseconds = context.queue.lease.roundTrip.map { $0.nanoseconds / 1000 }
+    report.removedTokens = removed.total
+    report.apps = apps
+    report.routes = (context.clients?.routesInUse ?? []).map(RouteUseReport.init)
     return report.json()
+  }
+
+  private var apps: [AppReport] {
+    guard let clients = context.clients else { return [] }
+    let configuration = context.configuration
+    let inFlight = Dictionary(window.lanes.all.map { ($0.name, $0.app.inFlight) }) { first, _ in first }
+    return clients.states.map { state in
+      let name = state.bundleIDs.first ?? (clients.hasApps ? AppLanes.otherApps : configuration.bundleID)
+      return AppReport(
+        state, bundleID: configuration.bundleID, environment: configuration.defaultEnvironment.rawValue,
+        inFlight: name.flatMap { inFlight[$0] } ?? 0, removed: removed)
+    }
   }
 }
 

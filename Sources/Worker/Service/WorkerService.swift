@@ -67,7 +67,7 @@ package final class WorkerService {
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
-    reporter = WorkerReporter(context, pipeline.window)
+    reporter = WorkerReporter(context, pipeline.window, pipeline.cleanup.removed)
     concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, window: pipeline.window, log: log) }
   }
 
