@@ -54,6 +54,7 @@ let package = Package(
     module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
     module("Queue", ["EventLoop", "JSON", "Jobs", "Redis", "Telemetry"]),
+    module("Inspection", ["EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
 
     module(
       "Sidecar",
@@ -62,6 +63,15 @@ let package = Package(
         "Redis", "Registry", "Telemetry",
       ],
       resources: [.embedInCode("openapi.json")]),
+    module(
+      "Dashboard",
+      [
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Inspection", "JSON", "Jobs", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Telemetry",
+      ],
+      resources: [
+        .embedInCode("Assets/style.css"), .embedInCode("Assets/dashboard.js"), .embedInCode("Assets/icon.svg"),
+      ]),
     module(
       "Worker",
       [
@@ -72,8 +82,8 @@ let package = Package(
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "APNs", "Backup", "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel",
-        "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPServer", "Inspection", "JSON", "Jobs",
+        "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
@@ -100,6 +110,7 @@ let package = Package(
     tests("Jobs", ["JSON", "Policy", "PushModel"]),
     tests("Policy", ["Jobs"]),
     tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),
+    tests("Inspection", ["Jobs", "Policy", "PushModel", "Queue", "Registry"]),
     tests("Registry", ["Backup", "EventLoop", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests("Credentials", ["EventLoop", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests(
@@ -108,6 +119,12 @@ let package = Package(
       "Sidecar",
       [
         "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis", "Registry",
+        "Telemetry", "TestSupport",
+      ]),
+    tests(
+      "Dashboard",
+      [
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis", "Registry",
         "Telemetry", "TestSupport",
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),

@@ -1,0 +1,1 @@
+// Refreshes the regions of a page.

@@ -1,0 +1,27 @@
+public import EventLoop
+import Jobs
+public import Policy
+import Queue
+public import Redis
+
+/// Explains jobs: reads what Redis knows of one and puts it into sentences.
+///
+/// An explanation takes a few commands, none of which depends on the length of a backlog.
+@EventLoop
+public struct JobInspector {
+  private let connection: RedisClient
+  private let queues: [String]
+  private let localTime: LocalTime
+
+  /// `queues` are those of the fleet. Sentences show times of `localTime`.
+  public init(connection: RedisClient, queues: [String], localTime: LocalTime = .system) {
+    self.connection = connection
+    self.queues = queues
+    self.localTime = localTime
+  }
+
+  /// Explains a job by its id, which may be any text.
+  public func explain(_ id: String) async throws(RedisError) -> JobExplanation {
+    JobExplanation(id: id, state: .unknown, outcome: "")
+  }
+}
