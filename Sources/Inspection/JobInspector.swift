@@ -22,6 +22,15 @@ public struct JobInspector {
 
   /// Explains a job by its id, which may be any text.
   public func explain(_ id: String) async throws(RedisError) -> JobExplanation {
-    JobExplanation(id: id, state: .unknown, outcome: "")
+    JobExplanation(try await facts(of: id))
+  }
+
+  private func facts(of id: String) async throws(RedisError) -> JobFacts {
+    let reader = FleetReader(connection: connection)
+    var facts = JobFacts(id: id, now: Clock.unixMilliseconds, localTime: localTime)
+    facts.record = try await reader.value(RedisCommand("GET", QueueKeys.result(id)))?.contents
+      .flatMap(JobResult.init(parsing:))
+    facts.workers = try await reader.workers(of: queues)
+    return facts
   }
 }

@@ -92,9 +92,9 @@ public struct AppReport: Sendable, Equatable {
     (value?.array ?? []).prefix(maximumListed).compactMap(AppReport.init)
   }
 
-  /// Writes the member `"apps":[{"app","bundleIds","team","keys","environment","share","gateways",…}]`.
+  /// Writes the member `"appStates":[{"app","bundleIds","team","keys","environment","share","gateways",…}]`.
   static func write(_ apps: [AppReport], to writer: inout JSONWriter) {
-    writer.key("apps")
+    writer.key("appStates")
     writer.beginArray()
     for app in apps { app.write(to: &writer) }
     writer.endArray()

@@ -22,8 +22,10 @@ public struct WorkerReport: Sendable, Equatable {
   public var redisMicroseconds: Int64?
   /// Tokens that APNs reported as stale and that were removed since ``startedAt``.
   public var removedTokens: Int64 = 0
-  /// The apps that the worker pushes to; empty in polling-only mode.
-  public var apps: [AppReport] = []
+  /// The apps that the worker pushes to; nil in the reports of older workers.
+  public var apps: AppsReport?
+  /// How the pushes of the apps reach APNs; empty in polling-only mode.
+  public var appStates: [AppReport] = []
   /// The routes with an accepted push, the latest first.
   public var routes: [RouteUseReport] = []
 
@@ -59,8 +61,9 @@ public struct WorkerReport: Sendable, Equatable {
     version = value["version"]?.string ?? ""
     redisMicroseconds = value["redisMicroseconds"]?.integer
     removedTokens = integer("removedTokens")
-    apps = AppReport.list(value["apps"])
+    appStates = AppReport.list(value["appStates"])
     routes = RouteUseReport.list(value["routes"])
+    apps = AppsReport(value["apps"])
   }
 
   /// Returns the report in at most ``maximumBytes``.
@@ -75,12 +78,12 @@ public struct WorkerReport: Sendable, Equatable {
 
   /// Removes the last half of the longest list. Returns false if there is nothing to remove.
   private mutating func removeHalf() -> Bool {
-    let longest = max(apps.count, routes.count, pausedRoutes.count, stoppedRemovals.count, slowApps.count)
+    let longest = max(appStates.count, routes.count, pausedRoutes.count, stoppedRemovals.count, slowApps.count)
     func half(_ count: Int) -> Int { (count + 1) / 2 }
     switch longest {
     case 0: return false
     case routes.count: routes.removeLast(half(longest))
-    case apps.count: apps.removeLast(half(longest))
+    case appStates.count: appStates.removeLast(half(longest))
     case slowApps.count: slowApps.removeLast(half(longest))
     case stoppedRemovals.count: stoppedRemovals.removeLast(half(longest))
     default: pausedRoutes.removeLast(half(longest))
@@ -110,6 +113,7 @@ public struct WorkerReport: Sendable, Equatable {
     if !stoppedRemovals.isEmpty { RouteReport.write(stoppedRemovals, key: "stoppedRemovals", to: &writer) }
     if !slowApps.isEmpty { SlowAppReport.write(slowApps, to: &writer) }
     writeFleetMembers(to: &writer)
+    apps?.write(to: &writer)
     writer.endObject()
   }
 
@@ -124,7 +128,7 @@ public struct WorkerReport: Sendable, Equatable {
     }
     writer.key("removedTokens")
     writer.integer(removedTokens)
-    if !apps.isEmpty { AppReport.write(apps, to: &writer) }
+    if !appStates.isEmpty { AppReport.write(appStates, to: &writer) }
     if !routes.isEmpty { RouteUseReport.write(routes, to: &writer) }
   }
 }

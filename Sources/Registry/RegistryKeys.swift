@@ -20,6 +20,9 @@ public enum RegistryKeys {
   /// Sorted set of an app's tokens, all with score 0; one of ``AudienceShard/count``.
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
 
+  /// String with a TTL: the last refusal of a device, a ``RefusalNote``.
+  public static func refusal(_ token: String) -> String { "martlet:refusal:\(token)" }
+
   /// Sorted set of the changes under way in a cluster, by the time they began (unix seconds): `<token> <number>`; one
   /// of ``AudienceShard/count``.
   static func journal(shard: Int) -> String { "martlet:{registry:\(shard)}:journal" }

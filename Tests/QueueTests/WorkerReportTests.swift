@@ -39,14 +39,14 @@ struct WorkerReportTests {
     report.version = "1.2.3"
     report.redisMicroseconds = 450
     report.removedTokens = 9
-    report.apps = [app("com.a"), app("<b>")]
+    report.appStates = [app("com.a"), app("<b>")]
     report.routes = [RouteUseReport(environment: "sandbox", topic: "com.a.voip", owners: 100, suspects: 40)]
     #expect(WorkerReport(json: report.json()) == report)
   }
 
   @Test func `a report has at most 8 KiB, and keeps its numbers`() throws {
     var report = report()
-    report.apps = (0..<20).map { app(String(repeating: "a", count: 200) + "\($0)") }
+    report.appStates = (0..<20).map { app(String(repeating: "a", count: 200) + "\($0)") }
     report.routes = (0..<20).map {
       RouteUseReport(
         environment: "production", topic: String(repeating: "\u{1}", count: 255) + "\($0)", owners: 1, suspects: 0)
@@ -55,13 +55,13 @@ struct WorkerReportTests {
     #expect(json.count <= WorkerReport.maximumBytes)
     let read = try #require(WorkerReport(json: json))
     #expect(read.concurrency == 512)
-    #expect(read.apps.first == report.apps.first)
+    #expect(read.appStates.first == report.appStates.first)
     #expect(!read.routes.isEmpty)
   }
 
   @Test func `parts of an app that are malformed are skipped`() {
-    let odd = Array(#"{"startedAt":1,"apps":[{"app":"a","keys":[{"id":"K","state":"odd"},7],"gateways":{}},{}]}"#.utf8)
-    let read = WorkerReport(json: odd)?.apps
+    let odd = Array(#"{"startedAt":1,"appStates":[{"app":"a","keys":[{"id":"K","state":"odd"},7],"gateways":{}},{}]}"#.utf8)
+    let read = WorkerReport(json: odd)?.appStates
     #expect(read?.map(\.app) == ["a"])
     #expect(read?.first?.keys == [])
   }

@@ -25,6 +25,7 @@ final class Pipeline {
   private let gate: PolicyGate
   private let composer: PushComposer
   let cleanup: RegistryCleanup
+  private let refusals: RefusalNotes
   let schedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords
@@ -46,6 +47,7 @@ final class Pipeline {
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
+    refusals = RefusalNotes(registry: context.registry)
     schedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
     settlements = SettlementWriter(configuration)
     notifications = NotificationRecords(configuration)
@@ -127,6 +129,7 @@ final class Pipeline {
         }
         let devices = delivery.stillOpen(resolution.devices)
         delivery.devices = devices
+        delivery.noteRemovals(resolution.removals, found: devices.count)
         askPolicy(delivery, devices)
       }
     }
@@ -158,19 +161,23 @@ final class Pipeline {
       switch answer {
       case .fault(let error): putOff(delivery, error)
       case .expired: end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
-      case .decision(let decision):
+      case .decision(let decision, let grounds):
         metrics.decided(decision)
-        carryOut(decision, delivery, devices)
+        carryOut(decision, grounds, delivery, devices)
       }
     }
   }
 
-  private func carryOut(_ decision: PolicyDecision, _ delivery: Delivery, _ devices: [Device]) {
+  private func carryOut(
+    _ decision: PolicyDecision, _ grounds: PolicyGrounds?, _ delivery: Delivery, _ devices: [Device]
+  ) {
     switch decision {
     case .send: submit(delivery, to: devices)
     case .deferUntil(let time):
+      delivery.notePolicy(.hold, .quietHours, grounds)
       end(delivery, as: JobOutcome(status: .deferred, verb: .schedule(at: time), rule: .quietHours))
     case .suppress(let rule):
+      delivery.notePolicy(.suppress, rule, grounds)
       log.debug(
         "a delivery policy suppressed a notification",
         [
@@ -224,6 +231,7 @@ final class Pipeline {
   private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
     let outcome = outcome(of: sent, draft)
     draft.push = nil
+    if outcome != .accepted { refusals.note(sent, draft) }
     if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
     record(outcome, sent, draft)
   }

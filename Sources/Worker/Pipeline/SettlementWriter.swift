@@ -36,9 +36,11 @@ struct SettlementWriter {
   func refusal(of claim: Claim, reason: String, worker: String) -> Settlement {
     let now = Clock.unixMilliseconds
     let id = Job.salvagedID(from: claim.envelope.job) ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
-    let result = JobResult(
+    var result = JobResult(
       id: id, status: .dead, reason: reason, attempts: claim.envelope.attempts + 1, worker: worker,
       claimedAt: claim.claimedAt, finishedAt: now)
+    result.history.append(claim.claimedAt, .claimed(worker: worker, attempt: result.attempts, waited: nil))
+    result.history.append(now, .buried(reason: reason))
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
     return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead, isFirst: true))
   }
@@ -93,5 +95,6 @@ extension Delivery {
     case .retry: tally.result.reason = tally.openReason
     case .bury(let reason): tally.result.reason = reason
     }
+    recordHistory(outcome, at: now)
   }
 }

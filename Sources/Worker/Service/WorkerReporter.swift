@@ -45,11 +45,12 @@ final class WorkerReporter {
     report.redisMicroseconds = context.queue.lease.roundTrip.map { $0.nanoseconds / 1000 }
     report.removedTokens = removed.total
     report.apps = apps
+    report.appStates = appStates
     report.routes = (context.clients?.routesInUse ?? []).map(RouteUseReport.init)
     return report.json()
   }
 
-  private var apps: [AppReport] {
+  private var appStates: [AppReport] {
     guard let clients = context.clients else { return [] }
     let configuration = context.configuration
     let inFlight = Dictionary(window.lanes.all.map { ($0.name, $0.app.inFlight) }) { first, _ in first }
@@ -59,6 +60,15 @@ final class WorkerReporter {
         state, bundleID: configuration.bundleID, environment: configuration.defaultEnvironment.rawValue,
         inFlight: name.flatMap { inFlight[$0] } ?? 0, removed: removed)
     }
+  }
+
+  private var apps: AppsReport {
+    let configuration = context.configuration
+    let bundleIDs = context.clients?.bundleIDs(atMost: AppsReport.maximumListed + 1) ?? []
+    return AppsReport(
+      bundleIDs: Array(bundleIDs.prefix(AppsReport.maximumListed)),
+      isComplete: bundleIDs.count <= AppsReport.maximumListed, servesOthers: context.clients?.servesOthers ?? false,
+      defaultApp: configuration.bundleID, defaultEnvironment: configuration.defaultEnvironment.rawValue)
   }
 }
 
