@@ -49,7 +49,7 @@ let package = Package(
     module("PushModel"),
 
     module("Jobs", ["JSON", "PushModel"]),
-    module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis"]),
+    module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Registry", ["EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),

@@ -7,6 +7,8 @@ struct Layout {
   let `operator`: Operator?
   /// Nil if no entry of the navigation is the current one.
   let section: Section?
+  /// The version of the program, at the foot of the page.
+  let version: String
 
   /// Returns the document. `notice` is the outcome of the action before.
   func document(_ page: Page, notice: ActionOutcome? = nil) -> [UInt8] {

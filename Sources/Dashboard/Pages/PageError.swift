@@ -8,6 +8,8 @@ struct PageError: Error {
   let title: String
   /// What happened, in plain sentences.
   let message: String
+  /// Further header fields of the answer.
+  var headers: [(name: String, value: String)] = []
   /// The fault of Redis that caused it. For the log only.
   var cause: RedisError?
 
@@ -28,6 +30,13 @@ struct PageError: Error {
   }
 
   static func notFound(_ message: String) -> PageError { PageError(404, "Not found", message) }
+
+  /// - Parameter allowed: the value of the header field `Allow`.
+  static func methodNotAllowed(_ allowed: String) -> PageError {
+    var error = PageError(405, "Method not allowed", "Pages are read with GET; actions are sent with POST.")
+    error.headers = [("Allow", allowed)]
+    return error
+  }
 
   /// What an action is about has changed meanwhile.
   static func movedOn(_ message: String) -> PageError { PageError(409, "Has moved on", message) }

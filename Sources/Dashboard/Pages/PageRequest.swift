@@ -10,7 +10,7 @@ struct PageRequest: Sendable {
   let parameter: String
   let `operator`: Operator
   /// The fields of the form that was sent, in their order.
-  let form: [(name: String, value: String)]
+  let form: PageForm
   /// Unix milliseconds.
   let now: Int64
   let links: Links
@@ -18,7 +18,7 @@ struct PageRequest: Sendable {
   let formToken = Secret.random()
 
   init(
-    _ http: HTTPRequest, parameter: String = "", operator: Operator, form: [(name: String, value: String)] = [],
+    _ http: HTTPRequest, parameter: String = "", operator: Operator, form: PageForm = PageForm(),
     now: Int64 = Clock.unixMilliseconds
   ) {
     self.http = http
@@ -36,11 +36,11 @@ struct PageRequest: Sendable {
 
   /// Returns the first value of a field of the form; nil if it is absent or empty.
   func field(_ name: String) -> String? {
-    form.first { $0.name == name }.flatMap { $0.value.isEmpty ? nil : $0.value }
+    form[name]
   }
 
   /// Returns all values of a field of the form, for example of checked boxes.
-  func fields(_ name: String) -> [String] { form.filter { $0.name == name }.map(\.value) }
+  func fields(_ name: String) -> [String] { form.fields.filter { $0.name == name }.map(\.value) }
 
   func link(_ path: StaticString, _ id: String? = nil, query: [(String, String)] = []) -> Link {
     links.link(path, id, query: query)

@@ -1,4 +1,7 @@
+public import Credentials
 public import Crypto
+public import HTTPServer
+public import Policy
 
 /// The settings of a dashboard.
 public struct DashboardConfiguration: Sendable {
@@ -8,6 +11,15 @@ public struct DashboardConfiguration: Sendable {
   public var certificate: ServerCertificate?
   /// In strict order.
   public var queues: [String]
+  public var policies = PolicyBook.standard
+  /// The app of devices and jobs that name none.
+  public var bundleID: String?
+  /// Failed sign-ins of a client address for a name. Nil means no limit.
+  public var failureLimit: WindowLimit?
+  /// The proxies whose `X-Forwarded-…` fields are trusted.
+  public var trustedProxies = TrustedProxies()
+  /// The version of the program, shown at the foot of each page.
+  public var version = ""
   /// The number of devices that one user may have.
   public var maximumDevices = 100
   /// Returns what an operator should do about a route that is paused for a reason of APNs.

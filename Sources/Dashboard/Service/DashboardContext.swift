@@ -11,6 +11,7 @@ struct DashboardContext {
   let connection: RedisClient
   let registry: Registry
   let credentials: Credentials
+  let lastUses: LastUses
   let audit: AuditLog
   let log: Log
 
@@ -23,6 +24,7 @@ struct DashboardContext {
     self.log = log
     registry = Registry(connection: connection, maximumDevices: configuration.maximumDevices, log: log)
     credentials = Credentials(connection: connection)
+    lastUses = LastUses(connection: connection)
     audit = AuditLog(connection: connection, log: log)
   }
 }

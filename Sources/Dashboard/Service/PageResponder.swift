@@ -26,9 +26,9 @@ struct PageResponder {
       case "GET", "HEAD": return try await show(match.page, request)
       case "POST":
         request = PageRequest(
-          http, parameter: match.parameter, operator: `operator`, form: try FormBody.fields(of: http))
+          http, parameter: match.parameter, operator: `operator`, form: PageForm(try FormBody.fields(of: http)))
         return try await perform(match.page, request)
-      default: throw PageError(405, "Method not allowed", "Pages are read with GET; actions are sent with POST.")
+      default: throw .methodNotAllowed(match.page.actions.isEmpty ? "GET, HEAD" : "GET, HEAD, POST")
       }
     } catch {
       return self.error(error, request, match.page.section)
@@ -68,13 +68,13 @@ struct PageResponder {
   private func once(
     _ page: any DashboardPage, _ action: PageAction, _ request: PageRequest
   ) async throws(PageError) -> ActionOutcome {
-    guard try await refusingFaults(await forms.take(request.form)) else {
+    guard try await refusingFaults(await forms.take(request.form.fields)) else {
       return .refused("This was already sent, so it was not done again. The page shows the present state.")
     }
     do throws(PageError) {
       return try await page.perform(action, request)
     } catch {
-      if case .notSent = error.cause { await forms.release(request.form) }
+      if case .notSent = error.cause { await forms.release(request.form.fields) }
       throw error
     }
   }
@@ -106,10 +106,29 @@ struct PageResponder {
     return document(page, request, section)
   }
 
-  private func error(_ error: PageError, _ request: PageRequest, _ section: Section?) -> HTTPResponse {
-    if let cause = error.cause {
-      context.log.warn("a page failed", ["path": .init(request.http.path), "reason": .init("\(cause)")])
+  /// Answers a request whose sender is not known.
+  func response(to error: PageError, of http: HTTPRequest) -> HTTPResponse {
+    note(error, http)
+    var page = Page(error.title) { html in
+      html.notice(error.message, error.status >= 500 ? .bad : .warn)
+      html.element("p") { $0.link("Sign in", to: Links(from: http.path).link("sign-in")) }
     }
+    page.status = error.status
+    page.refreshes = false
+    let layout = Layout(
+      links: Links(from: http.path), operator: nil, section: nil, version: context.configuration.version)
+    var response = PageAnswer.html(layout.document(page), status: page.status)
+    response.headers += error.headers
+    return response
+  }
+
+  private func note(_ error: PageError, _ http: HTTPRequest) {
+    guard let cause = error.cause else { return }
+    context.log.warn("a page failed", ["path": .init(http.path), "reason": .init("\(cause)")])
+  }
+
+  private func error(_ error: PageError, _ request: PageRequest, _ section: Section?) -> HTTPResponse {
+    note(error, request.http)
     var page = Page(error.title) { html in
       html.notice(error.message, error.status >= 500 ? .bad : .warn)
       html.element("p") { html in
@@ -120,13 +139,16 @@ struct PageResponder {
     }
     page.status = error.status
     page.refreshes = false
-    return document(page, request, section)
+    var response = document(page, request, section)
+    response.headers += error.headers
+    return response
   }
 
   private func document(
     _ page: Page, _ request: PageRequest, _ section: Section?, notice: ActionOutcome? = nil
   ) -> HTTPResponse {
-    let layout = Layout(links: request.links, operator: request.operator, section: section)
+    let layout = Layout(
+      links: request.links, operator: request.operator, section: section, version: context.configuration.version)
     return PageAnswer.html(layout.document(page, notice: notice), status: page.status)
   }
 }

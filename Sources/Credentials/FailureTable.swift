@@ -1,4 +1,3 @@
-import Credentials
 import EventLoop
 
 /// A name that a client presents.
@@ -9,9 +8,9 @@ package struct Claim: Hashable {
   private static let anyInstanceFactor = 5
 
   let kind: Credential.Kind
-  /// The client's address, from ``TrustedProxies/client(of:)``.
+  /// The client's address.
   let address: String
-  /// A username or the id of an instance; empty for API keys.
+  /// A username, the name of an operator, or the id of an instance; empty for API keys.
   let name: String
 
   /// The limit of this claim.

@@ -1,7 +1,6 @@
-import HTTPServer
 import Testing
 
-@testable import Sidecar
+@testable import HTTPServer
 
 /// The client address of a request.
 struct TrustedProxiesTests {

@@ -3,7 +3,7 @@
 #endif
 
 /// An IPv4 or IPv6 address. An IPv4 address in IPv6 form (`::ffff:192.0.2.1`) is equal to the IPv4 address.
-struct IPAddress: Equatable {
+package struct IPAddress: Equatable {
   /// The length of the prefix that belongs to one IPv6 client.
   private static let clientPrefixBytes = 8
   private static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
@@ -11,10 +11,10 @@ struct IPAddress: Equatable {
   private static let maximumText = 45
 
   /// 4 or 16, in network order.
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// Returns nil if `text` is not an address. Ignores a zone (`fe80::1%eth0`).
-  init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol) {
     let text = String(text.prefix { $0 != "%" })
     guard text.utf8.count <= IPAddress.maximumText else { return nil }
     if let bytes = IPAddress.parsed(text, AF_INET, count: 4) {
@@ -28,7 +28,7 @@ struct IPAddress: Equatable {
   }
 
   /// Reads what proxies write: an address, perhaps with a port (`192.0.2.1:443`, `[2001:db8::1]:443`).
-  init?(forwarded text: some StringProtocol) {
+  package init?(forwarded text: some StringProtocol) {
     if text.hasPrefix("[") {
       guard let end = text.firstIndex(of: "]"), IPAddress.isPort(text[text.index(after: end)...]) else { return nil }
       self.init(text[text.index(after: text.startIndex)..<end])
@@ -41,11 +41,16 @@ struct IPAddress: Equatable {
   }
 
   /// The text that identifies a client: the IPv4 address, or the /64 of the IPv6 address.
-  var client: String {
+  package var client: String {
     guard bytes.count == 16 else { return text }
     var network = self
     network = IPAddress(bytes: Array(bytes.prefix(IPAddress.clientPrefixBytes)) + Array(repeating: 0, count: 8))
     return network.text + "/64"
+  }
+
+  /// Whether only this machine can have the address.
+  package var isLoopback: Bool {
+    bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
   }
 
   private init(bytes: [UInt8]) {

@@ -1,5 +1,3 @@
-import HTTPServer
-
 /// The proxies whose `X-Forwarded-For` is trusted.
 public struct TrustedProxies: Sendable, Equatable {
   public static let expected = "addresses or CIDR blocks (10.0.0.0/8, 2001:db8::/32), or unix, separated by commas"
@@ -29,18 +27,28 @@ public struct TrustedProxies: Sendable, Equatable {
 
   /// Returns the client that sent `request`: the right-most address that is not a trusted proxy's. Entries to the left of one
   /// that is not an address are ignored.
-  func client(of request: HTTPRequest) -> String {
+  public func client(of request: HTTPRequest) -> String {
     let peer = IPAddress(request.peerAddress)
-    guard peer.map(isTrusted) ?? areUnixSocketsTrusted else {
+    guard areTrusted(in: request) else {
       return peer?.client ?? request.peerAddress
     }
     var client = peer
     for entry in entries(request.headers).reversed().prefix(TrustedProxies.maximumHops) {
-      guard let address = IPAddress(forwarded: entry.trimmed) else { break }
+      guard let address = IPAddress(forwarded: TrustedProxies.trimmed(entry)) else { break }
       client = address
       guard isTrusted(address) else { break }
     }
     return client?.client ?? request.peerAddress
+  }
+
+  /// Whether the request comes directly from a trusted proxy, so that the header fields that proxies add are its own.
+  public func areTrusted(in request: HTTPRequest) -> Bool {
+    IPAddress(request.peerAddress).map(isTrusted) ?? areUnixSocketsTrusted
+  }
+
+  private static func trimmed(_ entry: Substring) -> Substring {
+    let start = entry.drop { $0 == " " || $0 == "\t" }
+    return start.lastIndex { $0 != " " && $0 != "\t" }.map { start[...$0] } ?? start[..<start.startIndex]
   }
 
   private func isTrusted(_ address: IPAddress) -> Bool {
