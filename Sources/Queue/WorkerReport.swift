@@ -16,6 +16,8 @@ public struct WorkerReport: Sendable, Equatable {
   public var stoppedRemovals: [RouteReport] = []
   /// Apps that APNs answers slowly.
   public var slowApps: [SlowAppReport] = []
+  /// An operator has asked that it claims nothing more.
+  public var isDraining = false
   /// The version of the program; empty if the worker does not tell.
   public var version = ""
   /// How long Redis took to answer the last heartbeats; nil before the first answer.
@@ -64,6 +66,7 @@ public struct WorkerReport: Sendable, Equatable {
     appStates = AppReport.list(value["appStates"])
     routes = RouteUseReport.list(value["routes"])
     apps = AppsReport(value["apps"])
+    isDraining = value["draining"]?.bool ?? false
   }
 
   /// Returns the report in at most ``maximumBytes``.
@@ -114,6 +117,10 @@ public struct WorkerReport: Sendable, Equatable {
     if !slowApps.isEmpty { SlowAppReport.write(slowApps, to: &writer) }
     writeFleetMembers(to: &writer)
     apps?.write(to: &writer)
+    if isDraining {
+      writer.key("draining")
+      writer.bool(true)
+    }
     writer.endObject()
   }
 

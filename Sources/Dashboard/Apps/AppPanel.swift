@@ -13,7 +13,8 @@ struct AppPanel {
       html.definitions(definitions)
       html.table(keys, empty: EmptyState("No key is known"))
       html.table(
-        gateways, empty: EmptyState("No connection", "Connections open with the first push and close after a while without one."))
+        gateways,
+        empty: EmptyState("No connection", "Connections open with the first push and close after a while without one."))
       if !topics.rows.isEmpty { html.table(topics) }
     }
   }

@@ -9,6 +9,10 @@ struct WorkersPage: DashboardPage {
 
   let path = "/workers"
   let section = Section.workers
+  let actions = [drain, undrain]
+
+  nonisolated static let drain = PageAction("drain")
+  nonisolated static let undrain = PageAction("undrain")
 
   /// A heartbeat that Redis answers later than this is worth a look, in microseconds.
   private nonisolated static let slowRoundTrip: Int64 = 100_000
@@ -66,7 +70,7 @@ struct WorkersPage: DashboardPage {
       "Workers",
       columns: [
         .text("Worker"), .text("State"), .number("Jobs a second"), .number("In hand"), .text("Permits"),
-        .number("Redis"), .text("Version"), .text("Started"),
+        .number("Redis"), .text("Version"), .text("Started"), .actions(),
       ], isCaptionHidden: true)
     for worker in workers {
       let report = worker.report
@@ -76,13 +80,22 @@ struct WorkersPage: DashboardPage {
         report.map(WorkersPage.permits) ?? .none,
         report?.redisMicroseconds.map { .text(MicrosecondsText.text($0)) } ?? .none,
         report.map { $0.version.isEmpty ? .none : .text($0.version) } ?? .none,
-        report.map { .time($0.startedAt, now: request.now) } ?? .none)
+        report.map { .time($0.startedAt, now: request.now) } ?? .none, .content { control(worker, request, &$0) })
     }
     return table
   }
 
+  /// Appends the button that drains the worker, or lets it claim again.
+  private func control(_ worker: FleetWorker, _ request: PageRequest, _ html: inout HTML) {
+    guard let report = worker.report else { return }
+    html.actionForm(
+      request, report.isDraining ? WorkersPage.undrain : WorkersPage.drain, report.isDraining ? "Undrain" : "Drain",
+      fields: [("worker", worker.name)], describedBy: worker.name)
+  }
+
   nonisolated static func state(_ worker: FleetWorker) -> Cell {
     guard let report = worker.report else { return .badge("no heartbeat", .bad) }
+    if report.isDraining { return .badge("draining", .warn) }
     if !report.pausedRoutes.isEmpty { return .badge("route paused", .warn) }
     return report.appStates.isEmpty ? .badge("polling only", .info) : .badge("working", .good)
   }
@@ -94,17 +107,42 @@ struct WorkersPage: DashboardPage {
     }
   }
 
+  // MARK: - Actions
+
+  func subject(of action: PageAction, _ request: PageRequest) -> String { "worker \(request.field("worker") ?? "")" }
+
+  func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
+    guard let name = request.field("worker") else {
+      throw .badRequest("The form names no worker. Nothing was changed.")
+    }
+    let control = WorkerControl(queues: context.queues, connection: context.connection)
+    guard action == WorkersPage.drain else {
+      guard try await refusingFaults(await control.undrain(name)) else {
+        throw .movedOn("The worker \(name) was not drained. Nothing was changed.")
+      }
+      return .done("The worker \(name) claims jobs again.")
+    }
+    guard try await refusingFaults(await control.drain(name)) else {
+      throw .movedOn("There is no worker \(name) any more. Nothing was changed.")
+    }
+    return .done("The worker \(name) claims nothing more. It finishes what it has and keeps running.")
+  }
+
   // MARK: - One worker
 
   private func show(_ name: String, among workers: [FleetWorker], _ request: PageRequest) throws(PageError) -> Page {
     guard let worker = workers.first(where: { $0.name == name }) else {
       throw .notFound(
-        "No worker has this name. A worker that ends leaves the list, and one that lost its lease continues under another name.")
+        "No worker has this name. A worker that ends leaves the list, and one that lost its lease continues under another name."
+      )
     }
     return Page("Worker \(worker.name)") { html in
       html.element("p") { $0.link("All workers", to: request.link("workers")) }
       html.region("worker") { html in
-        html.panel("State") { $0.definitions(definitions(worker, request)) }
+        html.panel("State") { html in
+          html.definitions(definitions(worker, request))
+          control(worker, request, &html)
+        }
         html.panel("Jobs in hand") { $0.table(heldTable(worker, request), empty: EmptyState("It has no job in hand")) }
         if let report = worker.report {
           AppsPage.problems([report], context.configuration, request, &html)

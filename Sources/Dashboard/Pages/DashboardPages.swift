@@ -5,7 +5,11 @@ import EventLoop
 enum DashboardPages {
   static func all(_ context: DashboardContext) -> [any DashboardPage] {
     [
-      OverviewPage(context: context)
+      OverviewPage(context: context),
+      DevicesPage(context: context),
+      AppsPage(context: context),
+      WorkersPage(context: context),
+      PoliciesPage(context: context),
     ]
   }
 }

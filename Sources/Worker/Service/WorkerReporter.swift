@@ -47,6 +47,7 @@ final class WorkerReporter {
     report.apps = apps
     report.appStates = appStates
     report.routes = (context.clients?.routesInUse ?? []).map(RouteUseReport.init)
+    report.isDraining = context.queue.isDraining
     return report.json()
   }
 
