@@ -65,6 +65,7 @@ class Fleet:
         return f"http://127.0.0.1:{self.port}/"
 
     def redis_url(self, user):
+        if f"user {user} " not in (self.place / "users.acl").read_text(): user = "martlet"
         return f"unix://{user}:{PASSWORD}@{self.socket}"
 
     def launch(self, name, *command, **environment):

@@ -21,6 +21,7 @@ enum StatusSentences {
     case .suppressed: return suppressed(record.reason ?? "")
     case .deferred: return "It was not sent yet: a delivery policy holds it until quiet hours end."
     case .retrying: return retrying(record)
+    case .cancelled: return "It was cancelled."
     case .dead: return "It was given up and is in the dead letters: \(record.reason ?? "no reason given")."
     }
   }
