@@ -75,7 +75,7 @@ public final class Credentials {
     case secretTaken
   }
 
-  private let connection: RedisClient
+  let connection: RedisClient
 
   public init(connection: RedisClient) {
     self.connection = connection

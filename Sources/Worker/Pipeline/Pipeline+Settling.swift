@@ -65,10 +65,14 @@ extension Pipeline {
 
   private func settle(_ delivery: Delivery, as outcome: JobOutcome) {
     metrics.finished(delivery.claim, outcome.status)
+    counters.ended(outcome.status)
     // The job belongs to another worker, and so does the progress of its broadcast.
     guard !delivery.claim.isFenced else { return }
     let now = Clock.unixMilliseconds
     delivery.recordOutcome(outcome, at: now)
+    if outcome.status.isFinal, let since = delivery.job.waitingSince(now: now) {
+      counters.record(latency: now - since)
+    }
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
     if delivery.claim.isCancelled, outcome.verb != .cancel {
       EventLoop.atEndOfTurn { [self] in queue.clearCancellation(of: delivery.id, queueIndex: delivery.claim.queueIndex) }
@@ -91,6 +95,7 @@ extension Pipeline {
   /// Buries an invalid job, byte for byte.
   func refuse(_ claim: Claim, because reason: String) {
     metrics.finished(claim, .dead)
+    counters.ended(.dead)
     log.debug("refused a job", ["reason": .init(reason)])
     queue.settle(claim, settlements.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
     context.permits.release()
@@ -101,6 +106,7 @@ extension Pipeline {
   func recordOversized(_ jobs: [OversizedJob]) {
     for job in jobs {
       metrics.refused()
+      counters.ended(.dead)
       guard let record = settlements.record(of: job, worker: queue.lease.name.value) else { continue }
       queue.write(record, queue: job.queue)
     }

@@ -19,6 +19,7 @@ final class Pipeline {
   /// Nil in polling-only mode.
   let clients: AppClients?
   let metrics: PipelineMetrics
+  let counters: FleetCounters
   let log: Log
   private let intake: Intake
   private let duplicates: DuplicateCheck
@@ -40,6 +41,7 @@ final class Pipeline {
     queue = context.queue
     clients = context.clients
     metrics = context.metrics
+    counters = context.counters
     log = context.log
     intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
     duplicates = DuplicateCheck(connection: context.connection)
@@ -59,6 +61,7 @@ final class Pipeline {
     var deliveries: [Delivery] = []
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
+      counters.claimed(1, queueIndex: claim.queueIndex)
       switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
       case .deliver(let delivery):
         metrics.began(delivery)
@@ -257,6 +260,7 @@ final class Pipeline {
   func record(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {
     let delivery = draft.delivery
     let push = EndedPush(token: draft.device.token, apnsID: draft.apnsID, outcome: outcome, sent: sent)
+    counters.count(outcome, sent, app: draft.content.bundleID)
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
     delivery.tally.record(push)
     delivery.noteReached(draft.device, by: outcome)

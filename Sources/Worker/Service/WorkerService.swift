@@ -18,6 +18,7 @@ struct PipelineContext {
   let clients: AppClients?
   let permits: Permits
   let metrics: PipelineMetrics
+  let counters: FleetCounters
   let log: Log
 }
 
@@ -63,7 +64,8 @@ package final class WorkerService {
     context = PipelineContext(
       configuration: configuration, connection: connection, queue: queue,
       registry: Registry(connection: connection, log: log), clients: clients, permits: permits,
-      metrics: pipelineMetrics, log: log)
+      metrics: pipelineMetrics,
+      counters: FleetCounters(connection: connection, queues: configuration.queues), log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
@@ -117,6 +119,7 @@ package final class WorkerService {
     clients?.start()
     concurrency?.start()
     queue.start()
+    context.counters.start()
   }
 
   /// For SIGTERM: stops claiming, finishes within the grace time, and hands the rest back. The second call ends the grace
@@ -172,6 +175,8 @@ package final class WorkerService {
     // Pushes that were ended by closing are settled at the end of this turn.
     await EventLoop.endOfTurn()
     await queue.handBackAll()
+    // Written before the worker leaves, which is answered.
+    context.counters.stop()
     await queue.leave()
     await admin?.stop()
     log.info("stopped", ["handedBack": .init(left)])
