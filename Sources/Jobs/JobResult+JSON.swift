@@ -27,6 +27,7 @@ extension JobResult {
     json.member("worker", worker)
     json.member("claimedAt", claimedAt)
     json.member("finishedAt", finishedAt)
+    json.member("trace", trace)
     json.endObject()
     return json.bytes
   }
@@ -51,6 +52,7 @@ extension JobResult {
     self.init(
       id: id, status: status, reason: value["reason"]?.string, attempts: Int(integer("attempts")),
       worker: value["worker"]?.string ?? "", claimedAt: integer("claimedAt"), finishedAt: integer("finishedAt"))
+    trace = value["trace"]?.string
     accepted = JobResult.count(value["accepted"])
     failed = JobResult.count(value["failed"])
     stale = JobResult.count(value["stale"])

@@ -26,6 +26,8 @@ public struct JobResult: Sendable, Equatable {
   public var claimedAt: Int64
   /// Unix milliseconds.
   public var finishedAt: Int64
+  /// The `traceparent` of the job.
+  public var trace: String?
 
   public init(
     id: String, status: JobStatus, reason: String? = nil, attempts: Int = 1, worker: String, claimedAt: Int64,
