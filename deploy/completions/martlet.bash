@@ -21,7 +21,7 @@ _martlet() {
     --processes) words='auto' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
-      --expiration | --send-at | --dedupe | --reply-to | --interval | --reason | --limit | --bundle | --rate | --burst | --daily | \
+      --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --bundle | --rate | --burst | --daily | \
       --address)
       return ;;
   esac
@@ -35,7 +35,7 @@ _martlet() {
     enqueue)
       words='--queue --user --token --instance --app --id --title --subtitle --body --badge --sound --category --thread-id
         --class --preview --data --payload --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
-        --reply-to --at-most-once --json --dry-run' ;;
+        --reply-to --trace --at-most-once --json --dry-run' ;;
     status) words='--watch --interval --json' ;;
     result) words='--json --raw' ;;
     explain) words='--user --token --instance --queue --json --full-tokens' ;;

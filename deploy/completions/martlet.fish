@@ -76,6 +76,7 @@ complete -c martlet -n '__martlet_is enqueue' -l expiration -x -d 'Time when it 
 complete -c martlet -n '__martlet_is enqueue' -l send-at -x -d 'Not before'
 complete -c martlet -n '__martlet_is enqueue' -l dedupe -x -d 'Jobs with the same value are sent once'
 complete -c martlet -n '__martlet_is enqueue' -l reply-to -x -d 'List for the record'
+complete -c martlet -n '__martlet_is enqueue' -l trace -x -d 'W3C traceparent'
 complete -c martlet -n '__martlet_is enqueue' -l at-most-once -d 'Rather lost than sent twice'
 complete -c martlet -n '__martlet_is enqueue' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is enqueue' -l dry-run -d 'Check only'

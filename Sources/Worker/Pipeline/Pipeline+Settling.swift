@@ -55,7 +55,7 @@ extension Pipeline {
     if error.isOfThisCommand {
       log.warn(
         "a job ended without notification records: the owners of its tokens could not be read",
-        ["id": .init(delivery.id), "error": .init("\(error)")])
+        ["id": .init(delivery.id), "error": .init("\(error)"), "trace": .init(delivery.job.trace?.text)])
       return settle(delivery, as: outcome)
     }
     delivery.extent = .untouched

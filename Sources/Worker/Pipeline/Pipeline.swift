@@ -185,7 +185,7 @@ final class Pipeline {
         "a delivery policy suppressed a notification",
         [
           "id": .init(delivery.id), "class": .init(delivery.match?.notificationClass.name ?? ""),
-          "reason": .init(rule.rawValue),
+          "reason": .init(rule.rawValue), "trace": .init(delivery.job.trace?.text),
         ])
       end(delivery, as: JobOutcome(status: .suppressed, verb: .acknowledge, rule: rule))
     }
