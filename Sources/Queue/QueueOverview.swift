@@ -10,6 +10,8 @@ public struct QueueOverview: Sendable, Equatable {
   public var retry: Int64
   public var scheduled: Int64
   public var dead: Int64
+  /// Nil unless an operator has paused the queue.
+  public var pause: QueuePause?
   /// The reports of the living workers, by name.
   public var workers: [String: WorkerReport]
 
@@ -24,6 +26,7 @@ public struct QueueOverview: Sendable, Equatable {
     var overview = QueueOverview(
       queue: queue, waiting: try count(first[0]), inFlight: 0, retry: try count(first[1]),
       scheduled: try count(first[2]), dead: try count(first[3]), workers: [:])
+    overview.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause
     let members = try first[4].get().array ?? []
     let workers = members.compactMap(\.string)
     let second = await connection.exchange(
@@ -53,6 +56,10 @@ public struct QueueOverview: Sendable, Equatable {
     ] {
       writer.key(name)
       writer.integer(value)
+    }
+    if let pause {
+      writer.key("paused")
+      pause.write(to: &writer)
     }
     writer.endObject()
   }
