@@ -1,20 +1,26 @@
-import Policy
+public import Policy
 
 /// Times and durations in sentences.
-struct TimeText {
+public struct TimeText: Sendable {
   /// Unix ms.
-  let now: Int64
-  let localTime: LocalTime
+  public let now: Int64
+  public let localTime: LocalTime
+
+  /// `now` is in unix ms.
+  public init(now: Int64, localTime: LocalTime = .system) {
+    self.now = now
+    self.localTime = localTime
+  }
 
   /// `08:00:00` in the local time, with the date in front unless it is today: `2026-11-23 08:00:00`.
-  func clock(_ milliseconds: Int64) -> String {
+  public func clock(_ milliseconds: Int64) -> String {
     let text = localTime.text(milliseconds)
     guard text.prefix(10) != localTime.text(now).prefix(10) else { return String(text.dropFirst(11)) }
     return text
   }
 
   /// `250 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 days 2 h`.
-  static func duration(_ milliseconds: Int64) -> String {
+  public static func duration(_ milliseconds: Int64) -> String {
     let milliseconds = max(0, milliseconds)
     if milliseconds < 1000 { return milliseconds == 0 ? "0 s" : "\(milliseconds) ms" }
     let seconds = milliseconds / 1000
@@ -31,7 +37,7 @@ struct TimeText {
   }
 
   /// `in 12 s`, `3 min 20 s ago` or `now`.
-  func relative(_ milliseconds: Int64) -> String {
+  public func relative(_ milliseconds: Int64) -> String {
     // A producer's time may be any number.
     let (difference, overflow) = milliseconds.subtractingReportingOverflow(now)
     guard !overflow, abs(difference) >= 1000 else { return "now" }

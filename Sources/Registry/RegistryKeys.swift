@@ -7,7 +7,7 @@ public enum RegistryKeys {
   public static func token(_ token: String) -> String { "push:token:\(token)" }
 
   /// The key of the metadata of a set's entry, which may be any bytes.
-  static func token(_ entry: [UInt8]) -> [UInt8] { tokenPrefix + entry }
+  package static func token(_ entry: [UInt8]) -> [UInt8] { tokenPrefix + entry }
 
   private static let tokenPrefix = Array("push:token:".utf8)
 

@@ -6,7 +6,7 @@ _martlet() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='worker sidecar all enqueue status result dead tokens credentials doctor health help --help --version'
+    words='worker sidecar all enqueue status result explain dead tokens credentials doctor health help --help --version'
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -38,6 +38,7 @@ _martlet() {
         --reply-to --at-most-once --json --dry-run' ;;
     status) words='--watch --interval --json' ;;
     result) words='--json --raw' ;;
+    explain) words='--user --token --instance --queue --json --full-tokens' ;;
     doctor) words='--json' ;;
     health) words='--address --ready' ;;
     dead)

@@ -26,6 +26,7 @@ complete -c martlet -n __martlet_ends -a all -d 'Worker and sidecar in one proce
 complete -c martlet -n __martlet_ends -a enqueue -d 'Check a job and queue it'
 complete -c martlet -n __martlet_ends -a status -d 'Show queues, workers and rates'
 complete -c martlet -n __martlet_ends -a result -d 'Show the record of a job'
+complete -c martlet -n __martlet_ends -a explain -d 'Tell what happened to a job, or why an addressee gets nothing'
 complete -c martlet -n __martlet_ends -a dead -d 'List, show, requeue or purge dead letters'
 complete -c martlet -n __martlet_ends -a tokens -d 'Export, import or migrate device tokens'
 complete -c martlet -n __martlet_ends -a credentials -d 'Add, list, revoke or disable tokens and keys of the sidecar'
@@ -85,6 +86,13 @@ complete -c martlet -n '__martlet_is status' -l json -d 'Print JSON'
 
 complete -c martlet -n '__martlet_is result' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is result' -l raw -d 'Print the bytes as Redis has them'
+
+complete -c martlet -n '__martlet_is explain' -l user -x -d 'Explain a user'
+complete -c martlet -n '__martlet_is explain' -l token -x -d 'Explain a device'
+complete -c martlet -n '__martlet_is explain' -l instance -x -d 'Explain an instance'
+complete -c martlet -n '__martlet_is explain' -l queue -x -d 'Look at this list only'
+complete -c martlet -n '__martlet_is explain' -l json -d 'Print JSON'
+complete -c martlet -n '__martlet_is explain' -l full-tokens -d 'Do not shorten tokens'
 
 complete -c martlet -n '__martlet_is dead list' -l reason -x -d 'Whose reason contains the text'
 complete -c martlet -n '__martlet_is dead list' -l queue -x -d 'Of this list'

@@ -38,6 +38,7 @@ struct HistorySentences {
         at: entry.at, .retry, "It was put off until \(text.clock(due))\(often), without counting an attempt\(why).")
     case .deferred(let until):
       return ExplainedStep(at: entry.at, .scheduled, "It was held until \(text.clock(until)).")
+    case .held: return ExplainedStep(at: entry.at, .control, "An operator had paused it.")
     case .buried(let reason):
       return ExplainedStep(at: entry.at, .dead, "It was given up and put into the dead letters: \(reason).")
     case .ended(let status, _):

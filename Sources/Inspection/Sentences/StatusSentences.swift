@@ -21,9 +21,14 @@ enum StatusSentences {
     case .suppressed: return suppressed(record.reason ?? "")
     case .deferred: return "It was not sent yet: a delivery policy holds it until quiet hours end."
     case .retrying: return retrying(record)
-    case .cancelled: return "It was cancelled."
+    case .cancelled: return cancelled(record)
     case .dead: return "It was given up and is in the dead letters: \(record.reason ?? "no reason given")."
     }
+  }
+
+  private static func cancelled(_ record: JobResult) -> String {
+    guard record.accepted > 0 else { return "It was not sent, because an operator cancelled it." }
+    return "An operator cancelled it after APNs had accepted it for \(Words.devices(record.accepted))."
   }
 
   private static func suppressed(_ rule: String) -> String {

@@ -30,6 +30,7 @@ extension HistoryEvent {
     case .deferred(let until):
       json.member("event", "deferred")
       json.member("until", until)
+    case .held: json.member("event", "held")
     case .buried(let reason):
       json.member("event", "buried")
       json.member("reason", reason)
@@ -61,6 +62,7 @@ extension HistoryEvent {
     case "postponed":
       self = .postponed(until: value["due"]?.integer ?? 0, reason: reason, times: max(1, number("times")))
     case "deferred": self = .deferred(until: value["until"]?.integer ?? 0)
+    case "held": self = .held
     case "buried": self = .buried(reason: reason ?? "")
     case "ended":
       guard let status = value["status"]?.string.flatMap(JobStatus.init) else { return nil }

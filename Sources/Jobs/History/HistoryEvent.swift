@@ -16,6 +16,8 @@ public enum HistoryEvent: Sendable, Equatable {
   case postponed(until: Int64, reason: String?, times: Int)
   /// A delivery policy holds the job.
   case deferred(until: Int64)
+  /// An operator has paused the broadcast.
+  case held
   case buried(reason: String)
   /// The job has ended.
   case ended(JobStatus, reason: String?)

@@ -41,7 +41,12 @@ extension Delivery {
     var history = state.history
     appendBeginning(to: &history)
     for event in events { history.append(event) }
-    let answers = answers
+    var answers = answers
+    if outcome.verb == .cancel {
+      // No attempt follows.
+      for entry in answers.open { answers.refused.count(entry.reason, by: entry.count) }
+      answers.open = []
+    }
     if match != nil, !answers.isEmpty { history.append(claim.claimedAt, .policy(allowance)) }
     if !answers.isEmpty { history.append(now, .answered(answers)) }
     history.append(now, end(outcome, at: now))
@@ -95,6 +100,8 @@ extension Delivery {
     case .acknowledge, .cancel, .pause: .ended(outcome.status, reason: outcome.rule?.rawValue)
     case .schedule(let time): .deferred(until: time)
     case .bury(let reason): .buried(reason: reason)
+    case .cancel: .ended(.cancelled, reason: nil)
+    case .pause: .held
     case .retry(let delay, true): .retry(at: now + delay.milliseconds, reason: tally.openReason)
     case .retry(let delay, false):
       .postponed(until: now + delay.milliseconds, reason: tally.openReason, times: 1)

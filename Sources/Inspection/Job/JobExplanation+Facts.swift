@@ -37,20 +37,21 @@ extension JobExplanation {
 
 extension JobExplanation.State {
   init(_ facts: JobFacts) {
-    let isHeld = facts.record?.status == .deferred
-    switch facts.place {
+    switch facts.location.place {
     case .waiting: self = .waiting
     case .inFlight: self = .inFlight
     case .retry: self = .retrying
-    case .scheduled: self = isHeld ? .deferred : .scheduled
+    case .scheduled: self = facts.record?.status == .deferred ? .deferred : .scheduled
+    case .paused: self = .paused
     case .dead: self = .dead
-    case .nowhere:
+    case .ended(.dead): self = .dead
+    case .ended: self = .ended
+    case .unknown:
+      // Found by its record alone: it is just being moved, or another fleet has it.
       switch facts.record?.status {
-      case nil: self = .unknown
-      case .retrying: self = .retrying
-      case .deferred: self = .deferred
-      case .dead: self = .dead
-      default: self = .ended
+      case .retrying?: self = .retrying
+      case .deferred?: self = .deferred
+      default: self = .unknown
       }
     }
   }
@@ -59,30 +60,34 @@ extension JobExplanation.State {
 /// What became of a job so far.
 enum OutcomeSentence {
   static func of(_ facts: JobFacts, _ state: JobExplanation.State) -> String {
-    if state == .retrying || state == .deferred || state == .dead || state == .ended, let record = facts.record {
-      return StatusSentences.outcome(record)
+    switch facts.location.place {
+    case .waiting(let place, _): return waiting(facts, place)
+    case .inFlight(let worker):
+      return facts.isAlive(worker)
+        ? "Worker \(worker) has it in hand." : "Worker \(worker) had it in hand when it died."
+    case .paused: return "An operator has paused it."
+    case .scheduled(let due) where state == .scheduled:
+      return "It was not sent yet: it is scheduled for \(facts.text.clock(due))."
+    case .dead(_, let reason): return "It was given up and is in the dead letters: \(reason)."
+    case .retry, .scheduled, .ended, .unknown: break
     }
-    switch facts.place {
-    case .waiting(let queue, let ahead): return waiting(facts, queue, ahead)
-    case .inFlight(_, let worker, true): return "Worker \(worker) has it in hand."
-    case .inFlight(_, let worker, false): return "Worker \(worker) had it in hand when it died."
-    case .retry: return "It was not delivered yet and is tried again."
-    case .scheduled(_, let due): return "It was not sent yet: it is scheduled for \(facts.text.clock(due))."
-    case .dead: return "It was given up and is in the dead letters: \(facts.letter?.reason ?? "no reason given")."
-    case .nowhere:
+    if state == .unknown {
       return "Nothing is known of it: no worker has taken a job with this id, or its record has expired or was not "
         + "kept."
     }
+    if let record = facts.record { return StatusSentences.outcome(record) }
+    if case .ended(let status) = facts.location.place { return "It has ended: \(status.rawValue)." }
+    return "It was not delivered yet and is tried again."
   }
 
-  private static func waiting(_ facts: JobFacts, _ queue: String, _ ahead: Int64?) -> String {
+  private static func waiting(_ facts: JobFacts, _ ahead: Int) -> String {
+    let queue = facts.location.queue ?? "its queue"
     let place =
       switch ahead {
-      case 0?: "It is the next job of \(queue)"
-      case 1?: "It waits in \(queue) behind 1 job"
-      case let ahead?: "It waits in \(queue) behind \(ahead) jobs"
-      case nil: "It waits in \(queue)"
+      case 0: "It is the next job of \(queue)"
+      case 1: "It waits in \(queue) behind 1 job"
+      default: "It waits in \(queue) behind \(ahead) jobs"
       }
-    return facts.isQueuePaused ? "\(place), which is paused." : "\(place)."
+    return facts.pause == nil ? "\(place)." : "\(place), and the queue is paused."
   }
 }

@@ -1,5 +1,4 @@
 public import EventLoop
-import Jobs
 public import Policy
 import Queue
 public import Redis
@@ -26,11 +25,12 @@ public struct JobInspector {
   }
 
   private func facts(of id: String) async throws(RedisError) -> JobFacts {
-    let reader = FleetReader(connection: connection)
-    var facts = JobFacts(id: id, now: Clock.unixMilliseconds, localTime: localTime)
-    facts.record = try await reader.value(RedisCommand("GET", QueueKeys.result(id)))?.contents
-      .flatMap(JobResult.init(parsing:))
-    facts.workers = try await reader.workers(of: queues)
+    let location = try await JobLocator(queues: queues, connection: connection).locate(id)
+    var facts = JobFacts(location, now: Clock.unixMilliseconds, localTime: localTime)
+    if let queue = location.queue, location.isAlive {
+      facts.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause
+    }
+    facts.workers = try await FleetReader(connection: connection).workers(of: queues)
     return facts
   }
 }

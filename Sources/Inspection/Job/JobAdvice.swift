@@ -6,20 +6,28 @@ import Queue
 enum JobAdvice {
   static func of(_ facts: JobFacts, _ state: JobExplanation.State) -> String? {
     switch state {
+    case .unknown where isWaitingPossible(facts):
+      return "The queue is long, and only its beginning and its end were searched: it may be between them. Try again "
+        + "later."
     case .unknown:
       return "Check the id, and that the queue is one of MARTLET_QUEUES. Records are kept for MARTLET_RESULT_TTL "
         + "(24 h by default), and only those that MARTLET_RESULTS names."
     case .waiting: return waiting(facts)
     case .inFlight, .scheduled, .deferred: return nil
     case .retrying: return retrying(facts)
+    case .paused: return "Resume it: martlet broadcast resume \(facts.id)"
     case .dead: return dead(facts)
     case .ended: return facts.record.flatMap { ended($0, facts) }
     }
   }
 
+  private static func isWaitingPossible(_ facts: JobFacts) -> Bool {
+    facts.location.place == .unknown(isWaitingPossible: true)
+  }
+
   private static func waiting(_ facts: JobFacts) -> String? {
-    let queue = facts.place.queue ?? ""
-    if facts.isQueuePaused { return "Resume the queue: martlet queue resume \(queue)" }
+    let queue = facts.location.queue ?? ""
+    if facts.pause != nil { return "Resume the queue: martlet queue resume \(queue)" }
     guard facts.workers.isEmpty else { return nil }
     return "Start a worker, or let one serve \(queue): MARTLET_QUEUES."
   }
@@ -33,7 +41,8 @@ enum JobAdvice {
 
   private static func dead(_ facts: JobFacts) -> String {
     let requeue = "martlet dead requeue \(facts.id)"
-    let reason = facts.letter?.reason ?? facts.record?.reason ?? ""
+    var reason = facts.record?.reason ?? ""
+    if case .dead(_, let own) = facts.location.place { reason = own }
     if reason.hasPrefix("Uncertain") {
       return "Decide whether it may be shown twice. If so, \(requeue) sends it to the devices without an answer."
     }

@@ -12,6 +12,8 @@ public struct JobExplanation: Sendable, Equatable {
     case scheduled
     /// Held by a delivery policy.
     case deferred
+    /// A broadcast that an operator has paused.
+    case paused
     /// In the dead letters.
     case dead
     case ended

@@ -14,17 +14,18 @@ enum NextStep {
     case .retrying: retry(facts)
     case .scheduled: due(facts).map { ExplainedStep(at: $0, .scheduled, "A worker takes it and sends it.") }
     case .deferred: ExplainedStep(at: due(facts), .policy, "The delivery policy decides again whether it is sent.")
+    case .paused: ExplainedStep(at: nil, .control, "Nothing, until an operator resumes it.")
     case .dead:
       ExplainedStep(at: nil, .dead, "Nothing: it stays in the dead letters until it is requeued or purged.")
     }
   }
 
   private static func waiting(_ facts: JobFacts) -> ExplainedStep {
-    guard !facts.isQueuePaused else {
+    guard facts.pause == nil else {
       return ExplainedStep(at: nil, .control, "Nothing, until the queue is resumed.")
     }
     guard !facts.workers.isEmpty else { return ExplainedStep(at: nil, .waiting, "Nothing, until a worker runs.") }
-    guard case .waiting(_, let ahead?) = facts.place, ahead > 0 else {
+    guard case .waiting(let ahead, _) = facts.location.place, ahead > 0 else {
       return ExplainedStep(at: nil, .waiting, "The next worker with a free place takes it.")
     }
     let rate = facts.workers.values.reduce(0) { $0 + $1.jobsPerSecond }
@@ -40,7 +41,7 @@ enum NextStep {
   }
 
   private static func inFlight(_ facts: JobFacts) -> ExplainedStep {
-    guard case .inFlight(_, _, false) = facts.place else {
+    guard case .inFlight(let worker) = facts.location.place, !facts.isAlive(worker) else {
       return ExplainedStep(at: nil, .claimed, "The worker ends the attempt and writes the record.")
     }
     return ExplainedStep(at: facts.now + takeover, .crash, "Another worker takes it over, within 20 s.")
@@ -48,16 +49,16 @@ enum NextStep {
 
   private static func retry(_ facts: JobFacts) -> ExplainedStep {
     let isCounted = if case .postponed? = facts.history.entries.last?.event { false } else { true }
-    let attempts = facts.record?.attempts ?? facts.envelope?.attempts ?? 0
+    let attempts = facts.record?.attempts ?? facts.location.envelope?.attempts ?? 0
     let what = isCounted ? "Attempt \(attempts + 1) begins." : "It is tried again, as attempt \(max(1, attempts))."
     return ExplainedStep(at: due(facts), .retry, what)
   }
 
   /// When the job is due, by its place, or by the plan of its last attempt.
   private static func due(_ facts: JobFacts) -> Int64? {
-    switch facts.place {
-    case .retry(_, let due), .scheduled(_, let due): return due
-    case .waiting, .inFlight, .dead, .nowhere: break
+    switch facts.location.place {
+    case .retry(let due), .scheduled(let due): return due
+    case .waiting, .inFlight, .paused, .dead, .ended, .unknown: break
     }
     switch facts.history.entries.last?.event {
     case .retry(let due, _), .postponed(let due, _, _), .deferred(let due): return due
