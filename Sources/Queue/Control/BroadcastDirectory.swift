@@ -96,7 +96,7 @@ public struct BroadcastDirectory {
 
   /// Pauses a broadcast behind the pages under way. Its progress is kept, and it holds up nothing else.
   public func pause(_ id: String, by operatorName: String) async throws(RedisError) -> Pausing {
-    guard let (keys, entry) = try await find(id) else { return .unknown }
+    guard Job.isID(id), let (keys, entry) = try await find(id) else { return .unknown }
     guard entry.state != .finished, entry.state != .cancelled else { return .ended }
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: "")
     let answer = try await connection.call(ControlScripts.hold, keys: [keys.control, keys.held]) { command in

@@ -44,6 +44,7 @@ public struct JobControl {
 
   /// Moves a retried or scheduled job to the front of its queue.
   public func runNow(_ id: String) async throws(RedisError) -> Advance {
+    guard Job.isID(id) else { return .notDue(try await locator.locate(id)) }
     for keys in queues.map(QueueKeys.init(queue:)) {
       let answer = try await connection.run(
         ControlScripts.runDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.queue, keys.seal],
@@ -58,6 +59,7 @@ public struct JobControl {
   /// The id is marked first, so that a job that is claimed meanwhile is found by its worker. The mark is removed again if it
   /// is not needed.
   public func cancel(_ id: String) async throws(RedisError) -> Cancellation {
+    guard Job.isID(id) else { return .unknown }
     guard try await mark(id) else { return .tooMany }
     if let record = try await cancelDue(id) {
       try await unmark(id)
