@@ -21,7 +21,7 @@ struct AppPanel {
 
   private var definitions: [(String, Cell)] {
     var entries: [(String, Cell)] = [
-      ("Bundle ids", app.bundleIDs.isEmpty ? .text("all that no other app names") : codes(app.bundleIDs)),
+      ("Bundle ids", bundleIDs),
       ("Team", app.team.isEmpty ? .none : .code(app.team)), ("Default environment", .text(app.environment)),
       ("Share of the permits", .number(app.share)), ("Workers", .number(app.workers)),
     ]
@@ -35,6 +35,17 @@ struct AppPanel {
         ))
     }
     return entries
+  }
+
+  private var bundleIDs: Cell {
+    guard app.servesOthers else { return codes(app.bundleIDs) }
+    return .content { html in
+      for id in app.bundleIDs {
+        html.element("code", id)
+        html.text(" and ")
+      }
+      html.text("all that no other app names")
+    }
   }
 
   private func codes(_ texts: [String]) -> Cell {

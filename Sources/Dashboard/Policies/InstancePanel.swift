@@ -37,8 +37,9 @@ struct InstancePanel {
       table.row(
         .text(PolicyTexts.limit(limit.limit)),
         .content { html in
-          html.progress(done: Int64(limit.used), total: Int64(limit.limit.count), label: "Used")
-          html.text("\(limit.used) of \(limit.limit.count)")
+          html.progress(
+            done: Int64(limit.used), total: Int64(limit.limit.count), label: "Used",
+            text: "\(limit.used) of \(limit.limit.count)")
         }, limit.freeAt.map { .time($0, now: request.now) } ?? .text("now"))
     }
     return table

@@ -97,7 +97,7 @@ extension Delivery {
 
   private func end(_ outcome: JobOutcome, at now: Int64) -> HistoryEvent {
     switch outcome.verb {
-    case .acknowledge, .cancel, .pause: .ended(outcome.status, reason: outcome.rule?.rawValue)
+    case .acknowledge: .ended(outcome.status, reason: outcome.rule?.rawValue)
     case .schedule(let time): .deferred(until: time)
     case .bury(let reason): .buried(reason: reason)
     case .cancel: .ended(.cancelled, reason: nil)
