@@ -65,6 +65,8 @@ class Fleet:
         return f"http://127.0.0.1:{self.port}/"
 
     def redis_url(self, user):
+        if f"user {user} " not in (self.place / "users.acl").read_text():
+            return f"unix://{self.socket}"
         return f"unix://{user}:{PASSWORD}@{self.socket}"
 
     def launch(self, name, *command, **environment):

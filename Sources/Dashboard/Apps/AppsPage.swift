@@ -77,7 +77,7 @@ struct AppsPage: DashboardPage {
     for app in apps {
       let devices = app.audiences.compactMap { audience[$0] }
       table.row(
-        .code(app.name), state(app), app.team.isEmpty ? .none : .code(app.team),
+        .name(app.name), state(app), app.team.isEmpty ? .none : .code(app.team),
         devices.isEmpty ? .none : .number(devices.reduce(0, +)), .number(app.inFlight), .number(app.connections),
         .number(app.removedTokens))
     }
