@@ -73,7 +73,9 @@ let package = Package(
         "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [
-        .embedInCode("Assets/style.css"), .embedInCode("Assets/dashboard.js"), .embedInCode("Assets/icon.svg"),
+        .embedInCode("Assets/style.css"), .embedInCode("Assets/jobs.css"), .embedInCode("Assets/fleet.css"),
+        .embedInCode("Assets/dashboard.js"),
+        .embedInCode("Assets/icon.svg"),
       ]),
     module(
       "Worker",

@@ -43,10 +43,12 @@ public struct AppReport: Sendable, Equatable {
   /// Keys, and gateways, that are read of one app.
   private static let maximumParts = 4
 
-  /// The first bundle id of the app; `other` for the bundle ids that no app names.
+  /// The first bundle id of the app; `other` for the bundle ids that no app names, unless the worker has a default bundle id.
   public var app: String
-  /// The first of them; without any for `other`, unless the worker has a default bundle id.
+  /// The first of them.
   public var bundleIDs: [String]
+  /// Whether the bundle ids that no other app names are this app's.
+  public var servesOthers = false
   public var team: String
   public var keys: [Key]
   /// Of devices that were registered without one.
@@ -86,6 +88,7 @@ public struct AppReport: Sendable, Equatable {
       environment: value["environment"]?.string ?? "", share: Int(clamping: value["share"]?.integer ?? 1),
       gateways: parts("gateways", Gateway.init), inFlight: Int(clamping: value["inFlight"]?.integer ?? 0),
       removedTokens: value["removedTokens"]?.integer ?? 0)
+    servesOthers = value["servesOthers"]?.bool ?? false
   }
 
   static func list(_ value: JSONValue?) -> [AppReport] {
@@ -121,6 +124,10 @@ public struct AppReport: Sendable, Equatable {
     for (key, value) in [("share", Int64(share)), ("inFlight", Int64(inFlight)), ("removedTokens", removedTokens)] {
       writer.key(key)
       writer.integer(value)
+    }
+    if servesOthers {
+      writer.key("servesOthers")
+      writer.bool(true)
     }
     writer.endObject()
   }

@@ -22,11 +22,12 @@ public struct QueueOverview: Sendable, Equatable {
     let first = await connection.exchange([
       RedisCommand("LLEN", keys.queue), RedisCommand("ZCARD", keys.retry), RedisCommand("ZCARD", keys.scheduled),
       RedisCommand("ZCARD", keys.dead), RedisCommand("SMEMBERS", keys.workers),
+      RedisCommand("GET", keys.control),
     ])
     var overview = QueueOverview(
       queue: queue, waiting: try count(first[0]), inFlight: 0, retry: try count(first[1]),
       scheduled: try count(first[2]), dead: try count(first[3]), workers: [:])
-    overview.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause
+    overview.pause = try first[5].get().contents.flatMap(ControlState.init(bytes:))?.pause
     let members = try first[4].get().array ?? []
     let workers = members.compactMap(\.string)
     let second = await connection.exchange(

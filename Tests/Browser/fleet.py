@@ -65,7 +65,8 @@ class Fleet:
         return f"http://127.0.0.1:{self.port}/"
 
     def redis_url(self, user):
-        if f"user {user} " not in (self.place / "users.acl").read_text(): user = "martlet"
+        if f"user {user} " not in (self.place / "users.acl").read_text():
+            return f"unix://{self.socket}"
         return f"unix://{user}:{PASSWORD}@{self.socket}"
 
     def launch(self, name, *command, **environment):
@@ -90,12 +91,24 @@ class Fleet:
         lines = (self.place / "apns/provider.env").read_text().splitlines()
         self.provider = {name.removeprefix("export "): value.strip("'\"")
                          for name, value in (line.split("=", 1) for line in lines if "=" in line)}
+        self.settings["MARTLET_APPS"] = str(self.write_apps())
         if self.has_operators:
             for role, name in OPERATORS.items():
                 self.add_operator(name, role)
         for number in range(self.worker_count):
             self.start_worker(f"worker-{number}")
         self.start_dashboard()
+
+    def write_apps(self):
+        """Two apps of their own beside the default one, all with the simulator's key."""
+        key = {"keyId": self.provider["APNS_KEY_ID"], "path": self.provider["APNS_KEY_PATH"]}
+        apps = [{"bundleIds": bundle_ids, "teamId": self.provider["APNS_TEAM_ID"], "keys": [key], "share": share,
+                 "endpoint": self.provider["APNS_ENDPOINT_OVERRIDE"], "caCert": self.provider["APNS_CA_CERT"]}
+                for bundle_ids, share in ((["com.northwind.parcels", "com.northwind.parcels.courier"], 3),
+                                          (["com.northwind.messages"], 2))]
+        path = self.place / "apps.json"
+        path.write_text(json.dumps({"apps": apps}))
+        return path
 
     def start_redis(self):
         self.launch(

@@ -79,11 +79,13 @@ class Seed:
         fleet.push({"id": "invoice-dave-11", "to": {"user": "dave"}, "title": "Your invoice is ready"})
         fleet.push({"id": "photo-heidi", "to": {"user": "heidi"}, "title": "Heidi, look at this"})
         fleet.push({"id": "nobody-home", "to": {"user": "nobody"}, "title": "Hello"})
+        fleet.push({"id": "spring-sale", "to": {"app": APPS[2]}, "title": "The spring sale has begun"})
         self.dead_letters()
         self.scheduled()
         fleet.wait_for_record(last, "accepted")
         fleet.wait_for_record("welcome-bob", "failed", "partial")
         fleet.wait_for_record("invoice-dave-11", "retrying")
+        fleet.wait_for_record("spring-sale", "accepted", "partial")
 
     def dead_letters(self):
         for number in range(1, 8):

@@ -21,7 +21,7 @@ struct AppPanel {
 
   private var definitions: [(String, Cell)] {
     var entries: [(String, Cell)] = [
-      ("Bundle ids", app.bundleIDs.isEmpty ? .text("all that no other app names") : codes(app.bundleIDs)),
+      ("Bundle ids", bundleIDs),
       ("Team", app.team.isEmpty ? .none : .code(app.team)), ("Default environment", .text(app.environment)),
       ("Share of the permits", .number(app.share)), ("Workers", .number(app.workers)),
     ]
@@ -35,6 +35,17 @@ struct AppPanel {
         ))
     }
     return entries
+  }
+
+  private var bundleIDs: Cell {
+    guard app.servesOthers else { return codes(app.bundleIDs) }
+    return .content { html in
+      for id in app.bundleIDs {
+        html.element("code", id)
+        html.text(" and ")
+      }
+      html.text("all that no other app names")
+    }
   }
 
   private func codes(_ texts: [String]) -> Cell {
@@ -51,9 +62,9 @@ struct AppPanel {
     for key in app.keys {
       let workers = key.states[key.state] ?? 0
       switch key.state {
-      case .signs: table.row(.code(key.id), .badge("signs", .good), .number(workers))
-      case .spare: table.row(.code(key.id), .badge("spare", .neutral), .number(workers))
-      case .refused: table.row(.code(key.id), .badge("refused by APNs", .bad), .number(workers))
+      case .signs: table.row(.name(key.id), .badge("signs", .good), .number(workers))
+      case .spare: table.row(.name(key.id), .badge("spare", .neutral), .number(workers))
+      case .refused: table.row(.name(key.id), .badge("refused by APNs", .bad), .number(workers))
       }
     }
     return table
@@ -71,7 +82,7 @@ struct AppPanel {
         } else {
           .badge("connecting", .info)
         }
-      table.row(.code(gateway.url), .text(gateway.environment), state, .number(gateway.connections))
+      table.row(.name(gateway.url), .text(gateway.environment), state, .number(gateway.connections))
     }
     return table
   }
@@ -85,11 +96,11 @@ struct AppPanel {
     }
     for topic in app.topics {
       table.row(
-        .code(topic.topic), .text(topic.environment), state(topic.environment, topic.topic),
+        .name(topic.topic), .text(topic.environment), state(topic.environment, topic.topic),
         .text("\(topic.suspects) of the last \(NumberText.count(Int64(topic.owners), "owner"))"))
     }
     for route in others {
-      table.row(.code(route.topic), .text(route.environment), state(route.environment, route.topic), .none)
+      table.row(.name(route.topic), .text(route.environment), state(route.environment, route.topic), .none)
     }
     return table
   }

@@ -20,7 +20,7 @@ struct AppsPage: DashboardPage {
     let reports = workers.compactMap(\.report)
     let apps = FleetApp.merged(reports)
     let audience = try await refusingFaults(
-      await audiences.sizes(of: apps.flatMap(\.bundleIDs), from: context.connection, now: request.now))
+      await audiences.sizes(of: apps.flatMap(\.audiences), from: context.connection, now: request.now))
     return Page("Apps", summary: AppsPage.summary(reports, apps)) { html in
       html.region("apps") { html in
         AppsPage.problems(reports, context.configuration, request, &html)
@@ -54,9 +54,8 @@ struct AppsPage: DashboardPage {
   ) -> [Figure] {
     let paused = apps.reduce(0) { $0 + $1.paused.count }
     return [
-      Figure("Apps", NumberText.grouped(Int64(apps.count))),
       Figure(
-        "Devices", NumberText.grouped(audience.values.reduce(0, +)), detail: "registered for a bundle id of these apps"),
+        "Devices", NumberText.grouped(audience.values.reduce(0, +)), detail: "registered for these apps"),
       Figure(
         "Connections", NumberText.grouped(Int64(apps.reduce(0) { $0 + $1.connections })), detail: "to APNs, open"),
       Figure(
@@ -76,9 +75,9 @@ struct AppsPage: DashboardPage {
         .number("Tokens removed"),
       ], isCaptionHidden: true)
     for app in apps {
-      let devices = app.bundleIDs.compactMap { audience[$0] }
+      let devices = app.audiences.compactMap { audience[$0] }
       table.row(
-        .code(app.name), state(app), app.team.isEmpty ? .none : .code(app.team),
+        .name(app.name), state(app), app.team.isEmpty ? .none : .code(app.team),
         devices.isEmpty ? .none : .number(devices.reduce(0, +)), .number(app.inFlight), .number(app.connections),
         .number(app.removedTokens))
     }

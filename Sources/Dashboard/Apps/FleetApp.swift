@@ -35,6 +35,8 @@ struct FleetApp: Sendable, Equatable {
 
   let name: String
   var bundleIDs: [String]
+  /// Whether the bundle ids that no other app names are this app's.
+  let servesOthers: Bool
   var team: String
   var environment: String
   var share: Int
@@ -51,8 +53,14 @@ struct FleetApp: Sendable, Equatable {
 
   var connections: Int { gateways.reduce(0) { $0 + $1.connections } }
 
+  /// The bundle ids whose devices are counted. Those of other apps are known by the topics of their pushes.
+  var audiences: [String] {
+    let others = servesOthers ? topics.map(\.topic).filter { !bundleIDs.contains($0) } : []
+    return bundleIDs + Set(others).sorted()
+  }
+
   /// Whether the topic is that of one of its bundle ids, with or without a suffix like `.voip`.
-  func has(topic: String) -> Bool {
+  private func names(_ topic: String) -> Bool {
     bundleIDs.contains { topic == $0 || topic.hasPrefix($0 + ".") }
   }
 
@@ -67,7 +75,12 @@ struct FleetApp: Sendable, Equatable {
       }
     }
     for report in reports {
-      for index in apps.indices { apps[index].addRoutes(of: report) }
+      let named = apps
+      for index in apps.indices {
+        apps[index].addRoutes(of: report) { topic in
+          named[index].names(topic) || named[index].servesOthers && !named.contains { $0.names(topic) }
+        }
+      }
     }
     return apps
   }
@@ -75,6 +88,7 @@ struct FleetApp: Sendable, Equatable {
   private init(_ report: AppReport) {
     name = report.app
     bundleIDs = report.bundleIDs
+    servesOthers = report.servesOthers
     team = report.team
     environment = report.environment
     share = report.share
@@ -101,8 +115,9 @@ struct FleetApp: Sendable, Equatable {
     }
   }
 
-  private mutating func addRoutes(of report: WorkerReport) {
-    for route in report.routes where has(topic: route.topic) {
+  /// Adds the routes whose topic is the app's.
+  private mutating func addRoutes(of report: WorkerReport, where isOwn: (String) -> Bool) {
+    for route in report.routes where isOwn(route.topic) {
       let index =
         topics.firstIndex { $0.topic == route.topic && $0.environment == route.environment } ?? topics.endIndex
       if index == topics.endIndex { topics.append(Topic(environment: route.environment, topic: route.topic)) }
@@ -111,8 +126,8 @@ struct FleetApp: Sendable, Equatable {
         topics[index].suspects = route.suspects
       }
     }
-    for route in report.pausedRoutes where has(topic: route.topic) { FleetApp.add(route, to: &paused) }
-    for route in report.stoppedRemovals where has(topic: route.topic) { FleetApp.add(route, to: &stoppedRemovals) }
+    for route in report.pausedRoutes where isOwn(route.topic) { FleetApp.add(route, to: &paused) }
+    for route in report.stoppedRemovals where isOwn(route.topic) { FleetApp.add(route, to: &stoppedRemovals) }
     if let report = report.slowApps.first(where: { $0.app == name }) {
       var sum = slow ?? SlowAppReport(app: name, inFlight: 0, concurrency: 0, waiting: 0)
       sum.inFlight += report.inFlight

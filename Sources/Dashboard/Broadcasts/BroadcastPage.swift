@@ -1,5 +1,7 @@
 import EventLoop
+import Jobs
 import Queue
+import Registry
 
 /// `/broadcasts/{id}`: how far a broadcast has come, how fast it is, and when it ends.
 @EventLoop
@@ -22,7 +24,8 @@ struct BroadcastPage: DashboardPage {
     let directory = BroadcastSteering(context: context).directory
     guard let status = try await refusingFaults(await directory.show(request.parameter)) else {
       throw .notFound(
-        "No broadcast with this id is known. It appears here when a worker takes it, and for some days after it has ended.")
+        "No broadcast with this id is known. It appears here when a worker takes it, and for some days after it has ended."
+      )
     }
     let audience = try await refusingFaults(
       await context.registry.audienceProgress(app: status.entry.app, cursor: status.cursor))
@@ -69,7 +72,8 @@ struct BroadcastPage: DashboardPage {
     let end = view.end(now: now)
     return [
       Figure("Devices", NumberText.grouped(Int64(view.audience?.size ?? 0)), detail: "in the audience now"),
-      Figure("Reached", NumberText.grouped(passed)), Figure("Accepted", NumberText.grouped(Int64(view.status.accepted))),
+      Figure("Reached", NumberText.grouped(passed)),
+      Figure("Accepted", NumberText.grouped(Int64(view.status.accepted))),
       Figure(
         "Failed", NumberText.grouped(Int64(view.status.failed)), tone: view.status.failed > 0 ? .warn : nil),
       Figure(
@@ -87,7 +91,8 @@ struct BroadcastPage: DashboardPage {
       let left = Int64((view.audience?.size ?? 0) - (view.audience?.passed ?? 0))
       html.element(
         "p",
-        "\(NumberText.count(left, "device gets", "devices get")) no push. What APNs has accepted is delivered. It cannot be resumed.")
+        "\(NumberText.count(left, "device gets", "devices get")) no push. What APNs has accepted is delivered. It cannot be resumed."
+      )
     }
   }
 }

@@ -4,11 +4,11 @@ import Queue
 /// Pauses, resumes and cancels broadcasts.
 @EventLoop
 struct BroadcastSteering {
-  static let pause = PageAction("pause")
-  static let resume = PageAction("resume")
-  static let cancel = PageAction("cancel")
+  nonisolated static let pause = PageAction("pause")
+  nonisolated static let resume = PageAction("resume")
+  nonisolated static let cancel = PageAction("cancel")
 
-  static let actions = [pause, resume, cancel]
+  nonisolated static let actions = [pause, resume, cancel]
 
   let context: DashboardContext
 

@@ -1,5 +1,7 @@
 import EventLoop
+import Jobs
 import Queue
+import Registry
 
 /// `/broadcasts`: the latest jobs to an audience, and how far each has come.
 @EventLoop

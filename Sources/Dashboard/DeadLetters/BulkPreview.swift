@@ -1,3 +1,4 @@
+import Credentials
 import EventLoop
 import Queue
 
@@ -95,7 +96,9 @@ struct BulkPreview {
 
   private var table: Table {
     var table = Table("By reason", columns: [.text("Reason"), .number("Letters")])
-    for entry in reasons.entries.prefix(BulkPreview.shownReasons) { table.row(.text(entry.reason), .number(entry.count)) }
+    for entry in reasons.entries.prefix(BulkPreview.shownReasons) {
+      table.row(.text(entry.reason), .number(entry.count))
+    }
     let others = reasons.entries.dropFirst(BulkPreview.shownReasons).reduce(reasons.others) { $0 + $1.count }
     if others > 0 { table.row(.text("other reasons"), .number(others)) }
     return table

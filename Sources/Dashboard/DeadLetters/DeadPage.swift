@@ -1,3 +1,4 @@
+import Credentials
 import EventLoop
 import Queue
 import Redis
@@ -5,12 +6,12 @@ import Redis
 /// `/dead`: the dead letters of all queues, by reason, queue, app and age; requeued or purged one by one or all that match.
 @EventLoop
 struct DeadPage: DashboardPage {
-  static let requeue = PageAction("requeue")
-  static let purge = PageAction("purge", role: .admin)
-  static let requeueAll = PageAction("requeue-all")
-  static let purgeAll = PageAction("purge-all", role: .admin)
-  static let stop = PageAction("stop")
-  static let goOn = PageAction("continue")
+  nonisolated static let requeue = PageAction("requeue")
+  nonisolated static let purge = PageAction("purge", role: .admin)
+  nonisolated static let requeueAll = PageAction("requeue-all")
+  nonisolated static let purgeAll = PageAction("purge-all", role: .admin)
+  nonisolated static let stop = PageAction("stop")
+  nonisolated static let goOn = PageAction("continue")
 
   nonisolated static let pageSize = 25
   /// Boxes that one form may have checked.

@@ -55,7 +55,8 @@ struct DeadQuery: Sendable {
   /// `reason contains "BadDeviceToken", app com.example, given up in the last hour`; nil without a filter.
   var description: String? {
     let parts = [
-      filter.reason.map { "reason contains “\($0)”" }, filter.app.map { "app \($0)" }, age.map { "given up \($0.title)" },
+      filter.reason.map { "reason contains “\($0)”" }, filter.app.map { "app \($0)" },
+      age.map { "given up \($0.title)" },
     ].compactMap { $0 }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }

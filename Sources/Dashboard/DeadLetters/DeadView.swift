@@ -150,7 +150,8 @@ struct DeadView {
     } else if list.next != nil {
       html.emptyState(
         EmptyState(
-          "None of these \(NumberText.grouped(Int64(list.examined))) letters matches", "Older ones were not searched yet."))
+          "None of these \(NumberText.grouped(Int64(list.examined))) letters matches",
+          "Older ones were not searched yet."))
       pager(&html)
     } else {
       html.emptyState(EmptyState("No dead letter matches", "Change the filter."))

@@ -23,10 +23,6 @@ struct FindingsPanel {
       case .fact: html.badge("fact", .neutral)
       }
       html.text(" ")
-      if let device = finding.device {
-        html.element("code", ["class": "token"], device)
-        html.text(" ")
-      }
       html.text(finding.sentence)
       if let since = finding.since {
         html.text(" ")

@@ -14,9 +14,6 @@ struct WorkersPage: DashboardPage {
   nonisolated static let drain = PageAction("drain")
   nonisolated static let undrain = PageAction("undrain")
 
-  /// A heartbeat that Redis answers later than this is worth a look, in microseconds.
-  private nonisolated static let slowRoundTrip: Int64 = 100_000
-
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let workers = try await refusingFaults(
       await FleetWorker.all(of: context.queues, from: context.connection))
@@ -48,7 +45,6 @@ struct WorkersPage: DashboardPage {
     let rate = reports.reduce(0) { $0 + $1.jobsPerSecond }
     let permits = reports.reduce(0) { $0 + $1.concurrency }
     let taken = reports.reduce(0) { $0 + $1.inFlight }
-    let slowest = reports.compactMap(\.redisMicroseconds).max()
     return [
       Figure(
         "Running", NumberText.grouped(Int64(reports.count)), detail: "heartbeat within 15 s",
@@ -59,9 +55,6 @@ struct WorkersPage: DashboardPage {
       Figure(
         "Permits taken", "\(NumberText.grouped(Int64(taken))) of \(NumberText.grouped(Int64(permits)))",
         detail: "pushes that may be in flight", tone: permits > 0 && taken >= permits ? .warn : nil),
-      Figure(
-        "Slowest Redis", slowest.map(MicrosecondsText.text) ?? "–", detail: "answer to a heartbeat",
-        tone: (slowest ?? 0) > slowRoundTrip ? .warn : nil),
     ]
   }
 
@@ -102,8 +95,9 @@ struct WorkersPage: DashboardPage {
 
   nonisolated static func permits(_ report: WorkerReport) -> Cell {
     .content { html in
-      html.progress(done: Int64(report.inFlight), total: Int64(report.concurrency), label: "Permits taken")
-      html.text("\(NumberText.grouped(Int64(report.inFlight))) of \(NumberText.grouped(Int64(report.concurrency)))")
+      html.progress(
+        done: Int64(report.inFlight), total: Int64(report.concurrency), label: "Permits taken",
+        text: "\(NumberText.grouped(Int64(report.inFlight))) of \(NumberText.grouped(Int64(report.concurrency)))")
     }
   }
 

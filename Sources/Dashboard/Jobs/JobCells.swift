@@ -1,3 +1,4 @@
+import Credentials
 import Jobs
 import PushModel
 import Queue
@@ -35,7 +36,8 @@ struct JobCells {
           request.operator.role == .admin ? request.link("devices", query: [("token", token)]) : nil)
       }
     case .tokens(let tokens): .text(NumberText.count(Int64(tokens.count), "device"))
-    case .instance(let id): .content { $0.addressee("instance", id, request.link("devices", query: [("instance", id)])) }
+    case .instance(let id):
+      .content { $0.addressee("instance", id, request.link("devices", query: [("instance", id)])) }
     case .app(let app): .content { $0.addressee("everyone of app", app, nil) }
     }
   }

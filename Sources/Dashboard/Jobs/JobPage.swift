@@ -1,3 +1,4 @@
+import Credentials
 import EventLoop
 import Inspection
 import Jobs
@@ -6,9 +7,9 @@ import Queue
 /// `/jobs/{id}`: what happened to a job, what happens next, and what can be done about it.
 @EventLoop
 struct JobPage: DashboardPage {
-  static let requeue = PageAction("requeue")
-  static let purge = PageAction("purge", role: .admin)
-  static let reveal = PageAction("reveal")
+  nonisolated static let requeue = PageAction("requeue")
+  nonisolated static let purge = PageAction("purge", role: .admin)
+  nonisolated static let reveal = PageAction("reveal")
 
   let context: DashboardContext
 

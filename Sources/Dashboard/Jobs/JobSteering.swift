@@ -1,11 +1,12 @@
 import EventLoop
+import Jobs
 import Queue
 
 /// Cancels a job, or runs it before its time, and says what became of that.
 @EventLoop
 struct JobSteering {
-  static let cancel = PageAction("cancel")
-  static let runNow = PageAction("run-now")
+  nonisolated static let cancel = PageAction("cancel")
+  nonisolated static let runNow = PageAction("run-now")
 
   let context: DashboardContext
 
@@ -18,11 +19,13 @@ struct JobSteering {
   static func outcome(_ cancellation: JobControl.Cancellation, _ id: String) throws(PageError) -> ActionOutcome {
     switch cancellation {
     case .cancelled(let record):
-      let sent = record.accepted > 0 ? " APNs had accepted \(NumberText.count(Int64(record.accepted), "push", "pushes"))." : ""
+      let sent =
+        record.accepted > 0 ? " APNs had accepted \(NumberText.count(Int64(record.accepted), "push", "pushes"))." : ""
       return .done("Cancelled \(id): nothing more is sent.\(sent)")
     case .marked(let location):
       return .done(
-        "\(id) is \(JobPlaceText.now(location.place)). It is marked: its worker ends it before the next push. This page shows its record then.")
+        "\(id) is \(JobPlaceText.now(location.place)). It is marked: its worker ends it before the next push. This page shows its record then."
+      )
     case .dead(let location), .ended(let location): throw JobPlaceText.movedOn(location.place)
     case .unknown: throw .notFound("No job and no record has the id \(id). Nothing was changed.")
     case .tooMany:

@@ -1,3 +1,4 @@
+import Credentials
 import Inspection
 import Jobs
 import Queue
@@ -89,7 +90,8 @@ struct JobView {
         $0.element("p", "Pushes that were not sent yet are not sent. What APNs has accepted is delivered.")
       }
     case "purge" where location.place.isDead && request.may(JobPage.purge):
-      html.confirmation(request, JobPage.purge, title: "Purge this dead letter?", label: "Purge the job", cancel: back) {
+      html.confirmation(request, JobPage.purge, title: "Purge this dead letter?", label: "Purge the job", cancel: back)
+      {
         $0.element("p", "The job is deleted for good. Nobody gets its push.")
       }
     default: break
@@ -105,7 +107,11 @@ struct JobView {
         for step in explanation.steps {
           html.element("li", ["class": "step \(step.kind.rawValue)"]) { html in
             html.element("span", ["class": "step-time"]) { html in
-              if let at = step.at { html.time(at, now: request.now) } else { html.element("span", ["class": "none"], "–") }
+              if let at = step.at {
+                html.time(at, now: request.now)
+              } else {
+                html.element("span", ["class": "none"], "–")
+              }
             }
             html.element("span", ["class": "step-text"], step.sentence)
           }
@@ -132,7 +138,8 @@ struct JobView {
   private static func facts(_ record: JobResult, now: Int64) -> [(String, Cell)] {
     var facts: [(String, Cell)] = [
       ("Record", .badge(record.status.rawValue, JobPlaceText.tone(record.status))),
-      ("Attempts", .number(record.attempts)), ("Accepted", .number(record.accepted)), ("Failed", .number(record.failed)),
+      ("Attempts", .number(record.attempts)), ("Accepted", .number(record.accepted)),
+      ("Failed", .number(record.failed)),
     ]
     if let reason = record.reason { facts.append(("Reason", .text(reason))) }
     if record.stale > 0 { facts.append(("Stale devices", .number(record.stale))) }
@@ -153,7 +160,8 @@ struct JobView {
       let isAdmin = request.operator.role == .admin
       table.row(
         isAdmin ? .link(token, request.link("devices", query: [("token", result.token)])) : .code(token),
-        result.ok ? .badge("accepted", .good) : .badge(result.status > 0 ? "refused \(result.status)" : "not sent", .bad),
+        result.ok
+          ? .badge("accepted", .good) : .badge(result.status > 0 ? "refused \(result.status)" : "not sent", .bad),
         result.reason.map { .text($0) } ?? .none, result.apnsID.isEmpty ? .none : .code(result.apnsID))
     }
     html.panel("Devices") { html in

@@ -26,7 +26,7 @@ struct InstancePanel {
       "What would happen to a job of each class now", columns: [.text("Class"), .text("Decision"), .text("Why")])
     for forecast in use.forecasts {
       let text = PolicyTexts.decision(forecast.decision)
-      table.row(.code(forecast.className), .badge(text.label, text.tone), .text(text.why))
+      table.row(.name(forecast.className), .badge(text.label, text.tone), .text(text.why))
     }
     return table
   }
@@ -37,8 +37,9 @@ struct InstancePanel {
       table.row(
         .text(PolicyTexts.limit(limit.limit)),
         .content { html in
-          html.progress(done: Int64(limit.used), total: Int64(limit.limit.count), label: "Used")
-          html.text("\(limit.used) of \(limit.limit.count)")
+          html.progress(
+            done: Int64(limit.used), total: Int64(limit.limit.count), label: "Used",
+            text: "\(limit.used) of \(limit.limit.count)")
         }, limit.freeAt.map { .time($0, now: request.now) } ?? .text("now"))
     }
     return table
@@ -48,7 +49,7 @@ struct InstancePanel {
     var table = Table("Sent lately", columns: [.text("Class"), .text("When")])
     for grant in use.state.grants.sorted(by: { $0.at > $1.at }).prefix(InstancePanel.maximumListed) {
       table.row(
-        .code(grant.className), .content { $0.exactTime(grant.at, now: request.now) })
+        .name(grant.className), .content { $0.exactTime(grant.at, now: request.now) })
     }
     return table
   }

@@ -69,7 +69,7 @@ struct PoliciesPage: DashboardPage {
       let spacing = PolicyTexts.span(entry.spacingSeconds)
       let collapse = PolicyTexts.collapse(entry.collapse)
       table.row(
-        .code(entry.name), .text(entry.urgency.rawValue), collapse.isEmpty ? .none : .text(collapse),
+        .name(entry.name), .text(entry.urgency.rawValue), collapse.isEmpty ? .none : .text(collapse),
         spacing.isEmpty ? .none : .text(spacing), .text(PolicyTexts.quiet(entry.quiet)), .text(entry.preview))
     }
     html.panel("Policy \(policy.name)") { html in

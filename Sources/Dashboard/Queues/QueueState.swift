@@ -5,22 +5,21 @@ import Queue
 /// What the pages of queues know of one.
 struct QueueState {
   let overview: QueueOverview
-  /// Nil unless the queue is paused.
-  let pause: QueuePause?
   /// Since when the oldest waiting job waits, unix ms; nil if it does not tell.
   let waitingSince: Int64?
 
   /// An older time of a producer is not believed, in ms: it may be in seconds.
   private static let maximumWait: Int64 = 28 * 24 * 3_600_000
 
+  /// Nil unless the queue is paused.
+  var pause: QueuePause? { overview.pause }
+
   @EventLoop
   static func read(_ queue: String, context: DashboardContext, now: Int64) async throws(PageError) -> QueueState {
     let overview = try await refusingFaults(await QueueOverview.read(queue, from: context.connection))
-    let control = try await refusingFaults(
-      await QueueControl(queue: queue, connection: context.connection).state())
     let browser = QueueBrowser(queue: queue, connection: context.connection)
     let oldest = try await refusingFaults(await browser.waiting(.front, limit: 1)).first
-    return QueueState(overview: overview, pause: control?.pause, waitingSince: since(oldest, now: now))
+    return QueueState(overview: overview, waitingSince: since(oldest, now: now))
   }
 
   /// Of the fleet's own elements the time is not known: they were claimed before, or waited elsewhere.

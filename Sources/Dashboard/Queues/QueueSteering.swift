@@ -4,8 +4,8 @@ import Queue
 /// Pauses and resumes queues.
 @EventLoop
 struct QueueSteering {
-  static let pause = PageAction("pause")
-  static let resume = PageAction("resume")
+  nonisolated static let pause = PageAction("pause")
+  nonisolated static let resume = PageAction("resume")
 
   let context: DashboardContext
 
@@ -17,9 +17,10 @@ struct QueueSteering {
         : .refused("\(queue) was not paused. Nothing was changed.")
     }
     if let pause = try await refusingFaults(await control.state())?.pause {
-      return .refused("\(queue) was paused before, by \(pause.by.isEmpty ? "somebody" : pause.by). Nothing was changed.")
+      return .refused(
+        "\(queue) was paused before, by \(pause.by.isEmpty ? "somebody" : pause.by). Nothing was changed.")
     }
-    try await refusingFaults(await control.pause(by: request.operator.name, reason: request.field("reason") ?? ""))
+    _ = try await refusingFaults(await control.pause(by: request.operator.name, reason: request.field("reason") ?? ""))
     return .done("Paused \(queue). No worker takes a job of it; jobs in flight are finished.")
   }
 }

@@ -67,7 +67,9 @@ struct QueueView {
     if !scheduled.isEmpty {
       html.panel("Scheduled") { html in
         html.table(dueTable(scheduled, "Scheduled jobs"))
-        more(overview.scheduled, scheduled.count, request.link("scheduled", query: query + [("state", "scheduled")]), &html)
+        more(
+          overview.scheduled, scheduled.count, request.link("scheduled", query: query + [("state", "scheduled")]), &html
+        )
       }
     }
     if !dead.isEmpty {

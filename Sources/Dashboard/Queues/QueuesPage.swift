@@ -22,7 +22,9 @@ struct QueuesPage: DashboardPage {
     for queue in context.queues {
       states.append(try await QueueState.read(queue, context: context, now: request.now))
     }
-    return Page("Queues", summary: "In strict order: a worker takes jobs of a queue only when those above it are empty.") {
+    return Page(
+      "Queues", summary: "In strict order: a worker takes jobs of a queue only when those above it are empty."
+    ) {
       html in
       html.region("queues") { html in
         html.figures(QueuesPage.figures(states))

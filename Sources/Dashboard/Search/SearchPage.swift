@@ -21,7 +21,8 @@ struct SearchPage: DashboardPage {
     if found.count == 1 { return .redirect(to: found[0].link) }
     var page = Page("Search") { html in
       if text.isEmpty {
-        html.emptyState(EmptyState("Nothing to search for", "Enter the id of a job, or a user, a token or an instance."))
+        html.emptyState(
+          EmptyState("Nothing to search for", "Enter the id of a job, or a user, a token or an instance."))
       } else if found.isEmpty {
         html.emptyState(
           EmptyState(
@@ -54,7 +55,9 @@ struct SearchPage: DashboardPage {
       add("User \(user)", request.link("devices", query: [("user", user)]), RegistryKeys.userTokens(user))
     }
     if DeviceToken.isWellFormed(text.utf8) {
-      add("Device \(TokenText.shortened(text))", request.link("devices", query: [("token", text)]), RegistryKeys.token(text))
+      add(
+        "Device \(TokenText.shortened(text))", request.link("devices", query: [("token", text)]),
+        RegistryKeys.token(text))
     }
     add("Instance \(text)", request.link("devices", query: [("instance", text)]), RegistryKeys.instance(text))
     var found: [Found] = []

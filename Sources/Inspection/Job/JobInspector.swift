@@ -1,6 +1,6 @@
 public import EventLoop
 public import Policy
-import Queue
+public import Queue
 public import Redis
 
 /// Explains jobs: reads what Redis knows of one and puts it into sentences.
@@ -21,11 +21,15 @@ public struct JobInspector {
 
   /// Explains a job by its id, which may be any text.
   public func explain(_ id: String) async throws(RedisError) -> JobExplanation {
-    JobExplanation(try await facts(of: id))
+    try await explain(try await JobLocator(queues: queues, connection: connection).locate(id))
   }
 
-  private func facts(of id: String) async throws(RedisError) -> JobFacts {
-    let location = try await JobLocator(queues: queues, connection: connection).locate(id)
+  /// Explains a job that was located just now.
+  public func explain(_ location: JobLocation) async throws(RedisError) -> JobExplanation {
+    JobExplanation(try await facts(of: location))
+  }
+
+  private func facts(of location: JobLocation) async throws(RedisError) -> JobFacts {
     var facts = JobFacts(location, now: Clock.unixMilliseconds, localTime: localTime)
     if let queue = location.queue, location.isAlive {
       facts.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause

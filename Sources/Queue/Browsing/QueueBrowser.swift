@@ -6,7 +6,7 @@ public import Redis
 @EventLoop
 public struct QueueBrowser {
   /// Jobs at either end of a list that can be looked at: what lies deeper takes Redis long to reach.
-  public static let listDepth = 1000
+  public nonisolated static let listDepth = 1000
   /// Members that one script examines for a filter.
   private static let examinedAtOnce = 500
 

@@ -1,19 +1,20 @@
+import EventLoop
 import PushModel
 import APNs
-import EventLoop
 import Queue
 
 extension AppReport {
   /// `bundleID` and `environment`: the defaults of the worker.
   @EventLoop
-  init(_ state: AppState, bundleID: String?, environment: String, inFlight: Int, removed: RemovalTally) {
+  init(_ state: AppState, bundleID: String?, environment: String, inFlight: Int, removedTokens: Int64) {
     let isFallback = state.bundleIDs.isEmpty
     let bundleIDs = isFallback ? [bundleID].compactMap { $0 } : state.bundleIDs
     self.init(
       app: bundleIDs.first ?? AppLanes.otherApps, bundleIDs: Array(bundleIDs.prefix(AppReport.maximumBundleIDs)),
       team: state.teamID, keys: state.keys.map(Key.init), environment: state.environment?.rawValue ?? environment,
       share: state.share, gateways: state.gateways.map(Gateway.init), inFlight: inFlight,
-      removedTokens: bundleIDs.reduce(0) { $0 + (removed.byBundleID[$1] ?? 0) })
+      removedTokens: removedTokens)
+    servesOthers = isFallback
   }
 }
 

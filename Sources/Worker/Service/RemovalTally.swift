@@ -7,7 +7,7 @@ final class RemovalTally {
   static let maximumListed = 100
 
   private(set) var total: Int64 = 0
-  private(set) var byBundleID: [String: Int64] = [:]
+  private var byBundleID: [String: Int64] = [:]
 
   func add(_ count: Int, bundleID: String?) {
     guard count > 0 else { return }
@@ -15,4 +15,8 @@ final class RemovalTally {
     guard let bundleID, byBundleID[bundleID] != nil || byBundleID.count < RemovalTally.maximumListed else { return }
     byBundleID[bundleID, default: 0] += Int64(count)
   }
+
+  func count(of bundleIDs: [String]) -> Int64 { bundleIDs.reduce(0) { $0 + (byBundleID[$1] ?? 0) } }
+
+  func count(except bundleIDs: Set<String>) -> Int64 { total - count(of: Array(bundleIDs)) }
 }

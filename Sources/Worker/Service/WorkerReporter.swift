@@ -54,12 +54,17 @@ final class WorkerReporter {
   private var appStates: [AppReport] {
     guard let clients = context.clients else { return [] }
     let configuration = context.configuration
-    let inFlight = Dictionary(window.lanes.all.map { ($0.name, $0.app.inFlight) }) { first, _ in first }
-    return clients.states.map { state in
-      let name = state.bundleIDs.first ?? (clients.hasApps ? AppLanes.otherApps : configuration.bundleID)
-      return AppReport(
+    let states = clients.states
+    let named = Set(states.flatMap(\.bundleIDs))
+    var inFlight: [String: Int] = [:]
+    for lane in window.lanes.all {
+      inFlight[named.contains(lane.name) ? lane.name : AppLanes.otherApps, default: 0] += lane.app.inFlight
+    }
+    return states.map { state in
+      AppReport(
         state, bundleID: configuration.bundleID, environment: configuration.defaultEnvironment.rawValue,
-        inFlight: name.flatMap { inFlight[$0] } ?? 0, removed: removed)
+        inFlight: inFlight[state.bundleIDs.first ?? AppLanes.otherApps] ?? 0,
+        removedTokens: state.bundleIDs.isEmpty ? removed.count(except: named) : removed.count(of: state.bundleIDs))
     }
   }
 
