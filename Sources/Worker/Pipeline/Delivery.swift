@@ -36,6 +36,8 @@ final class Delivery {
   var devices: [Device]?
   /// The owners reached so far, for a job to several tokens.
   var reachedOwners: Set<String>
+  /// Nil unless the trace of the job is recorded.
+  var trace: JobTrace?
   private var builtPayload: [UInt8]?
 
   init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, emptyTally: Tally) {

@@ -20,6 +20,8 @@ final class Pipeline {
   let clients: AppClients?
   let metrics: PipelineMetrics
   let counters: FleetCounters
+  /// Nil unless spans are exported.
+  let tracer: Tracer?
   let log: Log
   private let intake: Intake
   private let duplicates: DuplicateCheck
@@ -41,6 +43,7 @@ final class Pipeline {
     clients = context.clients
     metrics = context.metrics
     counters = context.counters
+    tracer = context.tracer
     log = context.log
     intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
     duplicates = DuplicateCheck(connection: context.connection)
@@ -62,10 +65,10 @@ final class Pipeline {
       counters.claimed(1, queueIndex: claim.queueIndex)
       switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
       case .deliver(let delivery):
-        metrics.began(delivery)
+        began(delivery)
         deliveries.append(delivery)
       case .end(let delivery, let outcome):
-        metrics.began(delivery)
+        began(delivery)
         end(delivery, as: outcome)
       case .buryCrashed(let delivery): buryCrashed(delivery)
       case .schedule(let delivery, let at):
@@ -76,6 +79,11 @@ final class Pipeline {
       }
     }
     if !deliveries.isEmpty { checkDuplicates(deliveries) }
+  }
+
+  private func began(_ delivery: Delivery) {
+    metrics.began(delivery)
+    tracer?.begin(delivery)
   }
 
   // MARK: - Checked for duplicates
@@ -130,6 +138,7 @@ final class Pipeline {
         }
         let devices = delivery.stillOpen(resolution.devices)
         delivery.devices = devices
+        delivery.trace?.resolved()
         askPolicy(delivery, devices)
       }
     }
@@ -219,6 +228,7 @@ final class Pipeline {
       answered(sent, draft)
     }
     draft.push = push
+    draft.noteSending()
     draft.content.client?.send(push)
   }
 
@@ -227,6 +237,7 @@ final class Pipeline {
   private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
     let outcome = outcome(of: sent, draft)
     draft.push = nil
+    draft.noteAnswer(sent)
     if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
     record(outcome, sent, draft)
   }
