@@ -32,6 +32,7 @@ extension WorkerConfiguration {
     shutdownGrace = SharedSettings.shutdownGrace(&reader)
     adminAddress = SharedSettings.adminAddress(&reader, default: WorkerConfiguration.defaultAdminAddress)
     logLevel = SharedSettings.logLevel(&reader)
+    tracing = TracingSettings.read(&reader)
     guard reader.faults.isEmpty, redis != nil else { throw ConfigurationFaults(reader.faults) }
   }
 }

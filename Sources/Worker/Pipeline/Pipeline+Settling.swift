@@ -70,6 +70,7 @@ extension Pipeline {
     guard !delivery.claim.isFenced else { return }
     let now = Clock.unixMilliseconds
     delivery.recordOutcome(outcome, at: now)
+    if let trace = delivery.trace { tracer?.end(trace, of: delivery) }
     if outcome.status.isFinal, let since = delivery.job.waitingSince(now: now) {
       counters.record(latency: now - since)
     }

@@ -44,6 +44,8 @@ package struct WorkerConfiguration: Sendable {
   /// Host and port; nil if the admin port is off.
   package var adminAddress: String? = defaultAdminAddress
   package var logLevel = LogLevel.info
+  /// Nil if no spans are exported.
+  package var tracing: TracingConfiguration?
 
   package init(redis: RedisEndpoint) {
     self.redis = redis
