@@ -66,3 +66,36 @@ struct WorkerReportTests {
     #expect(read?.first?.keys == [])
   }
 }
+
+struct AppsReportTests {
+  private func report(_ apps: AppsReport?) -> WorkerReport? {
+    var report = WorkerReport(
+      startedAt: 1, jobs: 2, jobsPerSecond: 1.5, outstanding: 3, inFlight: 4, concurrency: 512)
+    report.apps = apps
+    return WorkerReport(json: report.json())
+  }
+
+  @Test func `the apps of a worker are read as they were written`() {
+    for isComplete in [true, false] {
+      let apps = AppsReport(
+        bundleIDs: ["com.a", "com.b"], isComplete: isComplete, servesOthers: isComplete, defaultApp: "com.a",
+        defaultEnvironment: "sandbox")
+      #expect(report(apps)?.apps == apps)
+    }
+    #expect(report(nil)?.apps == nil)
+  }
+
+  @Test func `an app that is not listed is served by no worker, unless others are or the list is cut`() {
+    var apps = AppsReport(
+      bundleIDs: ["com.a"], servesOthers: false, defaultApp: nil, defaultEnvironment: "production")
+    #expect(apps.serves("com.a") == true)
+    #expect(apps.serves("com.b") == false)
+    apps.isComplete = false
+    #expect(apps.serves("com.b") == nil)
+    apps.servesOthers = true
+    #expect(apps.serves("com.b") == true)
+    #expect(!apps.isPollingOnly)
+    apps = AppsReport(bundleIDs: [], servesOthers: false, defaultApp: nil, defaultEnvironment: "production")
+    #expect(apps.isPollingOnly)
+  }
+}

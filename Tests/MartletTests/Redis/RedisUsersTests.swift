@@ -132,6 +132,10 @@ import Testing
     _ = try await shop.operate(["credentials", "list"])
     _ = try await shop.operate(["credentials", "revoke", "user", "erin"])
     _ = try await shop.operate(["enqueue", "--user", "erin", "--title", "a"])
+    try await fleet.register(fleet.uniqueToken(), to: "erin")
+    try await fleet.redis("SET", QueueKeys.result("explained"), #"{"id":"explained","status":"failed"}"#)
+    _ = try await shop.operate(["explain", "explained"])
+    _ = try await shop.operate(["explain", "--user", "erin"])
     let file = try TemporaryDirectory()
     _ = try await shop.operate(["tokens", "export", "\(file.path)/backup.json"])
     _ = try await shop.operate(["tokens", "import", "\(file.path)/backup.json"])
@@ -188,7 +192,10 @@ import Testing
   @Test(arguments: [
     ("martlet-worker", ["Queue", "Registry", "Policy", "Worker"]),
     ("martlet-sidecar", ["Registry", "Credentials", "Sidecar"]),
-    ("martlet", ["Queue", "Registry", "Policy", "Worker", "Credentials", "Sidecar", "Backup", "Martlet"]),
+    ("martlet-operator", ["Inspection"]),
+    (
+      "martlet", ["Queue", "Registry", "Policy", "Worker", "Credentials", "Sidecar", "Backup", "Inspection", "Martlet"]
+    ),
   ])
   func `a user may run every command that its modules name`(user: String, modules: [String]) throws {
     let file = try String(contentsOf: RedisUsers.file("users.acl"), encoding: .utf8)
