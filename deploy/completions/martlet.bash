@@ -6,7 +6,7 @@ _martlet() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='worker sidecar all enqueue status result explain cancel queue broadcast dead tokens credentials doctor health help --help --version'
+    words='worker sidecar dashboard all enqueue status result explain cancel queue broadcast dead tokens credentials doctor health help --help --version'
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -18,6 +18,7 @@ _martlet() {
       return ;;
     --scopes) words='devices tokens push devices,tokens devices,push tokens,push' ;;
     --secret) words='-' ;;
+    --role) words='viewer operator admin' ;;
     --processes) words='auto' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
@@ -71,10 +72,10 @@ _martlet() {
     credentials)
       case $COMP_CWORD:$action in
         2:*) words='add list revoke enable disable' ;;
-        *:add) words='--secret --disabled --json --app --scopes --rate --burst --daily' ;;
+        *:add) words='--secret --disabled --json --app --scopes --rate --burst --daily --role' ;;
         *:list) words='--json' ;;
       esac
-      [ "$COMP_CWORD" -ne 3 ] || words="user key instance $words" ;;
+      [ "$COMP_CWORD" -ne 3 ] || words="user key instance operator $words" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words --help" -- "$current")
   # A file is named behind `tokens export` and its like.

@@ -22,7 +22,8 @@ complete -c martlet -l help -d 'Show the help'
 complete -c martlet -n __martlet_ends -l version -d 'Show the version'
 complete -c martlet -n __martlet_ends -a worker -d 'Consume jobs and deliver them'
 complete -c martlet -n __martlet_ends -a sidecar -d 'Register devices over HTTP'
-complete -c martlet -n __martlet_ends -a all -d 'Worker and sidecar in one process'
+complete -c martlet -n __martlet_ends -a dashboard -d 'Pages for operators in a browser'
+complete -c martlet -n __martlet_ends -a all -d 'Worker, sidecar and dashboard in one process'
 complete -c martlet -n __martlet_ends -a enqueue -d 'Check a job and queue it'
 complete -c martlet -n __martlet_ends -a status -d 'Show queues, workers and rates'
 complete -c martlet -n __martlet_ends -a result -d 'Show the record of a job'
@@ -32,7 +33,7 @@ complete -c martlet -n __martlet_ends -a queue -d 'Pause or resume a queue'
 complete -c martlet -n __martlet_ends -a broadcast -d 'List, show, pause, resume or cancel broadcasts'
 complete -c martlet -n __martlet_ends -a dead -d 'List, show, requeue or purge dead letters'
 complete -c martlet -n __martlet_ends -a tokens -d 'Export, import or migrate device tokens'
-complete -c martlet -n __martlet_ends -a credentials -d 'Add, list, revoke or disable tokens and keys of the sidecar'
+complete -c martlet -n __martlet_ends -a credentials -d 'Add, list, revoke or disable tokens, keys and operators'
 complete -c martlet -n __martlet_ends -a doctor -d 'Check settings, Redis, the provider key and APNs'
 complete -c martlet -n __martlet_ends -a health -d 'Ask a running service whether it works'
 complete -c martlet -n __martlet_ends -a help -d 'List the commands'
@@ -155,16 +156,17 @@ complete -c martlet -n '__martlet_is credentials add' -l scopes -x -a 'devices t
 complete -c martlet -n '__martlet_is credentials add' -l rate -x -d 'Requests a second'
 complete -c martlet -n '__martlet_is credentials add' -l burst -x -d 'Requests at once'
 complete -c martlet -n '__martlet_is credentials add' -l daily -x -d 'Requests a UTC day'
-complete -c martlet -n '__martlet_ends credentials add' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_is credentials add' -l role -x -a 'viewer operator admin' -d 'What an operator may do'
+complete -c martlet -n '__martlet_ends credentials add' -a 'user key instance operator' -d Kind
 
 complete -c martlet -n '__martlet_is credentials list' -l json -d 'Print JSON'
-complete -c martlet -n '__martlet_ends credentials list' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_ends credentials list' -a 'user key instance operator' -d Kind
 
-complete -c martlet -n '__martlet_ends credentials revoke' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_ends credentials revoke' -a 'user key instance operator' -d Kind
 
-complete -c martlet -n '__martlet_ends credentials enable' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_ends credentials enable' -a 'user key instance operator' -d Kind
 
-complete -c martlet -n '__martlet_ends credentials disable' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_ends credentials disable' -a 'user key instance operator' -d Kind
 
 complete -c martlet -n '__martlet_is doctor' -l json -d 'Print JSON'
 

@@ -116,6 +116,17 @@ import Testing
     #expect(try await shop.refusals() == [])
   }
 
+  @Test func `a dashboard is refused nothing`() async throws {
+    let shop = try await Self.shop.value
+    let dashboard = try await shop.fleet.dashboard(shop.url("martlet-dashboard"))
+    // Only paths that need nothing to exist.
+    for path in ["/", "/credentials", "/credentials?kind=key", "/audit", "/sign-in"] {
+      #expect(try await dashboard.status(of: path) == 200, "\(path)")
+    }
+    #expect(try await dashboard.stop() == 0)
+    #expect(try await shop.refusals() == [])
+  }
+
   @Test func `an operator is refused nothing`() async throws {
     let shop = try await Self.shop.value
     let fleet = shop.fleet
@@ -190,7 +201,7 @@ import Testing
   /// Passwords are the operator's: a file with a known one would let anybody in.
   @Test(arguments: ["users.acl", "users-6.2.acl"]) func `the users of the file are disabled`(name: String) throws {
     let lines = try String(contentsOf: RedisUsers.file(name), encoding: .utf8).split(separator: "\n")
-    #expect(lines.count == 5)
+    #expect(lines.count == 6)
     for line in lines { #expect(line.contains(" off resetpass resetkeys resetchannels -@all ")) }
   }
 
@@ -198,8 +209,13 @@ import Testing
     ("martlet-worker", ["Queue", "Registry", "Policy", "Worker"]),
     ("martlet-sidecar", ["Registry", "Credentials", "Sidecar"]),
     ("martlet-operator", ["Inspection"]),
+    ("martlet-dashboard", ["Queue", "Registry", "Policy", "Credentials", "Inspection", "Dashboard"]),
     (
-      "martlet", ["Queue", "Registry", "Policy", "Worker", "Credentials", "Sidecar", "Backup", "Inspection", "Martlet"]
+      "martlet",
+      [
+        "Queue", "Registry", "Policy", "Worker", "Credentials", "Sidecar", "Dashboard", "Backup", "Inspection",
+        "Martlet",
+      ]
     ),
   ])
   func `a user may run every command that its modules name`(user: String, modules: [String]) throws {
