@@ -32,7 +32,7 @@ uninstall: ## Remove what `make install` has installed
 demo: build ## Send 20,000 jobs from redis-cli to a simulated APNs and print a table
 	@deploy/scripts/demo $(RELEASE)
 
-up: build ## Start Redis, a simulated APNs, a worker and a sidecar, and leave them running
+up: build ## Start Redis, a simulated APNs, a worker, a sidecar and a dashboard, and leave them running
 	@deploy/scripts/up $(RELEASE)
 
 down: ## Stop what `make up` started

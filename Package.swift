@@ -73,21 +73,22 @@ let package = Package(
         "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [
-        .embedInCode("Assets/style.css"), .embedInCode("Assets/jobs.css"), .embedInCode("Assets/dashboard.js"),
+        .embedInCode("Assets/style.css"), .embedInCode("Assets/jobs.css"), .embedInCode("Assets/fleet.css"),
+        .embedInCode("Assets/dashboard.js"),
         .embedInCode("Assets/icon.svg"),
       ]),
     module(
       "Worker",
       [
-        "APNs", "Credentials", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
-        "Registry", "Telemetry",
+        "APNs", "Credentials", "EventLoop", "HTTPClient", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
+        "Redis", "Registry", "Telemetry",
       ]),
 
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPServer", "Inspection", "JSON", "Jobs",
-        "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPClient", "HTTPServer", "Inspection",
+        "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
@@ -134,12 +135,16 @@ let package = Package(
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
-    tests("Worker", ["APNs", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "Registry"]),
+    tests(
+      "Worker",
+      [
+        "APNs", "EventLoop", "HTTPClient", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Registry",
+      ]),
     tests(
       "Martlet",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
-        "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "APNs", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
+        "Redis", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]

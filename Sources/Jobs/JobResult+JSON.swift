@@ -26,6 +26,7 @@ extension JobResult {
       json.key("history")
       history.write(to: &json)
     }
+    json.member("trace", trace)
     json.endObject()
     return json.bytes
   }
@@ -50,6 +51,7 @@ extension JobResult {
     self.init(
       id: id, status: status, reason: value["reason"]?.string, attempts: Int(integer("attempts")),
       worker: value["worker"]?.string ?? "", claimedAt: integer("claimedAt"), finishedAt: integer("finishedAt"))
+    trace = value["trace"]?.string
     accepted = JobResult.count(value["accepted"])
     failed = JobResult.count(value["failed"])
     stale = JobResult.count(value["stale"])

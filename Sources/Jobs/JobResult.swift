@@ -28,6 +28,8 @@ public struct JobResult: Sendable, Equatable {
   public var finishedAt: Int64
   /// Empty for a job that was simply accepted.
   public var history = JobHistory()
+  /// The `traceparent` of the job.
+  public var trace: String?
 
   public init(
     id: String, status: JobStatus, reason: String? = nil, attempts: Int = 1, worker: String, claimedAt: Int64,

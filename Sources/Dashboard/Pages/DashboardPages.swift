@@ -14,6 +14,10 @@ enum DashboardPages {
       BroadcastsPage(context: context),
       BroadcastPage(context: context),
       SearchPage(context: context),
+      DevicesPage(context: context),
+      AppsPage(context: context),
+      WorkersPage(context: context),
+      PoliciesPage(context: context),
       CredentialsPage(context: context),
       AuditPage(context: context),
     ]

@@ -102,5 +102,6 @@ struct Layout {
     if let summary = page.summary { html.element("p", ["class": "summary"], summary) }
     if let notice { html.notice(notice.message, notice.kind == .done ? .good : .warn) }
     html.append(page.body)
+    if !version.isEmpty { html.element("footer", "Martlet \(version)") }
   }
 }

@@ -17,9 +17,16 @@ extension AddresseeExplanation {
     let isBlocked = fleet.contains { $0.severity == .problem }
     self.init(
       subject: AddresseeExplanation.subject(facts),
-      isKnown: !facts.devices.isEmpty || facts.missed != nil || facts.policies.contains { !$0.state.grants.isEmpty },
+      isKnown: AddresseeExplanation.isKnown(facts),
       isReachable: reached > 0 && !isBlocked,
       outcome: AddresseeExplanation.outcome(facts, reached: isBlocked ? 0 : reached, findings), findings: findings)
+  }
+
+  /// What is no token has neither a registration nor a refusal.
+  private static func isKnown(_ facts: AddresseeFacts) -> Bool {
+    let isNamed = if case .token = facts.addressee { true } else { false }
+    let hasDevice = facts.devices.contains { $0.removal != .malformedToken || !isNamed }
+    return hasDevice || facts.missed != nil || facts.policies.contains { !$0.state.grants.isEmpty }
   }
 
   private static func subject(_ facts: AddresseeFacts) -> String {

@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPServer
 import Telemetry
 import Worker
 
@@ -157,7 +158,17 @@ enum AllCommand: Command {
       )
     }
     // First, because it may refuse to start before there are jobs in hand.
-    try await dashboard?.start()
+    do {
+      try await dashboard?.start()
+    } catch let error as HTTPServerError where !configuration.dashboard.isAddressSet {
+      // Deliveries must not depend on a port that nobody asked for.
+      log.warn(
+        "the dashboard is not served",
+        [
+          "reason": .init("\(error)"),
+          "fix": .init("set \(DashboardSettings.setting) to another address, or to off"),
+        ])
+    }
     try sidecar.start()
     try worker.start()
     let apps = ServedApps(configuration.worker, clients: worker.clients, log: log)

@@ -54,7 +54,10 @@ enum StatusCommand: Command {
     Console.print(pauses(overviews))
     guard !sorted.isEmpty else { return Console.print("\nno live worker\n" + lastHour) }
     let rows = sorted.map { name, report in
-      [report.isDraining ? name + " (draining)" : name, "\(report.jobs)", "\(Int(report.jobsPerSecond))", "\(report.inFlight)/\(report.concurrency)"]
+      [
+        report.isDraining ? name + " (draining)" : name, "\(report.jobs)", "\(Int(report.jobsPerSecond))",
+        "\(report.inFlight)/\(report.concurrency)",
+      ]
     }
     let total = Int(sorted.reduce(0) { $0 + $1.value.jobsPerSecond })
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
@@ -64,7 +67,9 @@ enum StatusCommand: Command {
   /// The paused queues; empty without any.
   private static func pauses(_ overviews: [QueueOverview]) -> String {
     overviews.compactMap { overview in
-      overview.pause.map { "\n\(overview.queue) is paused \(TerminalText.line($0.summary)); martlet queue resume it\n" }
+      overview.pause.map { pause in
+        "\n\(overview.queue) is paused \(TerminalText.line(pause.summary)); end this with martlet queue resume\n"
+      }
     }.joined()
   }
 

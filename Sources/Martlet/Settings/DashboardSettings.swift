@@ -13,6 +13,8 @@ package struct DashboardSettings {
   /// Differs from those of the worker and of the sidecar, because all may run on one machine.
   static let defaultAdminAddress = "127.0.0.1:9092"
 
+  /// Whether `MARTLET_DASHBOARD_ADDRESS` is set.
+  var isAddressSet: Bool
   /// Nil if the dashboard is off.
   var dashboard: DashboardConfiguration?
   /// Nil without TLS.
@@ -38,6 +40,7 @@ package struct DashboardSettings {
     configuration.fixOfPause = { RouteNotice.fix(ofPauseFor: $0) }
     configuration.fixOfStoppedRemoval = RouteNotice.fixOfStoppedRemoval
     configuration.version = Version.current
+    isAddressSet = reader.string(DashboardSettings.setting) != nil
     dashboard = DashboardSettings.readAddress(&reader).map { address in
       configuration.address = address
       return configuration

@@ -122,17 +122,8 @@ public struct BroadcastDirectory {
   public func cancel(
     _ id: String, recordTimeToLive: Duration = .seconds(24 * 3600)
   ) async throws(RedisError) -> JobControl.Cancellation {
-    let control = JobControl(
-      queues: queues.map(\.queue), connection: connection, recordTimeToLive: recordTimeToLive)
-    let answer = try await control.cancel(id)
-    guard case .cancelled = answer, let (keys, found) = try await find(id) else { return answer }
-    var entry = found
-    entry.state = .cancelled
-    entry.changedAt = Clock.unixMilliseconds
-    _ = try await connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {
-      entry.append(to: &$0)
-    }
-    return answer
+    try await JobControl(queues: queues.map(\.queue), connection: connection, recordTimeToLive: recordTimeToLive)
+      .cancel(id)
   }
 
   private func find(_ id: String) async throws(RedisError) -> (QueueKeys, BroadcastEntry)? {

@@ -129,7 +129,10 @@ public struct JobControl {
         var ending = CancelledEnding(id: id, envelope: found.envelope, timeToLive: recordTimeToLive)
         if let list = ending.replyTo, queues.contains(list) { ending.replyTo = nil }
         do {
-          if try await end(found, ending, keys) { return ending.result }
+          if try await end(found, ending, keys) {
+            try await noteBroadcast(id, keys)
+            return ending.result
+          }
         } catch .reply(let error) where error.code == "NOPERM" && ending.replyTo != nil {
           // The producer's choice of a key must not keep the job.
           ending.replyTo = nil
@@ -138,6 +141,17 @@ public struct JobControl {
       }
     }
     return nil
+  }
+
+  /// If the job is a broadcast, operators see that it is cancelled.
+  private func noteBroadcast(_ id: String, _ keys: QueueKeys) async throws(RedisError) {
+    let bytes = try await connection.send(RedisCommand("GET", keys.broadcast(id))).contents
+    guard var entry = bytes.flatMap({ BroadcastEntry(json: $0, queue: keys.queue) }) else { return }
+    entry.state = .cancelled
+    entry.changedAt = Clock.unixMilliseconds
+    _ = try await connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {
+      entry.append(to: &$0)
+    }
   }
 
   private struct Cancellable {

@@ -9,12 +9,15 @@ import Telemetry
 struct Access {
   let credentials: Credentials
   let failures: FailureLimit
+  /// Notes who is authenticated.
+  let uses: LastUses
   private let limiter: RateLimiter
   private let configuration: SidecarConfiguration
 
   init(_ configuration: SidecarConfiguration, _ backend: Backend, metrics: Metrics, log: Log) {
     self.configuration = configuration
     credentials = backend.credentials
+    uses = LastUses(connection: backend.connection)
     limiter = RateLimiter(connection: backend.connection)
     let failed = metrics.counters(
       "martlet_auth_failures_total", label: "kind", help: "Failed authentications of users, API keys and instances.")
@@ -39,6 +42,7 @@ struct Access {
       return found.isEnabled ? found : nil
     }
     guard let found else { throw unauthorized }
+    uses.note(found)
     guard found.scopes.contains(scope) else {
       throw Refusal(.forbidden, nil, "This API key has no scope \"\(scope.rawValue)\"")
     }

@@ -28,6 +28,7 @@ struct UserGate {
       guard let user = try await user(credentials, request.http, storage.access) else {
         throw Refusal(.unauthorized, "Unauthorized - invalid token")
       }
+      storage.access.uses.note(user)
       return try await work(user, storage)
     }
   }

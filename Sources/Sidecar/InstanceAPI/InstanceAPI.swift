@@ -82,6 +82,7 @@ struct InstanceAPI: HTTPAPI {
     }
     guard let found else { throw Refusal(.unauthorized) }
     guard found.isEnabled, found.name == name else { throw Refusal(.forbidden) }
+    access.uses.note(found)
     return found.name
   }
 

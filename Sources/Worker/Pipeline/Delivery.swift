@@ -40,6 +40,8 @@ final class Delivery {
   var reachedOwners: Set<String>
   /// Events of this attempt for the job's history; empty for a job that is simply accepted.
   var events: [HistoryEntry] = []
+  /// Nil unless the trace of the job is recorded.
+  var trace: JobTrace?
   private var builtPayload: [UInt8]?
 
   init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, emptyTally: Tally) {

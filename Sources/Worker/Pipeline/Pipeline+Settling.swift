@@ -55,7 +55,7 @@ extension Pipeline {
     if error.isOfThisCommand {
       log.warn(
         "a job ended without notification records: the owners of its tokens could not be read",
-        ["id": .init(delivery.id), "error": .init("\(error)")])
+        ["id": .init(delivery.id), "error": .init("\(error)"), "trace": .init(delivery.job.trace?.text)])
       return settle(delivery, as: outcome)
     }
     delivery.extent = .untouched
@@ -70,12 +70,14 @@ extension Pipeline {
     guard !delivery.claim.isFenced else { return }
     let now = Clock.unixMilliseconds
     delivery.recordOutcome(outcome, at: now)
+    if let trace = delivery.trace { tracer?.end(trace, of: delivery) }
     if outcome.status.isFinal, let since = delivery.job.waitingSince(now: now) {
       counters.record(latency: now - since)
     }
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
     if delivery.claim.isCancelled, outcome.verb != .cancel {
-      EventLoop.atEndOfTurn { [self] in queue.clearCancellation(of: delivery.id, queueIndex: delivery.claim.queueIndex) }
+      EventLoop.atEndOfTurn { [self] in queue.clearCancellation(of: delivery.id, queueIndex: delivery.claim.queueIndex)
+      }
     }
     guard case .app(let app) = delivery.job.addressee else { return }
     queue.note(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)

@@ -20,12 +20,14 @@ final class Pipeline {
   let clients: AppClients?
   let metrics: PipelineMetrics
   let counters: FleetCounters
+  /// Nil unless spans are exported.
+  let tracer: Tracer?
   let log: Log
   private let intake: Intake
   private let duplicates: DuplicateCheck
   private let gate: PolicyGate
   private let composer: PushComposer
-  private let cleanup: RegistryCleanup
+  let cleanup: RegistryCleanup
   private let refusals: RefusalNotes
   let retrySchedule: RetrySchedule
   let settlements: SettlementWriter
@@ -42,6 +44,7 @@ final class Pipeline {
     clients = context.clients
     metrics = context.metrics
     counters = context.counters
+    tracer = context.tracer
     log = context.log
     intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
     duplicates = DuplicateCheck(connection: context.connection)
@@ -64,10 +67,10 @@ final class Pipeline {
       counters.claimed(1, queueIndex: claim.queueIndex)
       switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
       case .deliver(let delivery):
-        metrics.began(delivery)
+        began(delivery)
         deliveries.append(delivery)
       case .end(let delivery, let outcome):
-        metrics.began(delivery)
+        began(delivery)
         end(delivery, as: outcome)
       case .buryCrashed(let delivery): buryCrashed(delivery)
       case .schedule(let delivery, let at):
@@ -77,6 +80,11 @@ final class Pipeline {
     }
     guard let queueIndex = deliveries.first?.claim.queueIndex else { return }
     queue.mustScreen(queueIndex: queueIndex) ? screen(deliveries, queueIndex) : checkDuplicates(deliveries)
+  }
+
+  private func began(_ delivery: Delivery) {
+    metrics.began(delivery)
+    tracer?.begin(delivery)
   }
 
   // MARK: - Checked for duplicates
@@ -132,6 +140,7 @@ final class Pipeline {
         let devices = delivery.stillOpen(resolution.devices)
         delivery.devices = devices
         delivery.noteRemovals(resolution.removals, found: devices.count)
+        delivery.trace?.resolved()
         askPolicy(delivery, devices)
       }
     }
@@ -185,7 +194,7 @@ final class Pipeline {
         "a delivery policy suppressed a notification",
         [
           "id": .init(delivery.id), "class": .init(delivery.match?.notificationClass.name ?? ""),
-          "reason": .init(rule.rawValue),
+          "reason": .init(rule.rawValue), "trace": .init(delivery.job.trace?.text),
         ])
       end(delivery, as: JobOutcome(status: .suppressed, verb: .acknowledge, rule: rule))
     }
@@ -227,6 +236,7 @@ final class Pipeline {
       answered(sent, draft)
     }
     draft.push = push
+    draft.noteSending()
     draft.content.client?.send(push)
   }
 
@@ -236,6 +246,7 @@ final class Pipeline {
     let outcome = outcome(of: sent, draft)
     draft.push = nil
     if outcome != .accepted { refusals.note(sent, draft) }
+    draft.noteAnswer(sent)
     if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
     record(outcome, sent, draft)
   }

@@ -19,6 +19,8 @@ struct PipelineContext {
   let permits: Permits
   let metrics: PipelineMetrics
   let counters: FleetCounters
+  /// Nil unless spans are exported.
+  let tracer: Tracer?
   let log: Log
 }
 
@@ -38,6 +40,9 @@ package final class WorkerService {
   private var phase = Phase.running
   /// Resumed when no job is left, or the grace time is over.
   private var finishing: CheckedContinuation<Void, Never>?
+
+  /// How long the end of a worker waits for the collector of traces.
+  private static let flushTime = Duration.seconds(2)
 
   private enum Phase {
     case running
@@ -65,17 +70,27 @@ package final class WorkerService {
       configuration: configuration, connection: connection, queue: queue,
       registry: Registry(connection: connection, log: log), clients: clients, permits: permits,
       metrics: pipelineMetrics,
-      counters: FleetCounters(connection: connection, queues: configuration.queues), log: log)
+      counters: FleetCounters(connection: connection, queues: configuration.queues),
+      tracer: WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log), log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
-    reporter = WorkerReporter(context, pipeline.window)
+    reporter = WorkerReporter(context, pipeline.window, pipeline.cleanup.removed)
     concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, window: pipeline.window, log: log) }
   }
 
   private static func clients(_ configuration: WorkerConfiguration, _ metrics: Metrics, _ log: Log) -> AppClients? {
     guard configuration.apns != nil || !configuration.apps.isEmpty else { return nil }
     return AppClients(fallback: configuration.apns, apps: configuration.apps, metrics: metrics, log: log)
+  }
+
+  private static func tracer(
+    _ configuration: WorkerConfiguration, worker: String, _ metrics: Metrics, _ log: Log
+  ) -> Tracer? {
+    let spanMetrics = SpanMetrics(metrics)
+    guard let tracing = configuration.tracing else { return nil }
+    let exporter = SpanExporter(tracing, instance: worker, metrics: spanMetrics, log: log)
+    return Tracer(tracing, queues: configuration.queues, exporter: exporter)
   }
 
   /// Nil in polling-only mode.
@@ -132,6 +147,7 @@ package final class WorkerService {
   ) {
     guard phase == .running else {
       phase = .handingBack
+      context.tracer?.abandon()
       others {}
       return endIfFinished()
     }
@@ -178,6 +194,8 @@ package final class WorkerService {
     // Written before the worker leaves, which is answered.
     context.counters.stop()
     await queue.leave()
+    // The grace time may be over.
+    if phase == .finishing { await context.tracer?.flush(within: WorkerService.flushTime) }
     await admin?.stop()
     log.info("stopped", ["handedBack": .init(left)])
   }
