@@ -153,7 +153,7 @@ struct JobView {
 
   private func devices(_ html: inout HTML) {
     guard let results = location.record?.results, !results.isEmpty else { return }
-    let isWhole = request.operator.role == .admin && request.query("tokens") == "whole"
+    let isWhole = request.operator.role == .admin && request.query("whole") == "yes"
     var table = Table(
       "Devices", columns: [.text("Device"), .text("Outcome"), .text("Reason"), .text("apns-id")], isCaptionHidden: true)
     for result in results.prefix(JobView.shownDevices) {
@@ -171,7 +171,7 @@ struct JobView {
         html.element("p") { html in
           html.link(
             isWhole ? "Shorten the tokens" : "Show whole tokens",
-            to: request.sameLink([("tokens", isWhole ? nil : "whole")]))
+            to: request.sameLink([("whole", isWhole ? nil : "yes")]))
         }
       }
     }

@@ -42,7 +42,7 @@ struct QueuePage: DashboardPage {
     let view = QueueView(
       request: request, state: state, look: look, waiting: waiting, inFlight: held, retry: retry.jobs,
       scheduled: scheduled.jobs, dead: dead.jobs)
-    return Page("Queue \(queue)") { html in
+    return Page(queue) { html in
       html.region("queue") { view.summary(&$0) }
       view.pause(&html)
       html.region("jobs") { view.jobs(&$0) }

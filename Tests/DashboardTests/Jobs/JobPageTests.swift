@@ -123,12 +123,12 @@ struct JobPageTests {
     try await fixture.run("SET", [fixture.bytes("push:result:done"), fixture.bytes(record)])
     try await fixture.dashboard.add(.operator, "olga", secret: "olga secret 1")
     try await fixture.dashboard.add(.admin, "ada", secret: "ada secret 12")
-    for path in ["/jobs/done", "/jobs/done?tokens=whole"] {
+    for path in ["/jobs/done", "/jobs/done?whole=yes"] {
       let page = try await fixture.dashboard.get(path, as: "olga:olga secret 1")
       #expect(page.body.contains("Unregistered") && page.body.contains("01234567"))
       #expect(!page.body.contains(token))
     }
-    let admin = try await fixture.dashboard.get("/jobs/done?tokens=whole", as: "ada:ada secret 12")
+    let admin = try await fixture.dashboard.get("/jobs/done?whole=yes", as: "ada:ada secret 12")
     #expect(admin.body.contains("<code>\(token)"))
     await fixture.stop()
   }
