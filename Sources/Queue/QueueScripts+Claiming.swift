@@ -3,7 +3,7 @@ import Redis
 
 extension QueueKeys {
   /// The keys of ``QueueScripts/claim`` for what waits in the queue.
-  func claimWaiting(by worker: String) -> [String] { 
+  func claimWaiting(by worker: String) -> [String] {
     [queue, inflight(worker), heartbeat(worker), seal, dead, control]
   }
 

@@ -96,7 +96,7 @@ public struct BroadcastDirectory {
 
   /// Pauses a broadcast behind the pages under way. Its progress is kept, and it holds up nothing else.
   public func pause(_ id: String, by operatorName: String) async throws(RedisError) -> Pausing {
-    guard let (keys, entry) = try await find(id) else { return .unknown }
+    guard Job.isID(id), let (keys, entry) = try await find(id) else { return .unknown }
     guard entry.state != .finished, entry.state != .cancelled else { return .ended }
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: "")
     let answer = try await connection.call(ControlScripts.hold, keys: [keys.control, keys.held]) { command in
@@ -122,17 +122,8 @@ public struct BroadcastDirectory {
   public func cancel(
     _ id: String, recordTimeToLive: Duration = .seconds(24 * 3600)
   ) async throws(RedisError) -> JobControl.Cancellation {
-    let control = JobControl(
-      queues: queues.map(\.queue), connection: connection, recordTimeToLive: recordTimeToLive)
-    let answer = try await control.cancel(id)
-    guard case .cancelled = answer, let (keys, found) = try await find(id) else { return answer }
-    var entry = found
-    entry.state = .cancelled
-    entry.changedAt = Clock.unixMilliseconds
-    _ = try await connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {
-      entry.append(to: &$0)
-    }
-    return answer
+    try await JobControl(queues: queues.map(\.queue), connection: connection, recordTimeToLive: recordTimeToLive)
+      .cancel(id)
   }
 
   private func find(_ id: String) async throws(RedisError) -> (QueueKeys, BroadcastEntry)? {

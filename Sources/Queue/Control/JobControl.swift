@@ -44,6 +44,7 @@ public struct JobControl {
 
   /// Moves a retried or scheduled job to the front of its queue.
   public func runNow(_ id: String) async throws(RedisError) -> Advance {
+    guard Job.isID(id) else { return .notDue(try await locator.locate(id)) }
     for keys in queues.map(QueueKeys.init(queue:)) {
       let answer = try await connection.run(
         ControlScripts.runDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.queue, keys.seal],
@@ -58,6 +59,7 @@ public struct JobControl {
   /// The id is marked first, so that a job that is claimed meanwhile is found by its worker. The mark is removed again if it
   /// is not needed.
   public func cancel(_ id: String) async throws(RedisError) -> Cancellation {
+    guard Job.isID(id) else { return .unknown }
     guard try await mark(id) else { return .tooMany }
     if let record = try await cancelDue(id) {
       try await unmark(id)
@@ -127,7 +129,10 @@ public struct JobControl {
         var ending = CancelledEnding(id: id, envelope: found.envelope, timeToLive: recordTimeToLive)
         if let list = ending.replyTo, queues.contains(list) { ending.replyTo = nil }
         do {
-          if try await end(found, ending, keys) { return ending.result }
+          if try await end(found, ending, keys) {
+            try await noteBroadcast(id, keys)
+            return ending.result
+          }
         } catch .reply(let error) where error.code == "NOPERM" && ending.replyTo != nil {
           // The producer's choice of a key must not keep the job.
           ending.replyTo = nil
@@ -136,6 +141,17 @@ public struct JobControl {
       }
     }
     return nil
+  }
+
+  /// If the job is a broadcast, operators see that it is cancelled.
+  private func noteBroadcast(_ id: String, _ keys: QueueKeys) async throws(RedisError) {
+    let bytes = try await connection.send(RedisCommand("GET", keys.broadcast(id))).contents
+    guard var entry = bytes.flatMap({ BroadcastEntry(json: $0, queue: keys.queue) }) else { return }
+    entry.state = .cancelled
+    entry.changedAt = Clock.unixMilliseconds
+    _ = try await connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {
+      entry.append(to: &$0)
+    }
   }
 
   private struct Cancellable {

@@ -18,6 +18,7 @@ public struct JobLocator {
 
   /// Returns where a job is now. Of several jobs with the id, the one that is furthest from its end.
   public func locate(_ id: String) async throws(RedisError) -> JobLocation {
+    guard Job.isID(id) else { return JobLocation(id: id, place: .unknown(isWaitingPossible: false)) }
     let recordJSON = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents
     var location = try await find(id) ?? JobLocation(id: id, place: .unknown(isWaitingPossible: false))
     if case .unknown = location.place {

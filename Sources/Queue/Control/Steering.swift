@@ -37,7 +37,8 @@ final class Steering {
   private func readCancellations(_ queueIndex: Int) {
     guard context.ledger.count(queueIndex: queueIndex) > 0 else { return }
     var command = RedisCommand(
-      "ZRANGE", context.queues[queueIndex].cancelled, "(" + lastCancellation[queueIndex], "+inf", "BYSCORE", "LIMIT", "0")
+      "ZRANGE", context.queues[queueIndex].cancelled, "(" + lastCancellation[queueIndex], "+inf", "BYSCORE", "LIMIT",
+      "0")
     command.append(QueueLimits.cancellationBatch)
     command.append("WITHSCORES")
     context.connection.send(command) { [weak self] result in

@@ -71,7 +71,8 @@ extension Pipeline {
     delivery.recordOutcome(outcome, at: now)
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
     if delivery.claim.isCancelled, outcome.verb != .cancel {
-      EventLoop.atEndOfTurn { [self] in queue.clearCancellation(of: delivery.id, queueIndex: delivery.claim.queueIndex) }
+      EventLoop.atEndOfTurn { [self] in queue.clearCancellation(of: delivery.id, queueIndex: delivery.claim.queueIndex)
+      }
     }
     guard case .app(let app) = delivery.job.addressee else { return }
     queue.note(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
