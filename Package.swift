@@ -133,8 +133,8 @@ let package = Package(
     tests(
       "Martlet",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
-        "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "APNs", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
+        "Redis", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]
