@@ -10,6 +10,8 @@ public struct QueueOverview: Sendable, Equatable {
   public var retry: Int64
   public var scheduled: Int64
   public var dead: Int64
+  /// Nil unless an operator has paused the queue.
+  public var pause: QueuePause?
   /// The reports of the living workers, by name.
   public var workers: [String: WorkerReport]
 
@@ -29,6 +31,7 @@ public struct QueueOverview: Sendable, Equatable {
       retry: try await count(RedisCommand("ZCARD", keys.retry)),
       scheduled: try await count(RedisCommand("ZCARD", keys.scheduled)),
       dead: try await count(RedisCommand("ZCARD", keys.dead)), workers: [:])
+    overview.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause
     let members = try await connection.send(RedisCommand("SMEMBERS", keys.workers)).array ?? []
     for worker in members.compactMap(\.string) {
       overview.inFlight += try await count(RedisCommand("LLEN", keys.inflight(worker)))
@@ -47,6 +50,10 @@ public struct QueueOverview: Sendable, Equatable {
     ] {
       writer.key(name)
       writer.integer(value)
+    }
+    if let pause {
+      writer.key("paused")
+      pause.write(to: &writer)
     }
     writer.endObject()
   }

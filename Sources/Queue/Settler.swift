@@ -136,13 +136,15 @@ final class Settler {
       inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight,
       leavesReplyOut ? inflight : settlement.replyTo ?? inflight,
     ]
-    context.connection.call(QueueScripts.settle, keys: scriptKeys + settlement.readerKeys) { command in
+    let controlKeys = settlement.controlKeys(keys, none: inflight)
+    context.connection.call(QueueScripts.settle, keys: scriptKeys + controlKeys + settlement.readerKeys) { command in
       command.append(entry.claim.element)
       command.append(context.mode.rawValue)
       settlement.verb.append(to: &command, claimed: entry.claim, seal: context.lease.seal(queueIndex: queueIndex))
       command.append(record?.json ?? [])
       command.append(record?.timeToLive.milliseconds ?? 0)
       command.append(record?.onlyIfAbsent == true ? "NX" : record?.author ?? "")
+      settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
     } _: { [self] result in
       switch result {
@@ -207,7 +209,7 @@ final class Settler {
     switch verb {
     case .retry: context.metrics.retries.increment()
     case .bury: context.metrics.buried.increment()
-    case .acknowledge, .schedule, .handBack: break
+    case .acknowledge, .schedule, .handBack, .cancel, .pause: break
     }
   }
 }

@@ -16,6 +16,8 @@ public struct WorkerReport: Sendable, Equatable {
   public var stoppedRemovals: [RouteReport] = []
   /// Apps that APNs answers slowly.
   public var slowApps: [SlowAppReport] = []
+  /// An operator has asked that it claims nothing more.
+  public var isDraining = false
 
   public init(startedAt: Int64, jobs: Int64, jobsPerSecond: Double, outstanding: Int, inFlight: Int, concurrency: Int) {
     self.startedAt = startedAt
@@ -43,6 +45,7 @@ public struct WorkerReport: Sendable, Equatable {
     pausedRoutes = RouteReport.list(value["pausedRoutes"])
     stoppedRemovals = RouteReport.list(value["stoppedRemovals"])
     slowApps = SlowAppReport.list(value["slowApps"])
+    isDraining = value["draining"]?.bool ?? false
   }
 
   public func json() -> [UInt8] {
@@ -72,6 +75,10 @@ public struct WorkerReport: Sendable, Equatable {
     if !pausedRoutes.isEmpty { RouteReport.write(pausedRoutes, key: "pausedRoutes", to: &writer) }
     if !stoppedRemovals.isEmpty { RouteReport.write(stoppedRemovals, key: "stoppedRemovals", to: &writer) }
     if !slowApps.isEmpty { SlowAppReport.write(slowApps, to: &writer) }
+    if isDraining {
+      writer.key("draining")
+      writer.bool(true)
+    }
     writer.endObject()
   }
 }

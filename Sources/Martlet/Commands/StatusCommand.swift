@@ -4,6 +4,7 @@ import JSON
 import Jobs
 import Queue
 import Redis
+import Telemetry
 
 /// `martlet status`: shows the queues and the workers.
 enum StatusCommand: Command {
@@ -13,7 +14,8 @@ enum StatusCommand: Command {
     usage: martlet status [--watch] [--interval SECONDS] [--json]
 
     Shows the numbers of waiting, in-flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, the live workers
-    with their rates, what the fleet did in the last hour, the paused routes to APNs and the routes whose stale tokens are not removed, each with its fix, and the
+    with their rates, what the fleet did in the last hour, paused queues, the paused routes to APNs and the routes whose stale
+    tokens are not removed, each with its fix, and the
     apps that APNs answers slowly.
     --watch redraws every second (or every --interval) until interrupted; with --json it prints one object per line.
 
@@ -49,13 +51,26 @@ enum StatusCommand: Command {
         ["queue", "waiting", "in flight", "retry", "scheduled", "dead"],
         overviews.map { [$0.queue] + [$0.waiting, $0.inFlight, $0.retry, $0.scheduled, $0.dead].map { "\($0)" } }))
     let lastHour = rates?.text ?? ""
+    Console.print(pauses(overviews))
     guard !sorted.isEmpty else { return Console.print("\nno live worker\n" + lastHour) }
     let rows = sorted.map { name, report in
-      [name, "\(report.jobs)", "\(Int(report.jobsPerSecond))", "\(report.inFlight)/\(report.concurrency)"]
+      [
+        report.isDraining ? name + " (draining)" : name, "\(report.jobs)", "\(Int(report.jobsPerSecond))",
+        "\(report.inFlight)/\(report.concurrency)",
+      ]
     }
     let total = Int(sorted.reduce(0) { $0 + $1.value.jobsPerSecond })
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
     Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + lastHour + routes.text + slowApps.text)
+  }
+
+  /// The paused queues; empty without any.
+  private static func pauses(_ overviews: [QueueOverview]) -> String {
+    overviews.compactMap { overview in
+      overview.pause.map { pause in
+        "\n\(overview.queue) is paused \(TerminalText.line(pause.summary)); end this with martlet queue resume\n"
+      }
+    }.joined()
   }
 
   private static func json(

@@ -34,6 +34,8 @@ final class Delivery {
   var hasPermit = true
   /// The devices found; nil before the addressee is resolved, and always for a broadcast.
   var devices: [Device]?
+  /// An operator has paused this broadcast.
+  var isHeld = false
   /// The owners reached so far, for a job to several tokens.
   var reachedOwners: Set<String>
   private var builtPayload: [UInt8]?
@@ -75,6 +77,9 @@ final class Delivery {
     if let earlier = state.result { tally.result.merge(earlier: earlier) }
     tally.uncertain = state.uncertain
   }
+
+  /// Whether there is something that the attempt has not tried.
+  var isUnfinished: Bool { tally.badJobReason == nil && (extent != .complete || !tally.open.isEmpty) }
 
   // MARK: - Addressee
 

@@ -10,8 +10,9 @@ extension Pipeline {
   /// Decides the outcome of an attempt from its tally.
   func endAttempt(_ delivery: Delivery) {
     guard clients != nil || delivery.extent != .complete else { return endUnsent(delivery) }
+    if delivery.claim.isCancelled || delivery.isHeld, endSteered(delivery) { return }
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
-    end(delivery, as: JobOutcome(attempt, schedule: schedule, random: .random(in: 0..<1)))
+    end(delivery, as: JobOutcome(attempt, schedule: retrySchedule, random: .random(in: 0..<1)))
   }
 
   /// Postpones the job: a command that the attempt needs has failed before anything was sent.
@@ -33,7 +34,8 @@ extension Pipeline {
   }
 
   /// Looks up whom the notification records are for, if that is not known, and settles the job.
-  func end(_ delivery: Delivery, as outcome: JobOutcome) {
+  func end(_ delivery: Delivery, as wanted: JobOutcome) {
+    let outcome = delivery.claim.isCancelled && !wanted.status.isFinal ? JobOutcome.cancelled : wanted
     releasePermit(of: delivery)
     guard notifications.needOwners(of: delivery, outcome.status), let query = delivery.query else {
       return settle(delivery, as: outcome)
@@ -72,7 +74,13 @@ extension Pipeline {
       counters.record(latency: now - since)
     }
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
-    guard case .app = delivery.job.addressee, delivery.extent != .untouched else { return }
+    if delivery.claim.isCancelled, outcome.verb != .cancel {
+      EventLoop.atEndOfTurn { [self] in queue.clearCancellation(of: delivery.id, queueIndex: delivery.claim.queueIndex)
+      }
+    }
+    guard case .app(let app) = delivery.job.addressee else { return }
+    queue.note(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
+    guard delivery.extent != .untouched else { return }
     // Behind the settlement, whose element holds the progress from then on.
     EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
   }

@@ -26,7 +26,7 @@ final class Pipeline {
   private let gate: PolicyGate
   private let composer: PushComposer
   private let cleanup: RegistryCleanup
-  let schedule: RetrySchedule
+  let retrySchedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords
   lazy var window = makeWindow()
@@ -48,7 +48,7 @@ final class Pipeline {
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
-    schedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
+    retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
     settlements = SettlementWriter(configuration)
     notifications = NotificationRecords(configuration)
   }
@@ -69,19 +69,18 @@ final class Pipeline {
         end(delivery, as: outcome)
       case .buryCrashed(let delivery): buryCrashed(delivery)
       case .schedule(let delivery, let at):
-        let element = delivery.scheduledElement(recordAuthor: delivery.state.recordAuthor)
-        queue.settle(claim, Settlement(.schedule(element: element, at: at)))
-        context.permits.release()
+        schedule(delivery, at: at)
       case .refuse(let reason): refuse(claim, because: reason)
       }
     }
-    if !deliveries.isEmpty { checkDuplicates(deliveries) }
+    guard let queueIndex = deliveries.first?.claim.queueIndex else { return }
+    queue.mustScreen(queueIndex: queueIndex) ? screen(deliveries, queueIndex) : checkDuplicates(deliveries)
   }
 
   // MARK: - Checked for duplicates
 
   /// Most jobs have no `dedupe` and continue at once.
-  private func checkDuplicates(_ deliveries: [Delivery]) {
+  func checkDuplicates(_ deliveries: [Delivery]) {
     var plain: [Delivery] = []
     plain.reserveCapacity(deliveries.count)
     for delivery in deliveries where delivery.job.dedupe == nil { plain.append(delivery) }
@@ -138,6 +137,7 @@ final class Pipeline {
   private func broadcast(_ delivery: Delivery, to app: String) {
     // Its pushes take their own permits; the claim's would be idle between pages.
     releasePermit(of: delivery)
+    queue.note(.waiting, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     let canKeepRecords = notifications.areKept && delivery.sizeFaultForMany == nil
     guard clients != nil || canKeepRecords else { return endUnsent(delivery) }
     guard broadcasts.hasRoom(for: app) else {
@@ -210,6 +210,7 @@ final class Pipeline {
       EventLoop.atEndOfTurn { [self] in window.leave(draft, isAnswered: false) }
       return
     }
+    guard !draft.delivery.claim.isCancelled else { return drop(draft) }
     guard queue.lease.isFresh else {
       held.drafts.append(draft)
       return queue.lease.beat()

@@ -29,6 +29,7 @@ struct SettlementWriter {
       settlement.record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
     }
     settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
+    if outcome.verb != .acknowledge { settlement.locator = delivery.locator }
     return settlement
   }
 
@@ -40,7 +41,10 @@ struct SettlementWriter {
       id: id, status: .dead, reason: reason, attempts: claim.envelope.attempts + 1, worker: worker,
       claimedAt: claim.claimedAt, finishedAt: now)
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
-    return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead, isFirst: true))
+    var settlement = Settlement(
+      .bury(letter: letter.bytes, at: now), record: record(result.json(), id: id, .dead, isFirst: true))
+    settlement.locator = Settlement.Locator(jobID: id)
+    return settlement
   }
 
   /// The record of a job that Redis buried for its size; nil if its id is unknown.
@@ -67,7 +71,12 @@ struct SettlementWriter {
       let letter = DeadLetter(
         id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts,
         envelope: delivery.buriedEnvelope(recordAuthor: recordAuthor))
-      return .bury(letter: letter.bytes)
+      return .bury(letter: letter.bytes, at: now)
+    case .cancel: return .cancel(id: delivery.id)
+    case .pause:
+      return .pause(
+        element: delivery.nextElement(countsAttempt: false, recordAuthor: recordAuthor),
+        field: "\(delivery.id) \(delivery.claim.envelope.nonce ?? "")")
     }
   }
 
@@ -84,6 +93,9 @@ struct SettlementWriter {
 }
 
 extension Delivery {
+  /// Under what the job is found while it waits for its time, or is dead.
+  var locator: Settlement.Locator { Settlement.Locator(jobID: id, isProducers: job.id != nil) }
+
   /// Writes the outcome into the attempt's result. `now` is Unix ms.
   func recordOutcome(_ outcome: JobOutcome, at now: Int64) {
     tally.result.status = outcome.status
@@ -91,6 +103,8 @@ extension Delivery {
     switch outcome.verb {
     case .acknowledge, .schedule: tally.result.reason = outcome.rule?.rawValue
     case .retry: tally.result.reason = tally.openReason
+    case .cancel: tally.result.reason = nil
+    case .pause: tally.result.reason = JobOutcome.paused
     case .bury(let reason): tally.result.reason = reason
     }
   }

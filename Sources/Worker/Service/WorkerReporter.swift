@@ -25,7 +25,7 @@ final class WorkerReporter {
   }
 
   /// Measures the rate and returns `{"startedAt","jobs","jobsPerSecond","outstanding","inFlight","concurrency"}`, with
-  /// `"pausedRoutes"`, `"stoppedRemovals"` and `"slowApps"` unless they are empty.
+  /// `"pausedRoutes"`, `"stoppedRemovals"` and `"slowApps"` unless they are empty, and `"draining":true` if it is.
   func makeReport() -> [UInt8] {
     let jobCount = context.metrics.jobCount
     let now = Clock.monotonicNanoseconds
@@ -40,6 +40,7 @@ final class WorkerReporter {
     report.pausedRoutes = (context.clients?.pausedRoutes ?? []).map(RouteReport.init)
     report.stoppedRemovals = (context.clients?.stoppedRemovals ?? []).map(RouteReport.init)
     report.slowApps = window.lanes.slowApps
+    report.isDraining = context.queue.isDraining
     return report.json()
   }
 }

@@ -193,6 +193,8 @@ package final class WorkerService {
     case .oversized(let jobs): pipeline.recordOversized(jobs)
     case .leaseConfirmed: pipeline.leaseConfirmed()
     case .leaseLost: pipeline.leaseLost()
+    case .cancelled: pipeline.broadcasts.stopCancelled()
+    case .broadcastsHeld(let queueIndex): pipeline.holdBroadcasts(queueIndex: queueIndex)
     case .progress: endIfFinished()
     }
   }
