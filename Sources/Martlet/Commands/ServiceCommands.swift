@@ -149,7 +149,8 @@ enum AllCommand: Command {
     let worker = WorkerService(configuration.worker, log: log)
     worker.metrics.addProcess(version: Version.current)
     let sidecar = SidecarService(
-      configuration.sidecar, metrics: worker.metrics, clients: worker.clients, isAlone: false, log: log)
+      configuration.sidecar, metrics: worker.metrics, clients: worker.clients,
+      eventMetrics: worker.eventMetrics, isAlone: false, log: log)
     try sidecar.start()
     try worker.start()
     let apps = ServedApps(configuration.worker, clients: worker.clients, log: log)

@@ -224,7 +224,7 @@ final class Pipeline {
   private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
     let outcome = outcome(of: sent, draft)
     draft.push = nil
-    if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
+    if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since, reason: sent.reason) }
     record(outcome, sent, draft)
   }
 

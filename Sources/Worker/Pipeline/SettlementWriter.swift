@@ -9,8 +9,10 @@ struct SettlementWriter {
   private let results: WorkerConfiguration.ResultPolicy
   private let timeToLive: Duration
   private let notifications: NotificationRecords
+  private let events: JobEvents
 
   init(_ configuration: WorkerConfiguration) {
+    events = JobEvents(areWritten: configuration.writesEvents, queues: configuration.queues)
     results = configuration.results
     timeToLive = configuration.resultTimeToLive
     notifications = NotificationRecords(configuration)
@@ -29,6 +31,7 @@ struct SettlementWriter {
       settlement.record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
     }
     settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
+    settlement.events = events.events(of: delivery, as: outcome, at: now)
     return settlement
   }
 
@@ -40,7 +43,10 @@ struct SettlementWriter {
       id: id, status: .dead, reason: reason, attempts: claim.envelope.attempts + 1, worker: worker,
       claimedAt: claim.claimedAt, finishedAt: now)
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
-    return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead, isFirst: true))
+    var settlement = Settlement(
+      .bury(letter: letter.bytes), record: record(result.json(), id: id, .dead, isFirst: true))
+    settlement.events = events.refusal(of: claim, id: id, reason: reason, attempts: result.attempts, at: now)
+    return settlement
   }
 
   /// The record of a job that Redis buried for its size; nil if its id is unknown.
