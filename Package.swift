@@ -43,7 +43,8 @@ let package = Package(
     module("Crypto", ["COpenSSL"]),
 
     module("Redis", ["CHiredis", "COpenSSL", "Crypto", "EventLoop", "Telemetry"]),
-    module("APNs", ["CCurl", "CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "PushModel", "Telemetry"]),
+    module("HTTPClient", ["CCurl", "COpenSSL", "Crypto", "EventLoop"]),
+    module("APNs", ["CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "HTTPClient", "PushModel", "Telemetry"]),
     module("HTTPServer", ["CMicroHTTPD", "Crypto", "EventLoop", "Telemetry"]),
 
     module("PushModel"),
@@ -96,6 +97,7 @@ let package = Package(
     tests("JSON"),
     tests("Crypto", ["TestSupport"]),
     tests("Redis", ["EventLoop", "Telemetry", "TestSupport"]),
+    tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
     tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel"]),
@@ -133,8 +135,8 @@ let fuzzed: [Target.Dependency] = [
 /// What calls C, and what its tests need.
 let sanitized: Set = [
   "CCurl", "CHiredis", "CNGHTTP2", "COpenSSL", "CMicroHTTPD", "EventLoop", "Telemetry", "JSON", "Crypto", "Redis",
-  "PushModel", "APNs", "HTTPServer", "Simulator", "TestSupport", "EventLoopTests", "CryptoTests", "RedisTests",
-  "APNsTests", "HTTPServerTests",
+  "PushModel", "APNs", "HTTPClient", "HTTPServer", "Simulator", "TestSupport", "EventLoopTests", "CryptoTests",
+  "RedisTests", "HTTPClientTests", "APNsTests", "HTTPServerTests",
 ]
 
 // `make fuzz` and `make sanitize` build only what they need. The fuzzer has the sources of the tests that read its corpus.

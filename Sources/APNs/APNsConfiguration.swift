@@ -1,5 +1,6 @@
 public import PushModel
 import EventLoop
+import HTTPClient
 
 /// How to reach APNs, and the credentials to use. Valid as a whole once made.
 public struct APNsConfiguration: Sendable {
@@ -160,7 +161,7 @@ extension APNsConfiguration {
 
   /// Throws the error that ``init`` would throw for this certificate.
   package static func check(caCertificatePEM: String) throws(APNsError) {
-    _ = try TrustedCertificates(pem: caCertificatePEM)
+    _ = try TrustedAuthorities(pem: caCertificatePEM)
   }
 }
 

@@ -4,13 +4,13 @@ import Crypto
 /// Certificates that are trusted in addition to the system's.
 ///
 /// `@unchecked`: never changed after `init`, and OpenSSL counts references atomically.
-final class TrustedCertificates: @unchecked Sendable {
+public final class TrustedCertificates: @unchecked Sendable {
   private let certificates: [OpaquePointer]
   /// SHA-256 of the PEM text.
-  let digest: [UInt8]
+  public let digest: [UInt8]
 
   /// Reads PEM text with one or more certificates. Text between them is ignored.
-  init(pem: String) throws(APNsError) {
+  public init(pem: String) throws(HTTPClientError) {
     let expected = "expected PEM text, -----BEGIN CERTIFICATE-----"
     let text = Array(pem.utf8)
     let (certificates, isWhole) = text.withUnsafeBytes(TrustedCertificates.read)

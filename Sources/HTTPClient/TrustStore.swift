@@ -32,8 +32,8 @@ final class TrustStore: @unchecked Sendable {
 
   private let store: OpaquePointer
 
-  /// Throws ``APNsError/connection(_:)`` if there would be no authority.
-  init(_ system: System, and authorities: TrustedCertificates?) throws(APNsError) {
+  /// Throws ``HTTPClientError/connection(_:)`` if there would be no authority.
+  init(_ system: System, and authorities: TrustedCertificates?) throws(HTTPClientError) {
     guard let store = X509_STORE_new() else { throw .connection("out of memory") }
     self.store = store
     X509_STORE_set_flags(store, UInt(X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN))
@@ -59,7 +59,7 @@ final class TrustStore: @unchecked Sendable {
   /// Returns a store that was read a moment ago, or reads one.
   static func shared(
     _ system: System, and authorities: TrustedCertificates?, now: UInt64 = Clock.monotonicNanoseconds
-  ) throws(APNsError) -> TrustStore {
+  ) throws(HTTPClientError) -> TrustStore {
     let key = authorities?.digest ?? []
     let known = kept.withLock { $0[key] }
     if let known, now < known.readAt + lifetime { return known.store }

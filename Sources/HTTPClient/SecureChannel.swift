@@ -8,8 +8,8 @@ import COpenSSL
 /// A TLS connection for HTTP/2, opened by libcurl. Transports bytes.
 ///
 /// `@unchecked`: used by one thread at a time: by the opening queue until `init` returns, then by the event loop.
-final class SecureChannel: @unchecked Sendable {
-  enum Transfer {
+public final class SecureChannel: @unchecked Sendable {
+  public enum Transfer {
     case bytes(Int)
     /// The socket must become ready first.
     case wouldBlock
@@ -18,7 +18,7 @@ final class SecureChannel: @unchecked Sendable {
   }
 
   /// How much memory a connection keeps while nothing is transferred.
-  enum Buffers {
+  public enum Buffers: Sendable {
     case full
     /// A third of it, at the cost of an allocation for each transfer: for the connections of many apps.
     case small
@@ -26,26 +26,25 @@ final class SecureChannel: @unchecked Sendable {
 
   /// libcurl reads at most so many bytes at once with ``Buffers/small``.
   private static let smallBytes = 4096
-  private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
   private static let noHTTP2 = "the server did not agree to HTTP/2: it selected no protocol by ALPN; h2 was offered"
   private static let alpn: [UInt8] = [2] + Array("h2".utf8)
 
   private let handle: UnsafeMutableRawPointer
   /// Owned by the channel.
-  let descriptor: Int32
+  public let descriptor: Int32
   private var hasAgreedToHTTP2 = false
 
   /// Connects: DNS, TCP, proxy and TLS. Blocks for at most `connectMilliseconds`.
-  init(
-    to origin: Origin, authorities: TrustedCertificates?, buffers: Buffers, connectMilliseconds: Int
-  ) throws(APNsError) {
-    guard SecureChannel.isLibraryReady, let handle = curl_easy_init() else {
+  public init(
+    to address: WebAddress, authorities: TrustedCertificates?, buffers: Buffers, connectMilliseconds: Int
+  ) throws(HTTPClientError) {
+    guard let handle = Curl.makeHandle() else {
       throw .connection("libcurl could not be initialised")
     }
-    do throws(APNsError) {
-      let trust = try TrustStore.shared(SecureChannel.system(handle), and: authorities)
-      let peer = ExpectedPeer(host: origin.host, trust: trust, buffers: buffers)
-      try SecureChannel.configure(handle, origin, peer, connectMilliseconds)
+    do throws(HTTPClientError) {
+      let trust = try TrustStore.shared(Curl.systemAuthorities(handle), and: authorities)
+      let peer = ExpectedPeer(host: address.host, trust: trust, buffers: buffers)
+      try SecureChannel.configure(handle, address, peer, connectMilliseconds)
       descriptor = try SecureChannel.connect(handle)
       // libcurl has an unretained pointer to it, which it uses during the handshake.
       withExtendedLifetime(peer) {}
@@ -60,7 +59,7 @@ final class SecureChannel: @unchecked Sendable {
     curl_easy_cleanup(handle)
   }
 
-  func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
+  public func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
     var count = 0
     let code = bytes.withUnsafeBytes { curl_easy_send(handle, $0.baseAddress, $0.count, &count) }
     switch code {
@@ -71,7 +70,7 @@ final class SecureChannel: @unchecked Sendable {
   }
 
   /// libcurl may buffer decrypted bytes, so call it until it returns ``Transfer/wouldBlock``.
-  func receive(into buffer: inout [UInt8]) -> Transfer {
+  public func receive(into buffer: inout [UInt8]) -> Transfer {
     var count = 0
     let code = buffer.withUnsafeMutableBytes { curl_easy_recv(handle, $0.baseAddress, $0.count, &count) }
     switch code {
@@ -82,10 +81,10 @@ final class SecureChannel: @unchecked Sendable {
   }
 
   private static func configure(
-    _ handle: UnsafeMutableRawPointer, _ origin: Origin, _ peer: ExpectedPeer, _ connectMilliseconds: Int
-  ) throws(APNsError) {
+    _ handle: UnsafeMutableRawPointer, _ address: WebAddress, _ peer: ExpectedPeer, _ connectMilliseconds: Int
+  ) throws(HTTPClientError) {
     var codes = [
-      martlet_curl_set_string(handle, CURLOPT_URL, origin.url),
+      martlet_curl_set_string(handle, CURLOPT_URL, address.origin),
       martlet_curl_set_long(handle, CURLOPT_CONNECT_ONLY, 1),
       martlet_curl_set_long(handle, CURLOPT_NOSIGNAL, 1),
       martlet_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds),
@@ -104,15 +103,6 @@ final class SecureChannel: @unchecked Sendable {
     }
   }
 
-  private static func system(_ handle: UnsafeMutableRawPointer) -> TrustStore.System {
-    var bundle: UnsafeMutablePointer<CChar>?
-    var directory: UnsafeMutablePointer<CChar>?
-    martlet_curl_get_ca_bundle(handle, &bundle)
-    martlet_curl_get_ca_directory(handle, &directory)
-    return TrustStore.System(
-      bundle: bundle.map { String(cString: $0) }, directory: directory.map { String(cString: $0) })
-  }
-
   private static func prepare(_ context: UnsafeMutableRawPointer?, _ peer: UnsafeMutableRawPointer?) -> CURLcode {
     let context = OpaquePointer(context)
     guard let peer = peer.map({ Unmanaged<ExpectedPeer>.fromOpaque($0).takeUnretainedValue() }),
@@ -125,17 +115,9 @@ final class SecureChannel: @unchecked Sendable {
     return SSL_CTX_set_alpn_protos(context, alpn, UInt32(alpn.count)) == 0 ? CURLE_OK : CURLE_SSL_CONNECT_ERROR
   }
 
-  private static func connect(_ handle: UnsafeMutableRawPointer) throws(APNsError) -> Int32 {
-    let detail = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-    detail.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    martlet_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, detail)
-    defer {
-      martlet_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
-      detail.deallocate()
-    }
-    let code = curl_easy_perform(handle)
+  private static func connect(_ handle: UnsafeMutableRawPointer) throws(HTTPClientError) -> Int32 {
+    let (code, reason) = Curl.perform(handle)
     guard code == CURLE_OK else {
-      let reason = reason(code, String(cString: detail))
       // OpenSSL's text for the alert of a server that supports only other protocols.
       guard !reason.contains("no application protocol") else {
         throw .connection("the server did not agree to HTTP/2: it supports no protocol that was offered by ALPN (h2)")
@@ -162,13 +144,6 @@ final class SecureChannel: @unchecked Sendable {
     else { return nil }
     return "\(name) names an https:// proxy, which is not supported: expected http:// or socks5h://, "
       + "or the host of the gateway in NO_PROXY"
-  }
-
-  /// Returns libcurl's description of an error, without the URL of a proxy, which may contain a password.
-  static func reason(_ code: CURLcode, _ detail: String) -> String {
-    guard !detail.isEmpty else { return String(cString: curl_easy_strerror(code)) }
-    guard detail.hasPrefix("Unsupported proxy"), let quote = detail.firstIndex(of: "'") else { return detail }
-    return "\(detail[..<quote])the proxy variable of the environment"
   }
 
   /// Returns whether the server selected h2. libcurl gives access to its TLS session only after something was sent.
