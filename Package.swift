@@ -67,8 +67,8 @@ let package = Package(
     module(
       "Worker",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
-        "Queue", "Redis", "Registry", "Telemetry",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON", "Policy",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
     .executableTarget(
@@ -116,12 +116,12 @@ let package = Package(
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
-    tests("Worker", ["APNs", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "Registry"]),
+    tests("Worker", ["APNs", "EventLoop", "Events", "HTTPClient", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Registry"]),
     tests(
       "Martlet",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
-        "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]

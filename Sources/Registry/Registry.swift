@@ -62,9 +62,8 @@ public final class Registry {
     self.log = log
     sorts = !isStepwise
     steps = isStepwise ? StepRunner(connection: connection, events: events) : nil
-    guard !isStepwise else { return connection.preload(RegistryScripts.ofOneSlot) }
     let scripts = RegistryScripts.eventful.map { events == nil ? $0.plain : $0.emitting }
-    connection.preload(scripts + [RegistryScripts.cleanAudience])
+    connection.preload(isStepwise ? RegistryScripts.ofOneSlot : scripts + [RegistryScripts.cleanAudience])
   }
 
   /// Calls a script, which makes events if this registry writes events and the stream is on the server of all keys.

@@ -1,5 +1,5 @@
 package import EventLoop
-package import Events
+import Events
 package import JSON
 package import Redis
 package import Registry

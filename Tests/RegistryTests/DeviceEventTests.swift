@@ -4,6 +4,7 @@ import JSON
 import PushModel
 import Redis
 import RegistrySupport
+import Telemetry
 import TestSupport
 import Testing
 

@@ -13,8 +13,8 @@ enum StatusCommand: Command {
     usage: martlet status [--watch] [--interval SECONDS] [--json]
 
     Shows the numbers of waiting, in-flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, the live workers
-    with their rates, the paused routes to APNs and the routes whose stale tokens are not removed, each with its fix, and the
-    apps that APNs answers slowly.
+    with their rates, the paused routes to APNs and the routes whose stale tokens are not removed, each with its fix, the
+    apps that APNs answers slowly, and the webhook.
     --watch redraws every second (or every --interval) until interrupted; with --json it prints one object per line.
 
     """
@@ -28,7 +28,7 @@ enum StatusCommand: Command {
       while true {
         var overviews: [QueueOverview] = []
         for queue in configuration.queues { overviews.append(try await QueueOverview.read(queue, from: connection)) }
-        show(overviews, line)
+        show(overviews, try await WebhookStatus.read(from: connection), line)
         guard line.has("watch") else { return }
         try await Task.sleep(for: .seconds(interval))
       }
@@ -36,30 +36,31 @@ enum StatusCommand: Command {
     return .done
   }
 
-  private static func show(_ overviews: [QueueOverview], _ line: CommandLineWords) {
+  private static func show(_ overviews: [QueueOverview], _ webhook: WebhookStatus?, _ line: CommandLineWords) {
     var workers: [String: WorkerReport] = [:]
     for overview in overviews { workers.merge(overview.workers) { first, _ in first } }
     let sorted = workers.sorted { $0.key < $1.key }
     let routes = RouteStatus(sorted.map(\.value))
     let slowApps = SlowAppStatus(sorted.map(\.value))
-    if line.has("json") { return Console.print(json(overviews, sorted, routes, slowApps)) }
+    if line.has("json") { return Console.print(json(overviews, sorted, routes, slowApps, webhook)) }
     if line.has("watch"), Console.isTerminal { Console.clearScreen() }
     Console.print(
       Console.table(
         ["queue", "waiting", "in flight", "retry", "scheduled", "dead"],
         overviews.map { [$0.queue] + [$0.waiting, $0.inFlight, $0.retry, $0.scheduled, $0.dead].map { "\($0)" } }))
-    guard !sorted.isEmpty else { return Console.print("\nno live worker\n") }
+    let events = webhook?.text(at: Clock.unixMilliseconds) ?? ""
+    guard !sorted.isEmpty else { return Console.print("\nno live worker\n" + events) }
     let rows = sorted.map { name, report in
       [name, "\(report.jobs)", "\(Int(report.jobsPerSecond))", "\(report.inFlight)/\(report.concurrency)"]
     }
     let total = Int(sorted.reduce(0) { $0 + $1.value.jobsPerSecond })
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
-    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + routes.text + slowApps.text)
+    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + routes.text + slowApps.text + events)
   }
 
   private static func json(
     _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ routes: RouteStatus,
-    _ slowApps: SlowAppStatus
+    _ slowApps: SlowAppStatus, _ webhook: WebhookStatus?
   ) -> String {
     var writer = JSONWriter()
     writer.beginObject()
@@ -73,6 +74,10 @@ enum StatusCommand: Command {
     writer.endArray()
     routes.write(to: &writer)
     SlowAppReport.write(slowApps.apps, to: &writer)
+    if let webhook {
+      writer.key("webhook")
+      webhook.state.write(to: &writer)
+    }
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self) + "\n"
   }
