@@ -120,13 +120,16 @@ public final class EventLog {
     return .success(reply.reply)
   }
 
-  /// Calls `script` with the stream, which must be on the server of the keys.
+  /// Calls `script` with the stream, which must be on the server of the keys; without it if the user of Redis may not
+  /// write there.
   public func call(
-    _ script: EventfulScript, keys: [String], arguments: (inout RedisCommand) -> Void,
+    _ script: EventfulScript, keys: [String], arguments: @escaping (inout RedisCommand) -> Void,
     _ completion: @escaping RedisClient.Completion
   ) {
     connection.call(script.emitting, keys: keys + [EventStream.key], arguments: arguments) { [self] result in
-      completion(take(result))
+      guard case .failure(.reply(let error)) = result, error.code == "NOPERM" else { return completion(take(result)) }
+      refuse(1, error.message)
+      connection.call(script.plain, keys: keys, arguments: arguments, completion)
     }
   }
 }

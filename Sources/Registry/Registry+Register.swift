@@ -48,7 +48,7 @@ extension Registry {
     try await call(
       RegistryScripts.register,
       keys: keys(of: registration, previous.owner, previous.app) + leaving.flatMap(\.keys),
-      arguments: { command in
+      arguments: { [maximumDevices] command in
         command.append(registration.token)
         command.append(registration.username)
         command.append(registration.platform.rawValue)

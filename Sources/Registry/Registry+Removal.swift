@@ -123,7 +123,7 @@ extension Registry {
 
   /// Calls a script that removes entries from a set.
   private typealias CleanCall = @EventLoop (
-    _ keys: [String], _ arguments: (inout RedisCommand) -> Void, _ completion: @escaping RedisClient.Completion
+    _ keys: [String], _ arguments: @escaping (inout RedisCommand) -> Void, _ completion: @escaping RedisClient.Completion
   ) -> Void
 
   private func clean(

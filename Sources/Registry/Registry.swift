@@ -68,7 +68,7 @@ public final class Registry {
 
   /// Calls a script, which makes events if this registry writes events and the stream is on the server of all keys.
   func call(
-    _ script: EventfulScript, keys: [String], arguments: (inout RedisCommand) -> Void,
+    _ script: EventfulScript, keys: [String], arguments: @escaping (inout RedisCommand) -> Void,
     _ completion: @escaping RedisClient.Completion
   ) {
     guard let events, !isStepwise else {
@@ -78,7 +78,7 @@ public final class Registry {
   }
 
   func call(
-    _ script: EventfulScript, keys: [String], arguments: (inout RedisCommand) -> Void
+    _ script: EventfulScript, keys: [String], arguments: @escaping (inout RedisCommand) -> Void
   ) async throws(RedisError) -> RedisValue {
     let result = await withCheckedContinuation { continuation in
       call(script, keys: keys, arguments: arguments) { continuation.resume(returning: $0) }

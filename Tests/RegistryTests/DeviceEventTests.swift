@@ -143,14 +143,12 @@ struct DeviceEventTests {
   @Test func `many users who fight for a token leave events in the order of its owners`() async throws {
     let fixture = try await Fixture(writesEvents: true)
     let token = fixture.token("events-fight")
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for number in 0..<12 {
-        group.addTask { @EventLoop in
-          _ = try await fixture.register(token, "fighter-\(number)", app: "com.f", now: 1000 + Int64(number))
-        }
+    let fighters = (0..<12).map { number in
+      Task { @EventLoop in
+        _ = try await fixture.register(token, "fighter-\(number)", app: "com.f", now: 1000 + Int64(number))
       }
-      try await group.waitForAll()
     }
+    for fighter in fighters { try await fighter.value }
     let all = try await fixture.events(of: token)
     #expect(all.count == 12)
     var owner = all.first?["data"]?["user"]?.string

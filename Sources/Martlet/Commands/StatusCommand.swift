@@ -1,5 +1,6 @@
 import APNs
 import EventLoop
+import Events
 import JSON
 import Jobs
 import Queue

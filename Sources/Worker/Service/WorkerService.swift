@@ -5,6 +5,7 @@ package import Events
 package import HTTPServer
 import Jobs
 import Redis
+import PushModel
 import Registry
 package import Telemetry
 

@@ -1,4 +1,5 @@
 import Foundation
+import Redis
 import Registry
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Events
 import JSON
+import Redis
 
 extension Fleet {
   /// The events of the stream that `isWanted`, in their order.

@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import JSON
+import Redis
 import TestSupport
 import Testing
 

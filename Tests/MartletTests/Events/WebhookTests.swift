@@ -3,6 +3,7 @@ import Events
 import Foundation
 import HTTPServer
 import JSON
+import Redis
 import TestSupport
 import Testing
 
