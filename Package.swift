@@ -104,7 +104,9 @@ let package = Package(
     tests("Policy", ["Jobs"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),
-    tests("Registry", ["Backup", "EventLoop", "Events", "JSON", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport"]),
+    tests(
+      "Registry",
+      ["Backup", "EventLoop", "Events", "JSON", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests("Credentials", ["EventLoop", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests(
       "Backup", ["EventLoop", "JSON", "PushModel", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
@@ -116,7 +118,9 @@ let package = Package(
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
-    tests("Worker", ["APNs", "EventLoop", "Events", "HTTPClient", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Registry"]),
+    tests(
+      "Worker",
+      ["APNs", "EventLoop", "Events", "HTTPClient", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Registry"]),
     tests(
       "Martlet",
       [

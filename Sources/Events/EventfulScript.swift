@@ -25,16 +25,17 @@ public struct EventfulScript: Sendable {
 
     """
 
-  private static let beginning = formatting + """
-    local stream, written, refusal = table.remove(KEYS), {}, ''
-    local function emit(kind, data)
-      local event = format(kind, data)
-      local reply = \(EventStream.append(to: "stream", "event"))
-      if type(reply) == 'table' and reply.err then refusal = reply.err else written[#written + 1] = kind end
-    end
-    local function change()
+  private static let beginning =
+    formatting + """
+      local stream, written, refusal = table.remove(KEYS), {}, ''
+      local function emit(kind, data)
+        local event = format(kind, data)
+        local reply = \(EventStream.append(to: "stream", "event"))
+        if type(reply) == 'table' and reply.err then refusal = reply.err else written[#written + 1] = kind end
+      end
+      local function change()
 
-    """
+      """
 
   // The error of a script is the whole reply: the caller handles it as without events.
   private static let end = """

@@ -69,23 +69,23 @@ enum StepScripts {
       local function emit(kind, data) event = format(kind, data) end
 
       """ + EventfulScript.devices + """
-      local found = redis.pcall('GET', KEYS[1])
-      if type(found) ~= 'string' then found = '' end
-      if found ~= ARGV[1] and ARGV[5] ~= '1' then return {0, found} end
-      local former = read(KEYS[1])
-      if ARGV[2] == '' then
-        redis.call('DEL', KEYS[1])
-        if former then announceRemoval(ARGV[6], former, ARGV[7]) end
-      else
-        if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
-        redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
-        announce(ARGV[6], former, cjson.decode(ARGV[2]))
-      end
-      if event then
-        \(EventOutbox.append(to: "KEYS[2]", "event"))
-      end
-      return {1, found}
-      """)
+        local found = redis.pcall('GET', KEYS[1])
+        if type(found) ~= 'string' then found = '' end
+        if found ~= ARGV[1] and ARGV[5] ~= '1' then return {0, found} end
+        local former = read(KEYS[1])
+        if ARGV[2] == '' then
+          redis.call('DEL', KEYS[1])
+          if former then announceRemoval(ARGV[6], former, ARGV[7]) end
+        else
+          if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
+          redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+          announce(ARGV[6], former, cjson.decode(ARGV[2]))
+        end
+        if event then
+          \(EventOutbox.append(to: "KEYS[2]", "event"))
+        end
+        return {1, found}
+        """)
 
   /// KEYS
   ///   1  a user's set
