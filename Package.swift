@@ -51,11 +51,14 @@ let package = Package(
 
     module("Jobs", ["JSON", "PushModel"]),
     module("Events", ["EventLoop", "JSON", "Redis", "Telemetry"]),
-    module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis"]),
+    module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
     module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "Redis", "Telemetry"]),
+    module(
+      "Inspection",
+      ["APNs", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
 
     module(
       "Sidecar",
@@ -64,6 +67,17 @@ let package = Package(
         "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [.embedInCode("openapi.json")]),
+    module(
+      "Dashboard",
+      [
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Inspection", "JSON", "Jobs", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Telemetry",
+      ],
+      resources: [
+        .embedInCode("Assets/style.css"), .embedInCode("Assets/jobs.css"), .embedInCode("Assets/fleet.css"),
+        .embedInCode("Assets/dashboard.js"),
+        .embedInCode("Assets/icon.svg"),
+      ]),
     module(
       "Worker",
       [
@@ -74,8 +88,9 @@ let package = Package(
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "APNs", "Backup", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Policy",
-        "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient", "HTTPServer",
+        "Inspection", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
+        "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
@@ -104,9 +119,12 @@ let package = Package(
     tests("Policy", ["Jobs"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),
+    tests("Inspection", ["Jobs", "Policy", "PushModel", "Queue", "Registry"]),
     tests(
       "Registry",
-      ["Backup", "EventLoop", "Events", "JSON", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport"]),
+      [
+        "Backup", "EventLoop", "Events", "JSON", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport",
+      ]),
     tests("Credentials", ["EventLoop", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests(
       "Backup", ["EventLoop", "JSON", "PushModel", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
@@ -116,11 +134,19 @@ let package = Package(
         "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis", "Registry",
         "Telemetry", "TestSupport",
       ]),
+    tests(
+      "Dashboard",
+      [
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis", "Registry",
+        "Telemetry", "TestSupport",
+      ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     tests(
       "Worker",
-      ["APNs", "EventLoop", "Events", "HTTPClient", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Registry"]),
+      [
+        "APNs", "EventLoop", "Events", "HTTPClient", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Registry",
+      ]),
     tests(
       "Martlet",
       [

@@ -15,6 +15,7 @@ final class QueueContext {
   let permits: Permits
   let lease: Lease
   let ledger: ClaimLedger
+  let control: ControlWatch
   let metrics: QueueMetrics
   let warnings: QueueWarnings
   /// Nil if no events are written.
@@ -35,6 +36,7 @@ final class QueueContext {
     mode = configuration.mode
     lease = Lease(connection: connection, queues: queues, log: log)
     ledger = ClaimLedger(queueCount: queues.count)
+    control = ControlWatch(queues: queues, metrics: metrics)
     self.metrics = QueueMetrics(metrics)
     // A counter that is absent until it is needed has no increase when it appears.
     for keys in queues { _ = self.metrics.reapedWorkers[keys.queue] }

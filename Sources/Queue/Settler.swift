@@ -138,15 +138,18 @@ final class Settler {
       inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight,
       leavesReplyOut ? inflight : settlement.replyTo ?? inflight,
     ]
+    let controlKeys = settlement.controlKeys(keys, none: inflight)
     let events = leavesEventsOut ? [] : settlement.events
     let eventKeys = events.isEmpty ? [] : [EventStream.key]
-    context.connection.call(QueueScripts.settle, keys: scriptKeys + settlement.readerKeys + eventKeys) { command in
+    let otherKeys = controlKeys + settlement.readerKeys + eventKeys
+    context.connection.call(QueueScripts.settle, keys: scriptKeys + otherKeys) { command in
       command.append(entry.claim.element)
       command.append(context.mode.rawValue)
       settlement.verb.append(to: &command, claimed: entry.claim, seal: context.lease.seal(queueIndex: queueIndex))
       command.append(record?.json ?? [])
       command.append(record?.timeToLive.milliseconds ?? 0)
       command.append(record?.onlyIfAbsent == true ? "NX" : record?.author ?? "")
+      settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
       for event in events { command.append(event.json) }
     } _: { [self] result in
@@ -222,7 +225,7 @@ final class Settler {
     switch verb {
     case .retry: context.metrics.retries.increment()
     case .bury: context.metrics.buried.increment()
-    case .acknowledge, .schedule, .handBack: break
+    case .acknowledge, .schedule, .handBack, .cancel, .pause: break
     }
   }
 }

@@ -69,6 +69,12 @@ public final class AppClients {
   /// Whether only some bundle ids have an app.
   public var hasApps: Bool { !directory.apps.isEmpty }
 
+  /// Whether bundle ids that no app names have a client.
+  public var servesOthers: Bool { fallback != nil }
+
+  /// Returns bundle ids of the apps.
+  public func bundleIDs(atMost count: Int) -> [String] { Array(directory.apps.lazy.flatMap(\.bundleIDs).prefix(count)) }
+
   /// Uses other apps from now on. Clients that are no longer used finish their pushes; those that were not sent move to the
   /// client of their app.
   public func replace(apps: [APNsApp]) -> AppChange {

@@ -132,6 +132,12 @@ extension Finding {
   static func counts(_ overview: QueueOverview) -> [Finding] {
     let queue = overview.queue
     var findings = [Finding("queue", .ok, "\(queue): \(overview.waiting) waiting, \(overview.inFlight) in flight")]
+    if let pause = overview.pause {
+      findings.append(
+        Finding(
+          "queue", .warn, "\(queue) is paused \(pause.summary)",
+          fix: "let workers serve it with martlet queue resume \(queue)"))
+    }
     if overview.dead > 0 {
       findings.append(
         Finding(

@@ -25,7 +25,7 @@ final class SidecarService {
   private let adminAddress: String?
   private var admin: AdminServer?
   /// Nil without TLS.
-  private let certificate: ServedCertificate?
+  let certificate: ServedCertificate?
   private var isStopping = false
   private var onStopped: [@EventLoop () -> Void] = []
 

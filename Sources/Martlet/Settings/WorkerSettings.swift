@@ -12,6 +12,7 @@ extension WorkerConfiguration {
     let redis = RedisSettings.read(&reader, isRequired: true)
     // Without Redis the other settings are read for their faults alone.
     self.init(redis: redis ?? .unset)
+    version = Version.current
     let gateway = APNsSettings.read(&reader)
     apns = gateway.configuration
     let apps = AppsSettings.read(&reader, beside: gateway)
@@ -34,6 +35,7 @@ extension WorkerConfiguration {
     shutdownGrace = SharedSettings.shutdownGrace(&reader)
     adminAddress = SharedSettings.adminAddress(&reader, default: WorkerConfiguration.defaultAdminAddress)
     logLevel = SharedSettings.logLevel(&reader)
+    tracing = TracingSettings.read(&reader)
     guard reader.faults.isEmpty, redis != nil else { throw ConfigurationFaults(reader.faults) }
   }
 }

@@ -11,6 +11,7 @@ import Telemetry
 struct RegistryCleanup {
   let registry: Registry
   let log: Log
+  let removed = RemovalTally()
 
   /// Entries of the user's set that are not the user's.
   func remove(_ removals: [Removal], of username: String) {
@@ -39,7 +40,10 @@ struct RegistryCleanup {
     }
     guard let stale = StaleDevice(device, unregisteredSince: unregisteredSince, reason: reason) else { return }
     registry.removeStale([stale]) { result in
-      if case .failure(let error) = result { failed(error) }
+      switch result {
+      case .success(let count): removed.add(count, bundleID: stale.bundleID)
+      case .failure(let error): failed(error)
+      }
     }
   }
 

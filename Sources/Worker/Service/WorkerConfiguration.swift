@@ -16,6 +16,8 @@ package struct WorkerConfiguration: Sendable {
   package static let defaultAdminAddress = "127.0.0.1:9090"
 
   package var redis: RedisEndpoint
+  /// Of the program, for operators.
+  package var version = ""
   /// For bundle ids that no app names. Nil if only apps are pushed to, or in polling-only mode.
   package var apns: APNsConfiguration?
   /// Without them, and without ``apns``, the worker is in polling-only mode.
@@ -46,6 +48,8 @@ package struct WorkerConfiguration: Sendable {
   /// Host and port; nil if the admin port is off.
   package var adminAddress: String? = defaultAdminAddress
   package var logLevel = LogLevel.info
+  /// Nil if no spans are exported.
+  package var tracing: TracingConfiguration?
 
   package init(redis: RedisEndpoint) {
     self.redis = redis

@@ -20,6 +20,9 @@ struct PipelineContext {
   let clients: AppClients?
   let permits: Permits
   let metrics: PipelineMetrics
+  let counters: FleetCounters
+  /// Nil unless spans are exported.
+  let tracer: Tracer?
   /// Nil if no events are written.
   let events: EventLog?
   let log: Log
@@ -46,6 +49,9 @@ package final class WorkerService {
   private var phase = Phase.running
   /// Resumed when no job is left, or the grace time is over.
   private var finishing: CheckedContinuation<Void, Never>?
+
+  /// How long the end of a worker waits for the collector of traces.
+  private static let flushTime = Duration.seconds(2)
 
   private enum Phase {
     case running
@@ -81,17 +87,29 @@ package final class WorkerService {
     context = PipelineContext(
       configuration: configuration, connection: connection, queue: queue,
       registry: Registry(connection: connection, events: events, log: log), clients: clients, permits: permits,
-      metrics: pipelineMetrics, events: events, log: log)
+      metrics: pipelineMetrics,
+      counters: FleetCounters(connection: connection, queues: configuration.queues),
+      tracer: WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log), events: events,
+      log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
-    reporter = WorkerReporter(context, pipeline.window)
+    reporter = WorkerReporter(context, pipeline.window, pipeline.cleanup.removed)
     concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, window: pipeline.window, log: log) }
   }
 
   private static func clients(_ configuration: WorkerConfiguration, _ metrics: Metrics, _ log: Log) -> AppClients? {
     guard configuration.apns != nil || !configuration.apps.isEmpty else { return nil }
     return AppClients(fallback: configuration.apns, apps: configuration.apps, metrics: metrics, log: log)
+  }
+
+  private static func tracer(
+    _ configuration: WorkerConfiguration, worker: String, _ metrics: Metrics, _ log: Log
+  ) -> Tracer? {
+    let spanMetrics = SpanMetrics(metrics)
+    guard let tracing = configuration.tracing else { return nil }
+    let exporter = SpanExporter(tracing, instance: worker, metrics: spanMetrics, log: log)
+    return Tracer(tracing, queues: configuration.queues, exporter: exporter)
   }
 
   /// Nil in polling-only mode.
@@ -135,6 +153,7 @@ package final class WorkerService {
     clients?.start()
     concurrency?.start()
     queue.start()
+    context.counters.start()
     webhook?.start()
   }
 
@@ -148,6 +167,7 @@ package final class WorkerService {
   ) {
     guard phase == .running else {
       phase = .handingBack
+      context.tracer?.abandon()
       others {}
       return endIfFinished()
     }
@@ -192,7 +212,11 @@ package final class WorkerService {
     // Pushes that were ended by closing are settled at the end of this turn.
     await EventLoop.endOfTurn()
     await queue.handBackAll()
+    // Written before the worker leaves, which is answered.
+    context.counters.stop()
     await queue.leave()
+    // The grace time may be over.
+    if phase == .finishing { await context.tracer?.flush(within: WorkerService.flushTime) }
     await admin?.stop()
     log.info("stopped", ["handedBack": .init(left)])
   }
@@ -208,6 +232,8 @@ package final class WorkerService {
     case .oversized(let jobs): pipeline.recordOversized(jobs)
     case .leaseConfirmed: pipeline.leaseConfirmed()
     case .leaseLost: pipeline.leaseLost()
+    case .cancelled: pipeline.broadcasts.stopCancelled()
+    case .broadcastsHeld(let queueIndex): pipeline.holdBroadcasts(queueIndex: queueIndex)
     case .progress: endIfFinished()
     }
   }
