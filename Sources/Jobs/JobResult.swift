@@ -11,6 +11,7 @@ public struct JobResult: Sendable, Equatable {
 
   public let id: String
   public var status: JobStatus
+  private var attemptNumber: Int32
   /// Why the job has its status: `quiet_hours`, or why it is dead.
   public var reason: String?
   public internal(set) var accepted = 0
@@ -20,16 +21,12 @@ public struct JobResult: Sendable, Equatable {
   /// Refusals by reason, in the order in which they occurred first.
   public internal(set) var reasons: [ReasonCount] = []
   public internal(set) var results: [DeviceResult] = []
-  public var attempts: Int
   public var worker: String
   /// Unix milliseconds.
   public var claimedAt: Int64
   /// Unix milliseconds.
   public var finishedAt: Int64
-  /// Empty for a job that was simply accepted.
-  public var history = JobHistory()
-  /// The `traceparent` of the job.
-  public var trace: String?
+  private var extras: JobResultExtras?
 
   public init(
     id: String, status: JobStatus, reason: String? = nil, attempts: Int = 1, worker: String, claimedAt: Int64,
@@ -38,10 +35,28 @@ public struct JobResult: Sendable, Equatable {
     self.id = id
     self.status = status
     self.reason = reason
-    self.attempts = attempts
+    attemptNumber = Int32(clamping: attempts)
     self.worker = worker
     self.claimedAt = claimedAt
     self.finishedAt = finishedAt
+  }
+
+  /// Attempts made, the present one included.
+  public var attempts: Int {
+    get { Int(attemptNumber) }
+    set { attemptNumber = Int32(clamping: newValue) }
+  }
+
+  /// Empty for a job that was simply accepted.
+  public var history: JobHistory {
+    get { extras?.history ?? JobHistory() }
+    set { extras = JobResultExtras(history: newValue, trace: trace) }
+  }
+
+  /// The `traceparent` of the job.
+  public var trace: String? {
+    get { extras?.trace }
+    set { extras = JobResultExtras(history: history, trace: newValue) }
   }
 
   /// Identifies the attempt that wrote the record.

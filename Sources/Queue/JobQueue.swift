@@ -16,7 +16,7 @@ public typealias WaitingSince = @Sendable (_ job: [UInt8]) -> Int64?
 
 /// What a worker learns from its ``JobQueue``.
 public enum QueueEvent {
-  /// Jobs were claimed; each holds one permit.
+  /// Jobs of one queue were claimed; each holds one permit.
   case claimed([Claim])
   /// Jobs were moved to the dead letters because of their size. The worker writes their records.
   case oversized([OversizedJob])

@@ -61,10 +61,9 @@ struct CounterHistoryTests {
     let workers = (0..<3).map { _ in FleetCounters(connection: connection, queues: ["push:jobs"]) }
     for worker in workers {
       worker.claimed(5, queueIndex: 0)
-      worker.ended(.accepted)
+      worker.ended(.accepted, latency: 12)
       worker.pushed(.accepted, app: "com.example.app")
       worker.refused(because: "TooManyRequests")
-      worker.record(latency: 12)
       worker.write()
     }
     for span in [CounterHistory.Span.minutes(3), .hours(2)] {

@@ -24,14 +24,12 @@ struct CounterTests {
     let bucket = bucket(queues: ["push:jobs:high", "push:jobs"]) {
       $0.claimed(2, queueIndex: 0)
       $0.claimed(3, queueIndex: 1)
-      for status in JobStatus.allCases { $0.ended(status) }
-      $0.ended(.accepted)
+      for status in JobStatus.allCases { $0.ended(status, latency: status == .dead ? 40 : nil) }
+      $0.ended(.accepted, latency: 40_000_000)
       for push in CountedPush.allCases { $0.pushed(push, app: "com.example.app") }
       $0.pushed(.accepted, app: "com.example.other")
       $0.refused(because: "BadDeviceToken")
       $0.refused(because: "BadDeviceToken")
-      $0.record(latency: 40)
-      $0.record(latency: 40_000_000)
     }
     #expect(bucket.claims == ["push:jobs:high": 2, "push:jobs": 3])
     #expect(bucket.jobs.count == JobStatus.allCases.count)
@@ -51,10 +49,9 @@ struct CounterTests {
   @Test func `what was moved is not counted again`() {
     var slots = CounterSlots(queues: ["push:jobs"])
     slots.claimed(1, queueIndex: 0)
-    slots.ended(.dead)
+    slots.ended(.dead, latency: 5)
     slots.pushed(.stale, app: "com.example.app")
     slots.refused(because: "Unregistered")
-    slots.record(latency: 5)
     var batch = CounterBatch()
     slots.move(to: &batch)
     #expect(!batch.isEmpty)
@@ -142,14 +139,12 @@ struct CounterTests {
   @Test func `buckets add up`() {
     let (first, second) = (
       bucket {
-        $0.ended(.accepted)
-        $0.record(latency: 1)
+        $0.ended(.accepted, latency: 1)
       },
       bucket {
-        $0.ended(.accepted)
+        $0.ended(.accepted, latency: 1000)
         $0.ended(.retrying)
         $0.pushed(.accepted, app: "a")
-        $0.record(latency: 1000)
       }
     )
     let sum = CounterBucket.sum([first, second])

@@ -25,13 +25,10 @@ struct CounterSlots {
     claimed[queueIndex] &+= jobs
   }
 
-  mutating func ended(_ status: JobStatus) {
+  mutating func ended(_ status: JobStatus, latency milliseconds: Int? = nil) {
     let place = status == .accepted ? CounterSlots.accepted : CounterSlots.statuses[status] ?? 0
     jobs[place] &+= 1
-  }
-
-  mutating func record(latency milliseconds: Int) {
-    latency.record(milliseconds: milliseconds)
+    if let milliseconds { latency.record(milliseconds: milliseconds) }
   }
 
   mutating func pushed(_ push: CountedPush, app: String) {

@@ -32,11 +32,11 @@ public final class FleetCounters {
 
   public func claimed(_ jobs: Int, queueIndex: Int) { slots.claimed(jobs, queueIndex: queueIndex) }
 
-  /// Counts the end of an attempt.
-  public func ended(_ status: JobStatus) { slots.ended(status) }
-
-  /// Counts how long a job took from `enqueuedAt`, or `sendAt`, to its end.
-  public func record(latency milliseconds: Int64) { slots.record(latency: max(0, Int(clamping: milliseconds))) }
+  /// Counts the end of an attempt. `latency` is how long the job took from `enqueuedAt`, or `sendAt`, to its end, in
+  /// milliseconds; nil if that is unknown, or the job has not ended.
+  public func ended(_ status: JobStatus, latency: Int64? = nil) {
+    slots.ended(status, latency: latency.map { max(0, Int(clamping: $0)) })
+  }
 
   /// Counts a push to an app.
   public func pushed(_ push: CountedPush, app: String) { slots.pushed(push, app: app) }

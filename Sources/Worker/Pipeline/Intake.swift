@@ -41,7 +41,7 @@ struct Intake {
     let id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
     var result = JobResult(
       id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
-    result.trace = job.trace?.text
+    if let trace = job.trace { result.trace = trace.text }
     let delivery = Delivery(
       claim: claim, job: job, match: match, state: state,
       emptyTally: Tally(result: result, isAtMostOnce: isAtMostOnce))

@@ -66,15 +66,13 @@ extension Pipeline {
 
   private func settle(_ delivery: Delivery, as outcome: JobOutcome) {
     metrics.finished(delivery.claim, outcome.status)
-    counters.ended(outcome.status)
     // The job belongs to another worker, and so does the progress of its broadcast.
     guard !delivery.claim.isFenced else { return }
     let now = Clock.unixMilliseconds
     delivery.recordOutcome(outcome, at: now)
     if let trace = delivery.trace { tracer?.end(trace, of: delivery) }
-    if outcome.status.isFinal, let since = delivery.job.waitingSince(now: now) {
-      counters.record(latency: now - since)
-    }
+    let since = outcome.status.isFinal ? delivery.job.waitingSince(now: now) : nil
+    counters.ended(outcome.status, latency: since.map { now - $0 })
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
     if delivery.claim.isCancelled, outcome.verb != .cancel {
       EventLoop.atEndOfTurn { [self] in queue.clearCancellation(of: delivery.id, queueIndex: delivery.claim.queueIndex)

@@ -61,10 +61,10 @@ final class Pipeline {
   // MARK: - Claimed
 
   func take(_ claims: [Claim]) {
+    if let first = claims.first { counters.claimed(claims.count, queueIndex: first.queueIndex) }
     var deliveries: [Delivery] = []
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
-      counters.claimed(1, queueIndex: claim.queueIndex)
       switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
       case .deliver(let delivery):
         began(delivery)
