@@ -28,6 +28,10 @@ final class ControlWatch {
   /// Whether claimed jobs are looked up before they are worked on.
   func mustScreen(queueIndex: Int) -> Bool { states[queueIndex] != nil || scheduling.contains(queueIndex) }
 
+  func hasScheduledIDs(queueIndex: Int) -> Bool {
+    scheduling.contains(queueIndex) || states[queueIndex]?.flags.contains(.scheduledIDs) == true
+  }
+
   func noteScheduledID(queueIndex: Int) { scheduling.insert(queueIndex) }
 
   /// Takes what Redis has returned.

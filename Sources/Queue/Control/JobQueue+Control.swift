@@ -26,9 +26,14 @@ extension JobQueue {
   /// Whether jobs that were claimed from this queue must be screened. False for a queue of which nothing is asked.
   public func mustScreen(queueIndex: Int) -> Bool { context.control.mustScreen(queueIndex: queueIndex) }
 
+  /// Whether jobs are cancelled.
+  public func hasCancellations(queueIndex: Int) -> Bool {
+    context.control.state(queueIndex: queueIndex)?.flags.contains(.cancellations) ?? false
+  }
+
   /// Whether scheduled jobs may have to be replaced.
   public func hasScheduledIDs(queueIndex: Int) -> Bool {
-    context.control.state(queueIndex: queueIndex)?.flags.contains(.scheduledIDs) ?? true
+    context.control.hasScheduledIDs(queueIndex: queueIndex)
   }
 
   /// This worker schedules a job under an id of its producer: the jobs that were claimed with it must be screened.

@@ -7,8 +7,31 @@ import Queue
 extension Pipeline {
   // MARK: - Scheduled
 
+  /// Keeps jobs until their time has come, unless they are cancelled. `next` is called when they are scheduled: the other jobs
+  /// of the claim may replace them.
+  func schedule(_ jobs: [(delivery: Delivery, at: Int64)], then next: @escaping @EventLoop () -> Void) {
+    let queueIndex = jobs[0].delivery.claim.queueIndex
+    guard queue.hasCancellations(queueIndex: queueIndex) else {
+      for job in jobs { schedule(job.delivery, at: job.at) }
+      return next()
+    }
+    let screened = jobs.map { JobQueue.Screened(id: $0.delivery.id, replaces: false) }
+    queue.screen(screened, queueIndex: queueIndex) { [self] result in
+      // Without an answer the cancellations are looked up when the jobs are due.
+      let answers = (try? result.get()) ?? jobs.map { _ in .go }
+      for (job, answer) in zip(jobs, answers) {
+        if answer == .cancelled {
+          end(job.delivery, as: .cancelled)
+        } else {
+          schedule(job.delivery, at: job.at)
+        }
+      }
+      next()
+    }
+  }
+
   /// Keeps a job until its time has come. It replaces the one that is scheduled under its id.
-  func schedule(_ delivery: Delivery, at: Int64) {
+  private func schedule(_ delivery: Delivery, at: Int64) {
     let element = delivery.scheduledElement(recordAuthor: delivery.state.recordAuthor)
     var settlement = Settlement(.schedule(element: element, at: at))
     settlement.locator = delivery.locator
@@ -19,8 +42,14 @@ extension Pipeline {
 
   // MARK: - Claimed
 
+  /// Begins with claimed jobs, which are of one queue.
+  func begin(_ deliveries: [Delivery]) {
+    guard let queueIndex = deliveries.first?.claim.queueIndex else { return }
+    queue.mustScreen(queueIndex: queueIndex) ? screen(deliveries, queueIndex) : checkDuplicates(deliveries)
+  }
+
   /// Looks up claimed jobs before anything is done for them. Most queues have nothing to look up, and skip this.
-  func screen(_ deliveries: [Delivery], _ queueIndex: Int) {
+  private func screen(_ deliveries: [Delivery], _ queueIndex: Int) {
     let hasScheduledIDs = queue.hasScheduledIDs(queueIndex: queueIndex)
     let jobs = deliveries.map { delivery in
       JobQueue.Screened(id: delivery.id, replaces: hasScheduledIDs && delivery.replacesScheduled)

@@ -63,6 +63,7 @@ final class Pipeline {
   func take(_ claims: [Claim]) {
     if let first = claims.first { counters.claimed(claims.count, queueIndex: first.queueIndex) }
     var deliveries: [Delivery] = []
+    var scheduled: [(delivery: Delivery, at: Int64)] = []
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
       switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
@@ -74,12 +75,11 @@ final class Pipeline {
         end(delivery, as: outcome)
       case .buryCrashed(let delivery): buryCrashed(delivery)
       case .schedule(let delivery, let at):
-        schedule(delivery, at: at)
+        scheduled.append((delivery, at))
       case .refuse(let reason): refuse(claim, because: reason)
       }
     }
-    guard let queueIndex = deliveries.first?.claim.queueIndex else { return }
-    queue.mustScreen(queueIndex: queueIndex) ? screen(deliveries, queueIndex) : checkDuplicates(deliveries)
+    scheduled.isEmpty ? begin(deliveries) : schedule(scheduled) { [self] in begin(deliveries) }
   }
 
   private func began(_ delivery: Delivery) {

@@ -94,6 +94,22 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
+  @Test func `a waiting job with a time to come is dropped instead of being scheduled`() async throws {
+    let token = fleet.uniqueToken()
+    try await fleet.enqueue(
+      job("\(queue)-a", fleet.uniqueToken(), ",\(inAnHour())"),
+      job("\(queue)-b", fleet.uniqueToken(), ",\(inAnHour())"),
+      job("\(queue)-b", token), on: queue)
+    #expect(try await cancel("\(queue)-a").stopped)
+    let worker = try await fleet.worker(on: queue)
+    #expect(try await fleet.record("\(queue)-a").status == "cancelled")
+    // The other jobs of the claim are as they would be without a cancellation.
+    #expect(try await fleet.record("\(queue)-b").results.map(\.token) == [token])
+    #expect(try await fleet.redis("ZCARD", QueueKeys(queue: queue).scheduled).integer == 0)
+    #expect(try await fleet.gateway.ledger().received == 1)
+    #expect(try await worker.stop() == 0)
+  }
+
   @Test func `a job that waits for its retry is cancelled, and the record keeps what was accepted`() async throws {
     let (good, busy) = (fleet.uniqueToken(), fleet.uniqueToken())
     try await fleet.gateway.device(busy, #""rule":"fixed","status":503"#)
