@@ -159,10 +159,16 @@ struct JobExplanationTests {
 
   @Test func `a job of a paused queue, and one without a worker`() {
     var facts = facts(.waiting(place: 0, of: 1))
-    facts.pause = QueuePause(since: 1, by: "erin", reason: "")
+    facts.pause = QueuePause(since: 1, by: "erin", reason: "a new key")
     let paused = JobExplanation(facts)
     #expect(paused.outcome == "It is the next job of push:jobs, and the queue is paused.")
+    #expect(paused.steps == [ExplainedStep(at: 1, .control, "Operator erin paused push:jobs: a new key.")])
     #expect(paused.next?.sentence == "Nothing, until the queue is resumed.")
+    facts.location.place = .retry(due: Self.now + 1)
+    #expect(JobExplanation(facts).next == paused.next)
+    #expect(JobExplanation(facts).advice == paused.advice)
+    facts.location.place = .inFlight(worker: "w")
+    #expect(JobExplanation(facts).advice == nil)
     #expect(paused.advice == "Resume the queue: martlet queue resume push:jobs")
     let alone = JobExplanation(self.facts(.waiting(place: 0, of: 1), workers: []))
     #expect(alone.next?.sentence == "Nothing, until a worker runs.")

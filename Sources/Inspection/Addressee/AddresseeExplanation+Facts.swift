@@ -49,7 +49,9 @@ extension AddresseeExplanation {
     }
     guard case .user = facts.addressee else { return "As far as Martlet knows, pushes reach \(subject)." }
     let total = facts.devices.count
-    if reached == total { return "As far as Martlet knows, pushes reach all devices of \(subject) (\(total))." }
+    if reached == total, facts.setSize <= total {
+      return "As far as Martlet knows, pushes reach all devices of \(subject) (\(total))."
+    }
     return "As far as Martlet knows, pushes reach \(reached) of \(total) devices of \(subject)."
   }
 

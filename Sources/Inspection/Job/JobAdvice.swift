@@ -5,6 +5,7 @@ import Queue
 /// What to do about a job.
 enum JobAdvice {
   static func of(_ facts: JobFacts, _ state: JobExplanation.State) -> String? {
+    if facts.isStopped(state) { return "Resume the queue: martlet queue resume \(facts.location.queue ?? "")" }
     switch state {
     case .unknown where isWaitingPossible(facts):
       return
@@ -27,7 +28,6 @@ enum JobAdvice {
 
   private static func waiting(_ facts: JobFacts) -> String? {
     let queue = facts.location.queue ?? ""
-    if facts.pause != nil { return "Resume the queue: martlet queue resume \(queue)" }
     guard facts.workers.isEmpty else { return nil }
     return "Start a worker, or let one serve \(queue): MARTLET_QUEUES."
   }

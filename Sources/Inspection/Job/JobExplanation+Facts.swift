@@ -19,7 +19,17 @@ extension JobExplanation {
     } else {
       steps += HistorySentences.steps(of: history, facts.text)
     }
+    if let pause = facts.pause {
+      let place = steps.firstIndex { ($0.at ?? 0) > pause.since } ?? steps.endIndex
+      steps.insert(JobExplanation.step(pause, facts.location.queue ?? "its queue"), at: place)
+    }
     return steps
+  }
+
+  private static func step(_ pause: QueuePause, _ queue: String) -> ExplainedStep {
+    let by = pause.by.isEmpty ? "An operator" : "Operator \(pause.by)"
+    let reason = pause.reason.isEmpty ? "" : ": \(pause.reason)"
+    return ExplainedStep(at: pause.since, .control, "\(by) paused \(queue)\(reason).")
   }
 
   /// What was before the first claim.

@@ -37,5 +37,13 @@ public struct JobFacts: Sendable {
   /// Whether the worker that holds the job has a heartbeat.
   func isAlive(_ worker: String) -> Bool { workers[worker] != nil }
 
+  /// Whether the job waits for a queue that is paused.
+  func isStopped(_ state: JobExplanation.State) -> Bool {
+    switch state {
+    case .waiting, .retrying, .scheduled, .deferred: pause != nil
+    case .unknown, .inFlight, .paused, .dead, .ended: false
+    }
+  }
+
   var text: TimeText { TimeText(now: now, localTime: localTime) }
 }

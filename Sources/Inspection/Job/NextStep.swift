@@ -7,7 +7,8 @@ enum NextStep {
   private static let takeover: Int64 = 20_000
 
   static func of(_ facts: JobFacts, _ state: JobExplanation.State) -> ExplainedStep? {
-    switch state {
+    if facts.isStopped(state) { return ExplainedStep(at: nil, .control, "Nothing, until the queue is resumed.") }
+    return switch state {
     case .unknown, .ended: nil
     case .waiting: waiting(facts)
     case .inFlight: inFlight(facts)
@@ -21,9 +22,6 @@ enum NextStep {
   }
 
   private static func waiting(_ facts: JobFacts) -> ExplainedStep {
-    guard facts.pause == nil else {
-      return ExplainedStep(at: nil, .control, "Nothing, until the queue is resumed.")
-    }
     guard !facts.workers.isEmpty else { return ExplainedStep(at: nil, .waiting, "Nothing, until a worker runs.") }
     guard case .waiting(let ahead, _) = facts.location.place, ahead > 0 else {
       return ExplainedStep(at: nil, .waiting, "The next worker with a free place takes it.")
