@@ -50,40 +50,47 @@ let package = Package(
     module("PushModel"),
 
     module("Jobs", ["JSON", "PushModel"]),
+    module("Events", ["EventLoop", "JSON", "Redis", "Telemetry"]),
     module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
-    module("Registry", ["EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
+    module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
-    module("Queue", ["EventLoop", "JSON", "Jobs", "Redis", "Telemetry"]),
+    module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "Redis", "Telemetry"]),
+    module(
+      "Inspection",
+      ["APNs", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
 
     module(
       "Sidecar",
       [
-        "Backup", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
-        "Redis", "Registry", "Telemetry",
+        "Backup", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [.embedInCode("openapi.json")]),
     module(
       "Dashboard",
       [
-        "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis",
-        "Registry", "Telemetry",
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Inspection", "JSON", "Jobs", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [
-        .embedInCode("Assets/style.css"), .embedInCode("Assets/dashboard.js"), .embedInCode("Assets/icon.svg"),
+        .embedInCode("Assets/style.css"), .embedInCode("Assets/jobs.css"), .embedInCode("Assets/fleet.css"),
+        .embedInCode("Assets/dashboard.js"),
+        .embedInCode("Assets/icon.svg"),
       ]),
     module(
       "Worker",
       [
-        "APNs", "Credentials", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
-        "Registry", "Telemetry",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON", "Policy",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy",
-        "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient", "HTTPServer",
+        "Inspection", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
+        "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
@@ -98,7 +105,7 @@ let package = Package(
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "RegistrySupport",
-      dependencies: ["EventLoop", "Redis", "Registry", "Telemetry", "TestSupport"],
+      dependencies: ["EventLoop", "Events", "JSON", "Redis", "Registry", "Telemetry", "TestSupport"],
       path: "Tests/RegistrySupport", swiftSettings: strict),
     tests("EventLoop"),
     tests("Telemetry", ["EventLoop"]),
@@ -110,8 +117,14 @@ let package = Package(
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel"]),
     tests("Policy", ["Jobs"]),
+    tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),
-    tests("Registry", ["Backup", "EventLoop", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport"]),
+    tests("Inspection", ["Jobs", "Policy", "PushModel", "Queue", "Registry"]),
+    tests(
+      "Registry",
+      [
+        "Backup", "EventLoop", "Events", "JSON", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport",
+      ]),
     tests("Credentials", ["EventLoop", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests(
       "Backup", ["EventLoop", "JSON", "PushModel", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
@@ -129,12 +142,16 @@ let package = Package(
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
-    tests("Worker", ["APNs", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "Registry"]),
+    tests(
+      "Worker",
+      [
+        "APNs", "EventLoop", "Events", "HTTPClient", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Registry",
+      ]),
     tests(
       "Martlet",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
-        "Redis", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -46,8 +46,8 @@ public struct HTTPCall: Sendable {
     var lines = ["Expect:"]
     if !headers.contains(where: { $0.name.lowercased() == "content-type" }) { lines.append("Content-Type:") }
     for (name, value) in headers {
-      guard HTTPCall.isToken(name) else { throw .configuration("the name of a header field is not a token") }
-      guard !value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
+      guard HTTPCall.isHeader(name: name) else { throw .configuration("the name of a header field is not a token") }
+      guard HTTPCall.isHeader(value: value) else {
         throw .configuration("the value of the header field \(name) contains a line end or NUL")
       }
       // "Name:" alone would remove the field.
@@ -56,8 +56,13 @@ public struct HTTPCall: Sendable {
     return lines
   }
 
+  /// Returns whether `value` contains no line end and no NUL.
+  public static func isHeader(value: String) -> Bool {
+    !value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
+  }
+
   /// Returns whether `name` is a token of RFC 9110.
-  static func isToken(_ name: String) -> Bool {
+  public static func isHeader(name: String) -> Bool {
     let special: [UInt8] = Array("!#$%&'*+-.^_`|~".utf8)
     return !name.isEmpty
       && name.utf8.allSatisfy { byte in

@@ -26,6 +26,10 @@ public struct JobResult: Sendable, Equatable {
   public var claimedAt: Int64
   /// Unix milliseconds.
   public var finishedAt: Int64
+  /// Empty for a job that was simply accepted.
+  public var history = JobHistory()
+  /// The `traceparent` of the job.
+  public var trace: String?
 
   public init(
     id: String, status: JobStatus, reason: String? = nil, attempts: Int = 1, worker: String, claimedAt: Int64,
@@ -52,7 +56,7 @@ public struct JobResult: Sendable, Equatable {
       stale += 1
     case .uncertain: uncertain += 1
     }
-    if let reason = result.reason { count(reason, by: 1) }
+    if let reason = result.reason { reasons.count(reason, by: 1) }
     list(result)
   }
 
@@ -85,7 +89,7 @@ public struct JobResult: Sendable, Equatable {
     failed += other.failed
     stale += other.stale
     uncertain += other.uncertain
-    for entry in other.reasons { count(entry.reason, by: entry.count) }
+    for entry in other.reasons { reasons.count(entry.reason, by: entry.count) }
   }
 
   /// Replaces the entry of a device whose earlier push was uncertain.
@@ -96,20 +100,4 @@ public struct JobResult: Sendable, Equatable {
       results.append(result)
     }
   }
-
-  private mutating func count(_ reason: String, by amount: Int) {
-    if let index = reasons.firstIndex(where: { $0.reason == reason }) {
-      reasons[index].count += amount
-    } else if reasons.count < JobResult.maximumReasons || reason == "other" {
-      reasons.append(ReasonCount(reason: reason, count: amount))
-    } else {
-      count("other", by: amount)
-    }
-  }
-}
-
-/// How many pushes of a job were refused for one reason.
-public struct ReasonCount: Sendable, Equatable {
-  public let reason: String
-  public internal(set) var count: Int
 }

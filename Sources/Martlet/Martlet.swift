@@ -11,8 +11,8 @@ import Telemetry
 enum Martlet {
   static let commands: [any Command.Type] = [
     WorkerCommand.self, SidecarCommand.self, DashboardCommand.self, AllCommand.self, EnqueueCommand.self,
-    StatusCommand.self, ResultCommand.self, CancelCommand.self, QueueCommand.self, BroadcastCommand.self,
-    DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
+    StatusCommand.self, ResultCommand.self, ExplainCommand.self, CancelCommand.self, QueueCommand.self,
+    BroadcastCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
     HealthCommand.self,
   ]
 

@@ -6,7 +6,7 @@ _martlet() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='worker sidecar dashboard all enqueue status result cancel queue broadcast dead tokens credentials doctor health help --help --version'
+    words='worker sidecar dashboard all enqueue status result explain cancel queue broadcast dead tokens credentials doctor health help --help --version'
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -22,7 +22,7 @@ _martlet() {
     --processes) words='auto' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
-      --expiration | --send-at | --dedupe | --reply-to | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | \
+      --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | \
       --address)
       return ;;
   esac
@@ -36,9 +36,10 @@ _martlet() {
     enqueue)
       words='--queue --user --token --instance --app --id --title --subtitle --body --badge --sound --category --thread-id
         --class --preview --data --payload --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
-        --reply-to --at-most-once --json --dry-run' ;;
+        --reply-to --trace --at-most-once --json --dry-run' ;;
     status) words='--watch --interval --json' ;;
     result) words='--json --raw' ;;
+    explain) words='--user --token --instance --queue --json --full-tokens' ;;
     cancel) words='--queue --json' ;;
     queue)
       case $COMP_CWORD:$action in

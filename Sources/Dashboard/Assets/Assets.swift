@@ -21,7 +21,9 @@ struct Asset: Sendable {
 /// The files of the dashboard, which are part of the program.
 enum Assets {
   /// All styles in one file, in this order.
-  private static let stylesheets = [PackageResources.style_css]
+  private static let stylesheets = [
+    PackageResources.style_css, PackageResources.jobs_css, PackageResources.fleet_css,
+  ]
 
   static let style = Asset(name: "style", extension: "css", type: "text/css; charset=utf-8", stylesheets.flatMap { $0 })
   static let script = Asset(

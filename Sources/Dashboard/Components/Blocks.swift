@@ -71,14 +71,14 @@ extension HTML {
     }
   }
 
-  /// Appends how far something is. The text says it too.
-  mutating func progress(done: Int64, total: Int64, label: String) {
+  /// Appends how far something is. The text says it too: `text`, or the part in percent.
+  mutating func progress(done: Int64, total: Int64, label: String, text: String? = nil) {
     element("div", ["class": "progress"]) { html in
       html.element(
         "progress",
         ["max": String(max(total, 1)), "value": String(min(max(done, 0), max(total, 1))), "aria-label": label],
         "")
-      html.element("span", total > 0 ? "\(min(100, max(0, done) * 100 / total)) %" : "–")
+      html.element("span", text ?? (total > 0 ? "\(min(100, max(0, done) * 100 / total)) %" : "–"))
     }
   }
 

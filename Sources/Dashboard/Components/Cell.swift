@@ -6,6 +6,8 @@ enum Cell: Sendable {
   case link(String, Link)
   /// A short text that programs read, in a fixed-width font: an id, a key.
   case code(String)
+  /// The same for names that are not broken where there is room.
+  case name(String)
   /// Unix milliseconds.
   case time(Int64, now: Int64)
   case badge(String, Tone)
@@ -42,6 +44,7 @@ extension HTML {
     case .number(let number): text(NumberText.grouped(number))
     case .link(let text, let link): self.link(text, to: link)
     case .code(let text): element("code", text)
+    case .name(let text): element("code", ["class": "name"], text)
     case .time(let time, let now): self.time(time, now: now)
     case .badge(let text, let tone): badge(text, tone)
     case .html(let fragment): append(fragment)

@@ -63,14 +63,14 @@ extension HTML {
 
   /// Appends a panel that says what an action would do, with the button that does it and a link that does not.
   mutating func confirmation(
-    _ request: PageRequest, _ action: PageAction, title: String, label: String, fields: [(String, String)] = [],
-    cancel: Link, _ content: (inout HTML) -> Void
+    _ request: PageRequest, _ action: PageAction, title: String, label: String, style: ButtonStyle = .danger,
+    fields: [(String, String)] = [], cancel: Link, _ content: (inout HTML) -> Void
   ) {
-    element("section", ["class": "panel confirm", "id": "confirm"]) { html in
+    element("section", ["class": style == .danger ? "panel confirm" : "panel", "id": "confirm"]) { html in
       html.element("h2", title)
       content(&html)
       html.element("div", ["class": "buttons"]) { html in
-        html.actionForm(request, action, label, style: .danger, fields: fields)
+        html.actionForm(request, action, label, style: style, fields: fields)
         html.link("Cancel", to: cancel, class: "button")
       }
     }

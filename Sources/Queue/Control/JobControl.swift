@@ -218,6 +218,8 @@ struct CancelledEnding {
     var result = JobResult(
       id: id, status: .cancelled, attempts: envelope.attempts, worker: "", claimedAt: now, finishedAt: now)
     if let earlier = state.result { result.merge(earlier: earlier) }
+    result.history = state.history
+    result.history.append(now, .ended(.cancelled, reason: nil))
     self.result = result
     record = Settlement.Record(
       jobID: id, json: result.json(), timeToLive: timeToLive, author: state.recordAuthor)

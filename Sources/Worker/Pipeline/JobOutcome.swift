@@ -15,6 +15,8 @@ struct Tally: Equatable {
   var uncertain: [String] = []
   /// The last reason that left a device open.
   var openReason: String?
+  /// Why devices are open. Those that were not tried are not counted.
+  var openReasons: [ReasonCount] = []
   /// The longest wait that an open device asks for.
   var wait = Duration.zero
   /// Only the gateway or the configuration is at fault for the open devices.
@@ -62,6 +64,7 @@ struct Tally: Equatable {
   mutating func leaveOpen(_ token: String, reason: String?, after: Duration, isFault: Bool) {
     open.append(token)
     openReason = reason
+    openReasons.count(reason ?? "", by: 1)
     wait = max(wait, after)
     self.isFault = self.isFault && isFault
   }
@@ -71,6 +74,7 @@ struct Tally: Equatable {
     open.append(contentsOf: other.open)
     uncertain.append(contentsOf: other.uncertain)
     openReason = other.openReason ?? openReason
+    for entry in other.openReasons { openReasons.count(entry.reason, by: entry.count) }
     wait = max(wait, other.wait)
     isFault = isFault && other.isFault
     badJobReason = badJobReason ?? other.badJobReason

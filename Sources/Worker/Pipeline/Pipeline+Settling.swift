@@ -1,5 +1,6 @@
 import Queue
 import EventLoop
+import Events
 import Jobs
 import Redis
 import Registry
@@ -55,7 +56,7 @@ extension Pipeline {
     if error.isOfThisCommand {
       log.warn(
         "a job ended without notification records: the owners of its tokens could not be read",
-        ["id": .init(delivery.id), "error": .init("\(error)")])
+        ["id": .init(delivery.id), "error": .init("\(error)"), "trace": .init(delivery.job.trace?.text)])
       return settle(delivery, as: outcome)
     }
     delivery.extent = .untouched
@@ -70,6 +71,7 @@ extension Pipeline {
     guard !delivery.claim.isFenced else { return }
     let now = Clock.unixMilliseconds
     delivery.recordOutcome(outcome, at: now)
+    if let trace = delivery.trace { tracer?.end(trace, of: delivery) }
     if outcome.status.isFinal, let since = delivery.job.waitingSince(now: now) {
       counters.record(latency: now - since)
     }
@@ -108,6 +110,8 @@ extension Pipeline {
     for job in jobs {
       metrics.refused()
       counters.ended(.dead)
+      let event = EventJob(id: job.id ?? "", queue: job.queue)
+      context.events?.append([.dead(event, reason: Job.tooLarge, attempts: 1, at: Clock.unixMilliseconds)])
       guard let record = settlements.record(of: job, worker: queue.lease.name.value) else { continue }
       queue.write(record, queue: job.queue)
     }

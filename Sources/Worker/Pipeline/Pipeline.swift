@@ -20,12 +20,15 @@ final class Pipeline {
   let clients: AppClients?
   let metrics: PipelineMetrics
   let counters: FleetCounters
+  /// Nil unless spans are exported.
+  let tracer: Tracer?
   let log: Log
   private let intake: Intake
   private let duplicates: DuplicateCheck
   private let gate: PolicyGate
   private let composer: PushComposer
-  private let cleanup: RegistryCleanup
+  let cleanup: RegistryCleanup
+  private let refusals: RefusalNotes
   let retrySchedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords
@@ -41,6 +44,7 @@ final class Pipeline {
     clients = context.clients
     metrics = context.metrics
     counters = context.counters
+    tracer = context.tracer
     log = context.log
     intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
     duplicates = DuplicateCheck(connection: context.connection)
@@ -48,6 +52,7 @@ final class Pipeline {
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
+    refusals = RefusalNotes(registry: context.registry)
     retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
     settlements = SettlementWriter(configuration)
     notifications = NotificationRecords(configuration)
@@ -62,10 +67,10 @@ final class Pipeline {
       counters.claimed(1, queueIndex: claim.queueIndex)
       switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
       case .deliver(let delivery):
-        metrics.began(delivery)
+        began(delivery)
         deliveries.append(delivery)
       case .end(let delivery, let outcome):
-        metrics.began(delivery)
+        began(delivery)
         end(delivery, as: outcome)
       case .buryCrashed(let delivery): buryCrashed(delivery)
       case .schedule(let delivery, let at):
@@ -75,6 +80,11 @@ final class Pipeline {
     }
     guard let queueIndex = deliveries.first?.claim.queueIndex else { return }
     queue.mustScreen(queueIndex: queueIndex) ? screen(deliveries, queueIndex) : checkDuplicates(deliveries)
+  }
+
+  private func began(_ delivery: Delivery) {
+    metrics.began(delivery)
+    tracer?.begin(delivery)
   }
 
   // MARK: - Checked for duplicates
@@ -129,6 +139,8 @@ final class Pipeline {
         }
         let devices = delivery.stillOpen(resolution.devices)
         delivery.devices = devices
+        delivery.noteRemovals(resolution.removals, found: devices.count)
+        delivery.trace?.resolved()
         askPolicy(delivery, devices)
       }
     }
@@ -161,24 +173,28 @@ final class Pipeline {
       switch answer {
       case .fault(let error): putOff(delivery, error)
       case .expired: end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
-      case .decision(let decision):
+      case .decision(let decision, let grounds):
         metrics.decided(decision)
-        carryOut(decision, delivery, devices)
+        carryOut(decision, grounds, delivery, devices)
       }
     }
   }
 
-  private func carryOut(_ decision: PolicyDecision, _ delivery: Delivery, _ devices: [Device]) {
+  private func carryOut(
+    _ decision: PolicyDecision, _ grounds: PolicyGrounds?, _ delivery: Delivery, _ devices: [Device]
+  ) {
     switch decision {
     case .send: submit(delivery, to: devices)
     case .deferUntil(let time):
+      delivery.notePolicy(.hold, .quietHours, grounds)
       end(delivery, as: JobOutcome(status: .deferred, verb: .schedule(at: time), rule: .quietHours))
     case .suppress(let rule):
+      delivery.notePolicy(.suppress, rule, grounds)
       log.debug(
         "a delivery policy suppressed a notification",
         [
           "id": .init(delivery.id), "class": .init(delivery.match?.notificationClass.name ?? ""),
-          "reason": .init(rule.rawValue),
+          "reason": .init(rule.rawValue), "trace": .init(delivery.job.trace?.text),
         ])
       end(delivery, as: JobOutcome(status: .suppressed, verb: .acknowledge, rule: rule))
     }
@@ -220,6 +236,7 @@ final class Pipeline {
       answered(sent, draft)
     }
     draft.push = push
+    draft.noteSending()
     draft.content.client?.send(push)
   }
 
@@ -228,7 +245,9 @@ final class Pipeline {
   private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
     let outcome = outcome(of: sent, draft)
     draft.push = nil
-    if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
+    if outcome != .accepted { refusals.note(sent, draft) }
+    draft.noteAnswer(sent)
+    if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since, reason: sent.reason) }
     record(outcome, sent, draft)
   }
 

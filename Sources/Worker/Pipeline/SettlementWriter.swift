@@ -9,8 +9,10 @@ struct SettlementWriter {
   private let results: WorkerConfiguration.ResultPolicy
   private let timeToLive: Duration
   private let notifications: NotificationRecords
+  private let events: JobEvents
 
   init(_ configuration: WorkerConfiguration) {
+    events = JobEvents(areWritten: configuration.writesEvents, queues: configuration.queues)
     results = configuration.results
     timeToLive = configuration.resultTimeToLive
     notifications = NotificationRecords(configuration)
@@ -30,6 +32,7 @@ struct SettlementWriter {
     }
     settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
     if outcome.verb != .acknowledge { settlement.locator = delivery.locator }
+    settlement.events = events.events(of: delivery, as: outcome, at: now)
     return settlement
   }
 
@@ -37,13 +40,16 @@ struct SettlementWriter {
   func refusal(of claim: Claim, reason: String, worker: String) -> Settlement {
     let now = Clock.unixMilliseconds
     let id = Job.salvagedID(from: claim.envelope.job) ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
-    let result = JobResult(
+    var result = JobResult(
       id: id, status: .dead, reason: reason, attempts: claim.envelope.attempts + 1, worker: worker,
       claimedAt: claim.claimedAt, finishedAt: now)
+    result.history.append(claim.claimedAt, .claimed(worker: worker, attempt: result.attempts, waited: nil))
+    result.history.append(now, .buried(reason: reason))
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
     var settlement = Settlement(
       .bury(letter: letter.bytes, at: now), record: record(result.json(), id: id, .dead, isFirst: true))
     settlement.locator = Settlement.Locator(jobID: id)
+    settlement.events = events.refusal(of: claim, id: id, reason: reason, attempts: result.attempts, at: now)
     return settlement
   }
 
@@ -107,5 +113,6 @@ extension Delivery {
     case .pause: tally.result.reason = JobOutcome.paused
     case .bury(let reason): tally.result.reason = reason
     }
+    recordHistory(outcome, at: now)
   }
 }
