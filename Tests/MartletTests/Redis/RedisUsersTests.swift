@@ -48,7 +48,9 @@ import Testing
     try await fleet.register([token], to: "alice", bundleID: "com.example.app")
     try await fleet.register([stale], to: "bob", bundleID: "com.example.app")
     try await fleet.gateway.device(stale, #""rule":"unregistered","since":1900000000000"#)
-    let worker = try await fleet.worker(on: "push:jobs:high,push:jobs")
+    let sink = try await WebhookSink.started()
+    let events = ["MARTLET_WEBHOOK_URL": await sink.url, "MARTLET_WEBHOOK_SECRET": "a-secret-of-the-test"]
+    let worker = try await fleet.worker(events, on: "push:jobs:high,push:jobs")
     try await fleet.enqueue(
       #"{"id":"plain","to":{"user":"alice"},"title":"a"}"#,
       #"{"id":"reply","to":{"user":"alice"},"title":"a","replyTo":"push:replies:shop"}"#,
@@ -74,6 +76,7 @@ import Testing
       try await !(fleet.redis("SMEMBERS", QueueKeys(queue: "push:jobs:high").workers).array ?? [])
         .contains { try $0.string == victim.name() }
     }
+    try await eventually("events are sent") { await sink.accepted.contains { $0.hasPrefix("token.removed") } }
     #expect(try await worker.stop() == 0)
     let once = try await fleet.worker(["MARTLET_DELIVERY": "at-most-once"], on: "push:jobs")
     try await fleet.enqueue(#"{"id":"popped","to":{"user":"alice"},"title":"a"}"#, on: "push:jobs")
@@ -101,7 +104,8 @@ import Testing
     let shop = try await Self.shop.value
     let fleet = shop.fleet
     let user = try await fleet.userWithCredentials("dora")
-    let sidecar = try await fleet.sidecar("sidecar", shop.url("martlet-sidecar"))
+    let sidecar = try await fleet.sidecar(
+      "sidecar", shop.url("martlet-sidecar").merging(["MARTLET_EVENTS": "stream"]) { $1 })
     let tokens = fleet.uniqueTokens(2)
     for token in tokens {
       let body = #"{"token":"\#(token)","platform":"ios","bundleId":"com.example.app"}"#
