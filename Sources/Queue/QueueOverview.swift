@@ -1,4 +1,4 @@
-public import EventLoop
+import EventLoop
 public import JSON
 public import Redis
 

@@ -12,7 +12,7 @@ enum DashboardCommand: Command {
     /metrics are on MARTLET_ADMIN_ADDRESS (default \(DashboardSettings.defaultAdminAddress); off, or port 0 for any free port).
     Reads its settings from the environment and reports every fault at once (exit code 2).
 
-    Operators sign in with a name and a secret: martlet credentials add operator NAME --role viewer|operator|admin.
+    Operators sign in with a name and a secret, which martlet credentials add operator makes for a viewer, operator or admin.
     Without operators the dashboard is for this machine only: on an address that others can reach it does not start (exit
     code 2).
 
