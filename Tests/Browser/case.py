@@ -35,7 +35,6 @@ PAGES = {
     "policies?instance=home-1": "Policies for home-1",
     "credentials": "Credentials",
     "audit": "Audit",
-    "search?q=nothing-like-it": "Search",
 }
 
 

@@ -74,7 +74,7 @@ class PagesTests(Case):
             visitor.open("sign-in")
             self.assertEqual(Axe().run(visitor.page, options=AXE).response["violations"], [])
             visitor.sign_in("ada")
-            for path in ("nothing", "jobs/unknown", "devices?token=x", "dead?cursor=forged"):
+            for path in ("nothing", "search?q=nothing-like-it", "jobs/unknown", "devices?token=x", "dead?cursor=forged"):
                 self.assertGreaterEqual(visitor.open(path), 400, path)
                 self.assertEqual(visitor.page.locator("h1").count(), 1, path)
                 self.assertEqual(Axe().run(visitor.page, options=AXE).response["violations"], [], path)

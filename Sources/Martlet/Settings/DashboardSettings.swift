@@ -41,12 +41,12 @@ package struct DashboardSettings {
     configuration.fixOfStoppedRemoval = RouteNotice.fixOfStoppedRemoval
     configuration.version = Version.current
     isAddressSet = reader.string(DashboardSettings.setting) != nil
+    configuration.failureLimit = SharedSettings.failureLimit(&reader)
+    configuration.trustedProxies = SharedSettings.trustedProxies(&reader)
     dashboard = DashboardSettings.readAddress(&reader).map { address in
       configuration.address = address
       return configuration
     }
-    configuration.failureLimit = SharedSettings.failureLimit(&reader)
-    configuration.trustedProxies = SharedSettings.trustedProxies(&reader)
     adminAddress = SharedSettings.adminAddress(&reader, default: DashboardSettings.defaultAdminAddress)
     shutdownGrace = SharedSettings.shutdownGrace(&reader)
     logLevel = SharedSettings.logLevel(&reader)

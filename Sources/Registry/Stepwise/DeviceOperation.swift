@@ -1,3 +1,6 @@
+import Events
+import PushModel
+
 /// What is to be done with one token. Decides the same as the scripts of one server.
 enum DeviceOperation: Sendable, Equatable {
   case register(Registration)
@@ -9,8 +12,8 @@ enum DeviceOperation: Sendable, Equatable {
   case giveBack(DeviceMetadata?, written: [UInt8])
   /// Removes the device, if it is registered.
   case forget
-  /// Removes the device from a user. Another owner keeps it.
-  case unregister(String)
+  /// Removes the device from a user. Another owner keeps it. The reason is for the event.
+  case unregister(String, reason: String = RemovalCause.unregistered)
   case removeStale(StaleDevice)
   /// Writes the metadata, unless the one in Redis is at least as new.
   case restore(DeviceMetadata)
@@ -37,7 +40,7 @@ enum DeviceOperation: Sendable, Equatable {
       stored.owner == user ? stored.exchanged(at: now).map { .write($0) } ?? .nothing : .nothing
     case .giveBack(let metadata, let written): stored.bytes == written ? .write(metadata) : .nothing
     case .forget: stored.metadata == nil ? .nothing : .write(nil)
-    case .unregister(let user):
+    case .unregister(let user, _):
       stored.owner == user && stored.metadata != nil
         ? .write(nil, leaving: [.user(user)]) : .keep(user.isEmpty ? [] : [.user(user)])
     case .removeStale(let device): DeviceOperation.removeStale(device, stored)
@@ -83,6 +86,24 @@ enum DeviceOperation: Sendable, Equatable {
     return .write(metadata)
   }
 
+  /// The event of a change of the device, as the scripts of one server make it; nil if there is none.
+  func event(_ token: String, from before: StoredDevice, to metadata: DeviceMetadata?, at now: Int64) -> Event? {
+    if case .restore = self { return nil }
+    let former = before.metadata.map { $0.device(token) }
+    if let metadata { return Event.change(of: metadata.device(token), from: former, at: now) }
+    return former.map { Event.removed($0, reason: reasonOfRemoval, at: now) }
+  }
+
+  private var reasonOfRemoval: String {
+    switch self {
+    case .unregister(_, let reason): reason
+    case .removeStale(let device): device.reason
+    case .evict: RemovalCause.limit
+    case .giveBack: RemovalCause.replaced
+    case .register, .take, .renew, .forget, .restore, .clean, .repair: RemovalCause.unregistered
+    }
+  }
+
   /// Whether others' changes to the token, however many, cannot stop this operation.
   var prevails: Bool {
     switch self {
@@ -98,5 +119,12 @@ enum DeviceOperation: Sendable, Equatable {
     case .register, .restore: false
     case .take, .renew, .giveBack, .forget, .unregister, .removeStale, .evict, .clean, .repair: true
     }
+  }
+}
+
+extension DeviceMetadata {
+  func device(_ token: String) -> EventDevice {
+    EventDevice(
+      token: token, user: username, app: bundleID, environment: environment?.rawValue, platform: platform.rawValue)
   }
 }

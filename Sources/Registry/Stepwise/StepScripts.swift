@@ -1,6 +1,8 @@
+import Events
 import Redis
 
-/// The scripts of settlements. Each has one key, so that it runs on any node of a cluster, also while its slot moves.
+/// The scripts of settlements. Each has one key, so that it runs on any node of a cluster, also while its slot moves; only
+/// an event is a second key, with which a script waits until the slot has moved.
 ///
 /// Then Redis refuses to access a key that the script itself has deleted, so none does. PERSIST changes nothing here; as
 /// the first write it makes a full Redis accept the next one.
@@ -30,12 +32,14 @@ enum StepScripts {
 
   /// KEYS
   ///   1  metadata of a token
+  ///   2  the outbox of the token, if there is an event
   /// ARGV
   ///   1  the expected text; empty for none
   ///   2  the new text; empty deletes the key
   ///   3  the lifetime (seconds)
   ///   4  1 to write also if Redis is full
   ///   5  1 to write whatever is stored
+  ///   6  the event, if there is one
   /// Returns {1 if written else 0, the text before}.
   static let swap = RedisScript(
     """
@@ -47,6 +51,9 @@ enum StepScripts {
     else
       if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
       redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+    end
+    if KEYS[2] then
+      \(EventOutbox.append(to: "KEYS[2]", "ARGV[6]"))
     end
     return {1, found}
     """)

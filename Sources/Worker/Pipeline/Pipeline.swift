@@ -247,7 +247,7 @@ final class Pipeline {
     draft.push = nil
     if outcome != .accepted { refusals.note(sent, draft) }
     draft.noteAnswer(sent)
-    if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
+    if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since, reason: sent.reason) }
     record(outcome, sent, draft)
   }
 

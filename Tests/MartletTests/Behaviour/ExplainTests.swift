@@ -147,12 +147,12 @@ import Testing
   }
 
   @Test func `a job whose worker was killed tells that another took it over`() async throws {
-    try await fleet.gateway.fault(#"{"kind":"stall"}"#)
+    try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
     let queue = fleet.unique("jobs")
     let victim = try await fleet.worker(on: queue)
     let id = fleet.unique("explain")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"T"}"#, on: queue)
-    try await eventually("the push is in flight") { try await fleet.gateway.ledger().received == 1 }
+    try await eventually("the push is in flight") { try await fleet.gateway.ledger().accepted == 1 }
     #expect(try await explain(id, on: queue).state == "in_flight")
     try await victim.kill()
     try await fleet.forgetHeartbeat(of: victim)
