@@ -1,6 +1,9 @@
+import Credentials
 import EventLoop
+import Foundation
 import JSON
 import Queue
+import Redis
 import Registry
 import Testing
 
