@@ -15,18 +15,27 @@ public struct EventfulScript: Sendable {
     emitting = RedisScript(EventfulScript.beginning + source + EventfulScript.end)
   }
 
-  private static let beginning = """
-    local stream, written, refusal = table.remove(KEYS), {}, ''
-    local function emit(kind, data)
+  /// Lua: `format(type, data)` returns an event.
+  package static let formatting = """
+    local function format(kind, data)
       local time = redis.call('TIME')
       local at = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-      local event = '{"type":"' .. kind .. '","at":' .. at .. ',"data":' .. cjson.encode(data) .. '}'
-      local reply = \(EventStream.append(to: "stream", "event"))
-      if type(reply) == 'table' and reply.err then refusal = reply.err else written[#written + 1] = kind end
+      return '{"type":"' .. kind .. '","at":' .. at .. ',"data":' .. cjson.encode(data) .. '}'
     end
-    local function change()
 
     """
+
+  private static let beginning =
+    formatting + """
+      local stream, written, refusal = table.remove(KEYS), {}, ''
+      local function emit(kind, data)
+        local event = format(kind, data)
+        local reply = \(EventStream.append(to: "stream", "event"))
+        if type(reply) == 'table' and reply.err then refusal = reply.err else written[#written + 1] = kind end
+      end
+      local function change()
+
+      """
 
   // The error of a script is the whole reply: the caller handles it as without events.
   private static let end = """

@@ -155,5 +155,6 @@ extension WebhookState.Gap {
 
 extension WebhookState {
   /// What an operator should do about a webhook that is parked.
-  public static let fix = "see why the receiver at MARTLET_WEBHOOK_URL does not answer with 2xx; martlet continues by itself"
+  public static let fix =
+    "see why the receiver at MARTLET_WEBHOOK_URL does not answer with 2xx; martlet continues by itself"
 }

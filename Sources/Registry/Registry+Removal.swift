@@ -16,7 +16,9 @@ public struct StaleDevice: Sendable, Equatable {
   /// The reason of an answer without one.
   public static let unknownReason = "stale"
 
-  public init(token: String, owner: String, bundleID: String?, notAfter: Int64, reason: String = StaleDevice.unknownReason) {
+  public init(
+    token: String, owner: String, bundleID: String?, notAfter: Int64, reason: String = StaleDevice.unknownReason
+  ) {
     self.token = token
     self.owner = owner
     self.bundleID = bundleID
@@ -36,7 +38,9 @@ extension Registry {
         completion, with: { () async throws(RedisError) in try await self.clean(.user(user), removals, steps) })
     }
     let set = RegistryKeys.userTokens(user)
-    clean({ [self] in call(RegistryScripts.cleanUser, keys: $0, arguments: $1, $2) }, groups: [(set, removals)], expected: user, completion: completion)
+    clean(
+      { [self] in call(RegistryScripts.cleanUser, keys: $0, arguments: $1, $2) }, groups: [(set, removals)],
+      expected: user, completion: completion)
   }
 
   /// Removes entries as ``clean(user:_:completion:)`` does, and returns their number.
@@ -55,7 +59,9 @@ extension Registry {
     }
     let shards = Dictionary(grouping: removals) { AudienceShard.shard(of: $0.entry) }
     let groups = shards.map { (RegistryKeys.audience(app, shard: $0.key), $0.value) }
-    clean({ [self] in connection.call(RegistryScripts.cleanAudience, keys: $0, arguments: $1, $2) }, groups: groups, expected: app, completion: completion)
+    clean(
+      { [self] in connection.call(RegistryScripts.cleanAudience, keys: $0, arguments: $1, $2) }, groups: groups,
+      expected: app, completion: completion)
   }
 
   /// Removes devices, each only if it has the same owner and was not registered after `notAfter`. Passes their number.
@@ -122,9 +128,11 @@ extension Registry {
   }
 
   /// Calls a script that removes entries from a set.
-  private typealias CleanCall = @EventLoop (
-    _ keys: [String], _ arguments: @escaping (inout RedisCommand) -> Void, _ completion: @escaping RedisClient.Completion
-  ) -> Void
+  private typealias CleanCall =
+    @EventLoop (
+      _ keys: [String], _ arguments: @escaping (inout RedisCommand) -> Void,
+      _ completion: @escaping RedisClient.Completion
+    ) -> Void
 
   private func clean(
     _ script: @escaping CleanCall, groups: [(key: String, removals: [Removal])], expected: String,
@@ -141,7 +149,8 @@ extension Registry {
 
   /// Sends one batch after the other, because many at once would delay other commands.
   private func clean(
-    _ script: @escaping CleanCall, _ batches: ArraySlice<(key: String, removals: ArraySlice<Removal>)>, expected: String,
+    _ script: @escaping CleanCall, _ batches: ArraySlice<(key: String, removals: ArraySlice<Removal>)>,
+    expected: String,
     removed: Int, _ completion: @escaping CountCompletion
   ) {
     guard let (key, removals) = batches.first else { return completion(.success(removed)) }

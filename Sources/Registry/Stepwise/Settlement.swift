@@ -1,6 +1,3 @@
-import EventLoop
-import Events
-
 /// Carries out an operation on one token in steps, each with the keys of one hash slot.
 ///
 /// Order, and what another process or a crash between two steps finds:
@@ -203,12 +200,10 @@ struct Settlement: Sendable {
     guard case .write(let metadata, _) = decision else { return apply(outcome.before) }
     phase = .swapping
     let isExpected = tries < Registry.politeAttempts || !operation.prevails
-    let event =
-      makesEvents
-      ? operation.event(token, from: outcome.before, to: metadata, at: Clock.unixMilliseconds) : nil
-    if event != nil { hasEvents = true }
+    let cause = makesEvents ? operation.removalCause : nil
+    if cause != nil { hasEvents = true }
     return send([
-      .swap(expected: isExpected ? outcome.before.bytes : nil, metadata: metadata?.json(), event: event?.json)
+      .swap(expected: isExpected ? outcome.before.bytes : nil, metadata: metadata?.json(), cause: cause)
     ])
   }
 

@@ -15,7 +15,7 @@ struct StepRunner {
   init(connection: RedisClient, events: EventLog?) {
     self.connection = connection
     self.events = events
-    connection.preload(StepScripts.all + (events == nil ? [] : EventOutbox.all))
+    connection.preload(StepScripts.all + (events == nil ? [] : [StepScripts.swapWithEvent] + EventOutbox.all))
   }
 
   /// Returns the outcomes in the order of the settlements.
@@ -90,17 +90,20 @@ struct StepRunner {
       events.forward(token, outbox: EventStream.outbox(of: RegistryKeys.token(token))) { isPublished in
         completion(.success(.integer(isPublished ? 1 : 0)))
       }
-    case .swap(let expected, let metadata, let event):
+    case .swap(let expected, let metadata, let cause):
       let key = RegistryKeys.token(token)
       connection.call(
-        StepScripts.swap, keys: [key] + (event == nil ? [] : [EventStream.outbox(of: key)]),
+        cause == nil ? StepScripts.swap : StepScripts.swapWithEvent,
+        keys: [key] + (cause == nil ? [] : [EventStream.outbox(of: key)]),
         arguments: { command in
           command.append(expected ?? [])
           command.append(metadata ?? [])
           command.append(Registry.metadataLifetime)
           command.append(forced)
           command.append(expected == nil ? "1" as String : "")
-          if let event { command.append(event) }
+          guard let cause else { return }
+          command.append(token)
+          command.append(cause)
         }, completion)
     }
   }

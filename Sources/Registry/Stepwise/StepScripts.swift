@@ -32,14 +32,12 @@ enum StepScripts {
 
   /// KEYS
   ///   1  metadata of a token
-  ///   2  the outbox of the token, if there is an event
   /// ARGV
   ///   1  the expected text; empty for none
   ///   2  the new text; empty deletes the key
   ///   3  the lifetime (seconds)
   ///   4  1 to write also if Redis is full
   ///   5  1 to write whatever is stored
-  ///   6  the event, if there is one
   /// Returns {1 if written else 0, the text before}.
   static let swap = RedisScript(
     """
@@ -52,11 +50,42 @@ enum StepScripts {
       if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
       redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
     end
-    if KEYS[2] then
-      \(EventOutbox.append(to: "KEYS[2]", "ARGV[6]"))
-    end
     return {1, found}
     """)
+
+  /// As ``swap``, with an event.
+  ///
+  /// KEYS
+  ///   1  metadata of a token
+  ///   2  the outbox of the token
+  /// ARGV
+  ///   1…5  as those of ``swap``
+  ///   6  the token
+  ///   7  the reason, if the device is removed
+  /// Returns what ``swap`` does.
+  static let swapWithEvent = RedisScript(
+    RegistryScripts.read + EventfulScript.formatting + """
+      local event
+      local function emit(kind, data) event = format(kind, data) end
+
+      """ + EventfulScript.devices + """
+        local found = redis.pcall('GET', KEYS[1])
+        if type(found) ~= 'string' then found = '' end
+        if found ~= ARGV[1] and ARGV[5] ~= '1' then return {0, found} end
+        local former = read(KEYS[1])
+        if ARGV[2] == '' then
+          redis.call('DEL', KEYS[1])
+          if former then announceRemoval(ARGV[6], former, ARGV[7]) end
+        else
+          if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
+          redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+          announce(ARGV[6], former, cjson.decode(ARGV[2]))
+        end
+        if event then
+          \(EventOutbox.append(to: "KEYS[2]", "event"))
+        end
+        return {1, found}
+        """)
 
   /// KEYS
   ///   1  a user's set

@@ -39,7 +39,8 @@ struct JobEvents {
   }
 
   private func job(_ delivery: Delivery) -> EventJob {
-    EventJob(id: delivery.id, queue: queues[delivery.claim.queueIndex])
+    EventJob(
+      id: delivery.id, queue: queues[delivery.claim.queueIndex], trace: delivery.job.trace?.text)
   }
 }
 

@@ -42,6 +42,7 @@ package final class WorkerService {
   private let concurrency: ConcurrencyControl?
   /// Counts the events of this process.
   package let eventMetrics: EventMetrics
+  private let webhookMetrics: WebhookMetrics
   /// Nil without a webhook.
   private let webhook: WebhookSender?
   private var admin: AdminServer?
@@ -72,8 +73,10 @@ package final class WorkerService {
     self.eventMetrics = eventMetrics
     let events =
       configuration.writesEvents ? EventLog(connection: connection, metrics: eventMetrics, log: log) : nil
+    let webhookMetrics = WebhookMetrics(metrics)
+    self.webhookMetrics = webhookMetrics
     webhook = configuration.webhook.map {
-      WebhookSender($0, connection: connection, metrics: WebhookMetrics(metrics), log: log)
+      WebhookSender($0, connection: connection, metrics: webhookMetrics, log: log)
     }
     let pipelineMetrics = PipelineMetrics(metrics)
     queue = JobQueue(

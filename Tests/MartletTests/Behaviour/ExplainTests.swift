@@ -297,6 +297,21 @@ import Testing
     #expect(child.lines.contains { $0.contains(token) })
   }
 
+  @Test func `a user whose only device was removed is told why`() async throws {
+    let token = fleet.uniqueToken()
+    let name = try await user([token])
+    try await fleet.gateway.device(token, #""rule":"fixed","status":400,"reason":"BadDeviceToken""#)
+    #expect(try await delivered(#"{"user":"\#(name)"}"#).status == "failed")
+    try await eventually("the device is removed") {
+      try await fleet.redis("EXISTS", RegistryKeys.token(token)).integer == 0
+    }
+    let explanation = try await explain("--user", name)
+    #expect(!explanation.reachable)
+    #expect(
+      explanation.sentences("problem").last?.hasPrefix(
+        "Device \(token.prefix(8))… was removed: APNs refused it with BadDeviceToken (400, ") == true)
+  }
+
   @Test func `a token tells whose it is`() async throws {
     let token = fleet.uniqueToken()
     let name = try await user([token])

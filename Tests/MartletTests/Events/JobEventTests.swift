@@ -11,6 +11,7 @@ import Testing
 @Suite(.serialized) struct JobEventTests {
   private static let fleet = Task { try await Fleet() }
   private static let stream = ["MARTLET_EVENTS": "stream"]
+  private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
   /// Waits for the events of a job, and returns the types and the reasons.
   private func events(_ fleet: Fleet, _ id: String, count: Int = 1) async throws -> [JSONValue] {
@@ -32,7 +33,7 @@ import Testing
     try await fleet.gateway.device(stale, #""rule":"unregistered","since":1900000000000"#)
     try await fleet.enqueue(
       #"{"id":"\#(prefix)-good","to":{"token":"\#(good)"},"title":"a"}"#,
-      #"{"id":"\#(prefix)-failed","to":{"user":"\#(prefix)-bob"},"title":"a"}"#,
+      #"{"id":"\#(prefix)-failed","to":{"user":"\#(prefix)-bob"},"title":"a","trace":"\#(Self.trace)"}"#,
       #"{"id":"\#(prefix)-typo","to":{"user":"bob"},"titel":"a"}"#,
       #"{"id":"\#(prefix)-all","to":{"app":"\#(app)"},"title":"a"}"#, on: queue)
     for id in ["good", "failed", "typo", "all"] { _ = try await fleet.record("\(prefix)-\(id)") }
@@ -40,6 +41,7 @@ import Testing
     let failed = try await events(fleet, "\(prefix)-failed")
     #expect(failed.map { $0["type"]?.string } == ["job.failed"])
     #expect(failed[0]["data"]?["queue"]?.string == queue)
+    #expect(failed[0]["data"]?["trace"]?.string == Self.trace)
     #expect(failed[0]["data"]?["reasons"]?["Unregistered"]?.integer == 1)
     let removed = try await fleet.events { $0["data"]?["token"]?.string == stale }
     #expect(removed.map { $0["type"]?.string } == ["token.removed"])

@@ -33,6 +33,12 @@ final class WebhookSink {
 
   nonisolated init() {}
 
+  static func started() throws -> WebhookSink {
+    let sink = WebhookSink()
+    try sink.start()
+    return sink
+  }
+
   var url: String { "http://127.0.0.1:\(server?.port ?? 0)/hooks" }
 
   func start() throws {

@@ -26,15 +26,9 @@ import Testing
     try await fleet.redis("GET", EventStream.webhook).bytes.flatMap(WebhookState.init(json:))
   }
 
-  @EventLoop private func sink() throws -> WebhookSink {
-    let sink = WebhookSink()
-    try sink.start()
-    return sink
-  }
-
   @Test func `events arrive signed, in their order, and once`() async throws {
     let fleet = try await Fleet()
-    let sink = try await sink()
+    let sink = try await WebhookSink.started()
     let queue = fleet.unique("hook")
     let worker = try await fleet.worker(settings(await sink.url), on: queue)
     let ids = (0..<250).map { "job-\($0)" }
@@ -57,8 +51,10 @@ import Testing
 
   @Test func `a receiver that fails gets the same batch again, and no job waits for it`() async throws {
     let fleet = try await Fleet()
-    let sink = try await sink()
-    await set(sink) { $0 < 2 ? HTTPResponse(status: 500, body: Array(repeating: 0xFF, count: 200_000)) : HTTPResponse(status: 200) }
+    let sink = try await WebhookSink.started()
+    await set(sink) {
+      $0 < 2 ? HTTPResponse(status: 500, body: Array(repeating: 0xFF, count: 200_000)) : HTTPResponse(status: 200)
+    }
     let queue = fleet.unique("failing")
     let worker = try await fleet.worker(settings(await sink.url), on: queue)
     try await enqueue(["first"], fleet, on: queue)
@@ -78,7 +74,7 @@ import Testing
 
   @Test func `410 parks the webhook, and status, doctor, metric and log say so`() async throws {
     let fleet = try await Fleet()
-    let sink = try await sink()
+    let sink = try await WebhookSink.started()
     await set(sink) { _ in HTTPResponse(status: 410) }
     let queue = fleet.unique("gone")
     let worker = try await fleet.worker(settings(await sink.url), on: queue)
@@ -97,7 +93,7 @@ import Testing
 
   @Test func `kill -9 of the worker that sends: another one continues, and nothing is lost`() async throws {
     let fleet = try await Fleet()
-    let sink = try await sink()
+    let sink = try await WebhookSink.started()
     let queue = fleet.unique("takeover")
     let sender = try await fleet.worker(settings(await sink.url), on: queue)
     try await enqueue(["before"], fleet, on: queue)
@@ -122,7 +118,7 @@ import Testing
 
   @Test func `events that were deleted before they were sent are told`() async throws {
     let fleet = try await Fleet()
-    let sink = try await sink()
+    let sink = try await WebhookSink.started()
     let queue = fleet.unique("gap")
     let worker = try await fleet.worker(settings(await sink.url), on: queue)
     try await enqueue(["kept"], fleet, on: queue)
@@ -161,6 +157,7 @@ import Testing
     #expect(python.lines(of: .output).count == 2)
 
     // The same batch again, as after a lost answer: accepted, and not handled again.
+    try await eventually("the events are accepted") { try await state(fleet)?.delivered == 2 }
     try await python.stop()
     python = try receiver()
     try await python.line("its port") { $0.contains("listens") }
@@ -171,7 +168,8 @@ import Testing
     #expect(python.lines(of: .output).isEmpty)
     #expect(try await heir.stop() == 0)
 
-    let body = #"{"type":"events","timestamp":"2026-11-22T10:00:00.000Z","data":{"events":[{"id":"9-9","type":"x","at":1,"data":{}}]}}"#
+    let body =
+      #"{"type":"events","timestamp":"2026-11-22T10:00:00.000Z","data":{"events":[{"id":"9-9","type":"x","at":1,"data":{}}]}}"#
     let now = Int64(Date().timeIntervalSince1970)
     for (signed, timestamp, status) in [
       (body, now, "204"), (body + " ", now, "401"), (body, now - 3600, "401"), (body, now + 3600, "401"),

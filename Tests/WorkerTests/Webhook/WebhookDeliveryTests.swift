@@ -240,7 +240,8 @@ struct WebhookDeliveryTests {
   }
 
   @Test func `a body has the form of the specification, and invalid UTF-8 is replaced`() throws {
-    let bytes = Array(#"{"type":"token.removed","at":1700000000000,"data":{"user":"a"#.utf8) + [0xFF] + Array("\"}}".utf8)
+    let bytes =
+      Array(#"{"type":"token.removed","at":1700000000000,"data":{"user":"a"#.utf8) + [0xFF] + Array("\"}}".utf8)
     let batch = try #require(WebhookBatch([.init(id: "1700000000000-0", event: bytes)], gap: nil))
     #expect(
       String(decoding: batch.body, as: UTF8.self)
