@@ -46,9 +46,9 @@ struct BroadcastPage: DashboardPage {
         "Paused by \(pause.by.isEmpty ? "somebody" : pause.by), \(TimeText.relative(pause.since, now: now)). Its progress is kept.",
         .warn)
     }
+    html.figures(figures(view, now: now))
     html.panel("Progress") { html in
       html.cell(view.progress)
-      html.figures(figures(view, now: now))
       html.element("div", ["class": "buttons"]) { html in
         view.buttons(request, &html)
         if !view.isOver, request.may(BroadcastSteering.cancel) {
