@@ -50,11 +50,12 @@ let package = Package(
     module("PushModel"),
 
     module("Jobs", ["JSON", "PushModel"]),
+    module("Events", ["EventLoop", "JSON", "Redis", "Telemetry"]),
     module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
-    module("Registry", ["EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
+    module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
-    module("Queue", ["EventLoop", "JSON", "Jobs", "Redis", "Telemetry"]),
+    module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "Redis", "Telemetry"]),
     module(
       "Inspection",
       ["APNs", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
@@ -62,8 +63,8 @@ let package = Package(
     module(
       "Sidecar",
       [
-        "Backup", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
-        "Redis", "Registry", "Telemetry",
+        "Backup", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [.embedInCode("openapi.json")]),
     module(
@@ -80,15 +81,16 @@ let package = Package(
     module(
       "Worker",
       [
-        "APNs", "Credentials", "EventLoop", "HTTPClient", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
-        "Redis", "Registry", "Telemetry",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON", "Policy",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPClient", "HTTPServer", "Inspection",
-        "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient", "HTTPServer",
+        "Inspection", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
+        "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
@@ -103,7 +105,7 @@ let package = Package(
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "RegistrySupport",
-      dependencies: ["EventLoop", "Redis", "Registry", "Telemetry", "TestSupport"],
+      dependencies: ["EventLoop", "Events", "JSON", "Redis", "Registry", "Telemetry", "TestSupport"],
       path: "Tests/RegistrySupport", swiftSettings: strict),
     tests("EventLoop"),
     tests("Telemetry", ["EventLoop"]),
@@ -115,9 +117,14 @@ let package = Package(
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel"]),
     tests("Policy", ["Jobs"]),
+    tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),
     tests("Inspection", ["Jobs", "Policy", "PushModel", "Queue", "Registry"]),
-    tests("Registry", ["Backup", "EventLoop", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport"]),
+    tests(
+      "Registry",
+      [
+        "Backup", "EventLoop", "Events", "JSON", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport",
+      ]),
     tests("Credentials", ["EventLoop", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests(
       "Backup", ["EventLoop", "JSON", "PushModel", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
@@ -138,13 +145,13 @@ let package = Package(
     tests(
       "Worker",
       [
-        "APNs", "EventLoop", "HTTPClient", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Registry",
+        "APNs", "EventLoop", "Events", "HTTPClient", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Registry",
       ]),
     tests(
       "Martlet",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
-        "Redis", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,4 +1,5 @@
 public import EventLoop
+public import Events
 public import Redis
 public import Telemetry
 
@@ -75,9 +76,11 @@ public final class JobQueue {
 
   /// `connection` carries everything but the blocking claims. The queue starts it and observes its state.
   public init(
-    _ configuration: Configuration, connection: RedisClient, permits: Permits, metrics: Metrics, log: Log
+    _ configuration: Configuration, connection: RedisClient, permits: Permits, events: EventLog? = nil,
+    metrics: Metrics, log: Log
   ) {
-    context = QueueContext(configuration, connection: connection, permits: permits, metrics: metrics, log: log)
+    context = QueueContext(
+      configuration, connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     settler = Settler(context)
     fetcher = Fetcher(context, endpoint: configuration.endpoint)
     reconciler = Reconciler(context, fetcher: fetcher)

@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import Redis
 import Telemetry
 
@@ -17,14 +18,18 @@ final class QueueContext {
   let control: ControlWatch
   let metrics: QueueMetrics
   let warnings: QueueWarnings
+  /// Nil if no events are written.
+  let events: EventLog?
   let log: Log
 
   var onEvent: (@EventLoop (QueueEvent) -> Void)?
 
   init(
-    _ configuration: JobQueue.Configuration, connection: RedisClient, permits: Permits, metrics: Metrics, log: Log
+    _ configuration: JobQueue.Configuration, connection: RedisClient, permits: Permits,
+    events: EventLog?, metrics: Metrics, log: Log
   ) {
     self.connection = connection
+    self.events = events
     self.permits = permits
     self.log = log
     queues = configuration.queues.map(QueueKeys.init(queue:))

@@ -124,15 +124,15 @@ extension QueueScripts {
   ///   4  the time in unix ms
   ///   5  the first line of a dead letter
   ///   6  the TTL of the tombstone in ms
-  /// Returns {jobs left, jobs moved back, jobs buried, dead letters deleted because there were too many}; {-1, 0, 0, 0}
-  /// if the worker lives, the seal is lost, or a key holds another type.
+  /// Returns {jobs left, jobs moved back, jobs buried, dead letters deleted because there were too many, the beginning of
+  /// each buried element}; {-1, 0, 0, 0, {}} if the worker lives, the seal is lost, or a key holds another type.
   static let reap = RedisScript(
     """
     local seal = redis.call('GET', KEYS[8])
-    if redis.call('EXISTS', KEYS[1]) == 1 or not seal then return {-1, 0, 0, 0} end
+    if redis.call('EXISTS', KEYS[1]) == 1 or not seal then return {-1, 0, 0, 0, {}} end
     local queue, dead = redis.call('TYPE', KEYS[3]).ok, redis.call('TYPE', KEYS[5]).ok
-    if queue ~= 'none' and queue ~= 'list' or dead ~= 'none' and dead ~= 'zset' then return {-1, 0, 0, 0} end
-    local back, buried, bytes = 0, 0, 0
+    if queue ~= 'none' and queue ~= 'list' or dead ~= 'none' and dead ~= 'zset' then return {-1, 0, 0, 0, {}} end
+    local back, buried, bytes, letters = 0, 0, 0, {}
     while back + buried < tonumber(ARGV[2]) and bytes < \(QueueLimits.claimBytes) do
       local job = redis.call('LPOP', KEYS[7])
       if job then
@@ -147,6 +147,7 @@ extension QueueScripts {
         if crashes > tonumber(ARGV[3]) then
           redis.call('ZADD', KEYS[5], ARGV[4], ARGV[5] .. job)
           buried = buried + 1
+          letters[buried] = string.sub(job, 1, \(QueueLimits.buriedBeginning))
         else
           if last then job = '\(Seal.marker)' .. seal .. ' ' .. job end
           redis.call('RPUSH', KEYS[3], job)
@@ -161,7 +162,7 @@ extension QueueScripts {
     redis.call('PEXPIRE', KEYS[6], ARGV[6])
     redis.call('SET', KEYS[6], '', 'PX', ARGV[6])
     if left == 0 then redis.call('SREM', KEYS[4], ARGV[1]) end
-    return {left, back, buried, dropped}
+    return {left, back, buried, dropped, letters}
     """)
 
   /// Moves jobs that are due to the front of the queue, and elects the worker as promoter if the queue has none. The

@@ -1,3 +1,4 @@
+import Events
 import Redis
 
 extension QueueScripts {
@@ -85,6 +86,7 @@ extension QueueScripts {
   ///   6  the control string, if the job is scheduled under an id of its producer, or KEYS 1; of `pause`, the paused
   ///      broadcasts
   ///   7… of each reader of a notification record: its stream, its credentials, its device
+  ///   then the stream of events, if there are any
   /// ARGV
   ///   1  the element
   ///   2  the delivery mode; at-most-once has no in-flight list
@@ -99,6 +101,7 @@ extension QueueScripts {
   ///  11  how long the locator outlives the due time, in ms
   ///  12  the number of notification records
   ///  13… of each notification record: the record, JSON; the names of its readers, a JSON array
+  ///   then the events, JSON
   ///
   /// A job that is scheduled replaces the one that is scheduled under its id. A broadcast that an operator has resumed
   /// meanwhile is not paused, but goes back to the queue.
@@ -173,6 +176,12 @@ extension QueueScripts {
         key = key + 3
       end
     end
+    local refusal
+    for place = 13 + 2 * ARGV[12], #ARGV do
+      local reply = \(EventStream.append(to: "KEYS[#KEYS]", "ARGV[place]"))
+      if type(reply) == 'table' and reply.err then refusal = reply.err end
+    end
+    if refusal then return {1 + dropped, isWritten and 1 or 0, refusal} end
     return isWritten and 1 + dropped or {1 + dropped}
     """)
 }
@@ -197,15 +206,20 @@ enum SettleAnswer: Equatable {
   /// 0: the job was not in the in-flight list. Nothing was written.
   case missing
   /// 1 and the number of dead letters that were deleted because there were too many; in an array if another job has a
-  /// record under the id.
-  case settled(droppedLetters: Int, keptRecord: Bool)
+  /// record under the id. If Redis refused the events: an array of that number, 0 if another job has a record, and the
+  /// error.
+  case settled(droppedLetters: Int, keptRecord: Bool, refusedEvents: String? = nil)
 
   init(_ value: RedisValue) {
     let number = value.integer ?? value.array?.first?.integer ?? 0
     switch number {
     case ..<0: self = .wrongType
     case 0: self = .missing
-    default: self = .settled(droppedLetters: Int(number) - 1, keptRecord: value.array != nil)
+    default:
+      let parts = value.array ?? []
+      let isKept = parts.count == 1 || (parts.count > 1 && parts[1].integer == 0)
+      self = .settled(
+        droppedLetters: Int(number) - 1, keptRecord: isKept, refusedEvents: parts.count > 2 ? parts[2].string : nil)
     }
   }
 }

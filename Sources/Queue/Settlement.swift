@@ -1,4 +1,5 @@
 import EventLoop
+public import Events
 import JSON
 import Redis
 
@@ -73,6 +74,8 @@ public struct Settlement: Sendable, Equatable {
   public var notifications: [Notification]
   /// Nil if the job needs not be found.
   public var locator: Locator?
+  /// What other programs may want to know of this; empty if no events are written.
+  public var events: [Event] = []
 
   public init(_ verb: Verb, record: Record? = nil, replyTo: String? = nil, notifications: [Notification] = []) {
     self.verb = verb
@@ -82,11 +85,11 @@ public struct Settlement: Sendable, Equatable {
   }
 
   /// Whether there is more to write than the job itself.
-  var hasRecords: Bool { record != nil || replyTo != nil || !notifications.isEmpty }
+  var hasRecords: Bool { record != nil || replyTo != nil || !notifications.isEmpty || !events.isEmpty }
 
   /// Whether this acknowledges, with at most a record: many of these are written by one script.
   var isPlain: Bool {
-    verb == .acknowledge && replyTo == nil && notifications.isEmpty && record?.onlyIfAbsent != true
+    verb == .acknowledge && replyTo == nil && notifications.isEmpty && events.isEmpty && record?.onlyIfAbsent != true
   }
 }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import Redis
 import Telemetry
 
@@ -17,7 +18,7 @@ final class Settler {
 
   init(_ context: QueueContext) {
     self.context = context
-    records = SeparateRecords(connection: context.connection)
+    records = SeparateRecords(connection: context.connection, events: context.events)
     backlog = SettlementBacklog(
       queueCount: context.queues.count, hasSeparateRecords: context.connection.isCluster)
   }
@@ -124,8 +125,9 @@ final class Settler {
 
   // MARK: - Other settlements
 
-  /// Writes one settlement. `leavesReplyOut`: its reply list is one that this user may not write to.
-  private func move(_ entry: PendingSettlement, leavesReplyOut: Bool = false) {
+  /// Writes one settlement. `leavesReplyOut`: its reply list is one that this user may not write to; `leavesEventsOut`: so
+  /// is the stream of events.
+  private func move(_ entry: PendingSettlement, leavesReplyOut: Bool = false, leavesEventsOut: Bool = false) {
     let queueIndex = entry.claim.queueIndex
     let keys = context.queues[queueIndex]
     let inflight = keys.inflight(context.lease.name.value)
@@ -137,7 +139,10 @@ final class Settler {
       leavesReplyOut ? inflight : settlement.replyTo ?? inflight,
     ]
     let controlKeys = settlement.controlKeys(keys, none: inflight)
-    context.connection.call(QueueScripts.settle, keys: scriptKeys + controlKeys + settlement.readerKeys) { command in
+    let events = leavesEventsOut ? [] : settlement.events
+    let eventKeys = events.isEmpty ? [] : [EventStream.key]
+    let otherKeys = controlKeys + settlement.readerKeys + eventKeys
+    context.connection.call(QueueScripts.settle, keys: scriptKeys + otherKeys) { command in
       command.append(entry.claim.element)
       command.append(context.mode.rawValue)
       settlement.verb.append(to: &command, claimed: entry.claim, seal: context.lease.seal(queueIndex: queueIndex))
@@ -146,25 +151,30 @@ final class Settler {
       command.append(record?.onlyIfAbsent == true ? "NX" : record?.author ?? "")
       settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
+      for event in events { command.append(event.json) }
     } _: { [self] result in
       switch result {
-      case .success(let answer): finish(entry, SettleAnswer(answer), target: target)
+      case .success(let answer): finish(entry, SettleAnswer(answer), target: target, events: events)
       case .failure(.reply(let error)) where error.code == "NOPERM" && settlement.replyTo != nil && !leavesReplyOut:
         // Redis checks the keys before it runs the script. The producer's choice of a key must not keep the job here.
         if let reply = settlement.replyTo { context.warnings.noteForbiddenReply(reply) }
-        move(entry, leavesReplyOut: true)
+        move(entry, leavesReplyOut: true, leavesEventsOut: leavesEventsOut)
+      case .failure(.reply(let error)) where error.code == "NOPERM" && !events.isEmpty:
+        context.events?.refuse(events.count, error.message)
+        move(entry, leavesReplyOut: leavesReplyOut, leavesEventsOut: true)
       case .failure(let error): keep(CollectionOfOne(entry), after: error)
       }
     }
   }
 
-  private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, target: String) {
+  private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, target: String, events: [Event]) {
     switch answer {
     case .wrongType:
       if wrongTypes.insert(target).inserted { context.warnings.logWrongType(target) }
       return keep(CollectionOfOne(entry), after: nil)
     case .missing: end(entry, isMissing: true)
-    case .settled(let droppedLetters, let keptRecord):
+    case .settled(let droppedLetters, let keptRecord, let refusedEvents):
+      note(events, refused: refusedEvents)
       if keptRecord { noteKeptRecord(of: entry) }
       count(entry.settlement.verb)
       context.warnings.noteDroppedLetters(droppedLetters, context.queues[entry.claim.queueIndex])
@@ -203,6 +213,12 @@ final class Settler {
   private func noteKeptRecord(of entry: PendingSettlement) {
     guard let id = entry.settlement.record?.jobID else { return }
     context.warnings.noteKeptRecord(id: id, queue: context.queues[entry.claim.queueIndex].queue)
+  }
+
+  private func note(_ events: [Event], refused error: String?) {
+    guard !events.isEmpty else { return }
+    guard let error else { return context.events?.noteWritten(events.map(\.type)) ?? () }
+    context.events?.refuse(events.count, error)
   }
 
   private func count(_ verb: Settlement.Verb) {

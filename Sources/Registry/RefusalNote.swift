@@ -20,6 +20,8 @@ public struct RefusalNote: Sendable, Equatable {
   public var jobID: String
   public var topic: String
   public var environment: PushEnvironment
+  /// The device, in the note of a user whose device was removed; else nil.
+  public var token: String?
 
   public init(
     reason: String, status: Int, at: Int64, jobID: String, topic: String, environment: PushEnvironment
@@ -41,9 +43,10 @@ public struct RefusalNote: Sendable, Equatable {
     self.init(
       reason: value["reason"]?.string ?? "", status: Int(clamping: value["status"]?.integer ?? 0), at: at,
       jobID: value["job"]?.string ?? "", topic: value["topic"]?.string ?? "", environment: environment)
+    token = value["token"]?.string
   }
 
-  /// `{"reason","status","at","job","topic","environment"}`
+  /// `{"reason","status","at","job","topic","environment","token"?}`
   public func json() -> [UInt8] {
     var json = JSONWriter(capacity: 192)
     json.beginObject()
@@ -57,6 +60,10 @@ public struct RefusalNote: Sendable, Equatable {
       json.key(key)
       json.string(value)
     }
+    if let token {
+      json.key("token")
+      json.string(token)
+    }
     json.endObject()
     return json.bytes
   }
@@ -64,9 +71,17 @@ public struct RefusalNote: Sendable, Equatable {
 
 extension Registry {
   /// Replaces the note of a device. It may be lost: nothing but explanations depends on it.
-  public func keep(_ note: RefusalNote, of token: String) {
-    let command = RedisCommand("SET", RegistryKeys.refusal(token)).with(note.json()).with("EX")
-      .with(RefusalNote.lifetime)
+  public func keep(_ note: RefusalNote, of token: String) { write(note, RegistryKeys.refusal(token)) }
+
+  /// Notes that a user's device is removed because of a refusal: afterwards nothing leads from the user to the device.
+  public func keep(_ note: RefusalNote, of token: String, removedFrom username: String) {
+    var note = note
+    note.token = token
+    write(note, RegistryKeys.removal(username))
+  }
+
+  private func write(_ note: RefusalNote, _ key: String) {
+    let command = RedisCommand("SET", key).with(note.json()).with("EX").with(RefusalNote.lifetime)
     connection.send(command) { [log] result in
       if case .failure(let error) = result {
         log.debug("the refusal of a device could not be noted", ["error": .init("\(error)")])

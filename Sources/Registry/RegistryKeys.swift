@@ -23,6 +23,9 @@ public enum RegistryKeys {
   /// String with a TTL: the last refusal of a device, a ``RefusalNote``.
   public static func refusal(_ token: String) -> String { "martlet:refusal:\(token)" }
 
+  /// String with a TTL: why the last device of a user was removed, a ``RefusalNote``.
+  public static func removal(_ username: String) -> String { "martlet:removal:\(username)" }
+
   /// Sorted set of the changes under way in a cluster, by the time they began (unix seconds): `<token> <number>`; one
   /// of ``AudienceShard/count``.
   static func journal(shard: Int) -> String { "martlet:{registry:\(shard)}:journal" }

@@ -1,5 +1,6 @@
 import EventLoop
 import Redis
+import Telemetry
 import TestSupport
 import Testing
 

@@ -98,6 +98,25 @@ struct FleetFindingTests {
     #expect(findings(state).map(\.text) == ["2 jobs became dead letters in the last hour."])
   }
 
+  @Test func `a paused queue is named with who paused it, and its wait is no second finding`() {
+    var state = healthy
+    var paused = queue(waiting: 5, since: now - 3_600_000)
+    paused.overview.pause = QueuePause(since: now - 60_000, by: "anna", reason: "a <bad> deploy")
+    state.queues = [paused]
+    #expect(findings(state).map(\.severity) == [.warning])
+    #expect(findings(state).first?.text == "push:jobs is paused by anna, 1 min ago: a <bad> deploy. 5 jobs wait.")
+  }
+
+  @Test func `a fleet of which every worker is drained is a fault`() {
+    var state = healthy
+    var worker = report()
+    worker.isDraining = true
+    state.workers = ["a": worker]
+    #expect(findings(state).map(\.severity) == [.fault])
+    state.workers["b"] = report()
+    #expect(findings(state) == [])
+  }
+
   @Test func `a wait of a minute is a warning, and an unknown one is none`() {
     var state = healthy
     state.queues = [queue(waiting: 5, since: now - 59_000)]

@@ -172,6 +172,20 @@ struct AddresseeExplanationTests {
         + "it was registered under no user and no app.")
   }
 
+  @Test func `a user whose only device was removed is told why`() {
+    var facts = facts()
+    facts.removal = refusal("BadDeviceToken")
+    facts.removal?.token = Self.token
+    let explanation = AddresseeExplanation(facts)
+    #expect(explanation.isKnown)
+    #expect(
+      explanation.outcome
+        == "No push reaches user alice. No device is registered for user alice. Device 0000feed… was removed: APNs refused "
+        + "it with BadDeviceToken (400, production, com.a), job j.")
+    facts.devices = [device()]
+    #expect(AddresseeExplanation(facts).isReachable)
+  }
+
   @Test func `whole tokens are shown only if they are asked for`() {
     var facts = facts(.token(Self.token), [device()])
     facts.showsWholeTokens = true

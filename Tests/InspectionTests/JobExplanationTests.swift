@@ -271,7 +271,11 @@ struct JobExplanationTests {
     #expect(explanation.next == nil)
     #expect(explanation.advice?.hasPrefix("Check the id, and that the queue is one of MARTLET_QUEUES.") == true)
     let long = explain(.unknown(isWaitingPossible: true))
-    #expect(long.advice?.hasPrefix("The queue is long, and only its beginning and its end were searched") == true)
+    #expect(long.outcome == "It was not found. A queue is too long to be searched whole: it may wait there.")
+    #expect(
+      long.advice
+        == "Only the beginning and the end of a long queue are searched. Try again when it is shorter, or has been taken."
+    )
   }
 
   @Test func `the history of a job without a record is that of the job itself`() {

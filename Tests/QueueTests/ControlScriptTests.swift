@@ -201,6 +201,14 @@ struct ControlScriptTests {
     return (answer.array ?? []).compactMap(\.integer)
   }
 
+  @Test func `only the queue that has the job keeps a mark`() async throws {
+    let both = JobControl(queues: ["other", keys.queue], connection: connection)
+    try await send("LPUSH", keys.queue, #"{"id":"a","to":{"user":"c"}}"#)
+    guard case .marked = try await both.cancel("a") else { Issue.record("not marked"); return }
+    #expect(try await send("EXISTS", QueueKeys(queue: "other").cancelled).integer == 0)
+    #expect(try await send("ZCARD", keys.cancelled).integer == 1)
+  }
+
   @Test func `marks end in different moments, and are counted`() async throws {
     try await send("LPUSH", keys.queue, "x")
     for number in 0..<20 { _ = try await jobs.cancel("job-\(number)") }

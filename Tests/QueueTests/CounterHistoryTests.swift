@@ -39,6 +39,14 @@ struct CounterHistoryTests {
     .sum(try await CounterHistory.read(last: .minutes(3), connection: connection))
   }
 
+  /// At the server of the counters.
+  private func limitMemory(_ bytes: String) async {
+    await withCheckedContinuation { continuation in
+      let command = RedisCommand("CONFIG", "SET", "maxmemory", bytes)
+      connection.send(command, toServerOf: CounterKeys.minute(0)) { _ in continuation.resume() }
+    }
+  }
+
   @Test func `an empty Redis has empty buckets in their order`() async throws {
     let buckets = try await CounterHistory.read(last: .minutes(60), connection: connection)
     #expect(buckets.count == 60)
@@ -90,13 +98,13 @@ struct CounterHistoryTests {
     // There is no connection yet.
     counters.write()
     try await closed.ready(within: .seconds(20))
-    _ = try await connection.send(RedisCommand("CONFIG", "SET", "maxmemory", "1"))
+    await limitMemory("1")
     counters.ended(.accepted)
     counters.write()
     // Answered after the write.
     _ = try? await closed.send(RedisCommand("PING"))
     #expect(try await total().isEmpty)
-    _ = try await connection.send(RedisCommand("CONFIG", "SET", "maxmemory", "0"))
+    await limitMemory("0")
     counters.write()
     try await eventually("it is written") { !$0.isEmpty }
     #expect(try await total().jobs == [.accepted: 2])

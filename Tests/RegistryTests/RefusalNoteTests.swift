@@ -37,6 +37,10 @@ struct RefusalNoteTests {
     let key = RegistryKeys.refusal(token)
     let stored = try await fixture.run("GET", key).bytes
     #expect(stored.flatMap(RefusalNote.init(parsing:)) == Self.note)
+    fixture.registry.keep(Self.note, of: token, removedFrom: "noted")
+    let removal = try await fixture.run("GET", RegistryKeys.removal("noted")).bytes.flatMap(RefusalNote.init(parsing:))
+    #expect(removal?.token == token)
+    #expect(removal?.reason == Self.note.reason)
     let left = try await fixture.run("TTL", key).integer ?? 0
     #expect((1...Int64(RefusalNote.lifetime)).contains(left))
   }

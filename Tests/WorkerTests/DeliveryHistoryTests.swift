@@ -83,6 +83,7 @@ struct DeliveryHistoryTests {
     end(Self.token("b"), .accepted, 200, nil, in: second)
     var answers = HistoryAnswers(accepted: 1)
     answers.device = "bbbbbbbb…"
+    answers.status = 200
     let after = events(second, JobOutcome(status: .partial, verb: .acknowledge))
     #expect(Array(after.prefix(before.count)) == before)
     #expect(after.suffix(2) == [.answered(answers), .ended(.partial, reason: nil)])

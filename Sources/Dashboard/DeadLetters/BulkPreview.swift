@@ -4,8 +4,8 @@ import Queue
 
 /// What requeueing or purging all letters that match would do, before it is done.
 struct BulkPreview {
-  /// Letters of each queue that are looked at.
-  static let examined = 5000
+  /// Letters that are looked at, over all queues.
+  private static let examined = 5000
   /// Reasons that are shown.
   private static let shownReasons = 8
 
@@ -15,6 +15,8 @@ struct BulkPreview {
   private let reasons: DeadReasons
   /// Whether there are letters that were not looked at.
   private let isMore: Bool
+  /// Letters of each queue that were looked at, at most.
+  private let limit: Int
 
   /// Returns nil if the address of the page does not ask for it.
   @EventLoop
@@ -26,10 +28,11 @@ struct BulkPreview {
     self.request = request
     var sum = DeadReasons()
     var isMore = false
+    limit = BulkPreview.examined / max(1, query.queues.count)
     for queue in query.queues {
       let reasons = try await refusingFaults(
-        await DeadReasons.read(queue, query.filter, newest: BulkPreview.examined, from: context.connection))
-      isMore = isMore || reasons.examined >= BulkPreview.examined
+        await DeadReasons.read(queue, query.filter, newest: limit, from: context.connection))
+      isMore = isMore || reasons.examined >= limit
       sum.add(reasons)
     }
     reasons = sum
@@ -63,7 +66,7 @@ struct BulkPreview {
       if isMore {
         html.element(
           "p", ["class": "quiet"],
-          "Only the newest \(NumberText.grouped(Int64(BulkPreview.examined))) of a queue were counted; older ones that match are included."
+          "Only the newest \(NumberText.grouped(Int64(limit))) of a queue were counted; older ones that match are included."
         )
       }
       if query.filter.app != nil {

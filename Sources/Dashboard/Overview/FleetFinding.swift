@@ -29,8 +29,8 @@ extension FleetState {
   /// Everything that is not as it should be, the most serious first. Empty if all is well.
   func findings(_ configuration: DashboardConfiguration, now: Int64) -> [FleetFinding] {
     let all =
-      redisFindings + workerFindings + routeFindings(configuration, now) + backlogFindings(now) + refusalFindings
-      + deadFindings
+      redisFindings + workerFindings + routeFindings(configuration, now) + pauseFindings(now) + backlogFindings(now)
+      + refusalFindings + deadFindings
     // Of equal severity in this order.
     return all.filter { $0.severity == .fault } + all.filter { $0.severity == .warning }
   }
@@ -96,10 +96,31 @@ extension FleetState {
     return paused + stopped + slow
   }
 
+  private func pauseFindings(_ now: Int64) -> [FleetFinding] {
+    let paused = queues.compactMap { queue in
+      queue.overview.pause.map { pause in
+        let by = pause.by.isEmpty ? "" : " by \(pause.by)"
+        let reason = pause.reason.isEmpty ? "" : ": \(pause.reason)"
+        return FleetFinding(
+          severity: .warning,
+          text: "\(queue.overview.queue) is paused\(by), \(TimeText.relative(pause.since, now: now))\(reason). "
+            + "\(NumberText.count(queue.overview.waiting, "job")) \(queue.overview.waiting == 1 ? "waits" : "wait").",
+          fix: "resume it on its page, or with martlet queue resume \(queue.overview.queue)")
+      }
+    }
+    guard !workers.isEmpty, workers.values.allSatisfy(\.isDraining) else { return paused }
+    return [
+      FleetFinding(
+        severity: .fault, text: "Every worker is drained, so no job is taken.",
+        fix: "end the drain of a worker on the page Workers, or start another one")
+    ] + paused
+  }
+
   private func backlogFindings(_ now: Int64) -> [FleetFinding] {
     guard !workers.isEmpty else { return [] }
     return queues.compactMap { queue in
-      guard let age = queue.age(now: now), age >= FleetState.longWait else { return nil }
+      // A paused queue has its own finding.
+      guard queue.overview.pause == nil, let age = queue.age(now: now), age >= FleetState.longWait else { return nil }
       let rate = NumberText.short(jobsPerSecond)
       return FleetFinding(
         severity: .warning,

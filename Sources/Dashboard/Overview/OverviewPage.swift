@@ -108,7 +108,13 @@ struct OverviewPage: DashboardPage {
     for queue in state.queues {
       let overview = queue.overview
       table.row(
-        .link(overview.queue, request.link("queues", overview.queue)), .number(overview.waiting),
+        .content { html in
+          html.link(overview.queue, to: request.link("queues", overview.queue))
+          if overview.pause != nil {
+            html.text(" ")
+            html.badge("paused", .warn)
+          }
+        }, .number(overview.waiting),
         queue.age(now: request.now).map { .text(TimeText.duration($0)) } ?? .none, .number(overview.inFlight),
         .number(overview.retry), .number(overview.scheduled), .number(overview.dead))
     }

@@ -14,6 +14,9 @@ public enum DashboardError: Error, Sendable {
 /// The web dashboard: pages and actions for operators.
 @EventLoop
 public final class Dashboard {
+  /// How long the start waits for Redis, to find out whether there is an operator.
+  private static let patience = Duration.seconds(5)
+
   private let context: DashboardContext
   private let log: Log
   private let router: PageRouter
@@ -70,6 +73,8 @@ public final class Dashboard {
   }
 
   private func requireOperators() async throws(DashboardError) {
+    // If Redis does not answer, each request is judged by itself.
+    try? await context.connection.ready(within: Dashboard.patience)
     guard let hasOperators = try? await access.hasOperators(), !hasOperators else { return }
     throw .open(
       "MARTLET_DASHBOARD_ADDRESS is \(context.configuration.address), which other machines can reach, and no operator exists. "

@@ -7,8 +7,9 @@ extension AddresseeExplanation {
   init(_ facts: AddresseeFacts) {
     let perDevice = facts.devices.map { DeviceFindings(facts: facts).findings($0) }
     let fleet = AddresseeExplanation.fleet(facts)
-    var findings = fleet + perDevice.flatMap { $0 } + AddresseeExplanation.others(facts)
+    var findings = fleet + perDevice.flatMap { $0 }
     if facts.devices.isEmpty { findings.append(AddresseeExplanation.nothing(facts.addressee)) }
+    findings += AddresseeExplanation.others(facts)
     let order = AddresseeFinding.Severity.allCases
     findings = order.flatMap { severity in findings.filter { $0.severity == severity } }
     let reached = zip(facts.devices, perDevice).count { device, findings in
@@ -26,7 +27,8 @@ extension AddresseeExplanation {
   private static func isKnown(_ facts: AddresseeFacts) -> Bool {
     let isNamed = if case .token = facts.addressee { true } else { false }
     let hasDevice = facts.devices.contains { $0.removal != .malformedToken || !isNamed }
-    return hasDevice || facts.missed != nil || facts.policies.contains { !$0.state.grants.isEmpty }
+    return hasDevice || facts.missed != nil || facts.removal != nil
+      || facts.policies.contains { !$0.state.grants.isEmpty }
   }
 
   private static func subject(_ facts: AddresseeFacts) -> String {
@@ -40,8 +42,10 @@ extension AddresseeExplanation {
   private static func outcome(_ facts: AddresseeFacts, reached: Int, _ findings: [AddresseeFinding]) -> String {
     let subject = subject(facts)
     guard reached > 0 else {
-      let why = findings.first { $0.severity == .problem }?.sentence ?? "Nothing is known of it."
-      return "No push reaches \(subject). \(why)"
+      let why = findings.filter { $0.severity == .problem }.map(\.sentence)
+      // The device that is no more explains why there is none.
+      let most = facts.devices.isEmpty && facts.removal != nil ? 2 : 1
+      return "No push reaches \(subject). \(why.prefix(most).joined(separator: " "))"
     }
     guard case .user = facts.addressee else { return "As far as Martlet knows, pushes reach \(subject)." }
     let total = facts.devices.count
@@ -90,6 +94,7 @@ extension AddresseeExplanation {
     if case .user = facts.addressee, unread > 0 {
       findings.append(AddresseeFinding(.fact, "\(unread) more devices were not looked at."))
     }
+    if let removal = facts.removal { findings.append(DeviceFindings(facts: facts).removed(removal)) }
     if let missed = facts.missed {
       findings.append(
         AddresseeFinding(

@@ -74,6 +74,8 @@ struct AddresseeFacts {
   var setSize: Int64 = 0
   /// Whether the owner of a token has it in its set.
   var isInSetOfOwner = true
+  /// Why the last device of a user that APNs called stale was removed.
+  var removal: RefusalNote?
   /// The latest notification that no push carried.
   var missed: MissedNotification?
   var policies: [PolicyFacts] = []

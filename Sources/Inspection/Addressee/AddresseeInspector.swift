@@ -66,6 +66,7 @@ public struct AddresseeInspector {
       device.refusal = notes[place]
       facts.devices.append(device)
     }
+    facts.removal = try await values([Array(RegistryKeys.removal(name).utf8)])[0].flatMap(RefusalNote.init(parsing:))
     facts.missed = try await missed(QueueKeys.notifications(name))
   }
 

@@ -97,11 +97,23 @@ struct DeviceFindings {
 
   // MARK: - Refusals
 
+  /// A device of the user was removed. A problem only if the user has no other.
+  func removed(_ note: RefusalNote) -> AddresseeFinding {
+    let name = facts.shown(note.token ?? "")
+    return AddresseeFinding(
+      facts.devices.isEmpty ? .problem : .fact,
+      "Device \(name) was removed: APNs refused it with \(described(note)), job \(note.jobID).", since: note.at,
+      advice: advice(note), device: name)
+  }
+
+  private func described(_ note: RefusalNote) -> String {
+    "\(Words.named(note.reason)) (\(note.status), \(note.environment.rawValue), \(note.topic))"
+  }
+
   private func refusal(_ device: DeviceFacts, _ note: RefusalNote) -> AddresseeFinding {
     let name = facts.shown(device.token)
     let isStale = DeviceFindings.staleReasons.contains(note.reason)
-    let place = "\(note.status), \(note.environment.rawValue), \(note.topic)"
-    let what = "APNs refused device \(name) with \(Words.named(note.reason)) (\(place))"
+    let what = "APNs refused device \(name) with \(described(note))"
     let job = note.jobID.isEmpty ? "" : ", job \(note.jobID)"
     guard let metadata = device.metadata else {
       let removed = isStale ? " It was removed then, unless it was registered under no user and no app." : ""

@@ -7,8 +7,8 @@ enum JobAdvice {
   static func of(_ facts: JobFacts, _ state: JobExplanation.State) -> String? {
     switch state {
     case .unknown where isWaitingPossible(facts):
-      return "The queue is long, and only its beginning and its end were searched: it may be between them. Try again "
-        + "later."
+      return
+        "Only the beginning and the end of a long queue are searched. Try again when it is shorter, or has been taken."
     case .unknown:
       return "Check the id, and that the queue is one of MARTLET_QUEUES. Records are kept for MARTLET_RESULT_TTL "
         + "(24 h by default), and only those that MARTLET_RESULTS names."

@@ -71,6 +71,9 @@ enum OutcomeSentence {
     case .dead(_, let reason): return "It was given up and is in the dead letters: \(reason)."
     case .retry, .scheduled, .ended, .unknown: break
     }
+    if facts.location.place == .unknown(isWaitingPossible: true), state == .unknown {
+      return "It was not found. A queue is too long to be searched whole: it may wait there."
+    }
     if state == .unknown {
       return "Nothing is known of it: no worker has taken a job with this id, or its record has expired or was not "
         + "kept."

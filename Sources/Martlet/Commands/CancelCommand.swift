@@ -50,7 +50,7 @@ enum CancelCommand: Command {
     while ContinuousClock.now < end {
       let bytes = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents
       if let bytes, bytes != location.recordJSON, let record = JobResult(parsing: bytes), record.status.isFinal {
-        if record.status != .cancelled { try await control.unmark(id) }
+        try await control.unmark(id)
         return CancelOutcome(record)
       }
       if case .waiting = location.place, ContinuousClock.now > end - patience + .seconds(1) { break }

@@ -151,7 +151,8 @@ enum AllCommand: Command {
     let worker = WorkerService(configuration.worker, log: log)
     worker.metrics.addProcess(version: Version.current)
     let sidecar = SidecarService(
-      configuration.sidecar, metrics: worker.metrics, clients: worker.clients, isAlone: false, log: log)
+      configuration.sidecar, metrics: worker.metrics, clients: worker.clients, eventMetrics: worker.eventMetrics,
+      isAlone: false, log: log)
     let dashboard = configuration.dashboard.dashboard.map {
       DashboardService(
         $0, configuration.dashboard, metrics: worker.metrics, certificate: sidecar.certificate, isAlone: false, log: log

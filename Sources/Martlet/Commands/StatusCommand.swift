@@ -1,5 +1,6 @@
 import APNs
 import EventLoop
+import Events
 import JSON
 import Jobs
 import Queue
@@ -15,8 +16,7 @@ enum StatusCommand: Command {
 
     Shows the numbers of waiting, in-flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, the live workers
     with their rates, what the fleet did in the last hour, paused queues, the paused routes to APNs and the routes whose stale
-    tokens are not removed, each with its fix, and the
-    apps that APNs answers slowly.
+    tokens are not removed, each with its fix, the apps that APNs answers slowly, and the webhook.
     --watch redraws every second (or every --interval) until interrupted; with --json it prints one object per line.
 
     """
@@ -30,7 +30,8 @@ enum StatusCommand: Command {
       while true {
         var overviews: [QueueOverview] = []
         for queue in configuration.queues { overviews.append(try await QueueOverview.read(queue, from: connection)) }
-        show(overviews, try await RateStatus.read(from: connection), line)
+        let webhook = try await WebhookStatus.read(from: connection)
+        show(overviews, try await RateStatus.read(from: connection), webhook, line)
         guard line.has("watch") else { return }
         try await Task.sleep(for: .seconds(interval))
       }
@@ -38,21 +39,24 @@ enum StatusCommand: Command {
     return .done
   }
 
-  private static func show(_ overviews: [QueueOverview], _ rates: RateStatus?, _ line: CommandLineWords) {
+  private static func show(
+    _ overviews: [QueueOverview], _ rates: RateStatus?, _ webhook: WebhookStatus?, _ line: CommandLineWords
+  ) {
     var workers: [String: WorkerReport] = [:]
     for overview in overviews { workers.merge(overview.workers) { first, _ in first } }
     let sorted = workers.sorted { $0.key < $1.key }
     let routes = RouteStatus(sorted.map(\.value))
     let slowApps = SlowAppStatus(sorted.map(\.value))
-    if line.has("json") { return Console.print(json(overviews, sorted, routes, slowApps, rates)) }
+    if line.has("json") { return Console.print(json(overviews, sorted, routes, slowApps, rates, webhook)) }
     if line.has("watch"), Console.isTerminal { Console.clearScreen() }
     Console.print(
       Console.table(
         ["queue", "waiting", "in flight", "retry", "scheduled", "dead"],
         overviews.map { [$0.queue] + [$0.waiting, $0.inFlight, $0.retry, $0.scheduled, $0.dead].map { "\($0)" } }))
     let lastHour = rates?.text ?? ""
+    let events = webhook?.text(at: Clock.unixMilliseconds) ?? ""
     Console.print(pauses(overviews))
-    guard !sorted.isEmpty else { return Console.print("\nno live worker\n" + lastHour) }
+    guard !sorted.isEmpty else { return Console.print("\nno live worker\n" + lastHour + events) }
     let rows = sorted.map { name, report in
       [
         report.isDraining ? name + " (draining)" : name, "\(report.jobs)", "\(Int(report.jobsPerSecond))",
@@ -61,7 +65,7 @@ enum StatusCommand: Command {
     }
     let total = Int(sorted.reduce(0) { $0 + $1.value.jobsPerSecond })
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
-    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + lastHour + routes.text + slowApps.text)
+    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + lastHour + routes.text + slowApps.text + events)
   }
 
   /// The paused queues; empty without any.
@@ -75,7 +79,7 @@ enum StatusCommand: Command {
 
   private static func json(
     _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ routes: RouteStatus,
-    _ slowApps: SlowAppStatus, _ rates: RateStatus?
+    _ slowApps: SlowAppStatus, _ rates: RateStatus?, _ webhook: WebhookStatus?
   ) -> String {
     var writer = JSONWriter()
     writer.beginObject()
@@ -90,6 +94,10 @@ enum StatusCommand: Command {
     routes.write(to: &writer)
     SlowAppReport.write(slowApps.apps, to: &writer)
     rates?.write(to: &writer)
+    if let webhook {
+      writer.key("webhook")
+      webhook.state.write(to: &writer)
+    }
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self) + "\n"
   }

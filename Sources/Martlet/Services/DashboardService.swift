@@ -8,9 +8,6 @@ import Worker
 /// A running dashboard and its connection.
 @EventLoop
 final class DashboardService {
-  /// How long the start waits for Redis, to find out whether there is an operator.
-  private static let patience = Duration.seconds(5)
-
   private let settings: DashboardSettings
   private let connection: RedisClient
   private let dashboard: Dashboard
@@ -47,8 +44,7 @@ final class DashboardService {
   /// Throws a ``CommandError`` if other machines could use the dashboard without being operators.
   func start() async throws {
     connection.start()
-    // Without Redis the dashboard starts, and each page says that Redis does not answer.
-    try? await connection.ready(within: DashboardService.patience)
+    // Without Redis it starts too, and each page says that Redis does not answer.
     do {
       try await dashboard.start()
     } catch .open(let message) {

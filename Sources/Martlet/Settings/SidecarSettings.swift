@@ -18,6 +18,8 @@ package struct SidecarSettings {
   var redis: RedisEndpoint?
   /// The maximum number of devices of a user.
   var maximumDevices: Int
+  /// Whether events are written to `push:events`.
+  var writesEvents: Bool
   var gateway: APNsSettings
   /// Nil without `MARTLET_APPS`.
   var apps: AppsSettings?
@@ -35,6 +37,7 @@ package struct SidecarSettings {
     certificateFiles = pair?.files
     redis = RedisSettings.read(&reader, isRequired: false)
     maximumDevices = SharedSettings.maximumDevices(&reader)
+    writesEvents = EventSettings.read(&reader).areWritten
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
     apps = AppsSettings.read(&reader, beside: gateway)
     sidecar.missingRedisVariables = redis == nil ? RedisSettings.missingPair(reader) : []

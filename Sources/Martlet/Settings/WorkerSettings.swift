@@ -28,6 +28,9 @@ extension WorkerConfiguration {
     results = reader.choice("MARTLET_RESULTS", default: results)
     resultTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: resultTimeToLive)
     notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: notifications)
+    let events = EventSettings.read(&reader)
+    writesEvents = events.areWritten
+    webhook = events.webhook
     policies = PolicySettings.read(&reader)
     shutdownGrace = SharedSettings.shutdownGrace(&reader)
     adminAddress = SharedSettings.adminAddress(&reader, default: WorkerConfiguration.defaultAdminAddress)

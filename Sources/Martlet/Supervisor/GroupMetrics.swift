@@ -25,6 +25,8 @@ struct GroupMetrics {
     "martlet_app_pushes_in_flight": .sum,
     "martlet_app_concurrency_limit": .sum,
     "martlet_app_jobs_waiting": .sum,
+    "martlet_webhook_lag_seconds": .maximum,
+    "martlet_webhook_parked": .maximum,
     "martlet_build_info": .maximum,
     "process_resident_memory_bytes": .sum,
     "process_virtual_memory_bytes": .sum,

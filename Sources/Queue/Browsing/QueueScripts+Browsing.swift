@@ -4,6 +4,9 @@ import Redis
 extension QueueScripts {
   /// Members of a sorted set, or elements of a list, that are read at once: their size is known only then.
   private static let chunk = 4
+  /// Members that are read at once while they are small, and bytes that a small one has.
+  private static let largestChunk = 32
+  private static let smallBytes = 2048
   /// Bytes at the beginning of a dead letter in which its first line ends.
   private static let headBytes = 16_384
   /// Bytes at the beginning of an element that its digest is made of. Its nonce is among them.
@@ -28,7 +31,8 @@ extension QueueScripts {
       return redis.sha1hex(string.sub(element, 1, \(digestBytes)) .. ' ' .. #element)
     end
     local function headEnd(letter)
-      return string.find(string.sub(letter, 1, \(headBytes)), '\\n', 1, true) or 0
+      if #letter > \(headBytes) then letter = string.sub(letter, 1, \(headBytes)) end
+      return string.find(letter, '\\n', 1, true) or 0
     end
     local function describe(element, from, score, skip, head, most)
       local last, crashes, attempts, nonce, state, _
@@ -100,6 +104,8 @@ extension QueueScripts {
     """
     \(describing)
     \(filtering)
+    \(chunking)
+    local chunk = \(chunk)
     local isDead, score, skip, jobs, examined, bytes = ARGV[1] == 'dead', ARGV[2], tonumber(ARGV[3]), {}, 0, 0
     local most, wanted, bound = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
     local rank = skip
@@ -115,7 +121,7 @@ extension QueueScripts {
       examined, skip, rank, bytes = examined + 1, skip + 1, rank + 1, bytes + #member
     end
     local function advance()
-      local asked = math.min(\(chunk), most - examined)
+      local asked = math.min(chunk, most - examined, 2 * wanted)
       local found
       if isDead then
         found = redis.call('ZRANGE', KEYS[1], rank, rank + asked - 1, 'REV', 'WITHSCORES')
@@ -128,6 +134,7 @@ extension QueueScripts {
         examine(found[i], found[i + 1])
         if #jobs >= wanted or bytes >= \(examinedBytes) then return i + 1 < #found or #found == 2 * asked end
       end
+      chunk = following(chunk, examined, bytes)
       return #found == 2 * asked
     end
     local isMore = true
@@ -135,6 +142,14 @@ extension QueueScripts {
     if bytes >= \(examinedBytes) then collectgarbage() end
     return {isMore and score or '', skip, examined, jobs}
     """)
+
+  /// Lua: `following(chunk, examined, bytes)` returns how many members are read at once behind those that were examined.
+  private static let chunking = """
+    local function following(chunk, examined, bytes)
+      if bytes > examined * \(smallBytes) then return \(chunk) end
+      return math.min(chunk * 2, \(largestChunk))
+    end
+    """
 
   /// Lua: `isWanted(member, from, head, reason, text)` tells whether the reason in the first line `head` of a dead letter
   /// contains `reason`, and what begins at `from` contains `text`. An empty one is contained in all.
@@ -168,6 +183,8 @@ extension QueueScripts {
     """
     \(describing)
     \(filtering)
+    \(chunking)
+    local chunk = \(chunk)
     local counts, order, examined, bytes, most = {}, {}, 0, 0, tonumber(ARGV[2])
     local rank, oldest = tonumber(ARGV[1]), tonumber(ARGV[4]) or -math.huge
     if ARGV[3] ~= '' then rank = rank + redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[3], '+inf') end
@@ -182,7 +199,7 @@ extension QueueScripts {
     end
     local isMore = true
     while isMore and examined < most and bytes < \(examinedBytes) do
-      local asked = math.min(\(chunk), most - examined)
+      local asked = math.min(chunk, most - examined)
       local found = redis.call('ZRANGE', KEYS[1], rank, rank + asked - 1, 'REV', 'WITHSCORES')
       isMore = #found == 2 * asked
       for i = 1, #found, 2 do
@@ -193,6 +210,7 @@ extension QueueScripts {
         count(found[i])
         examined, rank, bytes = examined + 1, rank + 1, bytes + #found[i]
       end
+      chunk = following(chunk, examined, bytes)
     end
     if bytes >= \(examinedBytes) then collectgarbage() end
     local answer = {examined}

@@ -67,7 +67,11 @@ public struct JobControl {
     }
     let location = try await locator.locate(id)
     switch location.place {
-    case .waiting, .inFlight, .retry, .scheduled, .paused, .unknown(isWaitingPossible: true): return .marked(location)
+    case .waiting, .inFlight, .retry, .scheduled, .paused:
+      // The other queues have no job for their marks.
+      try await unmark(id, except: location.queue)
+      return .marked(location)
+    case .unknown(isWaitingPossible: true): return .marked(location)
     case .dead:
       try await unmark(id)
       return .dead(location)
@@ -83,8 +87,10 @@ public struct JobControl {
   }
 
   /// Removes the cancellation of an id whose job has ended otherwise.
-  public func unmark(_ id: String) async throws(RedisError) {
-    for keys in queues.map(QueueKeys.init(queue:)) {
+  public func unmark(_ id: String) async throws(RedisError) { try await unmark(id, except: nil) }
+
+  private func unmark(_ id: String, except queue: String?) async throws(RedisError) {
+    for keys in queues.map(QueueKeys.init(queue:)) where keys.queue != queue {
       _ = try await connection.run(ControlScripts.unmark, keys: [keys.control, keys.cancelled], arguments: [id])
     }
   }

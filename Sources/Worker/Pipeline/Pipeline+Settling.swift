@@ -1,5 +1,6 @@
 import Queue
 import EventLoop
+import Events
 import Jobs
 import Redis
 import Registry
@@ -109,6 +110,8 @@ extension Pipeline {
     for job in jobs {
       metrics.refused()
       counters.ended(.dead)
+      let event = EventJob(id: job.id ?? "", queue: job.queue)
+      context.events?.append([.dead(event, reason: Job.tooLarge, attempts: 1, at: Clock.unixMilliseconds)])
       guard let record = settlements.record(of: job, worker: queue.lease.name.value) else { continue }
       queue.write(record, queue: job.queue)
     }

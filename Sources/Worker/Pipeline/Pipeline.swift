@@ -245,9 +245,13 @@ final class Pipeline {
   private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
     let outcome = outcome(of: sent, draft)
     draft.push = nil
-    if outcome != .accepted { refusals.note(sent, draft) }
     draft.noteAnswer(sent)
-    if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
+    if case .stale(let since) = outcome {
+      refusals.note(sent, draft, isRemoved: true)
+      cleanup.removeStale(draft, unregisteredSince: since, reason: sent.reason)
+    } else if outcome != .accepted {
+      refusals.note(sent, draft, isRemoved: false)
+    }
     record(outcome, sent, draft)
   }
 

@@ -14,14 +14,15 @@ final class RefusalNotes {
     self.registry = registry
   }
 
-  /// Notes the answer if there was one. Not for accepted pushes.
-  func note(_ sent: SendOutcome, _ draft: PushDraft) {
+  /// Notes the answer if there was one. Not for accepted pushes. `isRemoved`: the device is removed because of it.
+  func note(_ sent: SendOutcome, _ draft: PushDraft, isRemoved: Bool) {
     guard case .answered(let answer) = sent, allowance.take(now: Clock.monotonicNanoseconds) else { return }
-    registry.keep(
-      RefusalNote(
-        reason: answer.reason ?? "", status: answer.status, at: Clock.unixMilliseconds, jobID: draft.delivery.id,
-        topic: draft.content.topic, environment: draft.content.environment),
-      of: draft.device.token)
+    let note = RefusalNote(
+      reason: answer.reason ?? "", status: answer.status, at: Clock.unixMilliseconds, jobID: draft.delivery.id,
+      topic: draft.content.topic, environment: draft.content.environment)
+    let device = draft.device
+    registry.keep(note, of: device.token)
+    if isRemoved, let owner = device.username { registry.keep(note, of: device.token, removedFrom: owner) }
   }
 }
 

@@ -9,8 +9,10 @@ struct SettlementWriter {
   private let results: WorkerConfiguration.ResultPolicy
   private let timeToLive: Duration
   private let notifications: NotificationRecords
+  private let events: JobEvents
 
   init(_ configuration: WorkerConfiguration) {
+    events = JobEvents(areWritten: configuration.writesEvents, queues: configuration.queues)
     results = configuration.results
     timeToLive = configuration.resultTimeToLive
     notifications = NotificationRecords(configuration)
@@ -30,6 +32,7 @@ struct SettlementWriter {
     }
     settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
     if outcome.verb != .acknowledge { settlement.locator = delivery.locator }
+    settlement.events = events.events(of: delivery, as: outcome, at: now)
     return settlement
   }
 
@@ -46,6 +49,7 @@ struct SettlementWriter {
     var settlement = Settlement(
       .bury(letter: letter.bytes, at: now), record: record(result.json(), id: id, .dead, isFirst: true))
     settlement.locator = Settlement.Locator(jobID: id)
+    settlement.events = events.refusal(of: claim, id: id, reason: reason, attempts: result.attempts, at: now)
     return settlement
   }
 

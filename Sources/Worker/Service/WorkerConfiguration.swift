@@ -40,6 +40,10 @@ package struct WorkerConfiguration: Sendable {
   package var notifications = NotificationPolicy.unsent
   /// The policies of jobs with a notification class.
   package var policies = PolicyBook.standard
+  /// Whether events are written to `push:events`.
+  package var writesEvents = false
+  /// Where events are sent; nil for nowhere.
+  package var webhook: WebhookConfiguration?
   package var shutdownGrace = Duration.seconds(25)
   /// Host and port; nil if the admin port is off.
   package var adminAddress: String? = defaultAdminAddress

@@ -1,9 +1,11 @@
 import Queue
 package import APNs
 package import EventLoop
+package import Events
 package import HTTPServer
 import Jobs
 import Redis
+import PushModel
 import Registry
 package import Telemetry
 
@@ -21,6 +23,8 @@ struct PipelineContext {
   let counters: FleetCounters
   /// Nil unless spans are exported.
   let tracer: Tracer?
+  /// Nil if no events are written.
+  let events: EventLog?
   let log: Log
 }
 
@@ -36,6 +40,11 @@ package final class WorkerService {
   private let reporter: WorkerReporter
   /// Nil in polling-only mode.
   private let concurrency: ConcurrencyControl?
+  /// Counts the events of this process.
+  package let eventMetrics: EventMetrics
+  private let webhookMetrics: WebhookMetrics
+  /// Nil without a webhook.
+  private let webhook: WebhookSender?
   private var admin: AdminServer?
   private var phase = Phase.running
   /// Resumed when no job is left, or the grace time is over.
@@ -60,18 +69,28 @@ package final class WorkerService {
     let connection = RedisClient(endpoint: configuration.redis, name: "martlet-worker", log: log)
     _ = RedisInstruments(metrics, connection: connection)
     let clients = WorkerService.clients(configuration, metrics, log)
+    let eventMetrics = EventMetrics(metrics)
+    self.eventMetrics = eventMetrics
+    let events =
+      configuration.writesEvents ? EventLog(connection: connection, metrics: eventMetrics, log: log) : nil
+    let webhookMetrics = WebhookMetrics(metrics)
+    self.webhookMetrics = webhookMetrics
+    webhook = configuration.webhook.map {
+      WebhookSender($0, connection: connection, metrics: webhookMetrics, log: log)
+    }
     let pipelineMetrics = PipelineMetrics(metrics)
     queue = JobQueue(
       .init(
         endpoint: configuration.redis, queues: configuration.queues, mode: configuration.mode,
         waitingSince: { (try? Job(parsing: $0))?.waitingSince(now: Clock.unixMilliseconds) }),
-      connection: connection, permits: permits, metrics: metrics, log: log)
+      connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     context = PipelineContext(
       configuration: configuration, connection: connection, queue: queue,
-      registry: Registry(connection: connection, log: log), clients: clients, permits: permits,
+      registry: Registry(connection: connection, events: events, log: log), clients: clients, permits: permits,
       metrics: pipelineMetrics,
       counters: FleetCounters(connection: connection, queues: configuration.queues),
-      tracer: WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log), log: log)
+      tracer: WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log), events: events,
+      log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
@@ -135,6 +154,7 @@ package final class WorkerService {
     concurrency?.start()
     queue.start()
     context.counters.start()
+    webhook?.start()
   }
 
   /// For SIGTERM: stops claiming, finishes within the grace time, and hands the rest back. The second call ends the grace
@@ -154,6 +174,7 @@ package final class WorkerService {
     phase = .finishing
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
     queue.stopClaiming()
+    webhook?.stop()
     pipeline.stopBroadcasts()
     let (ended, ending) = AsyncStream<Void>.makeStream()
     others { ending.finish() }
@@ -227,6 +248,18 @@ package final class WorkerService {
       self.concurrency?.connectionChanged(isConnected: clients.isServing)
       self.queue.pause(!clients.takesPushes)
     }
+    context.clients?.onRouteChange = { [weak self] in self?.announce($0) }
+  }
+
+  private func announce(_ change: RouteChange) {
+    let now = Clock.unixMilliseconds
+    switch change {
+    case .paused(let notice):
+      let fix = RouteNotice.fix(ofPauseFor: notice.reason)
+      context.events?.append([.paused(EventRoute(notice, worker: queue.lease.name.value), fix: fix, at: now)])
+    case .resumed(let notice):
+      context.events?.append([.resumed(EventRoute(notice, worker: queue.lease.name.value), at: now)])
+    }
   }
 
   private func addGauges() {
@@ -245,5 +278,13 @@ package final class WorkerService {
     metrics.counter("martlet_redis_reconnects_total", help: "Connections to Redis opened after the first one.") {
       [weak connection] in connection?.reconnects ?? 0
     }
+  }
+}
+
+extension EventRoute {
+  fileprivate init(_ notice: RouteNotice, worker: String) {
+    self.init(
+      topic: notice.topic, environment: notice.environment.rawValue, reason: notice.reason, since: notice.since,
+      worker: worker)
   }
 }

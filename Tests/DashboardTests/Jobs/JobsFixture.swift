@@ -1,6 +1,8 @@
 import EventLoop
+import Foundation
 import Jobs
 import Redis
+import Telemetry
 
 @testable import Dashboard
 @testable import Queue

@@ -1,3 +1,4 @@
+import EventLoop
 import Redis
 import Testing
 
@@ -5,6 +6,7 @@ import Testing
 @testable import Queue
 
 /// What an operator reads when Redis fails in the middle of an action.
+@EventLoop
 struct LetterActionsTests {
   private func message(_ done: Int, _ gone: Int, of total: Int, by error: RedisError) -> String {
     LetterActions.interrupted(.requeue, LetterActions.Count(done: done, gone: gone), of: total, by: error).message

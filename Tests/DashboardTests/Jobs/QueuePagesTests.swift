@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import Redis
 import Testing
 

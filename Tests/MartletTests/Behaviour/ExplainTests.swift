@@ -147,12 +147,12 @@ import Testing
   }
 
   @Test func `a job whose worker was killed tells that another took it over`() async throws {
-    try await fleet.gateway.fault(#"{"kind":"stall"}"#)
+    try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
     let queue = fleet.unique("jobs")
     let victim = try await fleet.worker(on: queue)
     let id = fleet.unique("explain")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"T"}"#, on: queue)
-    try await eventually("the push is in flight") { try await fleet.gateway.ledger().received == 1 }
+    try await eventually("the push is in flight") { try await fleet.gateway.ledger().accepted == 1 }
     #expect(try await explain(id, on: queue).state == "in_flight")
     try await victim.kill()
     try await fleet.forgetHeartbeat(of: victim)
@@ -295,6 +295,21 @@ import Testing
     #expect(try await explain("--user", name).reachable)
     let child = try await run(["--user", name, "--full-tokens"])
     #expect(child.lines.contains { $0.contains(token) })
+  }
+
+  @Test func `a user whose only device was removed is told why`() async throws {
+    let token = fleet.uniqueToken()
+    let name = try await user([token])
+    try await fleet.gateway.device(token, #""rule":"fixed","status":400,"reason":"BadDeviceToken""#)
+    #expect(try await delivered(#"{"user":"\#(name)"}"#).status == "failed")
+    try await eventually("the device is removed") {
+      try await fleet.redis("EXISTS", RegistryKeys.token(token)).integer == 0
+    }
+    let explanation = try await explain("--user", name)
+    #expect(!explanation.reachable)
+    #expect(
+      explanation.sentences("problem").last?.hasPrefix(
+        "Device \(token.prefix(8))… was removed: APNs refused it with BadDeviceToken (400, ") == true)
   }
 
   @Test func `a token tells whose it is`() async throws {
