@@ -10,7 +10,9 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "Tests/Deploy"), str(ROOT / "bench")]
+# bench/ has another module of this name.
+sys.path.insert(0, str(ROOT / "Tests/Deploy"))
+sys.path.append(str(ROOT / "bench"))
 from processes import end_all, free_port, wait_until  # noqa: E402
 from redis_client import Redis  # noqa: E402
 

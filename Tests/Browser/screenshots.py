@@ -21,18 +21,18 @@ def history(redis, now):
 
     def write(kind, number, minutes):
         day = (number * (60 if kind == "hour" else 1) % 1440) / 1440
-        pushes = int(minutes * (900 + 700 * math.sin((day - 0.3) * 2 * math.pi)) * chance.uniform(0.85, 1.15))
+        pushes = int(minutes * (3600 + 2800 * math.sin((day - 0.3) * 2 * math.pi)) * chance.uniform(0.85, 1.15))
         refused = pushes // chance.randint(60, 90)
         fields = {
             "jobs:accepted": pushes - refused, "jobs:failed": refused // 2, "jobs:retrying": pushes // 300, "jobs:suppressed": pushes // 70,
-            "pushes:accepted": pushes - refused, "pushes:refused": refused, "pushes:uncertain": pushes // 4000,
+            "pushes:accepted": pushes - refused, "pushes:failed": refused * 3 // 10, "pushes:stale": refused * 7 // 10, "pushes:uncertain": pushes // 4000,
             "refused:Unregistered": refused * 7 // 10, "refused:BadDeviceToken": refused // 5, "refused:TooManyRequests": refused // 10,
             "claimed:push:jobs": pushes * 8 // 10, "claimed:push:jobs:high": pushes // 10, "claimed:push:jobs:low": pushes // 10,
             "latency:sum": pushes * 9}
         for app, share in zip(APPS, (6, 3, 1)):
             fields[f"app:accepted:{app}"] = pushes * share // 10
             fields[f"app:failed:{app}"] = refused * share // 10
-        for bound, part in ((1, 0.2), (2, 0.3), (5, 0.25), (10, 0.15), (20, 0.06), (50, 0.03), (100, 0.01)):
+        for bound, part in ((1, 0.2), (2, 0.3), (5, 0.25), (10, 0.15), (25, 0.06), (50, 0.03), (100, 0.01)):
             fields[f"latency:{bound}"] = int(pushes * part)
         redis("HSET", f"martlet:{{counters}}:{kind}:{number}", *(word for pair in fields.items() for word in pair))
 
