@@ -1,4 +1,4 @@
-import EventLoop
+public import EventLoop
 public import JSON
 public import Redis
 
@@ -15,8 +15,27 @@ public struct QueueOverview: Sendable, Equatable {
   /// The reports of the living workers, by name.
   public var workers: [String: WorkerReport]
 
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("queue")
+    writer.string(queue)
+    for (name, value) in [
+      ("waiting", waiting), ("inFlight", inFlight), ("retry", retry), ("scheduled", scheduled), ("dead", dead),
+    ] {
+      writer.key(name)
+      writer.integer(value)
+    }
+    if let pause {
+      writer.key("paused")
+      pause.write(to: &writer)
+    }
+    writer.endObject()
+  }
+}
+
+@EventLoop
+extension QueueOverview {
   /// Reads the overview, in two exchanges. A key of another type counts as empty.
-  @EventLoop
   public static func read(_ queue: String, from connection: RedisClient) async throws(RedisError) -> QueueOverview {
     let keys = QueueKeys(queue: queue)
     let first = await connection.exchange([
@@ -46,22 +65,5 @@ public struct QueueOverview: Sendable, Equatable {
     } catch .reply(let error) where error.code == "WRONGTYPE" {
       return 0
     }
-  }
-
-  public func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("queue")
-    writer.string(queue)
-    for (name, value) in [
-      ("waiting", waiting), ("inFlight", inFlight), ("retry", retry), ("scheduled", scheduled), ("dead", dead),
-    ] {
-      writer.key(name)
-      writer.integer(value)
-    }
-    if let pause {
-      writer.key("paused")
-      pause.write(to: &writer)
-    }
-    writer.endObject()
   }
 }
