@@ -13,6 +13,7 @@ struct GroupMetrics {
     "martlet_queue_drain_seconds": .maximum,
     "martlet_queue_jobs": .maximum,
     "martlet_queue_oldest_seconds": .maximum,
+    "martlet_queue_paused": .maximum,
     "martlet_redis_connected": .minimum,
     "martlet_redis_clock_offset_seconds": .farthest,
     "martlet_apns_pending": .sum,
