@@ -70,8 +70,8 @@ let package = Package(
     module(
       "Dashboard",
       [
-        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Inspection", "JSON", "Jobs", "Policy", "PushModel",
-        "Queue", "Redis", "Registry", "Telemetry",
+        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Inspection", "JSON", "Jobs", "Policy",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [
         .embedInCode("Assets/style.css"), .embedInCode("Assets/jobs.css"), .embedInCode("Assets/fleet.css"),

@@ -60,7 +60,8 @@ struct WorkerReportTests {
   }
 
   @Test func `parts of an app that are malformed are skipped`() {
-    let odd = Array(#"{"startedAt":1,"appStates":[{"app":"a","keys":[{"id":"K","state":"odd"},7],"gateways":{}},{}]}"#.utf8)
+    let odd = Array(
+      #"{"startedAt":1,"appStates":[{"app":"a","keys":[{"id":"K","state":"odd"},7],"gateways":{}},{}]}"#.utf8)
     let read = WorkerReport(json: odd)?.appStates
     #expect(read?.map(\.app) == ["a"])
     #expect(read?.first?.keys == [])

@@ -1,5 +1,6 @@
 public import Crypto
 public import EventLoop
+public import Events
 public import HTTPServer
 public import Redis
 public import Telemetry
@@ -31,10 +32,13 @@ public final class Dashboard {
   /// The port it listens on; 0 before ``start()``.
   public var port: Int { server?.port ?? 0 }
 
-  public init(_ configuration: DashboardConfiguration, connection: RedisClient, metrics: Metrics, log: Log) {
+  public init(
+    _ configuration: DashboardConfiguration, connection: RedisClient, events: EventLog? = nil, metrics: Metrics,
+    log: Log
+  ) {
     self.log = log
     self.metrics = DashboardMetrics(metrics)
-    context = DashboardContext(configuration, connection: connection, log: log)
+    context = DashboardContext(configuration, connection: connection, events: events, log: log)
     protection = CrossOriginProtection(trustedProxies: configuration.trustedProxies)
     let router = PageRouter(DashboardPages.all(context))
     self.router = router

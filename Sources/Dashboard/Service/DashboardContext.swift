@@ -1,5 +1,6 @@
 import Credentials
 import EventLoop
+import Events
 import Redis
 import Registry
 import Telemetry
@@ -18,11 +19,13 @@ struct DashboardContext {
   /// The names of the queues, in strict order.
   var queues: [String] { configuration.queues }
 
-  init(_ configuration: DashboardConfiguration, connection: RedisClient, log: Log) {
+  /// Without `events` a removal of devices is no event.
+  init(_ configuration: DashboardConfiguration, connection: RedisClient, events: EventLog?, log: Log) {
     self.configuration = configuration
     self.connection = connection
     self.log = log
-    registry = Registry(connection: connection, maximumDevices: configuration.maximumDevices, log: log)
+    registry = Registry(
+      connection: connection, maximumDevices: configuration.maximumDevices, events: events, log: log)
     credentials = Credentials(connection: connection)
     lastUses = LastUses(connection: connection)
     audit = AuditLog(connection: connection, log: log)

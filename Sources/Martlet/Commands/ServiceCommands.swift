@@ -155,7 +155,8 @@ enum AllCommand: Command {
       isAlone: false, log: log)
     let dashboard = configuration.dashboard.dashboard.map {
       DashboardService(
-        $0, configuration.dashboard, metrics: worker.metrics, certificate: sidecar.certificate, isAlone: false, log: log
+        $0, configuration.dashboard, metrics: worker.metrics, eventMetrics: worker.eventMetrics,
+        certificate: sidecar.certificate, isAlone: false, log: log
       )
     }
     // First, because it may refuse to start before there are jobs in hand.

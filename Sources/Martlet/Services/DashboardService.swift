@@ -1,5 +1,6 @@
 import Dashboard
 import EventLoop
+import Events
 import HTTPServer
 import Redis
 import Telemetry
@@ -21,11 +22,12 @@ final class DashboardService {
   private var onStopped: [@EventLoop () -> Void] = []
 
   /// - Parameters:
+  ///   - eventMetrics: those of a worker in this process.
   ///   - certificate: the one of a sidecar in this process, which serves the same files.
   ///   - isAlone: false if a worker runs in this process, whose admin port has the metrics of both.
   init(
     _ configuration: DashboardConfiguration, _ settings: DashboardSettings, metrics: Metrics,
-    certificate: ServedCertificate? = nil, isAlone: Bool = true, log: Log
+    eventMetrics: EventMetrics? = nil, certificate: ServedCertificate? = nil, isAlone: Bool = true, log: Log
   ) {
     self.settings = settings
     self.metrics = metrics
@@ -33,7 +35,9 @@ final class DashboardService {
     adminAddress = isAlone ? settings.adminAddress : nil
     connection = RedisClient(endpoint: settings.redis, name: "martlet-dashboard", log: log)
     if isAlone { _ = RedisInstruments(metrics, connection: connection) }
-    dashboard = Dashboard(configuration, connection: connection, metrics: metrics, log: log)
+    let counters = eventMetrics ?? EventMetrics(metrics)
+    let events = settings.writesEvents ? EventLog(connection: connection, metrics: counters, log: log) : nil
+    dashboard = Dashboard(configuration, connection: connection, events: events, metrics: metrics, log: log)
     self.certificate =
       certificate
       ?? settings.certificateFiles.flatMap { files in

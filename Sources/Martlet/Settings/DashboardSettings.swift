@@ -19,6 +19,8 @@ package struct DashboardSettings {
   var dashboard: DashboardConfiguration?
   /// Nil without TLS.
   var certificateFiles: CertificateFiles?
+  /// Whether events are written to `push:events`.
+  var writesEvents: Bool
   var redis: RedisEndpoint
   /// The admin address of a dashboard that runs alone. Nil if it is off.
   var adminAddress: String?
@@ -40,6 +42,7 @@ package struct DashboardSettings {
     configuration.fixOfPause = { RouteNotice.fix(ofPauseFor: $0) }
     configuration.fixOfStoppedRemoval = RouteNotice.fixOfStoppedRemoval
     configuration.version = Version.current
+    writesEvents = EventSettings.read(&reader).areWritten
     isAddressSet = reader.string(DashboardSettings.setting) != nil
     configuration.failureLimit = SharedSettings.failureLimit(&reader)
     configuration.trustedProxies = SharedSettings.trustedProxies(&reader)

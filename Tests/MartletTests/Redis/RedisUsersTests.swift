@@ -215,13 +215,16 @@ import Testing
     "WorkerControl.swift", "ControlScripts+Jobs.swift", "ControlScripts+Operators.swift", "CounterHistory.swift",
   ]
 
-  /// Only sidecars read notification records, only workers read events, and operators do not take jobs.
+  /// Only sidecars read notification records, only workers read events, only dashboards browse queues, and operators do
+  /// not take jobs.
   private static func runs(_ file: String, of module: String, as user: String) -> Bool {
     if user == "martlet" { return true }
     if file.hasSuffix("EventPage.swift") { return user == "martlet-worker" }
-    guard module == "Queue" else { return true }
-    let isOperators = operatorsFiles.contains(where: file.hasSuffix)
-    return user == "martlet-worker" ? !isOperators && !file.hasSuffix("NotificationLog.swift") : isOperators
+    let isForOperators = operatorsFiles.contains(where: file.hasSuffix)
+    let isOperator = user == "martlet-operator" || user == "martlet-dashboard"
+    guard module == "Queue" else { return isOperator || !isForOperators }
+    if file.hasPrefix("Browsing/") { return user == "martlet-dashboard" }
+    return isOperator ? isForOperators : !isForOperators && !file.hasSuffix("NotificationLog.swift")
   }
 
   @Test(arguments: [
