@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers soak test test-api test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -32,7 +32,7 @@ uninstall: ## Remove what `make install` has installed
 demo: build ## Send 20,000 jobs from redis-cli to a simulated APNs and print a table
 	@deploy/scripts/demo $(RELEASE)
 
-up: build ## Start Redis, a simulated APNs, a worker and a sidecar, and leave them running
+up: build ## Start Redis, a simulated APNs, a worker, a sidecar and a dashboard, and leave them running
 	@deploy/scripts/up $(RELEASE)
 
 down: ## Stop what `make up` started
@@ -44,6 +44,9 @@ test: deps ## Run every test: pure, integration, chaos
 
 test-api: build ## Run the commands of the pages, and schemathesis on every route of /openapi.json; EXAMPLES=100 tries more
 	@Tests/API/check-api $(RELEASE) $(EXAMPLES)
+
+test-browser: build ## Try the dashboard in a browser: pages, actions, keyboard, axe, hostile requests; NAMES='hostile proxy' runs some
+	@Tests/Browser/check-browser $(RELEASE) $(NAMES)
 
 test-engines: deps ## Run the tests of queue, registry and sidecar on Redis 6.2 and Valkey 8.1
 	$(SWIFT) build --build-tests
@@ -69,6 +72,13 @@ bench: build ## Measure every budget into docs/bench.md; QUICK=1 takes under two
 	@bench/install-dependencies
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-bench
 	@QUICK=$(QUICK) PRIORITY=$(PRIORITY) bench/run $(RELEASE)
+
+bench-dashboard: build ## Measure what each page of the dashboard costs at full size, into docs/dashboard.md; QUICK=1 takes a tenth of the size
+	@QUICK=$(QUICK) bench/dashboard $(RELEASE)
+
+screenshots: build ## Make the pictures of the dashboard in docs/images
+	@Tests/Browser/install
+	@PYTHONDONTWRITEBYTECODE=1 .build/browser/bin/python Tests/Browser/screenshots.py $(RELEASE) docs/images
 
 bench-peers: build ## Measure other workers with the same work into docs/peers.md
 	@bench/peers/install-dependencies

@@ -43,37 +43,54 @@ let package = Package(
     module("Crypto", ["COpenSSL"]),
 
     module("Redis", ["CHiredis", "COpenSSL", "Crypto", "EventLoop", "Telemetry"]),
-    module("APNs", ["CCurl", "CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "PushModel", "Telemetry"]),
+    module("HTTPClient", ["CCurl", "COpenSSL", "Crypto", "EventLoop"]),
+    module("APNs", ["CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "HTTPClient", "PushModel", "Telemetry"]),
     module("HTTPServer", ["CMicroHTTPD", "Crypto", "EventLoop", "Telemetry"]),
 
     module("PushModel"),
 
     module("Jobs", ["JSON", "PushModel"]),
-    module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis"]),
-    module("Registry", ["EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
+    module("Events", ["EventLoop", "JSON", "Redis", "Telemetry"]),
+    module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
+    module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
-    module("Queue", ["EventLoop", "JSON", "Jobs", "Redis", "Telemetry"]),
+    module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "Redis", "Telemetry"]),
+    module(
+      "Inspection",
+      ["APNs", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
 
     module(
       "Sidecar",
       [
-        "Backup", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue",
-        "Redis", "Registry", "Telemetry",
+        "Backup", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [.embedInCode("openapi.json")]),
     module(
+      "Dashboard",
+      [
+        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Inspection", "JSON", "Jobs", "Policy",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
+      ],
+      resources: [
+        .embedInCode("Assets/style.css"), .embedInCode("Assets/jobs.css"), .embedInCode("Assets/fleet.css"),
+        .embedInCode("Assets/dashboard.js"),
+        .embedInCode("Assets/icon.svg"),
+      ]),
+    module(
       "Worker",
       [
-        "APNs", "Credentials", "EventLoop", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
-        "Registry", "Telemetry",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON", "Policy",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "APNs", "Backup", "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel",
-        "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient", "HTTPServer",
+        "Inspection", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
+        "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
@@ -88,19 +105,26 @@ let package = Package(
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "RegistrySupport",
-      dependencies: ["EventLoop", "Redis", "Registry", "Telemetry", "TestSupport"],
+      dependencies: ["EventLoop", "Events", "JSON", "Redis", "Registry", "Telemetry", "TestSupport"],
       path: "Tests/RegistrySupport", swiftSettings: strict),
     tests("EventLoop"),
     tests("Telemetry", ["EventLoop"]),
     tests("JSON"),
     tests("Crypto", ["TestSupport"]),
     tests("Redis", ["EventLoop", "Telemetry", "TestSupport"]),
+    tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
     tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel"]),
     tests("Policy", ["Jobs"]),
+    tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),
-    tests("Registry", ["Backup", "EventLoop", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport"]),
+    tests("Inspection", ["Jobs", "Policy", "PushModel", "Queue", "Registry"]),
+    tests(
+      "Registry",
+      [
+        "Backup", "EventLoop", "Events", "JSON", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport",
+      ]),
     tests("Credentials", ["EventLoop", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests(
       "Backup", ["EventLoop", "JSON", "PushModel", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
@@ -110,14 +134,24 @@ let package = Package(
         "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis", "Registry",
         "Telemetry", "TestSupport",
       ]),
+    tests(
+      "Dashboard",
+      [
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis", "Registry",
+        "Telemetry", "TestSupport",
+      ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
-    tests("Worker", ["APNs", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "Registry"]),
+    tests(
+      "Worker",
+      [
+        "APNs", "EventLoop", "Events", "HTTPClient", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Registry",
+      ]),
     tests(
       "Martlet",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Jobs", "JSON", "Policy", "PushModel", "Queue", "Redis",
-        "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
+        "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]
@@ -131,8 +165,8 @@ let fuzzed: [Target.Dependency] = [
 /// What calls C, and what its tests need.
 let sanitized: Set = [
   "CCurl", "CHiredis", "CNGHTTP2", "COpenSSL", "CMicroHTTPD", "EventLoop", "Telemetry", "JSON", "Crypto", "Redis",
-  "PushModel", "APNs", "HTTPServer", "Simulator", "TestSupport", "EventLoopTests", "CryptoTests", "RedisTests",
-  "APNsTests", "HTTPServerTests",
+  "PushModel", "APNs", "HTTPClient", "HTTPServer", "Simulator", "TestSupport", "EventLoopTests", "CryptoTests",
+  "RedisTests", "HTTPClientTests", "APNsTests", "HTTPServerTests",
 ]
 
 // `make fuzz` and `make sanitize` build only what they need. The fuzzer has the sources of the tests that read its corpus.

@@ -166,8 +166,14 @@ extension APNsClient {
   private func pause(_ push: Push, _ answer: APNsAnswer, now: UInt64) {
     guard let route = push.route, route.isPaused || route.provenAt < push.sentAt else { return }
     let reason = answer.reason ?? "HTTP_\(answer.status)"
+    let since = Clock.unixMilliseconds
+    let wasPaused = route.isPaused
     let nextProbeAt = now + configuration.limits.probeInterval.unsignedNanoseconds
-    guard route.pause(reason: reason, since: Clock.unixMilliseconds, nextProbeAt: nextProbeAt) else { return }
+    guard route.pause(reason: reason, since: since, nextProbeAt: nextProbeAt) else { return }
+    if !wasPaused {
+      onRouteChange?(
+        .paused(RouteNotice(environment: route.environment, topic: route.topic, reason: reason, since: since)))
+    }
     log.error(
       "APNs route paused: its jobs are kept, one push a minute tries it again",
       [
@@ -186,6 +192,9 @@ extension APNsClient {
         "reason": .init(pause.reason), "environment": .init(route.environment.rawValue), "topic": .init(route.topic),
         "seconds": .init((Clock.unixMilliseconds - pause.since) / 1000),
       ])
+    onRouteChange?(
+      .resumed(
+        RouteNotice(environment: route.environment, topic: route.topic, reason: pause.reason, since: pause.since)))
     announceStateChange()
   }
 

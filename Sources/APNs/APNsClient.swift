@@ -15,6 +15,9 @@ public final class APNsClient {
   /// Called when a connection becomes ready or is lost, and when a route is paused or resumed.
   public var onStateChange: (@EventLoop () -> Void)?
 
+  /// Called when a route was paused or resumed.
+  public var onRouteChange: (@EventLoop (RouteChange) -> Void)?
+
   /// Whether pushes may be written at present. While it is false, pushes that are not written yet end as not processed:
   /// they may belong to another worker.
   public var mayWrite: (@EventLoop () -> Bool)?

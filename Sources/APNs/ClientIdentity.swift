@@ -1,4 +1,5 @@
 import Crypto
+import HTTPClient
 
 /// What distinguishes clients: apps with equal identities share one client and its connections.
 struct ClientIdentity: Hashable, Sendable {
@@ -32,6 +33,10 @@ package struct TrustedAuthorities: Sendable {
 
   /// Throws ``APNsError/configuration(_:)`` if `pem` is not the text of one or more certificates.
   package init(pem: String) throws(APNsError) {
-    certificates = try TrustedCertificates(pem: pem)
+    do throws(HTTPClientError) {
+      certificates = try TrustedCertificates(pem: pem)
+    } catch {
+      throw APNsError(error)
+    }
   }
 }

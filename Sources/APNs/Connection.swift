@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPClient
 
 /// One HTTP/2 connection to a gateway: moves bytes between channel and session, and keeps the pushes in flight.
 ///

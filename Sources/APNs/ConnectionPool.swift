@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPClient
 import Telemetry
 
 /// The connections to one gateway and the pushes that wait for them.

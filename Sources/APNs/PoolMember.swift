@@ -1,5 +1,6 @@
 import Dispatch
 import EventLoop
+import HTTPClient
 import Telemetry
 
 /// One place in a pool. Opens a connection, and another one when that takes no more pushes.
@@ -96,9 +97,10 @@ final class PoolMember {
     let buffers = pool.buffers
     let milliseconds = Int(configuration.limits.connectTimeout.milliseconds)
     queue.async {
-      let result = Result { () throws(APNsError) in
-        try SecureChannel(to: origin, authorities: authorities, buffers: buffers, connectMilliseconds: milliseconds)
-      }
+      let result = Result { () throws(HTTPClientError) in
+        try SecureChannel(
+          to: origin.address, authorities: authorities, buffers: buffers, connectMilliseconds: milliseconds)
+      }.mapError { APNsError($0) }
       EventLoop.run { self.opened(result) }
     }
   }

@@ -86,6 +86,11 @@ final class Route {
     return (guards.reduce(0) { $0 + $1.suspects }, guards.reduce(0) { $0 + $1.ownerCount })
   }
 
+  /// Owners whose latest answer is remembered, and those of them whose token was refused.
+  var guardCounts: (suspect: Int, all: Int) {
+    (ownedGuard.suspects + unownedGuard.suspects, ownedGuard.ownerCount + unownedGuard.ownerCount)
+  }
+
   /// When the route was paused or its removal stopped, whichever is earlier; nil if it is healthy. Unix milliseconds.
   fileprivate var trippedSince: Int64? {
     [pause?.since, removalStop?.since].compactMap { $0 }.min()

@@ -34,3 +34,11 @@ static inline CURLcode martlet_curl_get_socket(CURL *curl, curl_socket_t *socket
 static inline CURLcode martlet_curl_get_tls(CURL *curl, struct curl_tlssessioninfo **info) {
   return curl_easy_getinfo(curl, CURLINFO_TLS_SSL_PTR, info);
 }
+
+static inline CURLcode martlet_curl_set_data_function(CURL *curl, CURLoption option, curl_write_callback function) {
+  return curl_easy_setopt(curl, option, function);
+}
+
+static inline CURLcode martlet_curl_get_status(CURL *curl, long *status) {
+  return curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
+}

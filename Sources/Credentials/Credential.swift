@@ -2,7 +2,7 @@ import Crypto
 import JSON
 import PushModel
 
-/// A credential for the HTTP APIs. The secret itself is not stored.
+/// A credential for the HTTP APIs or the dashboard. The secret itself is not stored.
 public struct Credential: Sendable, Equatable {
   public enum Kind: String, Sendable, CaseIterable {
     /// A bearer token that goes with a username.
@@ -11,10 +11,15 @@ public struct Credential: Sendable, Equatable {
     case key
     /// A device key that goes with an instance.
     case instance
+    /// The secret with which an operator signs in to the dashboard.
+    case `operator`
+
+    /// The kinds that the HTTP APIs check.
+    public static let ofAPIs: [Kind] = [.user, .key, .instance]
   }
 
   public let kind: Kind
-  /// A normalised username, the name of an API key, or the id of an instance.
+  /// A normalised username, the name of an API key or of an operator, or the id of an instance.
   public let name: String
   /// SHA-256 of the secret, 64 hexadecimal digits.
   public let digest: String
@@ -25,12 +30,15 @@ public struct Credential: Sendable, Equatable {
   public let scopes: Set<KeyScope>
   /// How many requests an API key may send. Not used by other kinds.
   public let quota: KeyQuota
-  /// The apps that a user or an API key is for. Not used by instances.
+  /// The apps that a user or an API key is for. Not used by other kinds.
   public let apps: AppBinding
+  /// What an operator may do. Not used by other kinds.
+  public let role: OperatorRole
 
   public init(
     kind: Kind, name: String, digest: String, createdAt: Int64, isEnabled: Bool = true,
-    scopes: Set<KeyScope> = Set(KeyScope.allCases), quota: KeyQuota = .standard, apps: AppBinding = .everyApp
+    scopes: Set<KeyScope> = Set(KeyScope.allCases), quota: KeyQuota = .standard, apps: AppBinding = .everyApp,
+    role: OperatorRole = .viewer
   ) {
     self.kind = kind
     self.name = name
@@ -40,6 +48,7 @@ public struct Credential: Sendable, Equatable {
     self.scopes = scopes
     self.quota = quota
     self.apps = apps
+    self.role = role
   }
 
   /// Returns the SHA-256 of `secret`, 64 hexadecimal digits.
@@ -55,10 +64,13 @@ public struct Credential: Sendable, Equatable {
     let scopes = value["scopes"]?.array?.compactMap { $0.string.flatMap(KeyScope.init) }
     self.init(
       kind: kind, name: name, digest: digest, createdAt: createdAt, isEnabled: value["enabled"]?.bool ?? true,
-      scopes: Set(scopes ?? []), quota: KeyQuota(value["quota"]), apps: apps)
+      scopes: Set(scopes ?? []), quota: KeyQuota(value["quota"]), apps: apps,
+      // A role that this version does not know must not allow more than reading.
+      role: value["role"]?.string.flatMap(OperatorRole.init) ?? .viewer)
   }
 
-  /// `{"sha256","createdAt","enabled"}`; for an API key also `scopes` and `quota`; `apps` if it is bound to apps.
+  /// `{"sha256","createdAt","enabled"}`; for an API key also `scopes` and `quota`, for an operator `role`; `apps` if it is
+  /// bound to apps.
   var json: [UInt8] {
     var members = [
       JSONMember(key: "sha256", value: .string(digest)), JSONMember(key: "createdAt", value: .integer(createdAt)),
@@ -69,6 +81,7 @@ public struct Credential: Sendable, Equatable {
       members.append(JSONMember(key: "scopes", value: .array(names.map(JSONValue.string))))
       members.append(JSONMember(key: "quota", value: quota.json))
     }
+    if kind == .operator { members.append(JSONMember(key: "role", value: .string(role.rawValue))) }
     if !apps.isForEveryApp { members.append(JSONMember(key: "apps", value: apps.json)) }
     return JSONValue.object(members).bytes
   }
@@ -85,7 +98,7 @@ extension Credential {
     let isAllowed =
       switch kind {
       case .user: name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-      case .key: name.utf8.allSatisfy(DeviceToken.contains)
+      case .key, .operator: name.utf8.allSatisfy(DeviceToken.contains)
       // The key of its record would be the key of another instance's notification records.
       case .instance: name.utf8.allSatisfy(DeviceToken.contains) && !name.hasSuffix(":notifications")
       }
@@ -96,7 +109,7 @@ extension Credential {
   public static func expectedName(of kind: Kind) -> String {
     switch kind {
     case .user: "1 to 128 bytes without control characters"
-    case .key: "1 to 128 letters, digits or any of ._:-"
+    case .key, .operator: "1 to 128 letters, digits or any of ._:-"
     case .instance: "1 to 128 letters, digits or any of ._:-, not ending in :notifications"
     }
   }

@@ -26,6 +26,7 @@ public final class Credentials {
   /// KEYS
   ///   1  the records by name
   ///   2  the names by digest
+  ///   3  when each was last used, by name
   /// ARGV
   ///   1  name
   /// Returns 1 if removed, 0 if there is no such credential.
@@ -35,6 +36,7 @@ public final class Credentials {
     if ok and type(record) == 'table' and type(record.sha256) == 'string' then
       redis.call('HDEL', KEYS[2], record.sha256)
     end
+    redis.call('HDEL', KEYS[3], ARGV[1])
     return redis.call('HDEL', KEYS[1], ARGV[1])
     """)
 
@@ -73,7 +75,7 @@ public final class Credentials {
     case secretTaken
   }
 
-  private let connection: RedisClient
+  let connection: RedisClient
 
   public init(connection: RedisClient) {
     self.connection = connection
@@ -107,7 +109,8 @@ public final class Credentials {
 
   /// Removes a credential. Returns false if there is no credential of that name.
   public func revoke(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
-    try await connection.run(Credentials.revoke, keys: keys(kind), arguments: [name]).integer == 1
+    try await connection.run(Credentials.revoke, keys: keys(kind) + [CredentialKeys.lastUses(kind)], arguments: [name])
+      .integer == 1
   }
 
   /// Enables or disables a credential. Returns false if there is no credential of that name.
@@ -136,6 +139,24 @@ public final class Credentials {
     let stored = try await stored(.user, username)
     let found = Credentials.verified(.user, username, stored, digest: Credential.digest(of: bearer))
     return found?.isEnabled == true ? found : nil
+  }
+
+  /// Returns the operator `name` if `secret` is the operator's and the operator is enabled. Takes the same time for an unknown
+  /// operator.
+  public func `operator`(_ name: String, secret: String) async throws(RedisError) -> Credential? {
+    let stored = try await stored(.operator, name)
+    let found = Credentials.verified(.operator, name, stored, digest: Credential.digest(of: secret))
+    return found?.isEnabled == true ? found : nil
+  }
+
+  /// Returns the credential of this name, enabled or not, or nil if there is none.
+  public func credential(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Credential? {
+    try await stored(kind, name).flatMap { Credential(kind: kind, name: name, json: $0) }
+  }
+
+  /// Whether there is a credential of a kind, enabled or not.
+  public func hasAny(_ kind: Credential.Kind) async throws(RedisError) -> Bool {
+    try await connection.send(RedisCommand("EXISTS", keys(kind)[0])).integer == 1
   }
 
   /// Returns the credential with this secret, enabled or not, or nil if there is none.
@@ -182,6 +203,9 @@ public enum CredentialKeys {
 
   /// Hash: the name of each credential by the digest of its secret.
   static func credentialDigests(_ kind: Credential.Kind) -> String { "martlet:{credentials}:\(kind.rawValue):digests" }
+
+  /// Hash: when each credential was last used, in unix milliseconds, by its name.
+  static func lastUses(_ kind: Credential.Kind) -> String { "martlet:{credentials}:\(kind.rawValue):used" }
 
   /// Hash: the token bucket of an API key and its requests of the day.
   static func allowance(_ key: String) -> String { "martlet:{allowance}:\(key)" }

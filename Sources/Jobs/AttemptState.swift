@@ -18,6 +18,8 @@ public struct AttemptState: Sendable, Equatable {
   public var cursor: String?
   /// The ``JobResult/author`` of the job's present record.
   public var recordAuthor: String?
+  /// What happened to the job so far. ``result`` has none.
+  public var history = JobHistory()
 
   public init() {}
 
@@ -32,6 +34,7 @@ public struct AttemptState: Sendable, Equatable {
     expiresAt = value["expiresAt"]?.integer
     cursor = value["cursor"]?.string
     recordAuthor = value["recordAuthor"]?.string
+    history = JobHistory(value["history"])
   }
 
   /// Lets the next attempt send to the uncertain tokens too.
@@ -67,6 +70,10 @@ public struct AttemptState: Sendable, Equatable {
     if let recordAuthor {
       writer.key("recordAuthor")
       writer.string(recordAuthor)
+    }
+    if !history.isEmpty {
+      writer.key("history")
+      history.write(to: &writer)
     }
     writer.endObject()
     return writer.bytes

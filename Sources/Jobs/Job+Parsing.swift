@@ -18,6 +18,12 @@ extension Job {
     throw JobError(reason: "replyTo: \(replyTo) is a queue of this fleet; name another list")
   }
 
+  /// Whether a job can have this id.
+  public static func isID(_ text: String) -> Bool { Charset.id.accepts(text) }
+
+  /// What ``isID(_:)`` accepts, for errors.
+  public static let idRule = "1 to 128 of A-Z a-z 0-9 . _ : -"
+
   /// The reason for refusing a job of more than ``maximumBytes``.
   public static let tooLarge = "larger than \(maximumBytes) bytes"
   /// How many bytes at the beginning of a job that is too large are searched for its id.

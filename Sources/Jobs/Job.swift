@@ -34,6 +34,8 @@ public struct Job: Sendable, Equatable {
   public let atMostOnce: Bool
   /// The key of the list to which the result is pushed.
   public let replyTo: String?
+  /// Nil unless the producer named one. Stands in records and log lines.
+  public let trace: TraceParent?
 }
 
 /// What a job sends to a device.

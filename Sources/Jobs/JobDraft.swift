@@ -31,6 +31,7 @@ package struct JobDraft {
   private var dedupe: String?
   private var atMostOnce = false
   private var replyTo: String?
+  private var trace: TraceParent?
 
   mutating func read(from reader: inout JobReader) throws(JobError) {
     try reader.beginObject()
@@ -64,6 +65,7 @@ package struct JobDraft {
     case .dedupe: dedupe = try reader.string(of: 1...256)
     case .atMostOnce: atMostOnce = try reader.bool()
     case .replyTo: replyTo = try JobDraft.replyTo(from: &reader)
+    case .trace: trace = try JobDraft.trace(from: &reader)
     default: preconditionFailure("\(key) is a part of the notification")
     }
   }
@@ -82,7 +84,7 @@ package struct JobDraft {
     return Job(
       id: id, addressee: addressee, app: app, content: content, pushType: pushType, priority: priority,
       collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, enqueuedAt: enqueuedAt, dedupe: dedupe,
-      atMostOnce: atMostOnce, replyTo: replyTo)
+      atMostOnce: atMostOnce, replyTo: replyTo, trace: trace)
   }
 
   private var effectivePushType: PushType {
@@ -153,6 +155,11 @@ package struct JobDraft {
     return time
   }
 
+  private static func trace(from reader: inout JobReader) throws(JobError) -> TraceParent {
+    guard let trace = TraceParent(try reader.string()) else { throw reader.error("expected \(TraceParent.expected)") }
+    return trace
+  }
+
   private static func replyTo(from reader: inout JobReader) throws(JobError) -> String {
     let key = try reader.string(of: 1...512)
     for reserved in refusedReplyPrefixes where key.utf8.starts(with: reserved.utf8) {
@@ -167,7 +174,7 @@ enum JobKey: Int, CaseIterable {
   case id, to, app, title, subtitle, body, badge, sound, category, threadId, interruptionLevel, relevanceScore
   case contentAvailable, mutableContent, data, payload, pushType, priority, collapseId, expiration, ttl, `class`,
     preview
-  case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo
+  case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo, trace
 
   static let names = FieldNames(allCases.map { "\($0)" }, in: "")
 

@@ -13,12 +13,7 @@ extension JobResult {
     json.member("stale", stale)
     json.member("uncertain", uncertain)
     json.key("reasons")
-    json.beginObject()
-    for entry in reasons {
-      json.key(entry.reason)
-      json.integer(entry.count)
-    }
-    json.endObject()
+    reasons.write(to: &json)
     json.key("results")
     json.beginArray()
     for result in results { JobResult.write(result, to: &json) }
@@ -27,6 +22,11 @@ extension JobResult {
     json.member("worker", worker)
     json.member("claimedAt", claimedAt)
     json.member("finishedAt", finishedAt)
+    if !history.isEmpty {
+      json.key("history")
+      history.write(to: &json)
+    }
+    json.member("trace", trace)
     json.endObject()
     return json.bytes
   }
@@ -51,17 +51,18 @@ extension JobResult {
     self.init(
       id: id, status: status, reason: value["reason"]?.string, attempts: Int(integer("attempts")),
       worker: value["worker"]?.string ?? "", claimedAt: integer("claimedAt"), finishedAt: integer("finishedAt"))
+    trace = value["trace"]?.string
     accepted = JobResult.count(value["accepted"])
     failed = JobResult.count(value["failed"])
     stale = JobResult.count(value["stale"])
     uncertain = JobResult.count(value["uncertain"])
-    reasons = (value["reasons"]?.members ?? []).prefix(JobResult.maximumReasons)
-      .map { ReasonCount(reason: $0.key, count: JobResult.count($0.value)) }
+    reasons = .init(value["reasons"])
     results = (value["results"]?.array ?? []).prefix(JobResult.maximumResults).compactMap(DeviceResult.init)
+    history = JobHistory(value["history"])
   }
 
   /// At most 2^32, so that sums of stored numbers never overflow.
-  private static func count(_ value: JSONValue?) -> Int {
+  static func count(_ value: JSONValue?) -> Int {
     Int(min(max(value?.integer ?? 0, 0), 1 << 32))
   }
 }

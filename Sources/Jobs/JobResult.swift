@@ -11,6 +11,7 @@ public struct JobResult: Sendable, Equatable {
 
   public let id: String
   public var status: JobStatus
+  private var attemptNumber: Int32
   /// Why the job has its status: `quiet_hours`, or why it is dead.
   public var reason: String?
   public internal(set) var accepted = 0
@@ -20,12 +21,12 @@ public struct JobResult: Sendable, Equatable {
   /// Refusals by reason, in the order in which they occurred first.
   public internal(set) var reasons: [ReasonCount] = []
   public internal(set) var results: [DeviceResult] = []
-  public var attempts: Int
   public var worker: String
   /// Unix milliseconds.
   public var claimedAt: Int64
   /// Unix milliseconds.
   public var finishedAt: Int64
+  private var extras: JobResultExtras?
 
   public init(
     id: String, status: JobStatus, reason: String? = nil, attempts: Int = 1, worker: String, claimedAt: Int64,
@@ -34,10 +35,28 @@ public struct JobResult: Sendable, Equatable {
     self.id = id
     self.status = status
     self.reason = reason
-    self.attempts = attempts
+    attemptNumber = Int32(clamping: attempts)
     self.worker = worker
     self.claimedAt = claimedAt
     self.finishedAt = finishedAt
+  }
+
+  /// Attempts made, the present one included.
+  public var attempts: Int {
+    get { Int(attemptNumber) }
+    set { attemptNumber = Int32(clamping: newValue) }
+  }
+
+  /// Empty for a job that was simply accepted.
+  public var history: JobHistory {
+    get { extras?.history ?? JobHistory() }
+    set { extras = JobResultExtras(history: newValue, trace: trace) }
+  }
+
+  /// The `traceparent` of the job.
+  public var trace: String? {
+    get { extras?.trace }
+    set { extras = JobResultExtras(history: history, trace: newValue) }
   }
 
   /// Identifies the attempt that wrote the record.
@@ -52,7 +71,7 @@ public struct JobResult: Sendable, Equatable {
       stale += 1
     case .uncertain: uncertain += 1
     }
-    if let reason = result.reason { count(reason, by: 1) }
+    if let reason = result.reason { reasons.count(reason, by: 1) }
     list(result)
   }
 
@@ -85,7 +104,7 @@ public struct JobResult: Sendable, Equatable {
     failed += other.failed
     stale += other.stale
     uncertain += other.uncertain
-    for entry in other.reasons { count(entry.reason, by: entry.count) }
+    for entry in other.reasons { reasons.count(entry.reason, by: entry.count) }
   }
 
   /// Replaces the entry of a device whose earlier push was uncertain.
@@ -96,20 +115,4 @@ public struct JobResult: Sendable, Equatable {
       results.append(result)
     }
   }
-
-  private mutating func count(_ reason: String, by amount: Int) {
-    if let index = reasons.firstIndex(where: { $0.reason == reason }) {
-      reasons[index].count += amount
-    } else if reasons.count < JobResult.maximumReasons || reason == "other" {
-      reasons.append(ReasonCount(reason: reason, count: amount))
-    } else {
-      count("other", by: amount)
-    }
-  }
-}
-
-/// How many pushes of a job were refused for one reason.
-public struct ReasonCount: Sendable, Equatable {
-  public let reason: String
-  public internal(set) var count: Int
 }

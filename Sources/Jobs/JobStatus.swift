@@ -15,12 +15,16 @@ public enum JobStatus: String, Sendable, CaseIterable {
   case retrying
   case dead
   case noDevices = "no_devices"
+  /// Not sent, or not sent further, because an operator has cancelled it.
+  case cancelled
 
   /// Whether the job has ended.
   public var isFinal: Bool {
     switch self {
     case .retrying, .deferred: false
-    case .accepted, .partial, .failed, .suppressed, .duplicate, .expired, .unsent, .dead, .noDevices: true
+    case .accepted, .partial, .failed, .suppressed, .duplicate, .expired, .unsent, .dead, .noDevices,
+      .cancelled:
+      true
     }
   }
 
@@ -28,7 +32,7 @@ public enum JobStatus: String, Sendable, CaseIterable {
   public var leavesUserUnreached: Bool {
     switch self {
     case .unsent, .noDevices, .failed, .dead, .expired: true
-    case .accepted, .partial, .retrying, .deferred, .suppressed, .duplicate: false
+    case .accepted, .partial, .retrying, .deferred, .suppressed, .duplicate, .cancelled: false
     }
   }
 }

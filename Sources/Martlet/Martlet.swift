@@ -10,8 +10,9 @@ import Telemetry
 @main
 enum Martlet {
   static let commands: [any Command.Type] = [
-    WorkerCommand.self, SidecarCommand.self, AllCommand.self, EnqueueCommand.self, StatusCommand.self,
-    ResultCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
+    WorkerCommand.self, SidecarCommand.self, DashboardCommand.self, AllCommand.self, EnqueueCommand.self,
+    StatusCommand.self, ResultCommand.self, ExplainCommand.self, CancelCommand.self, QueueCommand.self,
+    BroadcastCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
     HealthCommand.self,
   ]
 
@@ -19,7 +20,7 @@ enum Martlet {
     Console.holdStandardDescriptors()
     // They end any other command.
     let words = Array(CommandLine.arguments.dropFirst())
-    let services = [WorkerCommand.name, SidecarCommand.name, AllCommand.name]
+    let services = [WorkerCommand.name, SidecarCommand.name, DashboardCommand.name, AllCommand.name]
     if let name = words.first, services.contains(name) {
       let children = Supervisor.isWanted(by: words) ? [SIGCHLD] : []
       Signals.listen(to: Termination.signals + [Reload.signal] + children) { signal in
@@ -65,6 +66,9 @@ enum Martlet {
       return .wrongUsage
     } catch let faults as ConfigurationFaults {
       Console.complain(faults.text)
+      return .wrongUsage
+    } catch CommandError.refused(let message) {
+      Console.complain("martlet \(name): \(TerminalText.line(message))\n")
       return .wrongUsage
     } catch CommandError.failed(let message) {
       Console.complain("martlet \(name): \(TerminalText.line(message))\n")

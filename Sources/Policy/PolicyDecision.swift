@@ -90,11 +90,11 @@ extension DeliveryPolicy {
     return begin - now <= rhythm.suppressBeforeQuietMinutes * 60_000
   }
 
-  private func collapseSeconds(of notificationClass: PolicyClass) -> Int64? {
+  func collapseSeconds(of notificationClass: PolicyClass) -> Int64? {
     notificationClass.collapse.map { max($0.seconds, rhythm.collapseSeconds) }
   }
 
-  private func namesCollapsing(with notificationClass: PolicyClass) -> [String] {
+  func namesCollapsing(with notificationClass: PolicyClass) -> [String] {
     guard notificationClass.collapse?.isShared == true else { return [notificationClass.name] }
     return classes.filter { $0.collapse?.isShared == true }.map(\.name)
   }

@@ -9,7 +9,8 @@ package import Redis
 @EventLoop
 package final class PolicyGate {
   package enum Answer {
-    case decision(PolicyDecision)
+    /// With what it is based on, unless the job may be sent.
+    case decision(PolicyDecision, PolicyGrounds?)
     /// The job expired before the decision.
     case expired
     case fault(RedisError)
@@ -106,9 +107,10 @@ package final class PolicyGate {
         answers.append(.expired)
         continue
       }
-      let decision = policy.decide(state, entry.request, now: now, localTime: localTime)
-      state = decision.state
-      answers.append(.decision(decision.decision))
+      let (decision, next) = policy.decide(state, entry.request, now: now, localTime: localTime)
+      let grounds = policy.grounds(of: decision, state, entry.request, now: now, localTime: localTime)
+      state = next
+      answers.append(.decision(decision, grounds))
     }
     guard state != before else { return complete(entries, answers, key) }
     connection.call(PolicyGate.replace, keys: [key]) { command in

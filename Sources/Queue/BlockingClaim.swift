@@ -7,6 +7,8 @@ protocol BlockingClaim: AnyObject {
   var blocked: BlockedConnection { get }
   /// The one queue it waits on; nil when it waits on all of them.
   var queueIndex: Int? { get }
+  /// Whether it may wait now: not while everything that it waits on is paused.
+  var mayBegin: Bool { get }
   /// Waits for a job, and claims it under the worker's present name.
   func begin(_ completion: @escaping @EventLoop (BlockingClaimResult) -> Void)
   /// The connection can be used again, after each time it was made.
@@ -14,7 +16,7 @@ protocol BlockingClaim: AnyObject {
 }
 
 enum BlockingClaimResult {
-  /// At most one job, or the jobs that were buried instead.
+  /// At most one job, or the jobs that were buried instead, or none because the queue is paused.
   case claimed(ClaimAnswer, queueIndex: Int)
   /// The time is over, or the wait was ended.
   case nothing

@@ -14,16 +14,20 @@ final class BlockingMove: BlockingClaim {
   private let index: Int
   private let keys: QueueKeys
   private let lease: Lease
+  private let control: ControlWatch
 
   init(_ context: QueueContext, queueIndex: Int, endpoint: RedisEndpoint) {
     self.queueIndex = queueIndex
     index = queueIndex
     keys = context.queues[queueIndex]
     lease = context.lease
+    control = context.control
     blocked = BlockedConnection(
       endpoint: endpoint, queue: keys.queue, instruments: context.connection.instruments)
     blocked.connection.preload([QueueScripts.claim])
   }
+
+  var mayBegin: Bool { !control.isPaused(queueIndex: index) }
 
   func begin(_ completion: @escaping @EventLoop (BlockingClaimResult) -> Void) {
     let worker = lease.name.value
@@ -63,7 +67,8 @@ final class BlockingMove: BlockingClaim {
       // The reply of BLMOVE, which should have been left out.
       if value.bytes != nil { blocked.noteUnskippedReply() }
       guard let answer = ClaimAnswer(value, queue: keys.queue) else { return .lapsed }
-      return answer.isEmpty ? .nothing : .claimed(answer, queueIndex: index)
+      control.take(answer.control, queueIndex: index)
+      return answer.isEmpty && !answer.isPaused ? .nothing : .claimed(answer, queueIndex: index)
     }
   }
 }

@@ -1,10 +1,11 @@
 import EventLoop
 import Jobs
 import Redis
+import Telemetry
 
 /// At most once: waits for a job of the queues, in their order, and takes it out of Redis (BRPOP).
 ///
-/// A job that is too large is moved to the dead letters before the next wait.
+/// A job that is too large is moved to the dead letters before the next wait. A job of a paused queue goes back to its place.
 @EventLoop
 final class BlockingPop: BlockingClaim {
   /// A job that has left Redis and is too large.
@@ -18,9 +19,11 @@ final class BlockingPop: BlockingClaim {
   let blocked: BlockedConnection
   let queueIndex: Int?
   private let queues: [QueueKeys]
-  /// Those that it waits on.
+  /// Those that it waits on unless they are paused.
   private let waitedOn: ArraySlice<QueueKeys>
   private let lease: Lease
+  private let control: ControlWatch
+  private let log: Log
   private var unburied: Oversized?
   private var buryTimer: LoopTimer?
 
@@ -30,20 +33,39 @@ final class BlockingPop: BlockingClaim {
     queues = context.queues
     waitedOn = queueIndex.map { context.queues[$0...$0] } ?? context.queues[...]
     lease = context.lease
+    control = context.control
+    log = context.log
     blocked = BlockedConnection(
       endpoint: endpoint, queue: waitedOn.first?.queue ?? "", instruments: context.connection.instruments)
-    blocked.connection.preload([QueueScripts.buryPopped])
+    blocked.connection.preload([QueueScripts.buryPopped, ControlScripts.putBack])
   }
 
+  private var open: [Int] { waitedOn.indices.filter { !control.isPaused(queueIndex: $0) } }
+
+  var mayBegin: Bool { !open.isEmpty }
+
+  /// BRPOP cannot look whether a queue is paused. The control strings are read behind it, in the same write.
   func begin(_ completion: @escaping @EventLoop (BlockingClaimResult) -> Void) {
+    let open = open
     var command = RedisCommand("BRPOP")
-    for keys in waitedOn { command.append(keys.queue) }
+    var look = RedisCommand("MGET")
+    for index in open {
+      command.append(queues[index].queue)
+      look.append(queues[index].control)
+    }
     command.append(QueueLimits.blockSeconds)
     blocked.beginWait()
-    blocked.connection.send(command, timeout: QueueLimits.blockDeadline) { [weak self] result in
+    var popped = Result<RedisValue, RedisError>.success(.null)
+    blocked.connection.send(command, timeout: QueueLimits.blockDeadline) { popped = $0 }
+    blocked.connection.send(look, timeout: QueueLimits.blockDeadline) { [weak self] result in
       guard let self else { return }
       blocked.endWait()
-      switch result {
+      if case .success(let value) = result {
+        for (index, control) in zip(open, value.array ?? []) {
+          self.control.take(control.bytes.flatMap(ControlState.init(bytes:)), queueIndex: index)
+        }
+      }
+      switch popped {
       case .failure(let error): completion(.fault(error))
       case .success(let value): take(value, completion)
       }
@@ -54,6 +76,7 @@ final class BlockingPop: BlockingClaim {
     guard let pair = value.array, pair.count == 2, let name = pair[0].string, let popped = pair[1].bytes,
       let queueIndex = queues.firstIndex(where: { $0.queue == name })
     else { return completion(.nothing) }
+    if control.isPaused(queueIndex: queueIndex) { return putBack(popped, queueIndex: queueIndex, completion) }
     let element = Seal.envelope(
       ofPopped: popped, seal: lease.seal(queueIndex: queueIndex), nonce: lease.makeNonce())
     let size = popped.count <= Job.maximumBytes ? popped.count : Envelope(element: element).job.count
@@ -61,6 +84,27 @@ final class BlockingPop: BlockingClaim {
       return completion(.claimed(ClaimAnswer(elements: [element]), queueIndex: queueIndex))
     }
     bury(Oversized(queueIndex: queueIndex, element: element, size: size, completion: completion))
+  }
+
+  /// Puts a job back to the front of its queue, unchanged. If Redis does not confirm it, the job is lost rather than put
+  /// back twice.
+  private func putBack(
+    _ element: [UInt8], queueIndex: Int, _ completion: @escaping @EventLoop (BlockingClaimResult) -> Void
+  ) {
+    blocked.extendWait()
+    let keys = queues[queueIndex]
+    blocked.connection.call(ControlScripts.putBack, keys: [keys.queue], timeout: QueueLimits.buryDeadline) { command in
+      command.append(element)
+    } _: { [weak self] result in
+      guard let self else { return }
+      blocked.endWait()
+      if case .failure(let error) = result {
+        log.error(
+          "a job of a paused queue could not be put back (at most once: it is lost)",
+          ["queue": .init(keys.queue), "error": .init("\(error)")])
+      }
+      completion(.claimed(ClaimAnswer(elements: []), queueIndex: queueIndex))
+    }
   }
 
   /// Keeps the job, and writes it again until Redis accepts it.

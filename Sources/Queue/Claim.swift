@@ -1,4 +1,5 @@
 public import EventLoop
+import Jobs
 
 /// A job that this worker has claimed. It is in the in-flight list until it is settled.
 @EventLoop
@@ -14,6 +15,8 @@ public final class Claim {
   public let claimedMonotonic: UInt64
   /// Whether the job belongs to the fleet again: nothing may be sent or written for it.
   public internal(set) var isFenced = false
+  /// Whether the job was cancelled: no further push of it is sent.
+  public internal(set) var isCancelled = false
   /// Whether its settlement is written or pending. A claim has one settlement.
   var isSettled = false
   /// The number that the ledger gave it. 0 before.
@@ -28,4 +31,7 @@ public final class Claim {
     claimedAt = now
     claimedMonotonic = monotonic
   }
+
+  /// The job's own id, or the one derived from its nonce. Searches the producer's bytes each time.
+  var jobID: String { Job.salvagedID(from: envelope.job) ?? JobID.derived(nonce: envelope.nonce ?? "") }
 }

@@ -1,7 +1,8 @@
 import Jobs
 import Redis
 
-/// The answer of a claiming script: `[state, deleted letters, [[size, beginning] of each buried job], element...]`.
+/// The answer of a claiming script: `[state, deleted letters, [[size, beginning] of each buried job], element...]`. If the
+/// queue has a control string, the state is `[state, control string]`.
 package struct ClaimAnswer: Equatable {
   /// With their envelopes.
   var elements: [[UInt8]] = []
@@ -12,6 +13,10 @@ package struct ClaimAnswer: Equatable {
   var hasMore = false
   /// A job is too large, and the key of the dead letters holds another type.
   var isStuck = false
+  /// The queue is paused: nothing was claimed, and what had landed went back.
+  var isPaused = false
+  /// What operators have asked of the queue; nil if nothing.
+  var control: ControlState?
 
   init(elements: [[UInt8]]) {
     self.elements = elements
@@ -19,9 +24,11 @@ package struct ClaimAnswer: Equatable {
 
   /// Returns nil for anything else, such as the answer that the heartbeat has expired.
   init?(_ value: RedisValue, queue: String) {
-    guard let parts = value.array, parts.count >= 3, let state = parts[0].integer, let dropped = parts[1].integer,
-      let buried = parts[2].array
+    guard let parts = value.array, parts.count >= 3, let state = parts[0].integer ?? parts[0].array?.first?.integer,
+      let dropped = parts[1].integer, let buried = parts[2].array
     else { return nil }
+    if let pair = parts[0].array, pair.count == 2 { control = pair[1].bytes.flatMap(ControlState.init(bytes:)) }
+    isPaused = state == 2
     elements = parts[3...].compactMap(\.bytes)
     oversized = buried.compactMap { entry in
       guard let pair = entry.array, pair.count == 2, let size = pair[0].integer, let beginning = pair[1].bytes else {

@@ -10,26 +10,28 @@ public struct DeadLetters {
   /// Bytes of letters in one page. The letter that exceeds them is the last.
   private static let pageBytes = 4 * 1024 * 1024
   /// A longer letter is not read whole.
-  private static let maximumBytes = 1024 * 1024
+  static let maximumBytes = 1024 * 1024
   /// Bytes that are read of such a letter: its first line, and the beginning of its job.
-  private static let beginningBytes = Job.maximumBytes
+  static let beginningBytes = Job.maximumBytes
 
   /// Reads letters, newest first.
   ///
   /// KEYS
   ///   1  the dead letters
   /// ARGV
-  ///   1  the rank of the first
+  ///   1  the rank of the first, among those of ARGV 6 and of lower scores
   ///   2  letters at most
   ///   3  bytes after which no further letter is read
   ///   4  bytes of a letter that is read whole, at most
   ///   5  bytes that are read of a longer one
+  ///   6  a score, or empty for all
   /// Returns {score, length, bytes} of each.
   private static let page = RedisScript(
     """
-    local letters, bytes = {}, 0
+    local letters, bytes, first = {}, 0, tonumber(ARGV[1])
+    if ARGV[6] ~= '' then first = first + redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[6], '+inf') end
     for i = 1, tonumber(ARGV[2]) do
-      local rank = ARGV[1] + i - 1
+      local rank = first + i - 1
       local found = redis.call('ZRANGE', KEYS[1], rank, rank, 'REV', 'WITHSCORES')
       local letter, score = found[1], found[2]
       if not letter then break end
@@ -114,8 +116,15 @@ public struct DeadLetters {
     public var missingBytes: Int { length - bytes.count }
   }
 
+  /// A member of the sorted set.
+  struct Member {
+    let score: String
+    /// Nil if the member is not a dead letter: another program wrote it. It stays.
+    let entry: Entry?
+  }
+
   public let keys: QueueKeys
-  private let connection: RedisClient
+  let connection: RedisClient
 
   public init(queue: String, connection: RedisClient) {
     keys = QueueKeys(queue: queue)
@@ -132,9 +141,8 @@ public struct DeadLetters {
     var start = 0
     while true {
       let entries = try await page(from: start)
-      for entry in entries {
-        // Another program wrote it. It stays.
-        guard let entry else {
+      for member in entries {
+        guard let entry = member.entry else {
           start += 1
           continue
         }
@@ -148,21 +156,17 @@ public struct DeadLetters {
     }
   }
 
-  /// Reads one page. An entry is nil if it is not a dead letter.
-  private func page(from start: Int) async throws(RedisError) -> [Entry?] {
+  /// Reads one page: after `start` members, or after `start` of those that have this score or a lower one.
+  func page(from start: Int, score: String? = nil) async throws(RedisError) -> [Member] {
     let answer = try await connection.call(DeadLetters.page, keys: [keys.dead]) { command in
       command.append(start)
       command.append(DeadLetters.pageSize)
       command.append(DeadLetters.pageBytes)
       command.append(DeadLetters.maximumBytes)
       command.append(DeadLetters.beginningBytes)
+      command.append(score ?? "")
     }
-    return (answer.array ?? []).map { value in
-      guard let parts = value.array, parts.count == 3, let score = parts[0].string, let length = parts[1].integer,
-        let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
-      else { return nil }
-      return Entry(letter: letter, bytes: bytes, length: Int(length), score: score)
-    }
+    return (answer.array ?? []).map { Member(score: $0.array?.first?.string ?? "", entry: Entry($0)) }
   }
 
   /// Moves the job to the back of its queue. Returns false if the letter is gone.
@@ -176,10 +180,19 @@ public struct DeadLetters {
   }
 
   private func take(_ entry: Entry, queueing element: [UInt8]) async throws(RedisError) -> Bool {
-    let scriptKeys = [keys.dead, keys.queue, keys.seal]
+    let result = await withCheckedContinuation { continuation in
+      take(entry, queueing: element) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+
+  /// Removes a letter, and moves `element` to the queue unless it is empty. The result is false if the letter is gone.
+  func take(
+    _ entry: Entry, queueing element: [UInt8], _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
+  ) {
     let isWhole = entry.missingBytes == 0
     let script = isWhole ? DeadLetters.take : DeadLetters.takeLong
-    let answer = try await connection.call(script, keys: scriptKeys) { command in
+    connection.call(script, keys: [keys.dead, keys.queue, keys.seal]) { command in
       if isWhole {
         command.append(entry.bytes)
         command.append(element)
@@ -190,7 +203,18 @@ public struct DeadLetters {
         command.append(element.isEmpty ? "purge" : "requeue")
       }
       command.append(Seal.random())
+    } _: {
+      completion($0.map { $0.integer == 1 })
     }
-    return answer.integer == 1
+  }
+}
+
+extension DeadLetters.Entry {
+  /// Reads {score, length, bytes}. Returns nil if the bytes are not a dead letter.
+  init?(_ value: RedisValue) {
+    guard let parts = value.array, parts.count == 3, let score = parts[0].string, let length = parts[1].integer,
+      let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
+    else { return nil }
+    self.init(letter: letter, bytes: bytes, length: Int(length), score: score)
   }
 }

@@ -66,6 +66,13 @@ final class Fetcher {
     for wait in waits where wait.queueIndex == queueIndex || wait.queueIndex == nil { wait.blocked.disconnect() }
   }
 
+  /// Ends the waits on a queue, which has been paused.
+  func endWaits(on queueIndex: Int) {
+    for wait in waits where wait.queueIndex == queueIndex || wait.queueIndex == nil {
+      wait.blocked.unblock(through: context.connection)
+    }
+  }
+
   private func endWaits() {
     for wait in waits { wait.blocked.unblock(through: context.connection) }
   }
@@ -147,6 +154,7 @@ final class Fetcher {
 
   private func accept(_ answer: ClaimAnswer, queueIndex: Int, asked: Int, worker: String) {
     context.noteBurials(answer, queueIndex: queueIndex)
+    context.control.take(answer.control, queueIndex: queueIndex)
     let count = answer.elements.count
     let mayHaveMore = count >= asked || answer.hasMore
     let action = plan.finishClaim(count: count, hasMore: answer.hasMore)
@@ -190,7 +198,7 @@ final class Fetcher {
   // MARK: - By waiting
 
   private func block() {
-    for wait in waits where wait.blocked.isReady && !wait.blocked.isBlocked {
+    for wait in waits where wait.blocked.isReady && !wait.blocked.isBlocked && wait.mayBegin {
       guard plan.isIdle, context.lease.mayClaim, !faults.isPausing, context.permits.take(upTo: 1) == 1 else { return }
       let worker = context.lease.name.value
       wait.begin { [weak self, weak wait] result in

@@ -1,4 +1,5 @@
 public import EventLoop
+public import Events
 public import Redis
 public import Telemetry
 
@@ -15,7 +16,7 @@ public typealias WaitingSince = @Sendable (_ job: [UInt8]) -> Int64?
 
 /// What a worker learns from its ``JobQueue``.
 public enum QueueEvent {
-  /// Jobs were claimed; each holds one permit.
+  /// Jobs of one queue were claimed; each holds one permit.
   case claimed([Claim])
   /// Jobs were moved to the dead letters because of their size. The worker writes their records.
   case oversized([OversizedJob])
@@ -23,6 +24,10 @@ public enum QueueEvent {
   case leaseConfirmed
   /// The lease is lost. At least once, so is every claim: each is fenced.
   case leaseLost
+  /// Jobs in flight were cancelled.
+  case cancelled([Claim])
+  /// An operator has paused broadcasts of a queue: ``JobQueue/screen(_:queueIndex:_:)`` tells which.
+  case broadcastsHeld(queueIndex: Int)
   /// Claims have ended, or an answer to a claim has arrived: ``JobQueue/outstanding`` and
   /// ``JobQueue/mayStillBringJobs`` may have changed.
   case progress
@@ -64,23 +69,31 @@ public final class JobQueue {
   private let promoter: Promoter
   private let reaper: Reaper
   private let depths: QueueDepths
+  private let steering: Steering
   private var phase = Phase.joining
+  /// The worker could not send.
+  private var isPaused = false
 
   /// `connection` carries everything but the blocking claims. The queue starts it and observes its state.
   public init(
-    _ configuration: Configuration, connection: RedisClient, permits: Permits, metrics: Metrics, log: Log
+    _ configuration: Configuration, connection: RedisClient, permits: Permits, events: EventLog? = nil,
+    metrics: Metrics, log: Log
   ) {
-    context = QueueContext(configuration, connection: connection, permits: permits, metrics: metrics, log: log)
+    context = QueueContext(
+      configuration, connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     settler = Settler(context)
     fetcher = Fetcher(context, endpoint: configuration.endpoint)
     reconciler = Reconciler(context, fetcher: fetcher)
     promoter = Promoter(context)
     reaper = Reaper(context, promoter: promoter)
+    steering = Steering(context)
     depths = QueueDepths(
       queues: context.queues, connection: connection, waitingSince: configuration.waitingSince, metrics: metrics)
     connection.require(configuration.queues)
     connection.onStateChange = { [weak self] isReady in self?.connectionChanged(isReady) }
     context.lease.onEvent = { [weak self] event in self?.handle(event) }
+    context.control.onChange = { [weak self] index, old in self?.controlChanged(index, old) }
+    steering.onDrainChange = { [weak self] in self?.drainChanged() }
   }
 
   public var queues: [QueueKeys] { context.queues }
@@ -113,7 +126,13 @@ public final class JobQueue {
   }
 
   /// Claims nothing while `paused`, for a worker that could not send.
-  public func pause(_ paused: Bool) { fetcher.pause(paused) }
+  public func pause(_ paused: Bool) {
+    isPaused = paused
+    fetcher.pause(isPaused || isDraining)
+  }
+
+  /// Whether an operator has asked that this worker claims nothing more.
+  public var isDraining: Bool { steering.isDraining }
 
   /// Ends a claim, in one atomic step with its removal from the in-flight list. Settlements of one turn of the loop
   /// leave together.
@@ -174,6 +193,7 @@ public final class JobQueue {
     let mayStillGetJobs = mode == .atLeastOnce && fetcher.isWaiting
     fetcher.close()
     lease.leave(mayStillGetJobs: mayStillGetJobs)
+    if isDraining { steering.leave() }
     // Its answer arrives after everything before it was carried out.
     for keys in queues { await drain(keys) }
     depths.stop()
@@ -187,6 +207,24 @@ public final class JobQueue {
         continuation.resume()
       }
     }
+  }
+
+  // MARK: - Control
+
+  private func controlChanged(_ queueIndex: Int, _ old: ControlState?) {
+    let isPaused = context.control.isPaused(queueIndex: queueIndex)
+    if isPaused != (old?.isPaused ?? false) {
+      context.log.info(
+        isPaused ? "an operator has paused a queue" : "a queue is resumed", ["queue": .init(queues[queueIndex].queue)])
+      isPaused ? fetcher.endWaits(on: queueIndex) : fetcher.resume()
+    }
+    steering.controlChanged(queueIndex, old)
+  }
+
+  private func drainChanged() {
+    context.log.info(isDraining ? "an operator drains this worker: it claims nothing more" : "claiming again")
+    fetcher.pause(isPaused || isDraining)
+    lease.beat()
   }
 
   // MARK: - Lease
@@ -222,6 +260,7 @@ public final class JobQueue {
   private func leaseLost() {
     // At most once, no other worker can have the jobs.
     if mode == .atLeastOnce { context.metrics.fenced.increment(by: context.ledger.fenceAll()) }
+    if isDraining { steering.keepDraining() }
     context.emit(.leaseLost)
     context.emit(.progress)
   }

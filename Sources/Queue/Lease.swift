@@ -26,6 +26,9 @@ public final class Lease {
 
   var onEvent: (@EventLoop (LeaseEvent) -> Void)?
 
+  /// How long Redis took to answer the last heartbeats of all queues; nil before the first answer.
+  public private(set) var roundTrip: Duration?
+
   private let connection: RedisClient
   private let queues: [QueueKeys]
   private let log: Log
@@ -156,6 +159,7 @@ public final class Lease {
 
   private func confirm(sentAt: UInt64) {
     phase.confirm(sentAt: sentAt)
+    roundTrip = .nanoseconds(Int64(clamping: Clock.monotonicNanoseconds &- sentAt))
     onEvent?(.confirmed)
   }
 

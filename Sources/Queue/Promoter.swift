@@ -39,8 +39,7 @@ final class Promoter {
       return schedule(index, in: QueueLimits.electionInterval)
     }
     let keys = context.queues[index]
-    let scriptKeys = [keys.promoter, keys.queue, keys.seal, keys.retry, keys.scheduled]
-    context.connection.call(QueueScripts.promote, keys: scriptKeys) { command in
+    context.connection.call(QueueScripts.promote, keys: keys.promoting) { command in
       command.append(context.lease.name.value)
       command.append(QueueLimits.promoterTimeToLive.milliseconds)
       command.append(QueueLimits.moveBatch)
@@ -51,6 +50,7 @@ final class Promoter {
       }
       isElected[index] = answer.isElected
       context.metrics.promoted.increment(by: answer.moved)
+      context.control.take(answer.control, queueIndex: index)
       schedule(index, in: answer.delayToNext)
     }
   }
@@ -61,30 +61,42 @@ final class Promoter {
   }
 }
 
+extension QueueKeys {
+  /// The keys of ``QueueScripts/promote``.
+  var promoting: [String] { [promoter, queue, seal, control, cancelled, drained, retry, scheduled] }
+}
+
 /// The answer of ``QueueScripts/promote``.
-enum PromotionAnswer: Equatable {
-  /// Another worker promotes the queue, or its key is not a list.
-  case notElected
-  /// `nextIn` is nil when no job is left to promote.
-  case promoted(Int, nextIn: Duration?)
+struct PromotionAnswer: Equatable {
+  enum Promotion: Equatable {
+    /// Another worker promotes the queue, or its key is not a list.
+    case notElected
+    /// `nextIn` is nil when no job is left to promote.
+    case promoted(Int, nextIn: Duration?)
+  }
+
+  let promotion: Promotion
+  /// What operators have asked of the queue; nil if nothing.
+  let control: ControlState?
 
   /// Returns nil if `value` is not an answer of the script.
   init?(_ value: RedisValue) {
-    guard let parts = value.array, parts.count == 2, let moved = parts[0].integer, let wait = parts[1].integer else {
+    guard let parts = value.array, parts.count == 3, let moved = parts[0].integer, let wait = parts[1].integer else {
       return nil
     }
-    self = moved < 0 ? .notElected : .promoted(Int(moved), nextIn: wait < 0 ? nil : .milliseconds(wait))
+    promotion = moved < 0 ? .notElected : .promoted(Int(moved), nextIn: wait < 0 ? nil : .milliseconds(wait))
+    control = parts[2].bytes.flatMap(ControlState.init(bytes:))
   }
 
-  var isElected: Bool { self != .notElected }
+  var isElected: Bool { promotion != .notElected }
 
   var moved: Int {
-    if case .promoted(let count, _) = self { count } else { 0 }
+    if case .promoted(let count, _) = promotion { count } else { 0 }
   }
 
   /// When to run the script again.
   var delayToNext: Duration {
-    switch self {
+    switch promotion {
     case .notElected: QueueLimits.electionInterval
     case .promoted(_, let next?) where next < QueueLimits.promoteInterval: max(next, .milliseconds(1))
     case .promoted: QueueLimits.promoteInterval

@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import Redis
 import Telemetry
 
@@ -14,22 +15,28 @@ final class QueueContext {
   let permits: Permits
   let lease: Lease
   let ledger: ClaimLedger
+  let control: ControlWatch
   let metrics: QueueMetrics
   let warnings: QueueWarnings
+  /// Nil if no events are written.
+  let events: EventLog?
   let log: Log
 
   var onEvent: (@EventLoop (QueueEvent) -> Void)?
 
   init(
-    _ configuration: JobQueue.Configuration, connection: RedisClient, permits: Permits, metrics: Metrics, log: Log
+    _ configuration: JobQueue.Configuration, connection: RedisClient, permits: Permits,
+    events: EventLog?, metrics: Metrics, log: Log
   ) {
     self.connection = connection
+    self.events = events
     self.permits = permits
     self.log = log
     queues = configuration.queues.map(QueueKeys.init(queue:))
     mode = configuration.mode
     lease = Lease(connection: connection, queues: queues, log: log)
     ledger = ClaimLedger(queueCount: queues.count)
+    control = ControlWatch(queues: queues, metrics: metrics)
     self.metrics = QueueMetrics(metrics)
     // A counter that is absent until it is needed has no increase when it appears.
     for keys in queues { _ = self.metrics.reapedWorkers[keys.queue] }

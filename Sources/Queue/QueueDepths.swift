@@ -36,8 +36,6 @@ final class QueueDepths {
     }
   }
 
-  /// A finite number also without live workers: autoscalers refuse infinity.
-  private static let maximumDrainSeconds = 3600.0
   private static let interval = Duration.seconds(5)
   /// Older numbers are not shown.
   private static let maximumAge = Duration.seconds(15)
@@ -125,19 +123,7 @@ final class QueueDepths {
       // A worker that serves several queues reports one rate for all of them.
       rates.merge(depth.rates) { max($0, $1) }
     }
-    return QueueDepths.drainSeconds(jobs: jobs, rates: rates.values)
-  }
-
-  /// Returns how long workers with these rates need for `jobs`; at most ``maximumDrainSeconds``.
-  static func drainSeconds(jobs: Int64, rates: some Sequence<Double>) -> Double {
-    guard jobs > 0 else { return 0 }
-    return min(Double(jobs) / rates.reduce(0, +), maximumDrainSeconds)
-  }
-
-  /// Returns the jobs that a worker ends in a second, by its report. An idle worker has no rate to measure: it counts with one
-  /// job in a second for each of its permits.
-  static func rate(_ report: WorkerReport) -> Double {
-    max(report.jobsPerSecond, Double(report.concurrency))
+    return DrainTime.seconds(jobs: jobs, rates: rates.values)
   }
 
   private func readWorkers(_ index: Int) {
@@ -163,7 +149,7 @@ final class QueueDepths {
         guard case .success(let value) = result, let report = value.bytes.flatMap(WorkerReport.init(json:)) else {
           return
         }
-        rates[worker] = QueueDepths.rate(report)
+        rates[worker] = DrainTime.rate(report)
       }
     }
     // Their replies come after those above.

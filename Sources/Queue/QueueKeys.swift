@@ -14,6 +14,18 @@ public struct QueueKeys: Sendable, Equatable {
   public let promoter: String
   /// String: the word in front of the fleet's own elements in the queue's list, see ``Seal``.
   public let seal: String
+  /// String: what operators have asked of the queue, a ``ControlState``. Absent while that is nothing.
+  public let control: String
+  /// Sorted set of the ids of cancelled jobs, by the time at which the cancellation ends in unix milliseconds.
+  public let cancelled: String
+  /// Hash: by the ids of paused broadcasts, JSON `{"since","by"}`.
+  public let held: String
+  /// Hash: the jobs of paused broadcasts, by id and nonce.
+  public let pausedJobs: String
+  /// Set of the workers that claim no more jobs.
+  public let drained: String
+  /// Sorted set of the ids of the latest broadcasts, by the time of their last change in unix milliseconds.
+  public let broadcasts: String
 
   private let prefix: String
 
@@ -26,6 +38,12 @@ public struct QueueKeys: Sendable, Equatable {
     workers = prefix + "workers"
     promoter = prefix + "keeper"
     seal = prefix + "seal"
+    control = prefix + "control"
+    cancelled = prefix + "cancelled"
+    held = prefix + "held"
+    pausedJobs = prefix + "paused"
+    drained = prefix + "drained"
+    broadcasts = prefix + "broadcasts"
   }
 
   /// List of the jobs that `worker` has claimed and not settled, newest first.
@@ -42,6 +60,12 @@ public struct QueueKeys: Sendable, Equatable {
 
   /// String: the progress of a broadcast, a line with its cursor, then JSON of ``AttemptState``.
   public func progress(_ nonce: String) -> String { prefix + "progress:" + nonce }
+
+  /// String with a TTL: where a job with this id is in ``retry``, ``scheduled`` or ``dead``, a ``DueLocator``.
+  public func due(_ jobID: String) -> String { prefix + "due:" + jobID }
+
+  /// String with a TTL: a broadcast, JSON of ``BroadcastEntry``.
+  public func broadcast(_ jobID: String) -> String { prefix + "broadcast:" + jobID }
 
   /// String: the record of a job.
   public static func result(_ jobID: String) -> String { "push:result:" + jobID }

@@ -47,12 +47,36 @@ public enum QueueLimits {
   /// How long a worker may be frozen and still learn that it was taken for dead.
   static let tombstoneTimeToLive = Duration.seconds(7 * 24 * 3600)
 
+  // MARK: Control
+
+  /// How long a cancellation waits for its job.
+  public static let cancellationTimeToLive = Duration.seconds(7 * 24 * 3600)
+  /// Cancellations of a queue at most that wait for their jobs.
+  public static let maximumCancellations = 10_000
+  /// Paused broadcasts of a queue at most.
+  public static let maximumHeldBroadcasts = 1000
+  /// Broadcasts of a queue that operators see, at most.
+  public static let knownBroadcasts = 1000
+  /// How long operators see a broadcast after its last change.
+  static let broadcastTimeToLive = Duration.seconds(7 * 24 * 3600)
+  /// Elements of a list that are searched for a job at each of its ends, at most.
+  public static let lookElements = 1000
+  /// Bytes after which one look reads no further element.
+  static let lookBytes = 4 * 1024 * 1024
+  /// Elements that a look reads at once.
+  static let lookChunk = 50
+  /// Bytes of an element that leave Redis: a job, and what the fleet knows of it.
+  static let lookElementBytes = 262_144
+  /// Cancellations that are read at once.
+  static let cancellationBatch = 1000
+
   // MARK: Promoter and reaper
 
   /// How often the promoter looks for due jobs, at least.
   static let promoteInterval = Duration.milliseconds(250)
   /// How often the other workers try to become the promoter.
-  static let electionInterval = Duration.seconds(1)
+  /// Then they also learn what operators have asked of the queue, so it is less than a second.
+  static let electionInterval = Duration.milliseconds(900)
   static let promoterTimeToLive = Duration.seconds(4)
   /// How often the promoter of a queue looks for dead workers.
   static let reapInterval = Duration.seconds(2)

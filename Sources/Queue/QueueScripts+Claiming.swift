@@ -3,11 +3,13 @@ import Redis
 
 extension QueueKeys {
   /// The keys of ``QueueScripts/claim`` for what waits in the queue.
-  func claimWaiting(by worker: String) -> [String] { [queue, inflight(worker), heartbeat(worker), seal, dead] }
+  func claimWaiting(by worker: String) -> [String] {
+    [queue, inflight(worker), heartbeat(worker), seal, dead, control]
+  }
 
   /// The keys of ``QueueScripts/claim`` for what has landed.
   func claimLanded(by worker: String) -> [String] {
-    [landing(worker), inflight(worker), heartbeat(worker), seal, dead, queue]
+    [landing(worker), inflight(worker), heartbeat(worker), seal, dead, control, queue]
   }
 }
 
@@ -19,27 +21,37 @@ extension QueueScripts {
   /// the dead letters holds another type, the job goes back to the end of the queue that it came from, or to the other
   /// end of the landing list, so that it does not keep the jobs behind it there.
   ///
+  /// While the queue is paused nothing is claimed, and what has landed goes back to the front of the queue.
+  ///
   /// KEYS
   ///   1  the source: the queue, or the landing list
   ///   2  the in-flight list
   ///   3  the heartbeat
   ///   4  the seal
   ///   5  the dead letters
-  ///   6  the queue, if the source is the landing list
+  ///   6  the control string
+  ///   7  the queue, if the source is the landing list
   /// ARGV
   ///   1  jobs at most
   ///   2  the prefix of the nonces
   ///   3  the delivery mode; at-most-once writes no in-flight list
-  /// Returns false if the heartbeat has expired or the seal is lost, otherwise a ``ClaimAnswer``. With KEYS 6 and
+  /// Returns false if the heartbeat has expired or the seal is lost, otherwise a ``ClaimAnswer``. With KEYS 7 and
   /// nothing landed, the error that the preceding BLMOVE met, if it met one: its reply was left out.
   static let claim = RedisScript(
     """
-    local held = redis.call('MGET', KEYS[3], KEYS[4])
+    local held = redis.call('MGET', KEYS[3], KEYS[4], KEYS[6])
     if not held[1] or not held[2] then return false end
+    local control, landed, left = held[3], KEYS[7], redis.call('LLEN', KEYS[1])
+    if control and string.find(control, '\(ControlScripts.pausedPattern)') then
+      if landed and left > 0 then
+        redis.call('PERSIST', KEYS[1])
+        for _ = 1, math.min(left, \(QueueLimits.moveBatch)) do redis.call('LMOVE', KEYS[1], landed, 'LEFT', 'RIGHT') end
+      end
+      return {{2, control}, 0, {}}
+    end
     \(burying("KEYS[5]"))
-    local landed, left = KEYS[6], redis.call('LLEN', KEYS[1])
     if landed and left == 0 then
-      redis.call('LLEN', KEYS[6])
+      redis.call('LLEN', KEYS[7])
       redis.call('LMOVE', KEYS[1], KEYS[1], 'LEFT', 'LEFT')
     end
     local seal = '\(Seal.marker)' .. held[2] .. ' '
@@ -82,7 +94,7 @@ extension QueueScripts {
       if state ~= 0 and not landed then break end
       chunk = math.min(chunk * 2, \(QueueLimits.claimChunk))
     end
-    jobs[1], jobs[2] = state, dropped
+    jobs[1], jobs[2] = control and {state, control} or state, dropped
     if buried[1] then collectgarbage() end
     return jobs
     """)

@@ -124,15 +124,15 @@ extension QueueScripts {
   ///   4  the time in unix ms
   ///   5  the first line of a dead letter
   ///   6  the TTL of the tombstone in ms
-  /// Returns {jobs left, jobs moved back, jobs buried, dead letters deleted because there were too many}; {-1, 0, 0, 0}
-  /// if the worker lives, the seal is lost, or a key holds another type.
+  /// Returns {jobs left, jobs moved back, jobs buried, dead letters deleted because there were too many, the beginning of
+  /// each buried element}; {-1, 0, 0, 0, {}} if the worker lives, the seal is lost, or a key holds another type.
   static let reap = RedisScript(
     """
     local seal = redis.call('GET', KEYS[8])
-    if redis.call('EXISTS', KEYS[1]) == 1 or not seal then return {-1, 0, 0, 0} end
+    if redis.call('EXISTS', KEYS[1]) == 1 or not seal then return {-1, 0, 0, 0, {}} end
     local queue, dead = redis.call('TYPE', KEYS[3]).ok, redis.call('TYPE', KEYS[5]).ok
-    if queue ~= 'none' and queue ~= 'list' or dead ~= 'none' and dead ~= 'zset' then return {-1, 0, 0, 0} end
-    local back, buried, bytes = 0, 0, 0
+    if queue ~= 'none' and queue ~= 'list' or dead ~= 'none' and dead ~= 'zset' then return {-1, 0, 0, 0, {}} end
+    local back, buried, bytes, letters = 0, 0, 0, {}
     while back + buried < tonumber(ARGV[2]) and bytes < \(QueueLimits.claimBytes) do
       local job = redis.call('LPOP', KEYS[7])
       if job then
@@ -147,6 +147,7 @@ extension QueueScripts {
         if crashes > tonumber(ARGV[3]) then
           redis.call('ZADD', KEYS[5], ARGV[4], ARGV[5] .. job)
           buried = buried + 1
+          letters[buried] = string.sub(job, 1, \(QueueLimits.buriedBeginning))
         else
           if last then job = '\(Seal.marker)' .. seal .. ' ' .. job end
           redis.call('RPUSH', KEYS[3], job)
@@ -161,34 +162,41 @@ extension QueueScripts {
     redis.call('PEXPIRE', KEYS[6], ARGV[6])
     redis.call('SET', KEYS[6], '', 'PX', ARGV[6])
     if left == 0 then redis.call('SREM', KEYS[4], ARGV[1]) end
-    return {left, back, buried, dropped}
+    return {left, back, buried, dropped, letters}
     """)
 
-  /// Moves jobs that are due to the front of the queue, and elects the worker as promoter if the queue has none.
+  /// Moves jobs that are due to the front of the queue, and elects the worker as promoter if the queue has none. The
+  /// promoter also removes cancellations that have ended, and the letters of the control string that stand for nothing.
   ///
   /// KEYS
   ///   1  the promoter
   ///   2  the queue
   ///   3  the seal
-  ///   4… the sorted sets
+  ///   4  the control string
+  ///   5  the cancelled ids
+  ///   6  the workers that are drained
+  ///   7  the retried jobs
+  ///   8  the scheduled jobs
   /// ARGV
   ///   1  the worker
   ///   2  the TTL of the promoter in ms
   ///   3  jobs at most, of each sorted set
-  /// Returns {jobs moved, ms until the next is due or -1}; {-1, -1} if another worker is the promoter, the seal is
-  /// lost, or the queue's key is not a list. A ``PromotionAnswer``.
+  /// Returns {jobs moved, ms until the next is due or -1, the control string or false}; {-1, -1, the control string} if
+  /// another worker is the promoter, the seal is lost, or the queue's key is not a list. A ``PromotionAnswer``.
   static let promote = RedisScript(
     """
-    local promoter = redis.call('GET', KEYS[1])
-    if promoter and promoter ~= ARGV[1] then return {-1, -1} end
-    local seal, queue = redis.call('GET', KEYS[3]), redis.call('TYPE', KEYS[2]).ok
-    if not seal or queue ~= 'none' and queue ~= 'list' then return {-1, -1} end
+    \(ControlScripts.changing)
+    local held = redis.call('MGET', KEYS[1], KEYS[3], KEYS[4])
+    local promoter, seal, control = held[1], held[2], held[3]
+    if promoter and promoter ~= ARGV[1] then return {-1, -1, control} end
+    local queue = redis.call('TYPE', KEYS[2]).ok
+    if not seal or queue ~= 'none' and queue ~= 'list' then return {-1, -1, control} end
     seal = '\(Seal.marker)' .. seal .. ' '
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    local moved, wait = 0, -1
+    local moved, wait, left = 0, -1, 0
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    for k = 4, #KEYS do
+    for k = 7, 8 do
       local count = redis.call('ZCARD', KEYS[k])
       local due = redis.call('ZRANGE', KEYS[k], '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[3])
       for i = #due, 1, -1 do
@@ -196,13 +204,29 @@ extension QueueScripts {
         redis.call('RPUSH', KEYS[2], seal .. due[i])
         moved = moved + 1
       end
-      local next = #due < count and redis.call('ZRANGE', KEYS[k], 0, 0, 'WITHSCORES')[2]
+      left = count - #due
+      local next = left > 0 and redis.call('ZRANGE', KEYS[k], 0, 0, 'WITHSCORES')[2]
       if next then
-        local left = math.max(0, math.ceil(next - now))
-        if wait < 0 or left < wait then wait = left end
+        local due = math.max(0, math.ceil(next - now))
+        if wait < 0 or due < wait then wait = due end
+      end
+    end
+    if control then
+      local unused = ''
+      if left == 0 then unused = 'S' end
+      if string.find(control, '^%d+ %u*C') then
+        local count = redis.call('ZCARD', KEYS[5])
+        for _, id in ipairs(redis.call('ZRANGE', KEYS[5], '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[3])) do
+          count = count - redis.call('ZREM', KEYS[5], id)
+        end
+        if count == 0 then unused = unused .. 'C' end
+      end
+      if string.find(control, '^%d+ %u*D') and redis.call('SCARD', KEYS[6]) == 0 then unused = unused .. 'D' end
+      if unused ~= '' and string.find(control, '^%d+ %u*[' .. unused .. ']') then
+        control = change(KEYS[4], '', '[' .. unused .. ']')
       end
     end
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    return {moved, wait}
+    return {moved, wait, control}
     """)
 }

@@ -1,3 +1,4 @@
+import Events
 import Redis
 
 extension QueueScripts {
@@ -78,31 +79,47 @@ extension QueueScripts {
   ///
   /// KEYS
   ///   1  the in-flight list
-  ///   2  the target: the queue or a sorted set, or KEYS 1 for none
+  ///   2  the target: the queue, a sorted set or the hash of paused jobs, or KEYS 1 for none
   ///   3  the record, or KEYS 1 for none
   ///   4  the reply list, or KEYS 1 for none
-  ///   5… of each reader of a notification record: its stream, its credentials, its device
+  ///   5  the locator, or KEYS 1 for none; of `pause`, the queue
+  ///   6  the control string, if the job is scheduled under an id of its producer, or KEYS 1; of `pause`, the paused
+  ///      broadcasts
+  ///   7… of each reader of a notification record: its stream, its credentials, its device
+  ///   then the stream of events, if there are any
   /// ARGV
   ///   1  the element
   ///   2  the delivery mode; at-most-once has no in-flight list
-  ///   3  `acknowledge`, `retry`, `schedule`, `bury` or `handback`
-  ///   4  the element in the target
-  ///   5  its score; of `retry`, the delay in ms
-  ///   6  entries of the target at most, or empty
+  ///   3  `acknowledge`, `retry`, `schedule`, `bury`, `handback`, `cancel` or `pause`
+  ///   4  the element in the target; of `cancel`, the id
+  ///   5  its score; of `retry`, the delay in ms; of `pause`, the field
+  ///   6  entries of the target at most, or empty; of `pause`, the seal in front of the element
   ///   7  the record, JSON, or empty
   ///   8  the TTL of the record in ms
   ///   9  `NX`, or the author of the record before
-  ///  10  the number of notification records
-  ///  11… of each notification record: the record, JSON; the names of its readers, a JSON array
+  ///  10  the letter of the locator, a space, and the beginning of the element in the target
+  ///  11  how long the locator outlives the due time, in ms
+  ///  12  the number of notification records
+  ///  13… of each notification record: the record, JSON; the names of its readers, a JSON array
+  ///   then the events, JSON
+  ///
+  /// A job that is scheduled replaces the one that is scheduled under its id. A broadcast that an operator has resumed
+  /// meanwhile is not paused, but goes back to the queue.
   /// Returns a ``SettleAnswer``.
   static let settle = RedisScript(
     """
     \(writing)
+    \(ControlScripts.locating)
+    \(ControlScripts.changing)
     local verb, dropped, isWritten = ARGV[3], 0, true
-    local wanted = verb == 'handback' and 'list' or 'zset'
+    local types = {handback = 'list', pause = 'hash'}
     if verb ~= 'acknowledge' then
       local found = redis.call('TYPE', KEYS[2]).ok
-      if found ~= 'none' and found ~= wanted then return -1 end
+      if found ~= 'none' and found ~= (types[verb] or 'zset') then return -1 end
+    end
+    if verb == 'pause' then
+      local found = redis.call('TYPE', KEYS[5]).ok
+      if found ~= 'none' and found ~= 'list' then return -1 end
     end
     if ARGV[2] == 'at-most-once' then
       redis.call('DEL', KEYS[1])
@@ -111,13 +128,32 @@ extension QueueScripts {
     end
     if verb == 'handback' then
       redis.call('RPUSH', KEYS[2], ARGV[4])
+    elseif verb == 'cancel' then
+      redis.call('ZREM', KEYS[2], ARGV[4])
+    elseif verb == 'pause' then
+      if redis.pcall('HEXISTS', KEYS[6], string.match(ARGV[5], '^%S+')) == 1 then
+        redis.call('HSET', KEYS[2], ARGV[5], ARGV[4])
+      else
+        redis.call('RPUSH', KEYS[5], ARGV[6] .. ARGV[4])
+      end
     elseif verb ~= 'acknowledge' then
       local score = ARGV[5]
-      if verb == 'retry' then
-        local time = redis.call('TIME')
-        score = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[5]
-      end
+      local time = redis.call('TIME')
+      local now = time[1] * 1000 + math.floor(time[2] / 1000)
+      if verb == 'retry' then score = string.format('%.0f', now + ARGV[5]) end
+      local _, before
+      if verb == 'schedule' and KEYS[5] ~= KEYS[1] then _, _, before = locate(KEYS[5], {s = KEYS[2]}) end
       redis.call('ZADD', KEYS[2], score, ARGV[4])
+      if before and before ~= ARGV[4] then redis.call('ZREM', KEYS[2], before) end
+      if KEYS[5] ~= KEYS[1] then
+        local letter, head = string.match(ARGV[10], '^(%l) (.*)$')
+        local stays = string.format('%.0f', math.max(score - now, 0) + ARGV[11])
+        redis.call('SET', KEYS[5], letter .. ' ' .. score .. ' ' .. head, 'PX', stays)
+      end
+      if KEYS[6] ~= KEYS[1] then
+        local control = redis.call('MGET', KEYS[6])[1]
+        if not control or not string.find(control, '^%d+ %u*S') then change(KEYS[6], 'S', '') end
+      end
       if ARGV[6] ~= '' then dropped = redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1 - ARGV[6]) end
     end
     if ARGV[7] ~= '' then
@@ -130,8 +166,8 @@ extension QueueScripts {
         if redis.pcall('LPUSH', KEYS[4], ARGV[7]) == 1 then redis.pcall('EXPIRE', KEYS[4], 3600) end
       end
     end
-    local key = 5
-    for place = 11, 9 + 2 * ARGV[10], 2 do
+    local key = 7
+    for place = 13, 11 + 2 * ARGV[12], 2 do
       for _, name in ipairs(cjson.decode(ARGV[place + 1])) do
         if redis.pcall('HEXISTS', KEYS[key + 1], name) == 1 or redis.pcall('EXISTS', KEYS[key + 2]) == 1 then
           redis.pcall('XADD', KEYS[key], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[place])
@@ -140,6 +176,12 @@ extension QueueScripts {
         key = key + 3
       end
     end
+    local refusal
+    for place = 13 + 2 * ARGV[12], #ARGV do
+      local reply = \(EventStream.append(to: "KEYS[#KEYS]", "ARGV[place]"))
+      if type(reply) == 'table' and reply.err then refusal = reply.err end
+    end
+    if refusal then return {1 + dropped, isWritten and 1 or 0, refusal} end
     return isWritten and 1 + dropped or {1 + dropped}
     """)
 }
@@ -164,15 +206,20 @@ enum SettleAnswer: Equatable {
   /// 0: the job was not in the in-flight list. Nothing was written.
   case missing
   /// 1 and the number of dead letters that were deleted because there were too many; in an array if another job has a
-  /// record under the id.
-  case settled(droppedLetters: Int, keptRecord: Bool)
+  /// record under the id. If Redis refused the events: an array of that number, 0 if another job has a record, and the
+  /// error.
+  case settled(droppedLetters: Int, keptRecord: Bool, refusedEvents: String? = nil)
 
   init(_ value: RedisValue) {
     let number = value.integer ?? value.array?.first?.integer ?? 0
     switch number {
     case ..<0: self = .wrongType
     case 0: self = .missing
-    default: self = .settled(droppedLetters: Int(number) - 1, keptRecord: value.array != nil)
+    default:
+      let parts = value.array ?? []
+      let isKept = parts.count == 1 || (parts.count > 1 && parts[1].integer == 0)
+      self = .settled(
+        droppedLetters: Int(number) - 1, keptRecord: isKept, refusedEvents: parts.count > 2 ? parts[2].string : nil)
     }
   }
 }

@@ -67,35 +67,3 @@ final class QueueWarnings {
     log.error("a queue key holds another type; its jobs wait until the key is renamed", ["key": .init(key)])
   }
 }
-
-/// Logs what may happen very often: the first time at once, then once per interval with the number since.
-@EventLoop
-final class ThrottledWarning<Detail> {
-  private let write: @EventLoop (_ count: Int, _ last: Detail) -> Void
-  private let interval: Duration
-  private var count = 0
-  private var last: Detail?
-  private var timer: LoopTimer?
-
-  init(interval: Duration = .seconds(60), write: @escaping @EventLoop (_ count: Int, _ last: Detail) -> Void) {
-    self.interval = interval
-    self.write = write
-  }
-
-  func note(_ detail: Detail, count: Int = 1) {
-    self.count += count
-    last = detail
-    if timer == nil { writeOut() }
-  }
-
-  private func writeOut() {
-    guard count > 0, let last else { return }
-    write(count, last)
-    count = 0
-    self.last = nil
-    timer = .after(interval) { [weak self] in
-      self?.timer = nil
-      self?.writeOut()
-    }
-  }
-}

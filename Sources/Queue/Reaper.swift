@@ -1,4 +1,6 @@
 import EventLoop
+import Events
+import Jobs
 import Redis
 import Telemetry
 
@@ -61,11 +63,12 @@ final class Reaper {
       command.append(DeadLetter.head(id: nil, reason: DeadLetter.crashedWorkers, at: now, attempts: 0))
       command.append(QueueLimits.tombstoneTimeToLive.milliseconds)
     } _: { [weak self] result in
-      guard let self, case .success(.array(let parts)) = result, parts.count == 4, let left = parts[0].integer,
+      guard let self, case .success(.array(let parts)) = result, parts.count == 5, let left = parts[0].integer,
         let back = parts[1].integer, let buried = parts[2].integer, let dropped = parts[3].integer, left >= 0
       else { return }
       context.metrics.reaped.increment(by: Int(back))
       context.metrics.buried.increment(by: Int(buried))
+      if buried > 0 { announce(parts[4].array?.compactMap(\.bytes) ?? [], keys, at: now) }
       context.warnings.noteDroppedLetters(Int(dropped), keys)
       let moved = moved + Int(back + buried)
       guard left == 0 else { return reap(worker, keys, moved: moved) }
@@ -74,5 +77,17 @@ final class Reaper {
         "a worker died; its jobs run again",
         ["worker": .init(worker), "queue": .init(keys.queue), "jobs": .init(moved)])
     }
+  }
+
+  /// Writes the events of buried jobs, by the beginnings of their elements. If this worker ends just now, there is none.
+  private func announce(_ elements: [[UInt8]], _ keys: QueueKeys, at now: Int64) {
+    context.events?.append(
+      elements.map { element in
+        let envelope = Envelope(element: element)
+        let id = Job.salvagedID(fromBeginning: envelope.job) ?? JobID.derived(nonce: envelope.nonce ?? "")
+        return .dead(
+          EventJob(id: id, queue: keys.queue), reason: DeadLetter.crashedWorkers, attempts: envelope.attempts + 1,
+          at: now)
+      })
   }
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import Redis
 
 /// In a cluster: writes what belongs to a settlement and is in another hash slot than the queue.
@@ -8,6 +9,8 @@ import Redis
 @EventLoop
 struct SeparateRecords {
   let connection: RedisClient
+  /// Nil if no events are written.
+  var events: EventLog?
 
   /// Writes record, reply and notification records. Passes whether the record was written: false if another job has one
   /// there.
@@ -26,6 +29,10 @@ struct SeparateRecords {
         steps.begin()
         keep(notification.json, for: reader) { steps.end($0.map { _ in true }) }
       }
+    }
+    if let events, !settlement.events.isEmpty {
+      steps.begin()
+      events.write(settlement.events) { steps.end($0.map { true }) }
     }
     steps.seal()
   }

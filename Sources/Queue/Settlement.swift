@@ -1,4 +1,5 @@
 import EventLoop
+public import Events
 import JSON
 import Redis
 
@@ -11,8 +12,12 @@ public struct Settlement: Sendable, Equatable {
     case retry(element: [UInt8], delay: Duration)
     /// Runs the job as `element`, not before `at` (unix milliseconds).
     case schedule(element: [UInt8], at: Int64)
-    /// Moves the job to the dead letters, as `letter` (``DeadLetter/bytes``).
-    case bury(letter: [UInt8])
+    /// Moves the job to the dead letters, as `letter` (``DeadLetter/bytes``), given up `at` (unix milliseconds).
+    case bury(letter: [UInt8], at: Int64)
+    /// The job ends because an operator has cancelled its id, and with it the cancellation.
+    case cancel(id: String)
+    /// Keeps a broadcast as `element` until an operator resumes it.
+    case pause(element: [UInt8], field: String)
     /// Hands the job back to the front of its queue, as it was claimed. Nothing was sent for it.
     case handBack
   }
@@ -49,12 +54,28 @@ public struct Settlement: Sendable, Equatable {
     }
   }
 
+  /// Under what a job is found again while it waits for its time, or is dead.
+  public struct Locator: Sendable, Equatable {
+    public var jobID: String
+    /// Whether the producer has given the id: another job with it replaces this one while it is scheduled.
+    public var isProducers: Bool
+
+    public init(jobID: String, isProducers: Bool = false) {
+      self.jobID = jobID
+      self.isProducers = isProducers
+    }
+  }
+
   public var verb: Verb
   /// Nil writes no record.
   public var record: Record?
   /// The key of a list that gets the record, too.
   public var replyTo: String?
   public var notifications: [Notification]
+  /// Nil if the job needs not be found.
+  public var locator: Locator?
+  /// What other programs may want to know of this; empty if no events are written.
+  public var events: [Event] = []
 
   public init(_ verb: Verb, record: Record? = nil, replyTo: String? = nil, notifications: [Notification] = []) {
     self.verb = verb
@@ -64,11 +85,11 @@ public struct Settlement: Sendable, Equatable {
   }
 
   /// Whether there is more to write than the job itself.
-  var hasRecords: Bool { record != nil || replyTo != nil || !notifications.isEmpty }
+  var hasRecords: Bool { record != nil || replyTo != nil || !notifications.isEmpty || !events.isEmpty }
 
   /// Whether this acknowledges, with at most a record: many of these are written by one script.
   var isPlain: Bool {
-    verb == .acknowledge && replyTo == nil && notifications.isEmpty && record?.onlyIfAbsent != true
+    verb == .acknowledge && replyTo == nil && notifications.isEmpty && events.isEmpty && record?.onlyIfAbsent != true
   }
 }
 
@@ -82,6 +103,8 @@ extension Settlement.Verb {
     case .retry: keys.retry
     case .schedule: keys.scheduled
     case .bury: keys.dead
+    case .cancel: keys.cancelled
+    case .pause: keys.pausedJobs
     case .handBack: keys.queue
     }
   }
@@ -93,18 +116,48 @@ extension Settlement.Verb {
     case .acknowledge: command.append(verb: "acknowledge", [], 0, "")
     case .retry(let element, let delay): command.append(verb: "retry", element, delay.milliseconds, "")
     case .schedule(let element, let at): command.append(verb: "schedule", element, at, "")
-    case .bury(let letter):
-      command.append(verb: "bury", letter, Clock.unixMilliseconds, "\(QueueLimits.maximumDeadLetters)")
+    case .bury(let letter, let at): command.append(verb: "bury", letter, at, "\(QueueLimits.maximumDeadLetters)")
+    case .cancel(let id): command.append(verb: "cancel", Array(id.utf8), 0, "")
+    case .pause(let element, let field):
+      command.append("pause" as StaticString)
+      command.append(element)
+      command.append(field)
+      command.append(Seal.prefix(seal))
     case .handBack: command.append(verb: "handback", Seal.prefix(seal) + claimed.element, 0, "")
     }
   }
 }
 
 extension Settlement {
-  /// KEYS 5 and following of ``QueueScripts/settle``.
+  /// KEYS 5 and 6 of ``QueueScripts/settle``; `none` stands for none.
+  func controlKeys(_ keys: QueueKeys, none: String) -> [String] {
+    if case .pause = verb { return [keys.queue, keys.held] }
+    guard let locator, dueLocator != nil else { return [none, none] }
+    guard case .schedule = verb, locator.isProducers else { return [keys.due(locator.jobID), none] }
+    return [keys.due(locator.jobID), keys.control]
+  }
+
+  /// ARGV 10 and 11 of ``QueueScripts/settle``.
+  private var dueLocator: (head: [UInt8], outlives: Duration)? {
+    guard let locator else { return nil }
+    switch verb {
+    case .retry(let element, _): return (DueLocator.head(.retry, element), DueLocator.outlives)
+    case .schedule(let element, _): return (DueLocator.head(.scheduled, element), DueLocator.outlives)
+    case .bury: return (DueLocator.head(ofLetter: locator.jobID), DueLocator.outlivesDeath)
+    case .acknowledge, .handBack, .cancel, .pause: return nil
+    }
+  }
+
+  func appendLocator(to command: inout RedisCommand) {
+    let due = dueLocator
+    command.append(due?.head ?? [])
+    command.append(due?.outlives.milliseconds ?? 0)
+  }
+
+  /// KEYS 7 and following of ``QueueScripts/settle``.
   var readerKeys: [String] { notifications.flatMap { $0.readers.flatMap(\.keys) } }
 
-  /// Appends ARGV 10 and following of ``QueueScripts/settle``, with the readers in the order of their keys.
+  /// Appends ARGV 12 and following of ``QueueScripts/settle``, with the readers in the order of their keys.
   ///
   /// A job to 1,000 devices has up to 1,000 readers with three keys each. With an argument for each name, too, the
   /// request would exceed ``RequestLimits/maximumWords``.

@@ -16,7 +16,11 @@ final class PendingSettlement {
   }
 
   /// The records were written (``SeparateRecords``): only the job itself is left to settle.
-  func noteRecorded() { settlement = Settlement(settlement.verb) }
+  func noteRecorded() {
+    let locator = settlement.locator
+    settlement = Settlement(settlement.verb)
+    settlement.locator = locator
+  }
 
   /// Whether the fleet has taken the job, given that the script did not find it in the in-flight list.
   var isLostWhenMissing: Bool { !mayBeWritten && !claim.isFenced }

@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import Redis
 import Telemetry
 
@@ -17,7 +18,7 @@ final class Settler {
 
   init(_ context: QueueContext) {
     self.context = context
-    records = SeparateRecords(connection: context.connection)
+    records = SeparateRecords(connection: context.connection, events: context.events)
     backlog = SettlementBacklog(
       queueCount: context.queues.count, hasSeparateRecords: context.connection.isCluster)
   }
@@ -124,8 +125,9 @@ final class Settler {
 
   // MARK: - Other settlements
 
-  /// Writes one settlement. `leavesReplyOut`: its reply list is one that this user may not write to.
-  private func move(_ entry: PendingSettlement, leavesReplyOut: Bool = false) {
+  /// Writes one settlement. `leavesReplyOut`: its reply list is one that this user may not write to; `leavesEventsOut`: so
+  /// is the stream of events.
+  private func move(_ entry: PendingSettlement, leavesReplyOut: Bool = false, leavesEventsOut: Bool = false) {
     let queueIndex = entry.claim.queueIndex
     let keys = context.queues[queueIndex]
     let inflight = keys.inflight(context.lease.name.value)
@@ -136,33 +138,43 @@ final class Settler {
       inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight,
       leavesReplyOut ? inflight : settlement.replyTo ?? inflight,
     ]
-    context.connection.call(QueueScripts.settle, keys: scriptKeys + settlement.readerKeys) { command in
+    let controlKeys = settlement.controlKeys(keys, none: inflight)
+    let events = leavesEventsOut ? [] : settlement.events
+    let eventKeys = events.isEmpty ? [] : [EventStream.key]
+    let otherKeys = controlKeys + settlement.readerKeys + eventKeys
+    context.connection.call(QueueScripts.settle, keys: scriptKeys + otherKeys) { command in
       command.append(entry.claim.element)
       command.append(context.mode.rawValue)
       settlement.verb.append(to: &command, claimed: entry.claim, seal: context.lease.seal(queueIndex: queueIndex))
       command.append(record?.json ?? [])
       command.append(record?.timeToLive.milliseconds ?? 0)
       command.append(record?.onlyIfAbsent == true ? "NX" : record?.author ?? "")
+      settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
+      for event in events { command.append(event.json) }
     } _: { [self] result in
       switch result {
-      case .success(let answer): finish(entry, SettleAnswer(answer), target: target)
+      case .success(let answer): finish(entry, SettleAnswer(answer), target: target, events: events)
       case .failure(.reply(let error)) where error.code == "NOPERM" && settlement.replyTo != nil && !leavesReplyOut:
         // Redis checks the keys before it runs the script. The producer's choice of a key must not keep the job here.
         if let reply = settlement.replyTo { context.warnings.noteForbiddenReply(reply) }
-        move(entry, leavesReplyOut: true)
+        move(entry, leavesReplyOut: true, leavesEventsOut: leavesEventsOut)
+      case .failure(.reply(let error)) where error.code == "NOPERM" && !events.isEmpty:
+        context.events?.refuse(events.count, error.message)
+        move(entry, leavesReplyOut: leavesReplyOut, leavesEventsOut: true)
       case .failure(let error): keep(CollectionOfOne(entry), after: error)
       }
     }
   }
 
-  private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, target: String) {
+  private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, target: String, events: [Event]) {
     switch answer {
     case .wrongType:
       if wrongTypes.insert(target).inserted { context.warnings.logWrongType(target) }
       return keep(CollectionOfOne(entry), after: nil)
     case .missing: end(entry, isMissing: true)
-    case .settled(let droppedLetters, let keptRecord):
+    case .settled(let droppedLetters, let keptRecord, let refusedEvents):
+      note(events, refused: refusedEvents)
       if keptRecord { noteKeptRecord(of: entry) }
       count(entry.settlement.verb)
       context.warnings.noteDroppedLetters(droppedLetters, context.queues[entry.claim.queueIndex])
@@ -203,11 +215,17 @@ final class Settler {
     context.warnings.noteKeptRecord(id: id, queue: context.queues[entry.claim.queueIndex].queue)
   }
 
+  private func note(_ events: [Event], refused error: String?) {
+    guard !events.isEmpty else { return }
+    guard let error else { return context.events?.noteWritten(events.map(\.type)) ?? () }
+    context.events?.refuse(events.count, error)
+  }
+
   private func count(_ verb: Settlement.Verb) {
     switch verb {
     case .retry: context.metrics.retries.increment()
     case .bury: context.metrics.buried.increment()
-    case .acknowledge, .schedule, .handBack: break
+    case .acknowledge, .schedule, .handBack, .cancel, .pause: break
     }
   }
 }

@@ -16,6 +16,23 @@ public struct WorkerReport: Sendable, Equatable {
   public var stoppedRemovals: [RouteReport] = []
   /// Apps that APNs answers slowly.
   public var slowApps: [SlowAppReport] = []
+  /// An operator has asked that it claims nothing more.
+  public var isDraining = false
+  /// The version of the program; empty if the worker does not tell.
+  public var version = ""
+  /// How long Redis took to answer the last heartbeats; nil before the first answer.
+  public var redisMicroseconds: Int64?
+  /// Tokens that APNs reported as stale and that were removed since ``startedAt``.
+  public var removedTokens: Int64 = 0
+  /// The apps that the worker pushes to; nil in the reports of older workers.
+  public var apps: AppsReport?
+  /// How the pushes of the apps reach APNs; empty in polling-only mode.
+  public var appStates: [AppReport] = []
+  /// The routes with an accepted push, the latest first.
+  public var routes: [RouteUseReport] = []
+
+  /// The bytes of a report, at most: a heartbeat writes it for every queue. Entries that do not fit are left out.
+  static let maximumBytes = 8 * 1024
 
   public init(startedAt: Int64, jobs: Int64, jobsPerSecond: Double, outstanding: Int, inFlight: Int, concurrency: Int) {
     self.startedAt = startedAt
@@ -43,12 +60,38 @@ public struct WorkerReport: Sendable, Equatable {
     pausedRoutes = RouteReport.list(value["pausedRoutes"])
     stoppedRemovals = RouteReport.list(value["stoppedRemovals"])
     slowApps = SlowAppReport.list(value["slowApps"])
+    version = value["version"]?.string ?? ""
+    redisMicroseconds = value["redisMicroseconds"]?.integer
+    removedTokens = integer("removedTokens")
+    appStates = AppReport.list(value["appStates"])
+    routes = RouteUseReport.list(value["routes"])
+    apps = AppsReport(value["apps"])
+    isDraining = value["draining"]?.bool ?? false
   }
 
+  /// Returns the report in at most ``maximumBytes``.
   public func json() -> [UInt8] {
-    var writer = JSONWriter()
-    write(to: &writer)
-    return writer.bytes
+    var report = self
+    while true {
+      var writer = JSONWriter()
+      report.write(to: &writer)
+      guard writer.bytes.count > WorkerReport.maximumBytes, report.removeHalf() else { return writer.bytes }
+    }
+  }
+
+  /// Removes the last half of the longest list. Returns false if there is nothing to remove.
+  private mutating func removeHalf() -> Bool {
+    let longest = max(appStates.count, routes.count, pausedRoutes.count, stoppedRemovals.count, slowApps.count)
+    func half(_ count: Int) -> Int { (count + 1) / 2 }
+    switch longest {
+    case 0: return false
+    case routes.count: routes.removeLast(half(longest))
+    case appStates.count: appStates.removeLast(half(longest))
+    case slowApps.count: slowApps.removeLast(half(longest))
+    case stoppedRemovals.count: stoppedRemovals.removeLast(half(longest))
+    default: pausedRoutes.removeLast(half(longest))
+    }
+    return true
   }
 
   public func write(to writer: inout JSONWriter, name: String? = nil) {
@@ -72,6 +115,27 @@ public struct WorkerReport: Sendable, Equatable {
     if !pausedRoutes.isEmpty { RouteReport.write(pausedRoutes, key: "pausedRoutes", to: &writer) }
     if !stoppedRemovals.isEmpty { RouteReport.write(stoppedRemovals, key: "stoppedRemovals", to: &writer) }
     if !slowApps.isEmpty { SlowAppReport.write(slowApps, to: &writer) }
+    writeFleetMembers(to: &writer)
+    apps?.write(to: &writer)
+    if isDraining {
+      writer.key("draining")
+      writer.bool(true)
+    }
     writer.endObject()
+  }
+
+  private func writeFleetMembers(to writer: inout JSONWriter) {
+    if !version.isEmpty {
+      writer.key("version")
+      writer.string(version)
+    }
+    if let redisMicroseconds {
+      writer.key("redisMicroseconds")
+      writer.integer(redisMicroseconds)
+    }
+    writer.key("removedTokens")
+    writer.integer(removedTokens)
+    if !appStates.isEmpty { AppReport.write(appStates, to: &writer) }
+    if !routes.isEmpty { RouteUseReport.write(routes, to: &writer) }
   }
 }

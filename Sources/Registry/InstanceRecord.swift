@@ -1,4 +1,5 @@
 public import PushModel
+import Events
 import JSON
 
 /// The device of an instance, stored under `push:instance:<id>`.
@@ -39,5 +40,24 @@ public struct InstanceRecord: Sendable, Equatable {
     members.append(JSONMember(key: "updatedAt", value: .integer(updatedAt)))
     members.append(JSONMember(key: "active", value: .bool(isActive)))
     return JSONValue.object(members).bytes
+  }
+}
+
+extension InstanceRecord {
+  /// The events of a registration, as ``RegistryScripts/registerInstance`` makes them. `before` is the record that it
+  /// replaced.
+  func events(ofInstance id: String, from before: InstanceRecord?, at now: Int64) -> [Event] {
+    let before = before?.isActive == true ? before : nil
+    var events: [Event] = []
+    if let before, before.token != token {
+      events.append(.removed(before.device(ofInstance: id), reason: RemovalCause.replaced, at: now))
+    }
+    let same = before?.token == token ? before : nil
+    let change = Event.change(of: device(ofInstance: id), from: same?.device(ofInstance: id), at: now)
+    return events + (change.map { [$0] } ?? [])
+  }
+
+  func device(ofInstance id: String) -> EventDevice {
+    EventDevice(token: token, instance: id, app: bundleID, environment: environment?.rawValue)
   }
 }

@@ -23,14 +23,14 @@ public struct Removal: Sendable, Equatable {
 
 /// Decides from a set's entry and its metadata whether pushes are sent to it. The metadata determines the owner of a
 /// token.
-enum Ownership {
-  enum Decision: Equatable {
+package enum Ownership {
+  package enum Decision: Equatable {
     case send(Device)
     case remove(Removal)
   }
 
   /// Decides about an entry of a user's set.
-  static func decide(entry: [UInt8], metadata: [UInt8]?, owner: String) -> Decision {
+  package static func decide(entry: [UInt8], metadata: [UInt8]?, owner: String) -> Decision {
     decide(entry, metadata) { $0.username == owner ? nil : .otherOwner }
   }
 

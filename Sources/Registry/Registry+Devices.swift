@@ -1,3 +1,5 @@
+import EventLoop
+import Events
 public import Redis
 
 /// Some of a user's devices, in the order of their tokens.
@@ -34,7 +36,7 @@ extension Registry {
         String(maximumDevices), attempt < Registry.politeAttempts ? "0" : "1",
       ]
       let reply =
-        try await connection.call(
+        try await call(
           RegistryScripts.replace, keys: keys + leaving.flatMap(\.keys),
           arguments: { command in
             for argument in arguments { command.append(argument) }
@@ -67,7 +69,7 @@ extension Registry {
         RegistryKeys.audience(known.app, shard: AudienceShard.shard(of: token)),
       ]
       let arguments = [token, known.owner, known.app, attempt < Registry.politeAttempts ? "0" : "1"]
-      let reply = try await connection.run(RegistryScripts.forget, keys: keys, arguments: arguments).array ?? []
+      let reply = try await run(RegistryScripts.forget, keys: keys, arguments: arguments).array ?? []
       switch reply.first?.integer {
       case 1:
         cleanStray(token, Registry.place(reply.dropFirst()))
@@ -135,8 +137,8 @@ extension RegistryScripts {
   ///   {-1} if the user has no such device;
   ///   {0, app, the new token's owner, its app} if these are not the expected ones;
   ///   {2, how many devices must make room} if no given device could.
-  static let replace = RedisScript(
-    read + room + """
+  static let replace = EventfulScript(
+    reading + room + """
       local value = read(KEYS[1])
       if not value or owner(value) ~= ARGV[3] then return {-1} end
       local taken = ARGV[1] ~= ARGV[2] and read(KEYS[2]) or {}
@@ -164,6 +166,12 @@ extension RegistryScripts {
       redis.call('SET', KEYS[2], metadata, 'EX', ARGV[8])
       redis.call('SADD', KEYS[3], ARGV[2])
       if app ~= '' then redis.call('ZADD', KEYS[5], 0, ARGV[2]) end
+      if ARGV[1] == ARGV[2] then
+        announce(ARGV[1], value, record)
+      else
+        announceRemoval(ARGV[1], value, '\(RemovalCause.replaced)')
+        announce(ARGV[2], user ~= '' and taken or nil, record)
+      end
       return {1, metadata, strayUser, strayApp}
       """)
 
@@ -180,8 +188,8 @@ extension RegistryScripts {
   ///   {1, an owner and a bundle id whose sets still contain the token};
   ///   {-1} if the token is not registered;
   ///   {0, owner, bundle id} if these are not the expected ones.
-  static let forget = RedisScript(
-    read + """
+  static let forget = EventfulScript(
+    reading + """
       local value = read(KEYS[1])
       if not value then return {-1} end
       local user, app = owner(value), text(value.bundleId)
@@ -191,6 +199,7 @@ extension RegistryScripts {
       redis.call('DEL', KEYS[1])
       if user ~= '' then redis.call('SREM', KEYS[2], ARGV[1]) end
       if app ~= '' then redis.call('ZREM', KEYS[3], ARGV[1]) end
+      announceRemoval(ARGV[1], value, '\(RemovalCause.unregistered)')
       return {1, user ~= ARGV[2] and user or '', app ~= ARGV[3] and app or ''}
       """)
 }

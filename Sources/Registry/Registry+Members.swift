@@ -1,5 +1,6 @@
 import PushModel
 import EventLoop
+import Events
 package import Redis
 
 /// Reads a user's set in parts, whatever its size. Not used to send a push.
@@ -98,7 +99,7 @@ extension Registry {
     }
     for start in stride(from: 0, to: members.count, by: Registry.maximumBatch) {
       let batch = members[start..<min(start + Registry.maximumBatch, members.count)]
-      _ = try await connection.call(
+      _ = try await call(
         RegistryScripts.evict, keys: [RegistryKeys.userTokens(user)] + batch.flatMap(\.keys),
         arguments: { command in
           command.append(user)
@@ -141,5 +142,5 @@ extension RegistryScripts {
   ///   2  its bundle id
   ///   3  its metadata as it was read
   /// Returns how many devices were removed.
-  static let evict = RedisScript(read + room + "return evict(KEYS[1], ARGV[1], tonumber(ARGV[2]), 2, 3)")
+  static let evict = EventfulScript(reading + room + "return evict(KEYS[1], ARGV[1], tonumber(ARGV[2]), 2, 3)")
 }

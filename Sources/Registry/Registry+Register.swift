@@ -1,3 +1,5 @@
+import EventLoop
+import Events
 import PushModel
 public import Redis
 import Telemetry
@@ -43,10 +45,10 @@ extension Registry {
   private func call(
     _ registration: Registration, _ previous: Place, _ leaving: [Member], isForced: Bool
   ) async throws(RedisError) -> [RedisValue] {
-    try await connection.call(
+    try await call(
       RegistryScripts.register,
       keys: keys(of: registration, previous.owner, previous.app) + leaving.flatMap(\.keys),
-      arguments: { command in
+      arguments: { [maximumDevices] command in
         command.append(registration.token)
         command.append(registration.username)
         command.append(registration.platform.rawValue)
@@ -88,7 +90,17 @@ extension Registry {
 
   /// Replaces the device of an instance.
   public func register(instance id: String, _ record: InstanceRecord) async throws(RedisError) {
-    _ = try await connection.send(RedisCommand("SET", RegistryKeys.instance(id)).with(record.json()))
+    guard let events else {
+      _ = try await connection.send(RedisCommand("SET", RegistryKeys.instance(id)).with(record.json()))
+      return
+    }
+    let arguments = [String(decoding: record.json(), as: UTF8.self), id]
+    let former = try await run(
+      RegistryScripts.registerInstance, keys: [RegistryKeys.instance(id)], arguments: arguments)
+    // On one server the script has made the events.
+    guard isStepwise else { return }
+    let before = former.bytes.flatMap(InstanceRecord.init(parsing:))
+    events.append(record.events(ofInstance: id, from: before, at: Clock.unixMilliseconds))
   }
 
   private func keys(of registration: Registration, _ previousOwner: String, _ previousApp: String) -> [String] {
@@ -134,9 +146,10 @@ extension RegistryScripts {
   ///   devices made room};
   ///   {0, previous owner, previous bundle id} if these are not the expected ones;
   ///   {2, how many devices must make room} if no given device could.
-  static let register = RedisScript(
-    read + room + """
-      local value = read(KEYS[1]) or {}
+  static let register = EventfulScript(
+    reading + room + """
+      local stored = read(KEYS[1])
+      local value = stored or {}
       local user, app = owner(value), text(value.bundleId)
       if ARGV[2] == '' and (user ~= '' or (app ~= '' and app ~= ARGV[5])) then
         return {1, '', redis.call('GET', KEYS[1]), '', '', 0}
@@ -171,6 +184,33 @@ extension RegistryScripts {
       redis.call('SET', KEYS[1], metadata, 'EX', ARGV[9])
       if name ~= '' then redis.call('SADD', KEYS[2], ARGV[1]) end
       if bundle ~= '' then redis.call('ZADD', bundle == ARGV[5] and KEYS[3] or KEYS[5], 0, ARGV[1]) end
+      announce(ARGV[1], stored, record)
       return {1, user, metadata, strayUser, strayApp, gone}
+      """)
+
+  /// KEYS
+  ///   1  the record of the instance
+  /// ARGV
+  ///   1  the new record, JSON
+  ///   2  the id of the instance
+  /// Returns the record before; empty if there was none.
+  static let registerInstance = EventfulScript(
+    reading + """
+      local former = redis.pcall('GET', KEYS[1])
+      local before, after = read(KEYS[1]), cjson.decode(ARGV[1])
+      redis.call('SET', KEYS[1], ARGV[1])
+      if emit then
+        if before and before.active == false then before = nil end
+        local same = before and before.token == after.token
+        if before and not same then
+          announceRemoval(text(before.token), before, '\(RemovalCause.replaced)', ARGV[2])
+        end
+        if not same or before.environment ~= after.environment or before.bundleId ~= after.bundleId then
+          local data = facts(after.token, after)
+          data.instance = ARGV[2]
+          emit('token.registered', data)
+        end
+      end
+      return type(former) == 'string' and former or ''
       """)
 }

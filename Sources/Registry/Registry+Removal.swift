@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 public import Redis
 
 /// A device whose token APNs refused as invalid.
@@ -9,12 +10,20 @@ public struct StaleDevice: Sendable, Equatable {
   public let bundleID: String?
   /// Unix milliseconds. A later registration is kept. If APNs named no time, this is the time of the registration.
   public let notAfter: Int64
+  /// APNs' reason, for the event.
+  public let reason: String
 
-  public init(token: String, owner: String, bundleID: String?, notAfter: Int64) {
+  /// The reason of an answer without one.
+  public static let unknownReason = "stale"
+
+  public init(
+    token: String, owner: String, bundleID: String?, notAfter: Int64, reason: String = StaleDevice.unknownReason
+  ) {
     self.token = token
     self.owner = owner
     self.bundleID = bundleID
     self.notAfter = notAfter
+    self.reason = reason
   }
 }
 
@@ -29,7 +38,9 @@ extension Registry {
         completion, with: { () async throws(RedisError) in try await self.clean(.user(user), removals, steps) })
     }
     let set = RegistryKeys.userTokens(user)
-    clean(RegistryScripts.cleanUser, groups: [(set, removals)], expected: user, completion: completion)
+    clean(
+      { [self] in call(RegistryScripts.cleanUser, keys: $0, arguments: $1, $2) }, groups: [(set, removals)],
+      expected: user, completion: completion)
   }
 
   /// Removes entries as ``clean(user:_:completion:)`` does, and returns their number.
@@ -48,7 +59,9 @@ extension Registry {
     }
     let shards = Dictionary(grouping: removals) { AudienceShard.shard(of: $0.entry) }
     let groups = shards.map { (RegistryKeys.audience(app, shard: $0.key), $0.value) }
-    clean(RegistryScripts.cleanAudience, groups: groups, expected: app, completion: completion)
+    clean(
+      { [self] in connection.call(RegistryScripts.cleanAudience, keys: $0, arguments: $1, $2) }, groups: groups,
+      expected: app, completion: completion)
   }
 
   /// Removes devices, each only if it has the same owner and was not registered after `notAfter`. Passes their number.
@@ -67,13 +80,14 @@ extension Registry {
         ]
       }
       sum.expect()
-      connection.call(
+      call(
         RegistryScripts.removeStale, keys: keys,
         arguments: { command in
           for device in batch {
             command.append(device.token)
             command.append(device.owner)
             command.append(device.notAfter)
+            command.append(device.reason)
           }
         }, sum.answer)
     }
@@ -83,13 +97,22 @@ extension Registry {
   /// Marks the record of an instance inactive if it still has this token and was not registered after `notAfter` (unix
   /// ms). Passes the number of records marked: 0 or 1.
   public func deactivate(
-    instance id: String, token: String, notAfter: Int64, completion: @escaping CountCompletion
+    instance id: String, token: String, notAfter: Int64, reason: String = StaleDevice.unknownReason,
+    completion: @escaping CountCompletion
   ) {
-    let sum = CountExchange(completion: completion)
-    sum.expect()
-    connection.run(
-      RegistryScripts.deactivate, keys: [RegistryKeys.instance(id)], arguments: [token, String(notAfter)], sum.answer)
-    sum.close()
+    call(
+      RegistryScripts.deactivate, keys: [RegistryKeys.instance(id)],
+      arguments: { command in
+        for argument in [token, String(notAfter), reason, id] { command.append(argument) }
+      }
+    ) { [self] result in
+      // On one server the script has made the event.
+      if isStepwise, case .success(.integer(1)) = result {
+        let device = EventDevice(token: token, instance: id)
+        events?.append([.removed(device, reason: reason, at: Clock.unixMilliseconds)])
+      }
+      completion(result.map { Int($0.integer ?? 0) })
+    }
   }
 
   private func complete(
@@ -104,8 +127,15 @@ extension Registry {
     }
   }
 
+  /// Calls a script that removes entries from a set.
+  private typealias CleanCall =
+    @EventLoop (
+      _ keys: [String], _ arguments: @escaping (inout RedisCommand) -> Void,
+      _ completion: @escaping RedisClient.Completion
+    ) -> Void
+
   private func clean(
-    _ script: RedisScript, groups: [(key: String, removals: [Removal])], expected: String,
+    _ script: @escaping CleanCall, groups: [(key: String, removals: [Removal])], expected: String,
     completion: @escaping CountCompletion
   ) {
     var batches: [(key: String, removals: ArraySlice<Removal>)] = []
@@ -119,16 +149,17 @@ extension Registry {
 
   /// Sends one batch after the other, because many at once would delay other commands.
   private func clean(
-    _ script: RedisScript, _ batches: ArraySlice<(key: String, removals: ArraySlice<Removal>)>, expected: String,
+    _ script: @escaping CleanCall, _ batches: ArraySlice<(key: String, removals: ArraySlice<Removal>)>,
+    expected: String,
     removed: Int, _ completion: @escaping CountCompletion
   ) {
     guard let (key, removals) = batches.first else { return completion(.success(removed)) }
     let checked = removals.filter { $0.reason != .malformedToken }
     let unchecked = removals.filter { $0.reason == .malformedToken }
     let keys = checked.map { RegistryKeys.token(String(decoding: $0.entry, as: UTF8.self)) }
-    connection.call(
-      script, keys: [key] + keys,
-      arguments: { command in
+    script(
+      [key] + keys,
+      { command in
         command.append(expected)
         for removal in checked + unchecked { command.append(removal.entry) }
       }
@@ -151,12 +182,19 @@ extension RegistryScripts {
   ///   1  the owner
   ///   2… the entries; those without a key are removed whatever their metadata is
   /// Returns how many entries were removed.
-  static let cleanUser = RedisScript(
-    read + """
+  static let cleanUser = EventfulScript(
+    reading + """
       local removed = 0
       for i = 2, #ARGV do
         local value = KEYS[i] and read(KEYS[i])
-        if not value or owner(value) ~= ARGV[1] then removed = removed + redis.call('SREM', KEYS[1], ARGV[i]) end
+        if not value or owner(value) ~= ARGV[1] then
+          local count = redis.call('SREM', KEYS[1], ARGV[i])
+          removed = removed + count
+          if count == 1 and KEYS[i] then
+            local reason = value and '\(RemovalCause.mismatch)' or '\(RemovalCause.expired)'
+            announceRemoval(ARGV[i], {username = ARGV[1]}, reason)
+          end
+        end
       end
       return removed
       """)
@@ -186,18 +224,21 @@ extension RegistryScripts {
   ///   1  the token
   ///   2  the owner
   ///   3  the time of the latest registration that is stale (unix ms)
+  ///   4  the reason
   /// Returns how many devices were removed.
-  static let removeStale = RedisScript(
-    read + """
+  static let removeStale = EventfulScript(
+    reading + """
       local removed = 0
       for i = 1, #KEYS, 3 do
-        local token, user, latest = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+        local a = (i - 1) / 3 * 4 + 1
+        local token, user, latest = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2])
         local value = read(KEYS[i])
         local isStale = value and owner(value) == user and (tonumber(value.updatedAt) or 0) <= latest
         if isStale then removed = removed + redis.call('DEL', KEYS[i]) end
         if isStale or redis.call('EXISTS', KEYS[i]) == 0 then
           redis.call('SREM', KEYS[i + 1], token)
           redis.call('ZREM', KEYS[i + 2], token)
+          if isStale then announceRemoval(token, value, ARGV[a + 3]) end
         end
       end
       return removed
@@ -208,16 +249,19 @@ extension RegistryScripts {
   /// ARGV
   ///   1  the token
   ///   2  the time of the latest registration that is stale (unix ms)
+  ///   3  the reason
+  ///   4  the id of the instance
   /// Returns 1 if the record was marked inactive, else 0. PERSIST changes nothing; as the first write it makes a full
   /// Redis accept the next one. A script may not access a key that it deleted while a cluster moves its slot.
-  static let deactivate = RedisScript(
-    read + """
+  static let deactivate = EventfulScript(
+    reading + """
       local value = read(KEYS[1])
       if not value or value.token ~= ARGV[1] or value.active == false then return 0 end
       if (tonumber(value.updatedAt) or 0) > tonumber(ARGV[2]) then return 0 end
       value.active = false
       redis.call('PERSIST', KEYS[1])
       redis.call('SET', KEYS[1], cjson.encode(value))
+      announceRemoval(ARGV[1], value, ARGV[3], ARGV[4])
       return 1
       """)
 }

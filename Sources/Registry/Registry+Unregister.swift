@@ -1,5 +1,6 @@
 import PushModel
 import EventLoop
+import Events
 public import Redis
 
 /// What unregistering one device removed.
@@ -40,7 +41,7 @@ extension Registry {
         RegistryKeys.token(token), RegistryKeys.userTokens(username), RegistryKeys.audience(app, shard: shard),
       ]
       let reply =
-        try await connection.run(
+        try await run(
           RegistryScripts.unregister, keys: keys, arguments: [token, username, app]
         ).array ?? []
       if reply.count == 3, reply[0].integer == 1 {
@@ -108,7 +109,7 @@ extension Registry {
         ]
       }
       let reply =
-        try await connection.call(
+        try await call(
           RegistryScripts.unregisterAll, keys: [RegistryKeys.userTokens(username)] + keys,
           arguments: { command in
             command.append(username)
@@ -143,8 +144,8 @@ extension RegistryScripts {
   ///   2  the user
   ///   3  the expected bundle id
   /// Returns {1, entries removed from the set, metadata removed}, or {0, bundle id} if that is not the expected one.
-  static let unregister = RedisScript(
-    read + """
+  static let unregister = EventfulScript(
+    reading + """
       local value = read(KEYS[1])
       local isOwn = value and owner(value) == ARGV[2]
       if isOwn and text(value.bundleId) ~= ARGV[3] then return {0, text(value.bundleId)} end
@@ -153,6 +154,7 @@ extension RegistryScripts {
       if isOwn then
         records = redis.call('DEL', KEYS[1])
         if ARGV[3] ~= '' then redis.call('ZREM', KEYS[3], ARGV[1]) end
+        announceRemoval(ARGV[1], value, '\(RemovalCause.unregistered)')
       end
       return {1, entries, records}
       """)
@@ -169,8 +171,8 @@ extension RegistryScripts {
   ///   2  its expected bundle id
   /// Returns {entries removed from the set, metadata removed, 1 if the set is gone, …}, followed by the number and the
   /// bundle id of each token that was skipped because that is not the expected one.
-  static let unregisterAll = RedisScript(
-    read + """
+  static let unregisterAll = EventfulScript(
+    reading + """
       local entries, records, left = 0, 0, {}
       for i = 1, (#KEYS - 1) / 2 do
         local token, app = ARGV[2 * i], ARGV[2 * i + 1]
@@ -184,6 +186,7 @@ extension RegistryScripts {
           if isOwn then
             records = records + redis.call('DEL', KEYS[2 * i])
             if app ~= '' then redis.call('ZREM', KEYS[2 * i + 1], token) end
+            announceRemoval(token, value, '\(RemovalCause.unregistered)')
           end
         end
       end

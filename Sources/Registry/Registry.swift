@@ -1,4 +1,5 @@
 public import EventLoop
+public import Events
 public import Redis
 public import Telemetry
 
@@ -27,6 +28,8 @@ public final class Registry {
 
   package let connection: RedisClient
   let log: Log
+  /// Nil if no events are written.
+  let events: EventLog?
   var largeUsers = LargeUsers()
 
   /// Set if the keys of a device can be in several hash slots, so that no script may change all of them.
@@ -42,19 +45,50 @@ public final class Registry {
   var repairedAt: ContinuousClock.Instant?
 
   public convenience init(
-    connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log
+    connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, events: EventLog? = nil, log: Log
   ) {
     self.init(
-      connection: connection, maximumDevices: maximumDevices, isStepwise: connection.isCluster, log: log)
+      connection: connection, maximumDevices: maximumDevices, isStepwise: connection.isCluster, events: events,
+      log: log)
   }
 
   /// `isStepwise` is whether devices are changed in steps, which works on one server too.
-  package init(connection: RedisClient, maximumDevices: Int, isStepwise: Bool, log: Log) {
+  package init(
+    connection: RedisClient, maximumDevices: Int, isStepwise: Bool, events: EventLog? = nil, log: Log
+  ) {
     self.connection = connection
     self.maximumDevices = maximumDevices
+    self.events = events
     self.log = log
     sorts = !isStepwise
-    steps = isStepwise ? StepRunner(connection: connection) : nil
-    connection.preload(isStepwise ? [RegistryScripts.deactivate] : RegistryScripts.all)
+    steps = isStepwise ? StepRunner(connection: connection, events: events) : nil
+    let scripts = RegistryScripts.eventful.map { events == nil ? $0.plain : $0.emitting }
+    connection.preload(isStepwise ? RegistryScripts.ofOneSlot : scripts + [RegistryScripts.cleanAudience])
+  }
+
+  /// Calls a script, which makes events if this registry writes events and the stream is on the server of all keys.
+  func call(
+    _ script: EventfulScript, keys: [String], arguments: @escaping (inout RedisCommand) -> Void,
+    _ completion: @escaping RedisClient.Completion
+  ) {
+    guard let events, !isStepwise else {
+      return connection.call(script.plain, keys: keys, arguments: arguments, completion)
+    }
+    events.call(script, keys: keys, arguments: arguments, completion)
+  }
+
+  func call(
+    _ script: EventfulScript, keys: [String], arguments: @escaping (inout RedisCommand) -> Void
+  ) async throws(RedisError) -> RedisValue {
+    let result = await withCheckedContinuation { continuation in
+      call(script, keys: keys, arguments: arguments) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+
+  func run(_ script: EventfulScript, keys: [String], arguments: [String]) async throws(RedisError) -> RedisValue {
+    try await call(script, keys: keys) { command in
+      for argument in arguments { command.append(argument) }
+    }
   }
 }

@@ -7,7 +7,7 @@ public enum RegistryKeys {
   public static func token(_ token: String) -> String { "push:token:\(token)" }
 
   /// The key of the metadata of a set's entry, which may be any bytes.
-  static func token(_ entry: [UInt8]) -> [UInt8] { tokenPrefix + entry }
+  package static func token(_ entry: [UInt8]) -> [UInt8] { tokenPrefix + entry }
 
   private static let tokenPrefix = Array("push:token:".utf8)
 
@@ -19,6 +19,12 @@ public enum RegistryKeys {
 
   /// Sorted set of an app's tokens, all with score 0; one of ``AudienceShard/count``.
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
+
+  /// String with a TTL: the last refusal of a device, a ``RefusalNote``.
+  public static func refusal(_ token: String) -> String { "martlet:refusal:\(token)" }
+
+  /// String with a TTL: why the last device of a user was removed, a ``RefusalNote``.
+  public static func removal(_ username: String) -> String { "martlet:removal:\(username)" }
 
   /// Sorted set of the changes under way in a cluster, by the time they began (unix seconds): `<token> <number>`; one
   /// of ``AudienceShard/count``.

@@ -1,12 +1,16 @@
+import Events
 import Redis
 
 /// Changes that must be atomic; each script is declared beside its caller.
 ///
 /// All keys are declared. Scripts remove before they add, so that Redis accepts them when it is out of memory.
 package enum RegistryScripts {
-  static let all = [
-    cleanUser, cleanAudience, removeStale, deactivate, register, unregister, unregisterAll, replace, forget, evict,
+  static let eventful = [
+    cleanUser, removeStale, deactivate, registerInstance, register, unregister, unregisterAll, replace, forget, evict,
   ]
+
+  /// The scripts whose keys are in one hash slot, if they make no events.
+  static let ofOneSlot = [deactivate.plain, registerInstance.plain]
 
   /// Lua functions. `read` returns the object of a metadata key, or nil if it is missing or cannot be read;
   /// `misfits` returns an error reply if a key has another type.
@@ -32,7 +36,10 @@ package enum RegistryScripts {
 
     """
 
-  /// Lua functions that keep a user's set within its limit.
+  /// ``read``, and what makes events.
+  static let reading = read + EventfulScript.devices
+
+  /// Lua functions behind ``reading`` that keep a user's set within its limit.
   static let room = """
     -- Returns how many devices must be removed before `token` can be added; `leaving` is removed in any case.
     local function surplus(set, limit, token, leaving)
@@ -55,6 +62,7 @@ package enum RegistryScripts {
           local value = read(KEYS[i])
           if value and owner(value) == user then
             redis.call('DEL', KEYS[i])
+            announceRemoval(ARGV[a], value, '\(RemovalCause.limit)')
             if ARGV[a + 1] ~= '' then redis.pcall('ZREM', KEYS[i + 1], ARGV[a]) end
           end
         end

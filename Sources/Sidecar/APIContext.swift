@@ -1,5 +1,6 @@
 public import Credentials
 public import EventLoop
+public import Events
 public import Jobs
 import Queue
 public import Redis
@@ -17,9 +18,12 @@ public struct Backend {
   public var backupImport: BackupImport?
 
   /// - Parameter maximumDevices: the number of devices that one user may have.
-  public init(connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, log: Log) {
+  /// - Parameter events: nil if no events are written.
+  public init(
+    connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, events: EventLog? = nil, log: Log
+  ) {
     self.connection = connection
-    registry = Registry(connection: connection, maximumDevices: maximumDevices, log: log)
+    registry = Registry(connection: connection, maximumDevices: maximumDevices, events: events, log: log)
     credentials = Credentials(connection: connection)
     notifications = NotificationLog(connection: connection)
   }

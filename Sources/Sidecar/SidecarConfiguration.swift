@@ -1,5 +1,6 @@
 public import Credentials
 public import Crypto
+public import HTTPServer
 public import PushModel
 
 /// The settings of a sidecar.

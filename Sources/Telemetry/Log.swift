@@ -24,11 +24,14 @@ public struct Log: Sendable {
     case string(String)
     case integer(Int64)
     case boolean(Bool)
+    /// The line has no such field.
+    case absent
 
     public init(stringLiteral value: String) { self = .string(value) }
     public init(integerLiteral value: Int64) { self = .integer(value) }
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
     public init(_ value: String) { self = .string(value) }
+    public init(_ value: String?) { self = value.map(Field.string) ?? .absent }
     public init(_ value: some BinaryInteger) { self = .integer(Int64(clamping: value)) }
   }
 

@@ -14,6 +14,7 @@ struct LogEntry {
     var line = "{\"time\":\"\(timestamp)\",\"level\":\"\(level)\",\"message\":"
     LogEntry.appendQuoted(message, to: &line)
     for (name, value) in fields {
+      if case .absent = value { continue }
       line += ","
       LogEntry.appendQuoted(name, to: &line)
       line += ":"
@@ -21,6 +22,7 @@ struct LogEntry {
       case .string(let string): LogEntry.appendQuoted(string, to: &line)
       case .integer(let integer): line += String(integer)
       case .boolean(let boolean): line += boolean ? "true" : "false"
+      case .absent: break
       }
     }
     return line + "}\n"
@@ -36,6 +38,7 @@ struct LogEntry {
       case .string(let string): line += " \(name)=\(LogEntry.printable(string))"
       case .integer(let integer): line += " \(name)=\(integer)"
       case .boolean(let boolean): line += " \(name)=\(boolean)"
+      case .absent: break
       }
     }
     return line + "\n"

@@ -4,8 +4,8 @@ import time
 
 from processes import wait_until
 
-# Unit tests alone see these fire: they need another clock, 50 minutes, another version, or a certificate of another age.
-NOT_PROVOKED = {"MartletClockOff", "MartletProviderTokenOld", "MartletVersionsDiffer", "MartletCertificateExpiresSoon"}
+# Unit tests alone see these fire: they need another clock, 30 or 50 minutes, another version, or a certificate of another age.
+NOT_PROVOKED = {"MartletClockOff", "MartletProviderTokenOld", "MartletVersionsDiffer", "MartletCertificateExpiresSoon", "MartletWebhookFails"}
 MAXIMUM_DEAD_LETTERS = 100_000
 FILL_DEAD = "for i = 1, tonumber(ARGV[1]) do redis.call('ZADD', KEYS[1], i, i) end"
 FILL_QUEUE = "for i = 1, tonumber(ARGV[1]) do redis.call('LPUSH', KEYS[1], ARGV[2]) end"
@@ -15,6 +15,10 @@ LARGE_BACKLOG = 6000
 
 def provoke(fleet):
     """Returns causes, the alerts that each must raise, and what brings it about. Each continues where the one before ended."""
+
+    def refuse_events():
+        fleet.hook_status = 410
+        fleet.enqueue("not a job")
 
     def refuse_topic():
         fleet.control("/settings", topics=["com.example.demo"])
@@ -54,6 +58,7 @@ def provoke(fleet):
             fleet.ask_sidecar("/api/push/register", token=f"{fleet.serial:064x}", platform="ios")
 
     return [
+        ("a webhook that is gone", ["MartletWebhookParked"], refuse_events),
         ("APNs refuses a topic", ["MartletRoutePaused"], refuse_topic),
         ("APNs refuses the provider token once", ["MartletProviderTokenRefused"], refuse_provider_token),
         ("jobs that are not jobs, and 100,000 dead letters", ["MartletDeadLetters", "MartletDeadLettersDropped"], bury_jobs),

@@ -1,5 +1,6 @@
 """A fleet as processes of this machine, watched by a real Prometheus."""
 
+import http.server
 import json
 import math
 import os
@@ -8,6 +9,7 @@ import resource
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -37,6 +39,8 @@ class WatchedFleet:
         self.ports = {name: free_port() for name in names}
         self.running = {}
         self.serial = 0
+        # What the receiver of the webhook answers.
+        self.hook_status = 204
 
     def __enter__(self):
         return self
@@ -46,6 +50,23 @@ class WatchedFleet:
         self.directory.cleanup()
 
     # --- Processes
+
+    def start_hook(self):
+        """A receiver of the webhook; returns the settings of the workers. It ends with this process."""
+        fleet = self
+
+        class Hook(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["content-length"]))
+                self.send_response(fleet.hook_status)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return {"MARTLET_WEBHOOK_URL": f"http://127.0.0.1:{server.server_address[1]}/", "MARTLET_WEBHOOK_SECRET": "a-secret-of-the-check"}
 
     def start(self, name, command, environment=None):
         log = open(self.place / f"{name}.log", "w")
@@ -65,6 +86,7 @@ class WatchedFleet:
         wait_until("the simulator", lambda: self.answers("control", "/ledger"))
         self.environment = dict(line.split("=", 1) for line in settings.read_text().splitlines())
         self.environment |= {"REDIS_URL": f"redis://{self.local('redis')}", "MARTLET_CONCURRENCY": "16"}
+        self.environment |= self.start_hook()
         for name in ("worker-1", "worker-2"):
             self.start(name, [self.programs / "martlet", "worker"], self.environment | {"MARTLET_ADMIN_ADDRESS": self.local(name)})
         sidecar = self.environment | {"MARTLET_ADMIN_ADDRESS": self.local("sidecar"), "MARTLET_HTTP_ADDRESS": self.local("http")}

@@ -1,4 +1,5 @@
 import JSON
+import Jobs
 
 /// Valid and invalid jobs, as text.
 enum Corpus {
@@ -35,6 +36,7 @@ enum Corpus {
     #"{"to":{"user":"a"},"title":"t","enqueuedAt":0}"#,
     #"{"to":{"user":"a"},"title":"t","atMostOnce":true}"#,
     #"{"to":{"app":"com.example.app"},"title":"t","atMostOnce":false}"#,
+    #"{"to":{"user":"a"},"title":"t","trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
   ]
 
   static let invalid: [(job: String, reason: String)] = [
@@ -112,6 +114,19 @@ enum Corpus {
       #"{"to":{"user":"a"},"title":"t","replyTo":"push:token:x"}"#,
       "replyTo: keys that begin with push:token: are Martlet's own; name another list"
     ),
+    (#"{"to":{"user":"a"},"title":"t","trace":1}"#, "trace: expected a string, found a number"),
+    (
+      #"{"to":{"user":"a"},"title":"t","trace":"00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"}"#,
+      "trace: expected \(TraceParent.expected)"
+    ),
+    (
+      #"{"to":{"user":"a"},"title":"t","trace":"00-00000000000000000000000000000000-00f067aa0ba902b7-01"}"#,
+      "trace: expected \(TraceParent.expected)"
+    ),
+    (
+      #"{"to":{"user":"a"},"title":"t","trace":"01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
+      "trace: expected \(TraceParent.expected)"
+    ),
     (#"{"to":{"user":"a"},"title":"t","enqueuedAt":"now"}"#, "enqueuedAt: expected a number, found a string"),
     (#"{"to":{"user":"a"},"title":"t","enqueuedAt":null}"#, "enqueuedAt: expected a number, found null"),
     (#"{"to":{"user":"a"},"title":"t","enqueuedAt":1.5}"#, "enqueuedAt: expected an integer, found a number"),
@@ -154,14 +169,16 @@ enum Corpus {
       #""background""#,
       #""voip""#, #""liveactivity""#, #""critical""#, #""attention_ping""#, #""2026-02-30T00:00:00Z""#,
       #""2026-12-31T23:59:59.123456789-0130""#, #""2026-12-31T24:00:00Z""#, #""1969-12-31T00:00:00Z""#, #""martlet:x""#,
-      #""push:jobs""#, #""push:users""#, #"["\#(token)"]"#, "\"\(token)\"", #"{"user":"b"}"#, #"{"instance":"b"}"#,
+      #""00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01""#, #""push:jobs""#, #""push:users""#,
+      #"["\#(token)"]"#, "\"\(token)\"", #"{"user":"b"}"#, #"{"instance":"b"}"#,
     ] + [20, 64, 65, 128, 129, 200, 201, 256, 257, 512, 513].map { "\"\(String(repeating: "x", count: $0))\"" }
     + [64, 65, 200, 201, 256, 257].map { "\"\(String(repeating: "é", count: $0))\"" }
 
   static let keys = [
     "id", "to", "app", "title", "subtitle", "body", "badge", "sound", "category", "threadId", "interruptionLevel",
     "relevanceScore", "contentAvailable", "mutableContent", "data", "payload", "pushType", "priority", "collapseId",
-    "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "other", "user",
+    "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "trace",
+    "other", "user",
     "token",
     "tokens",
     "instance", "critical", "name", "volume",

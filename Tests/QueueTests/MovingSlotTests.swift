@@ -24,7 +24,10 @@ struct MovingSlotTests {
     for key in [keys.retry, keys.scheduled, keys.dead] { try await send("ZADD", key, "1", "a") }
     for key in [keys.heartbeat("w"), keys.promoter] { try await send("SET", key, "w") }
     try await send("SET", keys.seal, "s3al")
-    try await send("SADD", keys.workers, "w")
+    // While a slot moves, Redis refuses a script of which some keys are missing.
+    try await send("SET", keys.control, "1 Z")
+    try await send("ZADD", keys.cancelled, "1", "a")
+    for key in [keys.workers, keys.drained] { try await send("SADD", key, "w") }
   }
 
   @discardableResult
@@ -55,9 +58,9 @@ struct MovingSlotTests {
   @Test func `the last due jobs are promoted`() async throws {
     try await whileMoving {
       let answer = try await connection.run(
-        QueueScripts.promote, keys: [keys.promoter, keys.queue, keys.seal, keys.retry, keys.scheduled],
+        QueueScripts.promote, keys: keys.promoting,
         arguments: ["w", "10000", "100"])
-      #expect(answer == .array([.integer(2), .integer(-1)]))
+      #expect(answer == .array([.integer(2), .integer(-1), .bytes(Array("1 Z".utf8))]))
     }
     #expect(try await send("LLEN", keys.queue).integer == 3)
   }

@@ -10,19 +10,19 @@ struct QueueDepthsTests {
   }
 
   @Test func `an idle worker counts with its permits, a busy one with its rate`() {
-    #expect(QueueDepths.rate(report(jobsPerSecond: 0, concurrency: 512)) == 512)
-    #expect(QueueDepths.rate(report(jobsPerSecond: 20_000, concurrency: 512)) == 20_000)
+    #expect(DrainTime.rate(report(jobsPerSecond: 0, concurrency: 512)) == 512)
+    #expect(DrainTime.rate(report(jobsPerSecond: 20_000, concurrency: 512)) == 20_000)
   }
 
   @Test func `the fleet needs its jobs divided by its rate`() {
-    #expect(QueueDepths.drainSeconds(jobs: 30_000, rates: [10_000, 20_000]) == 1)
-    #expect(QueueDepths.drainSeconds(jobs: 1, rates: [512]) == 1.0 / 512)
+    #expect(DrainTime.seconds(jobs: 30_000, rates: [10_000, 20_000]) == 1)
+    #expect(DrainTime.seconds(jobs: 1, rates: [512]) == 1.0 / 512)
   }
 
   @Test func `the figure is finite without jobs and without live workers`() {
-    #expect(QueueDepths.drainSeconds(jobs: 0, rates: []) == 0)
-    #expect(QueueDepths.drainSeconds(jobs: 1, rates: []) == 3600)
-    #expect(QueueDepths.drainSeconds(jobs: .max, rates: [1]) == 3600)
+    #expect(DrainTime.seconds(jobs: 0, rates: []) == 0)
+    #expect(DrainTime.seconds(jobs: 1, rates: []) == 3600)
+    #expect(DrainTime.seconds(jobs: .max, rates: [1]) == 3600)
   }
 
   @Test func `a job is as old as the time since it began to wait, or new if the producer's clock is ahead`() {

@@ -1,9 +1,7 @@
 import EventLoop
+import Telemetry
 import TestSupport
 import Testing
-
-@testable import Jobs
-@testable import Queue
 
 @EventLoop
 struct ThrottledWarningTests {

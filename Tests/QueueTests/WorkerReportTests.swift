@@ -22,4 +22,81 @@ struct WorkerReportTests {
     let odd = Array(#"{"startedAt":1,"slowApps":[1,{"app":2},{"app":"a","waiting":"x"}]}"#.utf8)
     #expect(WorkerReport(json: odd)?.slowApps == [SlowAppReport(app: "a", inFlight: 0, concurrency: 0, waiting: 0)])
   }
+
+  private func app(_ name: String) -> AppReport {
+    AppReport(
+      app: name, bundleIDs: [name], team: "TEAM123456",
+      keys: [.init(id: "KEY1234567", state: .signs), .init(id: "KEY7654321", state: .refused)],
+      environment: "production", share: 2,
+      gateways: [
+        .init(environment: "sandbox", url: "https://apns.example", connections: 1, state: .connected),
+        .init(environment: "production", url: "https://apns.example", connections: 0, state: .unreachable),
+      ], inFlight: 3, removedTokens: 4)
+  }
+
+  @Test func `apps, routes, the version and the round trip to Redis are read as they were written`() {
+    var report = report()
+    report.version = "1.2.3"
+    report.redisMicroseconds = 450
+    report.removedTokens = 9
+    report.appStates = [app("com.a"), app("<b>")]
+    report.routes = [RouteUseReport(environment: "sandbox", topic: "com.a.voip", owners: 100, suspects: 40)]
+    #expect(WorkerReport(json: report.json()) == report)
+  }
+
+  @Test func `a report has at most 8 KiB, and keeps its numbers`() throws {
+    var report = report()
+    report.appStates = (0..<20).map { app(String(repeating: "a", count: 200) + "\($0)") }
+    report.routes = (0..<20).map {
+      RouteUseReport(
+        environment: "production", topic: String(repeating: "\u{1}", count: 255) + "\($0)", owners: 1, suspects: 0)
+    }
+    let json = report.json()
+    #expect(json.count <= WorkerReport.maximumBytes)
+    let read = try #require(WorkerReport(json: json))
+    #expect(read.concurrency == 512)
+    #expect(read.appStates.first == report.appStates.first)
+    #expect(!read.routes.isEmpty)
+  }
+
+  @Test func `parts of an app that are malformed are skipped`() {
+    let odd = Array(
+      #"{"startedAt":1,"appStates":[{"app":"a","keys":[{"id":"K","state":"odd"},7],"gateways":{}},{}]}"#.utf8)
+    let read = WorkerReport(json: odd)?.appStates
+    #expect(read?.map(\.app) == ["a"])
+    #expect(read?.first?.keys == [])
+  }
+}
+
+struct AppsReportTests {
+  private func report(_ apps: AppsReport?) -> WorkerReport? {
+    var report = WorkerReport(
+      startedAt: 1, jobs: 2, jobsPerSecond: 1.5, outstanding: 3, inFlight: 4, concurrency: 512)
+    report.apps = apps
+    return WorkerReport(json: report.json())
+  }
+
+  @Test func `the apps of a worker are read as they were written`() {
+    for isComplete in [true, false] {
+      let apps = AppsReport(
+        bundleIDs: ["com.a", "com.b"], isComplete: isComplete, servesOthers: isComplete, defaultApp: "com.a",
+        defaultEnvironment: "sandbox")
+      #expect(report(apps)?.apps == apps)
+    }
+    #expect(report(nil)?.apps == nil)
+  }
+
+  @Test func `an app that is not listed is served by no worker, unless others are or the list is cut`() {
+    var apps = AppsReport(
+      bundleIDs: ["com.a"], servesOthers: false, defaultApp: nil, defaultEnvironment: "production")
+    #expect(apps.serves("com.a") == true)
+    #expect(apps.serves("com.b") == false)
+    apps.isComplete = false
+    #expect(apps.serves("com.b") == nil)
+    apps.servesOthers = true
+    #expect(apps.serves("com.b") == true)
+    #expect(!apps.isPollingOnly)
+    apps = AppsReport(bundleIDs: [], servesOthers: false, defaultApp: nil, defaultEnvironment: "production")
+    #expect(apps.isPollingOnly)
+  }
 }

@@ -1,4 +1,6 @@
 package import EventLoop
+import Events
+package import JSON
 package import Redis
 package import Registry
 package import Telemetry
@@ -13,10 +15,12 @@ package struct Fixture {
 
   package let redis: RedisClient
   package let registry: Registry
+  package let metrics: Metrics
 
   /// `server` is a separate server, for tests that keep redis busy. The way is that of the test; see ``Way``.
   package init(
-    maximumDevices: Int = Registry.defaultMaximumDevices, server: RedisServer? = nil, log: Log = .silent
+    maximumDevices: Int = Registry.defaultMaximumDevices, server: RedisServer? = nil, writesEvents: Bool = false,
+    log: Log = .silent
   ) async throws {
     let url: String
     switch Way.current {
@@ -26,8 +30,10 @@ package struct Fixture {
     case .cluster: url = try await Fixture.cluster.value.url
     }
     redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
+    metrics = Metrics()
     registry = Registry(
-      connection: redis, maximumDevices: maximumDevices, isStepwise: Way.current != .atomic, log: log)
+      connection: redis, maximumDevices: maximumDevices, isStepwise: Way.current != .atomic,
+      events: writesEvents ? EventLog(connection: redis, metrics: EventMetrics(metrics), log: log) : nil, log: log)
     redis.start()
     try await redis.ready(within: .seconds(10))
   }
@@ -54,6 +60,15 @@ package struct Fixture {
   package func audience(_ app: String, of token: String) async throws -> Bool {
     let key = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
     return try await run("ZSCORE", key, token) != .null
+  }
+
+  /// The events about a token, in the order of the stream.
+  package func events(of token: String) async throws -> [JSONValue] {
+    try await run("XRANGE", EventStream.key, "-", "+").array?.compactMap { entry in
+      guard let bytes = entry.array?.last?.array?.last?.bytes else { return nil }
+      let event = try JSONValue(parsing: bytes)
+      return event["data"]?["token"]?.string == token ? event : nil
+    } ?? []
   }
 
   package func resolve(_ queries: [DeviceQuery]) async -> [Resolution] {

@@ -6,7 +6,7 @@ _martlet() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='worker sidecar all enqueue status result dead tokens credentials doctor health help --help --version'
+    words='worker sidecar dashboard all enqueue status result explain cancel queue broadcast dead tokens credentials doctor health help --help --version'
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -18,10 +18,11 @@ _martlet() {
       return ;;
     --scopes) words='devices tokens push devices,tokens devices,push tokens,push' ;;
     --secret) words='-' ;;
+    --role) words='viewer operator admin' ;;
     --processes) words='auto' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
-      --expiration | --send-at | --dedupe | --reply-to | --interval | --reason | --limit | --bundle | --rate | --burst | --daily | \
+      --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | \
       --address)
       return ;;
   esac
@@ -35,9 +36,24 @@ _martlet() {
     enqueue)
       words='--queue --user --token --instance --app --id --title --subtitle --body --badge --sound --category --thread-id
         --class --preview --data --payload --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
-        --reply-to --at-most-once --json --dry-run' ;;
+        --reply-to --trace --at-most-once --json --dry-run' ;;
     status) words='--watch --interval --json' ;;
     result) words='--json --raw' ;;
+    explain) words='--user --token --instance --queue --json --full-tokens' ;;
+    cancel) words='--queue --json' ;;
+    queue)
+      case $COMP_CWORD:$action in
+        2:*) words='pause resume' ;;
+        *:pause) words='--reason --by --json' ;;
+        *:resume) words='--json' ;;
+      esac ;;
+    broadcast)
+      case $COMP_CWORD:$action in
+        2:*) words='list show pause resume cancel' ;;
+        *:list) words='--limit --queue --json' ;;
+        *:pause) words='--queue --by --json' ;;
+        *:show | *:resume | *:cancel) words='--queue --json' ;;
+      esac ;;
     doctor) words='--json' ;;
     health) words='--address --ready' ;;
     dead)
@@ -56,10 +72,10 @@ _martlet() {
     credentials)
       case $COMP_CWORD:$action in
         2:*) words='add list revoke enable disable' ;;
-        *:add) words='--secret --disabled --json --app --scopes --rate --burst --daily' ;;
+        *:add) words='--secret --disabled --json --app --scopes --rate --burst --daily --role' ;;
         *:list) words='--json' ;;
       esac
-      [ "$COMP_CWORD" -ne 3 ] || words="user key instance $words" ;;
+      [ "$COMP_CWORD" -ne 3 ] || words="user key instance operator $words" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words --help" -- "$current")
   # A file is named behind `tokens export` and its like.

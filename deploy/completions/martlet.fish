@@ -22,16 +22,30 @@ complete -c martlet -l help -d 'Show the help'
 complete -c martlet -n __martlet_ends -l version -d 'Show the version'
 complete -c martlet -n __martlet_ends -a worker -d 'Consume jobs and deliver them'
 complete -c martlet -n __martlet_ends -a sidecar -d 'Register devices over HTTP'
-complete -c martlet -n __martlet_ends -a all -d 'Worker and sidecar in one process'
+complete -c martlet -n __martlet_ends -a dashboard -d 'Pages for operators in a browser'
+complete -c martlet -n __martlet_ends -a all -d 'Worker, sidecar and dashboard in one process'
 complete -c martlet -n __martlet_ends -a enqueue -d 'Check a job and queue it'
 complete -c martlet -n __martlet_ends -a status -d 'Show queues, workers and rates'
 complete -c martlet -n __martlet_ends -a result -d 'Show the record of a job'
+complete -c martlet -n __martlet_ends -a explain -d 'Tell what happened to a job, or why an addressee gets nothing'
+complete -c martlet -n __martlet_ends -a cancel -d 'Keep a job from being sent'
+complete -c martlet -n __martlet_ends -a queue -d 'Pause or resume a queue'
+complete -c martlet -n __martlet_ends -a broadcast -d 'List, show, pause, resume or cancel broadcasts'
 complete -c martlet -n __martlet_ends -a dead -d 'List, show, requeue or purge dead letters'
 complete -c martlet -n __martlet_ends -a tokens -d 'Export, import or migrate device tokens'
-complete -c martlet -n __martlet_ends -a credentials -d 'Add, list, revoke or disable tokens and keys of the sidecar'
+complete -c martlet -n __martlet_ends -a credentials -d 'Add, list, revoke or disable tokens, keys and operators'
 complete -c martlet -n __martlet_ends -a doctor -d 'Check settings, Redis, the provider key and APNs'
 complete -c martlet -n __martlet_ends -a health -d 'Ask a running service whether it works'
 complete -c martlet -n __martlet_ends -a help -d 'List the commands'
+
+complete -c martlet -n '__martlet_ends queue' -a pause -d 'Let no worker take its jobs'
+complete -c martlet -n '__martlet_ends queue' -a resume -d 'Let workers take its jobs'
+
+complete -c martlet -n '__martlet_ends broadcast' -a list -d 'List the latest broadcasts'
+complete -c martlet -n '__martlet_ends broadcast' -a show -d 'Show a broadcast'
+complete -c martlet -n '__martlet_ends broadcast' -a pause -d 'Stop behind the pages under way'
+complete -c martlet -n '__martlet_ends broadcast' -a resume -d 'Continue behind the last page'
+complete -c martlet -n '__martlet_ends broadcast' -a cancel -d 'End it'
 
 complete -c martlet -n '__martlet_ends dead' -a list -d 'List dead letters'
 complete -c martlet -n '__martlet_ends dead' -a show -d 'Show a dead letter'
@@ -47,6 +61,25 @@ complete -c martlet -n '__martlet_ends credentials' -a list -d 'List names'
 complete -c martlet -n '__martlet_ends credentials' -a revoke -d 'Delete a name'
 complete -c martlet -n '__martlet_ends credentials' -a enable -d 'Allow a name again'
 complete -c martlet -n '__martlet_ends credentials' -a disable -d 'Refuse a name'
+
+complete -c martlet -n '__martlet_is cancel' -l queue -x -d 'Of this list'
+complete -c martlet -n '__martlet_is cancel' -l json -d 'Print JSON'
+complete -c martlet -n '__martlet_is queue pause' -l reason -x -d 'Why'
+complete -c martlet -n '__martlet_is queue pause' -l by -x -d 'Operator'
+complete -c martlet -n '__martlet_is queue pause' -l json -d 'Print JSON'
+complete -c martlet -n '__martlet_is queue resume' -l json -d 'Print JSON'
+complete -c martlet -n '__martlet_is broadcast list' -l limit -x -d 'At most so many'
+complete -c martlet -n '__martlet_is broadcast pause' -l by -x -d 'Operator'
+complete -c martlet -n '__martlet_is broadcast list' -l queue -x -d 'Of this list'
+complete -c martlet -n '__martlet_is broadcast list' -l json -d 'Print JSON'
+complete -c martlet -n '__martlet_is broadcast show' -l queue -x -d 'Of this list'
+complete -c martlet -n '__martlet_is broadcast show' -l json -d 'Print JSON'
+complete -c martlet -n '__martlet_is broadcast pause' -l queue -x -d 'Of this list'
+complete -c martlet -n '__martlet_is broadcast pause' -l json -d 'Print JSON'
+complete -c martlet -n '__martlet_is broadcast resume' -l queue -x -d 'Of this list'
+complete -c martlet -n '__martlet_is broadcast resume' -l json -d 'Print JSON'
+complete -c martlet -n '__martlet_is broadcast cancel' -l queue -x -d 'Of this list'
+complete -c martlet -n '__martlet_is broadcast cancel' -l json -d 'Print JSON'
 
 complete -c martlet -n '__martlet_is worker' -l processes -x -a auto -d 'Worker processes'
 
@@ -75,6 +108,7 @@ complete -c martlet -n '__martlet_is enqueue' -l expiration -x -d 'Time when it 
 complete -c martlet -n '__martlet_is enqueue' -l send-at -x -d 'Not before'
 complete -c martlet -n '__martlet_is enqueue' -l dedupe -x -d 'Jobs with the same value are sent once'
 complete -c martlet -n '__martlet_is enqueue' -l reply-to -x -d 'List for the record'
+complete -c martlet -n '__martlet_is enqueue' -l trace -x -d 'W3C traceparent'
 complete -c martlet -n '__martlet_is enqueue' -l at-most-once -d 'Rather lost than sent twice'
 complete -c martlet -n '__martlet_is enqueue' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is enqueue' -l dry-run -d 'Check only'
@@ -85,6 +119,13 @@ complete -c martlet -n '__martlet_is status' -l json -d 'Print JSON'
 
 complete -c martlet -n '__martlet_is result' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is result' -l raw -d 'Print the bytes as Redis has them'
+
+complete -c martlet -n '__martlet_is explain' -l user -x -d 'Explain a user'
+complete -c martlet -n '__martlet_is explain' -l token -x -d 'Explain a device'
+complete -c martlet -n '__martlet_is explain' -l instance -x -d 'Explain an instance'
+complete -c martlet -n '__martlet_is explain' -l queue -x -d 'Look at this list only'
+complete -c martlet -n '__martlet_is explain' -l json -d 'Print JSON'
+complete -c martlet -n '__martlet_is explain' -l full-tokens -d 'Do not shorten tokens'
 
 complete -c martlet -n '__martlet_is dead list' -l reason -x -d 'Whose reason contains the text'
 complete -c martlet -n '__martlet_is dead list' -l queue -x -d 'Of this list'
@@ -115,16 +156,17 @@ complete -c martlet -n '__martlet_is credentials add' -l scopes -x -a 'devices t
 complete -c martlet -n '__martlet_is credentials add' -l rate -x -d 'Requests a second'
 complete -c martlet -n '__martlet_is credentials add' -l burst -x -d 'Requests at once'
 complete -c martlet -n '__martlet_is credentials add' -l daily -x -d 'Requests a UTC day'
-complete -c martlet -n '__martlet_ends credentials add' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_is credentials add' -l role -x -a 'viewer operator admin' -d 'What an operator may do'
+complete -c martlet -n '__martlet_ends credentials add' -a 'user key instance operator' -d Kind
 
 complete -c martlet -n '__martlet_is credentials list' -l json -d 'Print JSON'
-complete -c martlet -n '__martlet_ends credentials list' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_ends credentials list' -a 'user key instance operator' -d Kind
 
-complete -c martlet -n '__martlet_ends credentials revoke' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_ends credentials revoke' -a 'user key instance operator' -d Kind
 
-complete -c martlet -n '__martlet_ends credentials enable' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_ends credentials enable' -a 'user key instance operator' -d Kind
 
-complete -c martlet -n '__martlet_ends credentials disable' -a 'user key instance' -d Kind
+complete -c martlet -n '__martlet_ends credentials disable' -a 'user key instance operator' -d Kind
 
 complete -c martlet -n '__martlet_is doctor' -l json -d 'Print JSON'
 

@@ -13,6 +13,9 @@ public final class AppClients {
   /// Called when a connection becomes ready or is lost, when a route is paused or resumed, and when another key signs.
   public var onStateChange: (@EventLoop () -> Void)?
 
+  /// Called when a route was paused or resumed.
+  public var onRouteChange: (@EventLoop (RouteChange) -> Void)?
+
   /// Whether pushes may be written at present; see ``APNsClient/mayWrite``.
   public var mayWrite: (@EventLoop () -> Bool)?
 
@@ -66,6 +69,12 @@ public final class AppClients {
   /// Whether only some bundle ids have an app.
   public var hasApps: Bool { !directory.apps.isEmpty }
 
+  /// Whether bundle ids that no app names have a client.
+  public var servesOthers: Bool { fallback != nil }
+
+  /// Returns bundle ids of the apps.
+  public func bundleIDs(atMost count: Int) -> [String] { Array(directory.apps.lazy.flatMap(\.bundleIDs).prefix(count)) }
+
   /// Uses other apps from now on. Clients that are no longer used finish their pushes; those that were not sent move to the
   /// client of their app.
   public func replace(apps: [APNsApp]) -> AppChange {
@@ -104,6 +113,7 @@ public final class AppClients {
     let client = APNsClient(configuration: directory.configurations[index], parts, opensOnDemand: !isFallback)
     client.mayWrite = { [weak self] in self?.mayWrite?() ?? true }
     client.onStateChange = { [weak self] in self?.onStateChange?() }
+    client.onRouteChange = { [weak self] in self?.onRouteChange?($0) }
     if !isFallback { client.onOpen = { [weak self] in self?.makeRoom() } }
     if isShutDown { client.shutdown() }
     clients[index] = client

@@ -22,4 +22,6 @@ package enum CommandError: Error, Equatable {
   case usage(String)
   /// The command failed. Exit code 1.
   case failed(String)
+  /// The configuration does not allow the command. Exit code 2.
+  case refused(String)
 }

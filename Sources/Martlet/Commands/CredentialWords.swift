@@ -14,10 +14,11 @@ struct CredentialWords {
   private let scopes: Set<KeyScope>
   private let quota: KeyQuota
   private let apps: AppBinding
+  private let role: OperatorRole
 
   /// Parses `VERB KIND NAME`. Only a new credential may have settings.
   init(_ line: CommandLineWords, isNew: Bool) throws(CommandError) {
-    guard line.positional.count == 3 else { throw .usage("expected user, key or instance, and a name") }
+    guard line.positional.count == 3 else { throw .usage("expected user, key, instance or operator, and a name") }
     kind = try CredentialWords.kind(line.positional[1])
     guard let name = Credential.normalized(line.positional[2], of: kind) else {
       throw .usage(
@@ -26,10 +27,14 @@ struct CredentialWords {
     }
     self.name = name
     if !isNew {
-      try CredentialWords.refuse(["secret", "disabled", "app"] + CredentialWords.keyOptions, of: line, "is for add")
+      try CredentialWords.refuse(
+        ["secret", "disabled", "app", "role"] + CredentialWords.keyOptions, of: line, "is for add")
     }
     if kind != .key { try CredentialWords.refuse(CredentialWords.keyOptions, of: line, "is for keys") }
-    if kind == .instance { try CredentialWords.refuse(["app"], of: line, "is for users and keys") }
+    if kind == .instance || kind == .operator {
+      try CredentialWords.refuse(["app"], of: line, "is for users and keys")
+    }
+    if kind != .operator { try CredentialWords.refuse(["role"], of: line, "is for operators") }
     guard line.value("secret") ?? "-" == "-" else {
       throw .usage("--secret takes only -: the secret is read from stdin, so that no list of processes shows it")
     }
@@ -37,18 +42,19 @@ struct CredentialWords {
     scopes = try CredentialWords.scopes(line)
     quota = try CredentialWords.quota(line)
     apps = try CredentialWords.apps(line)
+    role = try CredentialWords.role(line)
   }
 
   /// Returns the credential to add.
   func credential(secret: String, now: Int64) -> Credential {
     Credential(
       kind: kind, name: name, digest: Credential.digest(of: secret), createdAt: now, isEnabled: isEnabled,
-      scopes: scopes, quota: quota, apps: apps)
+      scopes: scopes, quota: quota, apps: apps, role: role)
   }
 
   /// Parses `VERB [KIND]`. Returns all kinds if there is none.
   static func kinds(_ line: CommandLineWords) throws(CommandError) -> [Credential.Kind] {
-    guard line.positional.count <= 2 else { throw .usage("expected at most one of user, key or instance") }
+    guard line.positional.count <= 2 else { throw .usage("expected at most one of user, key, instance or operator") }
     return line.positional.count == 2 ? [try kind(line.positional[1])] : Credential.Kind.allCases
   }
 
@@ -80,6 +86,15 @@ struct CredentialWords {
     return AppBinding(apps)
   }
 
+  private static func role(_ line: CommandLineWords) throws(CommandError) -> OperatorRole {
+    guard let word = line.value("role") else { return .viewer }
+    guard let role = OperatorRole(rawValue: word) else {
+      let known = OperatorRole.allCases.map(\.rawValue).joined(separator: ", ")
+      throw .usage("--role: '\(word)' is not a role; expected one of \(known)")
+    }
+    return role
+  }
+
   private static func scopes(_ line: CommandLineWords) throws(CommandError) -> Set<KeyScope> {
     guard let text = line.value("scopes") else { return Set(KeyScope.allCases) }
     var scopes: Set<KeyScope> = []
@@ -95,7 +110,7 @@ struct CredentialWords {
 
   private static func kind(_ word: String) throws(CommandError) -> Credential.Kind {
     guard let kind = Credential.Kind(rawValue: word) else {
-      throw .usage("expected user, key or instance, not '\(word)'")
+      throw .usage("expected user, key, instance or operator, not '\(word)'")
     }
     return kind
   }

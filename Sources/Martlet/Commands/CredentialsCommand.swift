@@ -3,19 +3,20 @@ import EventLoop
 import JSON
 import Registry
 
-/// `martlet credentials`: manages who may call the sidecar.
+/// `martlet credentials`: manages who may call the sidecar, and who may use the dashboard.
 enum CredentialsCommand: Command {
   static let name = "credentials"
-  static let summary = "add, list, revoke or disable tokens and keys of the sidecar"
+  static let summary = "add, list, revoke or disable tokens, keys and operators"
   static let help = """
-    usage: martlet credentials add user|key|instance NAME [--secret -] [--disabled] [--json]
+    usage: martlet credentials add user|key|instance|operator NAME [--secret -] [--disabled] [--json]
                                [--app BUNDLE_ID]... [--scopes devices,tokens,push] [--rate N] [--burst N] [--daily N]
-           martlet credentials list [user|key|instance] [--json]
-           martlet credentials revoke|enable|disable user|key|instance NAME
+                               [--role viewer|operator|admin]
+           martlet credentials list [user|key|instance|operator] [--json]
+           martlet credentials revoke|enable|disable user|key|instance|operator NAME
 
-    A user has a bearer token, an app an API key, an instance a device key. add creates a secret of 256 bits and prints it
-    once; only its SHA-256 is stored. Each name has one secret. To change it, revoke it and add it again. A credential that
-    is revoked or disabled is refused from the next request on.
+    A user has a bearer token, an app an API key, an instance a device key, an operator of the dashboard a secret. add creates
+    a secret of 256 bits and prints it once; only its SHA-256 is stored. Each name has one secret. To change it, revoke it and
+    add it again. A credential that is revoked or disabled is refused from the next request on.
 
       --secret -         read the secret from stdin (one line, 16 to 512 bytes), for clients that already have one
       --disabled         add the credential disabled
@@ -23,13 +24,15 @@ enum CredentialsCommand: Command {
       --scopes LIST      permissions of a key; default: all of devices (/devices), tokens (/newtoken), push (/newpush)
       --rate N --burst N --daily N
                          requests of a key to /devices: per second, at once, per UTC day; default 100, 200, 10000
+      --role ROLE        what an operator may do: viewer (default) reads; operator also pauses, cancels, retries and requeues;
+                         admin also purges, removes devices and revokes credentials
       --json             print {"kind","name","secret"}; list: one object per line
 
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(
-      words, options: ["secret", "app", "scopes", "rate", "burst", "daily"], flags: ["disabled", "json"])
+      words, options: ["secret", "app", "scopes", "rate", "burst", "daily", "role"], flags: ["disabled", "json"])
     let verb = line.positional.first ?? ""
     switch verb {
     case "list":
@@ -131,6 +134,9 @@ enum CredentialReport {
         members.append(JSONMember(key: "scopes", value: .array(scopes(credential).map(JSONValue.string))))
         members.append(JSONMember(key: "quota", value: quota(credential.quota)))
       }
+      if credential.kind == .operator {
+        members.append(JSONMember(key: "role", value: .string(credential.role.rawValue)))
+      }
       if !credential.apps.isForEveryApp { members.append(JSONMember(key: "apps", value: credential.apps.json)) }
       return line(members)
     }.joined()
@@ -139,12 +145,13 @@ enum CredentialReport {
   static func table(_ credentials: [Credential]) -> String {
     guard !credentials.isEmpty else { return "no credentials\n" }
     return Console.table(
-      ["kind", "name", "enabled", "apps", "scopes", "quota", "created"],
+      ["kind", "name", "enabled", "role", "apps", "scopes", "quota", "created"],
       credentials.map { credential in
         let isKey = credential.kind == .key
         let quota = credential.quota
         return [
-          credential.kind.rawValue, credential.name, credential.isEnabled ? "yes" : "no", apps(credential),
+          credential.kind.rawValue, credential.name, credential.isEnabled ? "yes" : "no",
+          credential.kind == .operator ? credential.role.rawValue : "-", apps(credential),
           isKey ? scopes(credential).joined(separator: ",") : "-",
           isKey ? "\(quota.perSecond)/s burst \(quota.burst), \(quota.perDay)/day" : "-",
           Timestamp.text(credential.createdAt),
@@ -153,7 +160,7 @@ enum CredentialReport {
   }
 
   private static func apps(_ credential: Credential) -> String {
-    if credential.kind == .instance { return "-" }
+    if credential.kind == .instance || credential.kind == .operator { return "-" }
     return credential.apps.isForEveryApp ? "all" : credential.apps.apps.joined(separator: ",")
   }
 

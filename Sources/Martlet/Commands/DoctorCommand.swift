@@ -1,3 +1,4 @@
+import Dashboard
 import EventLoop
 import Sidecar
 import Worker
@@ -24,7 +25,7 @@ enum DoctorCommand: Command {
     let line = try CommandLineWords(words, flags: ["json"])
     try line.refuseArguments()
     let values = EnvironmentReader.processValues
-    let (configuration, sidecar, faults) = settings(values)
+    let (configuration, sidecar, dashboard, faults) = settings(values)
     var findings = faults.map { Finding("settings", .fail, "\($0.name): \($0.seen)", fix: "expected \($0.expected)") }
     if findings.isEmpty { findings.append(Finding("settings", .ok, "all are valid")) }
     findings += MachineExamination(timeZone: EnvironmentReader(values).string("MARTLET_TIME_ZONE")).findings()
@@ -33,6 +34,9 @@ enum DoctorCommand: Command {
         settings: sidecar, adminAddress: configuration.adminAddress,
         isEnvironmentNamed: EnvironmentReader(values).string("MARTLET_ENV") != nil
       ).findings()
+      if let address = dashboard?.dashboard?.address {
+        findings.append(SidecarExamination.finding(ofDashboard: address))
+      }
       if let certificate = sidecar.sidecar.certificate {
         findings.append(CertificateExamination(certificate: certificate).finding(at: Clock.unixMilliseconds / 1000))
       }
@@ -52,12 +56,13 @@ enum DoctorCommand: Command {
     return findings.contains { $0.status == .fail } ? .failed : .done
   }
 
-  /// Returns the settings of both services and all faults, each once.
+  /// Returns the settings of the services and all faults, each once.
   private static func settings(
     _ values: [String: String]
-  ) -> (WorkerConfiguration?, SidecarSettings?, [ConfigurationFaults.Fault]) {
+  ) -> (WorkerConfiguration?, SidecarSettings?, DashboardSettings?, [ConfigurationFaults.Fault]) {
     var configuration: WorkerConfiguration?
     var sidecar: SidecarSettings?
+    var dashboard: DashboardSettings?
     var faults: [ConfigurationFaults.Fault] = []
     do {
       configuration = try WorkerConfiguration(environment: values)
@@ -69,6 +74,11 @@ enum DoctorCommand: Command {
     } catch {
       faults += error.faults.filter { !faults.contains($0) }
     }
-    return (configuration, sidecar, faults)
+    do {
+      dashboard = try DashboardSettings(environment: values)
+    } catch {
+      faults += error.faults.filter { !faults.contains($0) }
+    }
+    return (configuration, sidecar, dashboard, faults)
   }
 }

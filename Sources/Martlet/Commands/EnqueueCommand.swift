@@ -27,6 +27,7 @@ enum EnqueueCommand: Command {
       --push-type T  --priority N  --collapse-id C  --ttl SECONDS  --expiration UNIX_SECONDS
       --send-at TIME     ISO 8601 or unix milliseconds
       --dedupe VALUE  --reply-to LIST
+      --trace TRACEPARENT                         of W3C: 00-<trace id>-<parent id>-<flags>
       --at-most-once     never send twice: a push that may have arrived goes to the dead letters instead
       --json             print {"id","queue"} instead of the id
       --dry-run          only check
@@ -37,7 +38,7 @@ enum EnqueueCommand: Command {
   private static let strings = [
     "id": "id", "title": "title", "subtitle": "subtitle", "body": "body", "sound": "sound", "category": "category",
     "thread-id": "threadId", "push-type": "pushType", "collapse-id": "collapseId", "dedupe": "dedupe",
-    "reply-to": "replyTo", "class": "class", "preview": "preview",
+    "reply-to": "replyTo", "trace": "trace", "class": "class", "preview": "preview",
   ]
   private static let numbers = ["badge": "badge", "priority": "priority", "ttl": "ttl", "expiration": "expiration"]
   private static let raws = ["data": "data", "payload": "payload"]

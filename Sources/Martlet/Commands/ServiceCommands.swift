@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPServer
 import Telemetry
 import Worker
 
@@ -125,15 +126,16 @@ enum SidecarCommand: Command {
   }
 }
 
-/// `martlet all`: runs a worker and a sidecar in one process.
+/// `martlet all`: runs a worker, a sidecar and a dashboard in one process.
 enum AllCommand: Command {
   static let name = "all"
-  static let summary = "worker and sidecar in one process"
+  static let summary = "worker, sidecar and dashboard in one process"
   static let help = """
     usage: martlet all
 
-    Runs martlet worker and martlet sidecar in one process, for small installations. Reads the settings of both. The admin
-    port of the worker has the metrics of both. SIGHUP does what it does for martlet worker and martlet sidecar.
+    Runs martlet worker, martlet sidecar and martlet dashboard in one process, for small installations. Reads the settings of
+    all. The admin port of the worker has the metrics of all. SIGHUP does what it does for each of them.
+    MARTLET_DASHBOARD_ADDRESS=off: without the dashboard.
 
     """
 
@@ -149,35 +151,74 @@ enum AllCommand: Command {
     let worker = WorkerService(configuration.worker, log: log)
     worker.metrics.addProcess(version: Version.current)
     let sidecar = SidecarService(
-      configuration.sidecar, metrics: worker.metrics, clients: worker.clients, isAlone: false, log: log)
+      configuration.sidecar, metrics: worker.metrics, clients: worker.clients, eventMetrics: worker.eventMetrics,
+      isAlone: false, log: log)
+    let dashboard = configuration.dashboard.dashboard.map {
+      DashboardService(
+        $0, configuration.dashboard, metrics: worker.metrics, eventMetrics: worker.eventMetrics,
+        certificate: sidecar.certificate, isAlone: false, log: log
+      )
+    }
+    // First, because it may refuse to start before there are jobs in hand.
+    do {
+      try await dashboard?.start()
+    } catch let error as HTTPServerError where !configuration.dashboard.isAddressSet {
+      // Deliveries must not depend on a port that nobody asked for.
+      log.warn(
+        "the dashboard is not served",
+        [
+          "reason": .init("\(error)"),
+          "fix": .init("set \(DashboardSettings.setting) to another address, or to off"),
+        ])
+    }
     try sidecar.start()
     try worker.start()
     let apps = ServedApps(configuration.worker, clients: worker.clients, log: log)
     apps?.onChange = { [weak worker] in worker?.configure(appShares: .init($0)) }
     Reload.use(Reload.both(sidecar.reload, apps?.reload), log: log)
     await Termination.wait { stopped in
-      worker.stop(others: sidecar.stop, then: stopped)
+      worker.stop(
+        others: { ended in
+          sidecar.stop { if let dashboard { dashboard.stop(then: ended) } else { ended() } }
+        }, then: stopped)
     }
     return .done
   }
 }
 
-/// The settings of both services of `martlet all`.
+/// The settings of all services of `martlet all`.
 package struct AllConfiguration {
   let worker: WorkerConfiguration
   let sidecar: SidecarSettings
+  let dashboard: DashboardSettings
 
-  /// Throws the faults of both, each once.
+  /// Throws the faults of all, each once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
-    let worker = Result { () throws(ConfigurationFaults) in try WorkerConfiguration(environment: values) }
-    let sidecar = Result { () throws(ConfigurationFaults) in try SidecarSettings(environment: values) }
-    switch (worker, sidecar) {
-    case (.success(let worker), .success(let sidecar)):
-      self.worker = worker
-      self.sidecar = sidecar
-    case (.failure(let first), .failure(let second)):
-      throw ConfigurationFaults(first.faults + second.faults.filter { !first.faults.contains($0) })
-    case (.failure(let faults), .success), (.success, .failure(let faults)): throw faults
+    var faults: [ConfigurationFaults.Fault] = []
+    let worker = AllConfiguration.read(&faults) { () throws(ConfigurationFaults) in
+      try WorkerConfiguration(environment: values)
+    }
+    let sidecar = AllConfiguration.read(&faults) { () throws(ConfigurationFaults) in
+      try SidecarSettings(environment: values)
+    }
+    let dashboard = AllConfiguration.read(&faults) { () throws(ConfigurationFaults) in
+      try DashboardSettings(environment: values)
+    }
+    guard let worker, let sidecar, let dashboard else { throw ConfigurationFaults(faults) }
+    self.worker = worker
+    self.sidecar = sidecar
+    self.dashboard = dashboard
+  }
+
+  /// Returns what `body` reads, or nil if it has faults, which are added unless they are known.
+  private static func read<Settings>(
+    _ faults: inout [ConfigurationFaults.Fault], _ body: () throws(ConfigurationFaults) -> Settings
+  ) -> Settings? {
+    do {
+      return try body()
+    } catch {
+      faults += error.faults.filter { !faults.contains($0) }
+      return nil
     }
   }
 }

@@ -1,9 +1,11 @@
 import APNs
 import EventLoop
+import Events
 import JSON
 import Jobs
 import Queue
 import Redis
+import Telemetry
 
 /// `martlet status`: shows the queues and the workers.
 enum StatusCommand: Command {
@@ -13,8 +15,8 @@ enum StatusCommand: Command {
     usage: martlet status [--watch] [--interval SECONDS] [--json]
 
     Shows the numbers of waiting, in-flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, the live workers
-    with their rates, the paused routes to APNs and the routes whose stale tokens are not removed, each with its fix, and the
-    apps that APNs answers slowly.
+    with their rates, what the fleet did in the last hour, paused queues, the paused routes to APNs and the routes whose stale
+    tokens are not removed, each with its fix, the apps that APNs answers slowly, and the webhook.
     --watch redraws every second (or every --interval) until interrupted; with --json it prints one object per line.
 
     """
@@ -28,7 +30,8 @@ enum StatusCommand: Command {
       while true {
         var overviews: [QueueOverview] = []
         for queue in configuration.queues { overviews.append(try await QueueOverview.read(queue, from: connection)) }
-        show(overviews, line)
+        let webhook = try await WebhookStatus.read(from: connection)
+        show(overviews, try await RateStatus.read(from: connection), webhook, line)
         guard line.has("watch") else { return }
         try await Task.sleep(for: .seconds(interval))
       }
@@ -36,30 +39,47 @@ enum StatusCommand: Command {
     return .done
   }
 
-  private static func show(_ overviews: [QueueOverview], _ line: CommandLineWords) {
+  private static func show(
+    _ overviews: [QueueOverview], _ rates: RateStatus?, _ webhook: WebhookStatus?, _ line: CommandLineWords
+  ) {
     var workers: [String: WorkerReport] = [:]
     for overview in overviews { workers.merge(overview.workers) { first, _ in first } }
     let sorted = workers.sorted { $0.key < $1.key }
     let routes = RouteStatus(sorted.map(\.value))
     let slowApps = SlowAppStatus(sorted.map(\.value))
-    if line.has("json") { return Console.print(json(overviews, sorted, routes, slowApps)) }
+    if line.has("json") { return Console.print(json(overviews, sorted, routes, slowApps, rates, webhook)) }
     if line.has("watch"), Console.isTerminal { Console.clearScreen() }
     Console.print(
       Console.table(
         ["queue", "waiting", "in flight", "retry", "scheduled", "dead"],
         overviews.map { [$0.queue] + [$0.waiting, $0.inFlight, $0.retry, $0.scheduled, $0.dead].map { "\($0)" } }))
-    guard !sorted.isEmpty else { return Console.print("\nno live worker\n") }
+    let lastHour = rates?.text ?? ""
+    let events = webhook?.text(at: Clock.unixMilliseconds) ?? ""
+    Console.print(pauses(overviews))
+    guard !sorted.isEmpty else { return Console.print("\nno live worker\n" + lastHour + events) }
     let rows = sorted.map { name, report in
-      [name, "\(report.jobs)", "\(Int(report.jobsPerSecond))", "\(report.inFlight)/\(report.concurrency)"]
+      [
+        report.isDraining ? name + " (draining)" : name, "\(report.jobs)", "\(Int(report.jobsPerSecond))",
+        "\(report.inFlight)/\(report.concurrency)",
+      ]
     }
     let total = Int(sorted.reduce(0) { $0 + $1.value.jobsPerSecond })
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
-    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + routes.text + slowApps.text)
+    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + lastHour + routes.text + slowApps.text + events)
+  }
+
+  /// The paused queues; empty without any.
+  private static func pauses(_ overviews: [QueueOverview]) -> String {
+    overviews.compactMap { overview in
+      overview.pause.map { pause in
+        "\n\(overview.queue) is paused \(TerminalText.line(pause.summary)); end this with martlet queue resume\n"
+      }
+    }.joined()
   }
 
   private static func json(
     _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ routes: RouteStatus,
-    _ slowApps: SlowAppStatus
+    _ slowApps: SlowAppStatus, _ rates: RateStatus?, _ webhook: WebhookStatus?
   ) -> String {
     var writer = JSONWriter()
     writer.beginObject()
@@ -73,6 +93,11 @@ enum StatusCommand: Command {
     writer.endArray()
     routes.write(to: &writer)
     SlowAppReport.write(slowApps.apps, to: &writer)
+    rates?.write(to: &writer)
+    if let webhook {
+      writer.key("webhook")
+      webhook.state.write(to: &writer)
+    }
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self) + "\n"
   }

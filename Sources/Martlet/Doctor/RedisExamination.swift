@@ -1,5 +1,6 @@
 import Queue
 import EventLoop
+import Events
 import Jobs
 import Redis
 import Telemetry
@@ -29,6 +30,7 @@ struct RedisExamination {
       findings += try await facts(connection).findings(isCluster: endpoint.isCluster)
       if let overview = try await connection.clusterOverview() { findings += ClusterExamination.findings(overview) }
       for queue in queues { findings += try await examine(queue, connection) }
+      findings += try await examineEvents(connection)
     } catch {
       // Errors of the connection include the fix.
       findings.append(Finding("redis", .fail, "\(error)"))
@@ -92,6 +94,18 @@ struct RedisExamination {
     }
   }
 
+  private func examineEvents(_ connection: RedisClient) async throws(RedisError) -> [Finding] {
+    let found = try await allowed(RedisCommand("TYPE", EventStream.key), connection)?.string ?? "none"
+    if found != "none", found != "stream" {
+      return [
+        Finding(
+          "events", .fail, "\(EventStream.key) is a \(found), not a stream: events are lost",
+          fix: "find out what wrote the key, then RENAME or DEL it")
+      ]
+    }
+    return try await WebhookStatus.read(from: connection).map { [$0.finding] } ?? []
+  }
+
   private func examine(_ queue: String, _ connection: RedisClient) async throws(RedisError) -> [Finding] {
     let keys = QueueKeys(queue: queue)
     let expected = [
@@ -118,6 +132,12 @@ extension Finding {
   static func counts(_ overview: QueueOverview) -> [Finding] {
     let queue = overview.queue
     var findings = [Finding("queue", .ok, "\(queue): \(overview.waiting) waiting, \(overview.inFlight) in flight")]
+    if let pause = overview.pause {
+      findings.append(
+        Finding(
+          "queue", .warn, "\(queue) is paused \(pause.summary)",
+          fix: "let workers serve it with martlet queue resume \(queue)"))
+    }
     if overview.dead > 0 {
       findings.append(
         Finding(

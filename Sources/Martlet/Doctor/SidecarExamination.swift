@@ -31,6 +31,15 @@ package struct SidecarExamination {
     return findings
   }
 
+  /// Says who can reach the dashboard, which then needs operators.
+  static func finding(ofDashboard address: String) -> Finding {
+    isLocal(address)
+      ? Finding("dashboard", .ok, "listens on \(address), for this machine only")
+      : Finding(
+        "dashboard", .note, "listens on \(address): whoever reaches it must sign in",
+        fix: "nothing, if that is meant; it starts only if an operator exists (martlet credentials add operator)")
+  }
+
   private func open(_ address: String) -> [Finding] {
     var findings: [Finding] = []
     if settings.sidecar.isBroadcastOpen {

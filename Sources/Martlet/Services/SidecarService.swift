@@ -2,6 +2,7 @@ import Backup
 import Worker
 import APNs
 import EventLoop
+import Events
 import Redis
 import HTTPServer
 import Registry
@@ -24,12 +25,16 @@ final class SidecarService {
   private let adminAddress: String?
   private var admin: AdminServer?
   /// Nil without TLS.
-  private let certificate: ServedCertificate?
+  let certificate: ServedCertificate?
   private var isStopping = false
   private var onStopped: [@EventLoop () -> Void] = []
 
   /// `clients` are those of a worker in this process. Nil if there is none or if it is in polling-only mode.
-  init(_ settings: SidecarSettings, metrics: Metrics, clients: AppClients? = nil, isAlone: Bool = true, log: Log) {
+  /// So is `eventMetrics`.
+  init(
+    _ settings: SidecarSettings, metrics: Metrics, clients: AppClients? = nil, eventMetrics: EventMetrics? = nil,
+    isAlone: Bool = true, log: Log
+  ) {
     self.settings = settings
     self.isAlone = isAlone
     self.metrics = metrics
@@ -38,7 +43,8 @@ final class SidecarService {
     let connection = settings.redis.map { RedisClient(endpoint: $0, name: "martlet-sidecar", log: log) }
     // The worker of this process reports on its own connection.
     if isAlone, let connection { _ = RedisInstruments(metrics, connection: connection) }
-    let backend = connection.map { SidecarService.backend($0, settings, log) }
+    let events = eventMetrics ?? EventMetrics(metrics)
+    let backend = connection.map { SidecarService.backend($0, settings, events, log) }
     let own = clients == nil ? settings.clients(metrics, log) : nil
     sidecar = Sidecar(
       settings.sidecar, backend: backend,
@@ -52,8 +58,12 @@ final class SidecarService {
     }
   }
 
-  private static func backend(_ connection: RedisClient, _ settings: SidecarSettings, _ log: Log) -> Backend {
-    var backend = Backend(connection: connection, maximumDevices: settings.maximumDevices, log: log)
+  private static func backend(
+    _ connection: RedisClient, _ settings: SidecarSettings, _ metrics: EventMetrics, _ log: Log
+  ) -> Backend {
+    let events = settings.writesEvents ? EventLog(connection: connection, metrics: metrics, log: log) : nil
+    var backend = Backend(
+      connection: connection, maximumDevices: settings.maximumDevices, events: events, log: log)
     backend.backupImport = backupImport(backend.registry, log)
     return backend
   }

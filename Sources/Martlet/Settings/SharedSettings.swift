@@ -1,4 +1,6 @@
+import Credentials
 import EventLoop
+import HTTPServer
 import Jobs
 import Redis
 import Registry
@@ -58,6 +60,20 @@ enum SharedSettings {
       return .info
     }
     return level
+  }
+
+  /// `MARTLET_AUTH_FAILURE_LIMIT`. Nil if it is off.
+  static func failureLimit(_ reader: inout EnvironmentReader) -> WindowLimit? {
+    reader.limit("MARTLET_AUTH_FAILURE_LIMIT", default: WindowLimit(20, per: .seconds(60)))
+  }
+
+  /// `MARTLET_TRUSTED_PROXIES`
+  static func trustedProxies(_ reader: inout EnvironmentReader) -> TrustedProxies {
+    var proxies = TrustedProxies()
+    for proxy in reader.list("MARTLET_TRUSTED_PROXIES") where !proxies.add(proxy) {
+      reader.report("MARTLET_TRUSTED_PROXIES", wrong: proxy, expected: TrustedProxies.expected)
+    }
+    return proxies
   }
 
   /// `MARTLET_MAX_DEVICES`: the maximum number of devices of a user.

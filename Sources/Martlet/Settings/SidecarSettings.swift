@@ -18,6 +18,8 @@ package struct SidecarSettings {
   var redis: RedisEndpoint?
   /// The maximum number of devices of a user.
   var maximumDevices: Int
+  /// Whether events are written to `push:events`.
+  var writesEvents: Bool
   var gateway: APNsSettings
   /// Nil without `MARTLET_APPS`.
   var apps: AppsSettings?
@@ -35,6 +37,7 @@ package struct SidecarSettings {
     certificateFiles = pair?.files
     redis = RedisSettings.read(&reader, isRequired: false)
     maximumDevices = SharedSettings.maximumDevices(&reader)
+    writesEvents = EventSettings.read(&reader).areWritten
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
     apps = AppsSettings.read(&reader, beside: gateway)
     sidecar.missingRedisVariables = redis == nil ? RedisSettings.missingPair(reader) : []
@@ -93,12 +96,10 @@ extension SidecarConfiguration {
   /// Reads the request limits and the trusted proxies.
   fileprivate mutating func readLimits(_ reader: inout EnvironmentReader) {
     let minute = Duration.seconds(60)
-    failureLimit = reader.limit("MARTLET_AUTH_FAILURE_LIMIT", default: WindowLimit(20, per: minute))
+    failureLimit = SharedSettings.failureLimit(&reader)
+    trustedProxies = SharedSettings.trustedProxies(&reader)
     registrationLimit = reader.limit("MARTLET_REGISTER_LIMIT", default: WindowLimit(120, per: minute))
     testLimit = reader.limit("MARTLET_TEST_LIMIT", default: WindowLimit(60, per: minute))
     broadcastLimit = reader.limit("MARTLET_BROADCAST_LIMIT", default: WindowLimit(600, per: minute))
-    for proxy in reader.list("MARTLET_TRUSTED_PROXIES") where !trustedProxies.add(proxy) {
-      reader.report("MARTLET_TRUSTED_PROXIES", wrong: proxy, expected: TrustedProxies.expected)
-    }
   }
 }

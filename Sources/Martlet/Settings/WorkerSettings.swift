@@ -12,6 +12,7 @@ extension WorkerConfiguration {
     let redis = RedisSettings.read(&reader, isRequired: true)
     // Without Redis the other settings are read for their faults alone.
     self.init(redis: redis ?? .unset)
+    version = Version.current
     let gateway = APNsSettings.read(&reader)
     apns = gateway.configuration
     let apps = AppsSettings.read(&reader, beside: gateway)
@@ -27,10 +28,14 @@ extension WorkerConfiguration {
     results = reader.choice("MARTLET_RESULTS", default: results)
     resultTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: resultTimeToLive)
     notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: notifications)
+    let events = EventSettings.read(&reader)
+    writesEvents = events.areWritten
+    webhook = events.webhook
     policies = PolicySettings.read(&reader)
     shutdownGrace = SharedSettings.shutdownGrace(&reader)
     adminAddress = SharedSettings.adminAddress(&reader, default: WorkerConfiguration.defaultAdminAddress)
     logLevel = SharedSettings.logLevel(&reader)
+    tracing = TracingSettings.read(&reader)
     guard reader.faults.isEmpty, redis != nil else { throw ConfigurationFaults(reader.faults) }
   }
 }

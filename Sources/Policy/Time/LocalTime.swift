@@ -1,3 +1,5 @@
+import JSON
+
 /// Converts between instants and the local time of one time zone. All times are unix seconds; a local ("wall") time is
 /// written as if it were UTC.
 public struct LocalTime: Sendable {
@@ -49,5 +51,14 @@ public struct LocalTime: Sendable {
       if offset(middle) == former { low = middle } else { high = middle }
     }
     return high
+  }
+}
+
+extension LocalTime {
+  /// Returns unix milliseconds as a local date and time: `2026-01-31 09:30:00`. Times before 1970 or after 9999 are clamped.
+  public func text(_ milliseconds: Int64) -> String {
+    let instant = min(max(milliseconds, 0), Timestamp.maximum)
+    let wall = Timestamp.text(instant + offset(instant / 1000) * 1000)
+    return "\(wall.prefix(10)) \(wall.dropFirst(11).prefix(8))"
   }
 }

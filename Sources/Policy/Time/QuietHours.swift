@@ -20,6 +20,13 @@ public struct QuietHours: Sendable, Equatable {
     self.init(beginMinute: begin, endMinute: end)
   }
 
+  /// `23:00-08:00`
+  public var text: String { QuietHours.text(beginMinute) + "-" + QuietHours.text(endMinute) }
+
+  private static func text(_ minute: Int64) -> String {
+    [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+  }
+
   private static func minute(_ text: Substring) -> Int64? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2,

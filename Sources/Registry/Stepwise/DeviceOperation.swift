@@ -1,3 +1,5 @@
+import Events
+
 /// What is to be done with one token. Decides the same as the scripts of one server.
 enum DeviceOperation: Sendable, Equatable {
   case register(Registration)
@@ -9,8 +11,8 @@ enum DeviceOperation: Sendable, Equatable {
   case giveBack(DeviceMetadata?, written: [UInt8])
   /// Removes the device, if it is registered.
   case forget
-  /// Removes the device from a user. Another owner keeps it.
-  case unregister(String)
+  /// Removes the device from a user. Another owner keeps it. The reason is for the event.
+  case unregister(String, reason: String = RemovalCause.unregistered)
   case removeStale(StaleDevice)
   /// Writes the metadata, unless the one in Redis is at least as new.
   case restore(DeviceMetadata)
@@ -37,7 +39,7 @@ enum DeviceOperation: Sendable, Equatable {
       stored.owner == user ? stored.exchanged(at: now).map { .write($0) } ?? .nothing : .nothing
     case .giveBack(let metadata, let written): stored.bytes == written ? .write(metadata) : .nothing
     case .forget: stored.metadata == nil ? .nothing : .write(nil)
-    case .unregister(let user):
+    case .unregister(let user, _):
       stored.owner == user && stored.metadata != nil
         ? .write(nil, leaving: [.user(user)]) : .keep(user.isEmpty ? [] : [.user(user)])
     case .removeStale(let device): DeviceOperation.removeStale(device, stored)
@@ -81,6 +83,18 @@ enum DeviceOperation: Sendable, Equatable {
       if metadata.username.isEmpty, !former.username.isEmpty { return .nothing }
     }
     return .write(metadata)
+  }
+
+  /// The reason of the event if the operation removes the device; nil if it makes no events.
+  var removalCause: String? {
+    switch self {
+    case .unregister(_, let reason): reason
+    case .removeStale(let device): device.reason
+    case .evict: RemovalCause.limit
+    case .giveBack: RemovalCause.replaced
+    case .register, .take, .renew, .forget, .clean, .repair: RemovalCause.unregistered
+    case .restore: nil
+    }
   }
 
   /// Whether others' changes to the token, however many, cannot stop this operation.

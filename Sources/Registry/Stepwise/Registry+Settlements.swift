@@ -44,7 +44,9 @@ extension Registry {
   }
 
   private func settlement(_ token: String, _ operation: DeviceOperation) -> Settlement {
-    Settlement(token, operation, maximumDevices: maximumDevices, nonce: UInt64.random(in: .min ... .max))
+    Settlement(
+      token, operation, maximumDevices: maximumDevices, makesEvents: events != nil,
+      nonce: UInt64.random(in: .min ... .max))
   }
 
   /// Completes the settlements of processes that ended, in the background. The next operation after an interval does it
@@ -75,7 +77,9 @@ extension Registry {
       let entries = try await connection.run(StepScripts.overdue, keys: [journal], arguments: arguments).array ?? []
       let tokens = entries.compactMap { $0.string?.prefix { $0 != " " } }.map { String($0) }
       guard !tokens.isEmpty else { continue }
-      for result in await steps.run(tokens.map { settlement($0, .repair) }) { _ = try result.get() }
+      for result in await steps.run(tokens.map { settlement($0, .repair) }) {
+        guard try result.get().isPublished else { throw Registry.conflict }
+      }
       var remove = RedisCommand("ZREM", journal)
       for entry in entries.compactMap(\.bytes) { remove.append(entry) }
       _ = try await connection.send(remove)

@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import PushModel
 package import Redis
 import Telemetry
@@ -62,7 +63,7 @@ extension Registry {
     let stored = try await view(current)
     guard stored.owner == username, let metadata = stored.exchanged(at: now) else { return nil }
     let taken = try await settle(new, .take(metadata), steps)
-    let removed = try await settle(current, .unregister(username), steps)
+    let removed = try await settle(current, .unregister(username, reason: RemovalCause.replaced), steps)
     guard removed.end == .written else {
       // Another exchange of the current token was faster.
       _ = try await settle(new, .giveBack(taken.before.metadata, written: taken.bytes), steps)
@@ -126,7 +127,20 @@ extension Registry {
         removed += Int(try await connection.send(command).integer ?? 0)
       }
     }
-    return removed + (try await settleAll(operations, steps)).count { $0.left.contains(place) }
+    let outcomes = try await settleAll(operations, steps)
+    announce(zip(operations, outcomes).filter { $1.left.contains(place) }.map { ($0.0, $1.before) }, leftFrom: place)
+    return removed + outcomes.count { $0.left.contains(place) }
+  }
+
+  /// Writes the events of tokens that were removed from a user's set, because the device is not the user's.
+  private func announce(_ removed: [(token: String, device: StoredDevice)], leftFrom place: DeviceSet) {
+    guard let events, case .user(let user) = place else { return }
+    let now = Clock.unixMilliseconds
+    events.append(
+      removed.map { token, device in
+        let reason = device.metadata == nil ? RemovalCause.expired : RemovalCause.mismatch
+        return .removed(EventDevice(token: token, user: user), reason: reason, at: now)
+      })
   }
 
   /// Writes each device, unless the one in Redis is at least as new. Returns for each: 1 created, 2 replaced an older

@@ -11,7 +11,8 @@
 ///    Step 3 does not suffice: a settlement that read the metadata before step 4 may remove the token after step 3.
 /// 6. Read the metadata again, and repeat step 5 until both agree. So whoever changes a set last does it as the last
 ///    metadata says: if the metadata changes after this step, its writer does step 5 later.
-/// 7. Remove the entry from the journal.
+/// 7. If events are written: move those of the device to the stream. Step 4 has written the event beside the metadata.
+/// 8. Remove the entry from the journal.
 struct Settlement: Sendable {
   enum Action: Sendable, Equatable {
     case send([Step])
@@ -38,6 +39,8 @@ struct Settlement: Sendable {
     var isOverfull = false
     /// The sets that contained the token and do not any more.
     var left: Set<DeviceSet> = []
+    /// Whether no event of the device waits for another process.
+    var isPublished = true
   }
 
   private enum Phase {
@@ -45,6 +48,7 @@ struct Settlement: Sendable {
     /// The sets are made to agree with this device.
     case applying(StoredDevice)
     case verifying(StoredDevice)
+    case publishing
     case closing
   }
 
@@ -56,6 +60,9 @@ struct Settlement: Sendable {
 
   private let operation: DeviceOperation
   private let maximumDevices: Int
+  private let makesEvents: Bool
+  /// Whether there may be events of the device to be published.
+  private var hasEvents = false
   private var phase = Phase.start
   private var decision = DeviceOperation.Decision.nothing
   private var outcome = Outcome()
@@ -71,10 +78,13 @@ struct Settlement: Sendable {
   private var sent: [Step] = []
 
   /// `nonce` distinguishes this settlement from others of the same token.
-  init(_ token: String, _ operation: DeviceOperation, maximumDevices: Int, nonce: UInt64) {
+  init(_ token: String, _ operation: DeviceOperation, maximumDevices: Int, makesEvents: Bool = false, nonce: UInt64) {
     self.token = token
     self.operation = operation
     self.maximumDevices = maximumDevices
+    self.makesEvents = makesEvents
+    // A process that ended may have left some.
+    if makesEvents, operation == .repair { hasEvents = true }
     entry = "\(token) \(String(nonce, radix: 16))"
     isForced = operation.shrinks
   }
@@ -106,6 +116,11 @@ struct Settlement: Sendable {
       phase = .verifying(device)
       return send([.read] + (limitedSet.map { [.isFull($0, limit: maximumDevices + 1)] } ?? []))
     case .verifying(let device): return verified(device, replies)
+    case .publishing:
+      hasEvents = false
+      outcome.isPublished = replies.first == .flag(true)
+      // The journal keeps the entry, so that they are published later.
+      return outcome.isPublished ? close() : .done(outcome)
     case .closing: return .done(outcome)
     }
   }
@@ -148,7 +163,7 @@ struct Settlement: Sendable {
       if case .restore = operation { break }
       if stored.places.contains(where: { !joined.contains($0) }) { isForced = true }
     }
-    guard !touched.isEmpty || decision != .keep([]) else { return .done(outcome) }
+    guard !touched.isEmpty || decision != .keep([]) else { return close() }
     let unchecked = touched.filter { checked.insert($0).inserted }
     guard !unchecked.isEmpty || !isOpen else { return prepare() }
     phase = .checking
@@ -185,7 +200,11 @@ struct Settlement: Sendable {
     guard case .write(let metadata, _) = decision else { return apply(outcome.before) }
     phase = .swapping
     let isExpected = tries < Registry.politeAttempts || !operation.prevails
-    return send([.swap(expected: isExpected ? outcome.before.bytes : nil, metadata: metadata?.json())])
+    let cause = makesEvents ? operation.removalCause : nil
+    if cause != nil { hasEvents = true }
+    return send([
+      .swap(expected: isExpected ? outcome.before.bytes : nil, metadata: metadata?.json(), cause: cause)
+    ])
   }
 
   private mutating func swapped(_ replies: [StepReply]) -> Action {
@@ -238,6 +257,10 @@ struct Settlement: Sendable {
   }
 
   private mutating func close() -> Action {
+    if hasEvents {
+      phase = .publishing
+      return send([.publish])
+    }
     guard isOpen else { return .done(outcome) }
     phase = .closing
     return send([.close])

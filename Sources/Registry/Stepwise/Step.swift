@@ -16,7 +16,11 @@ enum Step: Sendable, Equatable {
   case leave(DeviceSet, above: Int?)
   /// Writes the metadata, or deletes it if `metadata` is nil, if the stored one is `expected`; nil expects nothing.
   /// ``StepReply/swapped(_:)``.
-  case swap(expected: [UInt8]?, metadata: [UInt8]?)
+  /// With a `cause`, which is the reason if the device is removed, an event is written beside the metadata, until
+  /// ``publish``.
+  case swap(expected: [UInt8]?, metadata: [UInt8]?, cause: String? = nil)
+  /// Moves the events of the device to the stream. The flag is false if that must be done later.
+  case publish
 }
 
 /// The reply to a ``Step``.

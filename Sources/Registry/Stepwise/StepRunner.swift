@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import Redis
 
 /// Sends the steps of settlements to Redis. Settlements that run together share their round trips.
@@ -8,10 +9,13 @@ struct StepRunner {
     "Redis sent an unexpected reply to a step of a registration")
 
   private let connection: RedisClient
+  /// Nil if no events are written.
+  let events: EventLog?
 
-  init(connection: RedisClient) {
+  init(connection: RedisClient, events: EventLog?) {
     self.connection = connection
-    connection.preload(StepScripts.all)
+    self.events = events
+    connection.preload(StepScripts.all + (events == nil ? [] : [StepScripts.swapWithEvent] + EventOutbox.all))
   }
 
   /// Returns the outcomes in the order of the settlements.
@@ -41,6 +45,11 @@ struct StepRunner {
       }
     }
     return results.map { $0 ?? .failure(StepRunner.unexpected) }
+  }
+
+  /// Sends steps of one settlement, and returns their replies, for tests.
+  func carryOut(_ steps: [Step], of settlement: Settlement) async -> Result<[StepReply], RedisError> {
+    await exchange([(steps, settlement)])[0]
   }
 
   /// Sends all steps, and returns their replies when the last has arrived.
@@ -76,15 +85,25 @@ struct StepRunner {
     case .leave(.user(let user), nil):
       connection.send(RedisCommand("SREM", RegistryKeys.userTokens(user), token), completion)
     case .leave(let place, _): connection.send(RedisCommand("ZREM", place.key(of: token), token), completion)
-    case .swap(let expected, let metadata):
+    case .publish:
+      guard let events else { return EventLoop.atEndOfTurn { completion(.success(.integer(1))) } }
+      events.forward(token, outbox: EventStream.outbox(of: RegistryKeys.token(token))) { isPublished in
+        completion(.success(.integer(isPublished ? 1 : 0)))
+      }
+    case .swap(let expected, let metadata, let cause):
+      let key = RegistryKeys.token(token)
       connection.call(
-        StepScripts.swap, keys: [RegistryKeys.token(token)],
+        cause == nil ? StepScripts.swap : StepScripts.swapWithEvent,
+        keys: [key] + (cause == nil ? [] : [EventStream.outbox(of: key)]),
         arguments: { command in
           command.append(expected ?? [])
           command.append(metadata ?? [])
           command.append(Registry.metadataLifetime)
           command.append(forced)
           command.append(expected == nil ? "1" as String : "")
+          guard let cause else { return }
+          command.append(token)
+          command.append(cause)
         }, completion)
     }
   }
@@ -123,8 +142,8 @@ struct StepRunner {
     case .open, .close: return .success(.flag(true))
     // SADD and ZADD return 0 for an entry that is in the set already.
     case .join(_, let limit): return .success(.flag(limit == nil || value.integer == 1))
-    case .leave: return .success(.flag(value.integer == 1))
-    case .swap(let expected, _):
+    case .leave, .publish: return .success(.flag(value.integer == 1))
+    case .swap(let expected, _, _):
       guard let parts = value.array, parts.count == 2, let found = parts[1].bytes else {
         return .failure(StepRunner.unexpected)
       }

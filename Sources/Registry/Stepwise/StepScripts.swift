@@ -1,6 +1,8 @@
+import Events
 import Redis
 
-/// The scripts of settlements. Each has one key, so that it runs on any node of a cluster, also while its slot moves.
+/// The scripts of settlements. Each has one key, so that it runs on any node of a cluster, also while its slot moves; only
+/// an event is a second key, with which a script waits until the slot has moved.
 ///
 /// Then Redis refuses to access a key that the script itself has deleted, so none does. PERSIST changes nothing here; as
 /// the first write it makes a full Redis accept the next one.
@@ -50,6 +52,40 @@ enum StepScripts {
     end
     return {1, found}
     """)
+
+  /// As ``swap``, with an event.
+  ///
+  /// KEYS
+  ///   1  metadata of a token
+  ///   2  the outbox of the token
+  /// ARGV
+  ///   1…5  as those of ``swap``
+  ///   6  the token
+  ///   7  the reason, if the device is removed
+  /// Returns what ``swap`` does.
+  static let swapWithEvent = RedisScript(
+    RegistryScripts.read + EventfulScript.formatting + """
+      local event
+      local function emit(kind, data) event = format(kind, data) end
+
+      """ + EventfulScript.devices + """
+        local found = redis.pcall('GET', KEYS[1])
+        if type(found) ~= 'string' then found = '' end
+        if found ~= ARGV[1] and ARGV[5] ~= '1' then return {0, found} end
+        local former = read(KEYS[1])
+        if ARGV[2] == '' then
+          redis.call('DEL', KEYS[1])
+          if former then announceRemoval(ARGV[6], former, ARGV[7]) end
+        else
+          if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
+          redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+          announce(ARGV[6], former, cjson.decode(ARGV[2]))
+        end
+        if event then
+          \(EventOutbox.append(to: "KEYS[2]", "event"))
+        end
+        return {1, found}
+        """)
 
   /// KEYS
   ///   1  a user's set

@@ -9,14 +9,20 @@ import Telemetry
 struct Access {
   let credentials: Credentials
   let failures: FailureLimit
+  /// Notes who is authenticated.
+  let uses: LastUses
   private let limiter: RateLimiter
   private let configuration: SidecarConfiguration
 
   init(_ configuration: SidecarConfiguration, _ backend: Backend, metrics: Metrics, log: Log) {
     self.configuration = configuration
     credentials = backend.credentials
+    uses = LastUses(connection: backend.connection)
     limiter = RateLimiter(connection: backend.connection)
-    failures = FailureLimit(configuration, limiter: limiter, metrics: metrics, log: log)
+    let failed = metrics.counters(
+      "martlet_auth_failures_total", label: "kind", help: "Failed authentications of users, API keys and instances.")
+    for kind in Credential.Kind.ofAPIs { _ = failed[kind.rawValue] }
+    failures = FailureLimit(configuration.failureLimit, limiter: limiter, failures: failed, log: log)
   }
 
   /// Returns the client's address, by which requests without credentials are counted.
@@ -30,11 +36,13 @@ struct Access {
     let unauthorized = Refusal(.unauthorized, nil, "Send a valid API key in the header X-API-Key, once")
     guard request.headers["X-API-Key"] != nil else { throw unauthorized }
     let secret = request.headers.secret("X-API-Key")
-    let found = try await failures.check(.key, "", of: request) { () async throws(RedisError) -> Credential? in
+    let found = try await failures.checking(.key, "", from: client(of: request)) {
+      () async throws(RedisError) -> Credential? in
       guard let secret, let found = try await credentials.find(.key, secret: secret) else { return nil }
       return found.isEnabled ? found : nil
     }
     guard let found else { throw unauthorized }
+    uses.note(found)
     guard found.scopes.contains(scope) else {
       throw Refusal(.forbidden, nil, "This API key has no scope \"\(scope.rawValue)\"")
     }

@@ -61,6 +61,7 @@ extension Credential {
     case .user: "user"
     case .key: "API key"
     case .instance: "instance"
+    case .operator: "operator"
     }
   }
 }

@@ -28,6 +28,7 @@ struct UserGate {
       guard let user = try await user(credentials, request.http, storage.access) else {
         throw Refusal(.unauthorized, "Unauthorized - invalid token")
       }
+      storage.access.uses.note(user)
       return try await work(user, storage)
     }
   }
@@ -40,10 +41,12 @@ struct UserGate {
   private func user(
     _ credentials: BearerCredentials, _ request: HTTPRequest, _ access: Access
   ) async throws(Refusal) -> Credential? {
+    let client = access.client(of: request)
     guard case .named(let sent, let token) = credentials, let username = Credential.normalized(sent, of: .user) else {
-      return try await access.failures.check(.user, "", of: request) { nil }
+      return try await access.failures.checking(.user, "", from: client) { nil }
     }
-    return try await access.failures.check(.user, username, of: request) { () async throws(RedisError) -> Credential? in
+    return try await access.failures.checking(.user, username, from: client) {
+      () async throws(RedisError) -> Credential? in
       try await access.credentials.user(username, bearer: token)
     }
   }

@@ -29,7 +29,8 @@ struct BroadcastAPI: HTTPAPI {
       let isPush = request.route == "/newpush"
       let caller = try await caller(request.http, storage.access, for: isPush ? .push : .tokens)
       let body = try RequestBody.objectOrForm(request.http)
-      return try await isPush ? push(body, of: caller, storage) : register(body, of: caller, storage)
+      let trace = request.http.headers["traceparent"].flatMap(TraceParent.init(header:))
+      return try await isPush ? push(body, trace, of: caller, storage) : register(body, of: caller, storage)
     }
   }
 
@@ -69,10 +70,10 @@ struct BroadcastAPI: HTTPAPI {
   }
 
   private func push(
-    _ body: JSONValue, of caller: Caller, _ storage: APIContext.Storage
+    _ body: JSONValue, _ trace: TraceParent?, of caller: Caller, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
     let app = try BroadcastAPI.app(body, of: caller)
-    let broadcast = try Broadcast(body, to: app, id: JobID.random())
+    let broadcast = try Broadcast(body, to: app, id: JobID.random(), trace: trace)
     try await storage.access.admit(.broadcast, of: caller.name)
     try await fallback?.prepare(app)
     let command = RedisCommand("LPUSH", context.configuration.queue).with(broadcast.job)
@@ -102,7 +103,7 @@ struct Broadcast {
   let job: [UInt8]
 
   /// Reads `body` and `title` of a request. Throws 400 if a worker would refuse the job, with the worker's reason.
-  init(_ request: JSONValue, to app: String, id: String) throws(Refusal) {
+  init(_ request: JSONValue, to app: String, id: String, trace: TraceParent? = nil) throws(Refusal) {
     guard let body = request["body"]?.string, !body.isEmpty else {
       throw .invalid("body", "Invalid body", "body: expected a string that is not empty")
     }
@@ -116,6 +117,7 @@ struct Broadcast {
     default: throw .invalid("title", "Invalid title", "title: expected a string")
     }
     members.append(JSONMember(key: "body", value: .string(body)))
+    if let trace { members.append(JSONMember(key: "trace", value: .string(trace.text))) }
     self.id = id
     job = JSONValue.object(members).bytes
     do {

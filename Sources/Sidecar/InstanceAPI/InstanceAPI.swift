@@ -75,13 +75,14 @@ struct InstanceAPI: HTTPAPI {
     }
     let (key, sent) = (headers.secret(InstanceAPI.keyField), headers.secret(InstanceAPI.instanceField))
     let name = sent.flatMap { Credential.normalized($0, of: .instance) }
-    let found = try await access.failures.check(.instance, name ?? "", of: request) {
+    let found = try await access.failures.checking(.instance, name ?? "", from: access.client(of: request)) {
       () async throws(RedisError) -> Credential? in
       guard let key, sent != nil else { return nil }
       return try await access.credentials.find(.instance, secret: key)
     }
     guard let found else { throw Refusal(.unauthorized) }
     guard found.isEnabled, found.name == name else { throw Refusal(.forbidden) }
+    access.uses.note(found)
     return found.name
   }
 

@@ -64,6 +64,16 @@ final class Broadcasts {
     for broadcast in broadcasts.values.flatMap({ $0 }) { broadcast.stop() }
   }
 
+  /// Ends the broadcasts that an operator has cancelled.
+  func stopCancelled() {
+    for broadcast in broadcasts.values.flatMap({ $0 }) where broadcast.delivery.claim.isCancelled { broadcast.stop() }
+  }
+
+  /// The broadcasts that were claimed from a queue.
+  func claimed(queueIndex: Int) -> [Broadcast] {
+    broadcasts.values.flatMap { $0 }.filter { $0.delivery.claim.queueIndex == queueIndex }
+  }
+
   /// The lease was lost: drops the broadcasts whose jobs were fenced.
   func dropFenced() {
     for broadcast in broadcasts.values.flatMap({ $0 }) where broadcast.delivery.claim.isFenced { broadcast.abandon() }
@@ -112,7 +122,16 @@ final class Broadcast {
 
   var isWaiting: Bool { progress.isWaiting }
 
-  func start() { carryOut(progress.start()) }
+  func start() {
+    all.context.queue.note(.running, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
+    carryOut(progress.start())
+  }
+
+  /// An operator has paused it: ends behind the pages under way.
+  func hold() {
+    delivery.isHeld = true
+    stop()
+  }
 
   func stop() { carryOut(progress.stop()) }
 

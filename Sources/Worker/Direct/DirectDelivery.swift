@@ -124,7 +124,7 @@ private final class DirectAttempt {
     if case .answered(let answer) = sent {
       let removalAllowed = client.removalAllowed(for: push, after: answer)
       if case .stale(let since) = PushOutcome(sent, removalAllowed: removalAllowed),
-        let device = StaleDevice(devices[index], unregisteredSince: since)
+        let device = StaleDevice(devices[index], unregisteredSince: since, reason: sent.reason)
       {
         stale.append(device)
       }

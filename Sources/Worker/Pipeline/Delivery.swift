@@ -34,8 +34,14 @@ final class Delivery {
   var hasPermit = true
   /// The devices found; nil before the addressee is resolved, and always for a broadcast.
   var devices: [Device]?
+  /// An operator has paused this broadcast.
+  var isHeld = false
   /// The owners reached so far, for a job to several tokens.
   var reachedOwners: Set<String>
+  /// Events of this attempt for the job's history; empty for a job that is simply accepted.
+  var events: [HistoryEntry] = []
+  /// Nil unless the trace of the job is recorded.
+  var trace: JobTrace?
   private var builtPayload: [UInt8]?
 
   init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, emptyTally: Tally) {
@@ -62,9 +68,10 @@ final class Delivery {
   func resume(from progress: AttemptState) {
     guard (progress.cursor ?? "") >= (state.cursor ?? "") else { return }
     // The record was written by the last settlement, not by the last page.
-    let recordAuthor = state.recordAuthor
+    let (recordAuthor, history) = (state.recordAuthor, state.history)
     state = progress
     state.recordAuthor = recordAuthor
+    state.history = history
     beginTally()
   }
 
@@ -75,6 +82,9 @@ final class Delivery {
     if let earlier = state.result { tally.result.merge(earlier: earlier) }
     tally.uncertain = state.uncertain
   }
+
+  /// Whether there is something that the attempt has not tried.
+  var isUnfinished: Bool { tally.badJobReason == nil && (extent != .complete || !tally.open.isEmpty) }
 
   // MARK: - Addressee
 
@@ -172,6 +182,7 @@ final class Delivery {
     next.isReleased = true
     guard extent != .untouched else { return next }
     next.result = tally.result
+    next.result?.history = JobHistory()
     next.uncertain = tally.uncertain
     next.reached = reachedOwnersWithOpenDevices
     // Cut short before anything was tried: everything open stays open. For a broadcast the cursor shows the rest.

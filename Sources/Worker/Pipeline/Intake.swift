@@ -39,8 +39,9 @@ struct Intake {
     if state.expiresAt == nil { state.expiresAt = Intake.expiration(of: job, now: now) }
     let isAtMostOnce = job.atMostOnce || mode == .atMostOnce
     let id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
-    let result = JobResult(
+    var result = JobResult(
       id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
+    if let trace = job.trace { result.trace = trace.text }
     let delivery = Delivery(
       claim: claim, job: job, match: match, state: state,
       emptyTally: Tally(result: result, isAtMostOnce: isAtMostOnce))

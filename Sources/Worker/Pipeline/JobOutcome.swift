@@ -15,6 +15,8 @@ struct Tally: Equatable {
   var uncertain: [String] = []
   /// The last reason that left a device open.
   var openReason: String?
+  /// Why devices are open. Those that were not tried are not counted.
+  var openReasons: [ReasonCount] = []
   /// The longest wait that an open device asks for.
   var wait = Duration.zero
   /// Only the gateway or the configuration is at fault for the open devices.
@@ -62,6 +64,7 @@ struct Tally: Equatable {
   mutating func leaveOpen(_ token: String, reason: String?, after: Duration, isFault: Bool) {
     open.append(token)
     openReason = reason
+    openReasons.count(reason ?? "", by: 1)
     wait = max(wait, after)
     self.isFault = self.isFault && isFault
   }
@@ -71,6 +74,7 @@ struct Tally: Equatable {
     open.append(contentsOf: other.open)
     uncertain.append(contentsOf: other.uncertain)
     openReason = other.openReason ?? openReason
+    for entry in other.openReasons { openReasons.count(entry.reason, by: entry.count) }
     wait = max(wait, other.wait)
     isFault = isFault && other.isFault
     badJobReason = badJobReason ?? other.badJobReason
@@ -92,6 +96,10 @@ struct JobOutcome: Equatable {
     /// Unix ms.
     case schedule(at: Int64)
     case bury(reason: String)
+    /// An operator has cancelled the job.
+    case cancel
+    /// An operator has paused the broadcast.
+    case pause
   }
 
   /// What is known when an attempt has ended.
@@ -109,6 +117,8 @@ struct JobOutcome: Equatable {
 
   static let uncertain = "Uncertain: APNs may have delivered it, no answer arrived"
   static let crashed = "Uncertain: a worker died while the job was in flight, APNs may have delivered it"
+
+  static let paused = "Paused: an operator has paused the broadcast"
 
   static let appIsBusy = "AppBusy: APNs answers slowly for the app, and its share of the pushes is in flight"
 
@@ -145,6 +155,11 @@ struct JobOutcome: Equatable {
   /// Runs the job again as if this attempt had not begun; for faults of Redis or a worker that is busy.
   static let postponed = JobOutcome(
     status: .retrying, verb: .retry(delay: PushOutcome.faultDelay, countsAttempt: false))
+
+  /// Ends the job, whatever is still open.
+  static let cancelled = JobOutcome(status: .cancelled, verb: .cancel)
+  /// Keeps a broadcast until it is resumed.
+  static let held = JobOutcome(status: .retrying, verb: .pause)
 
   private init(open attempt: Attempt, schedule: RetrySchedule, random: Double) {
     // A fault of the gateway or of Redis does not count as an attempt; the job's expiration still applies.

@@ -26,13 +26,14 @@ struct NotificationRecords {
     return switch policy {
     case .off: false
     case .unsent: status.leavesUserUnreached
-    case .all: status != .duplicate
+    case .all: status != .duplicate && status != .cancelled
     }
   }
 
   /// The records that are written with the settlement of an attempt; none for a broadcast. `now` is Unix ms.
   func records(of delivery: Delivery, _ status: JobStatus, at now: Int64) -> [Settlement.Notification] {
-    guard areKept, status != .duplicate, policy == .all || status != .accepted else { return [] }
+    // What was cancelled is not to be read either.
+    guard areKept, status != .duplicate, status != .cancelled, policy == .all || status != .accepted else { return [] }
     switch delivery.job.addressee {
     case .user(let name), .userToken(let name, _): return ofWholeJob(delivery, status, for: .user(name), at: now)
     case .instance(let id): return ofWholeJob(delivery, status, for: .instance(id), at: now)

@@ -1,5 +1,6 @@
 import Queue
 import EventLoop
+import Events
 import Jobs
 import Redis
 import Registry
@@ -10,8 +11,9 @@ extension Pipeline {
   /// Decides the outcome of an attempt from its tally.
   func endAttempt(_ delivery: Delivery) {
     guard clients != nil || delivery.extent != .complete else { return endUnsent(delivery) }
+    if delivery.claim.isCancelled || delivery.isHeld, endSteered(delivery) { return }
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
-    end(delivery, as: JobOutcome(attempt, schedule: schedule, random: .random(in: 0..<1)))
+    end(delivery, as: JobOutcome(attempt, schedule: retrySchedule, random: .random(in: 0..<1)))
   }
 
   /// Postpones the job: a command that the attempt needs has failed before anything was sent.
@@ -33,7 +35,8 @@ extension Pipeline {
   }
 
   /// Looks up whom the notification records are for, if that is not known, and settles the job.
-  func end(_ delivery: Delivery, as outcome: JobOutcome) {
+  func end(_ delivery: Delivery, as wanted: JobOutcome) {
+    let outcome = delivery.claim.isCancelled && !wanted.status.isFinal ? JobOutcome.cancelled : wanted
     releasePermit(of: delivery)
     guard notifications.needOwners(of: delivery, outcome.status), let query = delivery.query else {
       return settle(delivery, as: outcome)
@@ -53,7 +56,7 @@ extension Pipeline {
     if error.isOfThisCommand {
       log.warn(
         "a job ended without notification records: the owners of its tokens could not be read",
-        ["id": .init(delivery.id), "error": .init("\(error)")])
+        ["id": .init(delivery.id), "error": .init("\(error)"), "trace": .init(delivery.job.trace?.text)])
       return settle(delivery, as: outcome)
     }
     delivery.extent = .untouched
@@ -67,8 +70,17 @@ extension Pipeline {
     guard !delivery.claim.isFenced else { return }
     let now = Clock.unixMilliseconds
     delivery.recordOutcome(outcome, at: now)
+    if let trace = delivery.trace { tracer?.end(trace, of: delivery) }
+    let since = outcome.status.isFinal ? delivery.job.waitingSince(now: now) : nil
+    counters.ended(outcome.status, latency: since.map { now - $0 })
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
-    guard case .app = delivery.job.addressee, delivery.extent != .untouched else { return }
+    if delivery.claim.isCancelled, outcome.verb != .cancel {
+      EventLoop.atEndOfTurn { [self] in queue.clearCancellation(of: delivery.id, queueIndex: delivery.claim.queueIndex)
+      }
+    }
+    guard case .app(let app) = delivery.job.addressee else { return }
+    queue.note(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
+    guard delivery.extent != .untouched else { return }
     // Behind the settlement, whose element holds the progress from then on.
     EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
   }
@@ -84,6 +96,7 @@ extension Pipeline {
   /// Buries an invalid job, byte for byte.
   func refuse(_ claim: Claim, because reason: String) {
     metrics.finished(claim, .dead)
+    counters.ended(.dead)
     log.debug("refused a job", ["reason": .init(reason)])
     queue.settle(claim, settlements.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
     context.permits.release()
@@ -94,6 +107,9 @@ extension Pipeline {
   func recordOversized(_ jobs: [OversizedJob]) {
     for job in jobs {
       metrics.refused()
+      counters.ended(.dead)
+      let event = EventJob(id: job.id ?? "", queue: job.queue)
+      context.events?.append([.dead(event, reason: Job.tooLarge, attempts: 1, at: Clock.unixMilliseconds)])
       guard let record = settlements.record(of: job, worker: queue.lease.name.value) else { continue }
       queue.write(record, queue: job.queue)
     }

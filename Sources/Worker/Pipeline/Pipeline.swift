@@ -19,13 +19,17 @@ final class Pipeline {
   /// Nil in polling-only mode.
   let clients: AppClients?
   let metrics: PipelineMetrics
+  let counters: FleetCounters
+  /// Nil unless spans are exported.
+  let tracer: Tracer?
   let log: Log
   private let intake: Intake
   private let duplicates: DuplicateCheck
   private let gate: PolicyGate
   private let composer: PushComposer
-  private let cleanup: RegistryCleanup
-  let schedule: RetrySchedule
+  let cleanup: RegistryCleanup
+  private let refusals: RefusalNotes
+  let retrySchedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords
   lazy var window = makeWindow()
@@ -39,6 +43,8 @@ final class Pipeline {
     queue = context.queue
     clients = context.clients
     metrics = context.metrics
+    counters = context.counters
+    tracer = context.tracer
     log = context.log
     intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
     duplicates = DuplicateCheck(connection: context.connection)
@@ -46,7 +52,8 @@ final class Pipeline {
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
-    schedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
+    refusals = RefusalNotes(registry: context.registry)
+    retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
     settlements = SettlementWriter(configuration)
     notifications = NotificationRecords(configuration)
   }
@@ -54,31 +61,36 @@ final class Pipeline {
   // MARK: - Claimed
 
   func take(_ claims: [Claim]) {
+    if let first = claims.first { counters.claimed(claims.count, queueIndex: first.queueIndex) }
     var deliveries: [Delivery] = []
+    var scheduled: [(delivery: Delivery, at: Int64)] = []
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
       switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
       case .deliver(let delivery):
-        metrics.began(delivery)
+        began(delivery)
         deliveries.append(delivery)
       case .end(let delivery, let outcome):
-        metrics.began(delivery)
+        began(delivery)
         end(delivery, as: outcome)
       case .buryCrashed(let delivery): buryCrashed(delivery)
       case .schedule(let delivery, let at):
-        let element = delivery.scheduledElement(recordAuthor: delivery.state.recordAuthor)
-        queue.settle(claim, Settlement(.schedule(element: element, at: at)))
-        context.permits.release()
+        scheduled.append((delivery, at))
       case .refuse(let reason): refuse(claim, because: reason)
       }
     }
-    if !deliveries.isEmpty { checkDuplicates(deliveries) }
+    scheduled.isEmpty ? begin(deliveries) : schedule(scheduled) { [self] in begin(deliveries) }
+  }
+
+  private func began(_ delivery: Delivery) {
+    metrics.began(delivery)
+    tracer?.begin(delivery)
   }
 
   // MARK: - Checked for duplicates
 
   /// Most jobs have no `dedupe` and continue at once.
-  private func checkDuplicates(_ deliveries: [Delivery]) {
+  func checkDuplicates(_ deliveries: [Delivery]) {
     var plain: [Delivery] = []
     plain.reserveCapacity(deliveries.count)
     for delivery in deliveries where delivery.job.dedupe == nil { plain.append(delivery) }
@@ -127,6 +139,8 @@ final class Pipeline {
         }
         let devices = delivery.stillOpen(resolution.devices)
         delivery.devices = devices
+        delivery.noteRemovals(resolution.removals, found: devices.count)
+        delivery.trace?.resolved()
         askPolicy(delivery, devices)
       }
     }
@@ -135,6 +149,7 @@ final class Pipeline {
   private func broadcast(_ delivery: Delivery, to app: String) {
     // Its pushes take their own permits; the claim's would be idle between pages.
     releasePermit(of: delivery)
+    queue.note(.waiting, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     let canKeepRecords = notifications.areKept && delivery.sizeFaultForMany == nil
     guard clients != nil || canKeepRecords else { return endUnsent(delivery) }
     guard broadcasts.hasRoom(for: app) else {
@@ -158,24 +173,28 @@ final class Pipeline {
       switch answer {
       case .fault(let error): putOff(delivery, error)
       case .expired: end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
-      case .decision(let decision):
+      case .decision(let decision, let grounds):
         metrics.decided(decision)
-        carryOut(decision, delivery, devices)
+        carryOut(decision, grounds, delivery, devices)
       }
     }
   }
 
-  private func carryOut(_ decision: PolicyDecision, _ delivery: Delivery, _ devices: [Device]) {
+  private func carryOut(
+    _ decision: PolicyDecision, _ grounds: PolicyGrounds?, _ delivery: Delivery, _ devices: [Device]
+  ) {
     switch decision {
     case .send: submit(delivery, to: devices)
     case .deferUntil(let time):
+      delivery.notePolicy(.hold, .quietHours, grounds)
       end(delivery, as: JobOutcome(status: .deferred, verb: .schedule(at: time), rule: .quietHours))
     case .suppress(let rule):
+      delivery.notePolicy(.suppress, rule, grounds)
       log.debug(
         "a delivery policy suppressed a notification",
         [
           "id": .init(delivery.id), "class": .init(delivery.match?.notificationClass.name ?? ""),
-          "reason": .init(rule.rawValue),
+          "reason": .init(rule.rawValue), "trace": .init(delivery.job.trace?.text),
         ])
       end(delivery, as: JobOutcome(status: .suppressed, verb: .acknowledge, rule: rule))
     }
@@ -207,6 +226,7 @@ final class Pipeline {
       EventLoop.atEndOfTurn { [self] in window.leave(draft, isAnswered: false) }
       return
     }
+    guard !draft.delivery.claim.isCancelled else { return drop(draft) }
     guard queue.lease.isFresh else {
       held.drafts.append(draft)
       return queue.lease.beat()
@@ -216,6 +236,7 @@ final class Pipeline {
       answered(sent, draft)
     }
     draft.push = push
+    draft.noteSending()
     draft.content.client?.send(push)
   }
 
@@ -224,7 +245,13 @@ final class Pipeline {
   private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
     let outcome = outcome(of: sent, draft)
     draft.push = nil
-    if case .stale(let since) = outcome { cleanup.removeStale(draft, unregisteredSince: since) }
+    draft.noteAnswer(sent)
+    if case .stale(let since) = outcome {
+      refusals.note(sent, draft, isRemoved: true)
+      cleanup.removeStale(draft, unregisteredSince: since, reason: sent.reason)
+    } else if outcome != .accepted {
+      refusals.note(sent, draft, isRemoved: false)
+    }
     record(outcome, sent, draft)
   }
 
@@ -248,6 +275,7 @@ final class Pipeline {
   func record(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {
     let delivery = draft.delivery
     let push = EndedPush(token: draft.device.token, apnsID: draft.apnsID, outcome: outcome, sent: sent)
+    counters.count(outcome, sent, app: draft.content.bundleID)
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
     delivery.tally.record(push)
     delivery.noteReached(draft.device, by: outcome)

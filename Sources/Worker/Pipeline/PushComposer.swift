@@ -144,6 +144,8 @@ final class PushDraft {
   var push: Push?
   /// When it was sent, by the ``AnswerEpochs`` of its app.
   var epoch = 0
+  /// When it was sent, unix nanoseconds; 0 unless the trace of its job is recorded.
+  var sentAt: UInt64 = 0
 
   init(delivery: Delivery, device: Device, content: PushContent, page: Page?) {
     self.delivery = delivery

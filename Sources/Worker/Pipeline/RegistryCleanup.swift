@@ -11,6 +11,7 @@ import Telemetry
 struct RegistryCleanup {
   let registry: Registry
   let log: Log
+  let removed = RemovalTally()
 
   /// Entries of the user's set that are not the user's.
   func remove(_ removals: [Removal], of username: String) {
@@ -26,18 +27,23 @@ struct RegistryCleanup {
     }
   }
 
-  /// A token that APNs called stale, unless it was registered again after `unregisteredSince` (Unix ms).
-  func removeStale(_ draft: PushDraft, unregisteredSince: Int64?) {
+  /// A token that APNs called stale for `reason`, unless it was registered again after `unregisteredSince` (Unix ms).
+  func removeStale(_ draft: PushDraft, unregisteredSince: Int64?, reason: String?) {
     let device = draft.device
     if case .instance(let id) = draft.delivery.job.addressee {
       let notAfter = device.latestStale(unregisteredSince)
-      registry.deactivate(instance: id, token: device.token, notAfter: notAfter) { result in
+      registry.deactivate(
+        instance: id, token: device.token, notAfter: notAfter, reason: reason ?? StaleDevice.unknownReason
+      ) { result in
         if case .failure(let error) = result { failed(error) }
       }
     }
-    guard let stale = StaleDevice(device, unregisteredSince: unregisteredSince) else { return }
+    guard let stale = StaleDevice(device, unregisteredSince: unregisteredSince, reason: reason) else { return }
     registry.removeStale([stale]) { result in
-      if case .failure(let error) = result { failed(error) }
+      switch result {
+      case .success(let count): removed.add(count, bundleID: stale.bundleID)
+      case .failure(let error): failed(error)
+      }
     }
   }
 
@@ -48,11 +54,11 @@ struct RegistryCleanup {
 
 extension StaleDevice {
   /// Nil if the device belongs to neither a user nor an app: it is not in the registry.
-  init?(_ device: Device, unregisteredSince: Int64?) {
+  init?(_ device: Device, unregisteredSince: Int64?, reason: String?) {
     guard device.username != nil || device.bundleID != nil else { return nil }
     self.init(
       token: device.token, owner: device.username ?? "", bundleID: device.bundleID,
-      notAfter: device.latestStale(unregisteredSince))
+      notAfter: device.latestStale(unregisteredSince), reason: reason ?? StaleDevice.unknownReason)
   }
 }
 

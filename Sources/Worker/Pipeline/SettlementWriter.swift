@@ -9,8 +9,10 @@ struct SettlementWriter {
   private let results: WorkerConfiguration.ResultPolicy
   private let timeToLive: Duration
   private let notifications: NotificationRecords
+  private let events: JobEvents
 
   init(_ configuration: WorkerConfiguration) {
+    events = JobEvents(areWritten: configuration.writesEvents, queues: configuration.queues)
     results = configuration.results
     timeToLive = configuration.resultTimeToLive
     notifications = NotificationRecords(configuration)
@@ -29,6 +31,8 @@ struct SettlementWriter {
       settlement.record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
     }
     settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
+    if outcome.verb != .acknowledge { settlement.locator = delivery.locator }
+    settlement.events = events.events(of: delivery, as: outcome, at: now)
     return settlement
   }
 
@@ -36,11 +40,17 @@ struct SettlementWriter {
   func refusal(of claim: Claim, reason: String, worker: String) -> Settlement {
     let now = Clock.unixMilliseconds
     let id = Job.salvagedID(from: claim.envelope.job) ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
-    let result = JobResult(
+    var result = JobResult(
       id: id, status: .dead, reason: reason, attempts: claim.envelope.attempts + 1, worker: worker,
       claimedAt: claim.claimedAt, finishedAt: now)
+    result.history.append(claim.claimedAt, .claimed(worker: worker, attempt: result.attempts, waited: nil))
+    result.history.append(now, .buried(reason: reason))
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
-    return Settlement(.bury(letter: letter.bytes), record: record(result.json(), id: id, .dead, isFirst: true))
+    var settlement = Settlement(
+      .bury(letter: letter.bytes, at: now), record: record(result.json(), id: id, .dead, isFirst: true))
+    settlement.locator = Settlement.Locator(jobID: id)
+    settlement.events = events.refusal(of: claim, id: id, reason: reason, attempts: result.attempts, at: now)
+    return settlement
   }
 
   /// The record of a job that Redis buried for its size; nil if its id is unknown.
@@ -67,7 +77,12 @@ struct SettlementWriter {
       let letter = DeadLetter(
         id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts,
         envelope: delivery.buriedEnvelope(recordAuthor: recordAuthor))
-      return .bury(letter: letter.bytes)
+      return .bury(letter: letter.bytes, at: now)
+    case .cancel: return .cancel(id: delivery.id)
+    case .pause:
+      return .pause(
+        element: delivery.nextElement(countsAttempt: false, recordAuthor: recordAuthor),
+        field: "\(delivery.id) \(delivery.claim.envelope.nonce ?? "")")
     }
   }
 
@@ -84,6 +99,9 @@ struct SettlementWriter {
 }
 
 extension Delivery {
+  /// Under what the job is found while it waits for its time, or is dead.
+  var locator: Settlement.Locator { Settlement.Locator(jobID: id, isProducers: job.id != nil) }
+
   /// Writes the outcome into the attempt's result. `now` is Unix ms.
   func recordOutcome(_ outcome: JobOutcome, at now: Int64) {
     tally.result.status = outcome.status
@@ -91,7 +109,10 @@ extension Delivery {
     switch outcome.verb {
     case .acknowledge, .schedule: tally.result.reason = outcome.rule?.rawValue
     case .retry: tally.result.reason = tally.openReason
+    case .cancel: tally.result.reason = nil
+    case .pause: tally.result.reason = JobOutcome.paused
     case .bury(let reason): tally.result.reason = reason
     }
+    recordHistory(outcome, at: now)
   }
 }

@@ -16,6 +16,8 @@ package struct WorkerConfiguration: Sendable {
   package static let defaultAdminAddress = "127.0.0.1:9090"
 
   package var redis: RedisEndpoint
+  /// Of the program, for operators.
+  package var version = ""
   /// For bundle ids that no app names. Nil if only apps are pushed to, or in polling-only mode.
   package var apns: APNsConfiguration?
   /// Without them, and without ``apns``, the worker is in polling-only mode.
@@ -38,10 +40,16 @@ package struct WorkerConfiguration: Sendable {
   package var notifications = NotificationPolicy.unsent
   /// The policies of jobs with a notification class.
   package var policies = PolicyBook.standard
+  /// Whether events are written to `push:events`.
+  package var writesEvents = false
+  /// Where events are sent; nil for nowhere.
+  package var webhook: WebhookConfiguration?
   package var shutdownGrace = Duration.seconds(25)
   /// Host and port; nil if the admin port is off.
   package var adminAddress: String? = defaultAdminAddress
   package var logLevel = LogLevel.info
+  /// Nil if no spans are exported.
+  package var tracing: TracingConfiguration?
 
   package init(redis: RedisEndpoint) {
     self.redis = redis

@@ -11,6 +11,7 @@ import Jobs
 final class WorkerReporter {
   private let context: PipelineContext
   private let window: SendWindow
+  private let removed: RemovalTally
   private let startedAt = Clock.unixMilliseconds
   private var lastCount: UInt64 = 0
   private var lastAt = Clock.monotonicNanoseconds
@@ -19,13 +20,13 @@ final class WorkerReporter {
   /// A rate is measured over at least this long, in nanoseconds.
   private static let window = 1_000_000_000 as UInt64
 
-  init(_ context: PipelineContext, _ window: SendWindow) {
+  init(_ context: PipelineContext, _ window: SendWindow, _ removed: RemovalTally) {
     self.context = context
     self.window = window
+    self.removed = removed
   }
 
-  /// Measures the rate and returns `{"startedAt","jobs","jobsPerSecond","outstanding","inFlight","concurrency"}`, with
-  /// `"pausedRoutes"`, `"stoppedRemovals"` and `"slowApps"` unless they are empty.
+  /// Measures the rate and returns JSON of ``WorkerReport``.
   func makeReport() -> [UInt8] {
     let jobCount = context.metrics.jobCount
     let now = Clock.monotonicNanoseconds
@@ -40,7 +41,40 @@ final class WorkerReporter {
     report.pausedRoutes = (context.clients?.pausedRoutes ?? []).map(RouteReport.init)
     report.stoppedRemovals = (context.clients?.stoppedRemovals ?? []).map(RouteReport.init)
     report.slowApps = window.lanes.slowApps
+    report.version = context.configuration.version
+    report.redisMicroseconds = context.queue.lease.roundTrip.map { $0.nanoseconds / 1000 }
+    report.removedTokens = removed.total
+    report.apps = apps
+    report.appStates = appStates
+    report.routes = (context.clients?.routesInUse ?? []).map(RouteUseReport.init)
+    report.isDraining = context.queue.isDraining
     return report.json()
+  }
+
+  private var appStates: [AppReport] {
+    guard let clients = context.clients else { return [] }
+    let configuration = context.configuration
+    let states = clients.states
+    let named = Set(states.flatMap(\.bundleIDs))
+    var inFlight: [String: Int] = [:]
+    for lane in window.lanes.all {
+      inFlight[named.contains(lane.name) ? lane.name : AppLanes.otherApps, default: 0] += lane.app.inFlight
+    }
+    return states.map { state in
+      AppReport(
+        state, bundleID: configuration.bundleID, environment: configuration.defaultEnvironment.rawValue,
+        inFlight: inFlight[state.bundleIDs.first ?? AppLanes.otherApps] ?? 0,
+        removedTokens: state.bundleIDs.isEmpty ? removed.count(except: named) : removed.count(of: state.bundleIDs))
+    }
+  }
+
+  private var apps: AppsReport {
+    let configuration = context.configuration
+    let bundleIDs = context.clients?.bundleIDs(atMost: AppsReport.maximumListed + 1) ?? []
+    return AppsReport(
+      bundleIDs: Array(bundleIDs.prefix(AppsReport.maximumListed)),
+      isComplete: bundleIDs.count <= AppsReport.maximumListed, servesOthers: context.clients?.servesOthers ?? false,
+      defaultApp: configuration.bundleID, defaultEnvironment: configuration.defaultEnvironment.rawValue)
   }
 }
 

@@ -1,9 +1,11 @@
 import Queue
 package import APNs
 package import EventLoop
+package import Events
 package import HTTPServer
 import Jobs
 import Redis
+import PushModel
 import Registry
 package import Telemetry
 
@@ -18,6 +20,11 @@ struct PipelineContext {
   let clients: AppClients?
   let permits: Permits
   let metrics: PipelineMetrics
+  let counters: FleetCounters
+  /// Nil unless spans are exported.
+  let tracer: Tracer?
+  /// Nil if no events are written.
+  let events: EventLog?
   let log: Log
 }
 
@@ -33,10 +40,18 @@ package final class WorkerService {
   private let reporter: WorkerReporter
   /// Nil in polling-only mode.
   private let concurrency: ConcurrencyControl?
+  /// Counts the events of this process.
+  package let eventMetrics: EventMetrics
+  private let webhookMetrics: WebhookMetrics
+  /// Nil without a webhook.
+  private let webhook: WebhookSender?
   private var admin: AdminServer?
   private var phase = Phase.running
   /// Resumed when no job is left, or the grace time is over.
   private var finishing: CheckedContinuation<Void, Never>?
+
+  /// How long the end of a worker waits for the collector of traces.
+  private static let flushTime = Duration.seconds(2)
 
   private enum Phase {
     case running
@@ -54,26 +69,47 @@ package final class WorkerService {
     let connection = RedisClient(endpoint: configuration.redis, name: "martlet-worker", log: log)
     _ = RedisInstruments(metrics, connection: connection)
     let clients = WorkerService.clients(configuration, metrics, log)
+    let eventMetrics = EventMetrics(metrics)
+    self.eventMetrics = eventMetrics
+    let events =
+      configuration.writesEvents ? EventLog(connection: connection, metrics: eventMetrics, log: log) : nil
+    let webhookMetrics = WebhookMetrics(metrics)
+    self.webhookMetrics = webhookMetrics
+    webhook = configuration.webhook.map {
+      WebhookSender($0, connection: connection, metrics: webhookMetrics, log: log)
+    }
     let pipelineMetrics = PipelineMetrics(metrics)
     queue = JobQueue(
       .init(
         endpoint: configuration.redis, queues: configuration.queues, mode: configuration.mode,
         waitingSince: { (try? Job(parsing: $0))?.waitingSince(now: Clock.unixMilliseconds) }),
-      connection: connection, permits: permits, metrics: metrics, log: log)
+      connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     context = PipelineContext(
       configuration: configuration, connection: connection, queue: queue,
-      registry: Registry(connection: connection, log: log), clients: clients, permits: permits,
-      metrics: pipelineMetrics, log: log)
+      registry: Registry(connection: connection, events: events, log: log), clients: clients, permits: permits,
+      metrics: pipelineMetrics,
+      counters: FleetCounters(connection: connection, queues: configuration.queues),
+      tracer: WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log), events: events,
+      log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
-    reporter = WorkerReporter(context, pipeline.window)
+    reporter = WorkerReporter(context, pipeline.window, pipeline.cleanup.removed)
     concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, window: pipeline.window, log: log) }
   }
 
   private static func clients(_ configuration: WorkerConfiguration, _ metrics: Metrics, _ log: Log) -> AppClients? {
     guard configuration.apns != nil || !configuration.apps.isEmpty else { return nil }
     return AppClients(fallback: configuration.apns, apps: configuration.apps, metrics: metrics, log: log)
+  }
+
+  private static func tracer(
+    _ configuration: WorkerConfiguration, worker: String, _ metrics: Metrics, _ log: Log
+  ) -> Tracer? {
+    let spanMetrics = SpanMetrics(metrics)
+    guard let tracing = configuration.tracing else { return nil }
+    let exporter = SpanExporter(tracing, instance: worker, metrics: spanMetrics, log: log)
+    return Tracer(tracing, queues: configuration.queues, exporter: exporter)
   }
 
   /// Nil in polling-only mode.
@@ -117,6 +153,8 @@ package final class WorkerService {
     clients?.start()
     concurrency?.start()
     queue.start()
+    context.counters.start()
+    webhook?.start()
   }
 
   /// For SIGTERM: stops claiming, finishes within the grace time, and hands the rest back. The second call ends the grace
@@ -129,12 +167,14 @@ package final class WorkerService {
   ) {
     guard phase == .running else {
       phase = .handingBack
+      context.tracer?.abandon()
       others {}
       return endIfFinished()
     }
     phase = .finishing
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
     queue.stopClaiming()
+    webhook?.stop()
     pipeline.stopBroadcasts()
     let (ended, ending) = AsyncStream<Void>.makeStream()
     others { ending.finish() }
@@ -172,7 +212,11 @@ package final class WorkerService {
     // Pushes that were ended by closing are settled at the end of this turn.
     await EventLoop.endOfTurn()
     await queue.handBackAll()
+    // Written before the worker leaves, which is answered.
+    context.counters.stop()
     await queue.leave()
+    // The grace time may be over.
+    if phase == .finishing { await context.tracer?.flush(within: WorkerService.flushTime) }
     await admin?.stop()
     log.info("stopped", ["handedBack": .init(left)])
   }
@@ -188,6 +232,8 @@ package final class WorkerService {
     case .oversized(let jobs): pipeline.recordOversized(jobs)
     case .leaseConfirmed: pipeline.leaseConfirmed()
     case .leaseLost: pipeline.leaseLost()
+    case .cancelled: pipeline.broadcasts.stopCancelled()
+    case .broadcastsHeld(let queueIndex): pipeline.holdBroadcasts(queueIndex: queueIndex)
     case .progress: endIfFinished()
     }
   }
@@ -201,6 +247,18 @@ package final class WorkerService {
       // Not a gateway that no push needs: it is open while the other one is out of reach.
       self.concurrency?.connectionChanged(isConnected: clients.isServing)
       self.queue.pause(!clients.takesPushes)
+    }
+    context.clients?.onRouteChange = { [weak self] in self?.announce($0) }
+  }
+
+  private func announce(_ change: RouteChange) {
+    let now = Clock.unixMilliseconds
+    switch change {
+    case .paused(let notice):
+      let fix = RouteNotice.fix(ofPauseFor: notice.reason)
+      context.events?.append([.paused(EventRoute(notice, worker: queue.lease.name.value), fix: fix, at: now)])
+    case .resumed(let notice):
+      context.events?.append([.resumed(EventRoute(notice, worker: queue.lease.name.value), at: now)])
     }
   }
 
@@ -220,5 +278,13 @@ package final class WorkerService {
     metrics.counter("martlet_redis_reconnects_total", help: "Connections to Redis opened after the first one.") {
       [weak connection] in connection?.reconnects ?? 0
     }
+  }
+}
+
+extension EventRoute {
+  fileprivate init(_ notice: RouteNotice, worker: String) {
+    self.init(
+      topic: notice.topic, environment: notice.environment.rawValue, reason: notice.reason, since: notice.since,
+      worker: worker)
   }
 }

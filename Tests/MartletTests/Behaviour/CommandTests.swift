@@ -28,7 +28,10 @@ import Testing
     (try await fleet.redis("LRANGE", queue, "0", "-1").array ?? []).compactMap(\.bytes)
   }
 
-  @Test(arguments: ["worker", "enqueue", "status", "result", "dead", "tokens", "credentials", "doctor"])
+  @Test(arguments: [
+    "worker", "dashboard", "enqueue", "status", "result", "explain", "cancel", "queue", "broadcast", "dead", "tokens",
+    "credentials", "doctor",
+  ])
   func `each command has a help text`(name: String) async throws {
     let child = try await martlet(name, "--help")
     #expect(child.exitCode == 0)

@@ -334,7 +334,7 @@ struct MetricFamilies {
     let text = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
     var families = MetricFamilies(text: "")
     for line in text.split(separator: "\n") {
-      let pattern = /^\| `([a-z_]+)(?:\{([a-z_,]+)\})?` \| (worker|sidecar|both|supervisor) \| ([a-z]+) \|/
+      let pattern = /^\| `([a-z_]+)(?:\{([a-z_,]+)\})?` \| (worker|sidecar|dashboard|both|supervisor) \| ([a-z]+) \|/
       guard let row = line.firstMatch(of: pattern) else { continue }
       let isOfAll = process == "all" && row.3 != "supervisor"
       guard isOfAll || row.3 == "both" || row.3 == process else { continue }

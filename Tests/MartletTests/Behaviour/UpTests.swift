@@ -37,7 +37,7 @@ struct UpTests {
     "example:80",
   ])
   func `make up refuses addresses that other machines can reach`(address: String) async throws {
-    for name in ["MARTLET_HTTP_ADDRESS", "MARTLET_ADMIN_ADDRESS"] {
+    for name in ["MARTLET_HTTP_ADDRESS", "MARTLET_DASHBOARD_ADDRESS", "MARTLET_ADMIN_ADDRESS"] {
       let child = try await script("up", [name: address])
       #expect(child.exitCode == 2)
       #expect(child.lines.contains { $0.hasPrefix("\(name)=") && $0.contains("refused") }, "\(child.lines)")
@@ -52,6 +52,7 @@ struct UpTests {
     try "old".write(toFile: kept + "/old", atomically: false, encoding: .utf8)
     let addresses = [
       "MARTLET_HTTP_ADDRESS": "unix:\(kept)/http", "MARTLET_ADMIN_ADDRESS": "127.0.0.1:\(try freePort())",
+      "MARTLET_DASHBOARD_ADDRESS": "127.0.0.1:\(try freePort())",
     ]
     let up = try await script("up", addresses)
     #expect(up.exitCode == 0, "\(up.lines)")

@@ -78,9 +78,11 @@ import Testing
   private func hideProgress(_ fleet: Fleet, _ queue: String) async throws {
     let internals = [
       "inflight:*", "landing:*", "heartbeat:*", "tombstone:*", "workers", "keeper", "retry", "scheduled", "dead",
-      "seal",
+      "seal", "control", "cancelled", "held", "paused", "drained", "broadcasts", "broadcast:*", "due:*",
     ]
-    let allowed = ["~push:*", "~\(queue)"] + internals.map { "~*}:\($0)" }
+    let allowed =
+      ["~push:*", "~martlet:{counters}:*", "~martlet:refusal:*", "~martlet:removal:*", "~\(queue)"]
+      + internals.map { "~*}:\($0)" }
     try await fleet.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "resetkeys"] + allowed)
   }
 }

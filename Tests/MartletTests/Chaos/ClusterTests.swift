@@ -61,6 +61,34 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
+  @Test func `a queue is paused, and waiting, scheduled and retried jobs are cancelled`() async throws {
+    let fleet = try await Self.fleet.value
+    try await fleet.gateway.reset()
+    let queue = fleet.unique("steered")
+    let worker = try await fleet.worker(Self.quiet, on: queue)
+    let control = await JobControl(queues: [queue], connection: fleet.connection)
+    func job(_ id: String, _ more: String = "") -> String {
+      #"{"id":"\#(queue)-\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"x"\#(more)}"#
+    }
+    let reply = fleet.unique("replies")
+    try await fleet.enqueue(job("later", ",\"sendAt\":4000000000000,\"replyTo\":\"\(reply)\""), on: queue)
+    try await eventually("it is scheduled") {
+      try await fleet.redis("ZCARD", QueueKeys(queue: queue).scheduled).integer == 1
+    }
+    guard case .cancelled = try await control.cancel("\(queue)-later") else { Issue.record("not cancelled"); return }
+    #expect(try await fleet.record("\(queue)-later").status == "cancelled")
+    #expect(try await fleet.redis("LLEN", reply).integer == 1)
+    let queues = await QueueControl(queue: queue, connection: fleet.connection)
+    _ = try await queues.pause(by: "test", reason: "")
+    try await fleet.enqueue(job("dropped"), job("kept"), on: queue)
+    guard case .marked = try await control.cancel("\(queue)-dropped") else { Issue.record("not marked"); return }
+    #expect(try await queues.resume())
+    #expect(try await fleet.record("\(queue)-dropped").status == "cancelled")
+    #expect(try await fleet.record("\(queue)-kept").status == "accepted")
+    #expect(try await fleet.gateway.ledger().received == 1)
+    #expect(try await worker.stop() == 0)
+  }
+
   @Test(arguments: ["at-least-once", "at-most-once"])
   func `one worker serves queues at different servers, and a reply and its record arrive`(mode: String) async throws {
     let fleet = try await Self.fleet.value

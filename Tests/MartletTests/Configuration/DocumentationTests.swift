@@ -68,14 +68,14 @@ struct DocumentationTests {
   static let settings: Set<String> = {
     let page = FileManager.default.contents(atPath: root.appending(path: "docs/settings.md").path()) ?? Data()
     let names = String(decoding: page, as: UTF8.self).matches(
-      of: /`((?:MARTLET|APNS|REDIS|PUSH)_[A-Z_]+[A-Z]|TZ|keyId|teamId)`/)
+      of: /`((?:MARTLET|APNS|REDIS|PUSH|OTEL)_[A-Z_]+[A-Z]|TZ|keyId|teamId)`/)
     return Set(names.map { String($0.1) })
   }()
 
   @Test func `every setting that the program reads is documented, and no other`() throws {
     var read: Set<String> = []
     for file in Self.swiftFiles() where file.hasPrefix("Sources/Martlet/") || file.hasPrefix("Sources/Worker/") {
-      let names = try Self.text(file).matches(of: /"((?:MARTLET|APNS|REDIS|PUSH)_[A-Z_]+[A-Z]|TZ|keyId|teamId)"/)
+      let names = try Self.text(file).matches(of: /"((?:MARTLET|APNS|REDIS|PUSH|OTEL)_[A-Z_]+[A-Z]|TZ|keyId|teamId)"/)
       read.formUnion(names.map { String($0.1) })
     }
     #expect(read.count > 40)

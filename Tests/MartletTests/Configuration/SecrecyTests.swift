@@ -29,7 +29,8 @@ struct SecrecyTests {
   private static let secretSettings = [
     "REDIS_URL", "REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN", "REDIS_CA_CERT", "APNS_PRIVATE_KEY",
     "APNS_KEY_PATH", "APNS_ENDPOINT_OVERRIDE", "APNS_CA_CERT", "CLAUDIATOR_APNS_KEY_PATH", "MARTLET_HTTP_CERT",
-    "MARTLET_HTTP_KEY", "REDIS_CLIENT_CERT", "REDIS_CLIENT_KEY",
+    "MARTLET_HTTP_KEY", "REDIS_CLIENT_CERT", "REDIS_CLIENT_KEY", "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_ENDPOINT", "MARTLET_WEBHOOK_URL", "MARTLET_WEBHOOK_SECRET",
   ]
 
   private func texts(_ values: [String: String]) -> [String] {
@@ -45,6 +46,7 @@ struct SecrecyTests {
     if name == "REDIS_URL_FILE" { values = [:] }
     if name == "MARTLET_HTTP_CERT" { values["MARTLET_HTTP_KEY"] = "/nowhere/key.pem" }
     if name == "MARTLET_HTTP_KEY" { values["MARTLET_HTTP_CERT"] = "/nowhere/cert.pem" }
+    if name == "MARTLET_WEBHOOK_URL" { values["MARTLET_WEBHOOK_SECRET"] = "0123456789abcdef" }
     if name.hasPrefix("REDIS_KV") {
       values = ["REDIS_KV_REST_API_URL": "https://host.example", "REDIS_KV_REST_API_TOKEN": "t"]
     }

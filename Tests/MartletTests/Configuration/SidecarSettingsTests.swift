@@ -1,3 +1,4 @@
+import HTTPServer
 import Registry
 import Sidecar
 import Testing

@@ -82,6 +82,7 @@ final class Fleet: Sendable {
     var values = isPollingOnly ? [:] : gateway.environment
     values["REDIS_URL"] = url
     values["MARTLET_ADMIN_ADDRESS"] = "127.0.0.1:0"
+    values["MARTLET_DASHBOARD_ADDRESS"] = "127.0.0.1:0"
     values["MARTLET_LOG"] = "debug"
     for (name, value) in changes { values[name] = value }
     return values

@@ -13,6 +13,7 @@ struct JobRecord: Decodable, Equatable {
   let worker: String
   let claimedAt: Int64
   let finishedAt: Int64
+  let trace: String?
 
   struct Device: Decodable, Equatable {
     let token: String

@@ -48,7 +48,9 @@ import Testing
     try await fleet.register([token], to: "alice", bundleID: "com.example.app")
     try await fleet.register([stale], to: "bob", bundleID: "com.example.app")
     try await fleet.gateway.device(stale, #""rule":"unregistered","since":1900000000000"#)
-    let worker = try await fleet.worker(on: "push:jobs:high,push:jobs")
+    let sink = try await WebhookSink.started()
+    let events = ["MARTLET_WEBHOOK_URL": await sink.url, "MARTLET_WEBHOOK_SECRET": "a-secret-of-the-test"]
+    let worker = try await fleet.worker(events, on: "push:jobs:high,push:jobs")
     try await fleet.enqueue(
       #"{"id":"plain","to":{"user":"alice"},"title":"a"}"#,
       #"{"id":"reply","to":{"user":"alice"},"title":"a","replyTo":"push:replies:shop"}"#,
@@ -74,6 +76,7 @@ import Testing
       try await !(fleet.redis("SMEMBERS", QueueKeys(queue: "push:jobs:high").workers).array ?? [])
         .contains { try $0.string == victim.name() }
     }
+    try await eventually("events are sent") { await sink.accepted.contains { $0.hasPrefix("token.removed") } }
     #expect(try await worker.stop() == 0)
     let once = try await fleet.worker(["MARTLET_DELIVERY": "at-most-once"], on: "push:jobs")
     try await fleet.enqueue(#"{"id":"popped","to":{"user":"alice"},"title":"a"}"#, on: "push:jobs")
@@ -101,7 +104,8 @@ import Testing
     let shop = try await Self.shop.value
     let fleet = shop.fleet
     let user = try await fleet.userWithCredentials("dora")
-    let sidecar = try await fleet.sidecar("sidecar", shop.url("martlet-sidecar"))
+    let sidecar = try await fleet.sidecar(
+      "sidecar", shop.url("martlet-sidecar").merging(["MARTLET_EVENTS": "stream"]) { $1 })
     let tokens = fleet.uniqueTokens(2)
     for token in tokens {
       let body = #"{"token":"\#(token)","platform":"ios","bundleId":"com.example.app"}"#
@@ -113,6 +117,17 @@ import Testing
     #expect(try await sidecar.ask("/notifications", as: user).status == 200)
     #expect(try await sidecar.ask("/readyz", as: user).status == 200)
     #expect(try await sidecar.stop() == 0)
+    #expect(try await shop.refusals() == [])
+  }
+
+  @Test func `a dashboard is refused nothing`() async throws {
+    let shop = try await Self.shop.value
+    let dashboard = try await shop.fleet.dashboard(shop.url("martlet-dashboard"))
+    // Only paths that need nothing to exist.
+    for path in ["/", "/credentials", "/credentials?kind=key", "/audit", "/sign-in"] {
+      #expect(try await dashboard.status(of: path) == 200, "\(path)")
+    }
+    #expect(try await dashboard.stop() == 0)
     #expect(try await shop.refusals() == [])
   }
 
@@ -128,10 +143,19 @@ import Testing
     _ = try await shop.operate(["dead", "list", "--queue", "push:jobs"])
     _ = try await shop.operate(["dead", "requeue", "--reason", "first", "--queue", "push:jobs"])
     _ = try await shop.operate(["dead", "purge", "--queue", "push:jobs"])
+    _ = try await shop.operate(["queue", "pause", "push:jobs", "--reason", "a test"])
+    _ = try await shop.operate(["enqueue", "--user", "erin", "--title", "a", "--id", "to-cancel"])
+    _ = try await shop.operate(["cancel", "to-cancel"])
+    _ = try await shop.operate(["queue", "resume", "push:jobs"])
+    _ = try await shop.operate(["broadcast", "list"])
     _ = try await shop.operate(["credentials", "add", "user", "erin"])
     _ = try await shop.operate(["credentials", "list"])
     _ = try await shop.operate(["credentials", "revoke", "user", "erin"])
     _ = try await shop.operate(["enqueue", "--user", "erin", "--title", "a"])
+    try await fleet.register(fleet.uniqueToken(), to: "erin")
+    try await fleet.redis("SET", QueueKeys.result("explained"), #"{"id":"explained","status":"failed"}"#)
+    _ = try await shop.operate(["explain", "explained"])
+    _ = try await shop.operate(["explain", "--user", "erin"])
     let file = try TemporaryDirectory()
     _ = try await shop.operate(["tokens", "export", "\(file.path)/backup.json"])
     _ = try await shop.operate(["tokens", "import", "\(file.path)/backup.json"])
@@ -181,14 +205,40 @@ import Testing
   /// Passwords are the operator's: a file with a known one would let anybody in.
   @Test(arguments: ["users.acl", "users-6.2.acl"]) func `the users of the file are disabled`(name: String) throws {
     let lines = try String(contentsOf: RedisUsers.file(name), encoding: .utf8).split(separator: "\n")
-    #expect(lines.count == 5)
+    #expect(lines.count == 6)
     for line in lines { #expect(line.contains(" off resetpass resetkeys resetchannels -@all ")) }
   }
 
+  /// What only operators do with queues.
+  private static let operatorsFiles = [
+    "AudienceProgress.swift", "BroadcastDirectory.swift", "JobControl.swift", "JobLocator.swift", "QueueControl.swift",
+    "WorkerControl.swift", "ControlScripts+Jobs.swift", "ControlScripts+Operators.swift", "CounterHistory.swift",
+  ]
+
+  /// Only sidecars read notification records, only workers read events, only dashboards browse queues, and operators do
+  /// not take jobs.
+  private static func runs(_ file: String, of module: String, as user: String) -> Bool {
+    if user == "martlet" { return true }
+    if file.hasSuffix("EventPage.swift") { return user == "martlet-worker" }
+    let isForOperators = operatorsFiles.contains(where: file.hasSuffix)
+    let isOperator = user == "martlet-operator" || user == "martlet-dashboard"
+    guard module == "Queue" else { return isOperator || !isForOperators }
+    if file.hasPrefix("Browsing/") { return user == "martlet-dashboard" }
+    return isOperator ? isForOperators : !isForOperators && !file.hasSuffix("NotificationLog.swift")
+  }
+
   @Test(arguments: [
-    ("martlet-worker", ["Queue", "Registry", "Policy", "Worker"]),
-    ("martlet-sidecar", ["Registry", "Credentials", "Sidecar"]),
-    ("martlet", ["Queue", "Registry", "Policy", "Worker", "Credentials", "Sidecar", "Backup", "Martlet"]),
+    ("martlet-worker", ["Events", "Queue", "Registry", "Policy", "Worker"]),
+    ("martlet-sidecar", ["Events", "Registry", "Credentials", "Sidecar"]),
+    ("martlet-operator", ["Queue", "Inspection"]),
+    ("martlet-dashboard", ["Events", "Queue", "Registry", "Policy", "Credentials", "Inspection", "Dashboard"]),
+    (
+      "martlet",
+      [
+        "Events", "Queue", "Registry", "Policy", "Worker", "Credentials", "Sidecar", "Dashboard", "Backup",
+        "Inspection", "Martlet",
+      ]
+    ),
   ])
   func `a user may run every command that its modules name`(user: String, modules: [String]) throws {
     let file = try String(contentsOf: RedisUsers.file("users.acl"), encoding: .utf8)
@@ -198,9 +248,7 @@ import Testing
     for module in modules {
       let folder = sources.appending(path: module)
       let files = FileManager.default.enumerator(atPath: folder.path())?.compactMap { $0 as? String } ?? []
-      // Only sidecars read notification records.
-      for file in files
-      where file.hasSuffix(".swift") && (module != "Queue" || !file.hasSuffix("NotificationLog.swift")) {
+      for file in files where file.hasSuffix(".swift") && Self.runs(file, of: module, as: user) {
         let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
         let called = text.matches(of: /redis\.p?call\('([A-Z]+)'/).map { String($0.1) }
         let sent = text.matches(of: /RedisCommand\("([A-Z]+)"(?:, "([A-Z]+)")?/).map { match in

@@ -25,13 +25,14 @@ struct TokenModel: Hashable {
     case .read: return .device(device)
     case .check: return .flag(true)
     case .isFull: return .flag(false)
+    case .publish: return .flag(true)
     case .open: return .flag(journal.insert(entry).inserted)
     case .close: return .flag(journal.remove(entry) != nil)
     case .join(let set, _):
       sets.insert(set)
       return .flag(true)
     case .leave(let set, _): return .flag(sets.remove(set) != nil)
-    case .swap(let expected, let replacement):
+    case .swap(let expected, let replacement, _):
       let former = device
       guard expected == nil || former.bytes == expected else { return .swapped(nil) }
       metadata = replacement

@@ -1,0 +1,28 @@
+import EventLoop
+public import Redis
+
+extension Credentials {
+  /// A part of the credentials of a kind.
+  public struct Part: Sendable {
+    /// In the order of their names, within the part.
+    public let credentials: [Credential]
+    /// Where the next part begins; nil if this is the last one.
+    public let next: String?
+  }
+
+  /// Returns about `count` credentials, whatever their number. A credential that is added or removed meanwhile may be missing.
+  ///
+  /// - Parameter cursor: `0`, or the beginning of the next part.
+  public func part(_ kind: Credential.Kind, cursor: String, count: Int) async throws(RedisError) -> Part {
+    let key = CredentialKeys.credentials(kind)
+    let reply = try await connection.send(RedisCommand("HSCAN", key, cursor, "COUNT", String(count))).array ?? []
+    let entries = reply.dropFirst().first?.array ?? []
+    var found: [Credential] = []
+    for index in stride(from: 0, to: entries.count - 1, by: 2) {
+      guard let name = entries[index].string, let json = entries[index + 1].bytes else { continue }
+      if let credential = Credential(kind: kind, name: name, json: json) { found.append(credential) }
+    }
+    let next = reply.first?.string ?? "0"
+    return Part(credentials: found.sorted { $0.name < $1.name }, next: next == "0" ? nil : next)
+  }
+}

@@ -1,0 +1,95 @@
+public import EventLoop
+public import Redis
+public import Telemetry
+
+/// Prevents secrets from being guessed: refuses a client that has failed too often for a name until the window ends, even if
+/// its credentials are right. Failures are counted in Redis for all processes; other requests cost Redis nothing.
+@EventLoop
+public final class FailureLimit {
+  /// Why credentials were not checked.
+  public enum Fault: Error, Sendable {
+    case redis(RedisError)
+    /// The client has failed too often. `left`: until the limit ends.
+    case blocked(Credential.Kind, left: Duration)
+  }
+
+  private let limit: WindowLimit?
+  private let limiter: RateLimiter
+  private let log: Log
+  private let failedAuthentications: FailedAuthenticationLog
+  private let failures: CounterFamily
+  private var table: FailureTable?
+
+  /// - Parameters:
+  ///   - limit: the failures of a client for a name. Nil means no limit.
+  ///   - failures: counts failures by the kind of the credential.
+  public init(_ limit: WindowLimit?, limiter: RateLimiter, failures: CounterFamily, log: Log) {
+    self.limit = limit
+    self.limiter = limiter
+    self.log = log
+    self.failures = failures
+    failedAuthentications = FailedAuthenticationLog(log)
+    table = limit.map { FailureTable($0) }
+  }
+
+  /// Returns what `find` returns: nil for invalid credentials, which count as a failure. Throws ``Fault/blocked(_:left:)`` if
+  /// the client at `address` has failed too often for `name`.
+  public func check<Found>(
+    _ kind: Credential.Kind, _ name: String, from address: String,
+    _ find: @EventLoop () async throws(RedisError) -> Found?
+  ) async throws(Fault) -> Found? {
+    let claims = claims(kind, name, address)
+    try refuseIfBlocked(claims)
+    let found: Found?
+    do { found = try await find() } catch { throw .redis(error) }
+    // Other requests of this client may have failed meanwhile. Concurrent requests must not allow more guesses.
+    try refuseIfBlocked(claims)
+    if found == nil { try await recordFailure(claims) }
+    return found
+  }
+
+  private func refuseIfBlocked(_ claims: [Claim]) throws(Fault) {
+    guard let table, !table.isEmpty else { return }
+    for claim in claims {
+      guard let left = table.blocked(claim, now: Clock.monotonicNanoseconds) else { continue }
+      failedAuthentications.record(from: claim.address, isRefused: true)
+      throw .blocked(claim.kind, left: left)
+    }
+  }
+
+  /// Returns the claims for which a failure counts. A device key is looked up without the id of its instance, so guesses for
+  /// many ids also count together.
+  private func claims(_ kind: Credential.Kind, _ name: String, _ address: String) -> [Claim] {
+    let claim = Claim(kind: kind, address: address, name: name)
+    return kind == .instance
+      ? [claim, Claim(kind: kind, address: address, name: Claim.anyInstance)] : [claim]
+  }
+
+  /// Counts a failure of the claims, which are one client's. Throws if all processes together had reached a limit before.
+  private func recordFailure(_ claims: [Claim]) async throws(Fault) {
+    failures[claims[0].kind.rawValue].increment()
+    failedAuthentications.record(from: claims[0].address, isRefused: false)
+    // Before the first suspension, so that concurrent requests find a block.
+    let shared = claims.filter { table?.fail($0, now: Clock.monotonicNanoseconds).isShared == true }
+    var fault: Fault?
+    for claim in shared {
+      let found = await countInRedis(claim)
+      fault = fault ?? found
+    }
+    if let fault { throw fault }
+  }
+
+  /// Counts a failure in Redis and returns a fault if the limit had been reached before.
+  private func countInRedis(_ claim: Claim) async -> Fault? {
+    guard let limit = limit.map(claim.limit) else { return nil }
+    let all: WindowCount
+    do { all = try await limiter.count(.failure, of: claim.subject, limit) } catch {
+      // This process still counts on its own.
+      log.debug("a failed authentication was not counted in redis", ["reason": .init("\(error)")])
+      return nil
+    }
+    guard all.count >= limit.count else { return nil }
+    table?.block(claim, for: all.left, now: Clock.monotonicNanoseconds)
+    return all.count > limit.count ? .blocked(claim.kind, left: all.left) : nil
+  }
+}

@@ -1,0 +1,44 @@
+public import EventLoop
+public import Redis
+
+/// Notes when credentials were last used: at most once a minute for each, without waiting for Redis.
+@EventLoop
+public final class LastUses {
+  private struct Key: Hashable {
+    let kind: Credential.Kind
+    let name: String
+  }
+
+  /// Milliseconds between two notes of a credential.
+  private static let interval: Int64 = 60_000
+  /// Credentials that are remembered. Beyond it all are forgotten, and noted again when they are used.
+  private static let capacity = 10_000
+
+  private let connection: RedisClient
+  private var noted: [Key: Int64] = [:]
+
+  public init(connection: RedisClient) {
+    self.connection = connection
+  }
+
+  /// Notes that a credential is used now. A failure is ignored: the next use is noted again.
+  public func note(_ credential: Credential) {
+    let now = Clock.unixMilliseconds
+    let key = Key(kind: credential.kind, name: credential.name)
+    if let last = noted[key], now - last < LastUses.interval { return }
+    if noted.count >= LastUses.capacity { noted = [:] }
+    noted[key] = now
+    connection.send(RedisCommand("HSET", CredentialKeys.lastUses(key.kind), key.name, String(now))) { _ in }
+  }
+
+  /// Returns when the credentials of these names were last used, in unix milliseconds.
+  public func read(_ kind: Credential.Kind, _ names: [String]) async throws(RedisError) -> [String: Int64] {
+    guard !names.isEmpty else { return [:] }
+    var command = RedisCommand("HMGET", CredentialKeys.lastUses(kind))
+    for name in names { command.append(name) }
+    let values = try await connection.send(command).array ?? []
+    var uses: [String: Int64] = [:]
+    for (name, value) in zip(names, values) { uses[name] = value.string.flatMap { Int64($0) } }
+    return uses
+  }
+}

@@ -1,0 +1,156 @@
+import Credentials
+import EventLoop
+import HTTPServer
+import Redis
+import Telemetry
+
+/// Finds out who sent a request. Nothing is cached: an operator who is revoked or disabled is refused from the next request on.
+@EventLoop
+final class OperatorAccess {
+  /// Who sent a request.
+  enum Sender {
+    /// `cookie`: what the answer must set, nil if nothing.
+    case `operator`(Operator, cookie: String?)
+    /// Nobody has signed in, or the session has ended.
+    case unknown(hadSession: Bool)
+  }
+
+  private let configuration: DashboardConfiguration
+  private let credentials: Credentials
+  private let sessions: SessionStore
+  private let failures: FailureLimit
+  private let uses: LastUses
+
+  init(_ context: DashboardContext, metrics: Metrics) {
+    configuration = context.configuration
+    credentials = context.credentials
+    uses = context.lastUses
+    sessions = SessionStore(connection: context.connection)
+    let failed = metrics.counters(
+      "martlet_dashboard_auth_failures_total", label: "kind", help: "Failed sign-ins of operators.")
+    _ = failed[Credential.Kind.operator.rawValue]
+    failures = FailureLimit(
+      configuration.failureLimit, limiter: RateLimiter(connection: context.connection), failures: failed,
+      log: context.log)
+  }
+
+  /// Whether there is an operator, enabled or not.
+  func hasOperators() async throws(RedisError) -> Bool { try await credentials.hasAny(.operator) }
+
+  /// Throws 401 for wrong Basic credentials, 403 if no operator exists and the request comes from another machine, 429 after
+  /// too many failures.
+  func sender(of request: HTTPRequest, now: Int64) async throws(PageError) -> Sender {
+    switch BasicCredentials(request.headers) {
+    case .named(let name, let secret):
+      guard let found = try await check(name, secret, request) else { throw .unauthorized }
+      return .operator(Operator(name: found.name, role: found.role, way: .basic), cookie: nil)
+    case .invalid: throw .unauthorized
+    case .none: break
+    }
+    let cookie = cookie(of: request)
+    if let id = cookie.id(in: request.headers), let session = try await refusingFaults(await sessions.read(id)) {
+      let credential = try await refusingFaults(await credentials.credential(.operator, session.operator))
+      return try await sender(session, id, credential, cookie, now)
+    }
+    guard try await refusingFaults(await hasOperators()) else {
+      guard LocalAccess.isLocal(request) else { throw .withoutOperators }
+      return .operator(.local, cookie: nil)
+    }
+    return .unknown(hadSession: cookie.id(in: request.headers) != nil)
+  }
+
+  /// Signs an operator in. Returns the operator and the value of `Set-Cookie`; nil for a wrong name or secret.
+  func signIn(
+    _ name: String, _ secret: String, _ request: HTTPRequest, now: Int64
+  ) async throws(PageError) -> (operator: Operator, cookie: String)? {
+    guard let found = try await check(name, secret, request) else { return nil }
+    let cookie = cookie(of: request)
+    // The browser's earlier session ends, so that an id never outlives a sign-in.
+    if let earlier = cookie.id(in: request.headers) { try await refusingFaults(await sessions.remove(earlier)) }
+    let id = try await refusingFaults(await sessions.add(Session(found, at: now), now: now))
+    let `operator` = Operator(name: found.name, role: found.role, way: .session)
+    return (`operator`, cookie.setting(id, seconds: Int(Session.lifetime / 1000)))
+  }
+
+  /// Ends the session of the request. Returns the value of `Set-Cookie`.
+  func signOut(_ request: HTTPRequest) async throws(PageError) -> String {
+    let cookie = cookie(of: request)
+    if let id = cookie.id(in: request.headers) { try await refusingFaults(await sessions.remove(id)) }
+    return cookie.removal
+  }
+
+  /// The value of `Set-Cookie` that removes the session's cookie.
+  func removal(for request: HTTPRequest) -> String { cookie(of: request).removal }
+
+  private func sender(
+    _ session: Session, _ id: String, _ credential: Credential?, _ cookie: SessionCookie, _ now: Int64
+  ) async throws(PageError) -> Sender {
+    let decision = session.decision(credential, now: now)
+    guard decision != .end, let credential else {
+      try await refusingFaults(await sessions.remove(id))
+      return .unknown(hadSession: true)
+    }
+    uses.note(credential)
+    let `operator` = Operator(name: credential.name, role: credential.role, way: .session)
+    guard decision == .rotate else { return .operator(`operator`, cookie: nil) }
+    let next = try await refusingFaults(await sessions.rotate(session, id: id, now: now))
+    return .operator(`operator`, cookie: cookie.setting(next, seconds: Int(session.left(at: now) / 1000)))
+  }
+
+  /// Returns the operator with this name and secret, or nil. Failures count for the address and the name.
+  private func check(_ name: String, _ secret: String, _ request: HTTPRequest) async throws(PageError) -> Credential? {
+    let known = Credential.normalized(name, of: .operator)
+    let address = configuration.trustedProxies.client(of: request)
+    do throws(FailureLimit.Fault) {
+      let found = try await failures.check(.operator, known ?? "", from: address) {
+        () async throws(RedisError) -> Credential? in
+        guard let known else { return nil }
+        return try await credentials.operator(known, secret: secret)
+      }
+      if let found { uses.note(found) }
+      return found
+    } catch {
+      switch error {
+      case .redis(let fault): throw PageError(fault)
+      case .blocked(_, let left): throw .tooManyFailures(seconds: WindowCount.seconds(left))
+      }
+    }
+  }
+
+  private func cookie(of request: HTTPRequest) -> SessionCookie {
+    SessionCookie(request, hasTLS: configuration.certificate != nil, trusting: configuration.trustedProxies)
+  }
+}
+
+extension PageError {
+  /// How to add the first operator.
+  static let operatorFix = "martlet credentials add operator NAME --role admin"
+
+  fileprivate static var unauthorized: PageError {
+    var error = PageError(401, "Not signed in", "The name or the secret is wrong, or the operator is disabled.")
+    error.headers = [("WWW-Authenticate", "Basic realm=\"martlet\", charset=\"UTF-8\"")]
+    return error
+  }
+
+  fileprivate static var withoutOperators: PageError {
+    PageError(
+      403, "No operators",
+      "No operator exists, so the dashboard answers only this machine (http://localhost or 127.0.0.1, without a proxy). "
+        + "To sign in from elsewhere, add an operator: \(operatorFix)")
+  }
+
+  fileprivate static func tooManyFailures(seconds: Int) -> PageError {
+    var error = PageError(
+      429, "Too many attempts",
+      "Too many wrong secrets for this name came from your address. Try again in \(TimeText.duration(Int64(seconds) * 1000))."
+    )
+    error.headers = [("Retry-After", String(seconds))]
+    return error
+  }
+
+  /// The request was caused by another site.
+  static let crossOrigin = PageError(
+    403, "Request from another site",
+    "Your browser says that another site caused this request, so nothing was done. Open the dashboard itself and try again. "
+      + "Behind a proxy, let it pass the Host header on.")
+}

@@ -1,0 +1,113 @@
+import EventLoop
+import Queue
+
+/// `/apps`: how the pushes of each app reach APNs, and what prevents it.
+@EventLoop
+struct AppsPage: DashboardPage {
+  let context: DashboardContext
+  private let audiences = AudienceSizes()
+
+  let path = "/apps"
+  let section = Section.apps
+
+  init(context: DashboardContext) {
+    self.context = context
+  }
+
+  func show(_ request: PageRequest) async throws(PageError) -> Page {
+    let workers = try await refusingFaults(
+      await FleetWorker.all(of: context.queues, from: context.connection))
+    let reports = workers.compactMap(\.report)
+    let apps = FleetApp.merged(reports)
+    let audience = try await refusingFaults(
+      await audiences.sizes(of: apps.flatMap(\.audiences), from: context.connection, now: request.now))
+    return Page("Apps", summary: AppsPage.summary(reports, apps)) { html in
+      html.region("apps") { html in
+        AppsPage.problems(reports, context.configuration, request, &html)
+        if !apps.isEmpty { html.figures(AppsPage.figures(reports, apps, audience)) }
+        html.panel("All apps") { html in
+          html.table(AppsPage.table(apps, request, audience: audience), empty: AppsPage.nothing(reports))
+        }
+        for (number, app) in apps.enumerated() { AppPanel(app: app, request: request).append(number, to: &html) }
+      }
+    }
+  }
+
+  nonisolated static func summary(_ reports: [WorkerReport], _ apps: [FleetApp]) -> String? {
+    guard !apps.isEmpty else { return nil }
+    let paused = apps.count { !$0.paused.isEmpty }
+    let unreachable = apps.count { $0.gateways.contains { $0.unreachable > 0 } }
+    if unreachable > 0 { return "APNs is out of reach for \(NumberText.count(Int64(unreachable), "app"))." }
+    if paused > 0 { return "APNs refuses pushes of \(NumberText.count(Int64(paused), "app")). Their jobs are kept." }
+    return "Nothing prevents the pushes of any app."
+  }
+
+  private nonisolated static func nothing(_ reports: [WorkerReport]) -> EmptyState {
+    reports.isEmpty
+      ? EmptyState("No worker is running", "The workers tell which apps they push to.")
+      : EmptyState(
+        "Polling only", "No worker has an APNs key: set APNS_KEY_ID and the other APNS_* settings, or MARTLET_APPS.")
+  }
+
+  private nonisolated static func figures(
+    _ reports: [WorkerReport], _ apps: [FleetApp], _ audience: [String: Int64]
+  ) -> [Figure] {
+    let paused = apps.reduce(0) { $0 + $1.paused.count }
+    return [
+      Figure(
+        "Devices", NumberText.grouped(audience.values.reduce(0, +)), detail: "registered for these apps"),
+      Figure(
+        "Connections", NumberText.grouped(Int64(apps.reduce(0) { $0 + $1.connections })), detail: "to APNs, open"),
+      Figure(
+        "Paused routes", NumberText.grouped(Int64(paused)), detail: "tried again once a minute",
+        tone: paused > 0 ? .bad : nil),
+      Figure(
+        "Tokens removed", NumberText.grouped(reports.reduce(0) { $0 + $1.removedTokens }),
+        detail: "stale, since the workers started"),
+    ]
+  }
+
+  nonisolated static func table(_ apps: [FleetApp], _ request: PageRequest, audience: [String: Int64]) -> Table {
+    var table = Table(
+      "Apps",
+      columns: [
+        .text("App"), .text("State"), .text("Team"), .number("Devices"), .number("In flight"), .number("Connections"),
+        .number("Tokens removed"),
+      ], isCaptionHidden: true)
+    for app in apps {
+      let devices = app.audiences.compactMap { audience[$0] }
+      table.row(
+        .name(app.name), state(app), app.team.isEmpty ? .none : .code(app.team),
+        devices.isEmpty ? .none : .number(devices.reduce(0, +)), .number(app.inFlight), .number(app.connections),
+        .number(app.removedTokens))
+    }
+    return table
+  }
+
+  nonisolated static func state(_ app: FleetApp) -> Cell {
+    if app.gateways.contains(where: { $0.unreachable > 0 }) { return .badge("out of reach", .bad) }
+    if !app.paused.isEmpty { return .badge("route paused", .bad) }
+    if app.keys.contains(where: { $0.state == .refused }) { return .badge("key refused", .warn) }
+    if !app.stoppedRemovals.isEmpty { return .badge("tokens kept", .warn) }
+    if app.slow != nil { return .badge("slow", .warn) }
+    return app.gateways.isEmpty ? .badge("no push yet", .neutral) : .badge("in order", .good)
+  }
+
+  /// Appends what an operator should look at, each with its fix.
+  nonisolated static func problems(
+    _ reports: [WorkerReport], _ configuration: DashboardConfiguration, _ request: PageRequest, _ html: inout HTML
+  ) {
+    var seen: Set<String> = []
+    for route in reports.flatMap(\.pausedRoutes) where seen.insert("p\(route.environment) \(route.topic)").inserted {
+      html.notice(
+        "The route \(route.topic) in \(route.environment) is paused: APNs answers \(route.reason). Its jobs are kept, and one push a minute tries it again. "
+          + "Since \(TimeText.exact(route.since)).", .bad, fix: configuration.fixOfPause(route.reason))
+    }
+    for route in reports.flatMap(\.stoppedRemovals)
+    where seen.insert("s\(route.environment) \(route.topic)").inserted {
+      html.notice(
+        "Most tokens of \(route.topic) in \(route.environment) are refused (\(route.reason)), so none is removed. Pushes are still sent. "
+          + "Since \(TimeText.exact(route.since)).", .warn, fix: configuration.fixOfStoppedRemoval)
+    }
+  }
+}

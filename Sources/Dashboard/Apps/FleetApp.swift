@@ -1,0 +1,146 @@
+import Queue
+
+/// An app, as all workers together report it. Pure.
+struct FleetApp: Sendable, Equatable {
+  struct Key: Sendable, Equatable {
+    let id: String
+    /// The workers that report each state.
+    var states: [AppReport.Key.State: Int]
+
+    /// The state that matters most to an operator.
+    var state: AppReport.Key.State {
+      if states[.refused] != nil { return .refused }
+      return states[.signs] != nil ? .signs : .spare
+    }
+  }
+
+  struct Gateway: Sendable, Equatable {
+    let environment: String
+    let url: String
+    var connections = 0
+    /// The workers that cannot reach it.
+    var unreachable = 0
+    /// The workers that use it.
+    var workers = 0
+  }
+
+  /// A route that a worker has sent pushes to.
+  struct Topic: Sendable, Equatable {
+    let environment: String
+    let topic: String
+    /// Owners whose latest answer is remembered, of the worker that remembers the most.
+    var owners = 0
+    var suspects = 0
+  }
+
+  let name: String
+  var bundleIDs: [String]
+  /// Whether the bundle ids that no other app names are this app's.
+  let servesOthers: Bool
+  var team: String
+  var environment: String
+  var share: Int
+  var keys: [Key] = []
+  var gateways: [Gateway] = []
+  var topics: [Topic] = []
+  var paused: [RouteReport] = []
+  var stoppedRemovals: [RouteReport] = []
+  /// Nil unless APNs answers slowly for it.
+  var slow: SlowAppReport?
+  var inFlight = 0
+  var removedTokens: Int64 = 0
+  var workers = 0
+
+  var connections: Int { gateways.reduce(0) { $0 + $1.connections } }
+
+  /// The bundle ids whose devices are counted. Those of other apps are known by the topics of their pushes.
+  var audiences: [String] {
+    let others = servesOthers ? topics.map(\.topic).filter { !bundleIDs.contains($0) } : []
+    return bundleIDs + Set(others).sorted()
+  }
+
+  /// Whether the topic is that of one of its bundle ids, with or without a suffix like `.voip`.
+  private func names(_ topic: String) -> Bool {
+    bundleIDs.contains { topic == $0 || topic.hasPrefix($0 + ".") }
+  }
+
+  /// Adds up what the workers report. The apps are in the order of the first worker that reports them.
+  static func merged(_ reports: [WorkerReport]) -> [FleetApp] {
+    var apps: [FleetApp] = []
+    for report in reports {
+      for app in report.appStates {
+        let index = apps.firstIndex { $0.name == app.app } ?? apps.endIndex
+        if index == apps.endIndex { apps.append(FleetApp(app)) }
+        apps[index].add(app)
+      }
+    }
+    for report in reports {
+      let named = apps
+      for index in apps.indices {
+        apps[index].addRoutes(of: report) { topic in
+          named[index].names(topic) || named[index].servesOthers && !named.contains { $0.names(topic) }
+        }
+      }
+    }
+    return apps
+  }
+
+  private init(_ report: AppReport) {
+    name = report.app
+    bundleIDs = report.bundleIDs
+    servesOthers = report.servesOthers
+    team = report.team
+    environment = report.environment
+    share = report.share
+  }
+
+  private mutating func add(_ report: AppReport) {
+    workers += 1
+    inFlight += report.inFlight
+    removedTokens += report.removedTokens
+    for key in report.keys {
+      let index = keys.firstIndex { $0.id == key.id } ?? keys.endIndex
+      if index == keys.endIndex { keys.append(Key(id: key.id, states: [:])) }
+      keys[index].states[key.state, default: 0] += 1
+    }
+    for gateway in report.gateways {
+      let index =
+        gateways.firstIndex { $0.url == gateway.url && $0.environment == gateway.environment } ?? gateways.endIndex
+      if index == gateways.endIndex {
+        gateways.append(Gateway(environment: gateway.environment, url: gateway.url))
+      }
+      gateways[index].connections += gateway.connections
+      gateways[index].unreachable += gateway.state == .unreachable ? 1 : 0
+      gateways[index].workers += 1
+    }
+  }
+
+  /// Adds the routes whose topic is the app's.
+  private mutating func addRoutes(of report: WorkerReport, where isOwn: (String) -> Bool) {
+    for route in report.routes where isOwn(route.topic) {
+      let index =
+        topics.firstIndex { $0.topic == route.topic && $0.environment == route.environment } ?? topics.endIndex
+      if index == topics.endIndex { topics.append(Topic(environment: route.environment, topic: route.topic)) }
+      if route.owners > topics[index].owners {
+        topics[index].owners = route.owners
+        topics[index].suspects = route.suspects
+      }
+    }
+    for route in report.pausedRoutes where isOwn(route.topic) { FleetApp.add(route, to: &paused) }
+    for route in report.stoppedRemovals where isOwn(route.topic) { FleetApp.add(route, to: &stoppedRemovals) }
+    if let report = report.slowApps.first(where: { $0.app == name }) {
+      var sum = slow ?? SlowAppReport(app: name, inFlight: 0, concurrency: 0, waiting: 0)
+      sum.inFlight += report.inFlight
+      sum.concurrency += report.concurrency
+      sum.waiting += report.waiting
+      slow = sum
+    }
+  }
+
+  /// Keeps each route once, with the time of the worker that reports it the longest.
+  private static func add(_ route: RouteReport, to routes: inout [RouteReport]) {
+    let index = routes.firstIndex { $0.topic == route.topic && $0.environment == route.environment }
+    guard let index else { return routes.append(route) }
+    if route.since < routes[index].since { routes[index] = route }
+  }
+}

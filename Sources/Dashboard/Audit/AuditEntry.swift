@@ -1,0 +1,40 @@
+import Redis
+
+/// One action of an operator, whatever became of it.
+struct AuditEntry: Sendable, Equatable {
+  /// The id of the stream entry; empty before it is written.
+  var id = ""
+  /// Unix milliseconds.
+  var at: Int64
+  var `operator`: String
+  /// The name of the action: `pause`, `sign-in`.
+  var action: String
+  /// What it was about: `queue push:jobs`.
+  var subject: String
+  /// `done`, or `refused` or `failed` and the reason.
+  var outcome: String
+
+  init(at: Int64, operator: String, action: String, subject: String, outcome: String) {
+    self.at = at
+    self.operator = `operator`
+    self.action = action
+    self.subject = subject
+    self.outcome = outcome
+  }
+
+  /// Reads an entry of the stream, `[id, [field, value, …]]`. Nil if it is another program's.
+  init?(_ value: RedisValue) {
+    guard let parts = value.array, parts.count == 2, let id = parts[0].string, let fields = parts[1].array else {
+      return nil
+    }
+    var values: [String: String] = [:]
+    for index in stride(from: 0, to: fields.count - 1, by: 2) {
+      values[fields[index].string ?? ""] = fields[index + 1].string ?? ""
+    }
+    guard let at = values["at"].flatMap(Int64.init), let action = values["action"] else { return nil }
+    self.init(
+      at: at, operator: values["operator"] ?? "", action: action, subject: values["subject"] ?? "",
+      outcome: values["outcome"] ?? "")
+    self.id = id
+  }
+}

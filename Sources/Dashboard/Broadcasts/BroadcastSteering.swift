@@ -1,0 +1,39 @@
+import EventLoop
+import Queue
+
+/// Pauses, resumes and cancels broadcasts.
+@EventLoop
+struct BroadcastSteering {
+  nonisolated static let pause = PageAction("pause")
+  nonisolated static let resume = PageAction("resume")
+  nonisolated static let cancel = PageAction("cancel")
+
+  nonisolated static let actions = [pause, resume, cancel]
+
+  let context: DashboardContext
+
+  var directory: BroadcastDirectory { BroadcastDirectory(queues: context.queues, connection: context.connection) }
+
+  func perform(_ action: PageAction, _ id: String, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
+    switch action {
+    case BroadcastSteering.pause:
+      let answer = try await refusingFaults(await directory.pause(id, by: request.operator.name))
+      switch answer {
+      case .paused: return .done("Paused \(id). Pages under way are finished, and its progress is kept.")
+      case .ended: throw .movedOn("The broadcast has moved on: it has ended. Nothing was changed.")
+      case .unknown: throw BroadcastSteering.unknown
+      case .tooMany: return .refused("Too many broadcasts are paused. Resume or cancel one of them first.")
+      }
+    case BroadcastSteering.resume:
+      if try await refusingFaults(await directory.resume(id)) {
+        return .done("Resumed \(id). It goes on behind its last page.")
+      }
+      guard let status = try await refusingFaults(await directory.show(id)) else { throw BroadcastSteering.unknown }
+      throw .movedOn("The broadcast has moved on: it is now \(status.entry.state.rawValue). Nothing was changed.")
+    default:
+      return try JobSteering.outcome(try await refusingFaults(await directory.cancel(id)), id)
+    }
+  }
+
+  private static let unknown = PageError.notFound("No broadcast with this id is known. Nothing was changed.")
+}

@@ -1,0 +1,129 @@
+/// Stacked bars over time. The numbers are also in a table, for those who do not see the chart.
+struct BarChart: Sendable {
+  struct Bar: Sendable {
+    /// The time that the bar stands for: `14:05`.
+    let title: String
+    /// One for each series.
+    let values: [Int]
+  }
+
+  /// What the chart shows.
+  let title: String
+  /// The names of the parts of a bar, from the bottom; at most 5, each with a colour of its own.
+  let series: [String]
+  /// From the left.
+  let bars: [Bar]
+  /// The texts below the first and the last bar.
+  let ends: (first: String, last: String)
+  /// What one bar stands for: `minute`.
+  let unit: String
+
+  /// The height of the highest bar; at least 1.
+  var maximum: Int { max(1, bars.map { $0.values.reduce(0, +) }.max() ?? 0) }
+
+  /// The sum of each series.
+  var totals: [Int] { series.indices.map { place in bars.reduce(0) { $0 + $1.values[place] } } }
+
+  /// One sentence that tells what the chart shows.
+  var description: String {
+    let parts = zip(series, totals).map { "\($0) \(NumberText.grouped(Int64($1)))" }.joined(separator: ", ")
+    return "\(parts). At most \(NumberText.grouped(Int64(maximum))) in one \(unit)."
+  }
+}
+
+extension HTML {
+  /// Units of the drawing; the page stretches it.
+  private static let barWidth = 10
+  private static let height = 120
+
+  /// Appends a chart. `id` keeps its table open while the page is refreshed.
+  mutating func chart(_ chart: BarChart, id: String) {
+    element("figure", ["class": "chart"]) { html in
+      html.element("figcaption") { html in
+        html.element("strong", chart.title)
+        html.element("span", ["class": "peak"], "up to \(NumberText.grouped(Int64(chart.maximum))) a \(chart.unit)")
+      }
+      html.drawing(chart)
+      html.element("div", ["class": "axis", "aria-hidden": "true"]) { html in
+        html.element("span", chart.ends.first)
+        html.element("span", chart.ends.last)
+      }
+      html.legend(chart)
+      html.details("Numbers of this chart", id: id) { $0.table(chart.table) }
+    }
+  }
+
+  private mutating func drawing(_ chart: BarChart) {
+    let width = chart.bars.count * HTML.barWidth
+    element(
+      "svg",
+      [
+        "viewBox": "0 0 \(width) \(HTML.height)", "preserveAspectRatio": "none", "height": "144", "role": "img",
+        "aria-label": "\(chart.title): \(chart.description)",
+      ]
+    ) { html in
+      for share in 0...2 {
+        let line = "\(HTML.height * share / 2)"
+        html.element("line", ["class": "grid", "x1": "0", "x2": "\(width)", "y1": line, "y2": line], "")
+      }
+      for (place, bar) in chart.bars.enumerated() { html.bar(bar, place, chart) }
+    }
+  }
+
+  private mutating func bar(_ bar: BarChart.Bar, _ place: Int, _ chart: BarChart) {
+    guard bar.values.contains(where: { $0 > 0 }) else { return }
+    element("g") { html in
+      let numbers = zip(chart.series, bar.values).map { "\($0) \(NumberText.grouped(Int64($1)))" }
+      html.element("title", "\(bar.title): \(numbers.joined(separator: ", "))")
+      var top = Double(HTML.height)
+      for (series, value) in bar.values.enumerated() where value > 0 {
+        let height = max(1, Double(value) * Double(HTML.height) / Double(chart.maximum))
+        top -= height
+        html.element(
+          "rect",
+          [
+            "class": "s\(series + 1)", "x": "\(place * HTML.barWidth + 1)", "width": "\(HTML.barWidth - 2)",
+            "y": Coordinate.text(top), "height": Coordinate.text(height),
+          ], "")
+      }
+    }
+  }
+
+  private mutating func legend(_ chart: BarChart) {
+    element("ul", ["class": "legend"]) { html in
+      for (place, (name, total)) in zip(chart.series, chart.totals).enumerated() {
+        html.element("li") { html in
+          html.element("svg", ["viewBox": "0 0 12 12", "aria-hidden": "true"]) { html in
+            html.element("rect", ["class": "s\(place + 1)", "width": "12", "height": "12", "rx": "3"], "")
+          }
+          html.text("\(name) ")
+          html.element("strong", NumberText.grouped(Int64(total)))
+        }
+      }
+    }
+  }
+}
+
+extension BarChart {
+  /// The bars with their numbers; those without any are left out.
+  fileprivate var table: Table {
+    var table = Table(title, columns: [.text(unit.capitalizedFirst)] + series.map { .number($0) })
+    for bar in bars.reversed() where bar.values.contains(where: { $0 > 0 }) {
+      table.row([.text(bar.title)] + bar.values.map { .number($0) })
+    }
+    return table
+  }
+}
+
+extension String {
+  fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}
+
+/// Numbers of a drawing.
+enum Coordinate {
+  /// Two decimals at most.
+  static func text(_ value: Double) -> String {
+    let hundredths = Int((value * 100).rounded())
+    return hundredths % 100 == 0 ? "\(hundredths / 100)" : "\(Double(hundredths) / 100)"
+  }
+}

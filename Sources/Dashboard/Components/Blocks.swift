@@ -1,0 +1,114 @@
+/// What is shown in place of a list without entries.
+struct EmptyState: Sendable {
+  let title: String
+  /// What that means, or what to do.
+  var hint: String?
+
+  init(_ title: String, _ hint: String? = nil) {
+    self.title = title
+    self.hint = hint
+  }
+}
+
+extension HTML {
+  /// Appends a part of the page that is fetched again while the page is shown. `id` is unique in the page.
+  mutating func region(_ id: StaticString, _ content: (inout HTML) -> Void) {
+    element("div", ["class": "region", "data-region": "\(id)"], content)
+  }
+
+  /// Appends a part with a heading, in a frame.
+  mutating func panel(_ title: String, id: String? = nil, _ content: (inout HTML) -> Void) {
+    element("section", ["class": "panel", "id": id]) { html in
+      html.element("h2", title)
+      content(&html)
+    }
+  }
+
+  mutating func emptyState(_ state: EmptyState) {
+    element("div", ["class": "empty"]) { html in
+      html.element("p", ["class": "title"], state.title)
+      if let hint = state.hint { html.element("p", hint) }
+    }
+  }
+
+  /// Appends a sentence that stands out: what is wrong and its fix, or what was done.
+  mutating func notice(_ text: String, _ tone: Tone, fix: String? = nil) {
+    element("div", ["class": "notice \(tone.className)", "role": tone == .bad ? "alert" : "status"]) { html in
+      html.element("p", text)
+      if let fix {
+        html.element("p", ["class": "fix"]) { html in
+          html.element("strong", "Fix: ")
+          html.text(fix)
+        }
+      }
+    }
+  }
+
+  /// Appends names and their values.
+  mutating func definitions(_ entries: [(String, Cell)]) {
+    element("dl", ["class": "facts"]) { html in
+      for (name, value) in entries {
+        html.element("div") { html in
+          html.element("dt", name)
+          html.element("dd") { $0.cell(value) }
+        }
+      }
+    }
+  }
+
+  /// Appends numbers that matter most, each with its name and a line of explanation.
+  mutating func figures(_ figures: [Figure]) {
+    element("dl", ["class": "figures"]) { html in
+      for figure in figures {
+        html.element("div", ["class": figure.tone.map { "figure \($0.className)" } ?? "figure"]) { html in
+          html.element("dt", figure.name)
+          html.element("dd", ["class": "value"]) { html in
+            if let link = figure.link { html.link(figure.value, to: link) } else { html.text(figure.value) }
+          }
+          if let detail = figure.detail { html.element("dd", ["class": "detail"], detail) }
+        }
+      }
+    }
+  }
+
+  /// Appends how far something is. The text says it too: `text`, or the part in percent.
+  mutating func progress(done: Int64, total: Int64, label: String, text: String? = nil) {
+    element("div", ["class": "progress"]) { html in
+      html.element(
+        "progress",
+        ["max": String(max(total, 1)), "value": String(min(max(done, 0), max(total, 1))), "aria-label": label],
+        "")
+      html.element("span", text ?? (total > 0 ? "\(min(100, max(0, done) * 100 / total)) %" : "–"))
+    }
+  }
+
+  /// Appends text that keeps its lines, in a fixed-width font.
+  mutating func preformatted(_ text: String, label: String) {
+    element("pre", ["tabindex": "0", "role": "region", "aria-label": label]) { $0.element("code", text) }
+  }
+
+  /// Appends a part that is closed until it is asked for. `id` keeps it open while the page is refreshed.
+  mutating func details(_ summary: String, id: String, _ content: (inout HTML) -> Void) {
+    element("details", ["id": id]) { html in
+      html.element("summary", summary)
+      content(&html)
+    }
+  }
+}
+
+/// A number that matters.
+struct Figure: Sendable {
+  let name: String
+  let value: String
+  var detail: String?
+  var tone: Tone?
+  var link: Link?
+
+  init(_ name: String, _ value: String, detail: String? = nil, tone: Tone? = nil, link: Link? = nil) {
+    self.name = name
+    self.value = value
+    self.detail = detail
+    self.tone = tone
+    self.link = link
+  }
+}

@@ -1,0 +1,24 @@
+/// Reads the cursors of lists, which stand in links.
+enum Cursor {
+  private static let maximumDigits = 20
+
+  /// Returns a cursor that is the id of a stream entry, `1700000000000-0`. Nil without a cursor. Throws 400 for another text.
+  static func streamID(_ text: String?) throws(PageError) -> String? {
+    guard let text else { return nil }
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts.allSatisfy(isNumber) else { throw .badCursor }
+    return text
+  }
+
+  /// Returns a cursor that is a number. Nil without a cursor. Throws 400 for another text.
+  static func number(_ text: String?) throws(PageError) -> Int64? {
+    guard let text else { return nil }
+    guard isNumber(text[...]), let number = Int64(text) else { throw .badCursor }
+    return number
+  }
+
+  private static func isNumber(_ text: Substring) -> Bool {
+    (1...maximumDigits).contains(text.utf8.count) && UInt64(text) != nil
+      && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+}

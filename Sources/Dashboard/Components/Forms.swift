@@ -1,0 +1,115 @@
+import HTTPServer
+
+/// The look of a button.
+enum ButtonStyle: String, Sendable {
+  case plain, primary, danger
+}
+
+/// A field of a form that filters a list.
+struct FilterField: Sendable {
+  enum Input: Sendable {
+    case text(placeholder: String)
+    /// Values and their titles. The first one is the value without a choice, usually empty.
+    case choice([(value: String, title: String)])
+  }
+
+  let name: String
+  let title: String
+  let input: Input
+
+  init(_ name: String, _ title: String, _ input: Input) {
+    self.name = name
+    self.title = title
+    self.input = input
+  }
+}
+
+extension HTML {
+  /// Appends a form with one button that carries out `action` on this page. Appends nothing if the operator may not.
+  mutating func actionForm(
+    _ request: PageRequest, _ action: PageAction, _ label: String, style: ButtonStyle = .plain,
+    fields: [(String, String)] = [], describedBy: String? = nil
+  ) {
+    guard request.may(action) else { return }
+    form(request) { html in
+      for (name, value) in fields { html.hidden(name, value) }
+      html.button(action, label, style: style, describedBy: describedBy)
+    }
+  }
+
+  /// Appends a form that is sent to this page. It contains at least one ``button(_:_:style:describedBy:)``.
+  mutating func form(_ request: PageRequest, class name: String = "action", _ content: (inout HTML) -> Void) {
+    element("form", ["method": "post", "action": request.sameLink().text, "class": name]) { html in
+      html.hidden(FormToken.field, request.formToken)
+      content(&html)
+    }
+  }
+
+  mutating func hidden(_ name: String, _ value: String) {
+    void("input", ["type": "hidden", "name": name, "value": value])
+  }
+
+  /// Appends the button of an action. `describedBy`: what it acts on, for those who hear the button alone.
+  mutating func button(
+    _ action: PageAction, _ label: String, style: ButtonStyle = .plain, describedBy: String? = nil
+  ) {
+    element(
+      "button",
+      [
+        "name": "action", "value": action.name, "class": style == .plain ? nil : style.rawValue,
+        "aria-label": describedBy.map { "\(label) \($0)" },
+      ], label)
+  }
+
+  /// Appends a panel that says what an action would do, with the button that does it and a link that does not.
+  mutating func confirmation(
+    _ request: PageRequest, _ action: PageAction, title: String, label: String, style: ButtonStyle = .danger,
+    fields: [(String, String)] = [], cancel: Link, _ content: (inout HTML) -> Void
+  ) {
+    element("section", ["class": style == .danger ? "panel confirm" : "panel", "id": "confirm"]) { html in
+      html.element("h2", title)
+      content(&html)
+      html.element("div", ["class": "buttons"]) { html in
+        html.actionForm(request, action, label, style: style, fields: fields)
+        html.link("Cancel", to: cancel, class: "button")
+      }
+    }
+  }
+
+  /// Appends a form that filters the list of this page. Each field shows the value in the query.
+  mutating func filterForm(_ request: PageRequest, _ fields: [FilterField], button label: String = "Filter") {
+    let page = request.sameLink(request.http.query.map { ($0.name, nil) })
+    element("form", ["method": "get", "action": page.text, "class": "filter"]) { html in
+      for field in fields {
+        html.element("label") { html in
+          html.element("span", field.title)
+          html.input(field, value: request.query(field.name) ?? "")
+        }
+      }
+      html.element("button", label)
+    }
+  }
+
+  private mutating func input(_ field: FilterField, value: String) {
+    switch field.input {
+    case .text(let placeholder):
+      void("input", ["type": "search", "name": field.name, "value": value, "placeholder": placeholder])
+    case .choice(let choices):
+      element("select", ["name": field.name]) { html in
+        for choice in choices {
+          html.element("option", ["value": choice.value, "selected": choice.value == value ? "" : nil], choice.title)
+        }
+      }
+    }
+  }
+
+  /// Appends links to the parts of a list before and after this one. Cursors are values of the query item `cursor`.
+  mutating func pager(_ request: PageRequest, first: Bool, next: String?, description: String? = nil) {
+    guard !first || next != nil || description != nil else { return }
+    element("nav", ["class": "pager", "aria-label": "Parts of the list"]) { html in
+      if !first { html.link("First part", to: request.sameLink([("cursor", nil)]), class: "button") }
+      if let description { html.element("span", ["class": "quiet"], description) }
+      if let next { html.link("Next part", to: request.sameLink([("cursor", next)]), class: "button") }
+    }
+  }
+}

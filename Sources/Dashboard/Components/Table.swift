@@ -1,0 +1,89 @@
+/// A table with a caption and header cells.
+struct Table: Sendable {
+  struct Column: Sendable {
+    enum Kind: Sendable { case text, number, actions }
+
+    let title: String
+    let kind: Kind
+
+    static func text(_ title: String) -> Column { Column(title: title, kind: .text) }
+    static func number(_ title: String) -> Column { Column(title: title, kind: .number) }
+    /// Buttons and links; the title is for those who do not see them.
+    static func actions(_ title: String = "Actions") -> Column { Column(title: title, kind: .actions) }
+  }
+
+  let caption: String
+  let columns: [Column]
+  /// Whether the caption is only for those who do not see the heading above the table.
+  var isCaptionHidden = false
+  private(set) var rows: [[Cell]] = []
+
+  init(_ caption: String, columns: [Column], isCaptionHidden: Bool = false) {
+    self.caption = caption
+    self.columns = columns
+    self.isCaptionHidden = isCaptionHidden
+  }
+
+  /// Adds a row with a cell for each column. The first one is the header of the row.
+  mutating func row(_ cells: Cell...) { row(cells) }
+
+  mutating func row(_ cells: [Cell]) {
+    precondition(cells.count == columns.count, "a cell for each column")
+    rows.append(cells)
+  }
+}
+
+extension HTML {
+  /// Appends a table, or what to show if it has no rows.
+  mutating func table(_ table: Table, empty: EmptyState? = nil) {
+    if table.rows.isEmpty, let empty { return emptyState(empty) }
+    element("div", ["class": "table", "role": "region", "aria-label": table.caption, "tabindex": "0"]) { html in
+      html.element("table") { html in
+        html.element("caption", ["class": table.isCaptionHidden ? "hidden" : nil], table.caption)
+        html.element("thead") { html in
+          html.element("tr") { html in
+            for column in table.columns { html.header(column) }
+          }
+        }
+        html.element("tbody") { html in
+          for row in table.rows { html.row(row, table.columns) }
+        }
+      }
+    }
+  }
+
+  private mutating func header(_ column: Table.Column) {
+    element("th", ["scope": "col", "class": column.kind.className]) { html in
+      if column.kind == .actions {
+        html.element("span", ["class": "hidden"], column.title)
+      } else {
+        html.text(column.title)
+      }
+    }
+  }
+
+  private mutating func row(_ cells: [Cell], _ columns: [Table.Column]) {
+    element("tr") { html in
+      for (place, (cell, column)) in zip(cells, columns).enumerated() {
+        let content = { (html: inout HTML) in html.cell(cell) }
+        if place == 0 {
+          html.element("th", ["scope": "row", "class": column.kind.className], content)
+        } else {
+          // On narrow screens each cell is a line with its title.
+          html.element(
+            "td", ["class": column.kind.className, "data-title": column.kind == .actions ? nil : column.title], content)
+        }
+      }
+    }
+  }
+}
+
+extension Table.Column.Kind {
+  fileprivate var className: String? {
+    switch self {
+    case .text: nil
+    case .number: "number"
+    case .actions: "actions"
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import JSON
+import Telemetry
+
+/// Numbers as people read them.
+enum NumberText {
+  /// `1 234 567`, with narrow no-break spaces.
+  static func grouped(_ number: Int64) -> String {
+    let digits = Array(String(number.magnitude))
+    var text = number < 0 ? "-" : ""
+    for (place, digit) in digits.enumerated() {
+      if place > 0, (digits.count - place) % 3 == 0 { text.append("\u{202F}") }
+      text.append(digit)
+    }
+    return text
+  }
+
+  /// A number with one decimal below 10: `0`, `0.4`, `3.5`, `120`.
+  static func short(_ number: Double) -> String {
+    guard number.isFinite, number.magnitude < 1e15 else { return "–" }
+    if number.magnitude >= 9.95 || number == number.rounded() { return grouped(Int64(number.rounded())) }
+    let tenths = Int64((number * 10).rounded())
+    return tenths == 0 && number > 0 ? "<0.1" : "\(tenths / 10).\(abs(tenths % 10))"
+  }
+
+  /// `512 B`, `1.5 KiB`, `3.0 GiB`.
+  static func bytes(_ count: Int64) -> String {
+    guard count >= 1024 else { return "\(count) B" }
+    var value = Double(count) / 1024
+    var unit = 0
+    let units = ["KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024, unit < units.count - 1 {
+      value /= 1024
+      unit += 1
+    }
+    return "\(short(value)) \(units[unit])"
+  }
+
+  /// `3 jobs`, `1 job`.
+  static func count(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
+    "\(grouped(number)) \(number == 1 ? one : many ?? one + "s")"
+  }
+}
+
+/// Points of time and durations as people read them.
+enum TimeText {
+  private static let second: Int64 = 1000
+  private static let minute: Int64 = 60_000
+  private static let hour: Int64 = 3_600_000
+  private static let day: Int64 = 86_400_000
+
+  /// `2026-12-24 18:00:00 UTC`
+  static func exact(_ milliseconds: Int64) -> String {
+    let text = Timestamp.text(milliseconds)
+    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC"
+  }
+
+  /// `2026-12-24T18:00:00.000Z`
+  static func machine(_ milliseconds: Int64) -> String { Timestamp.text(milliseconds) }
+
+  /// `12 s ago`, `in 3 min`, `just now`.
+  static func relative(_ milliseconds: Int64, now: Int64) -> String {
+    let (difference, isOverflow) = now.subtractingReportingOverflow(milliseconds)
+    guard !isOverflow else { return "long ago" }
+    if difference.magnitude < second { return "just now" }
+    return difference > 0 ? "\(duration(difference)) ago" : "in \(duration(Int64(difference.magnitude)))"
+  }
+
+  /// Milliseconds as `250 ms`, `12 s`, `3 min`, `2 h 5 min`, `4 d 6 h`.
+  static func duration(_ milliseconds: Int64) -> String {
+    switch milliseconds {
+    case ..<0: return "0 s"
+    case ..<second: return "\(milliseconds) ms"
+    case ..<minute: return "\(milliseconds / second) s"
+    case ..<hour:
+      let seconds = milliseconds % minute / second
+      return milliseconds < 10 * minute && seconds > 0
+        ? "\(milliseconds / minute) min \(seconds) s" : "\(milliseconds / minute) min"
+    case ..<day: return pair(milliseconds, hour, "h", minute, "min")
+    default: return pair(milliseconds, day, "d", hour, "h")
+    }
+  }
+
+  private static func pair(_ value: Int64, _ large: Int64, _ one: String, _ small: Int64, _ two: String) -> String {
+    let rest = value % large / small
+    return rest > 0 ? "\(value / large) \(one) \(rest) \(two)" : "\(value / large) \(one)"
+  }
+}
+
+/// Device tokens as they may be shown.
+enum TokenText {
+  static func shortened(_ token: String) -> String { Log.shortened(token) }
+}

@@ -1,0 +1,205 @@
+import Queue
+
+/// The parts of the page of dead letters.
+struct DeadView {
+  let request: PageRequest
+  let query: DeadQuery
+  let queueField: FilterField
+  /// Letters of the queues that are shown, whatever the filter is.
+  let total: Int64
+  let list: MergedList
+  let reasons: DeadReasons
+  let operations: [DeadLetterOperation]
+
+  /// Operations that are shown, and for how long after they ended, in ms.
+  private static let shownOperations = 3
+  private static let shownFor: Int64 = 24 * 3_600_000
+  /// Reasons that are shown.
+  private static let shownReasons = 8
+
+  // MARK: - Operations
+
+  func operations(_ html: inout HTML) {
+    let shown = operations.filter { request.now - $0.updatedAt < DeadView.shownFor }.prefix(DeadView.shownOperations)
+    guard !shown.isEmpty else { return }
+    html.region("operations") { html in
+      html.panel("Operations") { html in
+        for operation in shown {
+          html.element("div", ["class": "operation"]) { show(operation, &$0) }
+        }
+      }
+    }
+  }
+
+  private func show(_ operation: DeadLetterOperation, _ html: inout HTML) {
+    let isInterrupted = operation.isInterrupted(now: request.now)
+    html.element("div", ["class": "operation-head"]) { html in
+      html.element("strong", title(operation))
+      html.badge(isInterrupted ? "interrupted" : operation.phase.rawValue, tone(operation, isInterrupted))
+      html.element("span", ["class": "quiet"]) { html in
+        html.text("by \(operation.operatorName), begun ")
+        html.time(operation.startedAt, now: request.now)
+      }
+    }
+    html.progress(
+      done: Int64(operation.fraction * 1000), total: 1000, label: "\(operation.verb.imperative): letters looked at")
+    html.element("p", numbers(operation, isInterrupted))
+    if operation.phase == .running, !isInterrupted {
+      html.actionForm(request, DeadPage.stop, "Stop", fields: [("operation", operation.id)])
+    } else if operation.canContinue(now: request.now),
+      request.may(operation.verb == .purge ? DeadPage.purgeAll : DeadPage.requeueAll)
+    {
+      html.actionForm(request, DeadPage.goOn, "Continue", fields: [("operation", operation.id)])
+    }
+  }
+
+  private func title(_ operation: DeadLetterOperation) -> String {
+    let what = [operation.filter.reason.map { "reason “\($0)”" }, operation.filter.app.map { "app \($0)" }]
+    let filter = what.compactMap { $0 }.joined(separator: ", ")
+    return "\(operation.verb.imperative) \(filter.isEmpty ? "all" : filter)"
+  }
+
+  private func tone(_ operation: DeadLetterOperation, _ isInterrupted: Bool) -> Tone {
+    switch operation.phase {
+    case .running: isInterrupted ? .warn : .info
+    case .done: .good
+    case .stopped: .neutral
+    case .failed: .bad
+    }
+  }
+
+  private func numbers(_ operation: DeadLetterOperation, _ isInterrupted: Bool) -> String {
+    var text = "\(operation.verb.past) \(NumberText.count(Int64(operation.done), "letter"))"
+    text += " of \(NumberText.grouped(Int64(operation.examined))) looked at."
+    if operation.gone > 0 { text += " \(operation.gone) had moved on before." }
+    if isInterrupted { text += " Its process has ended. It can be continued where it was." }
+    if let fault = operation.fault { text += " It failed: \(fault)" }
+    return text
+  }
+
+  // MARK: - Reasons and filter
+
+  func reasons(_ html: inout HTML) {
+    html.element("section", ["class": "facets", "aria-label": "Reasons"]) { html in
+      html.element("ul") { html in
+        for entry in reasons.entries.prefix(DeadView.shownReasons) {
+          let isCurrent = query.filter.reason == entry.reason
+          html.element("li") { html in
+            html.element(
+              "a",
+              [
+                "href": request.sameLink([
+                  ("reason", isCurrent ? nil : entry.reason), ("cursor", nil), ("confirm", nil),
+                ]).text,
+                "class": "facet", "aria-current": isCurrent ? "true" : nil, "title": entry.reason,
+              ]
+            ) { html in
+              html.element("span", ["class": "facet-name"], entry.reason.isEmpty ? "no reason" : entry.reason)
+              html.element("span", ["class": "facet-count"], NumberText.grouped(Int64(entry.count)))
+            }
+          }
+        }
+      }
+      if reasons.examined >= DeadReasonsCache.newest {
+        html.element(
+          "p", ["class": "quiet"], "Reasons of the newest \(NumberText.grouped(Int64(reasons.examined))) letters.")
+      }
+    }
+  }
+
+  func filter(_ html: inout HTML) {
+    html.filterForm(
+      request,
+      [
+        FilterField("reason", "Reason contains", .text(placeholder: "BadDeviceToken")), queueField,
+        FilterField("app", "App", .text(placeholder: "com.example.app")),
+        FilterField(
+          "age", "Given up", .choice([("", "any time")] + DeadQuery.Age.allCases.map { ($0.rawValue, $0.title) })),
+      ])
+  }
+
+  // MARK: - List
+
+  func list(_ html: inout HTML) {
+    guard !list.entries.isEmpty else { return emptyList(&html) }
+    html.form(request, class: "selection") { html in
+      html.element("div", ["class": "toolbar"]) { html in
+        if request.may(DeadPage.requeue) { html.button(DeadPage.requeue, "Requeue selected", style: .primary) }
+        if request.may(DeadPage.purge) { html.button(DeadPage.purge, "Purge selected", style: .danger) }
+        html.element("span", ["class": "spacer"], "")
+        bulkLinks(&html)
+      }
+      html.table(table)
+    }
+    pager(&html)
+  }
+
+  private func bulkLinks(_ html: inout HTML) {
+    let what = query.filter.isEmpty ? "all \(NumberText.grouped(total))" : "all that match"
+    if request.may(DeadPage.requeueAll) {
+      html.link("Requeue \(what)…", to: request.sameLink([("confirm", "requeue")]), class: "button")
+    }
+    if request.may(DeadPage.purgeAll) {
+      html.link("Purge \(what)…", to: request.sameLink([("confirm", "purge")]), class: "button")
+    }
+  }
+
+  private func emptyList(_ html: inout HTML) {
+    if total == 0 {
+      html.emptyState(EmptyState("No dead letters", "No job was given up."))
+    } else if list.next != nil {
+      html.emptyState(
+        EmptyState(
+          "None of these \(NumberText.grouped(Int64(list.examined))) letters matches",
+          "Older ones were not searched yet."))
+      pager(&html)
+    } else {
+      html.emptyState(EmptyState("No dead letter matches", "Change the filter."))
+    }
+  }
+
+  private func pager(_ html: inout HTML) {
+    let searched =
+      query.filter.isEmpty ? nil : "searched \(NumberText.count(Int64(list.examined), "letter")) for this part"
+    html.pager(request, first: request.query("cursor") == nil, next: list.next?.text, description: searched)
+  }
+
+  private var table: Table {
+    var table = Table(
+      "Dead letters",
+      columns: [
+        .text("Job"), .text("Reason"), .text("For"), .text("Queue"), .text("Given up"), .number("Attempts"),
+        .number("Size"),
+      ], isCaptionHidden: true)
+    let cells = JobCells(request: request)
+    for entry in list.entries {
+      let queue = query.queues[entry.source]
+      table.row(
+        first(entry.job, queue, cells),
+        entry.job.burial.map { .text($0.reason) } ?? .badge("not a dead letter of Martlet", .neutral),
+        cells.addressee(entry.job), cells.queue(queue),
+        .time(entry.job.position?.milliseconds ?? 0, now: request.now), .number(entry.job.attempts),
+        cells.size(entry.job))
+    }
+    return table
+  }
+
+  /// The id, with a box to select the letter.
+  private func first(_ job: BrowsedJob, _ queue: String, _ cells: JobCells) -> Cell {
+    guard job.burial != nil, let reference = job.reference, request.may(DeadPage.requeue) else {
+      return job.burial == nil ? .text("another program's entry") : cells.id(job.id)
+    }
+    return .content { html in
+      html.element("span", ["class": "pick"]) { html in
+        html.void(
+          "input",
+          [
+            "type": "checkbox", "name": "letter",
+            "value": SelectedLetter(queue: queue, id: job.id, reference: reference).text,
+            "aria-label": "Select \(job.id ?? "the letter without id")",
+          ])
+        html.cell(cells.id(job.id))
+      }
+    }
+  }
+}

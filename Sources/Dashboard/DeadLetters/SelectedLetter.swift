@@ -1,0 +1,39 @@
+import Queue
+
+/// A letter that an operator checked: where it was, and in which queue. The value of its box.
+struct SelectedLetter: Sendable {
+  let queue: String
+  /// Of its job, for the audit log; empty if it has none that can be written here.
+  let id: String
+  let reference: BrowsedJob.Reference
+
+  private static let parts = 5
+  private static let maximumID = 128
+
+  init(queue: String, id: String?, reference: BrowsedJob.Reference) {
+    self.queue = queue
+    let id = id ?? ""
+    self.id = id.contains(",") || id.utf8.count > SelectedLetter.maximumID ? "" : id
+    self.reference = reference
+  }
+
+  /// Reads `<score>,<skip>,<digest>,<id>,<queue>`. Returns nil for anything else: a form may be forged.
+  init?(_ text: String) {
+    let parts = text.split(separator: ",", maxSplits: SelectedLetter.parts - 1, omittingEmptySubsequences: false)
+    guard parts.count == SelectedLetter.parts,
+      let reference = BrowsedJob.Reference(parts.prefix(3).joined(separator: ","))
+    else { return nil }
+    self.init(queue: String(parts[4]), id: String(parts[3]), reference: reference)
+  }
+
+  var text: String { "\(reference.text),\(id),\(queue)" }
+
+  /// `dead letters a, b and 3 more`
+  static func description(_ letters: [SelectedLetter]) -> String {
+    let shown = letters.prefix(maximumDescribed).map { $0.id.isEmpty ? "without id" : $0.id }
+    let more = letters.count > shown.count ? " and \(letters.count - shown.count) more" : ""
+    return "dead letter\(letters.count == 1 ? "" : "s") " + shown.joined(separator: ", ") + more
+  }
+
+  private static let maximumDescribed = 5
+}

@@ -1,0 +1,16 @@
+import Crypto
+import Registry
+
+/// A device on the page of devices, with what is known of its last push.
+struct DeviceEntry: Sendable, Equatable {
+  let device: Device
+  /// The last answer of APNs that was not an acceptance; nil if there was none in the last days.
+  var refusal: RefusalNote?
+  /// False for a device of an instance that must register again.
+  var isActive = true
+
+  /// Names a device in a form, so that the page contains no token.
+  static func reference(to token: String) -> String { String(SHA256.hex(token).prefix(32)) }
+
+  var reference: String { DeviceEntry.reference(to: device.token) }
+}

@@ -1,0 +1,141 @@
+import Credentials
+import EventLoop
+import Inspection
+import JSON
+import PushModel
+import Redis
+import Registry
+
+/// `/devices`: the devices of a user, a token or an instance, why pushes arrive there or not, a test push, and their removal.
+@EventLoop
+struct DevicesPage: DashboardPage {
+  nonisolated static let test = PageAction("test")
+  nonisolated static let remove = PageAction("remove", role: .admin)
+  /// Devices on one page.
+  nonisolated static let pageSize = 50
+
+  let context: DashboardContext
+
+  let path = "/devices"
+  let section = Section.devices
+  let actions = [test, remove]
+
+  private var directory: DeviceDirectory {
+    DeviceDirectory(registry: context.registry, connection: context.connection)
+  }
+
+  func show(_ request: PageRequest) async throws(PageError) -> Page {
+    guard let query = try DeviceQuery.read(request) else { return empty(request) }
+    let isWhole = DevicesPage.showsWholeTokens(request)
+    let (all, isComplete) = try await refusingFaults(await directory.devices(of: query))
+    let start = try DevicesPage.start(request, count: all.count)
+    let shown = try await refusingFaults(
+      await directory.noted(Array(all[start..<min(start + DevicesPage.pageSize, all.count)])))
+    let inspector = AddresseeInspector(
+      connection: context.connection, queues: context.queues, policies: context.configuration.policies,
+      showsWholeTokens: isWhole)
+    let explanation = try await refusingFaults(await inspector.explain(query.addressee))
+    return Page(DevicesPage.title(query)) { html in
+      search(request, &html)
+      html.region("devices") { html in
+        FindingsPanel(explanation: explanation, request: request).append(to: &html)
+        DevicesPanel(query: query, entries: shown, isWhole: isWhole, request: request)
+          .append(to: &html, start: start, count: all.count, isComplete: isComplete)
+      }
+    }
+  }
+
+  private func empty(_ request: PageRequest) -> Page {
+    var page = Page("Devices", summary: "Whose pushes do not arrive? Look up a user, a device token or an instance.") {
+      search(request, &$0)
+    }
+    page.refreshes = false
+    return page
+  }
+
+  private func search(_ request: PageRequest, _ html: inout HTML) {
+    html.filterForm(
+      request,
+      [
+        FilterField("user", "User", .text(placeholder: "alice")),
+        FilterField("token", "Device token", .text(placeholder: "740f4707…")),
+        FilterField("instance", "Instance", .text(placeholder: "home-1")),
+      ], button: "Look up")
+  }
+
+  nonisolated static func title(_ query: DeviceQuery) -> String {
+    switch query {
+    case .user(let name): "Devices of \(name)"
+    case .token(let token): "Device \(TokenText.shortened(token))"
+    case .instance(let id): "Device of instance \(id)"
+    }
+  }
+
+  /// Only an admin who asks sees whole tokens.
+  static func showsWholeTokens(_ request: PageRequest) -> Bool {
+    request.operator.role == .admin && request.query("whole") == "yes"
+  }
+
+  /// The place of the first device that is shown.
+  private static func start(_ request: PageRequest, count: Int) throws(PageError) -> Int {
+    guard let cursor = request.query("cursor") else { return 0 }
+    guard let start = Int(cursor), (0..<max(count, 1)).contains(start), start % pageSize == 0 else { throw .badCursor }
+    return start
+  }
+
+  // MARK: - Actions
+
+  func subject(of action: PageAction, _ request: PageRequest) -> String {
+    guard let query = try? DeviceQuery.read(request) else { return "" }
+    return query.subject
+  }
+
+  func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
+    guard let query = try DeviceQuery.read(request), let reference = request.field("device") else {
+      throw .badRequest("The form names no device. Nothing was changed.")
+    }
+    let (entries, _) = try await refusingFaults(await directory.devices(of: query))
+    guard let entry = entries.first(where: { $0.reference == reference }) else {
+      throw .movedOn("This device is no longer registered here. Nothing was changed.")
+    }
+    return action == DevicesPage.remove
+      ? try await remove(entry.device, query) : try await sendTest(entry.device, query, request)
+  }
+
+  private func remove(_ device: Device, _ query: DeviceQuery) async throws(PageError) -> ActionOutcome {
+    let shortened = TokenText.shortened(device.token)
+    let gone: Bool
+    switch query {
+    case .user(let name):
+      let removed = try await refusingFaults(await context.registry.unregister(token: device.token, username: name))
+      gone = removed.removedEntry || removed.removedMetadata
+    case .token: gone = try await refusingFaults(await context.registry.forget(token: device.token))
+    case .instance(let id): gone = try await deactivate(device, of: id)
+    }
+    guard gone else { throw .movedOn("The device \(shortened) was already gone. Nothing was changed.") }
+    return .done("The device \(shortened) was removed. It gets pushes again when its app registers it.")
+  }
+
+  private func deactivate(_ device: Device, of id: String) async throws(PageError) -> Bool {
+    let result = await withCheckedContinuation { continuation in
+      context.registry.deactivate(instance: id, token: device.token, notAfter: device.updatedAt) {
+        continuation.resume(returning: $0)
+      }
+    }
+    switch result {
+    case .success(let count): return count > 0
+    case .failure(let error): throw PageError(error)
+    }
+  }
+
+  private func sendTest(
+    _ device: Device, _ query: DeviceQuery, _ request: PageRequest
+  ) async throws(PageError) -> ActionOutcome {
+    let job = TestPush(device: device, query: query, by: request.operator.name, now: request.now)
+    let queue = context.queues.contains("push:jobs") ? "push:jobs" : context.queues[0]
+    _ = try await refusingFaults(await context.connection.send(RedisCommand("LPUSH", queue).with(job.json)))
+    return .done(
+      "A test push to \(TokenText.shortened(device.token)) is in the queue \(queue).",
+      then: request.link("jobs", job.id))
+  }
+}

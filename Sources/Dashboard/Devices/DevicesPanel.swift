@@ -1,0 +1,115 @@
+import Credentials
+import PushModel
+import Registry
+
+/// The devices of a user, of a token or of an instance, with what can be done with each.
+struct DevicesPanel {
+  let query: DeviceQuery
+  let entries: [DeviceEntry]
+  let isWhole: Bool
+  let request: PageRequest
+
+  /// `start` is the place of the first entry among `count`.
+  func append(to html: inout HTML, start: Int, count: Int, isComplete: Bool) {
+    html.panel("Devices") { html in
+      html.table(table, empty: empty)
+      let end = start + entries.count
+      html.pager(
+        request, first: start == 0, next: end < count ? String(end) : nil,
+        description: count > DevicesPage.pageSize
+          ? "\(start + 1) to \(end) of \(isComplete ? "" : "more than ")\(NumberText.grouped(Int64(count)))" : nil)
+      links(&html)
+    }
+  }
+
+  private var empty: EmptyState {
+    switch query {
+    case .user:
+      EmptyState("No device is registered", "Jobs to this user end as no_devices until an app registers a device.")
+    case .token:
+      EmptyState(
+        "This token is not registered", "A job to it is sent nevertheless, with the default app and environment.")
+    case .instance: EmptyState("No device is registered", "Jobs to this instance end as no_devices.")
+    }
+  }
+
+  private func links(_ html: inout HTML) {
+    html.element("p", ["class": "links"]) { html in
+      if request.operator.role == .admin, !entries.isEmpty {
+        let title = isWhole ? "Shorten the tokens" : "Show whole tokens"
+        html.link(title, to: request.sameLink([("whole", isWhole ? nil : "yes")]))
+        html.text(" ")
+      }
+      if case .instance(let id) = query {
+        html.link("Limits used by this instance", to: request.link("policies", query: [("instance", id)]))
+      }
+    }
+  }
+
+  private var table: Table {
+    var columns: [Table.Column] = [.text("Device"), .text("App"), .text("Environment"), .text("Registered")]
+    if case .token = query { columns.append(.text("Owner")) }
+    columns += [.text("Last refusal"), .actions()]
+    var table = Table("Devices", columns: columns, isCaptionHidden: true)
+    for entry in entries { table.row(row(entry)) }
+    return table
+  }
+
+  private func row(_ entry: DeviceEntry) -> [Cell] {
+    let device = entry.device
+    var cells: [Cell] = [
+      name(entry), device.bundleID.map { .code($0) } ?? .text("default"),
+      .text(device.environment?.rawValue ?? "default"),
+      device.updatedAt > 0 ? .time(device.updatedAt, now: request.now) : .none,
+    ]
+    if case .token = query {
+      cells.append(
+        device.username.map { .link($0, request.link("devices", query: [("user", $0)])) } ?? .text("anonymous"))
+    }
+    return cells + [refusal(entry), actions(entry)]
+  }
+
+  private func name(_ entry: DeviceEntry) -> Cell {
+    .content { html in
+      if isWhole {
+        html.element("code", ["class": "token whole"], entry.device.token)
+      } else {
+        html.token(entry.device.token)
+      }
+      if entry.device.platform == .android {
+        html.text(" ")
+        html.badge("android", .neutral)
+      }
+      if !entry.isActive {
+        html.text(" ")
+        html.badge("inactive", .warn)
+      }
+    }
+  }
+
+  private func refusal(_ entry: DeviceEntry) -> Cell {
+    guard let refusal = entry.refusal else { return .none }
+    return .content { html in
+      html.badge(refusal.reason.isEmpty ? "HTTP \(refusal.status)" : refusal.reason, .warn)
+      html.text(" ")
+      html.element("span", ["class": "quiet"]) { html in
+        html.time(refusal.at, now: request.now)
+        html.text(" ")
+        html.link("job", to: request.link("jobs", refusal.jobID))
+      }
+    }
+  }
+
+  private func actions(_ entry: DeviceEntry) -> Cell {
+    let fields = [("device", entry.reference)]
+    let shortened = TokenText.shortened(entry.device.token)
+    return .content { html in
+      if entry.device.platform == .ios, entry.isActive {
+        html.actionForm(
+          request, DevicesPage.test, "Send a test push", fields: fields, describedBy: "to \(shortened)")
+      }
+      html.actionForm(
+        request, DevicesPage.remove, "Remove", style: .danger, fields: fields, describedBy: shortened)
+    }
+  }
+}

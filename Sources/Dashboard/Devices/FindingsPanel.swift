@@ -1,0 +1,39 @@
+import Inspection
+
+/// Why an addressee gets pushes or gets none.
+struct FindingsPanel {
+  let explanation: AddresseeExplanation
+  let request: PageRequest
+
+  func append(to html: inout HTML) {
+    html.notice(explanation.outcome, explanation.isReachable ? .good : .warn)
+    guard !explanation.findings.isEmpty else { return }
+    html.panel("What decides it") { html in
+      html.element("ul", ["class": "findings"]) { html in
+        for finding in explanation.findings { item(finding, &html) }
+      }
+    }
+  }
+
+  private func item(_ finding: AddresseeFinding, _ html: inout HTML) {
+    html.element("li") { html in
+      switch finding.severity {
+      case .problem: html.badge("problem", .bad)
+      case .warning: html.badge("warning", .warn)
+      case .fact: html.badge("fact", .neutral)
+      }
+      html.text(" ")
+      html.text(finding.sentence)
+      if let since = finding.since {
+        html.text(" ")
+        html.element("span", ["class": "quiet"]) { $0.time(since, now: request.now) }
+      }
+      if let advice = finding.advice {
+        html.element("p", ["class": "fix"]) { html in
+          html.element("strong", "To do: ")
+          html.text(advice)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import EventLoop
+import Queue
+import Redis
+
+/// A worker that may have jobs in its hands.
+struct FleetWorker: Sendable, Equatable {
+  let name: String
+  /// Nil if its heartbeat has expired: the fleet takes its jobs back.
+  var report: WorkerReport?
+  /// The number of its jobs in each queue that it has jobs of.
+  var held: [Held] = []
+
+  struct Held: Sendable, Equatable {
+    let queue: String
+    let jobs: Int64
+  }
+
+  var jobsInHand: Int64 { held.reduce(0) { $0 + $1.jobs } }
+
+  /// The host and the process of `<host>-<pid>-<random>`; nil for another form.
+  var process: (host: String, pid: String)? {
+    let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count >= 3, parts[parts.count - 2].allSatisfy(\.isNumber) else { return nil }
+    return (parts.dropLast(2).joined(separator: "-"), String(parts[parts.count - 2]))
+  }
+}
+
+extension FleetWorker {
+  /// Workers of a queue that are read, at most.
+  private static let maximumRead = 1000
+
+  /// Reads the workers of all queues, sorted by name.
+  @EventLoop
+  static func all(of queues: [String], from connection: RedisClient) async throws(RedisError) -> [FleetWorker] {
+    let keys = queues.map(QueueKeys.init(queue:))
+    let members = try await Exchange.replies(
+      to: keys.map { RedisCommand("SMEMBERS", $0.workers) }, on: connection)
+    let names = members.map { reply in Array((reply.array ?? []).compactMap(\.string).sorted().prefix(maximumRead)) }
+    var commands: [RedisCommand] = []
+    for (keys, names) in zip(keys, names) {
+      for name in names {
+        commands.append(RedisCommand("GET", keys.heartbeat(name)))
+        commands.append(RedisCommand("LLEN", keys.inflight(name)))
+      }
+    }
+    let replies = try await Exchange.replies(to: commands, on: connection)
+    return merged(queues, names, replies)
+  }
+
+  /// `replies` are those to GET and LLEN of each name of each queue.
+  private static func merged(_ queues: [String], _ names: [[String]], _ replies: [RedisValue]) -> [FleetWorker] {
+    var workers: [String: FleetWorker] = [:]
+    var position = 0
+    for (queue, names) in zip(queues, names) {
+      for name in names {
+        var worker = workers[name] ?? FleetWorker(name: name)
+        // A worker that serves several queues has the same report in each.
+        worker.report = worker.report ?? replies[position].contents.flatMap(WorkerReport.init(json:))
+        let jobs = replies[position + 1].integer ?? 0
+        if jobs > 0 { worker.held.append(Held(queue: queue, jobs: jobs)) }
+        workers[name] = worker
+        position += 2
+      }
+    }
+    return workers.values.sorted { $0.name < $1.name }
+  }
+}

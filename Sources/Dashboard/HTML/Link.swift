@@ -1,0 +1,49 @@
+/// A link to a page of the dashboard, relative to the page that contains it. So it works below any prefix of a proxy.
+struct Link: Sendable, Equatable {
+  /// The relative reference. It begins with `./` or `../`, so a colon in it is never taken for a scheme.
+  let text: String
+}
+
+/// Makes the links of one page.
+struct Links: Sendable, Equatable {
+  /// From the page back to the root of the dashboard: `./` or `../`.
+  let root: String
+
+  /// - Parameter path: the path of the request, with its percent escapes.
+  init(from path: String) {
+    let depth = path.utf8.dropFirst().count { $0 == UInt8(ascii: "/") }
+    root = depth == 0 ? "./" : String(repeating: "../", count: depth)
+  }
+
+  /// Returns the link to `path`, the path of a page without its first slash, and `id`, which is one part of the path.
+  func link(_ path: StaticString, _ id: String? = nil, query: [(String, String)] = []) -> Link {
+    var text = root + "\(path)"
+    if let id { text += "/" + PercentEncoding.encoded(id) }
+    return Link(text: text + PercentEncoding.query(query))
+  }
+}
+
+/// Writes percent escapes.
+enum PercentEncoding {
+  private static let digits = Array("0123456789ABCDEF".utf8)
+
+  /// Returns `?a=1&b=2`; nothing without items.
+  static func query(_ items: [(String, String)]) -> String {
+    items.isEmpty ? "" : "?" + items.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
+  }
+
+  /// Escapes everything but letters, digits, `-`, `.`, `_`, `~` and `:`.
+  static func encoded(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"), UInt8(ascii: ":"):
+        bytes.append(byte)
+      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

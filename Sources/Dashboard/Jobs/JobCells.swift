@@ -1,0 +1,69 @@
+import Credentials
+import Jobs
+import PushModel
+import Queue
+
+/// What lists of jobs show of each one.
+struct JobCells {
+  let request: PageRequest
+
+  /// The id, with a link to the job.
+  func id(_ id: String?) -> Cell {
+    guard let id, !id.isEmpty else {
+      return .content { $0.element("span", ["class": "quiet"], "gets its id when it is claimed") }
+    }
+    return .content { $0.jobLink(id, to: request.link("jobs", id)) }
+  }
+
+  /// Whom a job is for, with a link to the devices where that leads to few.
+  func addressee(_ job: BrowsedJob) -> Cell {
+    guard let addressee = JobSummary(job: job.job).addressee else {
+      return .content { $0.element("span", ["class": "quiet"], "cannot be read") }
+    }
+    return self.addressee(addressee)
+  }
+
+  func addressee(_ addressee: Addressee) -> Cell {
+    switch addressee {
+    case .user(let name): .content { $0.addressee("user", name, request.link("devices", query: [("user", name)])) }
+    case .userToken(let name, _):
+      .content { $0.addressee("one device of user", name, request.link("devices", query: [("user", name)])) }
+    case .token(let token):
+      // The address of a page has the whole token.
+      .content {
+        $0.addressee(
+          "device", TokenText.shortened(token),
+          request.operator.role == .admin ? request.link("devices", query: [("token", token)]) : nil)
+      }
+    case .tokens(let tokens): .text(NumberText.count(Int64(tokens.count), "device"))
+    case .instance(let id):
+      .content { $0.addressee("instance", id, request.link("devices", query: [("instance", id)])) }
+    case .app(let app): .content { $0.addressee("everyone of app", app, nil) }
+    }
+  }
+
+  func queue(_ name: String) -> Cell {
+    .content { $0.link(name, to: request.link("queues", name), class: "queue-name") }
+  }
+
+  func size(_ job: BrowsedJob) -> Cell { .text(NumberText.bytes(Int64(job.jobBytes))) }
+}
+
+extension HTML {
+  /// Appends content in a frame without a heading.
+  mutating func surface(_ content: (inout HTML) -> Void) {
+    element("div", ["class": "panel"], content)
+  }
+
+  /// Appends the id of a job. A long one is cut by the style, and whole in its title.
+  mutating func jobLink(_ id: String, to link: Link) {
+    element("a", ["href": link.text, "class": "job-id", "title": id], id)
+  }
+
+  fileprivate mutating func addressee(_ kind: String, _ name: String, _ link: Link?) {
+    element("span", ["class": "addressee"]) { html in
+      html.element("span", ["class": "quiet"], kind + " ")
+      if let link { html.link(name, to: link) } else { html.text(name) }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import JSON
+import PushModel
+
+/// The text of a job for reading: indented, and with shortened tokens unless an admin reads it.
+struct PayloadText {
+  private static let indentation = "  "
+  /// A longer run of hexadecimal digits may be a token.
+  private static let longestPlainRun = 40
+
+  let showsTokens: Bool
+
+  func text(_ job: [UInt8]) -> String {
+    guard let value = try? JSONValue(parsing: job) else {
+      return masked(String(decoding: job, as: UTF8.self))
+    }
+    var text = ""
+    write(value, indent: "", isToken: false, to: &text)
+    return text
+  }
+
+  private func write(_ value: JSONValue, indent: String, isToken: Bool, to text: inout String) {
+    let inner = indent + PayloadText.indentation
+    switch value {
+    case .object(let members) where !members.isEmpty:
+      text += "{\n"
+      for (place, member) in members.enumerated() {
+        text += inner + quoted(member.key) + ": "
+        let names = member.key == "token" || member.key == "tokens"
+        write(member.value, indent: inner, isToken: names || isToken, to: &text)
+        text += place < members.count - 1 ? ",\n" : "\n"
+      }
+      text += indent + "}"
+    case .array(let elements) where !elements.isEmpty:
+      text += "[\n"
+      for (place, element) in elements.enumerated() {
+        text += inner
+        write(element, indent: inner, isToken: isToken, to: &text)
+        text += place < elements.count - 1 ? ",\n" : "\n"
+      }
+      text += indent + "]"
+    case .string(let string):
+      let isHidden = isToken && !showsTokens && DeviceToken.isWellFormed(string.utf8)
+      text += quoted(isHidden ? TokenText.shortened(string) : masked(string))
+    default: text += String(decoding: value.bytes, as: UTF8.self)
+    }
+  }
+
+  private func quoted(_ string: String) -> String {
+    var writer = JSONWriter()
+    writer.string(string)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  /// Shortens what may be a token.
+  private func masked(_ text: String) -> String {
+    guard !showsTokens, text.utf8.count > PayloadText.longestPlainRun else { return text }
+    var (result, run) = ("", "")
+    func ended(_ run: String) -> String {
+      run.utf8.count > PayloadText.longestPlainRun ? TokenText.shortened(run) : run
+    }
+    for character in text.unicodeScalars {
+      if character.properties.isASCIIHexDigit {
+        run.unicodeScalars.append(character)
+      } else {
+        result += ended(run)
+        run = ""
+        result.unicodeScalars.append(character)
+      }
+    }
+    return result + ended(run)
+  }
+}

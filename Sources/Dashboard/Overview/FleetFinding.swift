@@ -1,0 +1,162 @@
+import Jobs
+import Queue
+
+/// Something that is not as it should be, and what to do about it.
+struct FleetFinding: Sendable, Equatable {
+  /// The more serious first.
+  enum Severity: Int, Sendable, Comparable {
+    /// Pushes are not delivered, or jobs may be lost.
+    case fault
+    /// It may become a fault, or needs a look.
+    case warning
+
+    static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  let severity: Severity
+  let text: String
+  let fix: String
+}
+
+extension FleetState {
+  private static let highMemory = 0.9
+  /// Milliseconds.
+  private static let longWait: Int64 = 60_000
+  /// Refused pushes of the last hour that are worth a look, and their share.
+  private static let manyRefusals = 20
+  private static let highRefusalShare = 0.05
+
+  /// Everything that is not as it should be, the most serious first. Empty if all is well.
+  func findings(_ configuration: DashboardConfiguration, now: Int64) -> [FleetFinding] {
+    let all =
+      redisFindings + workerFindings + routeFindings(configuration, now) + pauseFindings(now) + backlogFindings(now)
+      + refusalFindings + deadFindings
+    // Of equal severity in this order.
+    return all.filter { $0.severity == .fault } + all.filter { $0.severity == .warning }
+  }
+
+  private var redisFindings: [FleetFinding] {
+    var findings: [FleetFinding] = []
+    for server in servers {
+      if let share = server.memoryShare, share >= FleetState.highMemory {
+        findings.append(
+          FleetFinding(
+            severity: .fault, text: "Redis uses \(Int(share * 100)) % of the memory that it may use.",
+            fix: "raise maxmemory, or find out which program fills it: no job can be added when it is full"))
+      }
+      if let policy = server.memoryPolicy, policy != "noeviction", (server.maximumMemory ?? 0) > 0 {
+        findings.append(
+          FleetFinding(
+            severity: .fault, text: "Redis may delete jobs: its maxmemory-policy is \(policy).",
+            fix: "set maxmemory-policy noeviction"))
+      }
+      if server.persistence?.hasSuffix("failed") == true {
+        findings.append(
+          FleetFinding(
+            severity: .fault, text: "Redis cannot write its append-only file.", fix: "look at its log and at its disk"))
+      }
+    }
+    return findings
+  }
+
+  private var workerFindings: [FleetFinding] {
+    guard workers.isEmpty else { return [] }
+    let jobs = waiting + inFlight
+    return [
+      FleetFinding(
+        severity: jobs > 0 ? .fault : .warning,
+        text: jobs > 0
+          ? "No worker is running: \(NumberText.count(jobs, "job")) \(jobs == 1 ? "waits" : "wait")."
+          : "No worker is running.",
+        fix: "start martlet worker; if it does not start, run martlet doctor and look at its log")
+    ]
+  }
+
+  private func routeFindings(_ configuration: DashboardConfiguration, _ now: Int64) -> [FleetFinding] {
+    let paused = pausedRoutes.map { route in
+      let report = route.report
+      return FleetFinding(
+        severity: .fault,
+        text: "APNs refuses all pushes to \(report.topic) (\(report.environment)) with \(report.reason) since "
+          + "\(TimeText.duration(now - report.since)). Their jobs are kept, and one push a minute is tried.",
+        fix: configuration.fixOfPause(report.reason))
+    }
+    let stopped = stoppedRemovals.map { route in
+      FleetFinding(
+        severity: .warning,
+        text: "Most tokens of \(route.report.topic) (\(route.report.environment)) look invalid "
+          + "(\(route.report.reason)), so none is removed. Pushes are sent.",
+        fix: configuration.fixOfStoppedRemoval)
+    }
+    let slow = slowApps.map { app in
+      FleetFinding(
+        severity: .warning, text: "APNs answers pushes of \(app) slowly. The other apps keep their share.",
+        fix: "wait; if it lasts, look at the network and at Apple's system status")
+    }
+    return paused + stopped + slow
+  }
+
+  private func pauseFindings(_ now: Int64) -> [FleetFinding] {
+    let paused = queues.compactMap { queue in
+      queue.overview.pause.map { pause in
+        let by = pause.by.isEmpty ? "" : " by \(pause.by)"
+        let reason = pause.reason.isEmpty ? "" : ": \(pause.reason)"
+        return FleetFinding(
+          severity: .warning,
+          text: "\(queue.overview.queue) is paused\(by), \(TimeText.relative(pause.since, now: now))\(reason). "
+            + "\(NumberText.count(queue.overview.waiting, "job")) \(queue.overview.waiting == 1 ? "waits" : "wait").",
+          fix: "resume it on its page, or with martlet queue resume \(queue.overview.queue)")
+      }
+    }
+    guard !workers.isEmpty, workers.values.allSatisfy(\.isDraining) else { return paused }
+    return [
+      FleetFinding(
+        severity: .fault, text: "Every worker is drained, so no job is taken.",
+        fix: "end the drain of a worker on the page Workers, or start another one")
+    ] + paused
+  }
+
+  private func backlogFindings(_ now: Int64) -> [FleetFinding] {
+    guard !workers.isEmpty else { return [] }
+    return queues.compactMap { queue in
+      // A paused queue has its own finding.
+      guard queue.overview.pause == nil, let age = queue.age(now: now), age >= FleetState.longWait else { return nil }
+      let rate = NumberText.short(jobsPerSecond)
+      return FleetFinding(
+        severity: .warning,
+        text: "The oldest job of \(queue.overview.queue) waits for \(TimeText.duration(age)); "
+          + "\(NumberText.count(queue.overview.waiting, "job")) wait and the fleet ends \(rate) a second.",
+        fix: "start more workers, or find out why these are slow: paused routes, a slow APNs, or MARTLET_CONCURRENCY")
+    }
+  }
+
+  private var refusalFindings: [FleetFinding] {
+    let hour = lastHour
+    let unusual = hour.refusals.filter { !ReasonMeaning.isUsual($0.key) }
+    let count = unusual.values.reduce(0, +)
+    let all = max(1, hour.accepted + hour.failed)
+    guard count >= FleetState.manyRefusals, Double(count) / Double(all) >= FleetState.highRefusalShare,
+      let top = unusual.max(by: { ($0.value, $1.key) < ($1.value, $0.key) })
+    else { return [] }
+    return [
+      FleetFinding(
+        severity: .warning,
+        text: "APNs refused \(NumberText.count(Int64(count), "push", "pushes")) in the last hour, most of them with "
+          + "\(top.key).",
+        fix: ReasonMeaning.text(top.key) ?? "look at the records of these jobs, and at Apple's list of reasons")
+    ]
+  }
+
+  private var deadFindings: [FleetFinding] {
+    let count = lastHour.jobs[.dead] ?? 0
+    guard count > 0 else { return [] }
+    return [
+      FleetFinding(
+        severity: .warning,
+        text: count == 1
+          ? "1 job became a dead letter in the last hour."
+          : "\(NumberText.count(Int64(count), "job")) became dead letters in the last hour.",
+        fix: "look at their reasons under Dead letters; requeue them when the cause is gone")
+    ]
+  }
+}

@@ -1,0 +1,35 @@
+import Credentials
+
+/// Something that an operator can do on a page. A form names it: `action=pause`.
+struct PageAction: Sendable, Equatable {
+  /// The value of the button, and the action in the audit log.
+  let name: String
+  /// Operators of a lower role may not do it.
+  let role: OperatorRole
+
+  init(_ name: String, role: OperatorRole = .operator) {
+    self.name = name
+    self.role = role
+  }
+}
+
+/// What became of an action.
+struct ActionOutcome: Sendable {
+  enum Kind: String, Sendable {
+    case done
+    /// Nothing was changed, because the state did not allow it.
+    case refused
+  }
+
+  let kind: Kind
+  /// One sentence, which the next page shows once.
+  let message: String
+  /// The page that is shown next. Nil for the page of the form.
+  var location: Link?
+
+  static func done(_ message: String, then location: Link? = nil) -> ActionOutcome {
+    ActionOutcome(kind: .done, message: message, location: location)
+  }
+
+  static func refused(_ message: String) -> ActionOutcome { ActionOutcome(kind: .refused, message: message) }
+}

@@ -1,0 +1,73 @@
+import Credentials
+import EventLoop
+import Redis
+
+/// Why a page is not shown, or an action was not carried out. The answer is a page that says so.
+struct PageError: Error {
+  let status: Int
+  let title: String
+  /// What happened, in plain sentences.
+  let message: String
+  /// Further header fields of the answer.
+  var headers: [(name: String, value: String)] = []
+  /// The fault of Redis that caused it. For the log only.
+  var cause: RedisError?
+
+  init(_ status: Int, _ title: String, _ message: String) {
+    self.status = status
+    self.title = title
+    self.message = message
+  }
+
+  static func badRequest(_ message: String) -> PageError { PageError(400, "Bad request", message) }
+
+  /// The cursor of a page of a list is not one that this dashboard made, or what it points to is gone.
+  static let badCursor = PageError(
+    400, "Bad request", "The link to this part of the list is not valid, or no longer. Begin again at the first part.")
+
+  static func forbidden(_ role: OperatorRole) -> PageError {
+    PageError(403, "Not allowed", "This needs the role \(role.rawValue). Nothing was changed.")
+  }
+
+  static func notFound(_ message: String) -> PageError { PageError(404, "Not found", message) }
+
+  /// - Parameter allowed: the value of the header field `Allow`.
+  static func methodNotAllowed(_ allowed: String) -> PageError {
+    var error = PageError(405, "Method not allowed", "Pages are read with GET; actions are sent with POST.")
+    error.headers = [("Allow", allowed)]
+    return error
+  }
+
+  /// What an action is about has changed meanwhile.
+  static func movedOn(_ message: String) -> PageError { PageError(409, "Has moved on", message) }
+
+  init(_ fault: RedisError) {
+    switch fault {
+    case .outcomeUnknown:
+      self.init(
+        503, "Redis does not answer",
+        "Redis did not answer in time. Whether the last step was carried out is not known: look again when it answers.")
+    case .replyTooLarge: self.init(500, "Too large", "What Redis holds for this page is too large to be read.")
+    case .reply(let error) where error.code == "NOPERM":
+      self.init(
+        500, "Redis refuses a command",
+        "The user of REDIS_URL lacks a right that this page needs: use the user martlet-dashboard of deploy/redis/users.acl."
+      )
+    case .reply where fault.isWrongType:
+      self.init(500, "Another type", "A key that this page reads has another type: another program wrote it.")
+    case .notSent, .reply, .configuration:
+      self.init(
+        503, "Redis does not answer",
+        "Redis does not answer, or takes nothing more. Nothing was done. This page works again when Redis does.")
+    }
+    cause = fault
+  }
+}
+
+/// Returns the value of a call to Redis. Throws a ``PageError`` if the call fails.
+@EventLoop
+func refusingFaults<Value>(
+  _ call: @autoclosure () async throws(RedisError) -> Value
+) async throws(PageError) -> Value {
+  do { return try await call() } catch { throw PageError(error) }
+}

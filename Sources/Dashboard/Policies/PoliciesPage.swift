@@ -1,0 +1,80 @@
+import Credentials
+import EventLoop
+import Policy
+import Redis
+
+/// `/policies`: the delivery policies with their rules; with `?instance=` what the instance has used, and what would happen now.
+@EventLoop
+struct PoliciesPage: DashboardPage {
+  let context: DashboardContext
+
+  let path = "/policies"
+  let section = Section.policies
+
+  private var policies: [DeliveryPolicy] { context.configuration.policies.policies }
+
+  func show(_ request: PageRequest) async throws(PageError) -> Page {
+    var uses: [InstanceUse] = []
+    let instance = try PoliciesPage.instance(request)
+    if let instance {
+      uses = try await refusingFaults(await self.uses(of: instance, now: request.now))
+    }
+    return Page(instance.map { "Policies for \($0)" } ?? "Policies", summary: PoliciesPage.summary) { html in
+      html.filterForm(
+        request, [FilterField("instance", "Instance", .text(placeholder: "home-1"))], button: "Show what it has used")
+      if let instance {
+        html.element("p") { html in
+          html.link("Devices of \(instance)", to: request.link("devices", query: [("instance", instance)]))
+          html.text(" · ")
+          html.link("All policies", to: request.link("policies"))
+        }
+        html.region("use") { html in
+          for (policy, use) in zip(policies, uses) {
+            InstancePanel(policy: policy, use: use, request: request).append(to: &html)
+          }
+        }
+      }
+      for policy in policies { rules(of: policy, &html) }
+    }
+  }
+
+  private nonisolated static let summary =
+    "A policy decides when a job with a class is sent to an instance, held or suppressed."
+
+  private static func instance(_ request: PageRequest) throws(PageError) -> String? {
+    guard let text = request.query("instance") else { return nil }
+    guard let id = Credential.normalized(text, of: .instance) else {
+      throw .badRequest("This is not the form of an instance, so no policy can know it.")
+    }
+    return id
+  }
+
+  /// The state of every policy, in the order of the policies.
+  private func uses(of instance: String, now: Int64) async throws(RedisError) -> [InstanceUse] {
+    let commands = policies.map { RedisCommand("GET", PolicyKeys.state($0.name, instance: instance)) }
+    let replies = try await Exchange.replies(to: commands, on: context.connection)
+    return zip(policies, replies).map { policy, reply in
+      InstanceUse(PolicyState(json: reply.contents ?? []), of: policy, now: now, localTime: .system)
+    }
+  }
+
+  private func rules(of policy: DeliveryPolicy, _ html: inout HTML) {
+    var table = Table(
+      "Classes of \(policy.name)",
+      columns: [
+        .text("Class"), .text("Urgency"), .text("Collapse"), .text("Spacing"), .text("In quiet hours"),
+        .text("Text without a preview"),
+      ])
+    for entry in policy.classes {
+      let spacing = PolicyTexts.span(entry.spacingSeconds)
+      let collapse = PolicyTexts.collapse(entry.collapse)
+      table.row(
+        .name(entry.name), .text(entry.urgency.rawValue), collapse.isEmpty ? .none : .text(collapse),
+        spacing.isEmpty ? .none : .text(spacing), .text(PolicyTexts.quiet(entry.quiet)), .text(entry.preview))
+    }
+    html.panel("Policy \(policy.name)") { html in
+      html.definitions(PolicyTexts.rules(of: policy))
+      html.table(table)
+    }
+  }
+}

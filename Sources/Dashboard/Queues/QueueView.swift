@@ -1,0 +1,167 @@
+import Queue
+
+/// The parts of the page of a queue.
+struct QueueView {
+  let request: PageRequest
+  let state: QueueState
+  let look: QueuePage.Look
+  let waiting: [BrowsedJob]
+  let inFlight: [(worker: String, jobs: [BrowsedJob])]
+  let retry: [BrowsedJob]
+  let scheduled: [BrowsedJob]
+  let dead: [BrowsedJob]
+
+  private static let maximumReason = 200
+
+  private var overview: QueueOverview { state.overview }
+  private var query: [(String, String)] { [("queue", overview.queue)] }
+  private var cells: JobCells { JobCells(request: request) }
+
+  func summary(_ html: inout HTML) {
+    if let pause = state.pause {
+      html.notice(
+        "Paused by \(pause.by.isEmpty ? "somebody" : pause.by), \(TimeText.relative(pause.since, now: request.now))"
+          + (pause.reason.isEmpty ? "." : ": \(pause.reason)") + " No worker takes a job of this queue.", .warn)
+    }
+    let age = state.waitingSince.map { "the oldest for \(TimeText.duration(request.now - $0))" }
+    html.figures([
+      Figure("Waiting", NumberText.grouped(overview.waiting), detail: overview.waiting > 0 ? age : nil),
+      Figure("In flight", NumberText.grouped(overview.inFlight)),
+      Figure(
+        "Retry", NumberText.grouped(overview.retry),
+        link: request.link("scheduled", query: query + [("state", "retry")])),
+      Figure(
+        "Scheduled", NumberText.grouped(overview.scheduled),
+        link: request.link("scheduled", query: query + [("state", "scheduled")])),
+      Figure("Dead", NumberText.grouped(overview.dead), link: request.link("dead", query: query)),
+    ])
+  }
+
+  func pause(_ html: inout HTML) {
+    guard state.pause == nil else {
+      return html.actionForm(request, QueueSteering.resume, "Resume this queue", style: .primary)
+    }
+    guard request.may(QueueSteering.pause) else { return }
+    html.form(request, class: "filter") { html in
+      html.element("label") { html in
+        html.element("span", "Reason, for your colleagues")
+        html.void("input", ["name": "reason", "maxlength": "\(QueueView.maximumReason)", "autocomplete": "off"])
+      }
+      html.button(QueueSteering.pause, "Pause this queue")
+    }
+  }
+
+  func jobs(_ html: inout HTML) {
+    html.panel("Waiting") { html in
+      ends(&html)
+      html.table(waitingTable, empty: EmptyState("No job waits here"))
+      pager(&html)
+    }
+    if !inFlight.isEmpty { html.panel("In flight") { $0.table(inFlightTable) } }
+    if !retry.isEmpty {
+      html.panel("Retry") { html in
+        html.table(dueTable(retry, "Jobs that are retried"))
+        more(overview.retry, retry.count, request.link("scheduled", query: query + [("state", "retry")]), &html)
+      }
+    }
+    if !scheduled.isEmpty {
+      html.panel("Scheduled") { html in
+        html.table(dueTable(scheduled, "Scheduled jobs"))
+        more(
+          overview.scheduled, scheduled.count, request.link("scheduled", query: query + [("state", "scheduled")]), &html
+        )
+      }
+    }
+    if !dead.isEmpty {
+      html.panel("Dead letters") { html in
+        html.table(deadTable)
+        more(overview.dead, dead.count, request.link("dead", query: query), &html)
+      }
+    }
+  }
+
+  // MARK: - Waiting
+
+  private func ends(_ html: inout HTML) {
+    guard overview.waiting > Int64(QueuePage.waitingShown) else { return }
+    html.element("nav", ["class": "tabs", "aria-label": "Ends of the queue"]) { html in
+      for (end, title) in [(QueueBrowser.End.front, "Next to be claimed"), (.back, "Newest")] {
+        let link = request.sameLink([("end", end.rawValue), ("skip", nil)])
+        html.element("a", ["href": link.text, "aria-current": end == look.end ? "true" : nil], title)
+      }
+    }
+  }
+
+  private var waitingTable: Table {
+    var table = Table(
+      look.end == .front ? "Waiting jobs, next first" : "Waiting jobs, newest first",
+      columns: [.number("Place"), .text("Job"), .text("For"), .number("Attempts"), .number("Size")],
+      isCaptionHidden: overview.waiting > Int64(QueuePage.waitingShown))
+    for (number, job) in waiting.enumerated() {
+      let distance = Int64(look.skip + number)
+      let place = look.end == .front ? distance + 1 : overview.waiting - distance
+      table.row(
+        .number(max(1, place)), cells.id(job.id), cells.addressee(job), .number(job.attempts), cells.size(job))
+    }
+    return table
+  }
+
+  private func pager(_ html: inout HTML) {
+    let next = look.skip + waiting.count
+    let isMore = waiting.count == QueuePage.waitingShown && Int64(next) < overview.waiting
+    guard look.skip > 0 || isMore else { return }
+    html.element("nav", ["class": "pager", "aria-label": "Parts of the list"]) { html in
+      if look.skip > 0 { html.link("First part", to: request.sameLink([("skip", nil)]), class: "button") }
+      if isMore, next < QueueBrowser.listDepth {
+        html.link("Next part", to: request.sameLink([("skip", String(next))]), class: "button")
+      } else if isMore {
+        html.element(
+          "span", ["class": "quiet"],
+          "Only the outer \(NumberText.grouped(Int64(QueueBrowser.listDepth))) jobs of each end can be looked at.")
+      }
+    }
+  }
+
+  // MARK: - The other states
+
+  private var inFlightTable: Table {
+    var table = Table(
+      "Jobs in flight", columns: [.text("Job"), .text("For"), .text("Worker"), .number("Attempts"), .number("Size")],
+      isCaptionHidden: true)
+    for (worker, jobs) in inFlight {
+      for job in jobs {
+        table.row(cells.id(job.id), cells.addressee(job), .code(worker), .number(job.attempts), cells.size(job))
+      }
+    }
+    return table
+  }
+
+  private func dueTable(_ jobs: [BrowsedJob], _ caption: String) -> Table {
+    var table = Table(
+      caption, columns: [.text("Job"), .text("For"), .text("Due"), .number("Attempts"), .number("Size")],
+      isCaptionHidden: true)
+    for job in jobs {
+      table.row(
+        cells.id(job.id), cells.addressee(job), .time(job.position?.milliseconds ?? 0, now: request.now),
+        .number(job.attempts), cells.size(job))
+    }
+    return table
+  }
+
+  private var deadTable: Table {
+    var table = Table(
+      "Newest dead letters", columns: [.text("Job"), .text("Reason"), .text("For"), .text("Given up")],
+      isCaptionHidden: true)
+    for job in dead {
+      table.row(
+        cells.id(job.id), .text(job.burial?.reason ?? "not a dead letter of Martlet"), cells.addressee(job),
+        .time(job.position?.milliseconds ?? 0, now: request.now))
+    }
+    return table
+  }
+
+  private func more(_ total: Int64, _ shown: Int, _ link: Link, _ html: inout HTML) {
+    guard total > Int64(shown) else { return }
+    html.element("p") { $0.link("All \(NumberText.grouped(total))", to: link) }
+  }
+}

@@ -1,0 +1,91 @@
+import EventLoop
+import Queue
+
+/// `/queues`: how many jobs of each queue are in each state, how long they wait, and whether it is paused.
+@EventLoop
+struct QueuesPage: DashboardPage {
+  let context: DashboardContext
+
+  let path = "/queues"
+  let section = Section.queues
+  let actions = [QueueSteering.pause, QueueSteering.resume]
+
+  func subject(of action: PageAction, _ request: PageRequest) -> String { "queue \(request.field("queue") ?? "")" }
+
+  func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
+    let queue = try context.queue(named: request.field("queue") ?? "")
+    return try await QueueSteering(context: context).perform(action, queue, request)
+  }
+
+  func show(_ request: PageRequest) async throws(PageError) -> Page {
+    var states: [QueueState] = []
+    for queue in context.queues {
+      states.append(try await QueueState.read(queue, context: context, now: request.now))
+    }
+    return Page(
+      "Queues", summary: "In strict order: a worker takes jobs of a queue only when those above it are empty."
+    ) {
+      html in
+      html.region("queues") { html in
+        html.figures(QueuesPage.figures(states))
+        html.panel("States") { $0.table(table(states, request)) }
+      }
+    }
+  }
+
+  private static func figures(_ states: [QueueState]) -> [Figure] {
+    let waiting = states.reduce(0) { $0 + $1.overview.waiting }
+    let rate = QueueState.rate(states)
+    let drain = waiting == 0 ? "now" : rate > 0 ? QueuesPage.rounded(Double(waiting) / rate) : "–"
+    let paused = states.count { $0.pause != nil }
+    return [
+      Figure("Waiting", NumberText.grouped(waiting)),
+      Figure("In flight", NumberText.grouped(states.reduce(0) { $0 + $1.overview.inFlight })),
+      Figure("Jobs per second", NumberText.short(rate), detail: "of the whole fleet"),
+      Figure("Empty in", drain, detail: waiting > 0 && rate == 0 ? "no job is ended now" : "at this rate"),
+      Figure("Paused", String(paused), tone: paused > 0 ? .warn : nil),
+    ]
+  }
+
+  /// `4 min`: the larger unit only.
+  static func rounded(_ seconds: Double) -> String {
+    guard seconds < Double(Int32.max) else { return "years" }
+    return TimeText.duration(Int64(seconds * 1000)).split(separator: " ").prefix(2).joined(separator: "\u{202F}")
+  }
+
+  private func table(_ states: [QueueState], _ request: PageRequest) -> Table {
+    var table = Table(
+      "Queues",
+      columns: [
+        .text("Queue"), .text("State"), .number("Waiting"), .number("Oldest"), .number("In flight"), .number("Retry"),
+        .number("Scheduled"), .number("Dead"), .actions(),
+      ], isCaptionHidden: true)
+    for state in states {
+      let overview = state.overview
+      let query = [("queue", overview.queue)]
+      table.row(
+        JobCells(request: request).queue(overview.queue), state.badge(now: request.now),
+        .number(overview.waiting), state.age(now: request.now), .number(overview.inFlight),
+        count(overview.retry, request.link("scheduled", query: query + [("state", "retry")])),
+        count(overview.scheduled, request.link("scheduled", query: query + [("state", "scheduled")])),
+        count(overview.dead, request.link("dead", query: query)), button(state, request))
+    }
+    return table
+  }
+
+  private func count(_ number: Int64, _ link: Link) -> Cell {
+    number == 0 ? .number(number) : .link(NumberText.grouped(number), link)
+  }
+
+  private func button(_ state: QueueState, _ request: PageRequest) -> Cell {
+    let queue = state.overview.queue
+    return .content { html in
+      if state.pause == nil {
+        html.actionForm(request, QueueSteering.pause, "Pause", fields: [("queue", queue)], describedBy: queue)
+      } else {
+        html.actionForm(
+          request, QueueSteering.resume, "Resume", style: .primary, fields: [("queue", queue)], describedBy: queue)
+      }
+    }
+  }
+}

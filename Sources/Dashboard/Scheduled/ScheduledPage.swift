@@ -1,0 +1,118 @@
+import EventLoop
+import Queue
+
+/// `/scheduled`: jobs that wait for their time, those that are retried and those that were scheduled.
+@EventLoop
+struct ScheduledPage: DashboardPage {
+  private static let pageSize = 25
+
+  let context: DashboardContext
+
+  let path = "/scheduled"
+  let section = Section.scheduled
+  let actions = [JobSteering.cancel, JobSteering.runNow]
+
+  func subject(of action: PageAction, _ request: PageRequest) -> String { "job \(request.field("job") ?? "")" }
+
+  func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
+    let steering = JobSteering(context: context)
+    let id = request.field("job") ?? ""
+    return action == JobSteering.cancel ? try await steering.cancel(id) : try await steering.runNow(id)
+  }
+
+  private struct Source {
+    let queue: String
+    let set: QueueBrowser.DueSet
+  }
+
+  func show(_ request: PageRequest) async throws(PageError) -> Page {
+    let sources = try self.sources(request)
+    let list = try await read(sources, request)
+    let isFirst = request.query("cursor") == nil
+    return Page("Scheduled and retries", summary: "Jobs that wait for their time, the next one first.") { html in
+      html.filterForm(
+        request,
+        [
+          context.queueField,
+          FilterField(
+            "state", "State", .choice([("", "Both"), ("retry", "Retried"), ("scheduled", "Scheduled or deferred")])),
+        ])
+      html.region("list") { html in
+        html.surface { html in
+          html.table(
+            table(list, sources, request),
+            empty: EmptyState(
+              "Nothing waits for its time",
+              "Jobs come here that are retried after a failure, that have a sendAt, or that a policy deferred."))
+        }
+        html.pager(request, first: isFirst, next: list.next?.text)
+      }
+    }
+  }
+
+  private func sources(_ request: PageRequest) throws(PageError) -> [Source] {
+    var sets = QueueBrowser.DueSet.allCases
+    if let name = request.query("state") {
+      guard let set = QueueBrowser.DueSet(rawValue: name) else { throw .badRequest("There is no such state.") }
+      sets = [set]
+    }
+    return try context.queues(of: request).flatMap { queue in sets.map { Source(queue: queue, set: $0) } }
+  }
+
+  private func read(_ sources: [Source], _ request: PageRequest) async throws(PageError) -> MergedList {
+    var cursor = MergedList.Cursor(count: sources.count)
+    if let text = request.query("cursor") {
+      guard let read = MergedList.Cursor(text, count: sources.count) else { throw .badCursor }
+      cursor = read
+    }
+    var pages: [BrowsedPage?] = []
+    for (source, place) in zip(sources, cursor.places) {
+      let browser = QueueBrowser(queue: source.queue, connection: context.connection)
+      switch place {
+      case .end: pages.append(nil)
+      case .beginning:
+        pages.append(try await refusingFaults(await browser.due(source.set, limit: ScheduledPage.pageSize)))
+      case .position(let position):
+        pages.append(
+          try await refusingFaults(await browser.due(source.set, from: position, limit: ScheduledPage.pageSize)))
+      }
+    }
+    return MergedList(pages, from: cursor, isDescending: false, limit: ScheduledPage.pageSize)
+  }
+
+  private func table(_ list: MergedList, _ sources: [Source], _ request: PageRequest) -> Table {
+    var table = Table(
+      "Jobs that wait for their time",
+      columns: [
+        .text("Job"), .text("For"), .text("Queue"), .text("State"), .text("Due"), .number("Attempts"), .number("Size"),
+        .actions(),
+      ], isCaptionHidden: true)
+    let cells = JobCells(request: request)
+    for entry in list.entries {
+      let source = sources[entry.source]
+      table.row(
+        cells.id(entry.job.id), cells.addressee(entry.job), cells.queue(source.queue),
+        source.set == .retry ? .badge("retry", .warn) : .badge("scheduled", .info),
+        .time(entry.job.position?.milliseconds ?? 0, now: request.now), .number(entry.job.attempts),
+        cells.size(entry.job), buttons(entry.job, source.set, request))
+    }
+    return table
+  }
+
+  private func buttons(_ job: BrowsedJob, _ set: QueueBrowser.DueSet, _ request: PageRequest) -> Cell {
+    guard let id = job.id else { return .none }
+    return .content { html in
+      html.actionForm(
+        request, JobSteering.runNow, set == .retry ? "Retry now" : "Run now", fields: [("job", id)], describedBy: id)
+      if request.may(JobSteering.cancel) {
+        // The page of the job asks first.
+        html.element(
+          "a",
+          [
+            "class": "button", "href": request.link("jobs", id, query: [("confirm", "cancel")]).text,
+            "aria-label": "Cancel \(id)",
+          ], "Cancel…")
+      }
+    }
+  }
+}

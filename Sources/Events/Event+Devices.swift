@@ -1,0 +1,70 @@
+import JSON
+
+/// What events tell about a device.
+public struct EventDevice: Sendable, Equatable {
+  public var token: String
+  /// Nil or empty for an anonymous device, and for that of an instance.
+  public var user: String?
+  public var instance: String?
+  public var app: String?
+  public var environment: String?
+  public var platform: String?
+
+  public init(
+    token: String, user: String? = nil, instance: String? = nil, app: String? = nil, environment: String? = nil,
+    platform: String? = nil
+  ) {
+    self.token = token
+    self.user = user
+    self.instance = instance
+    self.app = app
+    self.environment = environment
+    self.platform = platform
+  }
+
+  fileprivate var members: [JSONMember] {
+    var members: [JSONMember] = []
+    members.add("token", token)
+    members.add("user", user)
+    members.add("instance", instance)
+    members.add("app", app)
+    members.add("environment", environment)
+    members.add("platform", platform)
+    return members
+  }
+}
+
+/// Why a device is no longer registered. Other reasons are those of APNs.
+public enum RemovalCause {
+  public static let unregistered = "unregistered"
+  /// The device got another token.
+  public static let replaced = "replaced"
+  /// The user had the maximum number of devices.
+  public static let limit = "limit"
+  /// The token was among a user's, but the device is another user's.
+  public static let mismatch = "mismatch"
+  /// The device was not registered again for a year.
+  public static let expired = "expired"
+}
+
+// The scripts of the registry make the same events: ``EventfulScript/devices``.
+extension Event {
+  public static func removed(_ device: EventDevice, reason: String, at now: Int64) -> Event {
+    var data = device.members
+    data.add("reason", reason)
+    return Event(.tokenRemoved, at: now, data: data)
+  }
+
+  /// What has changed about a device that was registered; nil if only the time has. `before` is nil if it was not
+  /// registered.
+  public static func change(of device: EventDevice, from before: EventDevice?, at now: Int64) -> Event? {
+    if let before, let from = before.user, !from.isEmpty, from != device.user ?? "" {
+      var data: [JSONMember] = []
+      data.add("from", from)
+      data.add("to", device.user)
+      return Event(.tokenTransferred, at: now, data: device.members.filter { $0.key != "user" } + data)
+    }
+    guard before?.members != device.members else { return nil }
+    return Event(.tokenRegistered, at: now, data: device.members)
+  }
+}

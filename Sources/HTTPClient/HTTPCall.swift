@@ -1,0 +1,77 @@
+/// One request.
+public struct HTTPCall: Sendable {
+  public enum Method: Sendable {
+    case get, post
+  }
+
+  /// http or https.
+  public var url: String
+  public var method: Method
+  /// Field names must be tokens; a value must not contain CR, LF or NUL.
+  public var headers: [(name: String, value: String)]
+  /// Sent with ``Method/post``.
+  public var body: [UInt8]
+  /// From the call until the answer is complete: DNS, connecting, TLS and the transfer.
+  public var timeout: Duration
+  /// What exceeds this of the answer's body is not read, and the connection is closed.
+  public var maximumAnswerBytes: Int
+
+  public init(
+    url: String, method: Method = .post, headers: [(name: String, value: String)] = [], body: [UInt8] = []
+  ) {
+    self.url = url
+    self.method = method
+    self.headers = headers
+    self.body = body
+    timeout = .seconds(10)
+    maximumAnswerBytes = 65_536
+  }
+
+  /// Throws ``HTTPClientError/configuration(_:)`` if `url` is not a complete URL of http or https.
+  ///
+  /// The error does not quote the URL, because it may contain a password.
+  public static func check(url: String) throws(HTTPClientError) {
+    let isPrintable = url.utf8.allSatisfy { $0 > UInt8(ascii: " ") && $0 != 0x7f }
+    guard isPrintable, url.contains("://"), let address = WebAddress(url), !address.host.isEmpty else {
+      throw .configuration("it is not a URL; expected https://host/path")
+    }
+    guard address.scheme == "https" || address.scheme == "http" else {
+      throw .configuration("its scheme is \(address.scheme); expected https://host/path or http://host/path")
+    }
+  }
+
+  /// Returns the header fields as lines, with the fields that libcurl would add of its own accord taken away.
+  func headerLines() throws(HTTPClientError) -> [String] {
+    // libcurl would wait for the server's consent before a large body, and name the type of a form.
+    var lines = ["Expect:"]
+    if !headers.contains(where: { $0.name.lowercased() == "content-type" }) { lines.append("Content-Type:") }
+    for (name, value) in headers {
+      guard HTTPCall.isHeader(name: name) else { throw .configuration("the name of a header field is not a token") }
+      guard HTTPCall.isHeader(value: value) else {
+        throw .configuration("the value of the header field \(name) contains a line end or NUL")
+      }
+      // "Name:" alone would remove the field.
+      lines.append(value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 } ? "\(name);" : "\(name): \(value)")
+    }
+    return lines
+  }
+
+  /// Returns whether `value` contains no line end and no NUL.
+  public static func isHeader(value: String) -> Bool {
+    !value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
+  }
+
+  /// Returns whether `name` is a token of RFC 9110.
+  public static func isHeader(name: String) -> Bool {
+    let special: [UInt8] = Array("!#$%&'*+-.^_`|~".utf8)
+    return !name.isEmpty
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: special.contains(byte)
+        }
+      }
+  }
+}

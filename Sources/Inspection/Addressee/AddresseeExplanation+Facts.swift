@@ -1,0 +1,146 @@
+import Policy
+import PushModel
+import Registry
+
+extension AddresseeExplanation {
+  /// Explains an addressee from what is known of it. A pure function.
+  init(_ facts: AddresseeFacts) {
+    let perDevice = facts.devices.map { DeviceFindings(facts: facts).findings($0) }
+    let fleet = AddresseeExplanation.fleet(facts)
+    var findings = fleet + perDevice.flatMap { $0 }
+    if facts.devices.isEmpty { findings.append(AddresseeExplanation.nothing(facts.addressee)) }
+    findings += AddresseeExplanation.others(facts)
+    let order = AddresseeFinding.Severity.allCases
+    findings = order.flatMap { severity in findings.filter { $0.severity == severity } }
+    let reached = zip(facts.devices, perDevice).count { device, findings in
+      device.metadata != nil && device.removal == nil && !findings.contains { $0.severity == .problem }
+    }
+    let isBlocked = fleet.contains { $0.severity == .problem }
+    self.init(
+      subject: AddresseeExplanation.subject(facts),
+      isKnown: AddresseeExplanation.isKnown(facts),
+      isReachable: reached > 0 && !isBlocked,
+      outcome: AddresseeExplanation.outcome(facts, reached: isBlocked ? 0 : reached, findings), findings: findings)
+  }
+
+  /// What is no token has neither a registration nor a refusal.
+  private static func isKnown(_ facts: AddresseeFacts) -> Bool {
+    let isNamed = if case .token = facts.addressee { true } else { false }
+    let hasDevice = facts.devices.contains { $0.removal != .malformedToken || !isNamed }
+    return hasDevice || facts.missed != nil || facts.removal != nil
+      || facts.policies.contains { !$0.state.grants.isEmpty }
+  }
+
+  private static func subject(_ facts: AddresseeFacts) -> String {
+    switch facts.addressee {
+    case .user(let name): "user \(name)"
+    case .token(let token): "token \(facts.shown(token))"
+    case .instance(let id): "instance \(id)"
+    }
+  }
+
+  private static func outcome(_ facts: AddresseeFacts, reached: Int, _ findings: [AddresseeFinding]) -> String {
+    let subject = subject(facts)
+    guard reached > 0 else {
+      let why = findings.filter { $0.severity == .problem }.map(\.sentence)
+      // The device that is no more explains why there is none.
+      let most = facts.devices.isEmpty && facts.removal != nil ? 2 : 1
+      return "No push reaches \(subject). \(why.prefix(most).joined(separator: " "))"
+    }
+    guard case .user = facts.addressee else { return "As far as Martlet knows, pushes reach \(subject)." }
+    let total = facts.devices.count
+    if reached == total, facts.setSize <= total {
+      return "As far as Martlet knows, pushes reach all devices of \(subject) (\(total))."
+    }
+    return "As far as Martlet knows, pushes reach \(reached) of \(total) devices of \(subject)."
+  }
+
+  // MARK: - Findings that are not about one device
+
+  private static func fleet(_ facts: AddresseeFacts) -> [AddresseeFinding] {
+    if facts.fleet.workers.isEmpty {
+      return [
+        AddresseeFinding(
+          .problem, "No worker runs, so no job is sent.",
+          advice: "Start one: martlet worker. If one runs, check MARTLET_QUEUES and REDIS_URL: martlet status")
+      ]
+    }
+    guard facts.fleet.isPollingOnly else { return [] }
+    return [
+      AddresseeFinding(
+        .problem,
+        "The workers have no key for APNs (polling-only mode): nothing is pushed, but everything can be polled.",
+        advice: "To push, set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY, or MARTLET_APPS.")
+    ]
+  }
+
+  private static func nothing(_ addressee: InspectedAddressee) -> AddresseeFinding {
+    switch addressee {
+    case .user(let name):
+      AddresseeFinding(
+        .problem, "No device is registered for user \(name).",
+        advice: "Let the app register it (docs/http), under exactly this name; names are trimmed and lower-cased.")
+    case .token:
+      AddresseeFinding(
+        .problem, "The token is not registered: it never was, its registration expired, or it was removed.",
+        advice: "Let the app register it. A job to this very token is sent all the same.")
+    case .instance(let id):
+      AddresseeFinding(
+        .problem, "No device is registered for instance \(id).", advice: "Let the app register it (docs/http).")
+    }
+  }
+
+  private static func others(_ facts: AddresseeFacts) -> [AddresseeFinding] {
+    var findings = owner(facts)
+    let unread = facts.setSize - Int64(facts.devices.count)
+    if case .user = facts.addressee, unread > 0 {
+      findings.append(AddresseeFinding(.fact, "\(unread) more devices were not looked at."))
+    }
+    if let removal = facts.removal { findings.append(DeviceFindings(facts: facts).removed(removal)) }
+    if let missed = facts.missed {
+      findings.append(
+        AddresseeFinding(
+          .fact, "The latest notification that no push carried is of job \(missed.jobID) (\(missed.status)).",
+          since: missed.at, advice: "martlet explain \(missed.jobID)"))
+    }
+    return findings + facts.policies.flatMap { limits($0, facts.text) }
+  }
+
+  /// Whose the token is.
+  private static func owner(_ facts: AddresseeFacts) -> [AddresseeFinding] {
+    guard case .token = facts.addressee, let device = facts.devices.first, let metadata = device.metadata else {
+      return []
+    }
+    guard !metadata.username.isEmpty else {
+      return [AddresseeFinding(.fact, "It belongs to no user: only jobs to its app or to the token reach it.")]
+    }
+    guard facts.isInSetOfOwner else {
+      return [
+        AddresseeFinding(
+          .warning,
+          "It belongs to user \(metadata.username), but is not in the user's set, so jobs to the user miss it.",
+          since: metadata.updatedAt, advice: "Let the app register again.")
+      ]
+    }
+    return [AddresseeFinding(.fact, "It belongs to user \(metadata.username).", since: metadata.updatedAt)]
+  }
+
+  private static func limits(_ facts: PolicyFacts, _ text: TimeText) -> [AddresseeFinding] {
+    let name = facts.policy.name
+    var findings: [AddresseeFinding] = []
+    for use in facts.policy.usage(of: facts.state, now: text.now) where use.used > 0 {
+      let period = TimeText.duration(use.limit.seconds * 1000)
+      let numbers = "Policy \(name): \(use.used) of \(use.limit.count) notifications in \(period) are used"
+      if let until = use.fullUntil {
+        findings.append(AddresseeFinding(.warning, "\(numbers); the next is allowed at \(text.clock(until))."))
+      } else {
+        findings.append(AddresseeFinding(.fact, "\(numbers)."))
+      }
+    }
+    if let held = facts.state.held, held.until > text.now {
+      findings.append(
+        AddresseeFinding(.fact, "Policy \(name) holds one notification until \(text.clock(held.until))."))
+    }
+    return findings
+  }
+}

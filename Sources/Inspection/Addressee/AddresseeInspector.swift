@@ -1,0 +1,156 @@
+public import EventLoop
+import JSON
+public import Policy
+import PushModel
+import Queue
+public import Redis
+import Registry
+
+/// Explains why a user, a token or an instance gets pushes or gets none.
+@EventLoop
+public struct AddresseeInspector {
+  /// Entries of a user's set that are looked at, at most.
+  private static let maximumEntries = 100
+
+  private let connection: RedisClient
+  private let queues: [String]
+  private let policies: PolicyBook?
+  private let showsWholeTokens: Bool
+  private let localTime: LocalTime
+
+  /// `queues` are those of the fleet. Without `policies`, limits of an instance are not explained.
+  public init(
+    connection: RedisClient, queues: [String], policies: PolicyBook? = nil, showsWholeTokens: Bool = false,
+    localTime: LocalTime = .system
+  ) {
+    self.connection = connection
+    self.queues = queues
+    self.policies = policies
+    self.showsWholeTokens = showsWholeTokens
+    self.localTime = localTime
+  }
+
+  /// Explains an addressee. Usernames are normalised first; ids and tokens may be any text.
+  public func explain(_ addressee: InspectedAddressee) async throws(RedisError) -> AddresseeExplanation {
+    AddresseeExplanation(try await facts(of: addressee))
+  }
+
+  private var reader: FleetReader { FleetReader(connection: connection) }
+
+  private func facts(of addressee: InspectedAddressee) async throws(RedisError) -> AddresseeFacts {
+    let text = TimeText(now: Clock.unixMilliseconds, localTime: localTime)
+    var facts = AddresseeFacts(addressee: addressee, showsWholeTokens: showsWholeTokens, text: text)
+    facts.fleet = FleetFacts(workers: try await reader.workers(of: queues))
+    switch addressee {
+    case .user(let name): try await readUser(Username.normalized(name), &facts)
+    case .token(let token): try await readToken(token, &facts)
+    case .instance(let id): try await readInstance(id, &facts)
+    }
+    return facts
+  }
+
+  // MARK: - User
+
+  private func readUser(_ name: String, _ facts: inout AddresseeFacts) async throws(RedisError) {
+    facts.addressee = .user(name)
+    let key = RegistryKeys.userTokens(name)
+    facts.setSize = try await reader.value(RedisCommand("SCARD", key))?.integer ?? 0
+    // The whole set, if it is not larger than the count.
+    let sample = RedisCommand("SRANDMEMBER", key).with(AddresseeInspector.maximumEntries)
+    let entries = (try await reader.value(sample)?.array ?? []).compactMap(\.bytes)
+      .sorted { $0.lexicographicallyPrecedes($1) }
+    let metadata = try await values(entries.map { RegistryKeys.token($0) })
+    let notes = try await notes(entries)
+    for (place, entry) in entries.enumerated() {
+      var device = AddresseeInspector.device(entry, metadata[place], owner: name)
+      device.refusal = notes[place]
+      facts.devices.append(device)
+    }
+    facts.removal = try await values([Array(RegistryKeys.removal(name).utf8)])[0].flatMap(RefusalNote.init(parsing:))
+    facts.missed = try await missed(QueueKeys.notifications(name))
+  }
+
+  private static func device(_ entry: [UInt8], _ metadata: [UInt8]?, owner: String) -> DeviceFacts {
+    var device = DeviceFacts(token: String(decoding: entry, as: UTF8.self))
+    device.metadata = metadata.flatMap(DeviceMetadata.init(parsing:))
+    if case .remove(let removal) = Ownership.decide(entry: entry, metadata: metadata, owner: owner) {
+      device.removal = removal.reason
+    }
+    return device
+  }
+
+  // MARK: - Token
+
+  private func readToken(_ token: String, _ facts: inout AddresseeFacts) async throws(RedisError) {
+    let bytes = Array(token.utf8)
+    guard DeviceToken.isWellFormed(bytes) else {
+      facts.devices = [DeviceFacts(token: token, removal: .malformedToken)]
+      return
+    }
+    let stored = try await values([RegistryKeys.token(bytes)])[0]
+    let note = try await notes([bytes])[0]
+    guard stored != nil || note != nil else { return }
+    var device = DeviceFacts(token: token, metadata: stored.flatMap(DeviceMetadata.init(parsing:)), refusal: note)
+    if stored != nil, device.metadata == nil { device.removal = .invalidMetadata }
+    if let owner = device.metadata?.username, !owner.isEmpty {
+      let command = RedisCommand("SISMEMBER", RegistryKeys.userTokens(owner), token)
+      facts.isInSetOfOwner = try await reader.value(command)?.integer == 1
+    }
+    facts.devices = [device]
+  }
+
+  // MARK: - Instance
+
+  private func readInstance(_ id: String, _ facts: inout AddresseeFacts) async throws(RedisError) {
+    facts.missed = try await missed(QueueKeys.instanceNotifications(id))
+    facts.policies = try await policies(of: id)
+    let stored = try await reader.value(RedisCommand("GET", RegistryKeys.instance(id)))?.contents
+    guard let record = stored.flatMap(InstanceRecord.init(parsing:)) else { return }
+    let metadata = DeviceMetadata(
+      username: "", platform: .ios, updatedAt: record.updatedAt, bundleID: record.bundleID,
+      environment: record.environment)
+    let note = try await notes([Array(record.token.utf8)])[0]
+    facts.devices = [
+      DeviceFacts(token: record.token, metadata: metadata, refusal: note, isStale: !record.isActive)
+    ]
+  }
+
+  private func policies(of instance: String) async throws(RedisError) -> [PolicyFacts] {
+    var facts: [PolicyFacts] = []
+    for policy in self.policies?.policies ?? [] {
+      let key = PolicyKeys.state(policy.name, instance: instance)
+      guard let stored = try await reader.value(RedisCommand("GET", key))?.contents else { continue }
+      facts.append(PolicyFacts(policy: policy, state: PolicyState(json: stored)))
+    }
+    return facts
+  }
+
+  // MARK: - Shared
+
+  /// The values of keys, in their order; nil for those that are absent.
+  private func values(_ keys: [[UInt8]]) async throws(RedisError) -> [[UInt8]?] {
+    guard !keys.isEmpty else { return [] }
+    var command = RedisCommand("MGET")
+    for key in keys { command.append(key) }
+    let found = (try await connection.send(command).array ?? []).map(\.contents)
+    return found.count == keys.count ? found : keys.map { _ in nil }
+  }
+
+  /// What APNs refused last, for each token.
+  private func notes(_ tokens: [[UInt8]]) async throws(RedisError) -> [RefusalNote?] {
+    try await values(tokens.map { Array(RegistryKeys.refusal("").utf8) + $0 }).map {
+      $0.flatMap(RefusalNote.init(parsing:))
+    }
+  }
+
+  /// The latest notification record of a stream.
+  private func missed(_ stream: String) async throws(RedisError) -> MissedNotification? {
+    let command = RedisCommand("XREVRANGE", stream, "+", "-", "COUNT", "1")
+    let entry = try await reader.value(command)?.array?.first?.array
+    guard let bytes = entry?.last?.array?.last?.bytes else { return nil }
+    let record: JSONValue
+    do { record = try JSONValue(parsing: bytes) } catch { return nil }
+    guard let id = record["id"]?.string, let status = record["status"]?.string else { return nil }
+    return MissedNotification(jobID: id, status: status, at: record["at"]?.integer ?? 0)
+  }
+}

@@ -1,0 +1,49 @@
+import Jobs
+public import Policy
+public import Queue
+
+/// What Redis knows of a job.
+public struct JobFacts: Sendable {
+  public var location: JobLocation
+  /// Nil unless the queue of the job is paused.
+  public var pause: QueuePause?
+  /// The reports of the live workers of the queues, by name.
+  public var workers: [String: WorkerReport] = [:]
+  /// Unix ms.
+  public var now: Int64
+  public var localTime: LocalTime
+
+  public init(_ location: JobLocation, now: Int64, localTime: LocalTime) {
+    self.location = location
+    self.now = now
+    self.localTime = localTime
+  }
+
+  var id: String { location.id }
+  var record: JobResult? { location.record }
+
+  /// The job, if it was found and is valid.
+  var job: Job? {
+    guard let envelope = location.envelope else { return nil }
+    do { return try Job(parsing: envelope.job) } catch { return nil }
+  }
+
+  /// Of the record, or of the job itself if there is none: not all settings keep records.
+  var history: JobHistory {
+    if let history = record?.history, !history.isEmpty { return history }
+    return location.envelope.map { AttemptState(json: $0.state).history } ?? JobHistory()
+  }
+
+  /// Whether the worker that holds the job has a heartbeat.
+  func isAlive(_ worker: String) -> Bool { workers[worker] != nil }
+
+  /// Whether the job waits for a queue that is paused.
+  func isStopped(_ state: JobExplanation.State) -> Bool {
+    switch state {
+    case .waiting, .retrying, .scheduled, .deferred: pause != nil
+    case .unknown, .inFlight, .paused, .dead, .ended: false
+    }
+  }
+
+  var text: TimeText { TimeText(now: now, localTime: localTime) }
+}

@@ -1,0 +1,35 @@
+import Jobs
+
+/// Puts the answers of an attempt into a sentence.
+enum AnswerSentences {
+  /// Martlet's own reasons for not sending to a device.
+  private static let notSent = ["UnsupportedPlatform", "UnknownApp"]
+  private static let uncertain = "Uncertain: "
+
+  static func sentence(_ answers: HistoryAnswers) -> String {
+    if let device = answers.device { return sentence(answers, device) }
+    var parts: [String] = []
+    if answers.accepted > 0 { parts.append("APNs accepted it for \(Words.devices(answers.accepted))") }
+    if !answers.refused.isEmpty {
+      parts.append("\(Words.devices(answers.refused.total)) did not get it: \(Words.list(answers.refused))")
+    }
+    if !answers.open.isEmpty {
+      parts.append("\(Words.devices(answers.open.total)) will be tried again: \(Words.list(answers.open))")
+    }
+    return parts.joined(separator: "; ") + "."
+  }
+
+  private static func sentence(_ answers: HistoryAnswers, _ device: String) -> String {
+    let reason = answers.open.first?.reason ?? answers.refused.first?.reason
+    guard let reason else { return "APNs accepted it for device \(device)." }
+    if reason.hasPrefix(uncertain) {
+      return "APNs did not answer for device \(device): \(reason.dropFirst(uncertain.count))."
+    }
+    if !answers.open.isEmpty {
+      return "Device \(device) could not be reached for now: \(Words.named(reason))."
+    }
+    if notSent.contains(reason) { return "It was not sent to device \(device): \(reason)." }
+    let status = answers.status.map { " (\($0))" } ?? ""
+    return "APNs refused it for device \(device): \(Words.named(reason))\(status)."
+  }
+}

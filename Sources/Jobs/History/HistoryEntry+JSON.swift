@@ -1,0 +1,71 @@
+import JSON
+
+extension JobHistory {
+  /// Writes the entries as an array.
+  func write(to json: inout JSONWriter) {
+    json.beginArray()
+    for entry in entries { entry.write(to: &json) }
+    json.endArray()
+  }
+
+  /// Reads an array of entries; other values, and entries of an unknown kind, are left out.
+  init(_ value: JSONValue?) {
+    self.init((value?.array ?? []).prefix(JobHistory.maximumEntries).compactMap(HistoryEntry.init))
+  }
+}
+
+extension HistoryEntry {
+  /// Of a reason, in bytes. Reasons quote what APNs, Redis and producers wrote.
+  private static let maximumReasonBytes = 120
+  /// Of a list of reasons.
+  private static let maximumReasons = 5
+
+  /// The entry with its texts and lists cut.
+  var bounded: HistoryEntry {
+    func cut(_ text: String) -> String {
+      guard text.utf8.count > HistoryEntry.maximumReasonBytes else { return text }
+      return String(decoding: text.utf8.prefix(HistoryEntry.maximumReasonBytes), as: UTF8.self) + "…"
+    }
+    func cut(_ reasons: [ReasonCount]) -> [ReasonCount] {
+      var few: [ReasonCount] = []
+      for entry in reasons { few.count(cut(entry.reason), by: entry.count, maximum: HistoryEntry.maximumReasons) }
+      return few
+    }
+    var entry = self
+    switch event {
+    case .resolved(let devices, let removed): entry.event = .resolved(devices: devices, removed: cut(removed))
+    case .answered(var answers):
+      answers.refused = cut(answers.refused)
+      answers.open = cut(answers.open)
+      entry.event = .answered(answers)
+    case .retry(let due, let reason): entry.event = .retry(at: due, reason: reason.map(cut))
+    case .postponed(let due, let reason, let times):
+      entry.event = .postponed(until: due, reason: reason.map(cut), times: times)
+    case .buried(let reason): entry.event = .buried(reason: cut(reason))
+    case .ended(let status, let reason): entry.event = .ended(status, reason: reason.map(cut))
+    case .claimed, .takenOver, .policy, .deferred, .held, .omitted: break
+    }
+    return entry
+  }
+
+  /// Bytes of the JSON and a comma.
+  var length: Int {
+    var json = JSONWriter()
+    write(to: &json)
+    return json.bytes.count + 1
+  }
+
+  /// Writes `{"at","event",…}`.
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("at", at)
+    event.write(to: &json)
+    json.endObject()
+  }
+
+  /// Returns nil if the value is not an entry that ``write(to:)`` writes.
+  init?(_ value: JSONValue) {
+    guard let at = value["at"]?.integer, let event = HistoryEvent(value) else { return nil }
+    self.init(at: at, event)
+  }
+}

@@ -1,0 +1,18 @@
+/// What only some records have.
+///
+/// A class: a record is copied several times for each job, which costs more when it is larger than 128 bytes.
+final class JobResultExtras: Sendable, Equatable {
+  let history: JobHistory
+  let trace: String?
+
+  /// Returns nil if there is nothing to keep.
+  init?(history: JobHistory, trace: String?) {
+    guard !history.isEmpty || trace != nil else { return nil }
+    self.history = history
+    self.trace = trace
+  }
+
+  static func == (left: JobResultExtras, right: JobResultExtras) -> Bool {
+    left.history == right.history && left.trace == right.trace
+  }
+}

@@ -1,0 +1,48 @@
+import JSON
+import PushModel
+
+/// What a list of jobs shows of each one: whom it is for, and nothing of its content.
+///
+/// Also of an invalid job, and of the beginning of one: what could be read before the fault.
+public struct JobSummary: Sendable, Equatable {
+  /// The job's own; nil if it has none that is valid.
+  public private(set) var id: String?
+  public private(set) var addressee: Addressee?
+  /// The bundle id that the job names: `app`, or that of its audience.
+  public private(set) var app: String?
+  /// Unix ms, by the producer's clock.
+  public private(set) var enqueuedAt: Int64?
+
+  public init(job bytes: [UInt8]) {
+    var reader = JSONReader(bytes)
+    do {
+      try read(from: &reader)
+    } catch {
+      // What the job is otherwise, its reason tells.
+    }
+  }
+
+  private mutating func read(from reader: inout JSONReader) throws {
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      switch key {
+      case "id":
+        let value = try reader.readString()
+        id = Charset.id.accepts(value) ? value : nil
+      case "to":
+        let text = try reader.skipValue()
+        addressee = JobSummary.addressee(Array(reader.bytes[text]))
+        if case .app(let audience)? = addressee { app = app ?? audience }
+      case "app": app = try reader.readString()
+      case "enqueuedAt": enqueuedAt = try JSONValue(from: &reader).integer
+      default: try reader.skipValue()
+      }
+    }
+  }
+
+  /// Returns nil if `json` is not a valid addressee.
+  private static func addressee(_ json: [UInt8]) -> Addressee? {
+    var reader = JobReader(json)
+    return try? Addressee(from: &reader)
+  }
+}

@@ -1,0 +1,110 @@
+import EventLoop
+import JSON
+import Jobs
+import Queue
+import Redis
+import Registry
+import Telemetry
+
+/// `martlet broadcast`: shows and steers jobs to an app's audience.
+enum BroadcastCommand: Command {
+  static let name = "broadcast"
+  static let summary = "list, show, pause, resume or cancel broadcasts"
+  static let help = """
+    usage: martlet broadcast list [--limit N] [--queue LIST] [--json]
+           martlet broadcast show ID   [--queue LIST] [--json]
+           martlet broadcast pause ID  [--queue LIST] [--by NAME] [--json]
+           martlet broadcast resume ID [--queue LIST] [--json]
+           martlet broadcast cancel ID [--queue LIST] [--json]
+
+    Works on the broadcasts that a worker has taken from the queues of MARTLET_QUEUES (or of --queue) in the last 7 days, the
+    latest 1,000 of each. A paused broadcast sends no page after those under way, keeps its progress, and holds up no other
+    job. list shows 50 unless --limit is given.
+
+    Exit code 1 if the broadcast is not known or has ended.
+
+    """
+
+  private static let listLimit = 50
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(words, options: ["queue", "limit", "by"], flags: ["json"])
+    let verb = line.positional.first ?? ""
+    let verbs = ["list", "show", "pause", "resume", "cancel"]
+    guard verbs.contains(verb), line.positional.count == (verb == "list" ? 1 : 2) else {
+      throw CommandError.usage("expected list, or show, pause, resume or cancel and one id")
+    }
+    let id = line.positional.count == 2 ? line.positional[1] : ""
+    guard verb == "list" || Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
+    let limit = try line.integer("limit", in: 1...1000) ?? listLimit
+    let values = EnvironmentReader.processValues
+    let configuration = try ClientConfiguration(environment: values)
+    let queues = try line.queue().map { [$0] } ?? configuration.queues
+    let operatorName = line.value("by") ?? values["USER"] ?? values["LOGNAME"] ?? ""
+    return try await configuration.withConnection { connection in
+      let directory = BroadcastDirectory(queues: queues, connection: connection)
+      switch verb {
+      case "list": try await list(directory, connection, limit, line)
+      case "show": try await show(id, directory, connection, line)
+      case "pause": try await pause(id, directory, by: operatorName)
+      case "resume":
+        guard try await directory.resume(id) else { throw CommandError.failed("broadcast '\(id)' is not paused") }
+        Console.print("\(id) continues\n")
+      default: return try await cancel(id, JobControl(queues: queues, connection: connection), connection, line)
+      }
+      return .done
+    }
+  }
+
+  // MARK: - Reading
+
+  @EventLoop
+  private static func list(
+    _ directory: BroadcastDirectory, _ connection: RedisClient, _ limit: Int, _ line: CommandLineWords
+  ) async throws {
+    var shown: [BroadcastLine] = []
+    for status in try await directory.list(limit: limit) { shown.append(try await measured(status, connection)) }
+    if line.has("json") { return Console.print(shown.map(\.json).joined()) }
+    guard !shown.isEmpty else { return Console.print("no broadcasts\n") }
+    Console.print(
+      Console.table(["id", "app", "queue", "state", "progress", "audience", "accepted", "failed"], shown.map(\.row)))
+  }
+
+  @EventLoop
+  private static func show(
+    _ id: String, _ directory: BroadcastDirectory, _ connection: RedisClient, _ line: CommandLineWords
+  ) async throws {
+    guard let status = try await directory.show(id) else { throw CommandError.failed("no broadcast '\(id)' is known") }
+    let shown = try await measured(status, connection)
+    Console.print(line.has("json") ? shown.json : shown.description)
+  }
+
+  @EventLoop
+  private static func measured(_ status: BroadcastStatus, _ connection: RedisClient) async throws -> BroadcastLine {
+    let registry = Registry(connection: connection, log: .silent)
+    let isOver = status.entry.state == .finished
+    let progress = try await registry.audienceProgress(app: status.entry.app, cursor: isOver ? "~" : status.cursor)
+    return BroadcastLine(status: status, audience: progress, now: Clock.unixMilliseconds)
+  }
+
+  // MARK: - Acting
+
+  @EventLoop
+  private static func pause(_ id: String, _ directory: BroadcastDirectory, by operatorName: String) async throws {
+    switch try await directory.pause(id, by: operatorName) {
+    case .paused: Console.print("\(id) is paused\n")
+    case .ended: throw CommandError.failed("broadcast '\(id)' has ended")
+    case .unknown: throw CommandError.failed("no broadcast '\(id)' is known")
+    case .tooMany: throw CommandError.failed("\(QueueLimits.maximumHeldBroadcasts) broadcasts are paused already")
+    }
+  }
+
+  @EventLoop
+  private static func cancel(
+    _ id: String, _ control: JobControl, _ connection: RedisClient, _ line: CommandLineWords
+  ) async throws -> ExitCode {
+    let outcome = try await CancelCommand.cancel(id, control, connection)
+    Console.print(line.has("json") ? outcome.json(id) : "\(outcome.sentence)\n")
+    return outcome.isStopped ? .done : .failed
+  }
+}

@@ -1,0 +1,67 @@
+import JSON
+import Queue
+import Registry
+import Telemetry
+
+/// A broadcast as `martlet broadcast` shows it.
+struct BroadcastLine {
+  let status: BroadcastStatus
+  let audience: AudienceProgress
+  /// Unix ms.
+  let now: Int64
+
+  private var entry: BroadcastEntry { status.entry }
+
+  var row: [String] {
+    [
+      entry.id, entry.app, entry.queue, entry.state.rawValue, percent, "\(audience.size)", "\(status.accepted)",
+      "\(status.failed)",
+    ]
+  }
+
+  private var percent: String { "\(Int(audience.percent))%" }
+
+  /// One line per fact.
+  var description: String {
+    var facts = [
+      ("id", entry.id), ("app", entry.app), ("queue", entry.queue), ("state", entry.state.rawValue),
+      ("started", Timestamp.text(entry.startedAt)), ("worker", entry.worker),
+      ("progress", "\(percent) of \(audience.size)"), ("accepted", "\(status.accepted)"),
+      ("failed", "\(status.failed)"),
+    ]
+    if let pace = status.pace(at: now) { facts.append(("pace", "\(Int(pace)) pushes/s")) }
+    if let pause = status.pause { facts.append(("paused", pause.summary)) }
+    return facts.map { key, value in
+      key + String(repeating: " ", count: 10 - key.count) + TerminalText.line(value) + "\n"
+    }.joined()
+  }
+
+  var json: String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (key, text) in [
+      ("id", entry.id), ("app", entry.app), ("queue", entry.queue), ("state", entry.state.rawValue),
+      ("worker", entry.worker),
+    ] {
+      writer.key(key)
+      writer.string(text)
+    }
+    for (key, number) in [
+      ("startedAt", entry.startedAt), ("changedAt", entry.changedAt), ("accepted", Int64(status.accepted)),
+      ("failed", Int64(status.failed)), ("audience", Int64(audience.size)), ("passed", Int64(audience.passed)),
+    ] {
+      writer.key(key)
+      writer.integer(number)
+    }
+    if let pace = status.pace(at: now) {
+      writer.key("pushesPerSecond")
+      writer.number((pace * 10).rounded() / 10)
+    }
+    if let pause = status.pause {
+      writer.key("paused")
+      pause.write(to: &writer)
+    }
+    writer.endObject()
+    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+  }
+}

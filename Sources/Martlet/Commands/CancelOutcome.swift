@@ -1,0 +1,94 @@
+import JSON
+import Jobs
+import Queue
+
+/// What became of a request to cancel, for a terminal.
+struct CancelOutcome: Equatable {
+  /// Whether nothing (further) is sent.
+  let isStopped: Bool
+  /// `cancelled`, `marked`, `ended`, `dead`, `unknown` or `refused`.
+  let word: String
+  /// The status of the job's record; nil without one.
+  var status: JobStatus?
+  let sentence: String
+
+  /// A worker has ended the job, or had ended it before.
+  init(_ record: JobResult) {
+    status = record.status
+    guard record.status == .cancelled else {
+      (isStopped, word) = (false, "ended")
+      sentence = "The job had ended before it could be cancelled: \(record.status.rawValue)."
+      return
+    }
+    (isStopped, word) = (true, "cancelled")
+    let sent = record.accepted + record.failed
+    sentence =
+      sent == 0
+      ? "Cancelled: the job was not sent to any device."
+      : "Cancelled: nothing further is sent; \(record.accepted) devices had got it, \(record.failed) could not."
+  }
+
+  init(_ answer: JobControl.Cancellation) {
+    switch answer {
+    case .cancelled(let record): self.init(record)
+    case .ended(let location):
+      if let record = location.record, record.status == .cancelled {
+        self.init(record)
+      } else {
+        let status = location.record?.status ?? .dead
+        self.init(false, "ended", "The job has ended: \(status.rawValue). Nothing was changed.", status)
+      }
+    case .dead(let location):
+      self.init(
+        false, "dead", "The job is a dead letter and is not sent; martlet dead purge \(location.id) deletes it.",
+        location.record?.status)
+    case .marked(let location): self.init(marked: location)
+    case .unknown:
+      self.init(false, "unknown", "No job with this id is known: it was never enqueued, or its record has expired.")
+    case .tooMany:
+      self.init(
+        false, "refused",
+        "Too many cancellations wait for their jobs (\(QueueLimits.maximumCancellations)). Nothing was changed.")
+    }
+  }
+
+  private init(marked location: JobLocation) {
+    switch location.place {
+    case .waiting(let place, let count):
+      self.init(
+        true, "marked", "The job waits at place \(place + 1) of \(count) and is dropped when a worker takes it.")
+    case .inFlight(let worker):
+      self.init(
+        false, "marked", "The job is in flight at \(worker), which sends no further push; its record tells the rest.")
+    case .unknown, .retry, .scheduled, .paused, .dead, .ended:
+      self.init(true, "marked", "The job was not found yet; a job with this id is dropped when a worker takes it.")
+    }
+  }
+
+  private init(_ isStopped: Bool, _ word: String, _ sentence: String, _ status: JobStatus? = nil) {
+    self.isStopped = isStopped
+    self.word = word
+    self.sentence = sentence
+    self.status = status
+  }
+
+  /// `{"id","outcome","stopped","status","sentence"}`
+  func json(_ id: String) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("id")
+    writer.string(id)
+    writer.key("outcome")
+    writer.string(word)
+    writer.key("stopped")
+    writer.bool(isStopped)
+    if let status {
+      writer.key("status")
+      writer.string(status.rawValue)
+    }
+    writer.key("sentence")
+    writer.string(sentence)
+    writer.endObject()
+    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+  }
+}

@@ -1,0 +1,44 @@
+import EventLoop
+import Telemetry
+
+/// `martlet dashboard`: serves the web dashboard.
+enum DashboardCommand: Command {
+  static let name = "dashboard"
+  static let summary = "pages for operators in a browser"
+  static let help = """
+    usage: martlet dashboard
+
+    Serves the pages of docs/dashboard.md on MARTLET_DASHBOARD_ADDRESS (default \(DashboardSettings.defaultAddress)). /healthz, /readyz and
+    /metrics are on MARTLET_ADMIN_ADDRESS (default \(DashboardSettings.defaultAdminAddress); off, or port 0 for any free port).
+    Reads its settings from the environment and reports every fault at once (exit code 2).
+
+    Operators sign in with a name and a secret, which martlet credentials add operator makes for a viewer, operator or admin.
+    Without operators the dashboard is for this machine only: on an address that others can reach it does not start (exit
+    code 2).
+
+    With MARTLET_HTTP_CERT and MARTLET_HTTP_KEY (PEM files) it is HTTPS only. SIGHUP: reads both files again.
+    SIGTERM or SIGINT: finishes open requests within MARTLET_SHUTDOWN_GRACE, exits with 0. A second signal: exits at once.
+
+    """
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(words)
+    try line.refuseArguments()
+    return try await serve(try DashboardSettings(environment: EnvironmentReader.processValues))
+  }
+
+  @EventLoop
+  private static func serve(_ settings: DashboardSettings) async throws -> ExitCode {
+    guard let configuration = settings.dashboard else {
+      throw CommandError.refused("\(DashboardSettings.setting) is off: set it to host:port, or remove it")
+    }
+    let metrics = Metrics()
+    metrics.addProcess(version: Version.current)
+    let log = Log(level: settings.logLevel)
+    let service = DashboardService(configuration, settings, metrics: metrics, log: log)
+    try await service.start()
+    Reload.use(service.reload, log: log)
+    await Termination.wait { stopped in service.stop(then: stopped) }
+    return .done
+  }
+}

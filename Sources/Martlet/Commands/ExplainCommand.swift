@@ -1,0 +1,83 @@
+import EventLoop
+import Inspection
+import JSON
+import Jobs
+import Policy
+
+/// `martlet explain`: tells what happened to a job, or why an addressee gets nothing.
+enum ExplainCommand: Command {
+  static let name = "explain"
+  static let summary = "tell what happened to a job, or why a user, token or instance gets nothing"
+  static let help = """
+    usage: martlet explain ID            [--queue LIST] [--json]
+           martlet explain --user NAME   [--queue LIST] [--json] [--full-tokens]
+           martlet explain --token TOKEN [--queue LIST] [--json] [--full-tokens]
+           martlet explain --instance ID [--queue LIST] [--json] [--full-tokens]
+
+    Tells what happened to a job, step by step, what happens next, and what to do. With --user, --token or --instance, tells
+    whether pushes reach the addressee, and what prevents it: registrations, apps, paused routes, the last refusals of APNs,
+    the limits of delivery policies.
+
+    Looks at the queues of MARTLET_QUEUES (or of --queue). Times are local: TZ or MARTLET_TIME_ZONE. Tokens are shortened
+    unless --full-tokens is given. Limits are those of the policies that MARTLET_POLICY_FILE names here.
+
+    Exit code 1 if nothing is known of the job or the addressee.
+
+    """
+
+  /// What to explain.
+  private enum Subject: Sendable {
+    case job(String)
+    case addressee(InspectedAddressee)
+  }
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(
+      words, options: ["user", "token", "instance", "queue"], flags: ["json", "full-tokens"])
+    let subject = try subject(line)
+    var policies: PolicyBook?
+    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
+      if case .addressee(.instance) = subject { policies = PolicySettings.read(&reader) }
+    }
+    let queues = try line.queue().map { [$0] } ?? configuration.queues
+    let (book, isWhole) = (policies, line.has("full-tokens"))
+    switch subject {
+    case .job(let id):
+      let explanation = try await configuration.withConnection { connection in
+        try await JobInspector(connection: connection, queues: queues).explain(id)
+      }
+      show(line, text: { $0.text(explanation) }, json: { explanation.write(to: &$0) })
+      return explanation.isKnown ? .done : .failed
+    case .addressee(let addressee):
+      let explanation = try await configuration.withConnection { connection in
+        try await AddresseeInspector(
+          connection: connection, queues: queues, policies: book, showsWholeTokens: isWhole
+        ).explain(addressee)
+      }
+      show(line, text: { $0.text(explanation) }, json: { explanation.write(to: &$0) })
+      return explanation.isKnown ? .done : .failed
+    }
+  }
+
+  private static func subject(_ line: CommandLineWords) throws(CommandError) -> Subject {
+    var subjects = line.positional.map(Subject.job)
+    if let user = line.value("user") { subjects.append(.addressee(.user(user))) }
+    if let token = line.value("token") { subjects.append(.addressee(.token(token))) }
+    if let instance = line.value("instance") { subjects.append(.addressee(.instance(instance))) }
+    guard subjects.count == 1 else {
+      throw .usage("expected one job id, or one of --user, --token and --instance")
+    }
+    return subjects[0]
+  }
+
+  private static func show(
+    _ line: CommandLineWords, text: (ExplanationText) -> String, json: (inout JSONWriter) -> Void
+  ) {
+    guard line.has("json") else {
+      return Console.print(text(ExplanationText(time: TimeText(now: Clock.unixMilliseconds))))
+    }
+    var writer = JSONWriter()
+    json(&writer)
+    Console.print(String(decoding: writer.bytes, as: UTF8.self) + "\n")
+  }
+}

@@ -1,0 +1,72 @@
+import EventLoop
+import JSON
+import Queue
+import Redis
+import Telemetry
+
+/// `martlet queue`: pauses and resumes queues.
+enum QueueCommand: Command {
+  static let name = "queue"
+  static let summary = "pause or resume a queue"
+  static let help = """
+    usage: martlet queue pause  LIST [--reason TEXT] [--by NAME] [--json]
+           martlet queue resume LIST [--json]
+
+    Once pause has returned, no worker takes a job of the queue, until it is resumed, also after restarts. Jobs in flight
+    continue, and producers may go on. --by is your login name unless it is given. martlet status shows what is paused.
+
+    Exit code 0 if the queue is paused or resumed now, or was before.
+
+    """
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(words, options: ["reason", "by"], flags: ["json"])
+    guard line.positional.count == 2, let verb = line.positional.first, ["pause", "resume"].contains(verb) else {
+      throw CommandError.usage("expected pause or resume, and one queue")
+    }
+    let queue = line.positional[1]
+    guard SharedSettings.isQueueName(queue) else {
+      throw CommandError.usage("a queue is a list name of \(SharedSettings.queueNameRule)")
+    }
+    let values = EnvironmentReader.processValues
+    let configuration = try ClientConfiguration(environment: values)
+    let operatorName = line.value("by") ?? values["USER"] ?? values["LOGNAME"] ?? ""
+    let reason = line.value("reason") ?? ""
+    let pause = try await configuration.withConnection { connection in
+      let control = QueueControl(queue: queue, connection: connection)
+      guard verb == "pause" else {
+        try await control.resume()
+        return nil as QueuePause?
+      }
+      return try await control.pause(by: operatorName, reason: reason)
+    }
+    if line.has("json") {
+      Console.print(json(queue, pause))
+    } else {
+      Console.print("\(queue) \(pause.map { "is paused \($0.summary)" } ?? "is served")\n")
+    }
+    if !configuration.queues.contains(queue) {
+      Console.complain("martlet queue: \(queue) is not one of MARTLET_QUEUES here\n")
+    }
+    return .done
+  }
+
+  private static func json(_ queue: String, _ pause: QueuePause?) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("queue")
+    writer.string(queue)
+    writer.key("paused")
+    if let pause { pause.write(to: &writer) } else { writer.null() }
+    writer.endObject()
+    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+  }
+}
+
+extension QueuePause {
+  /// `since 2026-12-24T18:00:00.000Z by anna: maintenance`
+  var summary: String {
+    let who = by.isEmpty ? "" : " by \(by)"
+    return "since \(Timestamp.text(since))\(who)\(reason.isEmpty ? "" : ": \(reason)")"
+  }
+}

@@ -1,0 +1,44 @@
+import EventLoop
+import Events
+import JSON
+import Redis
+
+/// The webhook, as `martlet status` and `martlet doctor` show it.
+struct WebhookStatus {
+  let state: WebhookState
+
+  /// Returns nil if nothing was ever sent to a webhook.
+  @EventLoop
+  static func read(from connection: RedisClient) async throws(RedisError) -> WebhookStatus? {
+    do throws(RedisError) {
+      let value = try await connection.send(RedisCommand("GET", EventStream.webhook))
+      return value.contents.flatMap { WebhookState(json: $0) }.map { WebhookStatus(state: $0) }
+    } catch {
+      // A key of another type is not the queues' trouble.
+      guard error.isWrongType else { throw error }
+      return nil
+    }
+  }
+
+  /// A line for each thing to know. `now` is unix milliseconds.
+  func text(at now: Int64) -> String {
+    var text = "\nwebhook: \(state.delivered) events delivered"
+    if state.lost > 0 { text += ", \(state.lost) deleted before they could be sent" }
+    guard let failure = state.failure else { return text + "\n" }
+    let seconds = max(0, now - failure.since) / 1000
+    let next = max(0, failure.nextAttemptAt - now) / 1000
+    let what = failure.isParked ? "parked" : "not accepted"
+    text += "\n  \(what) for \(seconds) s, \(failure.attempts) attempts, the next in \(next) s: \(failure.answer)"
+    return text + "\n  fix: \(WebhookState.fix)\n"
+  }
+
+  var finding: Finding {
+    guard let failure = state.failure else {
+      return Finding("webhook", .ok, "\(state.delivered) events delivered")
+    }
+    let since = Timestamp.text(failure.since)
+    return failure.isParked
+      ? Finding("webhook", .fail, "parked, failing since \(since): \(failure.answer)", fix: WebhookState.fix)
+      : Finding("webhook", .warn, "failing since \(since): \(failure.answer)", fix: WebhookState.fix)
+  }
+}

@@ -1,0 +1,48 @@
+import HTTPClient
+import Worker
+
+/// `MARTLET_EVENTS`, `MARTLET_WEBHOOK_URL` and `MARTLET_WEBHOOK_SECRET`.
+struct EventSettings {
+  private enum Destination: String, CaseIterable { case stream, off }
+
+  private static let urlName = "MARTLET_WEBHOOK_URL"
+  private static let secretName = "MARTLET_WEBHOOK_SECRET"
+
+  /// Whether events are written. A webhook needs them.
+  let areWritten: Bool
+  /// Nil without a webhook, and if a setting of it is invalid.
+  let webhook: WebhookConfiguration?
+
+  static func read(_ reader: inout EnvironmentReader) -> EventSettings {
+    let destination = reader.choice("MARTLET_EVENTS", default: Destination.off)
+    let secret = readSecret(&reader)
+    guard let url = reader.url(urlName) else {
+      return EventSettings(areWritten: destination == .stream, webhook: nil)
+    }
+    return EventSettings(areWritten: true, webhook: webhook(url, secret, &reader))
+  }
+
+  private static func readSecret(_ reader: inout EnvironmentReader) -> WebhookSecret? {
+    guard let text = reader.secret(secretName) else { return nil }
+    guard let secret = WebhookSecret(text) else {
+      reader.report(secretName, wrong: text, expected: WebhookSecret.expected)
+      return nil
+    }
+    return secret
+  }
+
+  private static func webhook(
+    _ url: String, _ secret: WebhookSecret?, _ reader: inout EnvironmentReader
+  ) -> WebhookConfiguration? {
+    if reader.string(secretName) == nil {
+      reader.report(secretName, seen: "it is not set, and \(urlName) is", expected: WebhookSecret.expected)
+    }
+    do throws(HTTPClientError) {
+      try HTTPCall.check(url: url)
+    } catch {
+      reader.report(urlName, wrong: url, expected: "https://host/path or http://host/path")
+      return nil
+    }
+    return secret.flatMap { WebhookConfiguration(url: url, secret: $0) }
+  }
+}

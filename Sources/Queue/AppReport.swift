@@ -1,0 +1,171 @@
+import JSON
+
+/// How the pushes of one app reach APNs, as a ``WorkerReport`` stores it.
+public struct AppReport: Sendable, Equatable {
+  public struct Key: Sendable, Equatable {
+    public enum State: String, Sendable {
+      case signs, refused, spare
+    }
+
+    public var id: String
+    public var state: State
+
+    public init(id: String, state: State) {
+      self.id = id
+      self.state = state
+    }
+  }
+
+  /// The connections to one gateway.
+  public struct Gateway: Sendable, Equatable {
+    public enum State: String, Sendable {
+      case connected, connecting, unreachable
+    }
+
+    public var environment: String
+    public var url: String
+    /// Connections that take pushes.
+    public var connections: Int
+    public var state: State
+
+    public init(environment: String, url: String, connections: Int, state: State) {
+      self.environment = environment
+      self.url = url
+      self.connections = connections
+      self.state = state
+    }
+  }
+
+  /// Entries of a report, at most.
+  public static let maximumListed = 20
+  /// Bundle ids of one app in a report, at most.
+  public static let maximumBundleIDs = 10
+  /// Keys, and gateways, that are read of one app.
+  private static let maximumParts = 4
+
+  /// The first bundle id of the app; `other` for the bundle ids that no app names, unless the worker has a default bundle id.
+  public var app: String
+  /// The first of them.
+  public var bundleIDs: [String]
+  /// Whether the bundle ids that no other app names are this app's.
+  public var servesOthers = false
+  public var team: String
+  public var keys: [Key]
+  /// Of devices that were registered without one.
+  public var environment: String
+  public var share: Int
+  /// Those that pushes have needed lately.
+  public var gateways: [Gateway]
+  public var inFlight: Int
+  /// Tokens that APNs reported as stale and that were removed since the worker started.
+  public var removedTokens: Int64
+
+  public init(
+    app: String, bundleIDs: [String], team: String, keys: [Key], environment: String, share: Int,
+    gateways: [Gateway], inFlight: Int = 0, removedTokens: Int64 = 0
+  ) {
+    self.app = app
+    self.bundleIDs = bundleIDs
+    self.team = team
+    self.keys = keys
+    self.environment = environment
+    self.share = share
+    self.gateways = gateways
+    self.inFlight = inFlight
+    self.removedTokens = removedTokens
+  }
+
+  /// Returns nil if `value` is not a report.
+  init?(_ value: JSONValue) {
+    guard let app = value["app"]?.string else { return nil }
+    func parts<Part>(_ key: String, _ read: (JSONValue) -> Part?) -> [Part] {
+      (value[key]?.array ?? []).prefix(AppReport.maximumParts).compactMap(read)
+    }
+    self.init(
+      app: app,
+      bundleIDs: (value["bundleIds"]?.array ?? []).prefix(AppReport.maximumBundleIDs).compactMap(\.string),
+      team: value["team"]?.string ?? "", keys: parts("keys", Key.init),
+      environment: value["environment"]?.string ?? "", share: Int(clamping: value["share"]?.integer ?? 1),
+      gateways: parts("gateways", Gateway.init), inFlight: Int(clamping: value["inFlight"]?.integer ?? 0),
+      removedTokens: value["removedTokens"]?.integer ?? 0)
+    servesOthers = value["servesOthers"]?.bool ?? false
+  }
+
+  static func list(_ value: JSONValue?) -> [AppReport] {
+    (value?.array ?? []).prefix(maximumListed).compactMap(AppReport.init)
+  }
+
+  /// Writes the member `"appStates":[{"app","bundleIds","team","keys","environment","share","gateways",…}]`.
+  static func write(_ apps: [AppReport], to writer: inout JSONWriter) {
+    writer.key("appStates")
+    writer.beginArray()
+    for app in apps { app.write(to: &writer) }
+    writer.endArray()
+  }
+
+  private func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    for (key, value) in [("app", app), ("team", team), ("environment", environment)] {
+      writer.key(key)
+      writer.string(value)
+    }
+    writer.key("bundleIds")
+    writer.beginArray()
+    for bundleID in bundleIDs.prefix(AppReport.maximumBundleIDs) { writer.string(bundleID) }
+    writer.endArray()
+    writer.key("keys")
+    writer.beginArray()
+    for key in keys { key.write(to: &writer) }
+    writer.endArray()
+    writer.key("gateways")
+    writer.beginArray()
+    for gateway in gateways { gateway.write(to: &writer) }
+    writer.endArray()
+    for (key, value) in [("share", Int64(share)), ("inFlight", Int64(inFlight)), ("removedTokens", removedTokens)] {
+      writer.key(key)
+      writer.integer(value)
+    }
+    if servesOthers {
+      writer.key("servesOthers")
+      writer.bool(true)
+    }
+    writer.endObject()
+  }
+}
+
+extension AppReport.Key {
+  fileprivate init?(_ value: JSONValue) {
+    guard let id = value["id"]?.string, let state = value["state"]?.string.flatMap(State.init) else { return nil }
+    self.init(id: id, state: state)
+  }
+
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("id")
+    writer.string(id)
+    writer.key("state")
+    writer.string(state.rawValue)
+    writer.endObject()
+  }
+}
+
+extension AppReport.Gateway {
+  fileprivate init?(_ value: JSONValue) {
+    guard let environment = value["environment"]?.string, let url = value["url"]?.string,
+      let state = value["state"]?.string.flatMap(State.init)
+    else { return nil }
+    self.init(
+      environment: environment, url: url, connections: Int(clamping: value["connections"]?.integer ?? 0), state: state)
+  }
+
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    for (key, value) in [("environment", environment), ("url", url), ("state", state.rawValue)] {
+      writer.key(key)
+      writer.string(value)
+    }
+    writer.key("connections")
+    writer.integer(connections)
+    writer.endObject()
+  }
+}

@@ -1,0 +1,67 @@
+import JSON
+
+/// The apps that a worker pushes to, as a ``WorkerReport`` stores them.
+public struct AppsReport: Sendable, Equatable {
+  /// Bundle ids of a report, at most.
+  public static let maximumListed = 50
+
+  /// The bundle ids of configured apps. There are more if ``isComplete`` is false.
+  public var bundleIDs: [String]
+  public var isComplete: Bool
+  /// Whether other bundle ids have a key, too.
+  public var servesOthers: Bool
+  /// The app of jobs and devices that do not name one.
+  public var defaultApp: String?
+  /// Of devices registered without one.
+  public var defaultEnvironment: String
+
+  public init(
+    bundleIDs: [String], isComplete: Bool = true, servesOthers: Bool, defaultApp: String?, defaultEnvironment: String
+  ) {
+    self.bundleIDs = bundleIDs
+    self.isComplete = isComplete
+    self.servesOthers = servesOthers
+    self.defaultApp = defaultApp
+    self.defaultEnvironment = defaultEnvironment
+  }
+
+  /// Whether the worker pushes to nothing: polling-only mode.
+  public var isPollingOnly: Bool { bundleIDs.isEmpty && !servesOthers }
+
+  /// Whether the worker can push to the app; nil if the report does not tell.
+  public func serves(_ bundleID: String) -> Bool? {
+    servesOthers || bundleIDs.contains(bundleID) ? true : isComplete ? false : nil
+  }
+
+  /// Returns nil if `value` is not a report.
+  init?(_ value: JSONValue?) {
+    guard let value, let list = value["bundleIds"]?.array else { return nil }
+    self.init(
+      bundleIDs: list.prefix(AppsReport.maximumListed).compactMap(\.string), isComplete: value["more"]?.bool != true,
+      servesOthers: value["others"]?.bool ?? false, defaultApp: value["default"]?.string,
+      defaultEnvironment: value["environment"]?.string ?? "production")
+  }
+
+  /// Writes the member `"apps":{"bundleIds","more"?,"others","default"?,"environment"}`.
+  func write(to writer: inout JSONWriter) {
+    writer.key("apps")
+    writer.beginObject()
+    writer.key("bundleIds")
+    writer.beginArray()
+    for bundleID in bundleIDs { writer.string(bundleID) }
+    writer.endArray()
+    if !isComplete {
+      writer.key("more")
+      writer.bool(true)
+    }
+    writer.key("others")
+    writer.bool(servesOthers)
+    if let defaultApp {
+      writer.key("default")
+      writer.string(defaultApp)
+    }
+    writer.key("environment")
+    writer.string(defaultEnvironment)
+    writer.endObject()
+  }
+}

@@ -1,0 +1,147 @@
+public import EventLoop
+import Jobs
+public import Redis
+
+/// The latest broadcasts of a fleet: lists, pauses, resumes and cancels them.
+///
+/// The size of an audience, and how far a cursor has come in it, is known to `Registry`.
+@EventLoop
+public struct BroadcastDirectory {
+  /// What became of a request to pause a broadcast.
+  public enum Pausing: Sendable, Equatable {
+    /// It is paused, or will be when its pages under way have ended, or when a worker takes it.
+    case paused
+    /// It has ended.
+    case ended
+    /// No queue knows a broadcast with the id.
+    case unknown
+    /// ``QueueLimits/maximumHeldBroadcasts`` are paused.
+    case tooMany
+  }
+
+  private let queues: [QueueKeys]
+  private let connection: RedisClient
+
+  public init(queues: [String], connection: RedisClient) {
+    self.queues = queues.map(QueueKeys.init(queue:))
+    self.connection = connection
+  }
+
+  // MARK: - Reading
+
+  /// Returns the latest broadcasts of all queues, those that changed last first.
+  public func list(limit: Int = 100) async throws(RedisError) -> [BroadcastStatus] {
+    var found: [BroadcastStatus] = []
+    for keys in queues {
+      var command = RedisCommand("ZRANGE", keys.broadcasts, "0")
+      command.append(max(0, min(limit, QueueLimits.knownBroadcasts) - 1))
+      command.append("REV" as StaticString)
+      let ids = try await connection.send(command).array ?? []
+      for id in ids.compactMap(\.string) {
+        if let status = try await status(id, keys) { found.append(status) }
+      }
+    }
+    return Array(found.sorted { $0.entry.changedAt > $1.entry.changedAt }.prefix(limit))
+  }
+
+  /// Returns a broadcast; nil if it is unknown.
+  public func show(_ id: String) async throws(RedisError) -> BroadcastStatus? {
+    for keys in queues {
+      if let status = try await status(id, keys) { return status }
+    }
+    return nil
+  }
+
+  private func status(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> BroadcastStatus? {
+    let bytes = try await connection.send(RedisCommand("GET", keys.broadcast(id))).contents
+    guard let entry = bytes.flatMap({ BroadcastEntry(json: $0, queue: keys.queue) }) else { return nil }
+    var status = BroadcastStatus(entry: entry)
+    if let held = try await connection.send(RedisCommand("HGET", keys.held, id)).contents {
+      status.pause = QueuePause(json: held)
+      // It may not have stopped yet.
+      if entry.state == .waiting { status.entry.state = .paused }
+    }
+    if let state = try await progress(of: entry, keys) {
+      status.cursor = state.cursor
+      status.accepted = state.result?.accepted ?? 0
+      status.failed = state.result?.failed ?? 0
+    }
+    return status
+  }
+
+  /// What the last committed page left, or the element if the broadcast is paused or waits for its next attempt, or the
+  /// record if it has ended.
+  private func progress(of entry: BroadcastEntry, _ keys: QueueKeys) async throws(RedisError) -> AttemptState? {
+    let stored = try await connection.send(RedisCommand("GET", keys.progress(entry.nonce))).contents
+    if let stored, let line = stored.firstIndex(of: UInt8(ascii: "\n")) {
+      return AttemptState(json: Array(stored[(line + 1)...]))
+    }
+    let field = "\(entry.id) \(entry.nonce)"
+    if let element = try await connection.send(RedisCommand("HGET", keys.pausedJobs, field)).contents {
+      return AttemptState(json: Envelope(element: element).state)
+    }
+    switch entry.state {
+    case .waiting, .running, .paused:
+      let due = try await JobLocator(queues: [], connection: connection).due(entry.id, keys)
+      return due?.envelope.map { AttemptState(json: $0.state) }
+    case .finished, .cancelled:
+      let record = try await connection.send(RedisCommand("GET", QueueKeys.result(entry.id))).contents
+      var state = AttemptState()
+      state.result = record.flatMap(JobResult.init(parsing:))
+      return state
+    }
+  }
+
+  // MARK: - Acting
+
+  /// Pauses a broadcast behind the pages under way. Its progress is kept, and it holds up nothing else.
+  public func pause(_ id: String, by operatorName: String) async throws(RedisError) -> Pausing {
+    guard Job.isID(id), let (keys, entry) = try await find(id) else { return .unknown }
+    guard entry.state != .finished, entry.state != .cancelled else { return .ended }
+    let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: "")
+    let answer = try await connection.call(ControlScripts.hold, keys: [keys.control, keys.held]) { command in
+      command.append(id)
+      command.append(pause.json())
+      command.append(QueueLimits.maximumHeldBroadcasts)
+    }
+    return answer.integer == 1 ? .paused : .tooMany
+  }
+
+  /// Lets a paused broadcast continue behind its last page. Returns false if it was not paused.
+  public func resume(_ id: String) async throws(RedisError) -> Bool {
+    var wasPaused = false
+    for keys in queues {
+      let scriptKeys = [keys.control, keys.held, keys.pausedJobs, keys.queue, keys.seal]
+      let answer = try await connection.run(ControlScripts.release, keys: scriptKeys, arguments: [id, Seal.random()])
+      if answer.integer == 1 { wasPaused = true }
+    }
+    return wasPaused
+  }
+
+  /// Cancels a broadcast: it sends no further page, and its record says what was sent.
+  public func cancel(
+    _ id: String, recordTimeToLive: Duration = .seconds(24 * 3600)
+  ) async throws(RedisError) -> JobControl.Cancellation {
+    try await JobControl(queues: queues.map(\.queue), connection: connection, recordTimeToLive: recordTimeToLive)
+      .cancel(id)
+  }
+
+  private func find(_ id: String) async throws(RedisError) -> (QueueKeys, BroadcastEntry)? {
+    for keys in queues {
+      let bytes = try await connection.send(RedisCommand("GET", keys.broadcast(id))).contents
+      if let entry = bytes.flatMap({ BroadcastEntry(json: $0, queue: keys.queue) }) { return (keys, entry) }
+    }
+    return nil
+  }
+}
+
+extension BroadcastEntry {
+  /// Appends the arguments of ``ControlScripts/noteBroadcast``.
+  func append(to command: inout RedisCommand) {
+    command.append(id)
+    command.append(json())
+    command.append(QueueLimits.broadcastTimeToLive.milliseconds)
+    command.append(changedAt)
+    command.append(QueueLimits.knownBroadcasts)
+  }
+}

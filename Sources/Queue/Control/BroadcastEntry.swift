@@ -1,0 +1,87 @@
+import Jobs
+import JSON
+
+/// What is known of a broadcast, for operators: the value of ``QueueKeys/broadcast(_:)``.
+public struct BroadcastEntry: Sendable, Equatable {
+  public enum State: String, Sendable, CaseIterable {
+    /// Waits for its turn at a worker, or for its next attempt.
+    case waiting
+    case running
+    case paused
+    /// Has ended; the record tells how.
+    case finished
+    case cancelled
+  }
+
+  public let id: String
+  public var queue: String
+  /// The bundle id whose audience it is for.
+  public let app: String
+  public var state: State
+  /// When a worker took it first, unix ms.
+  public var startedAt: Int64
+  /// Of its last change of state, unix ms.
+  public var changedAt: Int64
+  /// That had it last.
+  public var worker: String
+  /// The nonce of its element.
+  var nonce: String
+
+  public init(
+    id: String, queue: String, app: String, state: State, startedAt: Int64, changedAt: Int64, worker: String,
+    nonce: String
+  ) {
+    self.id = id
+    self.queue = queue
+    self.app = app
+    self.state = state
+    self.startedAt = startedAt
+    self.changedAt = changedAt
+    self.worker = worker
+    self.nonce = nonce
+  }
+
+  /// Returns nil if `bytes` is not an entry.
+  init?(json bytes: [UInt8], queue: String) {
+    guard let value = try? JSONValue(parsing: bytes), let id = value["id"]?.string, let app = value["app"]?.string,
+      let state = value["state"]?.string.flatMap(State.init)
+    else { return nil }
+    self.init(
+      id: id, queue: queue, app: app, state: state, startedAt: value["startedAt"]?.integer ?? 0,
+      changedAt: value["changedAt"]?.integer ?? 0, worker: value["worker"]?.string ?? "",
+      nonce: value["nonce"]?.string ?? "")
+  }
+
+  func json() -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (key, text) in [("id", id), ("app", app), ("state", state.rawValue), ("worker", worker), ("nonce", nonce)] {
+      writer.key(key)
+      writer.string(text)
+    }
+    writer.key("startedAt")
+    writer.integer(startedAt)
+    writer.key("changedAt")
+    writer.integer(changedAt)
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+/// A broadcast with its progress.
+public struct BroadcastStatus: Sendable, Equatable {
+  public var entry: BroadcastEntry
+  /// Pushes that APNs has accepted and refused so far; of pages that are committed.
+  public var accepted = 0
+  public var failed = 0
+  /// The position in the audience, the text of an `AudienceCursor`, `~` at the end; nil before the first page.
+  public var cursor: String?
+  /// Since when and by whom it is paused; nil unless it is.
+  public var pause: QueuePause?
+
+  /// The mean of the pushes per second since it began; nil unless it runs.
+  public func pace(at now: Int64) -> Double? {
+    guard entry.state == .running, now > entry.startedAt else { return nil }
+    return Double(accepted + failed) * 1000 / Double(now - entry.startedAt)
+  }
+}

@@ -1,0 +1,93 @@
+import Redis
+
+/// How a worker finds cancelled jobs, paused broadcasts and scheduled jobs by their ids.
+extension ControlScripts {
+  /// Lua: `find(key, score, head)` returns the element of a sorted set that has this score and begins with `head`, by
+  /// binary search: elements of one score are sorted by their bytes. False if there is none.
+  static let finding = """
+    local function precedes(a, b)
+      for i = 1, math.min(#a, #b) do
+        local x, y = string.byte(a, i), string.byte(b, i)
+        if x ~= y then return x < y end
+      end
+      return #a < #b
+    end
+    local function find(key, score, head)
+      local low = redis.call('ZCOUNT', key, '-inf', '(' .. score)
+      local high = redis.call('ZCOUNT', key, '-inf', score)
+      while low < high do
+        local middle = math.floor((low + high) / 2)
+        local element = redis.call('ZRANGE', key, middle, middle)[1]
+        local start = string.sub(element, 1, #head)
+        if start == head then return element end
+        if precedes(start, head) then low = middle + 1 else high = middle end
+      end
+      return false
+    end
+    """
+
+  /// Lua: `locate(due, sets)` reads a ``DueLocator`` and returns its letter, score and element, if the element is still
+  /// there. `sets` has the key of each letter.
+  static let locating = """
+    \(finding)
+    local function locate(due, sets)
+      local value = redis.call('MGET', due)[1]
+      local letter, score, head = string.match(value or '', '^(%l) (%S+) (.*)$')
+      local key = letter and sets[letter]
+      if not key then return false end
+      return letter, score, find(key, score, head)
+    end
+    """
+
+  /// Looks up claimed jobs before they are worked on. A job with a locator replaces the one that is scheduled under its
+  /// id.
+  ///
+  /// KEYS
+  ///   1  the cancelled ids
+  ///   2  the paused broadcasts
+  ///   3  the scheduled jobs
+  ///   4… the locator of each job that replaces, or KEYS 1
+  /// ARGV
+  ///   1… of each job: the id
+  /// Returns of each job 0, 1 if it is cancelled, or 2 if an operator has paused it.
+  static let screen = RedisScript(
+    """
+    \(locating)
+    local answer, sets = {}, {s = KEYS[3]}
+    local marks, holds = redis.call('ZCARD', KEYS[1]) > 0, redis.call('EXISTS', KEYS[2]) == 1
+    for i, id in ipairs(ARGV) do
+      local key = KEYS[i + 3]
+      answer[i] = 0
+      if marks and redis.call('ZSCORE', KEYS[1], id) then
+        answer[i] = 1
+      elseif holds and redis.call('HEXISTS', KEYS[2], id) == 1 then
+        answer[i] = 2
+      end
+      if answer[i] == 0 and key ~= KEYS[1] then
+        local letter, score, element = locate(key, sets)
+        if element then
+          redis.call('ZREM', KEYS[3], element)
+          redis.call('DEL', key)
+        end
+      end
+    end
+    return answer
+    """)
+
+  /// Removes the mark of an id.
+  ///
+  /// KEYS
+  ///   1  the control string
+  ///   2  the cancelled ids
+  /// ARGV
+  ///   1  the id
+  /// Returns 1, or 0 without such a mark.
+  static let unmark = RedisScript(
+    """
+    \(changing)
+    local count = redis.call('ZCARD', KEYS[2])
+    if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return 0 end
+    if count == 1 then change(KEYS[1], '', 'C') end
+    return 1
+    """)
+}

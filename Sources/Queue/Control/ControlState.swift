@@ -1,0 +1,90 @@
+public import JSON
+
+/// What operators have asked of a queue: the value of ``QueueKeys/control``, which is absent while nothing is asked.
+///
+/// `<version> <letters>`, then for a paused queue a line feed and JSON `{"since","by","reason"}`. Each change raises the
+/// version. The letters are those of ``Flag``.
+public struct ControlState: Sendable, Equatable {
+  /// What a worker has to observe.
+  public enum Flag: Character, Sendable, CaseIterable {
+    /// No job is claimed.
+    case paused = "P"
+    /// ``QueueKeys/cancelled`` may have entries.
+    case cancellations = "C"
+    /// ``QueueKeys/held`` has entries: broadcasts are paused.
+    case heldBroadcasts = "B"
+    /// ``QueueKeys/drained`` may have entries.
+    case drainedWorkers = "D"
+    /// Jobs with an id of their producer are scheduled, which another job with the same id replaces.
+    case scheduledIDs = "S"
+  }
+
+  public let version: Int64
+  public let flags: Set<Flag>
+  /// Nil unless the queue is paused.
+  public let pause: QueuePause?
+
+  /// Returns nil if `bytes` is not a value of the key.
+  public init?(bytes: [UInt8]) {
+    let lineEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
+    let head = String(decoding: bytes[..<lineEnd], as: UTF8.self)
+    let words = head.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+    guard words.count == 2, let version = Int64(words[0]) else { return nil }
+    self.version = version
+    flags = Set(words[1].compactMap(Flag.init))
+    guard flags.contains(.paused) else {
+      pause = nil
+      return
+    }
+    pause = QueuePause(json: Array(bytes[lineEnd...].dropFirst()))
+  }
+
+  public var isPaused: Bool { flags.contains(.paused) }
+}
+
+/// Since when a queue is paused, by whom, and why.
+public struct QueuePause: Sendable, Equatable {
+  /// A longer text of an operator is cut.
+  static let maximumTextBytes = 200
+
+  /// Unix ms.
+  public let since: Int64
+  /// The operator; empty if unknown.
+  public let by: String
+  /// Empty if none was given.
+  public let reason: String
+
+  public init(since: Int64, by: String, reason: String) {
+    self.since = since
+    self.by = QueuePause.cut(by)
+    self.reason = QueuePause.cut(reason)
+  }
+
+  /// Bytes that cannot be read give a pause of unknown origin.
+  init(json bytes: [UInt8]) {
+    let value = try? JSONValue(parsing: bytes)
+    self.init(
+      since: value?["since"]?.integer ?? 0, by: value?["by"]?.string ?? "", reason: value?["reason"]?.string ?? "")
+  }
+
+  func json() -> [UInt8] {
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("since")
+    writer.integer(since)
+    writer.key("by")
+    writer.string(by)
+    writer.key("reason")
+    writer.string(reason)
+    writer.endObject()
+  }
+
+  private static func cut(_ text: String) -> String {
+    String(decoding: text.utf8.prefix(maximumTextBytes), as: UTF8.self)
+  }
+}

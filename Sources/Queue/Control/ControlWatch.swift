@@ -1,0 +1,49 @@
+import EventLoop
+import Telemetry
+
+/// What a worker knows of the control strings of its queues. It comes with each claim, and with the promoter's script,
+/// which every worker runs within each ``QueueLimits/electionInterval``.
+@EventLoop
+final class ControlWatch {
+  /// Called when the control string of a queue has changed, with what it was.
+  var onChange: (@EventLoop (_ queueIndex: Int, _ old: ControlState?) -> Void)?
+
+  private let queues: [QueueKeys]
+  private var states: [ControlState?]
+  /// Queues to which this worker is scheduling a job with an id. The control string of its last claim does not tell yet.
+  private var scheduling: Set<Int> = []
+
+  init(queues: [QueueKeys], metrics: Metrics) {
+    self.queues = queues
+    states = queues.map { _ in nil }
+    metrics.gauge("martlet_queue_paused", labels: ["queue"], help: "1 while an operator has paused the queue.") {
+      [weak self] in self?.samples ?? []
+    }
+  }
+
+  func state(queueIndex: Int) -> ControlState? { states[queueIndex] }
+
+  func isPaused(queueIndex: Int) -> Bool { states[queueIndex]?.isPaused ?? false }
+
+  /// Whether claimed jobs are looked up before they are worked on.
+  func mustScreen(queueIndex: Int) -> Bool { states[queueIndex] != nil || scheduling.contains(queueIndex) }
+
+  func hasScheduledIDs(queueIndex: Int) -> Bool {
+    scheduling.contains(queueIndex) || states[queueIndex]?.flags.contains(.scheduledIDs) == true
+  }
+
+  func noteScheduledID(queueIndex: Int) { scheduling.insert(queueIndex) }
+
+  /// Takes what Redis has returned.
+  func take(_ new: ControlState?, queueIndex: Int) {
+    if !scheduling.isEmpty { scheduling.remove(queueIndex) }
+    let old = states[queueIndex]
+    guard old?.version != new?.version else { return }
+    states[queueIndex] = new
+    onChange?(queueIndex, old)
+  }
+
+  private var samples: [([String], Double)] {
+    zip(queues, states).map { keys, state in ([keys.queue], state?.isPaused == true ? 1 : 0) }
+  }
+}

@@ -1,0 +1,153 @@
+public import EventLoop
+import Jobs
+public import Redis
+
+/// Finds jobs by their ids, in bounded time whatever the length of the queues.
+///
+/// A job in `retry`, `scheduled` or `dead` has a locator. The lists in flight are searched whole, because they are short. Of a
+/// queue, ``QueueLimits/lookElements`` elements are searched at each end.
+@EventLoop
+public struct JobLocator {
+  private let queues: [QueueKeys]
+  private let connection: RedisClient
+
+  public init(queues: [String], connection: RedisClient) {
+    self.queues = queues.map(QueueKeys.init(queue:))
+    self.connection = connection
+  }
+
+  /// Returns where a job is now. Of several jobs with the id, the one that is furthest from its end.
+  public func locate(_ id: String) async throws(RedisError) -> JobLocation {
+    guard Job.isID(id) else { return JobLocation(id: id, place: .unknown(isWaitingPossible: false)) }
+    let recordJSON = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents
+    var location = try await find(id) ?? JobLocation(id: id, place: .unknown(isWaitingPossible: false))
+    if case .unknown = location.place {
+      var isLong = false
+      for keys in queues where try await length(of: keys) > 2 * QueueLimits.lookElements { isLong = true }
+      location.place = .unknown(isWaitingPossible: isLong)
+    }
+    location.recordJSON = recordJSON
+    location.record = recordJSON.flatMap(JobResult.init(parsing:))
+    if case .unknown = location.place, let record = location.record, record.status.isFinal {
+      location.place = .ended(record.status)
+    }
+    return location
+  }
+
+  /// The letters come last: a dead job may have been enqueued again under its id.
+  private func find(_ id: String) async throws(RedisError) -> JobLocation? {
+    var dead: JobLocation?
+    for keys in queues {
+      let due = try await due(id, keys)
+      if let due, due.isAlive { return due }
+      dead = dead ?? due
+      if let held = try await held(id, keys) { return held }
+      if let inFlight = try await inFlight(id, keys) { return inFlight }
+      if let waiting = try await waiting(id, keys) { return waiting }
+    }
+    return dead
+  }
+
+  // MARK: - Sorted sets
+
+  /// A retried, scheduled or dead job of one queue; nil if it has none.
+  func due(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
+    let value = try await connection.call(
+      ControlScripts.findDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.dead])
+    guard let parts = value.array, parts.count == 3, let place = parts[0].string.flatMap(DueLocator.Place.init),
+      let score = parts[1].string.flatMap(Double.init), let element = parts[2].bytes
+    else { return nil }
+    let time = Int64(exactly: score.rounded()) ?? 0
+    switch place {
+    case .retry: return JobLocation(id: id, place: .retry(due: time), queue: keys.queue, element: element)
+    case .scheduled: return JobLocation(id: id, place: .scheduled(due: time), queue: keys.queue, element: element)
+    case .dead:
+      guard let letter = DeadLetter(bytes: element) else { return nil }
+      var location = JobLocation(id: id, place: .dead(since: letter.at, reason: letter.reason))
+      location.queue = keys.queue
+      location.envelope = letter.envelope
+      return location
+    }
+  }
+
+  private func held(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
+    let found = try await connection.run(ControlScripts.heldJobs, keys: [keys.pausedJobs], arguments: [id]).array ?? []
+    guard found.count >= 2, let element = found[1].bytes else { return nil }
+    return JobLocation(id: id, place: .paused, queue: keys.queue, element: element)
+  }
+
+  // MARK: - Lists
+
+  private func inFlight(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
+    let workers = try await connection.send(RedisCommand("SMEMBERS", keys.workers)).array ?? []
+    for worker in workers.compactMap(\.string) {
+      let look = try await look(for: id, in: keys.inflight(worker), keys, from: 0, isSealed: false)
+      if let element = look.found?.element {
+        return JobLocation(id: id, place: .inFlight(worker: worker), queue: keys.queue, element: element)
+      }
+    }
+    return nil
+  }
+
+  private func waiting(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
+    var look = try await look(for: id, in: keys.queue, keys, from: 0, isSealed: true)
+    if look.found == nil, look.length > QueueLimits.lookElements {
+      let start = max(QueueLimits.lookElements, look.length - QueueLimits.lookElements)
+      look = try await self.look(for: id, in: keys.queue, keys, from: start, isSealed: true)
+    }
+    guard let found = look.found else { return nil }
+    let place = JobLocation.Place.waiting(place: found.place, of: look.length)
+    return JobLocation(id: id, place: place, queue: keys.queue, element: found.element)
+  }
+
+  private struct Look {
+    var length = 0
+    var found: (place: Int, element: [UInt8])?
+  }
+
+  /// Searches a list. `isSealed`: producers write to it, too.
+  private func look(
+    for id: String, in list: String, _ keys: QueueKeys, from start: Int, isSealed: Bool
+  ) async throws(RedisError) -> Look {
+    let value: RedisValue
+    do {
+      value = try await connection.call(ControlScripts.look, keys: [list, keys.seal]) { command in
+        command.append(id)
+        command.append(start)
+        command.append(QueueLimits.lookElements)
+        command.append(QueueLimits.lookBytes)
+        command.append(isSealed ? "sealed" : "")
+      }
+    } catch let error where error.isWrongType {
+      return Look()
+    }
+    guard let parts = value.array, parts.count == 4 else { return Look() }
+    var look = Look(length: Int(parts[0].integer ?? 0))
+    let candidates = (parts[2].array ?? []) + (parts[3].array ?? [])
+    for candidate in candidates {
+      guard let pair = candidate.array, pair.count == 2, let place = pair[0].integer, let element = pair[1].bytes,
+        JobLocator.names(id, element)
+      else { continue }
+      look.found = (Int(place), element)
+      break
+    }
+    return look
+  }
+
+  /// Whether an element, or its envelope alone, is the job with this id.
+  nonisolated private static func names(_ id: String, _ element: [UInt8]) -> Bool {
+    let envelope = Envelope(element: element)
+    if let own = Job.salvagedID(from: envelope.job) { return own == id }
+    let head = String(decoding: element.prefix(128), as: UTF8.self).split(separator: " ", maxSplits: 4)
+    guard head.count >= 4, head[0] == "MARTLET1" else { return false }
+    return JobID.derived(nonce: String(head[3])) == id
+  }
+
+  private func length(of keys: QueueKeys) async throws(RedisError) -> Int {
+    do {
+      return Int(try await connection.send(RedisCommand("LLEN", keys.queue)).integer ?? 0)
+    } catch let error where error.isWrongType {
+      return 0
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import EventLoop
+import Jobs
+public import Redis
+
+/// What operators ask of jobs, as their worker sees it.
+extension JobQueue {
+  /// A claimed job that is looked up before it is worked on.
+  public struct Screened: Sendable {
+    let id: String
+    let replaces: Bool
+
+    /// `replaces`: it takes the place of the job that is scheduled under its id.
+    public init(id: String, replaces: Bool) {
+      self.id = id
+      self.replaces = replaces
+    }
+  }
+
+  public enum Screening: Int64, Sendable {
+    case go = 0
+    case cancelled = 1
+    /// A broadcast that an operator has paused.
+    case paused = 2
+  }
+
+  /// Whether jobs that were claimed from this queue must be screened. False for a queue of which nothing is asked.
+  public func mustScreen(queueIndex: Int) -> Bool { context.control.mustScreen(queueIndex: queueIndex) }
+
+  /// Whether jobs are cancelled.
+  public func hasCancellations(queueIndex: Int) -> Bool {
+    context.control.state(queueIndex: queueIndex)?.flags.contains(.cancellations) ?? false
+  }
+
+  /// Whether scheduled jobs may have to be replaced.
+  public func hasScheduledIDs(queueIndex: Int) -> Bool {
+    context.control.hasScheduledIDs(queueIndex: queueIndex)
+  }
+
+  /// This worker schedules a job under an id of its producer: the jobs that were claimed with it must be screened.
+  public func noteScheduledID(queueIndex: Int) { context.control.noteScheduledID(queueIndex: queueIndex) }
+
+  /// Looks up which of the jobs are cancelled, and which broadcasts are paused. Removes the scheduled jobs that are
+  /// replaced.
+  public func screen(
+    _ jobs: [Screened], queueIndex: Int,
+    _ completion: @escaping @EventLoop (Result<[Screening], RedisError>) -> Void
+  ) {
+    let keys = queues[queueIndex]
+    let locators = jobs.map { $0.replaces ? keys.due($0.id) : keys.cancelled }
+    context.connection.call(ControlScripts.screen, keys: [keys.cancelled, keys.held, keys.scheduled] + locators) {
+      command in
+      for job in jobs { command.append(job.id) }
+    } _: { result in
+      completion(result.map { value in (value.array ?? []).map { $0.integer.flatMap(Screening.init) ?? .go } })
+    }
+  }
+
+  /// The job of a cancellation has ended otherwise.
+  public func clearCancellation(of id: String, queueIndex: Int) {
+    let keys = queues[queueIndex]
+    context.connection.run(ControlScripts.unmark, keys: [keys.control, keys.cancelled], arguments: [id]) { _ in }
+  }
+
+  /// Publishes what a broadcast does, for ``BroadcastDirectory``.
+  public func note(_ state: BroadcastEntry.State, ofBroadcast id: String, app: String, claim: Claim) {
+    let keys = queues[claim.queueIndex]
+    let entry = BroadcastEntry(
+      id: id, queue: keys.queue, app: app, state: state, startedAt: claim.claimedAt, changedAt: Clock.unixMilliseconds,
+      worker: lease.name.value, nonce: claim.envelope.nonce ?? "")
+    context.connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {
+      entry.append(to: &$0)
+    } _: { _ in
+    }
+  }
+}

@@ -1,0 +1,36 @@
+public import EventLoop
+public import Redis
+
+/// Pauses and resumes a queue.
+///
+/// The state is in Redis, where the claiming script reads it: once ``pause(by:reason:)`` has returned, no worker takes a
+/// job of the queue. Jobs in flight continue.
+@EventLoop
+public struct QueueControl {
+  public let keys: QueueKeys
+  private let connection: RedisClient
+
+  public init(queue: String, connection: RedisClient) {
+    keys = QueueKeys(queue: queue)
+    self.connection = connection
+  }
+
+  /// Returns what is asked of the queue; nil if nothing is.
+  public func state() async throws(RedisError) -> ControlState? {
+    try await connection.send(RedisCommand("GET", keys.control)).contents.flatMap(ControlState.init(bytes:))
+  }
+
+  /// Pauses the queue. Returns the pause that is in effect: the earlier one, if the queue was paused already.
+  @discardableResult
+  public func pause(by operatorName: String, reason: String) async throws(RedisError) -> QueuePause {
+    let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: reason)
+    let answer = try await connection.call(ControlScripts.pause, keys: [keys.control]) { $0.append(pause.json()) }
+    return answer.contents.flatMap(ControlState.init(bytes:))?.pause ?? pause
+  }
+
+  /// Resumes the queue. Returns whether it was paused.
+  @discardableResult
+  public func resume() async throws(RedisError) -> Bool {
+    try await connection.call(ControlScripts.resume, keys: [keys.control]).integer == 1
+  }
+}

@@ -1,0 +1,93 @@
+import EventLoop
+import Redis
+
+/// Carries out what operators ask of the jobs in flight and of the worker itself, when a control string has changed.
+@EventLoop
+final class Steering {
+  /// Called when ``isDraining`` has changed.
+  var onDrainChange: (@EventLoop () -> Void)?
+
+  private let context: QueueContext
+  /// Of each queue, the end of the last cancellation that was read: they are read in this order.
+  private var lastCancellation: [String]
+  /// Queues in which an operator drains this worker.
+  private var draining: Set<Int> = []
+
+  init(_ context: QueueContext) {
+    self.context = context
+    lastCancellation = context.queues.map { _ in "0" }
+  }
+
+  var isDraining: Bool { !draining.isEmpty }
+
+  func controlChanged(_ queueIndex: Int, _ old: ControlState?) {
+    let flags = context.control.state(queueIndex: queueIndex)?.flags ?? []
+    if flags.contains(.cancellations) { readCancellations(queueIndex) }
+    if flags.contains(.heldBroadcasts) { context.emit(.broadcastsHeld(queueIndex: queueIndex)) }
+    if flags.contains(.drainedWorkers) {
+      readDrain(queueIndex)
+    } else {
+      setDraining(false, queueIndex)
+    }
+  }
+
+  // MARK: - Cancellations
+
+  /// Reads the cancellations since the last ones, and marks the jobs in flight.
+  private func readCancellations(_ queueIndex: Int) {
+    guard context.ledger.count(queueIndex: queueIndex) > 0 else { return }
+    var command = RedisCommand(
+      "ZRANGE", context.queues[queueIndex].cancelled, "(" + lastCancellation[queueIndex], "+inf", "BYSCORE", "LIMIT",
+      "0")
+    command.append(QueueLimits.cancellationBatch)
+    command.append("WITHSCORES")
+    context.connection.send(command) { [weak self] result in
+      guard let self, case .success(let value) = result else { return }
+      let words = (value.array ?? []).compactMap(\.string)
+      guard let last = words.last else { return }
+      lastCancellation[queueIndex] = last
+      mark(Set(stride(from: 0, to: words.count - 1, by: 2).map { words[$0] }), queueIndex)
+      if words.count >= 2 * QueueLimits.cancellationBatch { readCancellations(queueIndex) }
+    }
+  }
+
+  private func mark(_ ids: Set<String>, _ queueIndex: Int) {
+    let claims = context.ledger.outstanding(queueIndex: queueIndex).filter {
+      !$0.isCancelled && !$0.isSettled && ids.contains($0.jobID)
+    }
+    guard !claims.isEmpty else { return }
+    for claim in claims { claim.isCancelled = true }
+    context.emit(.cancelled(claims))
+  }
+
+  // MARK: - Draining
+
+  private func readDrain(_ queueIndex: Int) {
+    let worker = context.lease.name.value
+    context.connection.send(RedisCommand("SISMEMBER", context.queues[queueIndex].drained, worker)) {
+      [weak self] result in
+      guard let self, case .success(let value) = result, worker == context.lease.name.value else { return }
+      setDraining(value.integer == 1, queueIndex)
+    }
+  }
+
+  private func setDraining(_ isWanted: Bool, _ queueIndex: Int) {
+    let was = isDraining
+    if isWanted { draining.insert(queueIndex) } else { draining.remove(queueIndex) }
+    if was != isDraining { onDrainChange?() }
+  }
+
+  /// The worker has a new name, under which it stays drained.
+  func keepDraining() {
+    for index in draining {
+      context.connection.send(RedisCommand("SADD", context.queues[index].drained, context.lease.name.value)) { _ in }
+    }
+  }
+
+  /// The worker ends.
+  func leave() {
+    for index in draining {
+      context.connection.send(RedisCommand("SREM", context.queues[index].drained, context.lease.name.value)) { _ in }
+    }
+  }
+}

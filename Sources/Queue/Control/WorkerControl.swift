@@ -1,0 +1,32 @@
+public import EventLoop
+public import Redis
+
+/// Drains workers: a drained worker claims nothing more, finishes what it has, and keeps running.
+@EventLoop
+public struct WorkerControl {
+  private let queues: [QueueKeys]
+  private let connection: RedisClient
+
+  public init(queues: [String], connection: RedisClient) {
+    self.queues = queues.map(QueueKeys.init(queue:))
+    self.connection = connection
+  }
+
+  /// Asks a worker to claim nothing more. Returns false if no queue has a worker of this name.
+  @discardableResult
+  public func drain(_ worker: String) async throws(RedisError) -> Bool { try await change(worker, "drain") }
+
+  /// Lets a worker claim again. Returns false if it was not drained.
+  @discardableResult
+  public func undrain(_ worker: String) async throws(RedisError) -> Bool { try await change(worker, "undrain") }
+
+  private func change(_ worker: String, _ verb: String) async throws(RedisError) -> Bool {
+    var isKnown = false
+    for keys in queues {
+      let answer = try await connection.run(
+        ControlScripts.drain, keys: [keys.control, keys.drained, keys.workers], arguments: [worker, verb])
+      if answer.integer == 1 { isKnown = true }
+    }
+    return isKnown
+  }
+}

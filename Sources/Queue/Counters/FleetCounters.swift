@@ -1,0 +1,141 @@
+public import EventLoop
+public import Jobs
+public import Redis
+
+/// Counts what a worker does, and adds it to the counters of the fleet in Redis every few seconds.
+///
+/// Redis' clock decides in which minute something is counted: that in which it is written. What could not be written is
+/// added to the next write. If only the answer of Redis was lost, it is counted twice.
+@EventLoop
+public final class FleetCounters {
+  private let connection: RedisClient
+  private var slots: CounterSlots
+  /// What is not written yet, of earlier intervals.
+  private var pending = CounterBatch()
+  private var isWriting = false
+  private var timer: LoopTimer?
+  /// What to add to this machine's clock for the clock of Redis, in minutes. Learned from Redis.
+  private var minuteOffset: Int64
+
+  /// - Parameter queues: in the order of ``Claim/queueIndex``.
+  public convenience init(connection: RedisClient, queues: [String]) {
+    self.init(connection: connection, queues: queues, minuteOffset: 0)
+  }
+
+  init(connection: RedisClient, queues: [String], minuteOffset: Int64) {
+    self.connection = connection
+    slots = CounterSlots(queues: queues)
+    self.minuteOffset = minuteOffset
+  }
+
+  // MARK: - Counting
+
+  public func claimed(_ jobs: Int, queueIndex: Int) { slots.claimed(jobs, queueIndex: queueIndex) }
+
+  /// Counts the end of an attempt. `latency` is how long the job took from `enqueuedAt`, or `sendAt`, to its end, in
+  /// milliseconds; nil if that is unknown, or the job has not ended.
+  public func ended(_ status: JobStatus, latency: Int64? = nil) {
+    slots.ended(status, latency: latency.map { max(0, Int(clamping: $0)) })
+  }
+
+  /// Counts a push to an app.
+  public func pushed(_ push: CountedPush, app: String) { slots.pushed(push, app: app) }
+
+  /// Counts an answer of APNs that was not an acceptance.
+  public func refused(because reason: String) { slots.refused(because: reason) }
+
+  // MARK: - Writing
+
+  public func start() {
+    connection.preload([CounterScript.add])
+    timer = .every(CounterLimits.writeInterval) { [weak self] in self?.write() }
+  }
+
+  /// Writes what has been counted; for the end of a worker.
+  public func stop() {
+    timer = nil
+    write()
+  }
+
+  func write() {
+    slots.move(to: &pending)
+    guard !isWriting, !pending.isEmpty, connection.isReady else { return }
+    let batch = pending
+    pending = CounterBatch()
+    isWriting = true
+    write(batch, minute: Clock.unixMilliseconds / 60_000 + minuteOffset, mayCorrect: true)
+  }
+
+  /// If the minute of Redis is another one, it is used instead.
+  private func write(_ batch: CounterBatch, minute: Int64, mayCorrect: Bool) {
+    connection.call(CounterScript.add, keys: [CounterKeys.minute(minute), CounterKeys.hour(minute / 60)]) { command in
+      CounterScript.append(batch, minute: minute, to: &command)
+    } _: { [weak self] result in
+      guard let self else { return }
+      isWriting = false
+      switch result {
+      case .success(.integer(0)): break
+      case .success(.integer(let actual)) where mayCorrect:
+        minuteOffset += actual - minute
+        isWriting = true
+        write(batch, minute: actual, mayCorrect: false)
+      case .success, .failure: pending.merge(batch)
+      }
+    }
+  }
+}
+
+/// The keys of the counters, all in one hash slot.
+enum CounterKeys {
+  /// Hash: the counters of a minute since 1970.
+  static func minute(_ number: Int64) -> String { "martlet:{counters}:minute:\(number)" }
+
+  /// Hash: the counters of an hour since 1970.
+  static func hour(_ number: Int64) -> String { "martlet:{counters}:hour:\(number)" }
+}
+
+/// The script that adds to the counters.
+enum CounterScript {
+  /// Returns 0, or the present minute if it is not that of the keys; then nothing has changed.
+  ///
+  /// A field that has a fallback is not added to a full hash.
+  ///
+  /// KEYS[1] hash of the minute
+  /// KEYS[2] hash of its hour
+  /// ARGV[1] the minute of the keys, since 1970
+  /// ARGV[2] how long the minute is kept, s
+  /// ARGV[3] how long the hour is kept, s
+  /// ARGV[4] maximum number of fields
+  /// ARGV[5…] name of a field, its fallback (empty without one), the amount
+  static let add = RedisScript(
+    """
+    local minute = math.floor(tonumber(redis.call('TIME')[1]) / 60)
+    if minute ~= tonumber(ARGV[1]) then return minute end
+    for place = 1, 2 do
+      local key = KEYS[place]
+      local room = tonumber(ARGV[4]) - redis.call('HLEN', key)
+      for index = 5, #ARGV, 3 do
+        local field = ARGV[index]
+        if ARGV[index + 1] ~= '' and room <= 0 and redis.call('HEXISTS', key, field) == 0 then
+          field = ARGV[index + 1]
+        end
+        if redis.call('HINCRBY', key, field, ARGV[index + 2]) == tonumber(ARGV[index + 2]) then room = room - 1 end
+      end
+      redis.call('EXPIRE', key, ARGV[place + 1])
+    end
+    return 0
+    """)
+
+  @EventLoop
+  static func append(_ batch: CounterBatch, minute: Int64, to command: inout RedisCommand) {
+    command.append(minute)
+    command.append(CounterLimits.minuteTimeToLive.components.seconds)
+    command.append(CounterLimits.hourTimeToLive.components.seconds)
+    command.append(CounterLimits.maximumFields)
+    for (field, addition) in batch.additions {
+      command.append(field)
+      command.append(addition.fallback ?? "")
+      command.append(addition.amount)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import JSON
+
+/// A route that APNs accepts pushes of, as a ``WorkerReport`` stores it.
+public struct RouteUseReport: Sendable, Equatable {
+  /// Entries of a report, at most.
+  public static let maximumListed = 20
+
+  public var environment: String
+  public var topic: String
+  /// Owners whose latest answer the removal guard remembers.
+  public var owners: Int
+  /// Those of them whose token was refused.
+  public var suspects: Int
+
+  public init(environment: String, topic: String, owners: Int, suspects: Int) {
+    self.environment = environment
+    self.topic = topic
+    self.owners = owners
+    self.suspects = suspects
+  }
+
+  /// Returns nil if `value` is not a route.
+  init?(_ value: JSONValue) {
+    guard let environment = value["environment"]?.string, let topic = value["topic"]?.string else { return nil }
+    func integer(_ key: String) -> Int { Int(clamping: value[key]?.integer ?? 0) }
+    self.init(environment: environment, topic: topic, owners: integer("owners"), suspects: integer("suspects"))
+  }
+
+  static func list(_ value: JSONValue?) -> [RouteUseReport] {
+    (value?.array ?? []).prefix(maximumListed).compactMap(RouteUseReport.init)
+  }
+
+  /// Writes the member `"routes":[{"environment","topic","owners","suspects"}]`.
+  static func write(_ routes: [RouteUseReport], to writer: inout JSONWriter) {
+    writer.key("routes")
+    writer.beginArray()
+    for route in routes {
+      writer.beginObject()
+      writer.key("environment")
+      writer.string(route.environment)
+      writer.key("topic")
+      writer.string(route.topic)
+      writer.key("owners")
+      writer.integer(route.owners)
+      writer.key("suspects")
+      writer.integer(route.suspects)
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+}

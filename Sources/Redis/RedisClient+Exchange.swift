@@ -1,0 +1,19 @@
+import EventLoop
+
+extension RedisClient {
+  /// Sends all commands at once and returns their replies, in the order of the commands.
+  public func exchange(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+    guard !commands.isEmpty else { return [] }
+    return await withCheckedContinuation { continuation in
+      var replies: [Result<RedisValue, RedisError>?] = Array(repeating: nil, count: commands.count)
+      var missing = commands.count
+      for (index, command) in commands.enumerated() {
+        send(command) { reply in
+          replies[index] = reply
+          missing -= 1
+          if missing == 0 { continuation.resume(returning: replies.compactMap { $0 }) }
+        }
+      }
+    }
+  }
+}

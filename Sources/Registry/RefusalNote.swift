@@ -1,0 +1,91 @@
+import JSON
+import EventLoop
+public import PushModel
+import Redis
+import Telemetry
+
+/// The last answer of APNs about a device that was not an acceptance, stored under `martlet:refusal:<token>` for 3 days.
+public struct RefusalNote: Sendable, Equatable {
+  /// Seconds.
+  package static let lifetime = 259_200
+  /// A longer reason is cut: it comes from outside.
+  private static let maximumReasonBytes = 100
+
+  /// APNs' reason; empty if it gave none.
+  public var reason: String
+  /// The HTTP status of the answer.
+  public var status: Int
+  /// Unix ms.
+  public var at: Int64
+  public var jobID: String
+  public var topic: String
+  public var environment: PushEnvironment
+  /// The device, in the note of a user whose device was removed; else nil.
+  public var token: String?
+
+  public init(
+    reason: String, status: Int, at: Int64, jobID: String, topic: String, environment: PushEnvironment
+  ) {
+    self.reason = String(decoding: reason.utf8.prefix(RefusalNote.maximumReasonBytes), as: UTF8.self)
+    self.status = status
+    self.at = at
+    self.jobID = jobID
+    self.topic = topic
+    self.environment = environment
+  }
+
+  /// Returns nil if `bytes` is not a note.
+  public init?(parsing bytes: [UInt8]) {
+    let value: JSONValue
+    do { value = try JSONValue(parsing: bytes) } catch { return nil }
+    guard let at = value["at"]?.integer, let environment = value["environment"]?.string.flatMap(PushEnvironment.init)
+    else { return nil }
+    self.init(
+      reason: value["reason"]?.string ?? "", status: Int(clamping: value["status"]?.integer ?? 0), at: at,
+      jobID: value["job"]?.string ?? "", topic: value["topic"]?.string ?? "", environment: environment)
+    token = value["token"]?.string
+  }
+
+  /// `{"reason","status","at","job","topic","environment","token"?}`
+  public func json() -> [UInt8] {
+    var json = JSONWriter(capacity: 192)
+    json.beginObject()
+    json.key("reason")
+    json.string(reason)
+    json.key("status")
+    json.integer(status)
+    json.key("at")
+    json.integer(at)
+    for (key, value) in [("job", jobID), ("topic", topic), ("environment", environment.rawValue)] {
+      json.key(key)
+      json.string(value)
+    }
+    if let token {
+      json.key("token")
+      json.string(token)
+    }
+    json.endObject()
+    return json.bytes
+  }
+}
+
+extension Registry {
+  /// Replaces the note of a device. It may be lost: nothing but explanations depends on it.
+  public func keep(_ note: RefusalNote, of token: String) { write(note, RegistryKeys.refusal(token)) }
+
+  /// Notes that a user's device is removed because of a refusal: afterwards nothing leads from the user to the device.
+  public func keep(_ note: RefusalNote, of token: String, removedFrom username: String) {
+    var note = note
+    note.token = token
+    write(note, RegistryKeys.removal(username))
+  }
+
+  private func write(_ note: RefusalNote, _ key: String) {
+    let command = RedisCommand("SET", key).with(note.json()).with("EX").with(RefusalNote.lifetime)
+    connection.send(command) { [log] result in
+      if case .failure(let error) = result {
+        log.debug("the refusal of a device could not be noted", ["error": .init("\(error)")])
+      }
+    }
+  }
+}

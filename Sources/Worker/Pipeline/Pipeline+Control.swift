@@ -1,0 +1,150 @@
+import APNs
+import EventLoop
+import Jobs
+import Queue
+
+/// What operators ask of jobs: cancelled jobs, paused broadcasts, and scheduled jobs that are replaced.
+extension Pipeline {
+  // MARK: - Scheduled
+
+  /// Keeps jobs until their time has come, unless they are cancelled. `next` is called when they are scheduled: the other jobs
+  /// of the claim may replace them.
+  func schedule(_ jobs: [(delivery: Delivery, at: Int64)], then next: @escaping @EventLoop () -> Void) {
+    let queueIndex = jobs[0].delivery.claim.queueIndex
+    guard queue.hasCancellations(queueIndex: queueIndex) else {
+      for job in jobs { schedule(job.delivery, at: job.at) }
+      return next()
+    }
+    let screened = jobs.map { JobQueue.Screened(id: $0.delivery.id, replaces: false) }
+    queue.screen(screened, queueIndex: queueIndex) { [self] result in
+      // Without an answer the cancellations are looked up when the jobs are due.
+      let answers = (try? result.get()) ?? jobs.map { _ in .go }
+      for (job, answer) in zip(jobs, answers) {
+        if answer == .cancelled {
+          end(job.delivery, as: .cancelled)
+        } else {
+          schedule(job.delivery, at: job.at)
+        }
+      }
+      next()
+    }
+  }
+
+  /// Keeps a job until its time has come. It replaces the one that is scheduled under its id.
+  private func schedule(_ delivery: Delivery, at: Int64) {
+    let element = delivery.scheduledElement(recordAuthor: delivery.state.recordAuthor)
+    var settlement = Settlement(.schedule(element: element, at: at))
+    settlement.locator = delivery.locator
+    if delivery.job.id != nil { queue.noteScheduledID(queueIndex: delivery.claim.queueIndex) }
+    queue.settle(delivery.claim, settlement)
+    context.permits.release()
+  }
+
+  // MARK: - Claimed
+
+  /// Begins with claimed jobs, which are of one queue.
+  func begin(_ deliveries: [Delivery]) {
+    guard let queueIndex = deliveries.first?.claim.queueIndex else { return }
+    queue.mustScreen(queueIndex: queueIndex) ? screen(deliveries, queueIndex) : checkDuplicates(deliveries)
+  }
+
+  /// Looks up claimed jobs before anything is done for them. Most queues have nothing to look up, and skip this.
+  private func screen(_ deliveries: [Delivery], _ queueIndex: Int) {
+    let hasScheduledIDs = queue.hasScheduledIDs(queueIndex: queueIndex)
+    let jobs = deliveries.map { delivery in
+      JobQueue.Screened(id: delivery.id, replaces: hasScheduledIDs && delivery.replacesScheduled)
+    }
+    // Behind the settlements of this turn, which may schedule a job under the same id.
+    EventLoop.atEndOfTurn { [self] in
+      queue.screen(jobs, queueIndex: queueIndex) { [self] result in
+        switch result {
+        case .failure(let error): for delivery in deliveries { putOff(delivery, error) }
+        case .success(let answers): screened(deliveries, answers)
+        }
+      }
+    }
+  }
+
+  private func screened(_ deliveries: [Delivery], _ answers: [JobQueue.Screening]) {
+    var left: [Delivery] = []
+    for (delivery, answer) in zip(deliveries, answers) where !delivery.claim.isFenced {
+      switch (answer, delivery.job.addressee) {
+      case (.cancelled, _):
+        delivery.extent = .untouched
+        cancel(delivery)
+      case (.paused, .app):
+        delivery.extent = .untouched
+        end(delivery, as: .held)
+      case (.go, _), (.paused, _): left.append(delivery)
+      }
+    }
+    for delivery in deliveries where delivery.claim.isFenced { releasePermit(of: delivery) }
+    if !left.isEmpty { checkDuplicates(left) }
+  }
+
+  // MARK: - In flight
+
+  /// The window has a permit for a push of a cancelled job, which is not sent.
+  func drop(_ draft: PushDraft) {
+    // The window may be sending other drafts now.
+    EventLoop.atEndOfTurn { [self] in
+      window.leave(draft, isAnswered: false)
+      record(.open(after: .zero, isFault: true), .notProcessed("cancelled"), draft)
+    }
+  }
+
+  /// Ends an attempt at a cancelled job or a paused broadcast, unless everything was tried. Returns whether it has.
+  func endSteered(_ delivery: Delivery) -> Bool {
+    guard delivery.isUnfinished else { return false }
+    if delivery.claim.isCancelled {
+      cancel(delivery)
+    } else {
+      // Devices that were left open are tried again in any case.
+      guard delivery.extent != .complete else { return false }
+      end(delivery, as: .held)
+    }
+    return true
+  }
+
+  /// The record of a broadcast says what it has sent before its worker died.
+  private func cancel(_ delivery: Delivery) {
+    guard case .app = delivery.job.addressee, delivery.extent == .untouched else {
+      return end(delivery, as: .cancelled)
+    }
+    queue.loadProgress(of: delivery.claim) { [self] result in
+      if case .success(let progress?) = result { delivery.resume(from: progress) }
+      delivery.extent = .cutShort
+      end(delivery, as: .cancelled)
+    }
+  }
+
+  // MARK: - Broadcasts
+
+  /// An operator has paused broadcasts of a queue: finds out whether this worker has one of them.
+  func holdBroadcasts(queueIndex: Int) {
+    let claimed = broadcasts.claimed(queueIndex: queueIndex)
+    guard !claimed.isEmpty else { return }
+    let jobs = claimed.map { JobQueue.Screened(id: $0.delivery.id, replaces: false) }
+    queue.screen(jobs, queueIndex: queueIndex) { result in
+      guard case .success(let answers) = result else { return }
+      for (broadcast, answer) in zip(claimed, answers) where answer == .paused { broadcast.hold() }
+    }
+  }
+}
+
+extension Delivery {
+  /// Whether the job takes the place of one that is scheduled under its id: not if it was scheduled or tried itself.
+  fileprivate var replacesScheduled: Bool { job.id != nil && !state.isReleased && claim.envelope.attempts == 0 }
+}
+
+extension JobOutcome {
+  /// What a broadcast does after an attempt with this outcome.
+  var broadcastState: BroadcastEntry.State {
+    switch verb {
+    case .acknowledge, .bury: .finished
+    case .retry, .schedule: .waiting
+    case .cancel: .cancelled
+    case .pause: .paused
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import APNs
+import EventLoop
+import Registry
+
+/// Notes for each refused device what APNs answered last, so that an operator can be told why a device gets nothing.
+///
+/// The notes of a worker are limited: an outage or a list of invalid tokens must not fill Redis.
+@EventLoop
+final class RefusalNotes {
+  private let registry: Registry
+  private var allowance = NoteAllowance(now: Clock.monotonicNanoseconds)
+
+  init(registry: Registry) {
+    self.registry = registry
+  }
+
+  /// Notes the answer if there was one. Not for accepted pushes. `isRemoved`: the device is removed because of it.
+  func note(_ sent: SendOutcome, _ draft: PushDraft, isRemoved: Bool) {
+    guard case .answered(let answer) = sent, allowance.take(now: Clock.monotonicNanoseconds) else { return }
+    let note = RefusalNote(
+      reason: answer.reason ?? "", status: answer.status, at: Clock.unixMilliseconds, jobID: draft.delivery.id,
+      topic: draft.content.topic, environment: draft.content.environment)
+    let device = draft.device
+    registry.keep(note, of: device.token)
+    if isRemoved, let owner = device.username { registry.keep(note, of: device.token, removedFrom: owner) }
+  }
+}
+
+/// How many notes may be written: a thousand at once, and ten a second in the long run.
+struct NoteAllowance {
+  static let maximum = 1000
+  private static let perSecond: UInt64 = 10
+  private static let interval = 1_000_000_000 / perSecond
+
+  private var left = maximum
+  /// Nanoseconds of the monotonic clock, when ``left`` was last raised.
+  private var raisedAt: UInt64
+
+  init(now: UInt64) {
+    raisedAt = now
+  }
+
+  /// Returns whether one more may be written. `now` never decreases.
+  mutating func take(now: UInt64) -> Bool {
+    let earned = (now - raisedAt) / NoteAllowance.interval
+    raisedAt += earned * NoteAllowance.interval
+    left = min(NoteAllowance.maximum, left + Int(clamping: earned))
+    guard left > 0 else { return false }
+    left -= 1
+    return true
+  }
+}

@@ -1,0 +1,35 @@
+/// Where spans go, and of which jobs.
+package struct TracingConfiguration: Sendable, Equatable {
+  /// Of the collector, http or https. Spans go to `/v1/traces` below it.
+  package var endpoint: String
+  /// Sent with each request.
+  package var headers: [Header]
+  package var serviceName: String
+  package var serviceVersion: String
+  /// The share of the jobs without a trace of their own that are recorded, from 0 to 1.
+  package var ratio: Double
+
+  package struct Header: Sendable, Equatable {
+    package var name: String
+    package var value: String
+
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package init(
+    endpoint: String, headers: [Header] = [], serviceName: String = "martlet", serviceVersion: String = "",
+    ratio: Double = 0
+  ) {
+    self.endpoint = endpoint
+    self.headers = headers
+    self.serviceName = serviceName
+    self.serviceVersion = serviceVersion
+    self.ratio = ratio
+  }
+
+  /// The URL that spans are sent to.
+  var url: String { (endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint) + "/v1/traces" }
+}

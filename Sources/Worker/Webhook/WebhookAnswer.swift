@@ -1,0 +1,39 @@
+import HTTPClient
+
+/// What a request to the webhook brought.
+struct WebhookAnswer: Equatable {
+  /// A longer wait is not accepted.
+  private static let maximumWait = Duration.seconds(3600)
+  private static let maximumTextLength = 200
+
+  enum Kind: Equatable {
+    case accepted
+    case refused
+    /// 410: the receiver does not want events any more.
+    case gone
+  }
+
+  let kind: Kind
+  /// `HTTP 503`, or why there is no answer.
+  let text: String
+  /// The wait that the receiver asks for.
+  let wait: Duration
+
+  init(_ answer: HTTPAnswer) {
+    switch answer.status {
+    case 200..<300: kind = .accepted
+    case 410: kind = .gone
+    default: kind = .refused
+    }
+    let isRedirect = (300..<400).contains(answer.status)
+    text = "HTTP \(answer.status)" + (isRedirect ? " (redirects are not followed)" : "")
+    let seconds = answer["retry-after"].flatMap { Int64($0) } ?? 0
+    wait = min(.seconds(max(0, min(seconds, Int64(Int32.max)))), WebhookAnswer.maximumWait)
+  }
+
+  init(_ error: HTTPClientError) {
+    kind = .refused
+    text = String("\(error)".prefix(WebhookAnswer.maximumTextLength))
+    wait = .zero
+  }
+}

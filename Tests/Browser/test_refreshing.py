@@ -1,0 +1,61 @@
+"""Regions are refreshed in place, pause when hidden, and say when the connection is lost."""
+
+from case import Case
+
+
+class RefreshingTests(Case):
+    def test_a_new_number_appears_without_loading_the_page(self):
+        visitor = self.visit("operator")
+        visitor.open("queues")
+        visitor.page.evaluate("window.stays = true")
+        before = visitor.page.locator("main").inner_text()
+        for number in range(7):
+            self.push({"id": f"fresh-{number}", "to": {"user": "carol"}, "title": "Hi"}, "push:jobs:low")
+        visitor.page.wait_for_function("text => document.querySelector('main').innerText !== text", arg=before)
+        self.assertIn("47", visitor.text())
+        self.assertTrue(visitor.page.evaluate("window.stays"), "the page was not loaded anew")
+        self.fleet.redis("LTRIM", "push:jobs:low", 7, -1)
+
+    def test_the_focus_and_open_details_stay(self):
+        visitor = self.visit("operator")
+        visitor.open("")
+        details = visitor.page.locator("main details").first
+        details.locator("summary").click()
+        details.locator("summary").focus()
+        with visitor.page.expect_response(lambda answer: answer.url.rstrip("/") == visitor.url.rstrip("/")):
+            pass
+        self.assertTrue(visitor.page.locator("main details").first.get_attribute("open") is not None)
+        self.assertEqual(visitor.page.evaluate("document.activeElement.tagName"), "SUMMARY")
+
+    def requests(self, visitor, milliseconds):
+        seen = []
+        visitor.page.on("request", lambda request: seen.append(request.url))
+        visitor.page.wait_for_timeout(milliseconds)
+        return len(seen)
+
+    def test_a_hidden_page_asks_for_nothing(self):
+        visitor = self.visit("viewer")
+        visitor.open("queues")
+        visitor.page.evaluate("""
+            Object.defineProperty(document, 'hidden', { get: () => true, configurable: true });
+            Object.defineProperty(document, 'visibilityState', { get: () => 'hidden', configurable: true });
+            document.dispatchEvent(new Event('visibilitychange'));
+        """)
+        self.assertEqual(self.requests(visitor, 11_000), 0)
+
+    def test_an_operator_pauses_the_refreshing(self):
+        visitor = self.visit("viewer")
+        visitor.open("queues")
+        visitor.page.get_by_role("button", name="Pause updates").click()
+        self.assertEqual(self.requests(visitor, 11_000), 0)
+        visitor.page.get_by_role("button", name="Resume updates").click()
+        self.assertGreater(self.requests(visitor, 6_000), 0)
+
+    def test_a_lost_connection_is_shown(self):
+        visitor = self.visit("viewer")
+        visitor.open("queues")
+        visitor.page.route("**/*", lambda route: route.abort())
+        visitor.page.get_by_text("Connection lost").wait_for()
+        visitor.page.unroute("**/*")
+        visitor.page.get_by_text("Live", exact=True).wait_for()
+        visitor.complaints.clear()

@@ -1,0 +1,172 @@
+import EventLoop
+import Redis
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Credentials
+@testable import Dashboard
+
+/// Actions over real HTTP: roles, forms that are sent twice, the audit log.
+@EventLoop
+struct ActionTests {
+  private func fixture() async throws -> DashboardFixture {
+    let fixture = try await DashboardFixture()
+    for (role, name) in [(OperatorRole.viewer, "vera"), (.operator, "olga"), (.admin, "anna")] {
+      try await fixture.add(role, name, secret: "secret-of-\(name)")
+    }
+    let key = Credential(kind: .key, name: "shop", digest: Credential.digest(of: "key"), createdAt: 1)
+    _ = try await Credentials(connection: fixture.redis).add(key)
+    return fixture
+  }
+
+  private let admin = "anna:secret-of-anna"
+
+  private func disable(_ name: String = "shop", token: String = "t1") -> [(String, String)] {
+    [("form", token), ("action", "disable"), ("kind", "key"), ("name", name)]
+  }
+
+  private func isEnabled(_ fixture: DashboardFixture) async throws -> Bool? {
+    try await Credentials(connection: fixture.redis).credential(.key, "shop")?.isEnabled
+  }
+
+  @Test func `an admin's action is done, told once and written into the audit log`() async throws {
+    let fixture = try await fixture()
+    let answer = try await fixture.post("/credentials?kind=key", disable(), as: admin)
+    #expect(answer.status == 303)
+    let location = try #require(answer.headers["location"])
+    #expect(location.hasPrefix("./credentials?kind=key&notice="))
+    #expect(try await isEnabled(fixture) == false)
+    let next = DashboardFixture.resolve(location, from: "/credentials")
+    #expect(try await fixture.get(next, as: admin).body.contains("Disabled key shop."))
+    #expect(try await !fixture.get(next, as: admin).body.contains("Disabled key shop."))
+    let entries = try await AuditLog(connection: fixture.redis, log: .silent).read(before: nil, count: 10)
+    #expect(entries.map(\.action) == ["disable"])
+    #expect(entries.first?.operator == "anna")
+    #expect(entries.first?.subject == "key shop")
+    #expect(entries.first?.outcome == "done")
+    let audit = try await fixture.get("/audit", as: "vera:secret-of-vera")
+    #expect(audit.body.contains("key shop"))
+    await fixture.stop()
+  }
+
+  @Test(arguments: ["vera", "olga"]) func `a lower role sees no button, and its form is refused and noted`(
+    _ name: String
+  ) async throws {
+    let fixture = try await fixture()
+    let user = "\(name):secret-of-\(name)"
+    #expect(try await !fixture.get("/credentials?kind=key", as: user).body.contains("Revoke"))
+    let answer = try await fixture.post("/credentials?kind=key", disable(), as: user)
+    #expect(answer.status == 403)
+    #expect(try await isEnabled(fixture) == true)
+    let entries = try await AuditLog(connection: fixture.redis, log: .silent).read(before: nil, count: 10)
+    #expect(entries.first?.outcome.hasPrefix("refused") == true)
+    await fixture.stop()
+  }
+
+  @Test func `a form that is sent twice is carried out once`() async throws {
+    let fixture = try await fixture()
+    _ = try await fixture.post("/credentials?kind=key", disable(), as: admin)
+    _ = try await Credentials(connection: fixture.redis).setEnabled(true, .key, "shop")
+    let second = try await fixture.act("/credentials?kind=key", disable(), as: admin)
+    #expect(second.body.contains("already sent"))
+    #expect(try await isEnabled(fixture) == true)
+    // Another form of the same page, and a form that is fetched anew.
+    _ = try await fixture.post("/credentials?kind=key", disable(token: "t2"), as: admin)
+    #expect(try await isEnabled(fixture) == false)
+    await fixture.stop()
+  }
+
+  @Test func `a request of another site is refused, whoever is signed in`() async throws {
+    let fixture = try await fixture()
+    for fields in [[("Sec-Fetch-Site", "cross-site")], [("Origin", "https://evil.example")], [("Origin", "null")]] {
+      let answer = try await fixture.post("/credentials", disable(), as: admin, fields)
+      #expect(answer.status == 403, "\(fields)")
+    }
+    #expect(try await isEnabled(fixture) == true)
+    let own = [("Origin", "http://127.0.0.1:\(fixture.dashboard.port)")]
+    #expect(try await fixture.post("/credentials", disable(), as: admin, own).status == 303)
+    await fixture.stop()
+  }
+
+  @Test(arguments: [
+    [("action", "explode")], [], [("action", "disable")], [("action", "disable"), ("kind", "root"), ("name", "x")],
+    [("action", "disable"), ("kind", "key")],
+  ])
+  func `a form that no page makes is a bad request`(_ form: [(String, String)]) async throws {
+    let fixture = try await fixture()
+    #expect(try await fixture.post("/credentials", form, as: admin).status == 400)
+    await fixture.stop()
+  }
+
+  @Test func `what is not there any more is not done`() async throws {
+    let fixture = try await fixture()
+    let answer = try await fixture.act("/credentials", disable("<b>gone</b>"), as: admin)
+    #expect(answer.status == 200)
+    #expect(answer.body.contains("There is no key &lt;b&gt;gone&lt;/b&gt; any more."))
+    await fixture.stop()
+  }
+
+  @Test func `nobody locks himself out`() async throws {
+    let fixture = try await fixture()
+    let form = [("action", "revoke"), ("kind", "operator"), ("name", "anna")]
+    #expect(try await fixture.act("/credentials", form, as: admin).body.contains("cannot take your own access away"))
+    #expect(try await fixture.get("/", as: admin).status == 200)
+    await fixture.stop()
+  }
+
+  @Test(arguments: [
+    "/audit?cursor=x", "/audit?cursor=1-1-1", "/audit?cursor=-", "/audit?cursor=99999999999999999999-0",
+    "/credentials?cursor=abc", "/credentials?kind=nothing", "/credentials?kind=%3Cscript%3E", "/audit?cursor=%00",
+  ])
+  func `a forged cursor is a bad request`(_ path: String) async throws {
+    let fixture = try await fixture()
+    let answer = try await fixture.get(path, as: admin)
+    #expect(answer.status == 400)
+    #expect(!answer.body.contains("<script>"))
+    await fixture.stop()
+  }
+
+  @Test func `the audit log comes in parts`() async throws {
+    let fixture = try await fixture()
+    let log = AuditLog(connection: fixture.redis, log: .silent)
+    for number in 0..<60 {
+      try await log.write(
+        AuditEntry(at: 1000, operator: "anna", action: "act\(number)", subject: "<i>\u{202E}", outcome: "done"))
+    }
+    let first = try await fixture.get("/audit", as: admin)
+    #expect(first.body.contains("act59") && !first.body.contains("act9<"))
+    #expect(!first.body.contains("<i>"))
+    let next = try #require(first.attribute("href", ofElementWith: "cursor="))
+    let second = try await fixture.get(DashboardFixture.resolve(next, from: "/audit"), as: admin)
+    #expect(second.body.contains("act9<") && !second.body.contains("act59"))
+    await fixture.stop()
+  }
+
+  @Test func `methods and bodies that no browser sends are refused`() async throws {
+    let fixture = try await fixture()
+    for method in ["PUT", "DELETE", "PATCH", "OPTIONS"] {
+      let answer = try await WebAnswer.ask(port: fixture.dashboard.port, method, "/", user: admin)
+      #expect(answer.status == 405, "\(method)")
+      #expect(answer.headers["allow"] == "GET, HEAD")
+    }
+    let json = try await WebAnswer.ask(
+      port: fixture.dashboard.port, "POST", "/credentials", [("Content-Type", "application/json")], user: admin,
+      body: "{}")
+    #expect(json.status == 415)
+    let broken = try await WebAnswer.ask(
+      port: fixture.dashboard.port, "POST", "/credentials", user: admin, body: "action=%zz")
+    #expect(broken.status == 400)
+    await fixture.stop()
+  }
+
+  @Test func `an unknown page is not found, and its path is no markup`() async throws {
+    let fixture = try await fixture()
+    for path in ["/nowhere", "/%3Cscript%3E", "/queues/", "//", "/../..", "/%", "/audit/"] {
+      let answer = try await fixture.get(path, as: admin)
+      #expect(answer.status == 404, "\(path)")
+      #expect(!answer.body.contains("<script>"), "\(path)")
+    }
+    await fixture.stop()
+  }
+}

@@ -1,0 +1,213 @@
+import Credentials
+import EventLoop
+import Foundation
+import JSON
+import Queue
+import Redis
+import Registry
+import Testing
+
+@testable import Dashboard
+
+/// The pages devices, apps, workers and policies over HTTP.
+@EventLoop
+struct FleetPagesTests {
+  private static let token = String(repeating: "a1", count: 32)
+  private let keys = QueueKeys(queue: "push:jobs")
+
+  private func fixture() async throws -> DashboardFixture {
+    let fixture = try await DashboardFixture(queues: ["push:jobs"])
+    try await fixture.add(.viewer, "vera", secret: "vera-has-a-secret")
+    try await fixture.add(.operator, "omar", secret: "omar-has-a-secret")
+    try await fixture.add(.admin, "ada", secret: "ada-has-a-secret")
+    return fixture
+  }
+
+  private func register(_ user: String, _ token: String, on fixture: DashboardFixture) async throws {
+    let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: 1, bundleID: "com.a")
+    let json = String(decoding: metadata.json(), as: UTF8.self)
+    _ = try await fixture.run("SET", RegistryKeys.token(token), json)
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), token)
+  }
+
+  private func addWorker(_ name: String, _ adapt: (inout WorkerReport) -> Void = { _ in }, on fixture: DashboardFixture)
+    async throws
+  {
+    var report = WorkerReport(startedAt: 1, jobs: 10, jobsPerSecond: 2.5, outstanding: 1, inFlight: 3, concurrency: 64)
+    adapt(&report)
+    _ = try await fixture.run("SADD", keys.workers, name)
+    _ = try await fixture.run("SET", keys.heartbeat(name), String(decoding: report.json(), as: UTF8.self))
+  }
+
+  // MARK: - Devices
+
+  @Test func `a user's devices are shown with shortened tokens, whole ones only to an admin who asks`() async throws {
+    let fixture = try await fixture()
+    try await register("bob", FleetPagesTests.token, on: fixture)
+    for (user, query, isWhole) in [
+      ("vera:vera-has-a-secret", "&whole=yes", false), ("omar:omar-has-a-secret", "&whole=yes", false),
+      ("ada:ada-has-a-secret", "", false), ("ada:ada-has-a-secret", "&whole=yes", true),
+    ] {
+      let page = try await fixture.get("/devices?user=BOB%20\(query)", as: user)
+      #expect(page.status == 200)
+      #expect(page.heading == "Devices of bob")
+      #expect(page.body.contains("a1a1a1a1"))
+      #expect(page.body.contains(FleetPagesTests.token) == isWhole, "\(user) \(query)")
+    }
+    await fixture.stop()
+  }
+
+  @Test func `malformed, unknown and several queries get a plain answer`() async throws {
+    let fixture = try await fixture()
+    for (query, status) in [
+      ("token=%3Cb%3E", 400), ("instance=a%20b", 400), ("user=a&token=b", 400), ("user=%00", 400),
+      ("user=nobody", 200), ("user=nobody&cursor=50", 400), ("user=nobody&cursor=x", 400), ("", 200),
+      ("token=\(FleetPagesTests.token)", 200), ("instance=home-1", 200),
+    ] {
+      let page = try await fixture.get("/devices?\(query)", as: "vera:vera-has-a-secret")
+      #expect(page.status == status, "\(query)")
+      #expect(page.heading != nil)
+    }
+    await fixture.stop()
+  }
+
+  @Test func `a user with many devices is shown in parts, each device once`() async throws {
+    let fixture = try await fixture()
+    for number in 0..<120 {
+      let digits = String(number)
+      let token = String(repeating: "0", count: 20 - digits.utf8.count) + digits + String(repeating: "c", count: 44)
+      try await register("many", token, on: fixture)
+    }
+    var references: Set<String> = []
+    for cursor in ["", "&cursor=50", "&cursor=100"] {
+      let page = try await fixture.get("/devices?user=many\(cursor)", as: "ada:ada-has-a-secret")
+      let parts = page.body.components(separatedBy: "name=\"device\" value=\"").dropFirst()
+      references.formUnion(parts.map { String($0.prefix(32)) })
+    }
+    #expect(references.count == 120)
+    await fixture.stop()
+  }
+
+  @Test func `a test push is a valid job for that device`() async throws {
+    let fixture = try await fixture()
+    try await register("bob", FleetPagesTests.token, on: fixture)
+    let reference = DeviceEntry.reference(to: FleetPagesTests.token)
+    let answer = try await fixture.post(
+      "/devices?user=bob", [("action", "test"), ("device", reference)], as: "omar:omar-has-a-secret")
+    #expect(answer.status == 303)
+    #expect(answer.headers["location"]?.hasPrefix("./jobs/test-") == true)
+    let element = try #require(try await fixture.run("LINDEX", "push:jobs", "0").bytes)
+    let job = try JSONValue(parsing: element)
+    #expect(job["to"]?["user"]?.string == "bob")
+    #expect(job["to"]?["token"]?.string == FleetPagesTests.token)
+    #expect(job["app"]?.string == "com.a")
+    await fixture.stop()
+  }
+
+  @Test func `a device is removed once, by an admin`() async throws {
+    let fixture = try await fixture()
+    try await register("bob", FleetPagesTests.token, on: fixture)
+    let form = [("action", "remove"), ("device", DeviceEntry.reference(to: FleetPagesTests.token))]
+    #expect(try await fixture.post("/devices?user=bob", form, as: "omar:omar-has-a-secret").status == 403)
+    #expect(try await fixture.run("EXISTS", RegistryKeys.token(FleetPagesTests.token)).integer == 1)
+    #expect(try await fixture.post("/devices?user=bob", form, as: "ada:ada-has-a-secret").status == 303)
+    #expect(try await fixture.run("EXISTS", RegistryKeys.token(FleetPagesTests.token)).integer == 0)
+    #expect(try await fixture.run("SCARD", RegistryKeys.userTokens("bob")).integer == 0)
+    #expect(try await fixture.post("/devices?user=bob", form, as: "ada:ada-has-a-secret").status == 409)
+    await fixture.stop()
+  }
+
+  @Test func `another user's device is not removed from this user's page`() async throws {
+    let fixture = try await fixture()
+    try await register("bob", FleetPagesTests.token, on: fixture)
+    let form = [("action", "remove"), ("device", DeviceEntry.reference(to: FleetPagesTests.token))]
+    #expect(try await fixture.post("/devices?user=alice", form, as: "ada:ada-has-a-secret").status == 409)
+    #expect(try await fixture.run("EXISTS", RegistryKeys.token(FleetPagesTests.token)).integer == 1)
+    await fixture.stop()
+  }
+
+  // MARK: - Workers
+
+  @Test func `a worker is drained and undrained, and one without a heartbeat is named`() async throws {
+    let fixture = try await fixture()
+    try await addWorker("host-12-abc", on: fixture)
+    _ = try await fixture.run("SADD", keys.workers, "host-13-<b>")
+    let page = try await fixture.get("/workers", as: "omar:omar-has-a-secret")
+    #expect(page.body.contains("no heartbeat"))
+    #expect(page.body.contains("One worker has no heartbeat"))
+    #expect(!page.body.contains("<b>"))
+    let user = "omar:omar-has-a-secret"
+    let done = try await fixture.act("/workers", [("action", "drain"), ("worker", "host-12-abc")], as: user)
+    #expect(done.body.contains("claims nothing more"))
+    #expect(
+      try await fixture.post("/workers", [("action", "undrain"), ("worker", "host-12-abc")], as: user).status == 303)
+    #expect(
+      try await fixture.post("/workers", [("action", "undrain"), ("worker", "host-12-abc")], as: user).status == 409)
+    #expect(try await fixture.post("/workers", [("action", "drain"), ("worker", "gone")], as: user).status == 409)
+    #expect(try await fixture.post("/workers", [("action", "drain")], as: user).status == 400)
+    await fixture.stop()
+  }
+
+  @Test func `a worker's page says what it holds, and an unknown one is not found`() async throws {
+    let fixture = try await fixture()
+    try await addWorker("host-12-abc", { $0.version = "9.8.7" }, on: fixture)
+    _ = try await fixture.run("LPUSH", keys.inflight("host-12-abc"), "x", "y")
+    let page = try await fixture.get("/workers?worker=host-12-abc", as: "vera:vera-has-a-secret")
+    #expect(page.heading == "Worker host-12-abc")
+    #expect(page.body.contains("9.8.7"))
+    #expect(try await fixture.get("/workers?worker=nope", as: "vera:vera-has-a-secret").status == 404)
+    await fixture.stop()
+  }
+
+  // MARK: - Apps and policies
+
+  @Test func `an app's paused route is shown with its reason`() async throws {
+    let fixture = try await fixture()
+    try await addWorker(
+      "host-12-abc",
+      { report in
+        report.appStates = [
+          AppReport(
+            app: "com.a", bundleIDs: ["com.a"], team: "TEAM123456", keys: [.init(id: "KEY1", state: .signs)],
+            environment: "production", share: 1, gateways: [])
+        ]
+        report.pausedRoutes = [
+          RouteReport(environment: "production", topic: "com.a", reason: "TopicDisallowed", since: 1)
+        ]
+      }, on: fixture)
+    _ = try await fixture.run("ZADD", RegistryKeys.audience("com.a", shard: 3), "0", FleetPagesTests.token)
+    let page = try await fixture.get("/apps", as: "vera:vera-has-a-secret")
+    #expect(page.body.contains("TopicDisallowed"))
+    #expect(page.body.contains("route paused"))
+    #expect(page.body.contains("KEY1"))
+    #expect(page.body.contains("APNs refuses pushes of 1 app"))
+    await fixture.stop()
+  }
+
+  @Test func `the policies of an instance say what was used and what would happen`() async throws {
+    let fixture = try await fixture()
+    let now = Clock.unixMilliseconds
+    _ = try await fixture.run(
+      "SET", "martlet:{policy}:nyra:home-1",
+      #"{"grants":[{"job":"n","class":"safety_critical","at":\#(now - 1000)}]}"#)
+    let page = try await fixture.get("/policies?instance=home-1", as: "vera:vera-has-a-secret")
+    #expect(page.heading == "Policies for home-1")
+    #expect(page.body.contains("1 of 20"))
+    #expect(try await fixture.get("/policies?instance=%3Cb%3E", as: "vera:vera-has-a-secret").status == 400)
+    #expect(try await fixture.get("/policies", as: "vera:vera-has-a-secret").heading == "Policies")
+    await fixture.stop()
+  }
+
+  @Test func `keys of another type and reports that are none do not break a page`() async throws {
+    let fixture = try await fixture()
+    _ = try await fixture.run("SADD", keys.workers, "odd")
+    _ = try await fixture.run("SET", keys.heartbeat("odd"), "no report")
+    _ = try await fixture.run("SET", keys.inflight("odd"), "no list")
+    _ = try await fixture.run("LPUSH", "martlet:{policy}:nyra:home-1", "x")
+    _ = try await fixture.run("LPUSH", RegistryKeys.instance("home-1"), "x")
+    for path in ["/workers", "/apps", "/policies?instance=home-1", "/devices?instance=home-1"] {
+      #expect(try await fixture.get(path, as: "vera:vera-has-a-secret").status == 200, "\(path)")
+    }
+    await fixture.stop()
+  }
+}

@@ -1,0 +1,86 @@
+import EventLoop
+import HTTPServer
+import Redis
+import Registry
+import Telemetry
+import TestSupport
+
+@testable import Credentials
+@testable import Dashboard
+
+/// A dashboard on a real socket with a redis-server of its own, in the process of the tests.
+@EventLoop
+final class DashboardFixture {
+  let server: RedisServer
+  let redis: RedisClient
+  let dashboard: Dashboard
+  let metrics = Metrics()
+
+  init(
+    queues: [String] = ["push:jobs:high", "push:jobs"], _ adapt: (inout DashboardConfiguration) -> Void = { _ in },
+    log: Log = .silent
+  ) async throws {
+    server = try await RedisServer()
+    redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
+    redis.start()
+    try await redis.ready(within: .seconds(10))
+    var configuration = DashboardConfiguration(address: "127.0.0.1:0", queues: queues)
+    adapt(&configuration)
+    dashboard = Dashboard(configuration, connection: redis, metrics: metrics, log: log)
+    try await dashboard.start()
+  }
+
+  /// Adds an operator. From then on requests need credentials.
+  func add(_ role: OperatorRole, _ name: String, secret: String) async throws {
+    let credential = Credential(
+      kind: .operator, name: name, digest: Credential.digest(of: secret), createdAt: 1, role: role)
+    _ = try await Credentials(connection: redis).add(credential)
+  }
+
+  /// Sends a request as curl does. `as`: the name and the secret of an operator, joined by a colon.
+  func get(_ path: String, as user: String? = nil, _ fields: [(String, String)] = []) async throws -> WebAnswer {
+    try await WebAnswer.ask(port: dashboard.port, "GET", path, fields, user: user)
+  }
+
+  /// Sends a form as curl does.
+  func post(
+    _ path: String, _ form: [(String, String)], as user: String? = nil, _ fields: [(String, String)] = []
+  ) async throws -> WebAnswer {
+    let body = form.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(separator: "&")
+    return try await WebAnswer.ask(port: dashboard.port, "POST", path, fields, user: user, body: body)
+  }
+
+  /// Sends a form and returns the page that the answer leads to.
+  func act(_ path: String, _ form: [(String, String)], as user: String? = nil) async throws -> WebAnswer {
+    let answer = try await post(path, form, as: user)
+    guard answer.status == 303, let location = answer.headers["location"] else { return answer }
+    return try await get(DashboardFixture.resolve(location, from: path), as: user)
+  }
+
+  func run(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+    var command = RedisCommand(name)
+    for word in words { command.append(word) }
+    return try await redis.send(command)
+  }
+
+  func stop() async {
+    await dashboard.stop(grace: .seconds(1))
+    redis.close()
+  }
+
+  /// Returns the path of a relative reference in an answer for `path`, as a browser does.
+  static func resolve(_ reference: String, from path: String) -> String {
+    var parts = path.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+    var rest = reference[...]
+    while true {
+      if rest.hasPrefix("./") {
+        rest = rest.dropFirst(2)
+      } else if rest.hasPrefix("../") {
+        rest = rest.dropFirst(3)
+        if parts.count > 1 { parts.removeLast() }
+      } else {
+        return parts.joined(separator: "/") + "/" + rest
+      }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import JSON
+import Testing
+
+@testable import Events
+
+struct EventTests {
+  private let device = EventDevice(
+    token: "aa", user: "alice", app: "com.example.app", environment: "production", platform: "ios")
+
+  private func text(_ event: Event?) -> String { event.map { String(decoding: $0.json, as: UTF8.self) } ?? "" }
+
+  @Test func `a new device is registered`() {
+    #expect(
+      text(Event.change(of: device, from: nil, at: 5))
+        == #"{"type":"token.registered","at":5,"data":{"token":"aa","user":"alice","app":"com.example.app","environment":"production","platform":"ios"}}"#
+    )
+  }
+
+  @Test func `a device that is registered again unchanged is no event`() {
+    #expect(Event.change(of: device, from: device, at: 5) == nil)
+  }
+
+  @Test func `a device with another app is registered`() {
+    var before = device
+    before.app = "com.example.old"
+    #expect(Event.change(of: device, from: before, at: 5)?.type == .tokenRegistered)
+  }
+
+  @Test func `a device of nobody that gets an owner is registered, not transferred`() {
+    var before = device
+    before.user = ""
+    #expect(Event.change(of: device, from: before, at: 5)?.type == .tokenRegistered)
+  }
+
+  @Test func `a device that another user takes names both`() {
+    var before = device
+    before.user = "bob"
+    #expect(
+      text(Event.change(of: device, from: before, at: 5))
+        == #"{"type":"token.transferred","at":5,"data":{"token":"aa","app":"com.example.app","environment":"production","platform":"ios","from":"bob","to":"alice"}}"#
+    )
+  }
+
+  @Test func `a removal has its reason`() {
+    #expect(
+      text(.removed(EventDevice(token: "aa", user: "alice"), reason: "Unregistered", at: 5))
+        == #"{"type":"token.removed","at":5,"data":{"token":"aa","user":"alice","reason":"Unregistered"}}"#)
+  }
+
+  @Test func `a dead letter is dead or uncertain`() {
+    let job = EventJob(id: "j", queue: "push:jobs")
+    #expect(
+      text(.dead(job, reason: "not JSON", attempts: 1, at: 5))
+        == #"{"type":"job.dead","at":5,"data":{"id":"j","queue":"push:jobs","reason":"not JSON","attempts":1}}"#)
+    #expect(Event.dead(job, reason: "Uncertain", attempts: 1, isUncertain: true, at: 5).type == .jobUncertain)
+  }
+
+  @Test func `a broadcast has its counters`() {
+    let counts = EventCounts(accepted: 2, failed: 1, stale: 1, uncertain: 0, reasons: [("Unregistered", 1)])
+    let job = EventJob(id: "b", queue: "push:jobs", trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+    #expect(
+      text(.finished(job, app: "com.example.app", status: "partial", counts, attempts: 1, at: 5))
+        == #"{"type":"broadcast.finished","at":5,"data":{"id":"b","queue":"push:jobs","trace":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","app":"com.example.app","status":"partial","attempts":1,"accepted":2,"failed":1,"stale":1,"uncertain":0,"reasons":{"Unregistered":1}}}"#
+    )
+  }
+
+  @Test func `hostile text in an event is escaped`() throws {
+    let event = Event.dead(EventJob(id: "j", queue: "q"), reason: "\"}\n<b>\u{0}", attempts: 1, at: 5)
+    #expect(try JSONValue(parsing: event.json)["data"]?["reason"]?.string == "\"}\n<b>\u{0}")
+  }
+}

@@ -1,0 +1,346 @@
+import EventLoop
+import Redis
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Jobs
+@testable import Queue
+
+/// What operators ask of a queue and its jobs, on a real Redis.
+@EventLoop
+@Suite(.serialized)
+struct ControlScriptTests {
+  private let server: RedisServer
+  private let connection: RedisClient
+  private let keys = QueueKeys(queue: "jobs")
+  private var control: QueueControl { QueueControl(queue: keys.queue, connection: connection) }
+  private var jobs: JobControl { JobControl(queues: [keys.queue], connection: connection) }
+  private var locator: JobLocator { JobLocator(queues: [keys.queue], connection: connection) }
+
+  init() async throws {
+    server = try await RedisServer()
+    connection = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "martlet", log: .silent)
+    connection.start()
+    try await connection.ready(within: .seconds(20))
+    try await send("SET", keys.heartbeat("w"), "{}")
+    try await send("SET", keys.seal, "s3al")
+  }
+
+  @discardableResult
+  private func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+    var command = RedisCommand(name)
+    for word in words { command.append(word) }
+    return try await connection.send(command)
+  }
+
+  private func claim(_ scriptKeys: [String], mode: DeliveryMode = .atLeastOnce) async throws -> ClaimAnswer? {
+    let value = try await connection.run(QueueScripts.claim, keys: scriptKeys, arguments: ["10", "p.", mode.rawValue])
+    return ClaimAnswer(value, queue: keys.queue)
+  }
+
+  private func fill() async throws {
+    try await send("SET", "filling", String(repeating: "x", count: 400_000))
+    try await send("CONFIG", "SET", "maxmemory", "100kb")
+  }
+
+  private func element(_ id: String, nonce: String, attempts: Int = 0) -> [UInt8] {
+    let job = Array(#"{"id":"\#(id)","to":{"user":"a"},"title":"x"}"#.utf8)
+    return Envelope(attempts: attempts, nonce: nonce, job: job).element
+  }
+
+  /// Settles a job as a worker does.
+  @discardableResult
+  private func settle(
+    _ verb: Settlement.Verb, _ id: String, nonce: String = "n", isProducers: Bool = true
+  ) async throws -> SettleAnswer {
+    let claimed = element(id, nonce: nonce)
+    let inflight = keys.inflight("w")
+    connection.send(RedisCommand("LPUSH", inflight).with(claimed)) { _ in }
+    var settlement = Settlement(verb)
+    settlement.locator = Settlement.Locator(jobID: id, isProducers: isProducers)
+    let scriptKeys = [inflight, verb.target(keys) ?? inflight, inflight, inflight]
+    let claim = Claim(queueIndex: 0, element: claimed, nonce: nonce, now: 0, monotonic: 0)
+    let answer = try await connection.call(
+      QueueScripts.settle, keys: scriptKeys + settlement.controlKeys(keys, none: inflight)
+    ) { command in
+      command.append(claimed)
+      command.append(DeliveryMode.atLeastOnce.rawValue)
+      verb.append(to: &command, claimed: claim, seal: "s3al")
+      for word in ["", "0", ""] { command.append(word) }
+      settlement.appendLocator(to: &command)
+      settlement.appendNotifications(to: &command)
+    }
+    return SettleAnswer(answer)
+  }
+
+  private func schedule(_ id: String, nonce: String, at: Int64 = 4_000_000_000_000) async throws {
+    let answer = try await settle(.schedule(element: element(id, nonce: nonce), at: at), id, nonce: nonce)
+    #expect(answer == .settled(droppedLetters: 0, keptRecord: false))
+  }
+
+  private func state() async throws -> ControlState? { try await control.state() }
+
+  // MARK: - Pause
+
+  @Test(arguments: [DeliveryMode.atLeastOnce, .atMostOnce])
+  func `nothing is claimed from a paused queue`(mode: DeliveryMode) async throws {
+    try await send("LPUSH", keys.queue, "a")
+    let pause = try await control.pause(by: "anna", reason: "P \"paused\"\n7 P")
+    #expect(try await control.pause(by: "bob", reason: "later") == pause)
+    let answer = try await claim(keys.claimWaiting(by: "w"), mode: mode)
+    #expect(answer?.isPaused == true)
+    #expect(answer?.control?.pause == pause)
+    #expect(try await send("LLEN", keys.queue).integer == 1)
+    #expect(try await control.resume())
+    #expect(try await !control.resume())
+    #expect(try await send("EXISTS", keys.control).integer == 0)
+    let claimed = try await claim(keys.claimWaiting(by: "w"), mode: mode)
+    #expect(claimed?.elements.count == 1)
+    #expect(claimed?.control == nil)
+  }
+
+  @Test func `what has landed goes back to its place, also while the memory of Redis is full`() async throws {
+    try await control.pause(by: "", reason: "")
+    try await send("LPUSH", keys.queue, "c")
+    for job in ["a", "b"] { try await send("LPUSH", keys.landing("w"), job) }
+    try await fill()
+    #expect(try await claim(keys.claimLanded(by: "w"))?.isPaused == true)
+    #expect(try await send("LRANGE", keys.queue, "0", "-1") == .array(["c", "b", "a"].map { .bytes(Array($0.utf8)) }))
+    #expect(try await send("EXISTS", keys.landing("w")).integer == 0)
+  }
+
+  @Test func `a queue is paused while the memory of Redis is full`() async throws {
+    try await fill()
+    try await control.pause(by: "anna", reason: "full")
+    #expect(try await state()?.pause?.by == "anna")
+  }
+
+  // MARK: - Locating
+
+  @Test func `a job is found among many that are due at the same time`() async throws {
+    for number in 0..<60 { try await schedule("job-\(number)", nonce: "n.\(number).x") }
+    for number in [0, 1, 29, 58, 59] {
+      let location = try await locator.locate("job-\(number)")
+      #expect(location.place == .scheduled(due: 4_000_000_000_000))
+      #expect(location.envelope?.nonce == "n.\(number).x")
+      #expect(location.queue == "jobs")
+    }
+    #expect(try await locator.locate("job-60").place == .unknown(isWaitingPossible: false))
+  }
+
+  @Test func `waiting jobs are found by their place, those in flight by their worker`() async throws {
+    for id in ["a", "b", "c"] { try await send("LPUSH", keys.queue, #"{"id":"\#(id)","to":{"user":"c"}}"#) }
+    #expect(try await locator.locate("a").place == .waiting(place: 0, of: 3))
+    #expect(try await locator.locate("c").place == .waiting(place: 2, of: 3))
+    try await send("SADD", keys.workers, "w")
+    _ = try await claim(keys.claimWaiting(by: "w"))
+    #expect(try await locator.locate("b").place == .inFlight(worker: "w"))
+    #expect(try await locator.locate("b").envelope?.nonce == "p.2")
+  }
+
+  @Test func `a job without an id of its own is found in flight by the one that its nonce gives`() async throws {
+    try await send("SADD", keys.workers, "w")
+    try await send("LPUSH", keys.queue, #"{"to":{"user":"a"}}"#)
+    _ = try await claim(keys.claimWaiting(by: "w"))
+    #expect(try await locator.locate(JobID.derived(nonce: "p.1")).place == .inFlight(worker: "w"))
+  }
+
+  @Test func `a dead job is found, and a retried one at its due time`() async throws {
+    let letter = DeadLetter(
+      id: "gone", reason: "because", at: 77, attempts: 1, envelope: Envelope(element: element("gone", nonce: "g")))
+    try await settle(.bury(letter: letter.bytes, at: 77), "gone", nonce: "g")
+    let location = try await locator.locate("gone")
+    #expect(location.place == .dead(since: 77, reason: "because"))
+    #expect(location.envelope?.nonce == "g")
+    let again = element("again", nonce: "r", attempts: 1)
+    try await settle(.retry(element: again, delay: .seconds(60)), "again", nonce: "r")
+    guard case .retry(let due) = try await locator.locate("again").place else { Issue.record("not found"); return }
+    #expect(due > 1_700_000_000_000)
+  }
+
+  @Test(arguments: ["", " ", "a b", "*", "%s+", "a\nb", "{x}", "\u{0}", String(repeating: "a", count: 129), "ä"])
+  func `an id that no job can have is unknown, and leaves nothing behind`(id: String) async throws {
+    try await send("LPUSH", keys.queue, #"{"to":{"user":"a"}}"#)
+    #expect(try await locator.locate(id).place == .unknown(isWaitingPossible: false))
+    #expect(try await jobs.cancel(id) == .unknown)
+    #expect(try await send("EXISTS", keys.control, keys.cancelled).integer == 0)
+  }
+
+  // MARK: - Cancel and run now
+
+  @Test func `a scheduled job is cancelled with its record, and leaves no mark`() async throws {
+    try await schedule("later", nonce: "n")
+    guard case .cancelled(let record) = try await jobs.cancel("later") else { Issue.record("not cancelled"); return }
+    #expect(record.status == .cancelled)
+    #expect(try await send("ZCARD", keys.scheduled).integer == 0)
+    #expect(try await send("EXISTS", keys.cancelled, keys.due("later")).integer == 0)
+    let stored = try #require(try await send("GET", QueueKeys.result("later")).bytes)
+    #expect(JobResult(parsing: stored)?.status == .cancelled)
+    guard case .ended(let location) = try await jobs.cancel("later") else { Issue.record("not ended"); return }
+    #expect(location.record?.status == .cancelled)
+  }
+
+  @Test func `a waiting job is marked, and the mark ends with the job`() async throws {
+    try await send("LPUSH", keys.queue, #"{"id":"a","to":{"user":"c"}}"#)
+    guard case .marked(let location) = try await jobs.cancel("a") else { Issue.record("not marked"); return }
+    #expect(location.place == .waiting(place: 0, of: 1))
+    #expect(try await state()?.flags == [.cancellations])
+    let answer = try #require(try await claim(keys.claimWaiting(by: "w")))
+    #expect(answer.control?.flags == [.cancellations])
+    let screening = try await screen(["a", "b"])
+    #expect(screening == [1, 0])
+    try await settle(.cancel(id: "a"), "a")
+    #expect(try await send("EXISTS", keys.cancelled).integer == 0)
+  }
+
+  private func screen(_ ids: [String], replaces: Bool = false) async throws -> [Int64] {
+    let locators = ids.map { replaces ? keys.due($0) : keys.cancelled }
+    let answer = try await connection.run(
+      ControlScripts.screen, keys: [keys.cancelled, keys.held, keys.scheduled] + locators, arguments: ids)
+    return (answer.array ?? []).compactMap(\.integer)
+  }
+
+  @Test func `only the queue that has the job keeps a mark`() async throws {
+    let both = JobControl(queues: ["other", keys.queue], connection: connection)
+    try await send("LPUSH", keys.queue, #"{"id":"a","to":{"user":"c"}}"#)
+    guard case .marked = try await both.cancel("a") else { Issue.record("not marked"); return }
+    #expect(try await send("EXISTS", QueueKeys(queue: "other").cancelled).integer == 0)
+    #expect(try await send("ZCARD", keys.cancelled).integer == 1)
+  }
+
+  @Test func `marks end in different moments, and are counted`() async throws {
+    try await send("LPUSH", keys.queue, "x")
+    for number in 0..<20 { _ = try await jobs.cancel("job-\(number)") }
+    let scores = try await send("ZRANGE", keys.cancelled, "0", "-1", "WITHSCORES").array ?? []
+    #expect(scores.count == 40)
+    #expect(Set(stride(from: 1, to: 40, by: 2).map { scores[$0] }.compactMap(\.string)).count == 20)
+    let full = try await connection.run(
+      ControlScripts.mark, keys: [keys.control, keys.cancelled], arguments: ["one-more", "1000", "20"])
+    #expect(full.integer == 0)
+    for number in 0..<20 { try await jobs.unmark("job-\(number)") }
+    #expect(try await send("EXISTS", keys.control, keys.cancelled).integer == 0)
+  }
+
+  @Test func `a job runs before its time once, sealed, at the front of its queue`() async throws {
+    try await send("LPUSH", keys.queue, "other")
+    try await schedule("later", nonce: "n")
+    #expect(try await jobs.runNow("later") == .done)
+    guard case .notDue(let location) = try await jobs.runNow("later") else { Issue.record("ran twice"); return }
+    #expect(location.place == .waiting(place: 0, of: 2))
+    let answer = try await claim(keys.claimWaiting(by: "w"))
+    #expect(answer?.elements.first.map { Envelope(element: $0).nonce } == "n")
+  }
+
+  // MARK: - Replacing
+
+  @Test func `a scheduled job replaces the one that is scheduled under its id`() async throws {
+    try await schedule("same", nonce: "first", at: 4_000_000_000_000)
+    try await schedule("other", nonce: "other", at: 4_000_000_000_000)
+    try await schedule("same", nonce: "second", at: 4_100_000_000_000)
+    #expect(try await send("ZCARD", keys.scheduled).integer == 2)
+    #expect(try await locator.locate("same").envelope?.nonce == "second")
+    #expect(try await state()?.flags == [.scheduledIDs])
+    #expect(try await screen(["same"], replaces: true) == [0])
+    #expect(try await locator.locate("same").place == .unknown(isWaitingPossible: false))
+    #expect(try await send("ZCARD", keys.scheduled).integer == 1)
+  }
+
+  @Test func `jobs with ids that the fleet has given leave no letter behind`() async throws {
+    try await settle(.schedule(element: element("x", nonce: "n"), at: 4_000_000_000_000), "x", isProducers: false)
+    #expect(try await state() == nil)
+  }
+
+  // MARK: - Promoter
+
+  @Test func `the promoter removes letters that stand for nothing, and keeps the others`() async throws {
+    try await schedule("due", nonce: "n", at: 1)
+    _ = try await connection.run(
+      ControlScripts.mark, keys: [keys.control, keys.cancelled], arguments: ["over", "-10", "100"])
+    try await control.pause(by: "anna", reason: "")
+    #expect(try await state()?.flags == [.scheduledIDs, .cancellations, .paused])
+    let answer = try await connection.run(QueueScripts.promote, keys: keys.promoting, arguments: ["w", "1000", "10"])
+    #expect(PromotionAnswer(answer)?.moved == 1)
+    #expect(PromotionAnswer(answer)?.control?.flags == [.paused])
+    #expect(try await state()?.pause?.by == "anna")
+    let other = try await connection.run(QueueScripts.promote, keys: keys.promoting, arguments: ["v", "1000", "10"])
+    #expect(PromotionAnswer(other)?.promotion == .notElected)
+    #expect(PromotionAnswer(other)?.control?.isPaused == true)
+  }
+
+  // MARK: - Broadcasts
+
+  @Test func `a paused broadcast is kept until it is resumed, then it is at the front`() async throws {
+    let directory = BroadcastDirectory(queues: [keys.queue], connection: connection)
+    #expect(try await directory.pause("b", by: "anna") == .unknown)
+    try await note("b", .running)
+    #expect(try await directory.pause("b", by: "anna") == .paused)
+    #expect(try await state()?.flags == [.heldBroadcasts])
+    #expect(try await screen(["b", "c"]) == [2, 0])
+    try await settle(.pause(element: element("b", nonce: "n"), field: "b n"), "b")
+    #expect(try await locator.locate("b").place == .paused)
+    #expect(try await directory.show("b")?.pause?.by == "anna")
+    #expect(try await directory.resume("b"))
+    #expect(try await !directory.resume("b"))
+    #expect(try await state() == nil)
+    let answer = try await claim(keys.claimWaiting(by: "w"))
+    #expect(answer?.elements == [element("b", nonce: "n")])
+  }
+
+  @Test func `a broadcast that is resumed before its worker has stopped goes back to the queue`() async throws {
+    try await settle(.pause(element: element("b", nonce: "n"), field: "b n"), "b")
+    #expect(try await send("EXISTS", keys.pausedJobs).integer == 0)
+    #expect(try await claim(keys.claimWaiting(by: "w"))?.elements == [element("b", nonce: "n")])
+  }
+
+  @Test func `a paused broadcast is cancelled with what it had sent`() async throws {
+    let directory = BroadcastDirectory(queues: [keys.queue], connection: connection)
+    try await note("b", .running)
+    _ = try await directory.pause("b", by: "")
+    var state = AttemptState()
+    var result = JobResult(id: "b", status: .retrying, worker: "w", claimedAt: 1)
+    result.add(DeviceResult(token: "t", ok: true, status: 200, apnsID: "", reason: nil), as: .accepted)
+    state.result = result
+    let job = Array(#"{"id":"b","to":{"app":"com.example"},"title":"x"}"#.utf8)
+    let paused = Envelope(nonce: "n", state: state.json(), job: job).element
+    try await settle(.pause(element: paused, field: "b n"), "b")
+    guard case .cancelled(let record) = try await directory.cancel("b") else { Issue.record("not cancelled"); return }
+    #expect(record.accepted == 1)
+    #expect(try await send("EXISTS", keys.pausedJobs, keys.held, keys.control, keys.cancelled).integer == 0)
+    #expect(try await directory.show("b")?.entry.state == .cancelled)
+  }
+
+  private func note(_ id: String, _ state: BroadcastEntry.State) async throws {
+    let entry = BroadcastEntry(
+      id: id, queue: keys.queue, app: "com.example", state: state, startedAt: 1, changedAt: 2, worker: "w", nonce: "n")
+    _ = try await connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {
+      entry.append(to: &$0)
+    }
+  }
+
+  @Test func `the latest broadcasts are listed, the last changed first, and the oldest forgotten`() async throws {
+    let directory = BroadcastDirectory(queues: [keys.queue], connection: connection)
+    for number in 0..<5 {
+      let entry = BroadcastEntry(
+        id: "b\(number)", queue: keys.queue, app: "com.example", state: .running, startedAt: 1,
+        changedAt: Int64(number), worker: "w", nonce: "n")
+      _ = try await connection.run(
+        ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(entry.id)],
+        arguments: [entry.id, String(decoding: entry.json(), as: UTF8.self), "60000", "\(number)", "3"])
+    }
+    #expect(try await directory.list().map(\.entry.id) == ["b4", "b3", "b2"])
+    #expect(try await directory.list(limit: 1).map(\.entry.id) == ["b4"])
+  }
+
+  // MARK: - Draining
+
+  @Test func `only workers of the queue can be drained`() async throws {
+    let workers = WorkerControl(queues: [keys.queue], connection: connection)
+    #expect(try await !workers.drain("w"))
+    try await send("SADD", keys.workers, "w")
+    #expect(try await workers.drain("w"))
+    #expect(try await state()?.flags == [.drainedWorkers])
+    #expect(try await workers.undrain("w"))
+    #expect(try await state() == nil)
+  }
+}

@@ -1,0 +1,83 @@
+import EventLoop
+import Events
+import JSON
+import Redis
+import RegistrySupport
+import TestSupport
+import Testing
+
+@testable import Registry
+
+/// A process that ends between the change of a device and its event.
+@EventLoop
+@Suite(.serialized)
+struct EventCrashTests {
+  /// Carries out the steps of a registration up to, and without, the first step that `isLast` accepts.
+  private func register(
+    _ token: String, _ user: String, _ fixture: Fixture, until isLast: (Step) -> Bool
+  ) async throws {
+    let registration = Registration(token: token, username: user, platform: .ios, now: 1000)
+    var settlement = Settlement(token, .register(registration), maximumDevices: 10, makesEvents: true, nonce: 1)
+    let steps = try #require(fixture.registry.steps)
+    var replies: [StepReply] = []
+    while case .send(let next) = settlement.next(replies), !next.contains(where: isLast) {
+      replies = try await steps.carryOut(next, of: settlement).get()
+    }
+  }
+
+  private func isPublish(_ step: Step) -> Bool { step == .publish }
+
+  private func isSwap(_ step: Step) -> Bool {
+    if case .swap = step { true } else { false }
+  }
+
+  @Test func `behind the change: another process writes the event`() async throws {
+    try await Way.$current.withValue(.stepwise) {
+      let fixture = try await Fixture(writesEvents: true)
+      let token = fixture.token("events-crash")
+      try await register(token, "events-crash", fixture, until: isPublish)
+      #expect(try await fixture.events(of: token).isEmpty)
+      let steps = try #require(fixture.registry.steps)
+      #expect(try await fixture.registry.repair(steps, after: -1) >= 1)
+      #expect(try await fixture.events(of: token).map { $0["type"]?.string } == ["token.registered"])
+      #expect(try await fixture.registry.repair(steps, after: -1) == 0)
+    }
+  }
+
+  @Test func `before the change: there is no event`() async throws {
+    try await Way.$current.withValue(.stepwise) {
+      let fixture = try await Fixture(writesEvents: true)
+      let token = fixture.token("events-early")
+      try await register(token, "events-early", fixture, until: isSwap)
+      _ = try await fixture.registry.repair(try #require(fixture.registry.steps), after: -1)
+      #expect(try await fixture.events(of: token).isEmpty)
+    }
+  }
+
+  @Test func `the next change of the device writes the event that a crash has left, first`() async throws {
+    try await Way.$current.withValue(.stepwise) {
+      let fixture = try await Fixture(writesEvents: true)
+      let token = fixture.token("events-next-change")
+      try await register(token, "events-first", fixture, until: isPublish)
+      _ = try await fixture.register(token, "events-second", now: 2000)
+      let types = try await fixture.events(of: token).map { $0["type"]?.string }
+      #expect(types == ["token.registered", "token.transferred"])
+    }
+  }
+
+  @Test func `an event that was written, but not removed from the outbox, is not written again`() async throws {
+    try await Way.$current.withValue(.stepwise) {
+      let fixture = try await Fixture(writesEvents: true)
+      let token = fixture.token("events-twice")
+      try await register(token, "events-twice", fixture, until: isPublish)
+      let outbox = EventStream.outbox(of: RegistryKeys.token(token))
+      let entry = try #require(try await fixture.run("LINDEX", outbox, "0").string)
+      _ = try await fixture.register(token, "events-twice", app: "com.t", now: 2000)
+      _ = try await fixture.run("RPUSH", outbox, entry)
+      _ = try await fixture.register(token, "events-twice", app: "com.u", now: 3000)
+      let apps = try await fixture.events(of: token).map { $0["data"]?["app"]?.string }
+      #expect(apps == [nil, "com.t", "com.u"])
+      #expect(try await fixture.run("EXISTS", outbox).integer == 0)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import EventLoop
+import Jobs
+import Queue
+import Testing
+
+@testable import Worker
+
+@EventLoop
+struct SteeredDeliveryTests {
+  private func delivery() throws -> Delivery {
+    try Delivery.testing(#"{"id":"a","to":{"app":"com.example"},"title":"x"}"#)
+  }
+
+  @Test func `an attempt that has tried everything is not cancelled any more`() throws {
+    let delivery = try delivery()
+    #expect(!delivery.isUnfinished)
+    delivery.tally.leaveOpen("t", reason: nil, after: .zero, isFault: true)
+    #expect(delivery.isUnfinished)
+    delivery.tally.open = []
+    for extent in [AttemptExtent.cutShort, .untouched] {
+      delivery.extent = extent
+      #expect(delivery.isUnfinished)
+    }
+  }
+
+  @Test func `an invalid job is buried even if it is cancelled`() throws {
+    let delivery = try delivery()
+    delivery.extent = .cutShort
+    delivery.tally.badJobReason = "PayloadTooLarge"
+    #expect(!delivery.isUnfinished)
+  }
+
+  @Test func `operators see what a broadcast does after each outcome`() {
+    #expect(JobOutcome.cancelled.broadcastState == .cancelled)
+    #expect(JobOutcome.held.broadcastState == .paused)
+    #expect(JobOutcome.postponed.broadcastState == .waiting)
+    #expect(JobOutcome(status: .partial, verb: .acknowledge).broadcastState == .finished)
+    #expect(JobOutcome(status: .dead, verb: .bury(reason: "r")).broadcastState == .finished)
+  }
+
+  @Test func `a cancelled job has ended, and leaves nothing to read`() {
+    #expect(JobStatus.cancelled.isFinal)
+    #expect(!JobStatus.cancelled.leavesUserUnreached)
+  }
+}
