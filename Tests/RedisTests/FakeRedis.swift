@@ -37,7 +37,11 @@ final class FakeRedis: Sendable {
       var count = 0
       while true {
         let peer = accept(listener, nil, nil)
-        guard peer >= 0 else { return }
+        guard peer >= 0 else {
+          // Only here: after a close elsewhere this would accept the connections of the next server with the descriptor.
+          close(listener)
+          return
+        }
         let number = count
         count += 1
         Thread.detachNewThread { FakeRedis.serve(peer, number, welcome, answer) }
@@ -47,7 +51,6 @@ final class FakeRedis: Sendable {
 
   deinit {
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
   }
 
   /// The replies of a healthy server to the commands of the greeting; nil for others.
