@@ -32,6 +32,24 @@ struct ControlWatchTests {
     #expect(!watch.mustScreen(queueIndex: 1))
   }
 
+  @Test func `a pause and drained workers concern no single job, so none is looked up`() {
+    watch.take(state("1 PD\n{}"), queueIndex: 0)
+    #expect(!watch.mustScreen(queueIndex: 0))
+    watch.take(state("2 PB\n{}"), queueIndex: 0)
+    #expect(watch.mustScreen(queueIndex: 0))
+  }
+
+  @Test func `a change that could not be read is reported again, once`() {
+    var changes = 0
+    watch.onChange = { _, _ in changes += 1 }
+    watch.take(state("1 C"), queueIndex: 0)
+    watch.repeatChange(queueIndex: 0)
+    watch.take(state("1 C"), queueIndex: 1)
+    #expect(changes == 2)
+    for _ in 0..<3 { watch.take(state("1 C"), queueIndex: 0) }
+    #expect(changes == 3)
+  }
+
   @Test func `a change is reported once, with what was before`() {
     var changes: [[Int64?]] = []
     watch.onChange = { [watch] index, old in

@@ -12,6 +12,8 @@ final class ControlWatch {
   private var states: [ControlState?]
   /// Queues to which this worker is scheduling a job with an id. The control string of its last claim does not tell yet.
   private var scheduling: Set<Int> = []
+  /// Queues whose last change could not be carried out, because Redis did not answer.
+  private var unfinished: Set<Int> = []
 
   init(queues: [QueueKeys], metrics: Metrics) {
     self.queues = queues
@@ -26,7 +28,16 @@ final class ControlWatch {
   func isPaused(queueIndex: Int) -> Bool { states[queueIndex]?.isPaused ?? false }
 
   /// Whether claimed jobs are looked up before they are worked on.
-  func mustScreen(queueIndex: Int) -> Bool { states[queueIndex] != nil || scheduling.contains(queueIndex) }
+  func mustScreen(queueIndex: Int) -> Bool {
+    guard let state = states[queueIndex] else { return scheduling.contains(queueIndex) }
+    return !state.flags.isDisjoint(with: ControlWatch.aboutJobs) || scheduling.contains(queueIndex)
+  }
+
+  /// The flags that concern single jobs.
+  private static let aboutJobs: Set<ControlState.Flag> = [.cancellations, .heldBroadcasts, .scheduledIDs]
+
+  /// Lets the next answer of Redis be taken for a change, even if it is the same.
+  func repeatChange(queueIndex: Int) { unfinished.insert(queueIndex) }
 
   func hasScheduledIDs(queueIndex: Int) -> Bool {
     scheduling.contains(queueIndex) || states[queueIndex]?.flags.contains(.scheduledIDs) == true
@@ -38,7 +49,8 @@ final class ControlWatch {
   func take(_ new: ControlState?, queueIndex: Int) {
     if !scheduling.isEmpty { scheduling.remove(queueIndex) }
     let old = states[queueIndex]
-    guard old?.version != new?.version else { return }
+    let isRepeated = !unfinished.isEmpty && unfinished.remove(queueIndex) != nil
+    guard old?.version != new?.version || isRepeated else { return }
     states[queueIndex] = new
     onChange?(queueIndex, old)
   }

@@ -39,6 +39,9 @@ extension JobQueue {
   /// This worker schedules a job under an id of its producer: the jobs that were claimed with it must be screened.
   public func noteScheduledID(queueIndex: Int) { context.control.noteScheduledID(queueIndex: queueIndex) }
 
+  /// What operators ask could not be read: it is read again with the next answer of Redis.
+  public func repeatControlChange(queueIndex: Int) { context.control.repeatChange(queueIndex: queueIndex) }
+
   /// Looks up which of the jobs are cancelled, and which broadcasts are paused. Removes the scheduled jobs that are
   /// replaced.
   public func screen(

@@ -42,7 +42,8 @@ final class Steering {
     command.append(QueueLimits.cancellationBatch)
     command.append("WITHSCORES")
     context.connection.send(command) { [weak self] result in
-      guard let self, case .success(let value) = result else { return }
+      guard let self else { return }
+      guard case .success(let value) = result else { return context.control.repeatChange(queueIndex: queueIndex) }
       let words = (value.array ?? []).compactMap(\.string)
       guard let last = words.last else { return }
       lastCancellation[queueIndex] = last
@@ -66,7 +67,8 @@ final class Steering {
     let worker = context.lease.name.value
     context.connection.send(RedisCommand("SISMEMBER", context.queues[queueIndex].drained, worker)) {
       [weak self] result in
-      guard let self, case .success(let value) = result, worker == context.lease.name.value else { return }
+      guard let self, worker == context.lease.name.value else { return }
+      guard case .success(let value) = result else { return context.control.repeatChange(queueIndex: queueIndex) }
       setDraining(value.integer == 1, queueIndex)
     }
   }

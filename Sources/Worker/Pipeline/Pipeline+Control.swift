@@ -125,8 +125,8 @@ extension Pipeline {
     let claimed = broadcasts.claimed(queueIndex: queueIndex)
     guard !claimed.isEmpty else { return }
     let jobs = claimed.map { JobQueue.Screened(id: $0.delivery.id, replaces: false) }
-    queue.screen(jobs, queueIndex: queueIndex) { result in
-      guard case .success(let answers) = result else { return }
+    queue.screen(jobs, queueIndex: queueIndex) { [queue] result in
+      guard case .success(let answers) = result else { return queue.repeatControlChange(queueIndex: queueIndex) }
       for (broadcast, answer) in zip(claimed, answers) where answer == .paused { broadcast.hold() }
     }
   }
