@@ -137,8 +137,8 @@ let package = Package(
     tests(
       "Dashboard",
       [
-        "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis", "Registry",
-        "Telemetry", "TestSupport",
+        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis",
+        "Registry", "Telemetry", "TestSupport",
       ]),
     tests("Simulator", ["COpenSSL", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),

@@ -1,4 +1,6 @@
+public import EventLoop
 public import JSON
+public import Redis
 
 /// How far the webhook has come, and what is the matter with it: the value of ``EventStream/webhook``.
 public struct WebhookState: Sendable, Equatable {
@@ -62,6 +64,20 @@ public struct WebhookState: Sendable, Equatable {
   public var lost: Int64 = 0
 
   public init() {}
+}
+
+@EventLoop
+extension WebhookState {
+  /// Returns nil if nothing was ever sent to a webhook, or if its key holds another type.
+  public static func read(from connection: RedisClient) async throws(RedisError) -> WebhookState? {
+    do throws(RedisError) {
+      let value = try await connection.send(RedisCommand("GET", EventStream.webhook))
+      return value.contents.flatMap { WebhookState(json: $0) }
+    } catch {
+      guard error.isWrongType else { throw error }
+      return nil
+    }
+  }
 }
 
 extension WebhookState {

@@ -1,3 +1,4 @@
+import Events
 import Jobs
 import Testing
 
@@ -60,6 +61,54 @@ struct FleetFindingTests {
     #expect(found[0].text.contains("com.a (production)") && found[0].text.contains("1 min"))
     #expect(state.pausedRoutes.first?.workers == 2)
     #expect(found[1].fix == "fix of removal")
+  }
+
+  @Test func `a gateway that no worker reaches is a fault, and one that some reach a warning`() {
+    func worker(_ state: AppReport.Gateway.State) -> WorkerReport {
+      var app = AppReport(
+        app: "com.a", bundleIDs: ["com.a"], team: "TEAM123456", keys: [], environment: "production", share: 1,
+        gateways: [])
+      let url = "https://api.push.apple.com"
+      app.gateways = [AppReport.Gateway(environment: "production", url: url, connections: 2, state: state)]
+      var report = report()
+      report.appStates = [app]
+      return report
+    }
+    var state = healthy
+    state.workers = ["a": worker(.unreachable), "b": worker(.unreachable)]
+    #expect(findings(state).map(\.severity) == [.fault])
+    #expect(findings(state).first?.text == "2 of 2 workers cannot reach https://api.push.apple.com for com.a.")
+    state.workers["b"] = worker(.connected)
+    #expect(findings(state).map(\.severity) == [.warning])
+    #expect(state.gateways.map(\.connections) == [4])
+  }
+
+  @Test func `a key that APNs refuses is a fault unless another one signs`() {
+    func worker(_ keys: AppReport.Key...) -> WorkerReport {
+      var app = AppReport(
+        app: "com.a", bundleIDs: ["com.a"], team: "TEAM123456", keys: [], environment: "production", share: 1,
+        gateways: [])
+      app.keys = keys
+      var report = report()
+      report.appStates = [app]
+      return report
+    }
+    var state = healthy
+    state.workers = ["a": worker(AppReport.Key(id: "KEY1", state: .refused))]
+    #expect(findings(state).map(\.severity) == [.fault])
+    state.workers = ["a": worker(AppReport.Key(id: "KEY1", state: .refused), AppReport.Key(id: "KEY2", state: .signs))]
+    #expect(findings(state).map(\.severity) == [.warning])
+  }
+
+  @Test func `a webhook that accepts no events is a warning with the fix`() {
+    var state = healthy
+    state.webhook = WebhookState()
+    #expect(findings(state) == [])
+    state.webhook?.failure = WebhookState.Failure(
+      since: now - 60_000, attempts: 3, nextAttemptAt: now + 60_000, answer: "500", isParked: true)
+    #expect(findings(state).map(\.severity) == [.warning])
+    #expect(findings(state).first?.text.contains("parked") == true)
+    #expect(findings(state).first?.fix == WebhookState.fix)
   }
 
   @Test func `a Redis that is full, evicts or cannot write is a fault`() {

@@ -1,3 +1,4 @@
+import Events
 import Jobs
 import Queue
 
@@ -29,8 +30,8 @@ extension FleetState {
   /// Everything that is not as it should be, the most serious first. Empty if all is well.
   func findings(_ configuration: DashboardConfiguration, now: Int64) -> [FleetFinding] {
     let all =
-      redisFindings + workerFindings + routeFindings(configuration, now) + pauseFindings(now) + backlogFindings(now)
-      + refusalFindings + deadFindings
+      redisFindings + workerFindings + connectionFindings + routeFindings(configuration, now) + pauseFindings(now)
+      + backlogFindings(now) + refusalFindings + deadFindings + webhookFindings(now)
     // Of equal severity in this order.
     return all.filter { $0.severity == .fault } + all.filter { $0.severity == .warning }
   }
@@ -69,6 +70,37 @@ extension FleetState {
           ? "No worker is running: \(NumberText.count(jobs, "job")) \(jobs == 1 ? "waits" : "wait")."
           : "No worker is running.",
         fix: "start martlet worker; if it does not start, run martlet doctor and look at its log")
+    ]
+  }
+
+  private var connectionFindings: [FleetFinding] {
+    apps.flatMap { app in
+      let keys = app.keys.filter { $0.state == .refused }.map { key in
+        FleetFinding(
+          severity: app.keys.contains { $0.state == .signs } ? .warning : .fault,
+          text: "APNs refuses the key \(key.id) of \(app.name).",
+          fix: "check its key id and team id, and whether it was revoked; martlet doctor tries it")
+      }
+      let gateways = app.gateways.filter { $0.unreachable > 0 }.map { gateway in
+        FleetFinding(
+          severity: gateway.unreachable < gateway.workers ? .warning : .fault,
+          text: "\(gateway.unreachable) of \(NumberText.count(Int64(gateway.workers), "worker")) cannot reach "
+            + "\(gateway.url) for \(app.name).",
+          fix: "run martlet doctor on the machine of a worker: it connects and names the cause")
+      }
+      return keys + gateways
+    }
+  }
+
+  private func webhookFindings(_ now: Int64) -> [FleetFinding] {
+    guard let failure = webhook?.failure else { return [] }
+    let state = failure.isParked ? "is parked" : "accepts no events"
+    return [
+      FleetFinding(
+        severity: .warning,
+        text: "The webhook \(state) since \(TimeText.duration(max(0, now - failure.since))): \(failure.answer). "
+          + "The next attempt is \(TimeText.relative(failure.nextAttemptAt, now: now)).",
+        fix: WebhookState.fix)
     ]
   }
 

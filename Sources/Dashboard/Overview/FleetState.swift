@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import Jobs
 import Queue
 import Redis
@@ -31,6 +32,8 @@ struct FleetState: Sendable {
   /// The hours of the last three days.
   var hours: [CounterBucket] = []
   var servers: [RedisState] = []
+  /// Nil if nothing was ever sent to a webhook.
+  var webhook: WebhookState?
 
   var waiting: Int64 { queues.reduce(0) { $0 + $1.overview.waiting } }
   var inFlight: Int64 { queues.reduce(0) { $0 + $1.overview.inFlight } }
@@ -48,6 +51,25 @@ struct FleetState: Sendable {
   var pausedRoutes: [Route] { FleetState.merged(workers.values.flatMap(\.pausedRoutes)) }
   var stoppedRemovals: [Route] { FleetState.merged(workers.values.flatMap(\.stoppedRemovals)) }
   var slowApps: [String] { Set(workers.values.flatMap(\.slowApps).map(\.app)).sorted() }
+
+  /// The apps, as all workers together report them.
+  var apps: [FleetApp] { FleetApp.merged(workers.sorted { $0.key < $1.key }.map(\.value)) }
+
+  /// The gateways of all apps, those with the most connections first.
+  var gateways: [FleetApp.Gateway] {
+    var gateways: [[String]: FleetApp.Gateway] = [:]
+    for gateway in apps.flatMap(\.gateways) {
+      let key = [gateway.environment, gateway.url]
+      var sum = gateways[key] ?? FleetApp.Gateway(environment: gateway.environment, url: gateway.url)
+      sum.connections += gateway.connections
+      sum.unreachable += gateway.unreachable
+      sum.workers += gateway.workers
+      gateways[key] = sum
+    }
+    return gateways.values.sorted {
+      ($1.connections, $0.url, $0.environment) < ($0.connections, $1.url, $1.environment)
+    }
+  }
 
   /// Returns each route once, the one with the longest trouble first.
   private static func merged(_ reports: [RouteReport]) -> [Route] {
@@ -79,6 +101,7 @@ extension FleetState {
     }
     state.minutes = try await CounterHistory.read(last: .minutes(minutesShown), connection: connection)
     state.hours = try await CounterHistory.read(last: .hours(hoursShown), connection: connection)
+    state.webhook = try await WebhookState.read(from: connection)
     // INFO is the first command that a hosted Redis refuses. The other numbers do not need it.
     do { state.servers = try await RedisState.read(connection) } catch  where error.isRefusal { state.servers = [] }
     return state

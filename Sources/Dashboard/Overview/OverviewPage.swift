@@ -30,7 +30,10 @@ struct OverviewPage: DashboardPage {
       html.region("details") { html in
         html.panel("Refused by APNs, last hour") { refusals(state, &$0) }
         html.element("div", ["class": "columns"]) { html in
-          html.panel("Routes to APNs") { routes(state, request, &$0) }
+          html.panel("APNs") { html in
+            gateways(state, &html)
+            routes(state, request, &html)
+          }
           html.panel("Redis") { redis(state, &$0) }
         }
       }
@@ -129,6 +132,25 @@ struct OverviewPage: DashboardPage {
     html.shareBars(
       ShareBars(caption: "Refusals by reason", nameTitle: "Reason", entries: entries),
       empty: EmptyState("Nothing was refused", "APNs accepted every push of the last hour."))
+  }
+
+  private func gateways(_ state: FleetState, _ html: inout HTML) {
+    var table = Table(
+      "Connections to APNs",
+      columns: [.text("Gateway"), .text("Environment"), .text("State"), .number("Connections"), .number("Workers")],
+      isCaptionHidden: true)
+    for gateway in state.gateways {
+      let state: Cell =
+        gateway.unreachable > 0
+        ? .badge("out of reach for \(gateway.unreachable)", .bad)
+        : gateway.connections > 0 ? .badge("connected", .good) : .badge("no connection", .neutral)
+      table.row(
+        .name(gateway.url), .text(gateway.environment), state, .number(Int64(gateway.connections)),
+        .number(Int64(gateway.workers)))
+    }
+    html.table(
+      table,
+      empty: EmptyState("No connection to APNs", "A worker opens one when it starts, or with an app's first push."))
   }
 
   private func routes(_ state: FleetState, _ request: PageRequest, _ html: inout HTML) {

@@ -10,14 +10,7 @@ struct WebhookStatus {
   /// Returns nil if nothing was ever sent to a webhook.
   @EventLoop
   static func read(from connection: RedisClient) async throws(RedisError) -> WebhookStatus? {
-    do throws(RedisError) {
-      let value = try await connection.send(RedisCommand("GET", EventStream.webhook))
-      return value.contents.flatMap { WebhookState(json: $0) }.map { WebhookStatus(state: $0) }
-    } catch {
-      // A key of another type is not the queues' trouble.
-      guard error.isWrongType else { throw error }
-      return nil
-    }
+    try await WebhookState.read(from: connection).map { WebhookStatus(state: $0) }
   }
 
   /// A line for each thing to know. `now` is unix milliseconds.
