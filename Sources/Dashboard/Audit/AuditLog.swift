@@ -8,15 +8,15 @@ struct AuditLog {
   nonisolated static let key = "martlet:{audit}:log"
   /// About this many entries are kept.
   private static let maximumEntries = 10_000
-  /// Longer texts are cut. Characters.
-  private static let maximumText = 300
+  /// Longer texts are cut. Bytes: one character may have any number of them.
+  nonisolated private static let maximumText = 600
 
   let connection: RedisClient
   let log: Log
 
   /// Writes the log line, then the entry. Throws if Redis did not take the entry.
   func write(_ entry: AuditEntry) async throws(RedisError) {
-    let (subject, outcome) = (String(entry.subject.prefix(AuditLog.maximumText)), entry.outcome)
+    let (subject, outcome) = (AuditLog.cut(entry.subject), AuditLog.cut(entry.outcome))
     log.info(
       "operator action",
       [
@@ -26,12 +26,16 @@ struct AuditLog {
     var command = RedisCommand("XADD", AuditLog.key, "MAXLEN", "~", String(AuditLog.maximumEntries), "*")
     for (name, value) in [
       ("at", String(entry.at)), ("operator", entry.operator), ("action", entry.action), ("subject", subject),
-      ("outcome", String(outcome.prefix(AuditLog.maximumText))),
+      ("outcome", outcome),
     ] {
       command.append(name)
       command.append(value)
     }
     _ = try await connection.send(command)
+  }
+
+  nonisolated static func cut(_ text: String) -> String {
+    text.utf8.count <= maximumText ? text : String(decoding: text.utf8.prefix(maximumText), as: UTF8.self)
   }
 
   /// Returns up to `count` entries before the one with the id `before`, the newest first. Nil for the newest of all.

@@ -29,7 +29,8 @@ struct BulkPreview {
     var sum = DeadReasons()
     var isMore = false
     limit = BulkPreview.examined / max(1, query.queues.count)
-    for queue in query.queues {
+    // Nobody who may not do it causes the search.
+    for queue in query.queues where request.may(BulkPreview.action(verb)) {
       let reasons = try await refusingFaults(
         await DeadReasons.read(queue, query.filter, newest: limit, from: context.connection))
       isMore = isMore || reasons.examined >= limit
@@ -49,8 +50,12 @@ struct BulkPreview {
     return filter
   }
 
+  private static func action(_ verb: DeadLetterVerb) -> PageAction {
+    verb == .requeue ? DeadPage.requeueAll : DeadPage.purgeAll
+  }
+
   func confirmation(_ html: inout HTML) {
-    let action = verb == .requeue ? DeadPage.requeueAll : DeadPage.purgeAll
+    let action = BulkPreview.action(verb)
     guard request.may(action) else {
       return html.notice("This needs the role \(action.role.rawValue).", .warn)
     }

@@ -15,6 +15,8 @@ final class BulkRunner {
   private let connection: RedisClient
   private let log: Log
   private var running: Set<String> = []
+  /// Operations that are being stored.
+  private var starting = 0
 
   let operations: DeadLetterOperations
 
@@ -25,12 +27,16 @@ final class BulkRunner {
   }
 
   /// Whether another operation can begin here.
-  var isFree: Bool { running.count < BulkRunner.maximumRunning }
+  var isFree: Bool { running.count + starting < BulkRunner.maximumRunning }
 
-  /// Stores an operation and begins it.
+  /// Stores an operation and begins it. Returns false if as many as may are running here.
   func start(
     _ verb: DeadLetterVerb, queues: [String], filter: DeadLetterFilter, by operatorName: String, now: Int64
-  ) async throws(RedisError) {
+  ) async throws(RedisError) -> Bool {
+    guard isFree else { return false }
+    // Before anything is waited for: another request may come meanwhile.
+    starting += 1
+    defer { starting -= 1 }
     try await operations.makeRoom()
     var total: Int64 = 0
     for queue in queues {
@@ -40,6 +46,7 @@ final class BulkRunner {
       verb: verb, queues: queues, filter: filter, operatorName: operatorName, total: total, owner: owner, now: now)
     _ = try await operations.save(operation, isNew: true)
     run(operation)
+    return true
   }
 
   /// Goes on with an operation that has ended before it was done. Returns false if another process was faster.

@@ -133,12 +133,12 @@ struct DeadPage: DashboardPage {
     guard let filter = BulkPreview.filter(query, of: request) else {
       throw .badRequest("The form does not say which letters were shown. Nothing was done.")
     }
-    guard runner.isFree else {
-      return .refused("Two operations are running. Begin this one when one of them has ended. Nothing was done.")
-    }
-    try await refusingFaults(
+    let hasBegun = try await refusingFaults(
       await runner.start(
         verb, queues: query.queues, filter: filter, by: request.operator.name, now: request.now))
+    guard hasBegun else {
+      return .refused("Two operations are running. Begin this one when one of them has ended. Nothing was done.")
+    }
     return .done(
       "\(verb == .requeue ? "Requeueing" : "Purging") has begun. This page shows how far it is.",
       then: request.sameLink([("confirm", nil), ("cursor", nil)]))

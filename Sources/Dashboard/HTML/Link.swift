@@ -6,12 +6,15 @@ struct Link: Sendable, Equatable {
 
 /// Makes the links of one page.
 struct Links: Sendable, Equatable {
+  private static let maximumDepth = 8
+
   /// From the page back to the root of the dashboard: `./` or `../`.
   let root: String
 
   /// - Parameter path: the path of the request, with its percent escapes.
   init(from path: String) {
-    let depth = path.utf8.dropFirst().count { $0 == UInt8(ascii: "/") }
+    // No page is deeper. A path of slashes must not make each link as long as itself.
+    let depth = min(path.utf8.dropFirst().count { $0 == UInt8(ascii: "/") }, Links.maximumDepth)
     root = depth == 0 ? "./" : String(repeating: "../", count: depth)
   }
 

@@ -25,7 +25,7 @@ struct QueueState {
   /// Of the fleet's own elements the time is not known: they were claimed before, or waited elsewhere.
   static func since(_ oldest: BrowsedJob?, now: Int64) -> Int64? {
     guard let oldest, oldest.nonce == nil, let at = JobSummary(job: oldest.job).enqueuedAt,
-      now - at <= maximumWait, at >= 0
+      at >= 0, now - at <= maximumWait
     else { return nil }
     return min(at, now)
   }

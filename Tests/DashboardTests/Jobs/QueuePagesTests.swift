@@ -22,6 +22,16 @@ struct QueuePagesTests {
     await fixture.stop()
   }
 
+  @Test(arguments: [Int64.min, -1, 0, Int64.max])
+  func `any time that a producer names is shown without harm`(time: Int64) async throws {
+    let fixture = try await JobsFixture()
+    try await fixture.wait(#"{"id":"a","to":{"user":"alice"},"enqueuedAt":\#(time),"title":"x"}"#)
+    for path in ["/", "/queues", "/queues/push:jobs:high", "/jobs/a"] {
+      #expect(try await fixture.dashboard.get(path).status == 200, "\(path)")
+    }
+    await fixture.stop()
+  }
+
   @Test func `a queue is paused with a reason, and resumed`() async throws {
     let fixture = try await JobsFixture()
     let control = QueueControl(queue: "push:jobs", connection: fixture.dashboard.redis)
