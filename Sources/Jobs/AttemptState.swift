@@ -2,39 +2,27 @@ import JSON
 
 /// What an attempt leaves for the next one: the state in the envelope, as JSON.
 public struct AttemptState: Sendable, Equatable {
-  /// The tokens that the next attempt sends to; nil for all devices of the addressee.
-  public var open: [String]?
-  /// Tokens of an at-most-once job whose push was written to APNs and never answered. Only an operator sends to them again.
-  public var uncertain: [String] = []
-  /// Owners of open devices who were reached on another device.
-  public var reached: [String] = []
-  /// The result of the earlier attempts.
-  public var result: JobResult?
   /// Whether the job has been scheduled and its time has come, by Redis' clock.
   public var isReleased = false
   /// Unix milliseconds, fixed at the first claim.
   public var expiresAt: Int64?
-  /// The position up to which a broadcast was sent.
-  public var cursor: String?
-  /// The ``JobResult/author`` of the job's present record.
-  public var recordAuthor: String?
-  /// What happened to the job so far. ``result`` has none.
-  public var history = JobHistory()
+  /// Nil until there is something to keep: most jobs have one attempt, and their state is passed on without a copy.
+  private var kept: Kept?
 
   public init() {}
 
   /// Bytes that cannot be read give an empty state: the job then starts over.
   public init(json bytes: [UInt8]) {
     guard !bytes.isEmpty, let value = try? JSONValue(parsing: bytes) else { return }
-    open = value["open"]?.array.map { $0.compactMap(\.string) }
-    uncertain = (value["uncertain"]?.array ?? []).compactMap(\.string)
-    reached = (value["reached"]?.array ?? []).compactMap(\.string)
-    result = value["result"].flatMap { JobResult(parsing: $0.bytes) }
     isReleased = value["released"]?.bool ?? false
     expiresAt = value["expiresAt"]?.integer
-    cursor = value["cursor"]?.string
-    recordAuthor = value["recordAuthor"]?.string
-    history = JobHistory(value["history"])
+    let members = Members(
+      open: value["open"]?.array.map { $0.compactMap(\.string) },
+      uncertain: (value["uncertain"]?.array ?? []).compactMap(\.string),
+      reached: (value["reached"]?.array ?? []).compactMap(\.string),
+      result: value["result"].flatMap { JobResult(parsing: $0.bytes) }, cursor: value["cursor"]?.string,
+      recordAuthor: value["recordAuthor"]?.string, history: JobHistory(value["history"]))
+    kept = Kept(members)
   }
 
   /// Lets the next attempt send to the uncertain tokens too.
@@ -77,6 +65,80 @@ public struct AttemptState: Sendable, Equatable {
     }
     writer.endObject()
     return writer.bytes
+  }
+}
+
+// MARK: - Kept
+
+extension AttemptState {
+  /// What only later attempts have.
+  private struct Members: Sendable, Equatable {
+    var open: [String]?
+    var uncertain: [String] = []
+    var reached: [String] = []
+    var result: JobResult?
+    var cursor: String?
+    var recordAuthor: String?
+    var history = JobHistory()
+  }
+
+  private final class Kept: Sendable, Equatable {
+    let members: Members
+
+    /// Returns nil if there is nothing to keep.
+    init?(_ members: Members) {
+      guard members != Members() else { return nil }
+      self.members = members
+    }
+
+    static func == (left: Kept, right: Kept) -> Bool { left === right || left.members == right.members }
+  }
+
+  private var members: Members {
+    get { kept?.members ?? Members() }
+    set { kept = Kept(newValue) }
+  }
+
+  /// The tokens that the next attempt sends to; nil for all devices of the addressee.
+  public var open: [String]? {
+    get { kept?.members.open }
+    set { members.open = newValue }
+  }
+
+  /// Tokens of an at-most-once job whose push was written to APNs and never answered. Only an operator sends to them again.
+  public var uncertain: [String] {
+    get { kept?.members.uncertain ?? [] }
+    set { members.uncertain = newValue }
+  }
+
+  /// Owners of open devices who were reached on another device.
+  public var reached: [String] {
+    get { kept?.members.reached ?? [] }
+    set { members.reached = newValue }
+  }
+
+  /// The result of the earlier attempts.
+  public var result: JobResult? {
+    get { kept?.members.result }
+    set { members.result = newValue }
+  }
+
+  /// The position up to which a broadcast was sent.
+  public var cursor: String? {
+    get { kept?.members.cursor }
+    set { members.cursor = newValue }
+  }
+
+  /// The ``JobResult/author`` of the job's present record.
+  public var recordAuthor: String? {
+    get { kept?.members.recordAuthor }
+    set { members.recordAuthor = newValue }
+  }
+
+  /// What happened to the job so far. ``result`` has none.
+  public var history: JobHistory {
+    get { kept?.members.history ?? JobHistory() }
+    set { members.history = newValue }
   }
 }
 

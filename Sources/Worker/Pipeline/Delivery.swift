@@ -22,8 +22,6 @@ final class Delivery {
   let id: String
   /// The policy and the class of a job with a class.
   let match: PolicyMatch?
-  /// What the tally of each part of the attempt starts from.
-  let emptyTally: Tally
   /// What earlier attempts left, passed on to the next.
   var state: AttemptState
   var tally: Tally
@@ -50,10 +48,18 @@ final class Delivery {
     self.job = job
     self.match = match
     self.state = state
-    self.emptyTally = emptyTally
     tally = emptyTally
     reachedOwners = Set(state.reached)
-    beginTally()
+    addEarlierAttempts()
+  }
+
+  /// What the tally of each part of the attempt starts from.
+  var emptyTally: Tally {
+    var result = JobResult(
+      id: id, status: .retrying, attempts: tally.result.attempts, worker: tally.result.worker,
+      claimedAt: claim.claimedAt)
+    result.trace = tally.result.trace
+    return Tally(result: result, isAtMostOnce: tally.isAtMostOnce)
   }
 
   /// Whether no earlier attempt has been made or postponed.
@@ -72,13 +78,13 @@ final class Delivery {
     state = progress
     state.recordAuthor = recordAuthor
     state.history = history
-    beginTally()
+    tally = emptyTally
+    addEarlierAttempts()
   }
 
-  private func beginTally() {
+  private func addEarlierAttempts() {
     // The attempt that left them may have been at most once.
-    if !emptyTally.isAtMostOnce { state.reopenUncertain() }
-    tally = emptyTally
+    if !tally.isAtMostOnce { state.reopenUncertain() }
     if let earlier = state.result { tally.result.merge(earlier: earlier) }
     tally.uncertain = state.uncertain
   }
@@ -140,6 +146,9 @@ final class Delivery {
   }
 
   // MARK: - Next attempt
+
+  /// The job's status if nothing is left to decide: everything was tried and answered, as in most attempts.
+  var finishedStatus: JobStatus? { extent == .complete ? tally.finishedStatus : nil }
 
   /// What the outcome is decided from. `now` is Unix ms.
   func attempt(now: Int64) -> JobOutcome.Attempt {

@@ -69,6 +69,11 @@ struct Tally: Equatable {
     self.isFault = self.isFault && isFault
   }
 
+  /// The job's status if no device is left for a later attempt or an operator; nil if some are.
+  var finishedStatus: JobStatus? {
+    badJobReason == nil && open.isEmpty && uncertain.isEmpty ? result.settledStatus : nil
+  }
+
   mutating func merge(_ other: Tally) {
     result.absorb(other.result)
     open.append(contentsOf: other.open)
@@ -138,12 +143,12 @@ struct JobOutcome: Equatable {
     let tally = attempt.tally
     if let reason = tally.badJobReason {
       self.init(status: .dead, verb: .bury(reason: reason))
+    } else if !attempt.isCutShort, let status = tally.finishedStatus {
+      self.init(status: status, verb: .acknowledge)
     } else if attempt.isCutShort || !tally.open.isEmpty {
       self.init(open: attempt, schedule: schedule, random: random())
-    } else if !tally.uncertain.isEmpty {
-      self.init(buryingUncertain: tally, because: JobOutcome.uncertain)
     } else {
-      self.init(status: tally.result.settledStatus, verb: .acknowledge)
+      self.init(buryingUncertain: tally, because: JobOutcome.uncertain)
     }
   }
 

@@ -12,6 +12,7 @@ extension Pipeline {
   func endAttempt(_ delivery: Delivery) {
     guard clients != nil || delivery.extent != .complete else { return endUnsent(delivery) }
     if delivery.claim.isCancelled || delivery.isHeld, endSteered(delivery) { return }
+    if let status = delivery.finishedStatus { return end(delivery, as: JobOutcome(status: status, verb: .acknowledge)) }
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
     end(delivery, as: JobOutcome(attempt, schedule: retrySchedule, random: .random(in: 0..<1)))
   }
