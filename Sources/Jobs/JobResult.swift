@@ -90,6 +90,7 @@ public struct JobResult: Sendable, Equatable {
   }
 
   /// The status by the counters: `accepted`, `partial`, `failed`, or `no_devices` if nothing was counted.
+  @inlinable
   public var settledStatus: JobStatus {
     switch (accepted, failed) {
     case (0, 0): .noDevices

@@ -89,7 +89,8 @@ public struct Settlement: Sendable, Equatable {
 
   /// Whether this acknowledges, with at most a record: many of these are written by one script.
   var isPlain: Bool {
-    verb == .acknowledge && replyTo == nil && notifications.isEmpty && events.isEmpty && record?.onlyIfAbsent != true
+    guard case .acknowledge = verb else { return false }
+    return replyTo == nil && notifications.isEmpty && events.isEmpty && record?.onlyIfAbsent != true
   }
 }
 

@@ -31,6 +31,22 @@ struct JSONWriterTests {
     }
   }
 
+  /// Each byte that a character can begin or continue with is between others, at each place of a word.
+  @Test func `exactly the control characters, quotation marks and backslashes are escaped, wherever they are`() throws {
+    let escaped = (UInt8(0)..<0x20).map { UnicodeScalar($0) } + ["\"", "\\"]
+    for scalar in (UInt8(0)..<0x80).map({ UnicodeScalar($0) }) + ["é", "\u{80}", "\u{FFFF}", "😀"] as [UnicodeScalar] {
+      for place in 0..<20 {
+        for length in Set([place, 20]) {
+          let before = String(repeating: "!", count: place)
+          let text = before + String(scalar) + String(repeating: "~", count: length - place)
+          let json = JSONValue.string(text).bytes
+          #expect(try JSONValue(parsing: json) == .string(text))
+          #expect((json.count == text.utf8.count + 2) == !escaped.contains(scalar))
+        }
+      }
+    }
+  }
+
   @Test func `every integer comes back as it was`() throws {
     for integer in [0, 7, 10, -10, 1_700_000_000_000, .max, .min] as [Int64] {
       #expect(JSONValue.integer(integer).bytes == Array(String(integer).utf8))

@@ -55,7 +55,7 @@ extension Delivery {
   }
 
   private func isSimplyAccepted(_ outcome: JobOutcome) -> Bool {
-    outcome.status == .accepted && outcome.verb == .acknowledge && claim.envelope.attempts == 0
+    outcome.status == .accepted && outcome.isAcknowledged && claim.envelope.attempts == 0
       && claim.envelope.crashes == 0 && events.isEmpty && state.history.isEmpty
   }
 

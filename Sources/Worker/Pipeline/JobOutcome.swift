@@ -138,6 +138,9 @@ struct JobOutcome: Equatable {
     self.rule = rule
   }
 
+  /// Whether the job has ended without anything to be kept. Comparing verbs would copy what they carry.
+  var isAcknowledged: Bool { if case .acknowledge = verb { true } else { false } }
+
   /// Decides the outcome of an attempt. `random`, from 0..<1, is evaluated only if a delay is drawn: it asks the kernel.
   init(_ attempt: Attempt, schedule: RetrySchedule, random: @autoclosure () -> Double) {
     let tally = attempt.tally

@@ -31,7 +31,7 @@ struct SettlementWriter {
       settlement.record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
     }
     settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
-    if outcome.verb != .acknowledge { settlement.locator = delivery.locator }
+    if !outcome.isAcknowledged { settlement.locator = delivery.locator }
     settlement.events = events.events(of: delivery, as: outcome, at: now)
     return settlement
   }
