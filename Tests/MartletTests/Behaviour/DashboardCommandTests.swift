@@ -42,7 +42,9 @@ struct DashboardCommandTests {
   }
 
   @Test func `a role belongs to operators only, and an unknown one is refused`() async throws {
-    for (kind, name, role) in [("key", "x", "admin"), ("operator", "x", "root"), ("operator", "a b", "viewer")] {
+    for (kind, name, role) in [
+      ("key", "x", "admin"), ("operator", "x", "root"), ("operator", "a b", "viewer"), ("operator", "a:b", "viewer"),
+    ] {
       let child = try await fleet.martlet("credentials", "add", kind, name, "--role", role)
       #expect(child.exitCode == 2, "\(kind) \(name) \(role)")
     }
