@@ -17,8 +17,8 @@ struct WorkersPage: DashboardPage {
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let workers = try await refusingFaults(
       await FleetWorker.all(of: context.queues, from: context.connection))
-    if let name = request.query("worker") { return try show(name, among: workers, request) }
-    var page = Page("Workers", summary: WorkersPage.summary(workers)) { html in
+    if let name = request.query("worker") { return try await show(name, among: workers, request) }
+    return Page("Workers", summary: WorkersPage.summary(workers)) { html in
       html.region("workers") { html in
         html.figures(WorkersPage.figures(workers))
         html.panel("The fleet") { html in
@@ -26,8 +26,6 @@ struct WorkersPage: DashboardPage {
         }
       }
     }
-    if workers.isEmpty { page.status = 200 }
-    return page
   }
 
   private nonisolated static let nobody = EmptyState(
@@ -51,7 +49,7 @@ struct WorkersPage: DashboardPage {
         tone: reports.isEmpty ? .bad : nil),
       Figure("Jobs a second", NumberText.short(rate), detail: "ended by all workers"),
       Figure(
-        "Jobs in hand", NumberText.grouped(workers.reduce(0) { $0 + $1.jobsInHand }), detail: "claimed, not ended"),
+        "In flight", NumberText.grouped(workers.reduce(0) { $0 + $1.jobsInFlight }), detail: "jobs claimed, not ended"),
       Figure(
         "Permits taken", "\(NumberText.grouped(Int64(taken))) of \(NumberText.grouped(Int64(permits)))",
         detail: "pushes that may be in flight", tone: permits > 0 && taken >= permits ? .warn : nil),
@@ -62,14 +60,14 @@ struct WorkersPage: DashboardPage {
     var table = Table(
       "Workers",
       columns: [
-        .text("Worker"), .text("State"), .number("Jobs a second"), .number("In hand"), .text("Permits"),
+        .text("Worker"), .text("State"), .number("Jobs a second"), .number("In flight"), .text("Permits"),
         .number("Redis"), .text("Version"), .text("Started"), .actions(),
       ], isCaptionHidden: true)
     for worker in workers {
       let report = worker.report
       table.row(
         .link(worker.name, request.link("workers", query: [("worker", worker.name)])), WorkersPage.state(worker),
-        report.map { .text(NumberText.short($0.jobsPerSecond)) } ?? .none, .number(worker.jobsInHand),
+        report.map { .text(NumberText.short($0.jobsPerSecond)) } ?? .none, .number(worker.jobsInFlight),
         report.map(WorkersPage.permits) ?? .none,
         report?.redisMicroseconds.map { .text(MicrosecondsText.text($0)) } ?? .none,
         report.map { $0.version.isEmpty ? .none : .text($0.version) } ?? .none,
@@ -124,12 +122,15 @@ struct WorkersPage: DashboardPage {
 
   // MARK: - One worker
 
-  private func show(_ name: String, among workers: [FleetWorker], _ request: PageRequest) throws(PageError) -> Page {
+  private func show(
+    _ name: String, among workers: [FleetWorker], _ request: PageRequest
+  ) async throws(PageError) -> Page {
     guard let worker = workers.first(where: { $0.name == name }) else {
       throw .notFound(
         "No worker has this name. A worker that ends leaves the list, and one that lost its lease continues under another name."
       )
     }
+    let jobs = try await HeldJobs.read(worker, context)
     return Page("Worker \(worker.name)") { html in
       html.element("p") { $0.link("All workers", to: request.link("workers")) }
       html.region("worker") { html in
@@ -137,7 +138,10 @@ struct WorkersPage: DashboardPage {
           html.definitions(definitions(worker, request))
           control(worker, request, &html)
         }
-        html.panel("Jobs in hand") { $0.table(heldTable(worker, request), empty: EmptyState("It has no job in hand")) }
+        html.panel("Jobs in flight") { html in
+          html.table(heldTable(worker, request), empty: EmptyState("No job is in flight"))
+          for queue in jobs { queue.append(request, to: &html) }
+        }
         if let report = worker.report {
           AppsPage.problems([report], context.configuration, request, &html)
           html.panel("Apps") { html in
@@ -160,7 +164,7 @@ struct WorkersPage: DashboardPage {
       ("Version", report.version.isEmpty ? .none : .text(report.version)),
       ("Started", .content { $0.exactTime(report.startedAt, now: request.now) }),
       ("Jobs ended", .number(report.jobs)), ("Jobs a second", .text(NumberText.short(report.jobsPerSecond))),
-      ("Permits", WorkersPage.permits(report)), ("Jobs it is working on", .number(report.outstanding)),
+      ("Permits", WorkersPage.permits(report)), ("Jobs in memory", .number(report.outstanding)),
       ("Redis answers in", report.redisMicroseconds.map { .text(MicrosecondsText.text($0)) } ?? .none),
       ("Stale tokens removed", .number(report.removedTokens)),
     ]
@@ -169,7 +173,7 @@ struct WorkersPage: DashboardPage {
 
   private func heldTable(_ worker: FleetWorker, _ request: PageRequest) -> Table {
     var table = Table(
-      "Jobs in hand", columns: [.text("Queue"), .number("Jobs")], isCaptionHidden: true)
+      "Jobs in flight by queue", columns: [.text("Queue"), .number("Jobs")], isCaptionHidden: true)
     for held in worker.held { table.row(.link(held.queue, request.link("queues", held.queue)), .number(held.jobs)) }
     return table
   }
