@@ -98,7 +98,8 @@ struct DeadPage: DashboardPage {
       return SelectedLetter.description(request.fields("letter").compactMap(SelectedLetter.init))
     case DeadPage.requeueAll, DeadPage.purgeAll:
       let query = try? DeadQuery(request, queues: [])
-      return "dead letters of \(request.query("queue") ?? "all queues"): \(query?.description ?? "all")"
+      let filter = query.flatMap { BulkPreview.filter($0, of: request) }
+      return "dead letters of \(request.query("queue") ?? "all queues"): \(filter?.description ?? "no filter")"
     default: return "operation \(request.field("operation") ?? "")"
     }
   }

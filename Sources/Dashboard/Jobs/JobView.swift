@@ -124,7 +124,7 @@ struct JobView {
   private func facts(_ html: inout HTML) {
     var facts: [(String, Cell)] = []
     if let addressee = summary?.addressee {
-      facts.append(("For", JobCells(request: request).addressee(addressee)))
+      facts.append(("For", JobCells(request: request).addressee(addressee, of: id)))
     }
     if let queue = location.queue { facts.append(("Queue", .link(queue, request.link("queues", queue)))) }
     if let envelope = location.envelope {
@@ -158,9 +158,8 @@ struct JobView {
       "Devices", columns: [.text("Device"), .text("Outcome"), .text("Reason"), .text("apns-id")], isCaptionHidden: true)
     for result in results.prefix(JobView.shownDevices) {
       let token = isWhole ? result.token : TokenText.shortened(result.token)
-      let isAdmin = request.operator.role == .admin
       table.row(
-        isAdmin ? .link(token, request.link("devices", query: [("token", result.token)])) : .code(token),
+        .link(token, request.link("devices", query: JobDevice(result.token, of: id).query)),
         result.ok
           ? .badge("accepted", .good) : .badge(result.status > 0 ? "refused \(result.status)" : "not sent", .bad),
         result.reason.map { .text($0) } ?? .none, result.apnsID.isEmpty ? .none : .code(result.apnsID))

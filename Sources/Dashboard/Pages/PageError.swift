@@ -19,6 +19,14 @@ struct PageError: Error {
     self.message = message
   }
 
+  /// Whether the step that failed may have been carried out nevertheless.
+  var mayBeDone: Bool {
+    switch cause {
+    case .outcomeUnknown, .replyTooLarge: true
+    case .notSent, .reply, .configuration, nil: false
+    }
+  }
+
   static func badRequest(_ message: String) -> PageError { PageError(400, "Bad request", message) }
 
   /// The cursor of a page of a list is not one that this dashboard made, or what it points to is gone.

@@ -83,6 +83,7 @@ struct DeadPageTests {
     let audit = try await fixture.audit()
     #expect(audit.contains("requeue dead letters job-3, job-2 done"))
     #expect(audit.contains("requeue dead letters job-3, job-2 refused: Has moved on"))
+    #expect(audit.contains("requeue dead letters job-3, job-2, job-1 done"))
     await fixture.stop()
   }
 
@@ -112,7 +113,12 @@ struct DeadPageTests {
     #expect(try await fixture.length("ZCARD", fixture.keys.dead) == 300)
     let until = try #require(preview.attribute("value", ofElementWith: "name=\"until\""))
     let begun = try await fixture.dashboard.act(
-      "/dead?reason=a&confirm=requeue", [("action", "requeue-all"), ("until", until)])
+      "/dead?reason=a&confirm=requeue", [("action", "requeue-all"), ("until", until), ("since", "1700000000000")])
+    let time = TimeText.exact(try #require(Int64(until)))
+    #expect(
+      try await fixture.audit().contains(
+        "requeue-all dead letters of all queues: reason contains “a”, given up since 2023-11-14 22:13:20 UTC, "
+          + "given up until \(time) done"))
     #expect(begun.body.contains("Requeueing has begun"))
     try await eventually("the operation is done") {
       try await fixture.dashboard.get("/dead").body.contains("Requeued 200 letters")
