@@ -172,5 +172,5 @@ extension PageError {
   static let crossOrigin = PageError(
     403, "Request from another site",
     "Your browser says that another site caused this request, so nothing was done. Open the dashboard itself and try again. "
-      + "Behind a proxy, let it pass the Host header on.")
+      + "A proxy in front of it must pass the Host header on.")
 }

@@ -34,8 +34,8 @@ struct WorkersPage: DashboardPage {
   nonisolated static func summary(_ workers: [FleetWorker]) -> String? {
     let lost = workers.count { $0.report == nil }
     guard lost > 0 else { return nil }
-    let subject = lost == 1 ? "One worker has" : "\(lost) workers have"
-    return "\(subject) no heartbeat. Their jobs go back to the queue within 20 seconds, and other workers take them."
+    let subject = lost == 1 ? "One worker has no heartbeat. Its" : "\(lost) workers have no heartbeat. Their"
+    return "\(subject) jobs go back to the queue within 20 seconds, and other workers claim them."
   }
 
   nonisolated static func figures(_ workers: [FleetWorker]) -> [Figure] {
@@ -86,7 +86,7 @@ struct WorkersPage: DashboardPage {
 
   nonisolated static func state(_ worker: FleetWorker) -> Cell {
     guard let report = worker.report else { return .badge("no heartbeat", .bad) }
-    if report.isDraining { return .badge("draining", .warn) }
+    if report.isDraining { return .badge(worker.jobsInFlight > 0 ? "draining" : "drained", .warn) }
     if !report.pausedRoutes.isEmpty { return .badge("route paused", .warn) }
     return report.appStates.isEmpty ? .badge("polling only", .info) : .badge("working", .good)
   }
@@ -117,7 +117,7 @@ struct WorkersPage: DashboardPage {
     guard try await refusingFaults(await control.drain(name)) else {
       throw .movedOn("There is no worker \(name) any more. Nothing was changed.")
     }
-    return .done("The worker \(name) claims nothing more. It finishes what it has and keeps running.")
+    return .done("The worker \(name) claims no more jobs. It finishes those in flight and keeps running.")
   }
 
   // MARK: - One worker
@@ -147,7 +147,8 @@ struct WorkersPage: DashboardPage {
           html.panel("Apps") { html in
             html.table(
               AppsPage.table(FleetApp.merged([report]), request, audience: [:]),
-              empty: EmptyState("It pushes to no app", "No APNs key is configured: what it delivers can be polled."))
+              empty: EmptyState(
+                "This worker pushes to no app", "No APNs key is configured. Its notifications can be polled."))
           }
         }
       }

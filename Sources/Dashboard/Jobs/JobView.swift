@@ -93,7 +93,7 @@ struct JobView {
     case "purge" where location.place.isDead && request.may(JobPage.purge):
       html.confirmation(request, JobPage.purge, title: "Purge this dead letter?", label: "Purge the job", cancel: back)
       {
-        $0.element("p", "The job is deleted for good. Nobody gets its push.")
+        $0.element("p", "The job is deleted for good. Its push is not sent.")
       }
     default: break
     }
@@ -187,7 +187,7 @@ struct JobView {
       } else {
         html.element(
           "p", ["class": "quiet"],
-          "The text of a push is personal data, so it is hidden. Who shows it stands in the audit log.")
+          "The text of a push is personal data, so it is hidden. The audit log says who has shown it.")
         html.actionForm(request, JobPage.reveal, "Show the payload")
       }
     }

@@ -169,7 +169,7 @@ struct FleetPagesTests {
     #expect(!page.body.contains("<b>"))
     let user = "omar:omar-has-a-secret"
     let done = try await fixture.act("/workers", [("action", "drain"), ("worker", "host-12-abc")], as: user)
-    #expect(done.body.contains("claims nothing more"))
+    #expect(done.body.contains("claims no more jobs"))
     #expect(
       try await fixture.post("/workers", [("action", "undrain"), ("worker", "host-12-abc")], as: user).status == 303)
     #expect(

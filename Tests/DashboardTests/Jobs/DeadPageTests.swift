@@ -119,7 +119,7 @@ struct DeadPageTests {
       try await fixture.audit().contains(
         "requeue-all dead letters of all queues: reason contains “a”, given up since 2023-11-14 22:13:20 UTC, "
           + "given up until \(time) done"))
-    #expect(begun.body.contains("Requeueing has begun"))
+    #expect(begun.body.contains("Requeueing has started"))
     try await eventually("the operation is done") {
       try await fixture.dashboard.get("/dead").body.contains("Requeued 200 letters")
     }
@@ -151,7 +151,7 @@ struct DeadPageTests {
     let page = try await fixture.dashboard.get("/dead")
     #expect(page.body.contains("interrupted") && page.body.contains("Continue"))
     let form = [("action", "continue"), ("operation", operation.id)]
-    #expect(try await fixture.dashboard.act("/dead", form).body.contains("goes on where it ended"))
+    #expect(try await fixture.dashboard.act("/dead", form).body.contains("continues where it stopped"))
     try await eventually("all are requeued") { try await fixture.length("LLEN", fixture.keys.queue) == 3 }
     try await eventually("the operation is done") {
       try await fixture.dashboard.post("/dead", form).status == 409
