@@ -33,6 +33,18 @@ final class AuditLog {
   /// The window of the limit.
   private static let window = Duration.seconds(60)
 
+  /// KEYS
+  ///   1  a stream of the log
+  /// ARGV
+  ///   1  about how many entries are kept
+  ///   2  and further: names and values of the entry
+  /// PERSIST as the first write makes a full Redis accept the next one: what an operator does then is written too.
+  private static let append = RedisScript(
+    """
+    redis.call('PERSIST', KEYS[1])
+    return redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', unpack(ARGV, 2))
+    """)
+
   private let connection: RedisClient
   private let log: Log
   private var limit = AuditLimit()
@@ -79,15 +91,12 @@ final class AuditLog {
         "operator": .init(entry.operator), "action": .init(entry.action), "subject": .init(subject),
         "outcome": .init(outcome),
       ])
-    var command = RedisCommand("XADD", key, "MAXLEN", "~", String(AuditLog.maximumEntries), "*")
-    for (name, value) in [
-      ("at", String(entry.at)), ("operator", entry.operator), ("action", entry.action), ("subject", subject),
-      ("outcome", outcome),
-    ] {
-      command.append(name)
-      command.append(value)
-    }
-    _ = try await connection.send(command)
+    let fields = [
+      "at", String(entry.at), "operator", entry.operator, "action", entry.action, "subject", subject, "outcome",
+      outcome,
+    ]
+    _ = try await connection.run(
+      AuditLog.append, keys: [key], arguments: [String(AuditLog.maximumEntries)] + fields)
   }
 
   nonisolated static func cut(_ text: String) -> String {

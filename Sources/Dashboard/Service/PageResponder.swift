@@ -103,11 +103,11 @@ struct PageResponder {
     }
   }
 
-  /// Answers with the outcome itself, because Redis went away after the action and cannot keep it for the next page.
+  /// Answers with the outcome itself, because Redis cannot keep it for the next page.
   private func said(_ outcome: ActionOutcome, _ request: PageRequest, _ section: Section) -> HTTPResponse {
     var page = Page(outcome.kind == .done ? "Done" : "Not done") { html in
       html.notice(outcome.message, outcome.kind == .done ? .good : .warn)
-      html.notice("Redis does not answer since then, so the page cannot be shown.", .bad)
+      html.notice("Since then Redis does not answer, or refuses to write, so the page is not shown.", .bad)
       html.element("p") { $0.link("Back to the page", to: request.sameLink()) }
     }
     page.refreshes = false

@@ -215,6 +215,21 @@ struct DeadPageTests {
     await fixture.stop()
   }
 
+  @Test(.enabled(if: !RedisServer.isCluster))
+  func `letters are purged when Redis is full, and the audit log says so`() async throws {
+    let fixture = try await JobsFixture()
+    try await fixture.bury("job-1", at: now)
+    let box = try #require(fixture.boxes(try await fixture.dashboard.get("/dead")).first)
+    _ = try await fixture.dashboard.run("CONFIG", "SET", "maxmemory", "1")
+    let form = [("form", "a"), ("action", "purge"), ("letter", box)]
+    let done = try await fixture.dashboard.post("/dead", form)
+    #expect(done.body.contains("Purged 1 dead letter."))
+    #expect(try await fixture.length("ZCARD", fixture.keys.dead) == 0)
+    #expect(try await fixture.audit() == ["purge dead letter job-1 done"])
+    #expect(try await fixture.dashboard.post("/dead", form).body.contains("already sent"))
+    await fixture.stop()
+  }
+
   /// Of a cluster, the fixture cannot end the servers.
   @Test(.enabled(if: !RedisServer.isCluster))
   func `without Redis the page is a plain 503, and an action changes nothing`() async throws {
