@@ -8,6 +8,7 @@ public final class Credentials {
   /// KEYS
   ///   1  the records by name
   ///   2  the names by digest
+  ///   3  only of operators: the mark that there has been one
   /// ARGV
   ///   1  name
   ///   2  record
@@ -20,6 +21,7 @@ public final class Credentials {
     redis.call('HDEL', KEYS[1], ARGV[1])
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
     redis.call('HSET', KEYS[2], ARGV[3], ARGV[1])
+    if KEYS[3] then redis.call('SET', KEYS[3], '1') end
     return 1
     """)
 
@@ -27,6 +29,7 @@ public final class Credentials {
   ///   1  the records by name
   ///   2  the names by digest
   ///   3  when each was last used, by name
+  ///   4  only of operators: the mark that there has been one; operators of an earlier version have none
   /// ARGV
   ///   1  name
   /// Returns 1 if removed, 0 if there is no such credential.
@@ -37,7 +40,9 @@ public final class Credentials {
       redis.call('HDEL', KEYS[2], record.sha256)
     end
     redis.call('HDEL', KEYS[3], ARGV[1])
-    return redis.call('HDEL', KEYS[1], ARGV[1])
+    local removed = redis.call('HDEL', KEYS[1], ARGV[1])
+    if removed == 1 and KEYS[4] then redis.call('SET', KEYS[4], '1') end
+    return removed
     """)
 
   /// KEYS
@@ -84,7 +89,8 @@ public final class Credentials {
 
   /// Stores a new credential. Returns nil if it was added.
   public func add(_ credential: Credential) async throws(RedisError) -> Conflict? {
-    let reply = try await connection.call(Credentials.add, keys: keys(credential.kind)) { command in
+    let reply = try await connection.call(Credentials.add, keys: keys(credential.kind) + mark(credential.kind)) {
+      command in
       command.append(credential.name)
       command.append(credential.json)
       command.append(credential.digest)
@@ -109,8 +115,8 @@ public final class Credentials {
 
   /// Removes a credential. Returns false if there is no credential of that name.
   public func revoke(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
-    try await connection.run(Credentials.revoke, keys: keys(kind) + [CredentialKeys.lastUses(kind)], arguments: [name])
-      .integer == 1
+    let all = keys(kind) + [CredentialKeys.lastUses(kind)] + mark(kind)
+    return try await connection.run(Credentials.revoke, keys: all, arguments: [name]).integer == 1
   }
 
   /// Enables or disables a credential. Returns false if there is no credential of that name.
@@ -154,9 +160,21 @@ public final class Credentials {
     try await stored(kind, name).flatMap { Credential(kind: kind, name: name, json: $0) }
   }
 
-  /// Whether there is a credential of a kind, enabled or not.
-  public func hasAny(_ kind: Credential.Kind) async throws(RedisError) -> Bool {
-    try await connection.send(RedisCommand("EXISTS", keys(kind)[0])).integer == 1
+  /// Whether there are operators of the dashboard, enabled or not.
+  public enum OperatorPresence: Sendable, Equatable {
+    case some
+    /// There were some, and all were revoked.
+    case revoked
+    /// There has never been one.
+    case never
+  }
+
+  /// Reads whether there are operators, before whether there have been any: both are written in one step.
+  public func operatorPresence() async throws(RedisError) -> OperatorPresence {
+    let keys = [CredentialKeys.credentials(.operator), CredentialKeys.operatorMark]
+    let replies = await connection.exchange(keys.map { RedisCommand("EXISTS", $0) })
+    if try replies[0].get().integer == 1 { return .some }
+    return try replies[1].get().integer == 1 ? .revoked : .never
   }
 
   /// Returns the credential with this secret, enabled or not, or nil if there is none.
@@ -194,6 +212,8 @@ public final class Credentials {
   private func keys(_ kind: Credential.Kind) -> [String] {
     [CredentialKeys.credentials(kind), CredentialKeys.credentialDigests(kind)]
   }
+
+  private func mark(_ kind: Credential.Kind) -> [String] { kind == .operator ? [CredentialKeys.operatorMark] : [] }
 }
 
 /// The Redis keys of credentials and limits.
@@ -206,6 +226,9 @@ public enum CredentialKeys {
 
   /// Hash: when each credential was last used, in unix milliseconds, by its name.
   static func lastUses(_ kind: Credential.Kind) -> String { "martlet:{credentials}:\(kind.rawValue):used" }
+
+  /// String: there has been an operator. Without it and without operators the dashboard needs no sign-in.
+  public static let operatorMark = "martlet:{credentials}:operator:existed"
 
   /// Hash: the token bucket of an API key and its requests of the day.
   static func allowance(_ key: String) -> String { "martlet:{allowance}:\(key)" }

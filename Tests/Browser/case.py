@@ -35,6 +35,7 @@ PAGES = {
     "policies?instance=home-1": "Policies for home-1",
     "credentials": "Credentials",
     "audit": "Audit",
+    "audit?show=refused": "Audit",
 }
 
 

@@ -153,7 +153,7 @@ class Actions:
         visitor = self.operator()
         visitor.open("workers")
         visitor.click("Drain")
-        self.assertIn("claims nothing more", visitor.notice)
+        self.assertIn("claims no more jobs", visitor.notice)
 
         def says(button):
             visitor.open("workers")

@@ -18,7 +18,7 @@ ROUTES = [
     "credentials", "audit", "search", "sign-in", "sign-out", "assets/{}", "{}", "{}/{}"]
 QUERIES = [
     "cursor", "user", "token", "instance", "whole", "worker", "queue", "reason", "app", "age", "state", "confirm", "notice", "q",
-    "next", "kind", "letter"]
+    "next", "kind", "letter", "show", "job", "device"]
 PROTECTION = {
     "Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 

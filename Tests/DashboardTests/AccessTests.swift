@@ -1,4 +1,6 @@
 import EventLoop
+import Foundation
+import HTTPServer
 import Redis
 import TestSupport
 import Testing
@@ -16,6 +18,70 @@ struct AccessTests {
     #expect(try await fixture.get("/", [("X-Forwarded-For", "192.0.2.1")]).status == 403)
     let refused = try await fixture.get("/", [("Host", "evil.example")])
     #expect(refused.body.contains("martlet credentials add operator"))
+    await fixture.stop()
+  }
+
+  @Test func `when the last operator is revoked, nobody is let in without one`() async throws {
+    let fixture = try await DashboardFixture()
+    #expect(try await fixture.get("/").status == 200)
+    try await fixture.add(.admin, "anna", secret: "the secret of anna")
+    #expect(try await Credentials(connection: fixture.redis).revoke(.operator, "anna"))
+    let refused = try await fixture.get("/")
+    #expect(refused.status == 403)
+    #expect(refused.body.contains("martlet credentials add operator NAME --role admin"))
+    #expect(refused.body.contains(CredentialKeys.operatorMark))
+    _ = try await fixture.run("DEL", CredentialKeys.operatorMark)
+    #expect(try await fixture.get("/").status == 200)
+    await fixture.stop()
+  }
+
+  @Test func `the last operator of an earlier version leaves the mark too`() async throws {
+    let fixture = try await DashboardFixture()
+    try await fixture.add(.admin, "anna", secret: "the secret of anna")
+    _ = try await fixture.run("DEL", CredentialKeys.operatorMark)
+    let credentials = Credentials(connection: fixture.redis)
+    #expect(try await credentials.operatorPresence() == .some)
+    #expect(try await credentials.revoke(.operator, "anna"))
+    #expect(try await credentials.operatorPresence() == .revoked)
+    await fixture.stop()
+  }
+
+  @Test func `behind a trusted proxy the dashboard needs an operator`() async throws {
+    let fixture = try await DashboardFixture { _ = $0.trustedProxies.add("127.0.0.1") }
+    let refused = try await fixture.get("/")
+    #expect(refused.status == 403)
+    #expect(refused.body.contains("MARTLET_TRUSTED_PROXIES") && refused.body.contains("credentials add operator"))
+    await fixture.stop()
+  }
+
+  /// Signs in, and makes the session old enough for another id. Returns its cookie.
+  private func agedSession(_ fixture: DashboardFixture) async throws -> String {
+    try await fixture.add(.viewer, "vera", secret: "correct horse battery")
+    let done = try await fixture.post("/sign-in", [("name", "vera"), ("secret", "correct horse battery")])
+    let cookie = try #require(done.headers["set-cookie"]).prefix { $0 != ";" }
+    let id = try #require(SessionID(cookie.drop { $0 != "=" }.dropFirst()))
+    let key = SessionStore.key(id)
+    let stored = try #require(try await fixture.run("GET", key).string)
+    let parts = stored.components(separatedBy: "\"rotatedAt\":")
+    let aged = parts[0] + "\"rotatedAt\":1" + parts[1].drop { $0.isNumber }
+    _ = try await fixture.run("SET", key, aged)
+    return String(cookie)
+  }
+
+  @Test func `of requests at the same time one gets another id, and signing out ends all of them`() async throws {
+    let fixture = try await DashboardFixture()
+    let old = try await agedSession(fixture)
+    async let one = fixture.get("/", [("Cookie", old)])
+    async let other = fixture.get("/audit", [("Cookie", old)])
+    let answers = try await [one, other]
+    #expect(answers.map(\.status) == [200, 200])
+    let cookies = answers.compactMap { $0.headers["set-cookie"] }
+    #expect(cookies.count == 1)
+    let new = String(try #require(cookies.first).prefix { $0 != ";" })
+    #expect(new != old)
+    #expect(try await fixture.get("/", [("Cookie", new)]).status == 200)
+    #expect(try await fixture.post("/sign-out", [], [("Cookie", old)]).status == 303)
+    for cookie in [old, new] { #expect(try await fixture.get("/", [("Cookie", cookie)]).status == 303) }
     await fixture.stop()
   }
 

@@ -77,6 +77,61 @@ struct ActionTests {
     await fixture.stop()
   }
 
+  @Test func `a form whose action changed nothing can be sent again`() async throws {
+    let fixture = try await fixture()
+    let refused = try await fixture.act("/credentials?kind=key", disable("later"), as: admin)
+    #expect(refused.body.contains("There is no key later any more."))
+    let key = Credential(kind: .key, name: "later", digest: Credential.digest(of: "other key"), createdAt: 1)
+    _ = try await Credentials(connection: fixture.redis).add(key)
+    let done = try await fixture.act("/credentials?kind=key", disable("later"), as: admin)
+    #expect(done.body.contains("Disabled key later."))
+    await fixture.stop()
+  }
+
+  @Test func `a form whose action Redis refused can be sent again`() async throws {
+    let fixture = try await fixture()
+    let records = CredentialKeys.credentials(.key)
+    _ = try await fixture.run("RENAME", records, records + ":away")
+    _ = try await fixture.run("SET", records, "no hash")
+    #expect(try await fixture.post("/credentials?kind=key", disable(), as: admin).status == 500)
+    _ = try await fixture.run("RENAME", records + ":away", records)
+    #expect(try await fixture.act("/credentials?kind=key", disable(), as: admin).body.contains("Disabled key shop."))
+    await fixture.stop()
+  }
+
+  @Test func `a name with characters that are not shown is revoked on the page`() async throws {
+    let fixture = try await fixture()
+    let name = "so\u{AD}ft"
+    let credentials = Credentials(connection: fixture.redis)
+    let user = Credential(kind: .user, name: name, digest: Credential.digest(of: "soft"), createdAt: 1)
+    #expect(try await credentials.add(user) == nil)
+    let path = "/credentials?kind=user&revoke=so%C2%ADft"
+    let page = try await fixture.get(path, as: admin)
+    let sent = try #require(page.attribute("value", ofElementWith: "name=\"name\""))
+    let done = try await fixture.post(path, [("action", "revoke"), ("kind", "user"), ("name", sent)], as: admin)
+    #expect(done.status == 303)
+    #expect(try await credentials.credential(.user, name) == nil)
+    await fixture.stop()
+  }
+
+  @Test func `refused actions push out no other entry, and many of them are counted`() async throws {
+    let fixture = try await fixture()
+    _ = try await fixture.post("/credentials?kind=key", disable(), as: admin)
+    for _ in 0..<30 { _ = try await fixture.post("/credentials", disable(), as: "vera:secret-of-vera") }
+    #expect(try await fixture.run("XLEN", AuditLog.key).integer == 1)
+    #expect(try await fixture.run("XLEN", AuditLog.refusedKey).integer == 20)
+    let page = try await fixture.get("/audit?show=actions", as: admin)
+    #expect(page.body.contains("anna") && !page.body.contains("refused: "))
+    #expect(try await fixture.get("/audit?show=nothing", as: admin).status == 400)
+    // The end of the window, or of the dashboard.
+    await fixture.dashboard.stop(grace: .seconds(1))
+    let entries = try await AuditLog(connection: fixture.redis, log: .silent).read(.refused, before: nil, count: 50)
+    #expect(entries.count == 21)
+    #expect(entries.first?.operator == "vera")
+    #expect(entries.first?.subject == "10 more in the same minute")
+    await fixture.stop()
+  }
+
   @Test func `a request of another site is refused, whoever is signed in`() async throws {
     let fixture = try await fixture()
     for fields in [[("Sec-Fetch-Site", "cross-site")], [("Origin", "https://evil.example")], [("Origin", "null")]] {
@@ -110,7 +165,8 @@ struct ActionTests {
   @Test func `nobody locks himself out`() async throws {
     let fixture = try await fixture()
     let form = [("action", "revoke"), ("kind", "operator"), ("name", "anna")]
-    #expect(try await fixture.act("/credentials", form, as: admin).body.contains("cannot take your own access away"))
+    #expect(
+      try await fixture.act("/credentials", form, as: admin).body.contains("cannot revoke or disable your own access"))
     #expect(try await fixture.get("/", as: admin).status == 200)
     await fixture.stop()
   }
@@ -172,8 +228,37 @@ struct ActionTests {
 }
 
 struct AuditTextTests {
+  private func entry(_ id: String) -> AuditEntry {
+    var entry = AuditEntry(at: 1, operator: "a", action: "b", subject: "", outcome: "done")
+    entry.id = id
+    return entry
+  }
+
+  @Test func `entries of two streams with one id are on the same page`() {
+    let ids = (0..<49).map { "\(100 - $0)-0" } + ["5-0", "5-0", "4-0"]
+    let page = AuditPage.cut(ids.map(entry))
+    #expect(page.entries.count == 51)
+    #expect(page.next == "5-0")
+    #expect(AuditPage.cut(ids.prefix(51).map(entry)).next == nil)
+    #expect(AuditPage.cut([]).entries.isEmpty)
+  }
+
+  @Test func `only so many entries of an operator are written in a window, and those of others are not affected`() {
+    var limit = AuditLimit()
+    let admitted = (0..<30).count { _ in limit.admits("vera") }
+    #expect(admitted == AuditLimit.entries)
+    let isOther = limit.admits("olga")
+    #expect(isOther)
+    let omitted = limit.end()
+    #expect(omitted.map(\.operator) == ["vera"] && omitted.map(\.omitted) == [10])
+    let isNext = limit.admits("vera")
+    #expect(isNext)
+    let none = limit.end()
+    #expect(none.isEmpty)
+  }
+
   @Test func `a text for the audit log has few bytes, however many a character has`() {
-    #expect(AuditLog.cut("a" + String(repeating: "\u{301}", count: 30_000)).utf8.count < 1000)
+    #expect(AuditLog.cut("a" + String(repeating: "\u{301}", count: 30_000)).utf8.count <= AuditLog.maximumText + 2)
     #expect(AuditLog.cut("pause queue push:jobs") == "pause queue push:jobs")
   }
 }

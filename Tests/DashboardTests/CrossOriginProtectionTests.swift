@@ -3,7 +3,8 @@ import Testing
 
 @testable import Dashboard
 
-/// The table of Go's `net/http` tests for CrossOriginProtection, and what its documentation says.
+/// The table of Go's `net/http` tests for CrossOriginProtection, and what its documentation says. Only origins that no browser
+/// sends, with a path or a user, are judged more strictly.
 struct CrossOriginProtectionTests {
   private func isAllowed(
     _ method: String, _ fields: [(name: String, value: String)], host: String = "example.com", trusting: [String] = []
@@ -43,5 +44,22 @@ struct CrossOriginProtectionTests {
     ]
     #expect(!isAllowed("POST", fields, host: "127.0.0.1:8081"))
     #expect(isAllowed("POST", fields, host: "127.0.0.1:8081", trusting: ["192.0.2.1"]))
+  }
+
+  @Test func `of a chain of proxies the host counts that the one next to the browser forwards`() {
+    func isAllowed(_ forwarded: String) -> Bool {
+      self.isAllowed(
+        "POST", [("Origin", "http://ops.internal"), ("X-Forwarded-Host", forwarded)], host: "127.0.0.1:8081",
+        trusting: ["192.0.2.1"])
+    }
+    #expect(isAllowed("ops.internal, proxy.internal"))
+    #expect(!isAllowed("proxy.internal, ops.internal"))
+  }
+
+  @Test func `a forwarded host excuses no other site`() {
+    #expect(
+      !isAllowed(
+        "POST", [("Sec-Fetch-Site", "cross-site"), ("Origin", "http://a"), ("X-Forwarded-Host", "a")],
+        trusting: ["192.0.2.1"]))
   }
 }

@@ -1,3 +1,4 @@
+import HTTPServer
 import Testing
 
 @testable import Dashboard
@@ -37,6 +38,25 @@ import Testing
 
   @Test("bytes that are no UTF-8 are replaced") func invalid() {
     #expect(rendered { $0.text([0x61, 0xFF, 0x62] as [UInt8]) } == "a\u{FFFD}b")
+  }
+
+  @Test(
+    "what a form sends back is exactly the value, whatever is shown",
+    arguments: ["a\u{AD}b", "\u{202E}x", "<\"'&>", "é\n"])
+  func hidden(_ value: String) {
+    let field = rendered { $0.hidden("name", value) }
+    let escaped = value.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+      .replacing("\"", with: "&quot;").replacing("'", with: "&#39;").replacing("\n", with: "&#10;")
+    #expect(field == "<input type=\"hidden\" name=\"name\" value=\"\(escaped)\">")
+  }
+
+  @Test(
+    "an id that browsers would resolve in a path has a page",
+    arguments: [".", "..", "~.", "~~..", "~", "~a", "a.b", "..."])
+  func dots(_ id: String) {
+    let part = PathPart.text(id)
+    #expect(part != "." && part != "..")
+    #expect(FormEncoding.decoded(part[...]).map(PathPart.id) == id)
   }
 
   @Test("links are relative, whatever the depth of the page") func links() {

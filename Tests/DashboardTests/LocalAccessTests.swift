@@ -31,9 +31,17 @@ struct LocalAccessTests {
     #expect(!isLocal(host: "localhost", peer: "unix"))
     #expect(!isLocal(host: nil))
     #expect(!isLocal(host: "localhost", [("Host", "localhost")]))
-    for field in ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host"] {
+    for field in [
+      "X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host", "x-forwarded-proto", "X-Forwarded-Prefix",
+      "X-Client-IP", "True-Client-IP", "CF-Connecting-IP", "X-Envoy-External-Address", "X-Original-URL",
+    ] {
       #expect(!isLocal(host: "localhost", [(field, "x")]), "\(field)")
     }
+  }
+
+  @Test func `the origin of a browser must be this machine, whatever a proxy made of the host`() {
+    #expect(isLocal(host: "127.0.0.1:8081", [("Origin", "http://localhost:8081")]))
+    #expect(!isLocal(host: "127.0.0.1:8081", [("Origin", "https://ops.example.com")]))
   }
 
   @Test func `only loopback addresses are for this machine alone`() {

@@ -124,7 +124,7 @@ struct AddresseeExplanationTests {
     #expect(explanation.isReachable)
     #expect(
       explanation.findings.map(\.sentence).contains(
-        "APNs refused device 0000feed… with Unregistered (410, production, com.a), job j; it was registered again since."
+        "APNs refused device 0000feed… with Unregistered (410, production, com.a), job j; it has been registered again since then."
       ))
   }
 
@@ -206,7 +206,7 @@ struct AddresseeExplanationTests {
     #expect(!explanation.isReachable)
     #expect(
       explanation.findings.map(\.sentence) == [
-        "APNs called the token of the instance, 0000feed…, invalid; nothing is sent to it.",
+        "APNs reported the token of the instance, 0000feed…, as invalid. Nothing is sent to it.",
         "Policy nyra: 3 of 3 notifications in 5 min are used; the next is allowed at 13:34:50.",
         "Policy nyra: 3 of 20 notifications in 1 day are used.", "Policy nyra holds one notification until 13:31:00.",
       ])

@@ -20,10 +20,10 @@ struct HistorySentencesTests {
       sentences(
         .claimed(worker: "w", attempt: 1, waited: 12_000), .takenOver(crashes: 1), .takenOver(crashes: 3),
         .claimed(worker: "v", attempt: 2, waited: nil)) == [
-          "Worker w took it, 12 s after it was due.",
+          "Worker w claimed it, 12 s after it was due.",
           "A worker died while it held the job, which went back to its queue.",
           "3 workers in a row died while they held the job, which went back to its queue.",
-          "Worker v took it for attempt 2.",
+          "Worker v claimed it for attempt 2.",
         ])
   }
 
@@ -36,7 +36,7 @@ struct HistorySentencesTests {
           "The addressee has no device.", "The addressee has 1 device.",
           "The addressee has 2 devices; 3 entries of its set were removed: registered to another user now (1), "
             + "registration expired or deleted (2).",
-          "Worker w took it for attempt 2.", "1 device is left to send to.",
+          "Worker w claimed it for attempt 2.", "1 device is left to send to.",
         ])
   }
 

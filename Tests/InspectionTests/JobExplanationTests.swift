@@ -50,8 +50,8 @@ struct JobExplanationTests {
     let explanation = explain(.ended(.accepted), record(.accepted, accepted: 2))
     #expect(explanation.state == .ended)
     #expect(
-      explanation.outcome == "APNs accepted it for 2 devices. Whether a device showed it, APNs does not tell.")
-    #expect(explanation.steps.map(\.sentence) == ["Worker w took it.", explanation.outcome])
+      explanation.outcome == "APNs accepted it for 2 devices. APNs does not say whether a device showed it.")
+    #expect(explanation.steps.map(\.sentence) == ["Worker w claimed it.", explanation.outcome])
     #expect(explanation.next == nil)
     #expect(explanation.advice == nil)
   }
@@ -152,7 +152,7 @@ struct JobExplanationTests {
     #expect(
       explanation.next
         == ExplainedStep(
-          at: Self.now + 2500, .waiting, "A worker takes it in about 2 s, at the present 100 jobs per second."))
+          at: Self.now + 2500, .waiting, "A worker claims it in about 2 s, at the present 100 jobs per second."))
     #expect(explain(.waiting(place: 0, of: 1)).outcome == "It is the next job of push:jobs.")
     #expect(explain(.waiting(place: 1, of: 2)).outcome == "It waits in push:jobs behind 1 job.")
   }
@@ -177,10 +177,10 @@ struct JobExplanationTests {
 
   @Test func `a job in flight, with a worker that lives and one that died`() {
     let alive = explain(.inFlight(worker: "w"))
-    #expect(alive.outcome == "Worker w has it in hand.")
+    #expect(alive.outcome == "It is in flight at worker w.")
     #expect(alive.next?.sentence == "The worker ends the attempt and writes the record.")
     let dead = explain(.inFlight(worker: "v"))
-    #expect(dead.outcome == "Worker v had it in hand when it died.")
+    #expect(dead.outcome == "It was in flight at worker v, which died.")
     #expect(dead.next?.sentence == "Another worker takes it over, within 20 s.")
   }
 
@@ -191,7 +191,7 @@ struct JobExplanationTests {
     #expect(scheduled.state == .scheduled)
     #expect(scheduled.outcome == "It was not sent yet: it is scheduled for 14:30:00.")
     #expect(scheduled.steps.map(\.sentence) == ["It is not to be sent before 14:30:00."])
-    #expect(scheduled.next == ExplainedStep(at: due, .scheduled, "A worker takes it and sends it."))
+    #expect(scheduled.next == ExplainedStep(at: due, .scheduled, "A worker claims and sends it."))
     let held = explain(.scheduled(due: due), record(.deferred, reason: "quiet_hours"))
     #expect(held.state == .deferred)
     #expect(held.outcome == "It was not sent yet: a delivery policy holds it until quiet hours end.")
@@ -208,7 +208,7 @@ struct JobExplanationTests {
     #expect(explanation.outcome == "It was not delivered yet and is tried again: InternalServerError.")
     #expect(
       explanation.steps.map(\.sentence) == [
-        "Worker w took it, 250 ms after it was due.", "Attempt 2 was planned for 13:30:05: busy.",
+        "Worker w claimed it, 250 ms after it was due.", "Attempt 2 was planned for 13:30:05: busy.",
       ])
     #expect(explanation.next == ExplainedStep(at: Self.now + 5000, .retry, "Attempt 2 begins."))
     #expect(
@@ -248,7 +248,7 @@ struct JobExplanationTests {
     ),
     (
       "crashed 4 workers in a row",
-      "Look into the logs of the workers that died. If the job was not the cause: martlet dead requeue j"
+      "Read the logs of the workers that died. If the job was not the cause: martlet dead requeue j"
     ),
     (
       "expired before it could be retried; last reason: x",
@@ -273,14 +273,15 @@ struct JobExplanationTests {
     #expect(!explanation.isKnown)
     #expect(
       explanation.outcome
-        == "Nothing is known of it: no worker has taken a job with this id, or its record has expired or was not kept.")
+        == "Nothing is known of it: no worker has claimed a job with this id, or its record has expired or was not kept."
+    )
     #expect(explanation.next == nil)
     #expect(explanation.advice?.hasPrefix("Check the id, and that the queue is one of MARTLET_QUEUES.") == true)
     let long = explain(.unknown(isWaitingPossible: true))
     #expect(long.outcome == "It was not found. A queue is too long to be searched whole: it may wait there.")
     #expect(
       long.advice
-        == "Only the beginning and the end of a long queue are searched. Try again when it is shorter, or has been taken."
+        == "Only the beginning and the end of a long queue are searched. Try again when the queue is shorter, or the job was claimed."
     )
   }
 
@@ -290,7 +291,7 @@ struct JobExplanationTests {
     state.history.append(Self.now - 5, .claimed(worker: "w", attempt: 1, waited: nil))
     facts.location.envelope = Envelope(attempts: 1, nonce: "n", state: state.json(), job: [])
     let explanation = JobExplanation(facts)
-    #expect(explanation.steps.map(\.sentence) == ["Worker w took it."])
+    #expect(explanation.steps.map(\.sentence) == ["Worker w claimed it."])
     #expect(explanation.next == ExplainedStep(at: Self.now + 1000, .retry, "Attempt 2 begins."))
   }
 }

@@ -1,9 +1,14 @@
 import HTTPServer
 
-/// Who may use a dashboard that has no operators: only this machine.
+/// Who may use a dashboard that never had operators: only this machine.
 enum LocalAccess {
-  /// What proxies add. Behind one, the address of the peer does not tell where a request comes from.
-  private static let proxyFields = ["Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP"]
+  /// What proxies add, in lower case. Behind one, the address of the peer does not tell where a request comes from.
+  private static let proxyFields: Set<String> = [
+    "forwarded", "via", "max-forwards", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-proxyuser-ip",
+    "true-client-ip", "cf-connecting-ip", "cf-ray", "cdn-loop", "fastly-client-ip", "x-amzn-trace-id",
+    "x-cloud-trace-context", "x-original-forwarded-for", "x-original-host", "x-original-url", "x-scheme", "x-host",
+  ]
+  private static let proxyPrefixes = ["x-forwarded", "x-envoy-", "x-azure-", "x-arr-"]
 
   /// Whether only this machine can reach an address to listen on.
   static func isLocal(_ address: HTTPAddress) -> Bool {
@@ -17,9 +22,16 @@ enum LocalAccess {
   /// would then take the dashboard for a part of that site.
   static func isLocal(_ request: HTTPRequest) -> Bool {
     guard IPAddress(request.peerAddress)?.isLoopback == true else { return false }
-    guard !proxyFields.contains(where: { request.headers[$0] != nil }) else { return false }
+    guard !request.headers.fields.contains(where: { isOfProxy($0.name.lowercased()) }) else { return false }
+    // A proxy that sets Host leaves the name that the browser shows.
+    let origins = request.headers.values(of: "Origin").compactMap(CrossOriginProtection.host)
+    guard origins.allSatisfy({ isLocalHost(withoutPort($0)) }) else { return false }
     let hosts = request.headers.values(of: "Host")
     return hosts.count == 1 && isLocalHost(withoutPort(hosts[0]))
+  }
+
+  private static func isOfProxy(_ field: String) -> Bool {
+    proxyFields.contains(field) || proxyPrefixes.contains { field.hasPrefix($0) }
   }
 
   private static func isLocalHost(_ host: String) -> Bool {

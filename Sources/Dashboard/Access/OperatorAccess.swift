@@ -35,10 +35,10 @@ final class OperatorAccess {
   }
 
   /// Whether there is an operator, enabled or not.
-  func hasOperators() async throws(RedisError) -> Bool { try await credentials.hasAny(.operator) }
+  func hasOperators() async throws(RedisError) -> Bool { try await credentials.operatorPresence() == .some }
 
-  /// Throws 401 for wrong Basic credentials, 403 if no operator exists and the request comes from another machine, 429 after
-  /// too many failures.
+  /// Throws 401 for wrong Basic credentials, 403 if there is no operator and the request is not let in without one, 429
+  /// after too many failures.
   func sender(of request: HTTPRequest, now: Int64) async throws(PageError) -> Sender {
     switch BasicCredentials(request.headers) {
     case .named(let name, let secret):
@@ -52,11 +52,15 @@ final class OperatorAccess {
       let credential = try await refusingFaults(await credentials.credential(.operator, session.operator))
       return try await sender(session, id, credential, cookie, now)
     }
-    guard try await refusingFaults(await hasOperators()) else {
+    switch try await refusingFaults(await credentials.operatorPresence()) {
+    case .some: return .unknown(hadSession: cookie.id(in: request.headers) != nil)
+    // Others may have got used to a dashboard that asks who they are, and a proxy may be in front of it.
+    case .revoked: throw .allRevoked
+    case .never:
+      guard configuration.trustedProxies.isEmpty else { throw .proxyWithoutOperators }
       guard LocalAccess.isLocal(request) else { throw .withoutOperators }
       return .operator(.local, cookie: nil)
     }
-    return .unknown(hadSession: cookie.id(in: request.headers) != nil)
   }
 
   /// Signs an operator in. Returns the operator and the value of `Set-Cookie`; nil for a wrong name or secret.
@@ -67,12 +71,12 @@ final class OperatorAccess {
     let cookie = cookie(of: request)
     // The browser's earlier session ends, so that an id never outlives a sign-in.
     if let earlier = cookie.id(in: request.headers) { try await refusingFaults(await sessions.remove(earlier)) }
-    let id = try await refusingFaults(await sessions.add(Session(found, at: now), now: now))
+    let id = try await refusingFaults(await sessions.add(found, now: now))
     let `operator` = Operator(name: found.name, role: found.role, way: .session)
     return (`operator`, cookie.setting(id, seconds: Int(Session.lifetime / 1000)))
   }
 
-  /// Ends the session of the request. Returns the value of `Set-Cookie`.
+  /// Ends the session of the request, also for those who have another id of it. Returns the value of `Set-Cookie`.
   func signOut(_ request: HTTPRequest) async throws(PageError) -> String {
     let cookie = cookie(of: request)
     if let id = cookie.id(in: request.headers) { try await refusingFaults(await sessions.remove(id)) }
@@ -83,17 +87,18 @@ final class OperatorAccess {
   func removal(for request: HTTPRequest) -> String { cookie(of: request).removal }
 
   private func sender(
-    _ session: Session, _ id: String, _ credential: Credential?, _ cookie: SessionCookie, _ now: Int64
+    _ session: Session, _ id: SessionID, _ credential: Credential?, _ cookie: SessionCookie, _ now: Int64
   ) async throws(PageError) -> Sender {
-    let decision = session.decision(credential, now: now)
-    guard decision != .end, let credential else {
-      try await refusingFaults(await sessions.remove(id))
+    let decision = session.decision(credential, id, now: now)
+    guard decision == .use || decision == .rotate, let credential else {
+      if decision == .end { try await refusingFaults(await sessions.remove(id)) }
       return .unknown(hadSession: true)
     }
     uses.note(credential)
     let `operator` = Operator(name: credential.name, role: credential.role, way: .session)
-    guard decision == .rotate else { return .operator(`operator`, cookie: nil) }
-    let next = try await refusingFaults(await sessions.rotate(session, id: id, now: now))
+    guard decision == .rotate, let next = try await refusingFaults(await sessions.rotate(session, id, now: now)) else {
+      return .operator(`operator`, cookie: nil)
+    }
     return .operator(`operator`, cookie: cookie.setting(next, seconds: Int(session.left(at: now) / 1000)))
   }
 
@@ -139,6 +144,21 @@ extension PageError {
         + "To sign in from elsewhere, add an operator: \(operatorFix)")
   }
 
+  fileprivate static var allRevoked: PageError {
+    PageError(
+      403, "No operator is left",
+      "Every operator was revoked, so nobody can sign in. To sign in, add one: \(operatorFix). "
+        + "To use the dashboard on this machine without a sign-in again, remove the key \(CredentialKeys.operatorMark) from Redis."
+    )
+  }
+
+  fileprivate static var proxyWithoutOperators: PageError {
+    PageError(
+      403, "No operators",
+      "No operator exists, and MARTLET_TRUSTED_PROXIES is set: behind a proxy the dashboard needs a sign-in. "
+        + "Add an operator: \(operatorFix)")
+  }
+
   fileprivate static func tooManyFailures(seconds: Int) -> PageError {
     var error = PageError(
       429, "Too many attempts",
@@ -152,5 +172,5 @@ extension PageError {
   static let crossOrigin = PageError(
     403, "Request from another site",
     "Your browser says that another site caused this request, so nothing was done. Open the dashboard itself and try again. "
-      + "Behind a proxy, let it pass the Host header on.")
+      + "A proxy in front of it must pass the Host header on.")
 }

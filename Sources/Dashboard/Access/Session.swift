@@ -1,7 +1,8 @@
 import Credentials
+import Crypto
 import JSON
 
-/// What is stored of a session. Times are unix milliseconds.
+/// What is stored of a session: one value for a sign-in, whatever the number of its ids. Times are unix milliseconds.
 struct Session: Sendable, Equatable {
   /// A session ends so long after the sign-in.
   static let lifetime: Int64 = 12 * 3_600_000
@@ -15,6 +16,8 @@ struct Session: Sendable, Equatable {
     case use
     /// Use it, and give the browser a new id.
     case rotate
+    /// The id is not, or no longer, one of the session.
+    case refuse
     case end
   }
 
@@ -22,46 +25,66 @@ struct Session: Sendable, Equatable {
   /// The digest of the operator's secret at the sign-in. A secret that was replaced ends the session.
   let digest: String
   let signedInAt: Int64
-  var rotatedAt: Int64
-  /// Whether the browser has got another id.
-  var isReplaced = false
+  private(set) var rotatedAt: Int64
+  /// The digest of the id that the browser got last.
+  private(set) var current: String
+  /// The digest of the id before it; nil before the first rotation.
+  private(set) var previous: String?
 
-  init(_ credential: Credential, at now: Int64) {
+  init(_ credential: Credential, _ id: SessionID, at now: Int64) {
     `operator` = credential.name
     digest = credential.digest
     signedInAt = now
     rotatedAt = now
+    current = id.digest
   }
 
   /// Returns nil if `bytes` is not a session.
   init?(json bytes: [UInt8]) {
     guard let value = try? JSONValue(parsing: bytes), let name = value["operator"]?.string,
       let digest = value["digest"]?.string, let signedInAt = value["signedInAt"]?.integer,
-      let rotatedAt = value["rotatedAt"]?.integer
+      let rotatedAt = value["rotatedAt"]?.integer, let current = value["current"]?.string
     else { return nil }
     `operator` = name
     self.digest = digest
     self.signedInAt = signedInAt
     self.rotatedAt = rotatedAt
-    isReplaced = value["replaced"]?.bool ?? false
+    self.current = current
+    previous = value["previous"]?.string
   }
 
   var json: [UInt8] {
-    JSONValue.object([
+    var members = [
       JSONMember(key: "operator", value: .string(`operator`)), JSONMember(key: "digest", value: .string(digest)),
       JSONMember(key: "signedInAt", value: .integer(signedInAt)),
-      JSONMember(key: "rotatedAt", value: .integer(rotatedAt)),
-      JSONMember(key: "replaced", value: .bool(isReplaced)),
-    ]).bytes
+      JSONMember(key: "rotatedAt", value: .integer(rotatedAt)), JSONMember(key: "current", value: .string(current)),
+    ]
+    if let previous { members.append(JSONMember(key: "previous", value: .string(previous))) }
+    return JSONValue.object(members).bytes
   }
 
-  /// Decides about the session by the operator's present credential, nil if there is none.
-  func decision(_ credential: Credential?, now: Int64) -> Decision {
+  /// Decides about a request with `id`, by the operator's present credential, nil if there is none.
+  func decision(_ credential: Credential?, _ id: SessionID, now: Int64) -> Decision {
     guard let credential, credential.isEnabled, credential.digest == digest else { return .end }
     guard now >= signedInAt - Session.overlap, now - signedInAt < Session.lifetime else { return .end }
-    return !isReplaced && now - rotatedAt >= Session.rotation ? .rotate : .use
+    if Session.areEqual(id.digest, current) { return now - rotatedAt >= Session.rotation ? .rotate : .use }
+    guard let previous, Session.areEqual(id.digest, previous) else { return .refuse }
+    return now - rotatedAt < Session.overlap ? .use : .refuse
+  }
+
+  /// Returns the session with another id.
+  func rotated(to id: SessionID, at now: Int64) -> Session {
+    var session = self
+    session.previous = current
+    session.current = id.digest
+    session.rotatedAt = now
+    return session
   }
 
   /// The time that is left of it.
   func left(at now: Int64) -> Int64 { max(1, signedInAt + Session.lifetime - now) }
+
+  private static func areEqual(_ one: String, _ other: String) -> Bool {
+    Secret.areEqual(Array(one.utf8), Array(other.utf8))
+  }
 }

@@ -5,7 +5,7 @@ struct SessionCookie: Sendable, Equatable {
   private static let plainName = "martlet-session"
   /// Browsers accept a cookie of such a name only over TLS, for all paths, and from this host itself.
   private static let hostName = "__Host-martlet-session"
-  private static let maximumID = 64
+  private static let maximumID = 128
 
   /// Whether the browser speaks TLS, with the dashboard or with a proxy in front of it.
   let isSecure: Bool
@@ -15,14 +15,15 @@ struct SessionCookie: Sendable, Equatable {
   }
 
   init(_ request: HTTPRequest, hasTLS: Bool, trusting proxies: TrustedProxies) {
-    let isForwarded = proxies.areTrusted(in: request) && request.headers["X-Forwarded-Proto"]?.lowercased() == "https"
+    let isForwarded =
+      proxies.areTrusted(in: request) && request.headers.firstEntry(of: "X-Forwarded-Proto")?.lowercased() == "https"
     isSecure = hasTLS || isForwarded
   }
 
   private var name: String { isSecure ? SessionCookie.hostName : SessionCookie.plainName }
 
   /// Returns the id of the session; nil if there is none, or if there are several.
-  func id(in headers: HTTPHeaders) -> String? {
+  func id(in headers: HTTPHeaders) -> SessionID? {
     var found: [Substring] = []
     for field in headers.values(of: "Cookie") {
       for pair in field.split(separator: ";") {
@@ -32,11 +33,11 @@ struct SessionCookie: Sendable, Equatable {
       }
     }
     guard found.count == 1, SessionCookie.isID(found[0]) else { return nil }
-    return String(found[0])
+    return SessionID(found[0])
   }
 
   /// Returns the value of `Set-Cookie` that stores a session for so many seconds.
-  func setting(_ id: String, seconds: Int) -> String { "\(name)=\(id); Max-Age=\(seconds)\(attributes)" }
+  func setting(_ id: SessionID, seconds: Int) -> String { "\(name)=\(id.text); Max-Age=\(seconds)\(attributes)" }
 
   /// The value of `Set-Cookie` that removes the cookie.
   var removal: String { "\(name)=; Max-Age=0\(attributes)" }
@@ -48,7 +49,7 @@ struct SessionCookie: Sendable, Equatable {
       && text.utf8.allSatisfy { byte in
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
           true
         default: false
         }

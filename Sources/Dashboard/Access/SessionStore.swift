@@ -1,45 +1,62 @@
+import Credentials
 import Crypto
 import EventLoop
 import Redis
 
-/// The sessions in Redis, by the digest of their ids: what is stored signs nobody in.
+/// The sessions in Redis, by the digest of the sign-in that their ids name: what is stored signs nobody in.
 @EventLoop
 struct SessionStore {
+  /// KEYS
+  ///   1  the session
+  /// ARGV
+  ///   1  the stored session
+  ///   2  the session with another id
+  ///   3  milliseconds to live
+  /// Returns 1 if replaced, 0 if another request was faster or the session has ended. PERSIST changes nothing; as the first
+  /// write it makes a full Redis accept the next one.
+  private static let replace = RedisScript(
+    """
+    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+    redis.call('PERSIST', KEYS[1])
+    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+    return 1
+    """)
+
   let connection: RedisClient
 
-  /// Stores a session under a new id, which is returned.
-  func add(_ session: Session, now: Int64) async throws(RedisError) -> String {
-    let id = Secret.random()
-    try await write(session, id: id, milliseconds: session.left(at: now))
+  /// Stores the session of a new sign-in. Returns its id.
+  func add(_ credential: Credential, now: Int64) async throws(RedisError) -> SessionID {
+    let id = SessionID()
+    let session = Session(credential, id, at: now)
+    var command = RedisCommand("SET", SessionStore.key(id))
+    command.append(session.json)
+    command.append("PX")
+    command.append(session.left(at: now))
+    _ = try await connection.send(command)
     return id
   }
 
-  /// Returns nil if there is no such session.
-  func read(_ id: String) async throws(RedisError) -> Session? {
-    try await connection.send(RedisCommand("GET", key(id))).contents.flatMap(Session.init(json:))
+  /// Returns nil if there is no session of this sign-in. Whether the id is still one of it, the session decides.
+  func read(_ id: SessionID) async throws(RedisError) -> Session? {
+    try await connection.send(RedisCommand("GET", SessionStore.key(id))).contents.flatMap(Session.init(json:))
   }
 
-  /// Stores the session under a new id, which is returned. The earlier one is accepted for a short time.
-  func rotate(_ session: Session, id: String, now: Int64) async throws(RedisError) -> String {
-    var replaced = session
-    replaced.isReplaced = true
-    try await write(replaced, id: id, milliseconds: min(Session.overlap, session.left(at: now)))
-    var next = session
-    next.rotatedAt = now
-    return try await add(next, now: now)
+  /// Gives the session another id, which is returned. The earlier one is accepted for a short time. Returns nil if a request
+  /// at the same time has done so, or has ended the session.
+  func rotate(_ session: Session, _ id: SessionID, now: Int64) async throws(RedisError) -> SessionID? {
+    let next = id.rotated()
+    let reply = try await connection.call(SessionStore.replace, keys: [SessionStore.key(id)]) { command in
+      command.append(session.json)
+      command.append(session.rotated(to: next, at: now).json)
+      command.append(session.left(at: now))
+    }
+    return reply.integer == 1 ? next : nil
   }
 
-  func remove(_ id: String) async throws(RedisError) {
-    _ = try await connection.send(RedisCommand("DEL", key(id)))
+  /// Ends the session, with all of its ids.
+  func remove(_ id: SessionID) async throws(RedisError) {
+    _ = try await connection.send(RedisCommand("DEL", SessionStore.key(id)))
   }
 
-  private func write(_ session: Session, id: String, milliseconds: Int64) async throws(RedisError) {
-    var command = RedisCommand("SET", key(id))
-    command.append(session.json)
-    command.append("PX")
-    command.append(milliseconds)
-    _ = try await connection.send(command)
-  }
-
-  private func key(_ id: String) -> String { "martlet:{sessions}:" + SHA256.hex(id) }
+  nonisolated static func key(_ id: SessionID) -> String { "martlet:{sessions}:" + SHA256.hex(id.signIn) }
 }

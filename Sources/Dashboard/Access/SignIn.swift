@@ -44,7 +44,7 @@ struct SignIn {
       page.status = 401
       return document(page, request)
     }
-    await write("sign-in", done.operator.name, now)
+    await write(AuditEntry.signIn, done.operator.name, now)
     var response = PageAnswer.redirect(to: Link(text: "./" + next))
     response.headers.append(("Set-Cookie", done.cookie))
     return response
@@ -52,7 +52,7 @@ struct SignIn {
 
   private func signOut(_ request: HTTPRequest, _ now: Int64) async throws(PageError) -> HTTPResponse {
     if case .operator(let sender, _) = try await access.sender(of: request, now: now) {
-      await write("sign-out", sender.name, now)
+      await write(AuditEntry.signOut, sender.name, now)
     }
     var response = PageAnswer.redirect(to: Link(text: "./sign-in"))
     response.headers.append(("Set-Cookie", try await access.signOut(request)))

@@ -31,7 +31,7 @@ enum SignInPage {
           html.element("button", ["class": "primary"], "Sign in")
         }
         html.element("p", ["class": "quiet"]) { html in
-          html.text("An administrator adds operators with ")
+          html.text("An admin adds operators with ")
           html.element("code", "martlet credentials add operator NAME")
           html.text(".")
         }

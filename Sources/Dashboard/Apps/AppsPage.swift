@@ -44,7 +44,7 @@ struct AppsPage: DashboardPage {
 
   private nonisolated static func nothing(_ reports: [WorkerReport]) -> EmptyState {
     reports.isEmpty
-      ? EmptyState("No worker is running", "The workers tell which apps they push to.")
+      ? EmptyState("No worker is running", "Workers report the apps that they push to.")
       : EmptyState(
         "Polling only", "No worker has an APNs key: set APNS_KEY_ID and the other APNS_* settings, or MARTLET_APPS.")
   }

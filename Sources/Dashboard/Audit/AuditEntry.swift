@@ -22,6 +22,20 @@ struct AuditEntry: Sendable, Equatable {
     self.outcome = outcome
   }
 
+  /// Whether it is about nothing that was done on a page: a refused action, a sign-in or a sign-out.
+  var changesNothing: Bool { outcome.hasPrefix(AuditEntry.refused) || AuditEntry.accessActions.contains(action) }
+
+  static let signIn = "sign-in"
+  static let signOut = "sign-out"
+  private static let accessActions = [signIn, signOut]
+  private static let refused = "refused"
+
+  /// The milliseconds and the number of its id, for the order of entries of several streams.
+  var place: (UInt64, UInt64) {
+    let parts = id.split(separator: "-")
+    return (parts.first.flatMap { UInt64($0) } ?? 0, parts.dropFirst().first.flatMap { UInt64($0) } ?? 0)
+  }
+
   /// Reads an entry of the stream, `[id, [field, value, …]]`. Nil if it is another program's.
   init?(_ value: RedisValue) {
     guard let parts = value.array, parts.count == 2, let id = parts[0].string, let fields = parts[1].array else {

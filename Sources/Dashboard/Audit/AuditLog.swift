@@ -2,20 +2,88 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// What operators did: a stream in Redis, and a log line for each entry.
+/// What operators did: two streams in Redis, and a log line for each entry.
+///
+/// What changed nothing has a stream of its own, and so many entries of an operator a minute: a viewer cannot push out what others did.
 @EventLoop
-struct AuditLog {
+final class AuditLog {
+  /// The streams that are read.
+  enum Part: String, Sendable, CaseIterable {
+    case all = ""
+    /// What was done, or failed on the way.
+    case actions
+    /// What changed nothing: refused actions, sign-ins, sign-outs.
+    case refused
+
+    var keys: [String] {
+      switch self {
+      case .all: [AuditLog.key, AuditLog.refusedKey]
+      case .actions: [AuditLog.key]
+      case .refused: [AuditLog.refusedKey]
+      }
+    }
+  }
+
   nonisolated static let key = "martlet:{audit}:log"
-  /// About this many entries are kept.
-  private static let maximumEntries = 10_000
+  nonisolated static let refusedKey = "martlet:{audit}:refused"
+  /// About this many entries are kept of each stream.
+  nonisolated static let maximumEntries = 10_000
   /// Longer texts are cut. Bytes: one character may have any number of them.
-  nonisolated private static let maximumText = 600
+  nonisolated static let maximumText = 2000
+  /// The window of the limit.
+  private static let window = Duration.seconds(60)
 
-  let connection: RedisClient
-  let log: Log
+  /// KEYS
+  ///   1  a stream of the log
+  /// ARGV
+  ///   1  about how many entries are kept
+  ///   2  and further: names and values of the entry
+  /// PERSIST as the first write makes a full Redis accept the next one: what an operator does then is written too.
+  private static let append = RedisScript(
+    """
+    redis.call('PERSIST', KEYS[1])
+    return redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', unpack(ARGV, 2))
+    """)
 
-  /// Writes the log line, then the entry. Throws if Redis did not take the entry.
+  private let connection: RedisClient
+  private let log: Log
+  private var limit = AuditLimit()
+  private var timer: LoopTimer?
+
+  init(connection: RedisClient, log: Log) {
+    self.connection = connection
+    self.log = log
+  }
+
+  /// Writes the log line, then the entry. An entry that changed nothing is only counted if its operator has many of them.
+  /// Throws if Redis did not take the entry.
   func write(_ entry: AuditEntry) async throws(RedisError) {
+    guard !entry.changesNothing else {
+      if timer == nil { timer = .after(AuditLog.window) { [weak self] in self?.endWindow() } }
+      guard limit.admits(entry.operator) else { return }
+      return try await append(entry, to: AuditLog.refusedKey)
+    }
+    try await append(entry, to: AuditLog.key)
+  }
+
+  /// Writes how many entries were only counted.
+  func flush() async {
+    timer = nil
+    for (name, omitted) in limit.end() {
+      let entry = AuditEntry(
+        at: Clock.unixMilliseconds, operator: name, action: "several", subject: "\(omitted) more in the same minute",
+        outcome: "refused: only \(AuditLimit.entries) refused actions and sign-ins of an operator are listed a minute")
+      do { try await append(entry, to: AuditLog.refusedKey) } catch {
+        log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
+      }
+    }
+  }
+
+  private func endWindow() {
+    Task { @EventLoop in await flush() }
+  }
+
+  private func append(_ entry: AuditEntry, to key: String) async throws(RedisError) {
     let (subject, outcome) = (AuditLog.cut(entry.subject), AuditLog.cut(entry.outcome))
     log.info(
       "operator action",
@@ -23,15 +91,12 @@ struct AuditLog {
         "operator": .init(entry.operator), "action": .init(entry.action), "subject": .init(subject),
         "outcome": .init(outcome),
       ])
-    var command = RedisCommand("XADD", AuditLog.key, "MAXLEN", "~", String(AuditLog.maximumEntries), "*")
-    for (name, value) in [
-      ("at", String(entry.at)), ("operator", entry.operator), ("action", entry.action), ("subject", subject),
-      ("outcome", outcome),
-    ] {
-      command.append(name)
-      command.append(value)
-    }
-    _ = try await connection.send(command)
+    let fields = [
+      "at", String(entry.at), "operator", entry.operator, "action", entry.action, "subject", subject, "outcome",
+      outcome,
+    ]
+    _ = try await connection.run(
+      AuditLog.append, keys: [key], arguments: [String(AuditLog.maximumEntries)] + fields)
   }
 
   nonisolated static func cut(_ text: String) -> String {
@@ -39,9 +104,16 @@ struct AuditLog {
   }
 
   /// Returns up to `count` entries before the one with the id `before`, the newest first. Nil for the newest of all.
-  func read(before: String?, count: Int) async throws(RedisError) -> [AuditEntry] {
-    var command = RedisCommand("XREVRANGE", AuditLog.key, before.map { "(\($0)" } ?? "+", "-", "COUNT")
-    command.append(count)
-    return try await connection.send(command).array?.compactMap(AuditEntry.init) ?? []
+  func read(_ part: Part = .all, before: String?, count: Int) async throws(RedisError) -> [AuditEntry] {
+    var commands: [RedisCommand] = []
+    for key in part.keys {
+      var command = RedisCommand("XREVRANGE", key, before.map { "(\($0)" } ?? "+", "-", "COUNT")
+      command.append(count)
+      commands.append(command)
+    }
+    let found = try await Exchange.replies(to: commands, on: connection).flatMap { reply in
+      reply.array?.compactMap(AuditEntry.init) ?? []
+    }
+    return Array(found.sorted { $0.place > $1.place }.prefix(count))
   }
 }

@@ -3,7 +3,7 @@ import EventLoop
 /// `/audit`: what operators did, the newest first.
 @EventLoop
 struct AuditPage: DashboardPage {
-  private static let entriesOfPage = 50
+  nonisolated static let entriesOfPage = 50
 
   let context: DashboardContext
 
@@ -12,24 +12,63 @@ struct AuditPage: DashboardPage {
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let cursor = try Cursor.streamID(request.query("cursor"))
-    // One more tells whether there is a next part.
+    let part = try AuditPage.part(request)
     let found = try await refusingFaults(
-      await context.audit.read(before: cursor, count: AuditPage.entriesOfPage + 1))
-    let entries = found.prefix(AuditPage.entriesOfPage)
+      await context.audit.read(part, before: cursor, count: AuditPage.entriesOfPage + AuditPage.surplus))
+    let (entries, next) = AuditPage.cut(found)
     var table = Table(
       "Actions of operators",
       columns: [.text("When"), .text("Operator"), .text("Action"), .text("Subject"), .text("Outcome")],
       isCaptionHidden: true)
     for entry in entries { table.row(AuditPage.cells(entry, now: request.now)) }
-    return Page("Audit", summary: "What operators did, the newest first. About 10,000 entries are kept.") { html in
+    return Page("Audit", summary: AuditPage.summary) { html in
+      tabs(request, part, &html)
       html.region("entries") { html in
         html.element("div", ["class": "panel"]) { html in
           html.table(
             table, empty: EmptyState("No action yet", "Each action on a page, and each sign-in, is listed here."))
-          html.pager(
-            request, first: cursor == nil, next: found.count > entries.count ? entries.last?.id : nil)
+          html.pager(request, first: cursor == nil, next: next)
         }
       }
+    }
+  }
+
+  private nonisolated static let summary =
+    "What operators did, the newest first. About 10,000 actions are kept, and as many refused actions and sign-ins."
+
+  /// Entries that are read beyond those of a page: one that has the same id as the last one of the page, and one that tells
+  /// whether there is a next part.
+  private static let surplus = 2
+
+  /// Returns the entries of a page, and the cursor of the next one. Entries of two streams may have the same id, and the next
+  /// page begins behind an id.
+  nonisolated static func cut(_ found: [AuditEntry]) -> (entries: [AuditEntry], next: String?) {
+    var count = min(entriesOfPage, found.count)
+    while count > 0, count < found.count, found[count].id == found[count - 1].id { count += 1 }
+    return (Array(found.prefix(count)), found.count > count ? found[count - 1].id : nil)
+  }
+
+  private static func part(_ request: PageRequest) throws(PageError) -> AuditLog.Part {
+    guard let part = AuditLog.Part(rawValue: request.query("show") ?? "") else {
+      throw .badRequest("There is no such part of the audit log.")
+    }
+    return part
+  }
+
+  private func tabs(_ request: PageRequest, _ current: AuditLog.Part, _ html: inout HTML) {
+    html.element("nav", ["class": "tabs", "aria-label": "Parts of the audit log"]) { html in
+      for part in AuditLog.Part.allCases {
+        let link = request.link("audit", query: part == .all ? [] : [("show", part.rawValue)])
+        html.element("a", ["href": link.text, "aria-current": part == current ? "page" : nil], AuditPage.title(part))
+      }
+    }
+  }
+
+  private static func title(_ part: AuditLog.Part) -> String {
+    switch part {
+    case .all: "All"
+    case .actions: "Actions"
+    case .refused: "Refused actions and sign-ins"
     }
   }
 

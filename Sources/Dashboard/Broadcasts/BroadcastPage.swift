@@ -24,7 +24,7 @@ struct BroadcastPage: DashboardPage {
     let directory = BroadcastSteering(context: context).directory
     guard let status = try await refusingFaults(await directory.show(request.parameter)) else {
       throw .notFound(
-        "No broadcast with this id is known. It appears here when a worker takes it, and for some days after it has ended."
+        "No broadcast with this id is known. It appears here when a worker claims it, and for some days after it has ended."
       )
     }
     let audience = try await refusingFaults(
@@ -43,7 +43,7 @@ struct BroadcastPage: DashboardPage {
     let now = request.now
     if let pause = view.status.pause {
       html.notice(
-        "Paused by \(pause.by.isEmpty ? "somebody" : pause.by), \(TimeText.relative(pause.since, now: now)). Its progress is kept.",
+        "Paused by \(pause.by.isEmpty ? "an operator" : pause.by), \(TimeText.relative(pause.since, now: now)). Its progress is kept.",
         .warn)
     }
     html.figures(figures(view, now: now))
@@ -60,7 +60,7 @@ struct BroadcastPage: DashboardPage {
     html.panel("Facts") { html in
       html.definitions([
         ("State", view.badge), ("Queue", .link(view.entry.queue, request.link("queues", view.entry.queue))),
-        ("App", .text(view.entry.app)), ("Begun", .content { $0.exactTime(view.entry.startedAt, now: now) }),
+        ("App", .text(view.entry.app)), ("Started", .content { $0.exactTime(view.entry.startedAt, now: now) }),
         ("Last change", .content { $0.exactTime(view.entry.changedAt, now: now) }),
         ("Worker", view.entry.worker.isEmpty ? .none : .code(view.entry.worker)),
       ])

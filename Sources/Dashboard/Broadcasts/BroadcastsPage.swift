@@ -45,7 +45,7 @@ struct BroadcastsPage: DashboardPage {
         html.surface { html in
           html.table(
             table(views, request),
-            empty: EmptyState("No broadcasts", "A job with to.app appears here when a worker takes it."))
+            empty: EmptyState("No broadcasts", "A job with to.app appears here when a worker claims it."))
         }
       }
     }
@@ -56,7 +56,7 @@ struct BroadcastsPage: DashboardPage {
       "Broadcasts",
       columns: [
         .text("Broadcast"), .text("App"), .text("State"), .text("Progress"), .number("Accepted"), .number("Failed"),
-        .number("Pace"), .text("Begun"), .actions(),
+        .number("Pace"), .text("Started"), .actions(),
       ], isCaptionHidden: true)
     for view in views {
       let entry = view.entry

@@ -45,8 +45,13 @@ extension HTML {
     }
   }
 
+  /// Appends a field that is not shown. Its value is sent back exactly, also with characters that pages do not show.
   mutating func hidden(_ name: String, _ value: String) {
-    void("input", ["type": "hidden", "name": name, "value": value])
+    raw("<input type=\"hidden\" name=\"")
+    text(name)
+    raw("\" value=\"")
+    exactly(value)
+    raw("\">")
   }
 
   /// Appends the button of an action. `describedBy`: what it acts on, for those who hear the button alone.

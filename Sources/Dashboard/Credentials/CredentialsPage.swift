@@ -44,7 +44,7 @@ struct CredentialsPage: DashboardPage {
     let kind = try kind(request.field("kind") ?? "")
     guard let name = request.field("name") else { throw .badRequest("The form names no credential.") }
     guard kind != .operator || name != request.operator.name || action == CredentialsPage.enable else {
-      return .refused("You cannot take your own access away. Another administrator can.")
+      return .refused("You cannot revoke or disable your own access. Another admin can.")
     }
     let list = request.link("credentials", query: [("kind", kind.rawValue)])
     switch action {

@@ -75,7 +75,7 @@ struct BulkPreview {
         )
       }
       if query.filter.app != nil {
-        html.element("p", ["class": "quiet"], "Of jobs that name the app only in their data, none is touched.")
+        html.element("p", ["class": "quiet"], "Jobs that name the app only in their data are not touched.")
       }
       html.table(table)
     }
@@ -93,7 +93,7 @@ struct BulkPreview {
     switch verb {
     case .requeue:
       "Each job goes to the back of its queue with all its attempts, and is sent only to the devices that were left open or uncertain, under the same apns-ids."
-    case .purge: "The jobs are deleted for good. Nobody gets their pushes."
+    case .purge: "The jobs are deleted for good. Their pushes are not sent."
     }
   }
 

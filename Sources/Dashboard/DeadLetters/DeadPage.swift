@@ -98,7 +98,8 @@ struct DeadPage: DashboardPage {
       return SelectedLetter.description(request.fields("letter").compactMap(SelectedLetter.init))
     case DeadPage.requeueAll, DeadPage.purgeAll:
       let query = try? DeadQuery(request, queues: [])
-      return "dead letters of \(request.query("queue") ?? "all queues"): \(query?.description ?? "all")"
+      let filter = query.flatMap { BulkPreview.filter($0, of: request) }
+      return "dead letters of \(request.query("queue") ?? "all queues"): \(filter?.description ?? "no filter")"
     default: return "operation \(request.field("operation") ?? "")"
     }
   }
@@ -137,10 +138,10 @@ struct DeadPage: DashboardPage {
       await runner.start(
         verb, queues: query.queues, filter: filter, by: request.operator.name, now: request.now))
     guard hasBegun else {
-      return .refused("Two operations are running. Begin this one when one of them has ended. Nothing was done.")
+      return .refused("Two operations are running. Start this one when one of them has ended. Nothing was done.")
     }
     return .done(
-      "\(verb == .requeue ? "Requeueing" : "Purging") has begun. This page shows how far it is.",
+      "\(verb == .requeue ? "Requeueing" : "Purging") has started. This page shows its progress.",
       then: request.sameLink([("confirm", nil), ("cursor", nil)]))
   }
 
@@ -156,7 +157,7 @@ struct DeadPage: DashboardPage {
       throw .movedOn("This operation has moved on: it is \(operation.phase.rawValue). Nothing was changed.")
     }
     try await refusingFaults(await runner.operations.stop(operation.id))
-    return .done("The operation stops after its present page. What it has done stays done.")
+    return .done("The operation stops after the letters that it is working on. What is done stays done.")
   }
 
   private func goOn(_ request: PageRequest) async throws(PageError) -> ActionOutcome {
@@ -165,7 +166,7 @@ struct DeadPage: DashboardPage {
     guard request.may(action) else { throw .forbidden(action.role) }
     guard operation.canContinue(now: request.now), runner.isFree,
       try await refusingFaults(await runner.goOn(operation, now: request.now))
-    else { throw .movedOn("This operation has moved on: it runs, or is done. Nothing was changed.") }
-    return .done("The operation goes on where it ended.")
+    else { throw .movedOn("This operation has moved on: it is running or done. Nothing was changed.") }
+    return .done("The operation continues where it stopped.")
   }
 }

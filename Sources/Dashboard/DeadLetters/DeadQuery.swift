@@ -61,3 +61,13 @@ struct DeadQuery: Sendable {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 }
+
+extension DeadLetterFilter {
+  /// `reason contains “Bad”, app com.example, given up until 2026-12-24 18:00:00 UTC`, for the audit log.
+  var description: String {
+    [
+      reason.map { "reason contains “\($0)”" }, app.map { "app \($0)" },
+      since.map { "given up since \(TimeText.exact($0))" }, until.map { "given up until \(TimeText.exact($0))" },
+    ].compactMap { $0 }.joined(separator: ", ")
+  }
+}

@@ -37,7 +37,7 @@ struct DeadView {
       html.element("strong", title(operation))
       html.badge(isInterrupted ? "interrupted" : operation.phase.rawValue, tone(operation, isInterrupted))
       html.element("span", ["class": "quiet"]) { html in
-        html.text("by \(operation.operatorName), begun ")
+        html.text("by \(operation.operatorName), started ")
         html.time(operation.startedAt, now: request.now)
       }
     }
@@ -72,7 +72,7 @@ struct DeadView {
     var text = "\(operation.verb.past) \(NumberText.count(Int64(operation.done), "letter"))"
     text += " of \(NumberText.grouped(Int64(operation.examined))) looked at."
     if operation.gone > 0 { text += " \(operation.gone) had moved on before." }
-    if isInterrupted { text += " Its process has ended. It can be continued where it was." }
+    if isInterrupted { text += " Its process has ended. Continue it where it stopped." }
     if let fault = operation.fault { text += " It failed: \(fault)" }
     return text
   }

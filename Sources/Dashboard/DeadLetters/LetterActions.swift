@@ -10,7 +10,7 @@ struct LetterActions {
   /// What became of the letters.
   struct Count: Equatable {
     var done = 0
-    /// Requeued or purged by somebody else meanwhile.
+    /// Requeued or purged by another operator meanwhile.
     var gone = 0
   }
 

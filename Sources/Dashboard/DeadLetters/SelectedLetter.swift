@@ -28,12 +28,24 @@ struct SelectedLetter: Sendable {
 
   var text: String { "\(reference.text),\(id),\(queue)" }
 
+  /// Bytes of the names in a description. A page of letters with UUIDs is named whole.
+  private static let maximumNames = 1500
+
   /// `dead letters a, b and 3 more`
   static func description(_ letters: [SelectedLetter]) -> String {
-    let shown = letters.prefix(maximumDescribed).map { $0.id.isEmpty ? "without id" : $0.id }
+    guard !letters.isEmpty else { return "no dead letter" }
+    var (shown, bytes): ([String], Int) = ([], 0)
+    for letter in letters {
+      bytes += letter.name.utf8.count + 2
+      guard bytes <= maximumNames else { break }
+      shown.append(letter.name)
+    }
     let more = letters.count > shown.count ? " and \(letters.count - shown.count) more" : ""
     return "dead letter\(letters.count == 1 ? "" : "s") " + shown.joined(separator: ", ") + more
   }
 
-  private static let maximumDescribed = 5
+  /// The id of its job; of a letter without one, its time.
+  private var name: String {
+    id.isEmpty ? "(no id, given up \(TimeText.exact(reference.position.milliseconds)))" : id
+  }
 }

@@ -12,5 +12,12 @@ struct DeviceEntry: Sendable, Equatable {
   /// Names a device in a form, so that the page contains no token.
   static func reference(to token: String) -> String { String(SHA256.hex(token).prefix(32)) }
 
+  /// As the audit log names it: `device 740f4707… of user alice`.
+  func subject(_ query: DeviceQuery) -> String {
+    let name = "device \(TokenText.shortened(device.token))"
+    guard case .token = query else { return "\(name) of \(query.subject)" }
+    return device.username.map { "\(name) of user \($0)" } ?? name
+  }
+
   var reference: String { DeviceEntry.reference(to: device.token) }
 }

@@ -23,7 +23,8 @@ enum DeviceQuery: Sendable, Equatable {
       default: Credential.normalized(value, of: .instance).map { .instance($0) }
       }
     guard let query else {
-      throw .badRequest("This is not the form of a \(name), so nothing can be registered for it.")
+      throw .badRequest(
+        "This is not a valid \(name == "instance" ? "instance id" : name), so nothing can be registered for it.")
     }
     return query
   }

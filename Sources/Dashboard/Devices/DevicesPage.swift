@@ -25,7 +25,7 @@ struct DevicesPage: DashboardPage {
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    guard let query = try DeviceQuery.read(request) else { return empty(request) }
+    guard let query = try await query(request) else { return empty(request) }
     let isWhole = DevicesPage.showsWholeTokens(request)
     let (all, isComplete) = try await refusingFaults(await directory.devices(of: query))
     let start = try DevicesPage.start(request, count: all.count)
@@ -85,17 +85,32 @@ struct DevicesPage: DashboardPage {
 
   // MARK: - Actions
 
-  func subject(of action: PageAction, _ request: PageRequest) -> String {
-    guard let query = try? DeviceQuery.read(request) else { return "" }
-    return query.subject
+  func subject(of action: PageAction, _ request: PageRequest) async -> String {
+    do throws(PageError) {
+      guard let query = try await query(request) else { return "no device" }
+      return try await entry(request, query)?.subject(query) ?? query.subject
+    } catch {
+      return "a device that is not known"
+    }
+  }
+
+  /// Whose devices a request is about.
+  private func query(_ request: PageRequest) async throws(PageError) -> DeviceQuery? {
+    guard let link = JobDevice(request) else { return try DeviceQuery.read(request) }
+    return .token(try await link.token(context))
+  }
+
+  /// The device that a form names; nil if it is not registered any more.
+  private func entry(_ request: PageRequest, _ query: DeviceQuery) async throws(PageError) -> DeviceEntry? {
+    let reference = request.field("device")
+    return try await refusingFaults(await directory.devices(of: query)).entries.first { $0.reference == reference }
   }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
-    guard let query = try DeviceQuery.read(request), let reference = request.field("device") else {
+    guard let query = try await query(request), request.field("device") != nil else {
       throw .badRequest("The form names no device. Nothing was changed.")
     }
-    let (entries, _) = try await refusingFaults(await directory.devices(of: query))
-    guard let entry = entries.first(where: { $0.reference == reference }) else {
+    guard let entry = try await entry(request, query) else {
       throw .movedOn("This device is no longer registered here. Nothing was changed.")
     }
     return action == DevicesPage.remove

@@ -28,7 +28,8 @@ struct DevicesPanel {
       EmptyState("No device is registered", "Jobs to this user end as no_devices until an app registers a device.")
     case .token:
       EmptyState(
-        "This token is not registered", "A job to it is sent nevertheless, with the default app and environment.")
+        "This token is not registered", "A job to the token itself is still sent, with the default app and environment."
+      )
     case .instance: EmptyState("No device is registered", "Jobs to this instance end as no_devices.")
     }
   }

@@ -8,7 +8,7 @@ struct FindingsPanel {
   func append(to html: inout HTML) {
     html.notice(explanation.outcome, explanation.isReachable ? .good : .warn)
     guard !explanation.findings.isEmpty else { return }
-    html.panel("What decides it") { html in
+    html.panel("Why pushes arrive or not") { html in
       html.element("ul", ["class": "findings"]) { html in
         for finding in explanation.findings { item(finding, &html) }
       }

@@ -2,12 +2,12 @@ import EventLoop
 import Queue
 import Redis
 
-/// A worker that may have jobs in its hands.
+/// A worker, and the jobs that it has in flight.
 struct FleetWorker: Sendable, Equatable {
   let name: String
   /// Nil if its heartbeat has expired: the fleet takes its jobs back.
   var report: WorkerReport?
-  /// The number of its jobs in each queue that it has jobs of.
+  /// The number of its jobs in flight, for each queue that it has jobs of.
   var held: [Held] = []
 
   struct Held: Sendable, Equatable {
@@ -15,7 +15,7 @@ struct FleetWorker: Sendable, Equatable {
     let jobs: Int64
   }
 
-  var jobsInHand: Int64 { held.reduce(0) { $0 + $1.jobs } }
+  var jobsInFlight: Int64 { held.reduce(0) { $0 + $1.jobs } }
 
   /// The host and the process of `<host>-<pid>-<random>`; nil for another form.
   var process: (host: String, pid: String)? {

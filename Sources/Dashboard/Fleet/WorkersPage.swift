@@ -17,8 +17,8 @@ struct WorkersPage: DashboardPage {
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let workers = try await refusingFaults(
       await FleetWorker.all(of: context.queues, from: context.connection))
-    if let name = request.query("worker") { return try show(name, among: workers, request) }
-    var page = Page("Workers", summary: WorkersPage.summary(workers)) { html in
+    if let name = request.query("worker") { return try await show(name, among: workers, request) }
+    return Page("Workers", summary: WorkersPage.summary(workers)) { html in
       html.region("workers") { html in
         html.figures(WorkersPage.figures(workers))
         html.panel("The fleet") { html in
@@ -26,8 +26,6 @@ struct WorkersPage: DashboardPage {
         }
       }
     }
-    if workers.isEmpty { page.status = 200 }
-    return page
   }
 
   private nonisolated static let nobody = EmptyState(
@@ -36,8 +34,8 @@ struct WorkersPage: DashboardPage {
   nonisolated static func summary(_ workers: [FleetWorker]) -> String? {
     let lost = workers.count { $0.report == nil }
     guard lost > 0 else { return nil }
-    let subject = lost == 1 ? "One worker has" : "\(lost) workers have"
-    return "\(subject) no heartbeat. Their jobs go back to the queue within 20 seconds, and other workers take them."
+    let subject = lost == 1 ? "One worker has no heartbeat. Its" : "\(lost) workers have no heartbeat. Their"
+    return "\(subject) jobs go back to the queue within 20 seconds, and other workers claim them."
   }
 
   nonisolated static func figures(_ workers: [FleetWorker]) -> [Figure] {
@@ -51,7 +49,7 @@ struct WorkersPage: DashboardPage {
         tone: reports.isEmpty ? .bad : nil),
       Figure("Jobs a second", NumberText.short(rate), detail: "ended by all workers"),
       Figure(
-        "Jobs in hand", NumberText.grouped(workers.reduce(0) { $0 + $1.jobsInHand }), detail: "claimed, not ended"),
+        "In flight", NumberText.grouped(workers.reduce(0) { $0 + $1.jobsInFlight }), detail: "jobs claimed, not ended"),
       Figure(
         "Permits taken", "\(NumberText.grouped(Int64(taken))) of \(NumberText.grouped(Int64(permits)))",
         detail: "pushes that may be in flight", tone: permits > 0 && taken >= permits ? .warn : nil),
@@ -62,14 +60,14 @@ struct WorkersPage: DashboardPage {
     var table = Table(
       "Workers",
       columns: [
-        .text("Worker"), .text("State"), .number("Jobs a second"), .number("In hand"), .text("Permits"),
+        .text("Worker"), .text("State"), .number("Jobs a second"), .number("In flight"), .text("Permits"),
         .number("Redis"), .text("Version"), .text("Started"), .actions(),
       ], isCaptionHidden: true)
     for worker in workers {
       let report = worker.report
       table.row(
         .link(worker.name, request.link("workers", query: [("worker", worker.name)])), WorkersPage.state(worker),
-        report.map { .text(NumberText.short($0.jobsPerSecond)) } ?? .none, .number(worker.jobsInHand),
+        report.map { .text(NumberText.short($0.jobsPerSecond)) } ?? .none, .number(worker.jobsInFlight),
         report.map(WorkersPage.permits) ?? .none,
         report?.redisMicroseconds.map { .text(MicrosecondsText.text($0)) } ?? .none,
         report.map { $0.version.isEmpty ? .none : .text($0.version) } ?? .none,
@@ -88,7 +86,7 @@ struct WorkersPage: DashboardPage {
 
   nonisolated static func state(_ worker: FleetWorker) -> Cell {
     guard let report = worker.report else { return .badge("no heartbeat", .bad) }
-    if report.isDraining { return .badge("draining", .warn) }
+    if report.isDraining { return .badge(worker.jobsInFlight > 0 ? "draining" : "drained", .warn) }
     if !report.pausedRoutes.isEmpty { return .badge("route paused", .warn) }
     return report.appStates.isEmpty ? .badge("polling only", .info) : .badge("working", .good)
   }
@@ -119,17 +117,20 @@ struct WorkersPage: DashboardPage {
     guard try await refusingFaults(await control.drain(name)) else {
       throw .movedOn("There is no worker \(name) any more. Nothing was changed.")
     }
-    return .done("The worker \(name) claims nothing more. It finishes what it has and keeps running.")
+    return .done("The worker \(name) claims no more jobs. It finishes those in flight and keeps running.")
   }
 
   // MARK: - One worker
 
-  private func show(_ name: String, among workers: [FleetWorker], _ request: PageRequest) throws(PageError) -> Page {
+  private func show(
+    _ name: String, among workers: [FleetWorker], _ request: PageRequest
+  ) async throws(PageError) -> Page {
     guard let worker = workers.first(where: { $0.name == name }) else {
       throw .notFound(
         "No worker has this name. A worker that ends leaves the list, and one that lost its lease continues under another name."
       )
     }
+    let jobs = try await HeldJobs.read(worker, context)
     return Page("Worker \(worker.name)") { html in
       html.element("p") { $0.link("All workers", to: request.link("workers")) }
       html.region("worker") { html in
@@ -137,13 +138,17 @@ struct WorkersPage: DashboardPage {
           html.definitions(definitions(worker, request))
           control(worker, request, &html)
         }
-        html.panel("Jobs in hand") { $0.table(heldTable(worker, request), empty: EmptyState("It has no job in hand")) }
+        html.panel("Jobs in flight") { html in
+          html.table(heldTable(worker, request), empty: EmptyState("No job is in flight"))
+          for queue in jobs { queue.append(request, to: &html) }
+        }
         if let report = worker.report {
           AppsPage.problems([report], context.configuration, request, &html)
           html.panel("Apps") { html in
             html.table(
               AppsPage.table(FleetApp.merged([report]), request, audience: [:]),
-              empty: EmptyState("It pushes to no app", "No APNs key is configured: what it delivers can be polled."))
+              empty: EmptyState(
+                "This worker pushes to no app", "No APNs key is configured. Its notifications can be polled."))
           }
         }
       }
@@ -160,7 +165,7 @@ struct WorkersPage: DashboardPage {
       ("Version", report.version.isEmpty ? .none : .text(report.version)),
       ("Started", .content { $0.exactTime(report.startedAt, now: request.now) }),
       ("Jobs ended", .number(report.jobs)), ("Jobs a second", .text(NumberText.short(report.jobsPerSecond))),
-      ("Permits", WorkersPage.permits(report)), ("Jobs it is working on", .number(report.outstanding)),
+      ("Permits", WorkersPage.permits(report)), ("Jobs in memory", .number(report.outstanding)),
       ("Redis answers in", report.redisMicroseconds.map { .text(MicrosecondsText.text($0)) } ?? .none),
       ("Stale tokens removed", .number(report.removedTokens)),
     ]
@@ -169,7 +174,7 @@ struct WorkersPage: DashboardPage {
 
   private func heldTable(_ worker: FleetWorker, _ request: PageRequest) -> Table {
     var table = Table(
-      "Jobs in hand", columns: [.text("Queue"), .number("Jobs")], isCaptionHidden: true)
+      "Jobs in flight by queue", columns: [.text("Queue"), .number("Jobs")], isCaptionHidden: true)
     for held in worker.held { table.row(.link(held.queue, request.link("queues", held.queue)), .number(held.jobs)) }
     return table
   }

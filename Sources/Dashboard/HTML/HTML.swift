@@ -22,6 +22,11 @@ struct HTML: Sendable {
     HTMLEscaping.append(text, to: &bytes)
   }
 
+  /// Appends the value of an attribute that a form sends back unchanged, whatever characters it has.
+  mutating func exactly(_ text: String) {
+    HTMLEscaping.appendExactly(text, to: &bytes)
+  }
+
   /// Appends text in any bytes. Invalid UTF-8 is shown as U+FFFD.
   mutating func text(_ bytes: some Collection<UInt8>) {
     text(String(decoding: bytes, as: UTF8.self))

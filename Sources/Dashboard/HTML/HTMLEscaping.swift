@@ -23,6 +23,19 @@ enum HTMLEscaping {
     }
   }
 
+  /// Appends `text` so that a browser reads exactly this text again: for what a form sends back and nobody sees. U+0000 and
+  /// bytes that are no UTF-8 become U+FFFD.
+  static func appendExactly(_ text: String, to bytes: inout [UInt8]) {
+    for scalar in text.unicodeScalars {
+      switch scalar.value {
+      case 0x26, 0x3C, 0x3E, 0x22, 0x27: appendASCII(UInt8(scalar.value), to: &bytes)
+      case 0: bytes.append(contentsOf: replacement)
+      case ..<0x20, 0x7F: bytes.append(contentsOf: "&#\(scalar.value);".utf8)
+      default: bytes.append(contentsOf: Unicode.UTF8.encode(scalar).map(Array.init) ?? replacement)
+      }
+    }
+  }
+
   private static func appendASCII(_ byte: UInt8, to bytes: inout [UInt8]) {
     switch byte {
     case UInt8(ascii: "&"): bytes.append(contentsOf: "&amp;".utf8)

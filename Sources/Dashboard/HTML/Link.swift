@@ -21,8 +21,28 @@ struct Links: Sendable, Equatable {
   /// Returns the link to `path`, the path of a page without its first slash, and `id`, which is one part of the path.
   func link(_ path: StaticString, _ id: String? = nil, query: [(String, String)] = []) -> Link {
     var text = root + "\(path)"
-    if let id { text += "/" + PercentEncoding.encoded(id) }
+    if let id { text += "/" + PathPart.text(id) }
     return Link(text: text + PercentEncoding.query(query))
+  }
+}
+
+/// An id as a part of a path. Browsers resolve `.` and `..` in a path, also with percent escapes, so these get a `~` in front.
+enum PathPart {
+  private static let mark: Character = "~"
+
+  /// Returns the part of a path that stands for `id`.
+  static func text(_ id: String) -> String {
+    isMarked(id) ? "\(mark)" + PercentEncoding.encoded(id) : PercentEncoding.encoded(id)
+  }
+
+  /// Returns the id that a decoded part of a path stands for.
+  static func id(_ part: String) -> String {
+    part.first == mark && isMarked(String(part.dropFirst())) ? String(part.dropFirst()) : part
+  }
+
+  /// Whether an id is `.` or `..`, or is what stands for one.
+  private static func isMarked(_ id: String) -> Bool {
+    [".", ".."].contains(id.drop { $0 == mark })
   }
 }
 

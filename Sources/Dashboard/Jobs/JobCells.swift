@@ -20,20 +20,20 @@ struct JobCells {
     guard let addressee = JobSummary(job: job.job).addressee else {
       return .content { $0.element("span", ["class": "quiet"], "cannot be read") }
     }
-    return self.addressee(addressee)
+    return self.addressee(addressee, of: job.id)
   }
 
-  func addressee(_ addressee: Addressee) -> Cell {
+  /// `id` is that of the job.
+  func addressee(_ addressee: Addressee, of id: String?) -> Cell {
     switch addressee {
     case .user(let name): .content { $0.addressee("user", name, request.link("devices", query: [("user", name)])) }
     case .userToken(let name, _):
       .content { $0.addressee("one device of user", name, request.link("devices", query: [("user", name)])) }
     case .token(let token):
-      // The address of a page has the whole token.
       .content {
         $0.addressee(
           "device", TokenText.shortened(token),
-          request.operator.role == .admin ? request.link("devices", query: [("token", token)]) : nil)
+          id.map { request.link("devices", query: JobDevice(token, of: $0).query) })
       }
     case .tokens(let tokens): .text(NumberText.count(Int64(tokens.count), "device"))
     case .instance(let id):

@@ -93,7 +93,7 @@ struct JobView {
     case "purge" where location.place.isDead && request.may(JobPage.purge):
       html.confirmation(request, JobPage.purge, title: "Purge this dead letter?", label: "Purge the job", cancel: back)
       {
-        $0.element("p", "The job is deleted for good. Nobody gets its push.")
+        $0.element("p", "The job is deleted for good. Its push is not sent.")
       }
     default: break
     }
@@ -124,7 +124,7 @@ struct JobView {
   private func facts(_ html: inout HTML) {
     var facts: [(String, Cell)] = []
     if let addressee = summary?.addressee {
-      facts.append(("For", JobCells(request: request).addressee(addressee)))
+      facts.append(("For", JobCells(request: request).addressee(addressee, of: id)))
     }
     if let queue = location.queue { facts.append(("Queue", .link(queue, request.link("queues", queue)))) }
     if let envelope = location.envelope {
@@ -158,9 +158,8 @@ struct JobView {
       "Devices", columns: [.text("Device"), .text("Outcome"), .text("Reason"), .text("apns-id")], isCaptionHidden: true)
     for result in results.prefix(JobView.shownDevices) {
       let token = isWhole ? result.token : TokenText.shortened(result.token)
-      let isAdmin = request.operator.role == .admin
       table.row(
-        isAdmin ? .link(token, request.link("devices", query: [("token", result.token)])) : .code(token),
+        .link(token, request.link("devices", query: JobDevice(result.token, of: id).query)),
         result.ok
           ? .badge("accepted", .good) : .badge(result.status > 0 ? "refused \(result.status)" : "not sent", .bad),
         result.reason.map { .text($0) } ?? .none, result.apnsID.isEmpty ? .none : .code(result.apnsID))
@@ -188,7 +187,7 @@ struct JobView {
       } else {
         html.element(
           "p", ["class": "quiet"],
-          "The text of a push is personal data, so it is hidden. Who shows it stands in the audit log.")
+          "The text of a push is personal data, so it is hidden. The audit log says who has shown it.")
         html.actionForm(request, JobPage.reveal, "Show the payload")
       }
     }

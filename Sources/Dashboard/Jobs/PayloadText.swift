@@ -4,14 +4,13 @@ import PushModel
 /// The text of a job for reading: indented, and with shortened tokens unless an admin reads it.
 struct PayloadText {
   private static let indentation = "  "
-  /// A longer run of hexadecimal digits may be a token.
-  private static let longestPlainRun = 40
 
   let showsTokens: Bool
 
   func text(_ job: [UInt8]) -> String {
     guard let value = try? JSONValue(parsing: job) else {
-      return masked(String(decoding: job, as: UTF8.self))
+      let text = String(decoding: job, as: UTF8.self)
+      return showsTokens ? text : TokenMask.masked(text, runs: true)
     }
     var text = ""
     write(value, indent: "", isToken: false, to: &text)
@@ -51,12 +50,14 @@ struct PayloadText {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// Shortens what may be a token.
+  /// Shortens what may be a token in a string: it may hold a job itself.
   private func masked(_ text: String) -> String {
-    guard !showsTokens, text.utf8.count > PayloadText.longestPlainRun else { return text }
+    guard !showsTokens else { return text }
+    let text = TokenMask.masked(text, runs: false)
+    guard text.utf8.count > TokenMask.longestPlainRun else { return text }
     var (result, run) = ("", "")
     func ended(_ run: String) -> String {
-      run.utf8.count > PayloadText.longestPlainRun ? TokenText.shortened(run) : run
+      run.utf8.count > TokenMask.longestPlainRun ? TokenText.shortened(run) : run
     }
     for character in text.unicodeScalars {
       if character.properties.isASCIIHexDigit {

@@ -143,8 +143,8 @@ extension FleetState {
     guard !workers.isEmpty, workers.values.allSatisfy(\.isDraining) else { return paused }
     return [
       FleetFinding(
-        severity: .fault, text: "Every worker is drained, so no job is taken.",
-        fix: "end the drain of a worker on the page Workers, or start another one")
+        severity: .fault, text: "Every worker is draining or drained, so no job is claimed.",
+        fix: "undrain a worker on the page Workers, or start another one")
     ] + paused
   }
 
@@ -188,7 +188,7 @@ extension FleetState {
         text: count == 1
           ? "1 job became a dead letter in the last hour."
           : "\(NumberText.count(Int64(count), "job")) became dead letters in the last hour.",
-        fix: "look at their reasons under Dead letters; requeue them when the cause is gone")
+        fix: "look at their reasons under Dead letters; requeue them when the cause is removed")
     ]
   }
 }

@@ -155,7 +155,7 @@ struct OverviewPage: DashboardPage {
 
   private func routes(_ state: FleetState, _ request: PageRequest, _ html: inout HTML) {
     var table = Table(
-      "Routes to APNs that need a look",
+      "Routes to APNs with a problem",
       columns: [.text("Topic"), .text("State"), .text("Reason"), .text("Since"), .number("Workers")],
       isCaptionHidden: true)
     for (routes, title, tone) in [

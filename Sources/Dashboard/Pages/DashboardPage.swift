@@ -15,8 +15,8 @@ protocol DashboardPage {
   /// Returns the page as it is now. Changes nothing.
   func show(_ request: PageRequest) async throws(PageError) -> Page
 
-  /// Returns what an action is about, for the audit log: `queue push:jobs`.
-  func subject(of action: PageAction, _ request: PageRequest) -> String
+  /// Returns what an action is about, for the audit log: `queue push:jobs`. It is asked before the action is carried out.
+  func subject(of action: PageAction, _ request: PageRequest) async -> String
 
   /// Carries out an action. The role and the origin of the request have been checked, and the form has not been sent before.
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome

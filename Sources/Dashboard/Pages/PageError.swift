@@ -19,11 +19,19 @@ struct PageError: Error {
     self.message = message
   }
 
+  /// Whether the step that failed may have been carried out nevertheless.
+  var mayBeDone: Bool {
+    switch cause {
+    case .outcomeUnknown, .replyTooLarge: true
+    case .notSent, .reply, .configuration, nil: false
+    }
+  }
+
   static func badRequest(_ message: String) -> PageError { PageError(400, "Bad request", message) }
 
   /// The cursor of a page of a list is not one that this dashboard made, or what it points to is gone.
   static let badCursor = PageError(
-    400, "Bad request", "The link to this part of the list is not valid, or no longer. Begin again at the first part.")
+    400, "Bad request", "The link to this part of the list is not valid, or no longer valid. Start at the first part.")
 
   static func forbidden(_ role: OperatorRole) -> PageError {
     PageError(403, "Not allowed", "This needs the role \(role.rawValue). Nothing was changed.")
@@ -58,7 +66,7 @@ struct PageError: Error {
     case .notSent, .reply, .configuration:
       self.init(
         503, "Redis does not answer",
-        "Redis does not answer, or takes nothing more. Nothing was done. This page works again when Redis does.")
+        "Redis does not answer, or refuses to write. Nothing was done. Try again when Redis works.")
     }
     cause = fault
   }

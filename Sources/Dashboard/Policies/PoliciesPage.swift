@@ -44,7 +44,7 @@ struct PoliciesPage: DashboardPage {
   private static func instance(_ request: PageRequest) throws(PageError) -> String? {
     guard let text = request.query("instance") else { return nil }
     guard let id = Credential.normalized(text, of: .instance) else {
-      throw .badRequest("This is not the form of an instance, so no policy can know it.")
+      throw .badRequest("This is not a valid instance id.")
     }
     return id
   }

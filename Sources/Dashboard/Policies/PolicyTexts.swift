@@ -24,9 +24,9 @@ enum PolicyTexts {
   /// What an operator is told of a decision.
   static func decision(_ decision: PolicyDecision) -> (label: String, tone: Tone, why: String) {
     switch decision {
-    case .send: ("sent", .good, "No rule stands in its way.")
+    case .send: ("sent", .good, "No rule prevents it.")
     case .deferUntil(let until):
-      ("held", .info, "It is quiet now. The job is decided again at \(TimeText.exact(until)).")
+      ("held", .info, "These are quiet hours. The policy decides again at \(TimeText.exact(until)).")
     case .suppress(let reason): ("suppressed", .warn, why(reason))
     }
   }
@@ -34,10 +34,10 @@ enum PolicyTexts {
   static func why(_ reason: SuppressionReason) -> String {
     switch reason {
     case .limit: "limit: as many notifications as a limit allows were sent lately, all classes together."
-    case .collapsed: "collapsed: another notification was sent a moment ago, or one is held until quiet hours end."
-    case .spacing: "spacing: the last notification of this class was sent too short a time ago."
+    case .collapsed: "collapsed: another notification was sent shortly before, or one is held until quiet hours end."
+    case .spacing: "spacing: a notification of this class was sent shortly before."
     case .rhythm: "rhythm: quiet hours begin soon, and the class is of low urgency."
-    case .quietHours: "quiet_hours: it is quiet now, and the class is not sent then."
+    case .quietHours: "quiet_hours: the class is not sent in quiet hours."
     }
   }
 

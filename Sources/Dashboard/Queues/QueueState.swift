@@ -49,7 +49,7 @@ extension QueueState {
         html.badge("paused", .warn)
         html.text(" ")
         html.element("span", ["class": "quiet"]) { html in
-          html.text("by \(pause.by.isEmpty ? "somebody" : pause.by) ")
+          html.text("by \(pause.by.isEmpty ? "an operator" : pause.by) ")
           html.time(pause.since, now: now)
           if !pause.reason.isEmpty { html.text(": \(pause.reason)") }
         }

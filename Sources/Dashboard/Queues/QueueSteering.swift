@@ -13,14 +13,14 @@ struct QueueSteering {
     let control = QueueControl(queue: queue, connection: context.connection)
     guard action == QueueSteering.pause else {
       return try await refusingFaults(await control.resume())
-        ? .done("Resumed \(queue). Its workers take jobs again within a second.")
+        ? .done("Resumed \(queue). Workers claim its jobs again within a second.")
         : .refused("\(queue) was not paused. Nothing was changed.")
     }
     if let pause = try await refusingFaults(await control.state())?.pause {
       return .refused(
-        "\(queue) was paused before, by \(pause.by.isEmpty ? "somebody" : pause.by). Nothing was changed.")
+        "\(queue) was paused before, by \(pause.by.isEmpty ? "an operator" : pause.by). Nothing was changed.")
     }
     _ = try await refusingFaults(await control.pause(by: request.operator.name, reason: request.field("reason") ?? ""))
-    return .done("Paused \(queue). No worker takes a job of it; jobs in flight are finished.")
+    return .done("Paused \(queue). Workers claim no more of its jobs. Jobs in flight are finished.")
   }
 }

@@ -20,8 +20,8 @@ struct QueueView {
   func summary(_ html: inout HTML) {
     if let pause = state.pause {
       html.notice(
-        "Paused by \(pause.by.isEmpty ? "somebody" : pause.by), \(TimeText.relative(pause.since, now: request.now))"
-          + (pause.reason.isEmpty ? "." : ": \(pause.reason)") + " No worker takes a job of this queue.", .warn)
+        "Paused by \(pause.by.isEmpty ? "an operator" : pause.by), \(TimeText.relative(pause.since, now: request.now))"
+          + (pause.reason.isEmpty ? "." : ": \(pause.reason)") + " Workers claim no jobs of this queue.", .warn)
     }
     let age = state.waitingSince.map { "the oldest for \(TimeText.duration(request.now - $0))" }
     html.figures([
@@ -117,7 +117,7 @@ struct QueueView {
       } else if isMore {
         html.element(
           "span", ["class": "quiet"],
-          "Only the outer \(NumberText.grouped(Int64(QueueBrowser.listDepth))) jobs of each end can be looked at.")
+          "Only the first and the last \(NumberText.grouped(Int64(QueueBrowser.listDepth))) jobs can be shown.")
       }
     }
   }

@@ -23,7 +23,7 @@ struct QueuesPage: DashboardPage {
       states.append(try await QueueState.read(queue, context: context, now: request.now))
     }
     return Page(
-      "Queues", summary: "In strict order: a worker takes jobs of a queue only when those above it are empty."
+      "Queues", summary: "In strict order: a worker claims jobs of a queue only when the queues above it are empty."
     ) {
       html in
       html.region("queues") { html in

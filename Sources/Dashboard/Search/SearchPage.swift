@@ -26,7 +26,7 @@ struct SearchPage: DashboardPage {
       } else if found.isEmpty {
         html.emptyState(
           EmptyState(
-            "Nothing is known of “\(text)”",
+            "Nothing was found for “\(text)”",
             "No job, record, user, token or instance has this name. A job may wait deep in a long queue, or its record may have expired."
           ))
       } else {

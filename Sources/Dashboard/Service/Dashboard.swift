@@ -74,6 +74,7 @@ public final class Dashboard {
   public func stop(grace: Duration) async {
     isStopping = true
     await server?.stop(grace: grace)
+    await context.audit.flush()
   }
 
   private func requireOperators() async throws(DashboardError) {

@@ -6,6 +6,19 @@ import Redis
 @EventLoop
 struct FormToken {
   nonisolated static let field = "form"
+  /// KEYS
+  ///   1  the form
+  /// ARGV
+  ///   1  how long it is remembered, seconds
+  /// Returns 1 if the form is new. PERSIST as the first write makes a full Redis accept the next one, so that dead letters can
+  /// be purged then.
+  private static let taking = RedisScript(
+    """
+    if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+    redis.call('PERSIST', KEYS[1])
+    redis.call('SET', KEYS[1], '1', 'EX', ARGV[1])
+    return 1
+    """)
   /// How long a form is remembered that was sent. Seconds.
   private static let lifetime = 86_400
 
@@ -16,9 +29,7 @@ struct FormToken {
   /// The forms of a page share a token, so the key is a digest of all that the form contains.
   func take(_ form: [(name: String, value: String)]) async throws(RedisError) -> Bool {
     guard let key = key(form) else { return true }
-    var command = RedisCommand("SET", key, "1", "NX", "EX")
-    command.append(FormToken.lifetime)
-    return try await !connection.send(command).isNull
+    return try await connection.run(FormToken.taking, keys: [key], arguments: [String(FormToken.lifetime)]).integer == 1
   }
 
   /// Allows the form to be sent again, because nothing was done.

@@ -47,7 +47,7 @@ struct PageResponder {
     guard let name = request.field("action"), let action = page.actions.first(where: { $0.name == name }) else {
       throw .badRequest("This page has no such action. Nothing was changed.")
     }
-    let subject = page.subject(of: action, request)
+    let subject = await page.subject(of: action, request)
     let outcome: ActionOutcome
     do throws(PageError) {
       guard request.may(action) else { throw .forbidden(action.role) }
@@ -68,13 +68,21 @@ struct PageResponder {
   private func once(
     _ page: any DashboardPage, _ action: PageAction, _ request: PageRequest
   ) async throws(PageError) -> ActionOutcome {
-    guard try await refusingFaults(await forms.take(request.form.fields)) else {
-      return .refused("This was already sent, so it was not done again. The page shows the present state.")
+    do throws(PageError) {
+      guard try await refusingFaults(await forms.take(request.form.fields)) else {
+        return .refused("This was already sent, so it was not done again. The page shows the present state.")
+      }
+    } catch {
+      // Redis may have kept the form without saying so.
+      await forms.release(request.form.fields)
+      throw error
     }
     do throws(PageError) {
-      return try await page.perform(action, request)
+      let outcome = try await page.perform(action, request)
+      if outcome.kind == .refused { await forms.release(request.form.fields) }
+      return outcome
     } catch {
-      if case .notSent = error.cause { await forms.release(request.form.fields) }
+      if !error.mayBeDone { await forms.release(request.form.fields) }
       throw error
     }
   }
@@ -95,11 +103,11 @@ struct PageResponder {
     }
   }
 
-  /// Answers with the outcome itself, because Redis went away after the action and cannot keep it for the next page.
+  /// Answers with the outcome itself, because Redis cannot keep it for the next page.
   private func said(_ outcome: ActionOutcome, _ request: PageRequest, _ section: Section) -> HTTPResponse {
     var page = Page(outcome.kind == .done ? "Done" : "Not done") { html in
       html.notice(outcome.message, outcome.kind == .done ? .good : .warn)
-      html.notice("Redis does not answer since then, so the page cannot be shown.", .bad)
+      html.notice("Since then Redis does not answer, or refuses to write, so the page is not shown.", .bad)
       html.element("p") { $0.link("Back to the page", to: request.sameLink()) }
     }
     page.refreshes = false

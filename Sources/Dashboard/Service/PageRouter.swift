@@ -36,6 +36,6 @@ struct PageRouter {
     guard !part.isEmpty, part.utf8.count <= PageRouter.maximumPart, let parameter = FormEncoding.decoded(part) else {
       return nil
     }
-    return Match(page: page, parameter: parameter)
+    return Match(page: page, parameter: PathPart.id(parameter))
   }
 }

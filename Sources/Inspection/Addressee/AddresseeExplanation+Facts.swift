@@ -83,7 +83,7 @@ extension AddresseeExplanation {
     case .token:
       AddresseeFinding(
         .problem, "The token is not registered: it never was, its registration expired, or it was removed.",
-        advice: "Let the app register it. A job to this very token is sent all the same.")
+        advice: "Let the app register it. A job to the token itself is still sent.")
     case .instance(let id):
       AddresseeFinding(
         .problem, "No device is registered for instance \(id).", advice: "Let the app register it (docs/http).")

@@ -47,7 +47,7 @@ struct DeviceFindings {
     if device.isStale {
       return [
         AddresseeFinding(
-          .problem, "APNs called the token of the instance, \(name), invalid; nothing is sent to it.",
+          .problem, "APNs reported the token of the instance, \(name), as invalid. Nothing is sent to it.",
           since: device.refusal?.at, advice: "Let the app register again.", device: name)
       ]
     }
@@ -121,7 +121,8 @@ struct DeviceFindings {
         isStale ? .problem : .warning, "\(what)\(job).\(removed)", since: note.at, advice: advice(note), device: name)
     }
     guard metadata.updatedAt <= note.at else {
-      return AddresseeFinding(.fact, "\(what)\(job); it was registered again since.", since: note.at, device: name)
+      return AddresseeFinding(
+        .fact, "\(what)\(job); it has been registered again since then.", since: note.at, device: name)
     }
     return AddresseeFinding(
       isStale ? .problem : .warning, "\(what)\(job).", since: note.at, advice: advice(note), device: name)

@@ -9,7 +9,7 @@ enum JobAdvice {
     switch state {
     case .unknown where isWaitingPossible(facts):
       return
-        "Only the beginning and the end of a long queue are searched. Try again when it is shorter, or has been taken."
+        "Only the beginning and the end of a long queue are searched. Try again when the queue is shorter, or the job was claimed."
     case .unknown:
       return "Check the id, and that the queue is one of MARTLET_QUEUES. Records are kept for MARTLET_RESULT_TTL "
         + "(24 h by default), and only those that MARTLET_RESULTS names."
@@ -47,7 +47,7 @@ enum JobAdvice {
       return "Decide whether it may be shown twice. If so, \(requeue) sends it to the devices without an answer."
     }
     if reason.hasPrefix("crashed") {
-      return "Look into the logs of the workers that died. If the job was not the cause: \(requeue)"
+      return "Read the logs of the workers that died. If the job was not the cause: \(requeue)"
     }
     if reason.hasPrefix("expired") { return "Nothing, if it is of no use any more. Otherwise send a new job." }
     if reason.hasPrefix("gave up") {

@@ -14,7 +14,7 @@ extension JobExplanation {
     let history = facts.history
     var steps = beginning(facts, history)
     if history.isEmpty, let record = facts.record {
-      steps.append(ExplainedStep(at: record.claimedAt, .claimed, "Worker \(record.worker) took it."))
+      steps.append(ExplainedStep(at: record.claimedAt, .claimed, "Worker \(record.worker) claimed it."))
       steps.append(ExplainedStep(at: record.finishedAt, .answer, StatusSentences.outcome(record)))
     } else {
       steps += HistorySentences.steps(of: history, facts.text)
@@ -74,7 +74,7 @@ enum OutcomeSentence {
     case .waiting(let place, _): return waiting(facts, place)
     case .inFlight(let worker):
       return facts.isAlive(worker)
-        ? "Worker \(worker) has it in hand." : "Worker \(worker) had it in hand when it died."
+        ? "It is in flight at worker \(worker)." : "It was in flight at worker \(worker), which died."
     case .paused: return "An operator has paused it."
     case .scheduled(let due) where state == .scheduled:
       return "It was not sent yet: it is scheduled for \(facts.text.clock(due))."
@@ -85,7 +85,7 @@ enum OutcomeSentence {
       return "It was not found. A queue is too long to be searched whole: it may wait there."
     }
     if state == .unknown {
-      return "Nothing is known of it: no worker has taken a job with this id, or its record has expired or was not "
+      return "Nothing is known of it: no worker has claimed a job with this id, or its record has expired or was not "
         + "kept."
     }
     if let record = facts.record { return StatusSentences.outcome(record) }

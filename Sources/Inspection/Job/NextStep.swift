@@ -13,7 +13,7 @@ enum NextStep {
     case .waiting: waiting(facts)
     case .inFlight: inFlight(facts)
     case .retrying: retry(facts)
-    case .scheduled: due(facts).map { ExplainedStep(at: $0, .scheduled, "A worker takes it and sends it.") }
+    case .scheduled: due(facts).map { ExplainedStep(at: $0, .scheduled, "A worker claims and sends it.") }
     case .deferred: ExplainedStep(at: due(facts), .policy, "The delivery policy decides again whether it is sent.")
     case .paused: ExplainedStep(at: nil, .control, "Nothing, until an operator resumes it.")
     case .dead:
@@ -24,18 +24,18 @@ enum NextStep {
   private static func waiting(_ facts: JobFacts) -> ExplainedStep {
     guard !facts.workers.isEmpty else { return ExplainedStep(at: nil, .waiting, "Nothing, until a worker runs.") }
     guard case .waiting(let ahead, _) = facts.location.place, ahead > 0 else {
-      return ExplainedStep(at: nil, .waiting, "The next worker with a free place takes it.")
+      return ExplainedStep(at: nil, .waiting, "The next worker with a free permit claims it.")
     }
     let rate = facts.workers.values.reduce(0) { $0 + $1.jobsPerSecond }
     // Idle workers have no rate to measure.
     guard rate >= 1 else {
-      return ExplainedStep(at: nil, .waiting, "A worker takes it after the jobs in front of it.")
+      return ExplainedStep(at: nil, .waiting, "A worker claims it after the jobs in front of it.")
     }
     let seconds = min(Double(ahead) / rate, 1e9)
     let wait = Int64(seconds * 1000)
     return ExplainedStep(
       at: facts.now + wait, .waiting,
-      "A worker takes it in about \(TimeText.duration(max(1000, wait))), at the present \(Int(rate)) jobs per second.")
+      "A worker claims it in about \(TimeText.duration(max(1000, wait))), at the present \(Int(rate)) jobs per second.")
   }
 
   private static func inFlight(_ facts: JobFacts) -> ExplainedStep {

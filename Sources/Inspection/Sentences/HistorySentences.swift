@@ -51,7 +51,7 @@ struct HistorySentences {
   private func claimed(_ worker: String, _ waited: Int64?) -> String {
     let purpose = attempt > 1 ? " for attempt \(attempt)" : ""
     let wait = waited.map { ", \(TimeText.duration($0)) after it was due" } ?? ""
-    return "Worker \(worker) took it\(purpose)\(wait)."
+    return "Worker \(worker) claimed it\(purpose)\(wait)."
   }
 
   private static func takenOver(_ crashes: Int) -> String {

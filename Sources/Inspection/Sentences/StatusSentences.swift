@@ -6,7 +6,7 @@ enum StatusSentences {
     let total = record.accepted + record.failed
     switch record.status {
     case .accepted:
-      return "APNs accepted it for \(Words.devices(record.accepted)). Whether a device showed it, APNs does not tell."
+      return "APNs accepted it for \(Words.devices(record.accepted)). APNs does not say whether a device showed it."
     case .partial:
       return
         "APNs accepted it for \(record.accepted) of \(Words.devices(total)); \(record.failed) did not get it: "

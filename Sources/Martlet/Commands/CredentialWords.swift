@@ -25,6 +25,9 @@ struct CredentialWords {
         "'\(line.positional[2])' is not a name of a \(kind.rawValue); expected \(Credential.expectedName(of: kind))"
       )
     }
+    if isNew, kind == .operator, name.contains(":") {
+      throw .usage("an operator's name cannot contain ':': in Basic credentials it ends the name")
+    }
     self.name = name
     if !isNew {
       try CredentialWords.refuse(

@@ -88,16 +88,24 @@ enum CredentialsCommand: Command {
 
   private static func change(_ words: CredentialWords, _ verb: String) async throws {
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
-    let isFound = try await configuration.withConnection { connection in
+    let (isFound, isLastOperator): (Bool, Bool) = try await configuration.withConnection { connection in
       let credentials = Credentials(connection: connection)
-      if verb == "revoke" { return try await credentials.revoke(words.kind, words.name) }
-      return try await credentials.setEnabled(verb == "enable", words.kind, words.name)
+      guard verb == "revoke" else {
+        return (try await credentials.setEnabled(verb == "enable", words.kind, words.name), false)
+      }
+      let isFound = try await credentials.revoke(words.kind, words.name)
+      guard words.kind == .operator else { return (isFound, false) }
+      return (isFound, try await credentials.operatorPresence() == .revoked)
     }
     guard isFound else {
       throw CommandError.failed(
         "there is no \(words.kind.rawValue) '\(words.name)'; martlet credentials list shows all")
     }
     Console.print("\(verb)d \(words.kind.rawValue) '\(words.name)'\n")
+    guard isLastOperator else { return }
+    Console.complain(
+      "No operator is left: the dashboard refuses everybody. Add one: martlet credentials add operator NAME --role admin\n"
+    )
   }
 
   /// Reads the secret from the only line of stdin.

@@ -5,6 +5,7 @@ import JSON
 import Queue
 import Redis
 import Registry
+import Telemetry
 import Testing
 
 @testable import Dashboard
@@ -101,6 +102,8 @@ struct FleetPagesTests {
     #expect(job["to"]?["user"]?.string == "bob")
     #expect(job["to"]?["token"]?.string == FleetPagesTests.token)
     #expect(job["app"]?.string == "com.a")
+    let log = AuditLog(connection: fixture.redis, log: .silent)
+    #expect(try await log.read(before: nil, count: 1).first?.subject == "device a1a1a1a1… of user bob")
     await fixture.stop()
   }
 
@@ -113,7 +116,35 @@ struct FleetPagesTests {
     #expect(try await fixture.post("/devices?user=bob", form, as: "ada:ada-has-a-secret").status == 303)
     #expect(try await fixture.run("EXISTS", RegistryKeys.token(FleetPagesTests.token)).integer == 0)
     #expect(try await fixture.run("SCARD", RegistryKeys.userTokens("bob")).integer == 0)
+    let log = AuditLog(connection: fixture.redis, log: .silent)
+    #expect(
+      try await log.read(before: nil, count: 2).map { "\($0.subject): \($0.outcome)" } == [
+        "device a1a1a1a1… of user bob: done", "device a1a1a1a1… of user bob: refused: Not allowed",
+      ])
     #expect(try await fixture.post("/devices?user=bob", form, as: "ada:ada-has-a-secret").status == 409)
+    await fixture.stop()
+  }
+
+  @Test func `links to a device have a digest of its token, and lead to it`() async throws {
+    let fixture = try await fixture()
+    try await register("bob", FleetPagesTests.token, on: fixture)
+    let job = #"{"id":"direct","to":{"token":"\#(FleetPagesTests.token)"},"title":"x"}"#
+    _ = try await fixture.run("LPUSH", "push:jobs", job)
+    let reference = DeviceEntry.reference(to: FleetPagesTests.token)
+    for path in ["/queues/push:jobs", "/jobs/direct"] {
+      let page = try await fixture.get(path, as: "ada:ada-has-a-secret")
+      #expect(!page.body.contains(FleetPagesTests.token), "\(path)")
+      #expect(page.body.contains("../devices?job=direct&amp;device=\(reference)"), "\(path)")
+    }
+    let path = "/devices?job=direct&device=\(reference)"
+    let page = try await fixture.get(path, as: "vera:vera-has-a-secret")
+    #expect(page.heading == "Device a1a1a1a1…")
+    #expect(page.body.contains("bob") && !page.body.contains(FleetPagesTests.token))
+    let test = [("action", "test"), ("device", reference)]
+    #expect(try await fixture.post(path, test, as: "omar:omar-has-a-secret").status == 303)
+    for path in ["/devices?job=direct&device=x", "/devices?job=gone&device=\(reference)"] {
+      #expect(try await fixture.get(path, as: "vera:vera-has-a-secret").status == 404, "\(path)")
+    }
     await fixture.stop()
   }
 
@@ -138,7 +169,7 @@ struct FleetPagesTests {
     #expect(!page.body.contains("<b>"))
     let user = "omar:omar-has-a-secret"
     let done = try await fixture.act("/workers", [("action", "drain"), ("worker", "host-12-abc")], as: user)
-    #expect(done.body.contains("claims nothing more"))
+    #expect(done.body.contains("claims no more jobs"))
     #expect(
       try await fixture.post("/workers", [("action", "undrain"), ("worker", "host-12-abc")], as: user).status == 303)
     #expect(
@@ -152,7 +183,13 @@ struct FleetPagesTests {
     let fixture = try await fixture()
     try await addWorker("host-12-abc", { $0.version = "9.8.7" }, on: fixture)
     _ = try await fixture.run("LPUSH", keys.inflight("host-12-abc"), "x", "y")
+    for number in 1...60 {
+      let job = #"{"id":"held-\#(number)","to":{"user":"alice"},"title":"x"}"#
+      _ = try await fixture.run("LPUSH", keys.inflight("host-12-abc"), job)
+    }
     let page = try await fixture.get("/workers?worker=host-12-abc", as: "vera:vera-has-a-secret")
+    #expect(page.body.contains("href=\"./jobs/held-60\"") && page.body.contains("./jobs/held-11\""))
+    #expect(!page.body.contains("held-10\"") && page.body.contains("The 50 that were claimed last."))
     #expect(page.heading == "Worker host-12-abc")
     #expect(page.body.contains("9.8.7"))
     #expect(try await fixture.get("/workers?worker=nope", as: "vera:vera-has-a-secret").status == 404)

@@ -83,6 +83,7 @@ struct DeadPageTests {
     let audit = try await fixture.audit()
     #expect(audit.contains("requeue dead letters job-3, job-2 done"))
     #expect(audit.contains("requeue dead letters job-3, job-2 refused: Has moved on"))
+    #expect(audit.contains("requeue dead letters job-3, job-2, job-1 done"))
     await fixture.stop()
   }
 
@@ -112,8 +113,13 @@ struct DeadPageTests {
     #expect(try await fixture.length("ZCARD", fixture.keys.dead) == 300)
     let until = try #require(preview.attribute("value", ofElementWith: "name=\"until\""))
     let begun = try await fixture.dashboard.act(
-      "/dead?reason=a&confirm=requeue", [("action", "requeue-all"), ("until", until)])
-    #expect(begun.body.contains("Requeueing has begun"))
+      "/dead?reason=a&confirm=requeue", [("action", "requeue-all"), ("until", until), ("since", "1700000000000")])
+    let time = TimeText.exact(try #require(Int64(until)))
+    #expect(
+      try await fixture.audit().contains(
+        "requeue-all dead letters of all queues: reason contains “a”, given up since 2023-11-14 22:13:20 UTC, "
+          + "given up until \(time) done"))
+    #expect(begun.body.contains("Requeueing has started"))
     try await eventually("the operation is done") {
       try await fixture.dashboard.get("/dead").body.contains("Requeued 200 letters")
     }
@@ -145,7 +151,7 @@ struct DeadPageTests {
     let page = try await fixture.dashboard.get("/dead")
     #expect(page.body.contains("interrupted") && page.body.contains("Continue"))
     let form = [("action", "continue"), ("operation", operation.id)]
-    #expect(try await fixture.dashboard.act("/dead", form).body.contains("goes on where it ended"))
+    #expect(try await fixture.dashboard.act("/dead", form).body.contains("continues where it stopped"))
     try await eventually("all are requeued") { try await fixture.length("LLEN", fixture.keys.queue) == 3 }
     try await eventually("the operation is done") {
       try await fixture.dashboard.post("/dead", form).status == 409
@@ -206,6 +212,21 @@ struct DeadPageTests {
     }
     #expect(try await fixture.dashboard.get("/dead").body.contains("&lt;script&gt;alert(1)"))
     #expect(try await fixture.dashboard.get("/dead").body.contains("another program"))
+    await fixture.stop()
+  }
+
+  @Test(.enabled(if: !RedisServer.isCluster))
+  func `letters are purged when Redis is full, and the audit log says so`() async throws {
+    let fixture = try await JobsFixture()
+    try await fixture.bury("job-1", at: now)
+    let box = try #require(fixture.boxes(try await fixture.dashboard.get("/dead")).first)
+    _ = try await fixture.dashboard.run("CONFIG", "SET", "maxmemory", "1")
+    let form = [("form", "a"), ("action", "purge"), ("letter", box)]
+    let done = try await fixture.dashboard.post("/dead", form)
+    #expect(done.body.contains("Purged 1 dead letter."))
+    #expect(try await fixture.length("ZCARD", fixture.keys.dead) == 0)
+    #expect(try await fixture.audit() == ["purge dead letter job-1 done"])
+    #expect(try await fixture.dashboard.post("/dead", form).body.contains("already sent"))
     await fixture.stop()
   }
 

@@ -22,6 +22,19 @@ struct JobPageTests {
     await fixture.stop()
   }
 
+  @Test(arguments: [".", ".."]) func `a job whose id browsers would resolve in a path has a page`(id: String)
+    async throws
+  {
+    let fixture = try await JobsFixture()
+    try await fixture.wait(#"{"id":"\#(id)","to":{"user":"alice"},"title":"x"}"#)
+    let queue = try await fixture.dashboard.get("/queues/push:jobs")
+    #expect(queue.body.contains("href=\"../jobs/~\(id)\""))
+    let page = try await fixture.dashboard.get("/jobs/~\(id)")
+    #expect(page.heading == "Job \(id)")
+    #expect(page.body.contains("action=\"./~\(id)") || page.body.contains("href=\"./~\(id)?confirm=cancel\""))
+    await fixture.stop()
+  }
+
   @Test func `each state of a job offers what can be done with it`() async throws {
     let fixture = try await JobsFixture()
     try await fixture.wait(#"{"id":"waiting","to":{"user":"alice"},"title":"x"}"#)

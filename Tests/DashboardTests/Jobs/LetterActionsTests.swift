@@ -36,6 +36,22 @@ struct LetterActionsTests {
     for forged in ["", ",,,,", "1700,2,\(digest),job-1", "x,2,\(digest),job-1,q", "1,2,zz,job,q"] {
       #expect(SelectedLetter(forged) == nil, "\(forged)")
     }
-    #expect(SelectedLetter.description([]) == "dead letters ")
+  }
+
+  @Test func `the audit log names the letters that an action was about, and counts those that do not fit`() {
+    let digest = String(repeating: "0a", count: 20)
+    func letters(_ ids: [String]) -> [SelectedLetter] {
+      ids.compactMap { SelectedLetter("1700000000000,2,\(digest),\($0),push:jobs") }
+    }
+    #expect(SelectedLetter.description([]) == "no dead letter")
+    #expect(SelectedLetter.description(letters(["a"])) == "dead letter a")
+    let uuids = (0..<25).map { String(repeating: "0", count: 34) + String($0 + 10) }
+    #expect(SelectedLetter.description(letters(uuids)) == "dead letters " + uuids.joined(separator: ", "))
+    #expect(
+      SelectedLetter.description(letters(["a", ""]))
+        == "dead letters a, (no id, given up 2023-11-14 22:13:20 UTC)")
+    let long = SelectedLetter.description(letters(Array(repeating: String(repeating: "x", count: 128), count: 100)))
+    #expect(long.hasSuffix("x and 89 more"))
+    #expect(AuditLog.cut(long) == long)
   }
 }

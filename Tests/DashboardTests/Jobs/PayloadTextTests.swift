@@ -40,6 +40,27 @@ struct PayloadTextTests {
     #expect(!text(#"{"to":{"token":"fcm:AbCdEfGhIjKlMnOpQrStUvWxYz"}}"#).contains("UvWxYz"))
   }
 
+  @Test(arguments: [
+    #"{"to":{"token":"fcm:AbCdEfGhIjKlMnOpQrStUvWxYz"}, oops"#, #"{"to":{"tokens":["a", "AbCdEfGhIjKl.MnOpQrStUvWxYz""#,
+    #"{"to":{'token' : 'AbCdEfGhIjKlMnOpQrStUvWxYz'"#, "token=AbCdEfGhIjKlMnOpQrStUvWxYz&x=1",
+    #"{\"deviceToken\":\"AbCdEfGhIjKlMnOpQrStUvWxYz\"}"#,
+    #"{"data":{"x":"{\"token\":\"AbCdEfGhIjKlMnOpQrStUvWxYz\"}"}}"#,
+    #"{"to":{"user":"AbCdEfGhIjKlMnOpQrStUvWxYz/+0123456789012345678901234567890UvWxYz="#,
+  ])
+  func `what follows a token's key, and long runs of base64, are shortened also where no JSON is`(job: String) {
+    #expect(!text(job).contains("UvWxYz"), "\(job)")
+    #expect(text(job, admin: true).contains("UvWxYz"))
+  }
+
+  @Test func `other text stays, also behind the word token`() {
+    for text in [
+      #"{"to":{"user":"alice"},"title":"Your token is here, and a sentence of some length","#,
+      #"{"to":{"user":"alice"},"url":"https://example.com/a/b/c","x":,"#, #"{"to":{"token":"short"}"#,
+    ] {
+      #expect(self.text(text) == text)
+    }
+  }
+
   @Test func `what is no JSON is shown as it is`() {
     #expect(text("not JSON \u{0}") == "not JSON \u{0}")
     #expect(PayloadText(showsTokens: false).text([0xFF, 0x61]) == "\u{FFFD}a")

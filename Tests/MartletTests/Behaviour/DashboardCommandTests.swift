@@ -31,6 +31,18 @@ struct DashboardCommandTests {
     #expect(try await dashboard.stop() == 0)
   }
 
+  @Test func `who revokes the last operator is told what to do`() async throws {
+    let fleet = try await Fleet()
+    for name in ["anna", "olga"] {
+      #expect(try await fleet.martlet("credentials", "add", "operator", name).exitCode == 0)
+    }
+    let first = try await fleet.martlet("credentials", "revoke", "operator", "anna")
+    #expect(first.exitCode == 0 && !first.lines.contains { $0.contains("No operator is left") })
+    let last = try await fleet.martlet("credentials", "revoke", "operator", "olga")
+    #expect(last.exitCode == 0)
+    #expect(last.lines.contains { $0.contains("martlet credentials add operator NAME --role admin") }, "\(last.lines)")
+  }
+
   @Test func `martlet all serves it, and runs without it if it is off`() async throws {
     let all = try await fleet.sidecar("all", ["MARTLET_QUEUES": fleet.unique("jobs")])
     #expect(all.process.lines.contains { $0.contains("dashboard listens") })
@@ -42,7 +54,9 @@ struct DashboardCommandTests {
   }
 
   @Test func `a role belongs to operators only, and an unknown one is refused`() async throws {
-    for (kind, name, role) in [("key", "x", "admin"), ("operator", "x", "root"), ("operator", "a b", "viewer")] {
+    for (kind, name, role) in [
+      ("key", "x", "admin"), ("operator", "x", "root"), ("operator", "a b", "viewer"), ("operator", "a:b", "viewer"),
+    ] {
       let child = try await fleet.martlet("credentials", "add", kind, name, "--role", role)
       #expect(child.exitCode == 2, "\(kind) \(name) \(role)")
     }

@@ -99,7 +99,7 @@ import Testing
     let name = try await user([fleet.uniqueToken()])
     let explanation = try await delivered(#"{"user":"\#(name)"}"#)
     #expect(explanation.state == "ended")
-    #expect(explanation.outcome == "APNs accepted it for 1 device. Whether a device showed it, APNs does not tell.")
+    #expect(explanation.outcome == "APNs accepted it for 1 device. APNs does not say whether a device showed it.")
     #expect(explanation.sentences.first?.hasPrefix("Worker ") == true)
     let record = try await fleet.redis("GET", QueueKeys.result(explanation.id)).string ?? ""
     #expect(!record.contains("history"))
@@ -142,7 +142,7 @@ import Testing
     let short = "\(token.prefix(8))…"
     #expect(sentences.contains { $0.hasPrefix("Device \(short) could not be reached for now: ") })
     #expect(sentences.contains { $0.hasPrefix("Attempt 2 was planned for ") })
-    #expect(sentences.contains { $0.hasSuffix("took it for attempt 2.") })
+    #expect(sentences.contains { $0.hasSuffix("claimed it for attempt 2.") })
     #expect(sentences.suffix(2) == ["APNs accepted it for device \(short).", "The end was recorded: accepted."])
   }
 
@@ -157,7 +157,7 @@ import Testing
     try await victim.kill()
     try await fleet.forgetHeartbeat(of: victim)
     let orphan = try await explain(id, on: queue)
-    #expect(orphan.outcome.hasSuffix("had it in hand when it died."))
+    #expect(orphan.outcome.hasSuffix(", which died."))
     #expect(orphan.next?.sentence == "Another worker takes it over, within 20 s.")
     try await fleet.gateway.clearFaults()
     let heir = try await fleet.worker(on: queue)
@@ -339,7 +339,7 @@ import Testing
     _ = try await fleet.record(id)
     let lines = try await run([id]).lines
     #expect(lines.first == "job \(id): dead")
-    #expect(lines.contains { $0.contains("Worker ") && $0.hasSuffix(" took it.") })
+    #expect(lines.contains { $0.contains("Worker ") && $0.hasSuffix(" claimed it.") })
     #expect(lines.contains("Next:   Nothing: it stays in the dead letters until it is requeued or purged."))
     #expect(lines.last?.hasPrefix("To do:  Correct the producer") == true)
   }

@@ -1,0 +1,94 @@
+/// Shortens what may be a device token in text that cannot be read as a job: what follows a key like `token`, and long runs of
+/// base64 or hexadecimal digits. Rather too much than too little.
+struct TokenMask {
+  /// A longer run may be a token.
+  static let longestPlainRun = 40
+  /// A shorter value of a key is no token.
+  private static let longestPlainValue = 8
+  private static let keys = ["token", "tokens"]
+
+  private let text: [Unicode.Scalar]
+  private var index = 0
+  private var result = ""
+
+  /// - Parameter hasRuns: whether long runs are shortened that have no key in front of them.
+  static func masked(_ text: String, runs hasRuns: Bool) -> String {
+    var mask = TokenMask(text: Array(text.unicodeScalars))
+    mask.run(hasRuns)
+    return mask.result
+  }
+
+  private init(text: [Unicode.Scalar]) {
+    self.text = text
+  }
+
+  private mutating func run(_ hasRuns: Bool) {
+    while index < text.count {
+      guard TokenMask.isOfWord(text[index]) else {
+        append(while: { !TokenMask.isOfWord($0) })
+        continue
+      }
+      let word = peek(TokenMask.isOfWord)
+      if TokenMask.keys.contains(where: { word.lowercased().hasSuffix($0) }) {
+        append(while: TokenMask.isOfWord)
+        values()
+      } else if hasRuns, peek(TokenMask.isOfBase64).unicodeScalars.count > TokenMask.longestPlainRun {
+        shorten(TokenMask.isOfBase64)
+      } else {
+        append(while: TokenMask.isOfWord)
+      }
+    }
+  }
+
+  /// Reads what follows a key: `":"`, `=`, `: ["`, then the value or the values.
+  private mutating func values() {
+    let between = peek { " \t\r\n\"'\\:=[".unicodeScalars.contains($0) }
+    guard between.contains(where: { ":=".contains($0) }) else { return }
+    append(between.unicodeScalars.count)
+    let isList = between.contains("[")
+    repeat {
+      if isList { append(while: { !TokenMask.isOfToken($0) && $0 != "]" }) }
+      let value = peek(TokenMask.isOfToken)
+      guard !value.isEmpty else { return }
+      if value.unicodeScalars.count > TokenMask.longestPlainValue {
+        shorten(TokenMask.isOfToken)
+      } else {
+        append(while: TokenMask.isOfToken)
+      }
+    } while isList
+  }
+
+  private func peek(_ isIncluded: (Unicode.Scalar) -> Bool) -> String {
+    var run = ""
+    run.unicodeScalars.append(contentsOf: text[index...].prefix(while: isIncluded))
+    return run
+  }
+
+  private mutating func append(while isIncluded: (Unicode.Scalar) -> Bool) {
+    append(text[index...].prefix(while: isIncluded).count)
+  }
+
+  private mutating func append(_ count: Int) {
+    result.unicodeScalars.append(contentsOf: text[index..<(index + count)])
+    index += count
+  }
+
+  private mutating func shorten(_ isIncluded: (Unicode.Scalar) -> Bool) {
+    let run = peek(isIncluded)
+    result += TokenText.shortened(run)
+    index += run.unicodeScalars.count
+  }
+
+  private static func isOfWord(_ character: Unicode.Scalar) -> Bool {
+    character.isASCII
+      && (character.properties.isAlphabetic || ("0"..."9").contains(character) || character == "_" || character == "-")
+  }
+
+  private static func isOfBase64(_ character: Unicode.Scalar) -> Bool {
+    isOfWord(character) || "+/=".unicodeScalars.contains(character)
+  }
+
+  private static func isOfToken(_ character: Unicode.Scalar) -> Bool {
+    isOfBase64(character) || ".:".unicodeScalars.contains(character)
+  }
+}
