@@ -1,5 +1,6 @@
 import Events
 import Jobs
+import Redis
 import Testing
 
 @testable import Dashboard
@@ -31,7 +32,7 @@ struct FleetFindingTests {
     var state = FleetState()
     state.workers = ["a": report()]
     state.queues = [queue(waiting: 0)]
-    state.servers = [RedisState(info: "maxmemory_policy:noeviction\r\nmaxmemory:1000\r\nused_memory:10\r\n")]
+    state.servers = [ServerInfo("maxmemory_policy:noeviction\r\nmaxmemory:1000\r\nused_memory:10\r\n")]
     return state
   }
 
@@ -117,11 +118,11 @@ struct FleetFindingTests {
       "aof_enabled:1\naof_last_write_status:err",
     ] {
       var state = healthy
-      state.servers = [RedisState(info: info)]
+      state.servers = [ServerInfo(info)]
       #expect(findings(state).map(\.severity) == [.fault], "\(info)")
     }
     var unlimited = healthy
-    unlimited.servers = [RedisState(info: "maxmemory_policy:allkeys-lru\nmaxmemory:0\nused_memory:95")]
+    unlimited.servers = [ServerInfo("maxmemory_policy:allkeys-lru\nmaxmemory:0\nused_memory:95")]
     #expect(findings(unlimited) == [])
   }
 

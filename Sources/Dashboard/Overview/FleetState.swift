@@ -31,7 +31,7 @@ struct FleetState: Sendable {
   var minutes: [CounterBucket] = []
   /// The hours of the last three days.
   var hours: [CounterBucket] = []
-  var servers: [RedisState] = []
+  var servers: [ServerInfo] = []
   /// Nil if nothing was ever sent to a webhook.
   var webhook: WebhookState?
 
@@ -103,7 +103,7 @@ extension FleetState {
     state.hours = try await CounterHistory.read(last: .hours(hoursShown), connection: connection)
     state.webhook = try await WebhookState.read(from: connection)
     // INFO is the first command that a hosted Redis refuses. The other numbers do not need it.
-    do { state.servers = try await RedisState.read(connection) } catch  where error.isRefusal { state.servers = [] }
+    do { state.servers = try await ServerInfo.read(connection) } catch  where error.isRefusal { state.servers = [] }
     return state
   }
 
