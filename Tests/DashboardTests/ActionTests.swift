@@ -170,10 +170,3 @@ struct ActionTests {
     await fixture.stop()
   }
 }
-
-struct AuditTextTests {
-  @Test func `a text for the audit log has few bytes, however many a character has`() {
-    #expect(AuditLog.cut("a" + String(repeating: "\u{301}", count: 30_000)).utf8.count < 1000)
-    #expect(AuditLog.cut("pause queue push:jobs") == "pause queue push:jobs")
-  }
-}

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Redis
 import Telemetry
 
@@ -16,7 +17,9 @@ struct AuditLog {
 
   /// Writes the log line, then the entry. Throws if Redis did not take the entry.
   func write(_ entry: AuditEntry) async throws(RedisError) {
-    let (subject, outcome) = (AuditLog.cut(entry.subject), AuditLog.cut(entry.outcome))
+    let (subject, outcome) = (
+      entry.subject.prefix(bytes: AuditLog.maximumText), entry.outcome.prefix(bytes: AuditLog.maximumText)
+    )
     log.info(
       "operator action",
       [
@@ -32,10 +35,6 @@ struct AuditLog {
       command.append(value)
     }
     _ = try await connection.send(command)
-  }
-
-  nonisolated static func cut(_ text: String) -> String {
-    text.utf8.count <= maximumText ? text : String(decoding: text.utf8.prefix(maximumText), as: UTF8.self)
   }
 
   /// Returns up to `count` entries before the one with the id `before`, the newest first. Nil for the newest of all.
