@@ -5,6 +5,7 @@ import JSON
 import Queue
 import Redis
 import Registry
+import TestSupport
 import Testing
 
 @testable import Dashboard

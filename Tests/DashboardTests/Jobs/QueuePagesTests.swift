@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Redis
+import TestSupport
 import Testing
 
 @testable import Credentials
