@@ -14,8 +14,8 @@ struct FleetFindingTests {
     WorkerReport(startedAt: 1, jobs: 1, jobsPerSecond: 10, outstanding: 0, inFlight: 0, concurrency: 512)
   }
 
-  private func queue(waiting: Int64, since: Int64? = nil) -> FleetState.QueueState {
-    FleetState.QueueState(
+  private func queue(waiting: Int64, since: Int64? = nil) -> QueueState {
+    QueueState(
       overview: QueueOverview(
         queue: "push:jobs", waiting: waiting, inFlight: 0, retry: 0, scheduled: 0, dead: 0, workers: [:]),
       oldest: waiting > 0 ? .job(since: since) : .none)

@@ -118,7 +118,7 @@ struct OverviewPage: DashboardPage {
             html.badge("paused", .warn)
           }
         }, .number(overview.waiting),
-        queue.age(now: request.now).map { .text(TimeText.duration($0)) } ?? .none, .number(overview.inFlight),
+        queue.ageCell(now: request.now), .number(overview.inFlight),
         .number(overview.retry), .number(overview.scheduled), .number(overview.dead))
     }
     return table

@@ -23,6 +23,17 @@ struct QueuePagesTests {
     await fixture.stop()
   }
 
+  @Test func `every page shows the same age of a job that waited for its time before`() async throws {
+    let fixture = try await JobsFixture()
+    try await fixture.wait(
+      #"{"id":"a","to":{"user":"alice"},"enqueuedAt":\#(now - 7_520_000),"sendAt":\#(now - 3_920_000),"title":"x"}"#)
+    for path in ["/", "/queues", "/queues/push:jobs"] {
+      let page = try await fixture.dashboard.get(path)
+      #expect(page.body.contains("1 h 5 min") && !page.body.contains("2 h 5 min"), "\(path)")
+    }
+    await fixture.stop()
+  }
+
   @Test(arguments: [Int64.min, -1, 0, Int64.max])
   func `any time that a producer names is shown without harm`(time: Int64) async throws {
     let fixture = try await JobsFixture()
