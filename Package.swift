@@ -115,8 +115,8 @@ let package = Package(
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
     tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
-    tests("Jobs", ["JSON", "Policy", "PushModel"]),
-    tests("Policy", ["Jobs"]),
+    tests("Jobs", ["JSON", "Policy", "PushModel", "TestSupport"]),
+    tests("Policy", ["Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),
     tests("Inspection", ["Jobs", "Policy", "PushModel", "Queue", "Registry"]),
@@ -146,6 +146,7 @@ let package = Package(
       "Worker",
       [
         "APNs", "EventLoop", "Events", "HTTPClient", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Registry",
+        "TestSupport",
       ]),
     tests(
       "Martlet",

@@ -128,8 +128,11 @@ public final class EventLog {
   ) {
     connection.call(script.emitting, keys: keys + [EventStream.key], arguments: arguments) { [self] result in
       guard case .failure(.reply(let error)) = result, error.code == "NOPERM" else { return completion(take(result)) }
-      refuse(1, error.message)
-      connection.call(script.plain, keys: keys, arguments: arguments, completion)
+      connection.call(script.plain, keys: keys, arguments: arguments) { [self] result in
+        // Otherwise it was not the stream that Redis refused, and there is nothing to tell.
+        if case .success = result { refuse(1, error.message) }
+        completion(result)
+      }
     }
   }
 }

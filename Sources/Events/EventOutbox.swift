@@ -3,13 +3,14 @@ public import Redis
 
 // On a cluster, the event of a device waits in the slot of the device, where it is written with the change, until it is
 // moved to the stream. The number of each event, and the number of the latest that was moved, keep the events of a device
-// in their order, and each once, however many processes move them.
+// in their order, and each once, however many processes move them. The number of the latest stays in the outbox without its
+// event, so that the next one is greater whatever the clock of the server says that the slot has moved to.
 extension EventLog {
   /// Moves the events of a device to the stream. Passes false if they must be moved later.
   public func forward(_ token: String, outbox: String, _ completion: @escaping @EventLoop (Bool) -> Void) {
     connection.send(RedisCommand("LRANGE", outbox, "0", "\(EventOutbox.maximumMoved - 1)")) { [self] result in
       guard case .success(let value) = result else { return completion(false) }
-      let entries = (value.array ?? []).compactMap(\.bytes)
+      let entries = (value.array ?? []).compactMap(\.bytes).filter { $0.contains(UInt8(ascii: " ")) }
       guard let last = entries.last else { return completion(true) }
       publish(entries, of: token) { [self] isPublished in
         guard isPublished else { return completion(false) }
@@ -54,6 +55,8 @@ public enum EventOutbox {
   /// An event that is found in an outbox after a longer time may be in the stream twice.
   static let markSeconds = 3600
   private static let outboxSeconds = 604_800
+  /// Of the number that stays in an outbox. It outlives the number of the latest event that was moved.
+  private static let numberSeconds = 2 * markSeconds
 
   /// Lua: appends an event to the outbox `key`, both expressions, with a number that is greater than the last one's.
   package static func append(to key: String, _ event: String) -> String {
@@ -100,7 +103,8 @@ public enum EventOutbox {
     return {refusal, unpack(written)}
     """)
 
-  /// Removes the events from an outbox that were written to the stream.
+  /// Removes the events from an outbox that were written to the stream. The key stays: while a cluster moves its slot, a
+  /// script may not access a key that it deleted.
   ///
   /// KEYS
   ///   1  the outbox
@@ -109,12 +113,19 @@ public enum EventOutbox {
   /// Returns how many were removed.
   static let trim = RedisScript(
     """
-    local count = 0
-    for _, entry in ipairs(redis.call('LRANGE', KEYS[1], 0, \(maximumMoved - 1))) do
+    local entries, count = redis.call('LRANGE', KEYS[1], 0, \(maximumMoved)), 0
+    for _, entry in ipairs(entries) do
       if (tonumber(string.match(entry, '^%d+')) or 0) > tonumber(ARGV[1]) then break end
       count = count + 1
     end
-    if count > 0 then redis.call('LTRIM', KEYS[1], count, -1) end
+    if count == 0 then return 0 end
+    if count < #entries then
+      redis.call('LTRIM', KEYS[1], count, -1)
+    else
+      redis.call('EXPIRE', KEYS[1], \(numberSeconds))
+      redis.call('RPUSH', KEYS[1], ARGV[1])
+      redis.call('LTRIM', KEYS[1], -1, -1)
+    end
     return count
     """)
 }

@@ -9,19 +9,7 @@ struct FleetReader {
 
   /// Returns the reports of the workers that serve one of the queues, by name.
   func workers(of queues: [String]) async throws(RedisError) -> [String: WorkerReport] {
-    var reports: [String: WorkerReport] = [:]
-    for queue in queues {
-      let keys = QueueKeys(queue: queue)
-      let names = try await value(RedisCommand("SMEMBERS", keys.workers))?.array?.compactMap(\.string) ?? []
-      guard !names.isEmpty else { continue }
-      var command = RedisCommand("MGET")
-      for name in names { command.append(keys.heartbeat(name)) }
-      let values = try await connection.send(command).array ?? []
-      for (name, value) in zip(names, values) {
-        if let report = value.contents.flatMap(WorkerReport.init(json:)) { reports[name] = report }
-      }
-    }
-    return reports
+    try await WorkerReport.read(of: queues, from: connection)
   }
 
   /// Returns the reply; nil if the key has another type.

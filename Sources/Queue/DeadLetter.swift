@@ -64,7 +64,7 @@ public struct DeadLetter: Sendable, Equatable {
       writer.string(id)
     }
     writer.key("reason")
-    writer.string(String(decoding: reason.utf8.prefix(maximumReasonBytes), as: UTF8.self))
+    writer.string(reason.prefix(bytes: maximumReasonBytes))
     writer.key("at")
     writer.integer(at)
     writer.key("attempts")

@@ -37,33 +37,54 @@ public struct QueueOverview: Sendable, Equatable {
 extension QueueOverview {
   /// Reads the overview, in two exchanges. A key of another type counts as empty.
   public static func read(_ queue: String, from connection: RedisClient) async throws(RedisError) -> QueueOverview {
-    let keys = QueueKeys(queue: queue)
-    let first = await connection.exchange([
-      RedisCommand("LLEN", keys.queue), RedisCommand("ZCARD", keys.retry), RedisCommand("ZCARD", keys.scheduled),
-      RedisCommand("ZCARD", keys.dead), RedisCommand("SMEMBERS", keys.workers),
-      RedisCommand("GET", keys.control),
-    ])
-    var overview = QueueOverview(
-      queue: queue, waiting: try count(first[0]), inFlight: 0, retry: try count(first[1]),
-      scheduled: try count(first[2]), dead: try count(first[3]), workers: [:])
-    overview.pause = try first[5].get().contents.flatMap(ControlState.init(bytes:))?.pause
-    let members = try first[4].get().array ?? []
-    let workers = members.compactMap(\.string)
-    let second = await connection.exchange(
-      workers.flatMap { [RedisCommand("LLEN", keys.inflight($0)), RedisCommand("GET", keys.heartbeat($0))] })
-    for (index, worker) in workers.enumerated() {
-      overview.inFlight += try count(second[2 * index])
-      let report = try second[2 * index + 1].get().contents
-      if let report { overview.workers[worker] = WorkerReport(json: report) }
-    }
-    return overview
+    try await read([queue], from: connection)[0]
   }
 
-  private static func count(_ reply: Result<RedisValue, RedisError>) throws(RedisError) -> Int64 {
-    do {
-      return try reply.get().integer ?? 0
-    } catch .reply(let error) where error.code == "WRONGTYPE" {
-      return 0
+  /// Reads the overviews of queues, in their order, in two exchanges. A key of another type counts as empty.
+  public static func read(_ queues: [String], from connection: RedisClient) async throws(RedisError) -> [QueueOverview]
+  {
+    let keys = queues.map(QueueKeys.init(queue:))
+    let commands = keys.map { keys in
+      [
+        RedisCommand("LLEN", keys.queue), RedisCommand("ZCARD", keys.retry), RedisCommand("ZCARD", keys.scheduled),
+        RedisCommand("ZCARD", keys.dead), RedisCommand("SMEMBERS", keys.workers), RedisCommand("GET", keys.control),
+      ]
     }
+    var answers = await connection.exchange(commands.flatMap(\.self))[...]
+    var overviews: [QueueOverview] = []
+    var members: [(keys: QueueKeys, names: [String])] = []
+    for (keys, commands) in zip(keys, commands) {
+      var values: [RedisValue] = []
+      for answer in answers.prefix(commands.count) { values.append(try answer.absentIfWrongType()) }
+      answers = answers.dropFirst(commands.count)
+      overviews.append(QueueOverview(keys.queue, values))
+      members.append((keys, (values[4].array ?? []).compactMap(\.string)))
+    }
+    let inflight = members.flatMap { keys, names in names.map { RedisCommand("LLEN", keys.inflight($0)) } }
+    let (lengths, reports) = try await HeartbeatReader(connection: connection).read(members, with: inflight)
+    var rest = lengths[...]
+    for (index, (_, names)) in members.enumerated() {
+      for length in rest.prefix(names.count) {
+        overviews[index].inFlight += try length.absentIfWrongType().integer ?? 0
+      }
+      rest = rest.dropFirst(names.count)
+      for name in names { overviews[index].workers[name] = reports[name] }
+    }
+    return overviews
+  }
+
+  /// `values` are the replies to the first commands, in their order.
+  private init(_ queue: String, _ values: [RedisValue]) {
+    self.init(
+      queue: queue, waiting: values[0].integer ?? 0, inFlight: 0, retry: values[1].integer ?? 0,
+      scheduled: values[2].integer ?? 0, dead: values[3].integer ?? 0,
+      pause: values[5].contents.flatMap(ControlState.init(bytes:))?.pause, workers: [:])
+  }
+}
+
+extension [QueueOverview] {
+  /// The reports of the living workers of all queues, by name.
+  public var workers: [String: WorkerReport] {
+    reduce(into: [:]) { $0.merge($1.workers) { first, _ in first } }
   }
 }

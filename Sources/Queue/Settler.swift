@@ -125,9 +125,9 @@ final class Settler {
 
   // MARK: - Other settlements
 
-  /// Writes one settlement. `leavesReplyOut`: its reply list is one that this user may not write to; `leavesEventsOut`: so
-  /// is the stream of events.
-  private func move(_ entry: PendingSettlement, leavesReplyOut: Bool = false, leavesEventsOut: Bool = false) {
+  /// Writes one settlement. `refusal` is the error that the omission is due to.
+  private func move(_ entry: PendingSettlement, omitting omission: SettlementOmission = .nothing, refusal: String = "")
+  {
     let queueIndex = entry.claim.queueIndex
     let keys = context.queues[queueIndex]
     let inflight = keys.inflight(context.lease.name.value)
@@ -136,10 +136,10 @@ final class Settler {
     let record = settlement.record
     let scriptKeys = [
       inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight,
-      leavesReplyOut ? inflight : settlement.replyTo ?? inflight,
+      omission.hasReply ? inflight : settlement.replyTo ?? inflight,
     ]
     let controlKeys = settlement.controlKeys(keys, none: inflight)
-    let events = leavesEventsOut ? [] : settlement.events
+    let events = omission.hasEvents ? [] : settlement.events
     let eventKeys = events.isEmpty ? [] : [EventStream.key]
     let otherKeys = controlKeys + settlement.readerKeys + eventKeys
     context.connection.call(QueueScripts.settle, keys: scriptKeys + otherKeys) { command in
@@ -154,17 +154,22 @@ final class Settler {
       for event in events { command.append(event.json) }
     } _: { [self] result in
       switch result {
-      case .success(let answer): finish(entry, SettleAnswer(answer), target: target, events: events)
-      case .failure(.reply(let error)) where error.code == "NOPERM" && settlement.replyTo != nil && !leavesReplyOut:
-        // Redis checks the keys before it runs the script. The producer's choice of a key must not keep the job here.
-        if let reply = settlement.replyTo { context.warnings.noteForbiddenReply(reply) }
-        move(entry, leavesReplyOut: true, leavesEventsOut: leavesEventsOut)
-      case .failure(.reply(let error)) where error.code == "NOPERM" && !events.isEmpty:
-        context.events?.refuse(events.count, error.message)
-        move(entry, leavesReplyOut: leavesReplyOut, leavesEventsOut: true)
-      case .failure(let error): keep(CollectionOfOne(entry), after: error)
+      case .success(let answer):
+        note(omission, of: settlement, refusal)
+        finish(entry, SettleAnswer(answer), target: target, events: events)
+      case .failure(let error):
+        // The producer's choice of a key must not keep the job here, and neither must an event.
+        guard case .reply(let reply) = error, reply.code == "NOPERM",
+          let next = omission.next(hasEvents: !settlement.events.isEmpty, hasReply: settlement.replyTo != nil)
+        else { return keep(CollectionOfOne(entry), after: error) }
+        move(entry, omitting: next, refusal: reply.message)
       }
     }
+  }
+
+  private func note(_ omission: SettlementOmission, of settlement: Settlement, _ refusal: String) {
+    if omission.hasEvents { context.events?.refuse(settlement.events.count, refusal) }
+    if omission.hasReply, let reply = settlement.replyTo { context.warnings.noteForbiddenReply(reply) }
   }
 
   private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, target: String, events: [Event]) {

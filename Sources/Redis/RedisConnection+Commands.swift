@@ -48,16 +48,6 @@ extension RedisConnection {
     run(call, behind: silent, of: script, timeout: timeout, completion)
   }
 
-  /// Calls `script` with `arguments` as ARGV; see ``call(_:keys:timeout:arguments:_:)``.
-  public func run(
-    _ script: RedisScript, keys: [String], arguments: [String] = [], timeout: Duration? = nil,
-    _ completion: @escaping Completion
-  ) {
-    call(
-      script, keys: keys, timeout: timeout,
-      arguments: { command in for argument in arguments { command.append(argument) } }, completion)
-  }
-
   func run(
     _ command: RedisCommand, behind silent: [RedisCommand] = [], of script: RedisScript, timeout: Duration?,
     _ completion: @escaping Completion
@@ -67,38 +57,6 @@ extension RedisConnection {
         return completion(result)
       }
       send(command.evaluating(script.source), timeout: timeout, completion)
-    }
-  }
-}
-
-// Variants that wait for the reply.
-extension RedisConnection {
-  /// Sends `command` and returns its reply. Throws an error reply as ``RedisError/reply(_:)``.
-  public func send(_ command: RedisCommand, timeout: Duration? = nil) async throws(RedisError) -> RedisValue {
-    let result = await withCheckedContinuation { continuation in
-      send(command, timeout: timeout) { continuation.resume(returning: $0) }
-    }
-    return try result.get()
-  }
-
-  /// Calls `script` and returns its reply; see ``call(_:keys:timeout:arguments:_:)``.
-  public func call(
-    _ script: RedisScript, keys: [String], timeout: Duration? = nil, arguments: (inout RedisCommand) -> Void = { _ in }
-  ) async throws(RedisError) -> RedisValue {
-    var command = script.command(keys: keys)
-    arguments(&command)
-    let result = await withCheckedContinuation { continuation in
-      run(command, of: script, timeout: timeout) { continuation.resume(returning: $0) }
-    }
-    return try result.get()
-  }
-
-  /// Calls `script` with `arguments` as ARGV and returns its reply.
-  public func run(
-    _ script: RedisScript, keys: [String], arguments: [String] = [], timeout: Duration? = nil
-  ) async throws(RedisError) -> RedisValue {
-    try await call(script, keys: keys, timeout: timeout) { command in
-      for argument in arguments { command.append(argument) }
     }
   }
 }

@@ -26,7 +26,7 @@ public struct RefusalNote: Sendable, Equatable {
   public init(
     reason: String, status: Int, at: Int64, jobID: String, topic: String, environment: PushEnvironment
   ) {
-    self.reason = String(decoding: reason.utf8.prefix(RefusalNote.maximumReasonBytes), as: UTF8.self)
+    self.reason = reason.prefix(bytes: RefusalNote.maximumReasonBytes)
     self.status = status
     self.at = at
     self.jobID = jobID

@@ -1,4 +1,5 @@
 import Registry
+import TestSupport
 import Testing
 @testable import Backup
 @testable import PushModel
@@ -121,7 +122,7 @@ struct BackupReaderTests {
 
   @Test func `no file traps the reader, and chunks of any size give the same entries`() {
     let seed = Array(#"{"com.a":{"\#(Self.one)":{"username":"a"}},"com.b":["\#(Self.two)":{"updatedAt":1}]}"#.utf8)
-    var generator = SeededGenerator(state: 7)
+    var generator = SeededGenerator(seed: 7)
     for _ in 0..<2000 {
       var text = seed
       for _ in 0..<Int.random(in: 1...4, using: &generator) {

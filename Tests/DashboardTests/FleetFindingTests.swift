@@ -1,5 +1,6 @@
 import Events
 import Jobs
+import Redis
 import Testing
 
 @testable import Dashboard
@@ -13,8 +14,8 @@ struct FleetFindingTests {
     WorkerReport(startedAt: 1, jobs: 1, jobsPerSecond: 10, outstanding: 0, inFlight: 0, concurrency: 512)
   }
 
-  private func queue(waiting: Int64, since: Int64? = nil) -> FleetState.QueueState {
-    FleetState.QueueState(
+  private func queue(waiting: Int64, since: Int64? = nil) -> QueueState {
+    QueueState(
       overview: QueueOverview(
         queue: "push:jobs", waiting: waiting, inFlight: 0, retry: 0, scheduled: 0, dead: 0, workers: [:]),
       oldest: waiting > 0 ? .job(since: since) : .none)
@@ -31,7 +32,7 @@ struct FleetFindingTests {
     var state = FleetState()
     state.workers = ["a": report()]
     state.queues = [queue(waiting: 0)]
-    state.servers = [RedisState(info: "maxmemory_policy:noeviction\r\nmaxmemory:1000\r\nused_memory:10\r\n")]
+    state.servers = [ServerInfo("maxmemory_policy:noeviction\r\nmaxmemory:1000\r\nused_memory:10\r\n")]
     return state
   }
 
@@ -117,11 +118,11 @@ struct FleetFindingTests {
       "aof_enabled:1\naof_last_write_status:err",
     ] {
       var state = healthy
-      state.servers = [RedisState(info: info)]
+      state.servers = [ServerInfo(info)]
       #expect(findings(state).map(\.severity) == [.fault], "\(info)")
     }
     var unlimited = healthy
-    unlimited.servers = [RedisState(info: "maxmemory_policy:allkeys-lru\nmaxmemory:0\nused_memory:95")]
+    unlimited.servers = [ServerInfo("maxmemory_policy:allkeys-lru\nmaxmemory:0\nused_memory:95")]
     #expect(findings(unlimited) == [])
   }
 

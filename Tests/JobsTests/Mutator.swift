@@ -1,11 +1,12 @@
 import JSON
+import TestSupport
 
 /// Changes jobs at random, the same way on every run.
 struct Mutator {
-  private var state: UInt64
+  private var random: SeededGenerator
 
   init(seed: UInt64) {
-    state = seed
+    random = SeededGenerator(seed: seed)
   }
 
   mutating func job() -> [UInt8] {
@@ -18,10 +19,10 @@ struct Mutator {
   }
 
   private mutating func changed(_ value: JSONValue) -> JSONValue {
-    guard case .object(var members) = value else { return random() }
+    guard case .object(var members) = value else { return anyValue() }
     switch members.isEmpty ? 0 : below(6) {
     case 0, 1:
-      members.append(JSONMember(key: Corpus.keys[below(Corpus.keys.count)], value: random()))
+      members.append(JSONMember(key: Corpus.keys[below(Corpus.keys.count)], value: anyValue()))
     case 2:
       members.remove(at: below(members.count))
     case 3:
@@ -34,12 +35,12 @@ struct Mutator {
       }
     default:
       let index = below(members.count)
-      members[index] = JSONMember(key: members[index].key, value: random())
+      members[index] = JSONMember(key: members[index].key, value: anyValue())
     }
     return .object(members)
   }
 
-  private mutating func random() -> JSONValue {
+  private mutating func anyValue() -> JSONValue {
     parsed(Corpus.values[below(Corpus.values.count)])
   }
 
@@ -48,12 +49,5 @@ struct Mutator {
     return value
   }
 
-  /// SplitMix64.
-  private mutating func below(_ limit: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-    return Int((word ^ word >> 31) % UInt64(limit))
-  }
+  private mutating func below(_ limit: Int) -> Int { random.below(limit) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 @testable import Jobs
 @testable import Policy
@@ -22,7 +23,7 @@ struct PolicySimulation {
   private let policy = PolicyBook.standard.policies[0]
   private let localTime = LocalTime(TimeZone(identifier: "Europe/Berlin")!)
   private let end: Int64
-  private var random: SplitMix
+  private var random: SeededGenerator
   private var now: Int64
   private var nextArrival: Int64
   private var queue: [(due: Int64, job: Job)] = []
@@ -39,7 +40,7 @@ struct PolicySimulation {
   private(set) var retries = 0
 
   init(seed: UInt64, start: Int64) {
-    random = SplitMix(state: seed)
+    random = SeededGenerator(seed: seed)
     now = start
     nextArrival = start
     end = start + PolicySimulation.week
@@ -117,18 +118,5 @@ struct PolicySimulation {
     var job = job
     job.misfortunes -= 1
     queue.append((now + policy.retrySeconds * 1000 + Int64(random.below(900_000)), job))
-  }
-}
-
-/// A random number generator with a fixed seed.
-struct SplitMix {
-  var state: UInt64
-
-  mutating func below(_ limit: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-    return Int((word ^ word >> 31) % UInt64(limit))
   }
 }

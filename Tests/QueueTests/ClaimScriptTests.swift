@@ -10,37 +10,10 @@ import Testing
 /// The claiming script, on a real Redis.
 @EventLoop
 @Suite(.serialized)
-struct ClaimScriptTests {
-  private let server: RedisServer
-  private let connection: RedisClient
-  private let keys = QueueKeys(queue: "jobs")
+struct ClaimScriptTests: QueueScriptTests {
+  let redis: QueueServer
 
-  init() async throws {
-    server = try await RedisServer()
-    connection = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "martlet", log: .silent)
-    connection.start()
-    try await connection.ready(within: .seconds(20))
-    try await send("SET", keys.heartbeat("w"), "{}")
-    try await send("SET", keys.seal, "s3al")
-  }
-
-  @discardableResult
-  private func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await connection.send(command)
-  }
-
-  private func claim(
-    _ scriptKeys: [String], upTo count: Int = 10, mode: DeliveryMode = .atLeastOnce
-  ) async throws -> ClaimAnswer? {
-    let value = try await connection.call(QueueScripts.claim, keys: scriptKeys) { command in
-      command.append(count)
-      command.append("p.")
-      command.append(mode.rawValue)
-    }
-    return ClaimAnswer(value, queue: keys.queue)
-  }
+  init() async throws { redis = try await Self.server() }
 
   private func jobs(_ answer: ClaimAnswer?) -> [String] {
     (answer?.elements ?? []).map { String(decoding: Envelope(element: $0).job, as: UTF8.self) }
@@ -114,8 +87,7 @@ struct ClaimScriptTests {
   @Test func `with nothing landed, the error of the move before it is reported`() async throws {
     let landed = keys.claimLanded(by: "w")
     #expect(try await claim(landed)?.isEmpty == true)
-    try await send("SET", "filling", String(repeating: "x", count: 200_000))
-    try await send("CONFIG", "SET", "maxmemory", "100kb")
+    try await fill()
     let full = await #expect(throws: RedisError.self) { try await claim(landed) }
     #expect(full.map { "\($0)".contains("OOM") } == true, "\(String(describing: full))")
     try await send("CONFIG", "SET", "maxmemory", "0")
@@ -127,8 +99,7 @@ struct ClaimScriptTests {
   @Test func `jobs are claimed while the memory of Redis is full`() async throws {
     try await send("LPUSH", keys.queue, "a")
     try await send("LPUSH", keys.landing("w"), "b")
-    try await send("SET", "filling", String(repeating: "x", count: 200_000))
-    try await send("CONFIG", "SET", "maxmemory", "100kb")
+    try await fill()
     #expect(jobs(try await claim(keys.claimWaiting(by: "w"))) == ["a"])
     #expect(jobs(try await claim(keys.claimLanded(by: "w"))) == ["b"])
   }

@@ -10,39 +10,13 @@ import Testing
 /// What operators ask of a queue and its jobs, on a real Redis.
 @EventLoop
 @Suite(.serialized)
-struct ControlScriptTests {
-  private let server: RedisServer
-  private let connection: RedisClient
-  private let keys = QueueKeys(queue: "jobs")
+struct ControlScriptTests: QueueScriptTests {
+  let redis: QueueServer
   private var control: QueueControl { QueueControl(queue: keys.queue, connection: connection) }
   private var jobs: JobControl { JobControl(queues: [keys.queue], connection: connection) }
   private var locator: JobLocator { JobLocator(queues: [keys.queue], connection: connection) }
 
-  init() async throws {
-    server = try await RedisServer()
-    connection = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "martlet", log: .silent)
-    connection.start()
-    try await connection.ready(within: .seconds(20))
-    try await send("SET", keys.heartbeat("w"), "{}")
-    try await send("SET", keys.seal, "s3al")
-  }
-
-  @discardableResult
-  private func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await connection.send(command)
-  }
-
-  private func claim(_ scriptKeys: [String], mode: DeliveryMode = .atLeastOnce) async throws -> ClaimAnswer? {
-    let value = try await connection.run(QueueScripts.claim, keys: scriptKeys, arguments: ["10", "p.", mode.rawValue])
-    return ClaimAnswer(value, queue: keys.queue)
-  }
-
-  private func fill() async throws {
-    try await send("SET", "filling", String(repeating: "x", count: 400_000))
-    try await send("CONFIG", "SET", "maxmemory", "100kb")
-  }
+  init() async throws { redis = try await Self.server() }
 
   private func element(_ id: String, nonce: String, attempts: Int = 0) -> [UInt8] {
     let job = Array(#"{"id":"\#(id)","to":{"user":"a"},"title":"x"}"#.utf8)

@@ -36,3 +36,22 @@ extension RedisConnection {
     return description
   }
 }
+
+// Variants that wait for the reply.
+extension RedisConnection {
+  func send(_ command: RedisCommand, timeout: Duration? = nil) async throws(RedisError) -> RedisValue {
+    let result = await withCheckedContinuation { continuation in
+      send(command, timeout: timeout) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+
+  func call(
+    _ script: RedisScript, keys: [String], arguments: (inout RedisCommand) -> Void = { _ in }
+  ) async throws(RedisError) -> RedisValue {
+    let result = await withCheckedContinuation { continuation in
+      call(script, keys: keys, arguments: arguments) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+}

@@ -109,9 +109,9 @@ struct RedisConnectionTests {
     connection.preload([script])
     let sha1 = try await connection.send(RedisCommand("SCRIPT", "LOAD", "return 1"))
     #expect(sha1.string == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
-    let first = try await connection.run(script, keys: [])
+    let first = try await connection.call(script, keys: [])
     _ = try await connection.send(RedisCommand("SCRIPT", "FLUSH"))
-    #expect(try await connection.run(script, keys: []) == first)
+    #expect(try await connection.call(script, keys: []) == first)
   }
 
   @Test func `a blocking command may take longer than others on a connection of its own`() async throws {

@@ -1,5 +1,6 @@
 import EventLoop
 import Sidecar
+import TestSupport
 import Testing
 
 /// Requests that the server refuses before they reach an API.

@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import JSON
 import Sidecar
+import TestSupport
 import Testing
 
 @EventLoop

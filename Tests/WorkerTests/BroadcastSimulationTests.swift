@@ -1,5 +1,6 @@
 import Jobs
 import Registry
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -8,7 +9,7 @@ import Testing
 struct BroadcastSimulationTests {
   @Test(arguments: 0..<400 as Range<UInt64>)
   func `whatever the order of events, every device is sent to once and every attempt ends once`(seed: UInt64) {
-    var random = SeededRandom(state: seed)
+    var random = SeededGenerator(seed: seed)
     let tokens = (0..<Int.random(in: 0...70, using: &random)).map { "\(1000 + $0)" }
     var state = SimulatedAttempt.Remembered()
     var acceptedTokens: [String] = []
@@ -30,7 +31,7 @@ struct BroadcastSimulationTests {
   func `whenever the job is fenced, no action follows`(seed: UInt64) {
     let tokens = (0..<50).map { "\(1000 + $0)" }
     var simulated = SimulatedAttempt(
-      tokens, from: .init(), random: SeededRandom(state: seed), faults: true, mayBeFenced: true)
+      tokens, from: .init(), random: SeededGenerator(seed: seed), faults: true, mayBeFenced: true)
     simulated.run()
   }
 }
@@ -65,14 +66,14 @@ private struct SimulatedAttempt {
   private var openNow: Set<String> = []
   private var committedOpen: [String] = []
   private var lastCommit: String?
-  private(set) var random: SeededRandom
+  private(set) var random: SeededGenerator
   private(set) var accepted: [String] = []
   private(set) var remembered: Remembered
   private(set) var ending: BroadcastProgress.Ending?
   private var isFenced = false
 
   init(
-    _ tokens: [String], from earlier: Remembered, random: SeededRandom, faults: Bool, mayBeFenced: Bool = false
+    _ tokens: [String], from earlier: Remembered, random: SeededGenerator, faults: Bool, mayBeFenced: Bool = false
   ) {
     self.tokens = tokens
     self.mayBeFenced = mayBeFenced
@@ -192,17 +193,4 @@ private struct SimulatedAttempt {
   }
 
   private mutating func fault() -> Bool { faults && chance(1, in: 25) }
-}
-
-/// SplitMix64: the same numbers on every run.
-private struct SeededRandom: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
 }

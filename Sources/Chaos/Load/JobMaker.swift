@@ -1,4 +1,5 @@
 import EventLoop
+import TestSupport
 
 /// Chooses the jobs of the load.
 struct JobMaker {

@@ -1,4 +1,5 @@
 import EventLoop
+import TestSupport
 
 /// Moves devices between users through the sidecar, and enqueues jobs for both users after each change.
 @EventLoop

@@ -1,3 +1,4 @@
+import TestSupport
 /// The faults that a run injects. The raw value is the name in the table.
 enum FaultKind: String, CaseIterable, Sendable {
   case workerKilled = "worker killed (SIGKILL)"

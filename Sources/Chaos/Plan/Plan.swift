@@ -1,3 +1,4 @@
+import TestSupport
 /// The faults of a run, which follow from its seed and their number.
 struct Plan: Equatable, Sendable {
   /// The worker whose clock jumps. Only this one runs under libfaketime.

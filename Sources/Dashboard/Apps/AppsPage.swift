@@ -97,14 +97,12 @@ struct AppsPage: DashboardPage {
   nonisolated static func problems(
     _ reports: [WorkerReport], _ configuration: DashboardConfiguration, _ request: PageRequest, _ html: inout HTML
   ) {
-    var seen: Set<String> = []
-    for route in reports.flatMap(\.pausedRoutes) where seen.insert("p\(route.environment) \(route.topic)").inserted {
+    for route in FleetRoute.merged(reports.flatMap(\.pausedRoutes)).map(\.report) {
       html.notice(
         "The route \(route.topic) in \(route.environment) is paused: APNs answers \(route.reason). Its jobs are kept, and one push a minute tries it again. "
           + "Since \(TimeText.exact(route.since)).", .bad, fix: configuration.fixOfPause(route.reason))
     }
-    for route in reports.flatMap(\.stoppedRemovals)
-    where seen.insert("s\(route.environment) \(route.topic)").inserted {
+    for route in FleetRoute.merged(reports.flatMap(\.stoppedRemovals)).map(\.report) {
       html.notice(
         "Most tokens of \(route.topic) in \(route.environment) are refused (\(route.reason)), so none is removed. Pushes are still sent. "
           + "Since \(TimeText.exact(route.since)).", .warn, fix: configuration.fixOfStoppedRemoval)

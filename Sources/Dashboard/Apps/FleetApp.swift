@@ -74,13 +74,16 @@ struct FleetApp: Sendable, Equatable {
         apps[index].add(app)
       }
     }
-    for report in reports {
-      let named = apps
-      for index in apps.indices {
-        apps[index].addRoutes(of: report) { topic in
-          named[index].names(topic) || named[index].servesOthers && !named.contains { $0.names(topic) }
-        }
+    let named = apps
+    let paused = FleetRoute.merged(reports.flatMap(\.pausedRoutes)).map(\.report)
+    let stoppedRemovals = FleetRoute.merged(reports.flatMap(\.stoppedRemovals)).map(\.report)
+    for index in apps.indices {
+      func isOwn(_ topic: String) -> Bool {
+        named[index].names(topic) || named[index].servesOthers && !named.contains { $0.names(topic) }
       }
+      for report in reports { apps[index].add(report, where: isOwn) }
+      apps[index].paused = paused.filter { isOwn($0.topic) }
+      apps[index].stoppedRemovals = stoppedRemovals.filter { isOwn($0.topic) }
     }
     return apps
   }
@@ -115,8 +118,8 @@ struct FleetApp: Sendable, Equatable {
     }
   }
 
-  /// Adds the routes whose topic is the app's.
-  private mutating func addRoutes(of report: WorkerReport, where isOwn: (String) -> Bool) {
+  /// Adds the topics that are the app's, and how slowly APNs answers for it.
+  private mutating func add(_ report: WorkerReport, where isOwn: (String) -> Bool) {
     for route in report.routes where isOwn(route.topic) {
       let index =
         topics.firstIndex { $0.topic == route.topic && $0.environment == route.environment } ?? topics.endIndex
@@ -126,8 +129,6 @@ struct FleetApp: Sendable, Equatable {
         topics[index].suspects = route.suspects
       }
     }
-    for route in report.pausedRoutes where isOwn(route.topic) { FleetApp.add(route, to: &paused) }
-    for route in report.stoppedRemovals where isOwn(route.topic) { FleetApp.add(route, to: &stoppedRemovals) }
     if let report = report.slowApps.first(where: { $0.app == name }) {
       var sum = slow ?? SlowAppReport(app: name, inFlight: 0, concurrency: 0, waiting: 0)
       sum.inFlight += report.inFlight
@@ -135,12 +136,5 @@ struct FleetApp: Sendable, Equatable {
       sum.waiting += report.waiting
       slow = sum
     }
-  }
-
-  /// Keeps each route once, with the time of the worker that reports it the longest.
-  private static func add(_ route: RouteReport, to routes: inout [RouteReport]) {
-    let index = routes.firstIndex { $0.topic == route.topic && $0.environment == route.environment }
-    guard let index else { return routes.append(route) }
-    if route.since < routes[index].since { routes[index] = route }
   }
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Redis
 import Telemetry
 
@@ -84,7 +85,9 @@ final class AuditLog {
   }
 
   private func append(_ entry: AuditEntry, to key: String) async throws(RedisError) {
-    let (subject, outcome) = (AuditLog.cut(entry.subject), AuditLog.cut(entry.outcome))
+    let (subject, outcome) = (
+      entry.subject.prefix(bytes: AuditLog.maximumText), entry.outcome.prefix(bytes: AuditLog.maximumText)
+    )
     log.info(
       "operator action",
       [
@@ -97,10 +100,6 @@ final class AuditLog {
     ]
     _ = try await connection.run(
       AuditLog.append, keys: [key], arguments: [String(AuditLog.maximumEntries)] + fields)
-  }
-
-  nonisolated static func cut(_ text: String) -> String {
-    text.utf8.count <= maximumText ? text : String(decoding: text.utf8.prefix(maximumText), as: UTF8.self)
   }
 
   /// Returns up to `count` entries before the one with the id `before`, the newest first. Nil for the newest of all.

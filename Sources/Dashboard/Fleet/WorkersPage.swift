@@ -40,7 +40,7 @@ struct WorkersPage: DashboardPage {
 
   nonisolated static func figures(_ workers: [FleetWorker]) -> [Figure] {
     let reports = workers.compactMap(\.report)
-    let rate = reports.reduce(0) { $0 + $1.jobsPerSecond }
+    let rate = reports.jobsPerSecond
     let permits = reports.reduce(0) { $0 + $1.concurrency }
     let taken = reports.reduce(0) { $0 + $1.inFlight }
     return [

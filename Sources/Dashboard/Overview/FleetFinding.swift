@@ -1,6 +1,7 @@
 import Events
 import Jobs
 import Queue
+import Redis
 
 /// Something that is not as it should be, and what to do about it.
 struct FleetFinding: Sendable, Equatable {
@@ -51,7 +52,7 @@ extension FleetState {
             severity: .fault, text: "Redis may delete jobs: its maxmemory-policy is \(policy).",
             fix: "set maxmemory-policy noeviction"))
       }
-      if server.persistence?.hasSuffix("failed") == true {
+      if server.isAppendOnly == true, server.hasFailedWrite {
         findings.append(
           FleetFinding(
             severity: .fault, text: "Redis cannot write its append-only file.", fix: "look at its log and at its disk"))

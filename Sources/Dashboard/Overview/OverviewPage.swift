@@ -118,7 +118,7 @@ struct OverviewPage: DashboardPage {
             html.badge("paused", .warn)
           }
         }, .number(overview.waiting),
-        queue.age(now: request.now).map { .text(TimeText.duration($0)) } ?? .none, .number(overview.inFlight),
+        queue.ageCell(now: request.now), .number(overview.inFlight),
         .number(overview.retry), .number(overview.scheduled), .number(overview.dead))
     }
     return table
@@ -180,13 +180,14 @@ struct OverviewPage: DashboardPage {
     }
   }
 
-  private static func facts(_ server: RedisState) -> [(String, Cell)] {
+  private static func facts(_ server: ServerInfo) -> [(String, Cell)] {
     let memory = server.usedMemory.map { used in
       let limit = server.maximumMemory.flatMap { $0 > 0 ? NumberText.bytes($0) : nil }
       return "\(NumberText.bytes(used)) of \(limit ?? "no limit")"
     }
     let facts: [(String, String?)] = [
-      ("Version", server.version.map { "\(server.name ?? "Redis") \($0), \(server.role ?? "")" }), ("Memory", memory),
+      ("Version", server.engine.version.map { _ in "\(server.engine.summary), \(server.role ?? "")" }),
+      ("Memory", memory),
       ("Policy", server.memoryPolicy), ("Persistence", server.persistence),
       ("Connections", server.clients.map { NumberText.grouped($0) }),
       ("Commands", server.commandsPerSecond.map { "\(NumberText.grouped($0)) a second" }),

@@ -25,7 +25,7 @@ struct QueuePage: DashboardPage {
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let queue = try context.queue(named: request.parameter)
-    let state = try await QueueState.read(queue, context: context, now: request.now)
+    let state = try await refusingFaults(await QueueState.read([queue], from: context.connection)[0])
     let look = try Look(request)
     let browser = QueueBrowser(queue: queue, connection: context.connection)
     let shown = QueuePage.othersShown

@@ -1,42 +1,45 @@
 import EventLoop
 import Jobs
 import Queue
+import Redis
 
-/// What the pages of queues know of one.
-struct QueueState {
-  let overview: QueueOverview
-  /// Since when the oldest waiting job waits, unix ms; nil if it does not tell.
-  let waitingSince: Int64?
-
-  /// An older time of a producer is not believed, in ms: it may be in seconds.
-  private static let maximumWait: Int64 = 28 * 24 * 3_600_000
+/// What the pages know of a queue.
+struct QueueState: Sendable {
+  var overview: QueueOverview
+  var oldest: OldestWaiting
 
   /// Nil unless the queue is paused.
   var pause: QueuePause? { overview.pause }
 
+  /// Milliseconds that the oldest job waits; nil if that is not known.
+  func age(now: Int64) -> Int64? {
+    guard case .job(let since?) = oldest else { return nil }
+    return max(0, now - since)
+  }
+
+  /// Reads the states of queues, in their order.
   @EventLoop
-  static func read(_ queue: String, context: DashboardContext, now: Int64) async throws(PageError) -> QueueState {
-    let overview = try await refusingFaults(await QueueOverview.read(queue, from: context.connection))
-    let browser = QueueBrowser(queue: queue, connection: context.connection)
-    let oldest = try await refusingFaults(await browser.waiting(.front, limit: 1)).first
-    return QueueState(overview: overview, waitingSince: since(oldest, now: now))
-  }
-
-  /// Of the fleet's own elements the time is not known: they were claimed before, or waited elsewhere.
-  static func since(_ oldest: BrowsedJob?, now: Int64) -> Int64? {
-    guard let oldest, oldest.nonce == nil, let at = JobSummary(job: oldest.job).enqueuedAt,
-      at >= 0, now - at <= maximumWait
-    else { return nil }
-    return min(at, now)
-  }
-
-  /// Jobs that the workers of this queue end in a second, in all their queues.
-  static func rate(_ states: [QueueState]) -> Double {
-    var rates: [String: Double] = [:]
-    for state in states {
-      for (name, report) in state.overview.workers { rates[name] = report.jobsPerSecond }
+  static func read(_ queues: [String], from connection: RedisClient) async throws(RedisError) -> [QueueState] {
+    var states: [QueueState] = []
+    for overview in try await QueueOverview.read(queues, from: connection) {
+      states.append(QueueState(overview: overview, oldest: try await oldest(overview.queue, from: connection)))
     }
-    return rates.values.reduce(0, +)
+    return states
+  }
+
+  /// A key of another type counts as empty, as in ``QueueOverview``.
+  @EventLoop
+  private static func oldest(_ queue: String, from connection: RedisClient) async throws(RedisError) -> OldestWaiting {
+    do {
+      return try await OldestWaiting.read(queue, from: connection, waitingSince: waitingSince)
+    } catch  where error.isWrongType {
+      return .none
+    }
+  }
+
+  /// Returns when a job was enqueued, if its producer says so.
+  private static func waitingSince(_ job: [UInt8]) -> Int64? {
+    (try? Job(parsing: job))?.waitingSince(now: Clock.unixMilliseconds)
   }
 }
 
@@ -57,9 +60,9 @@ extension QueueState {
     }
   }
 
-  func age(now: Int64) -> Cell {
+  func ageCell(now: Int64) -> Cell {
     if overview.waiting == 0 { return .text("–") }
-    return waitingSince.map { .text(TimeText.duration(now - $0)) }
+    return age(now: now).map { .text(TimeText.duration($0)) }
       ?? .content { $0.element("span", ["class": "quiet"], "not known") }
   }
 }

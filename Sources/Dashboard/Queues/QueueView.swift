@@ -23,7 +23,7 @@ struct QueueView {
         "Paused by \(pause.by.isEmpty ? "an operator" : pause.by), \(TimeText.relative(pause.since, now: request.now))"
           + (pause.reason.isEmpty ? "." : ": \(pause.reason)") + " Workers claim no jobs of this queue.", .warn)
     }
-    let age = state.waitingSince.map { "the oldest for \(TimeText.duration(request.now - $0))" }
+    let age = state.age(now: request.now).map { "the oldest for \(TimeText.duration($0))" }
     html.figures([
       Figure("Waiting", NumberText.grouped(overview.waiting), detail: overview.waiting > 0 ? age : nil),
       Figure("In flight", NumberText.grouped(overview.inFlight)),

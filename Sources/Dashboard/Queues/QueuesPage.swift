@@ -18,10 +18,7 @@ struct QueuesPage: DashboardPage {
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    var states: [QueueState] = []
-    for queue in context.queues {
-      states.append(try await QueueState.read(queue, context: context, now: request.now))
-    }
+    let states = try await refusingFaults(await QueueState.read(context.queues, from: context.connection))
     return Page(
       "Queues", summary: "In strict order: a worker claims jobs of a queue only when the queues above it are empty."
     ) {
@@ -35,7 +32,7 @@ struct QueuesPage: DashboardPage {
 
   private static func figures(_ states: [QueueState]) -> [Figure] {
     let waiting = states.reduce(0) { $0 + $1.overview.waiting }
-    let rate = QueueState.rate(states)
+    let rate = states.map(\.overview).workers.values.jobsPerSecond
     let drain = waiting == 0 ? "now" : rate > 0 ? QueuesPage.rounded(Double(waiting) / rate) : "–"
     let paused = states.count { $0.pause != nil }
     return [
@@ -65,7 +62,7 @@ struct QueuesPage: DashboardPage {
       let query = [("queue", overview.queue)]
       table.row(
         JobCells(request: request).queue(overview.queue), state.badge(now: request.now),
-        .number(overview.waiting), state.age(now: request.now), .number(overview.inFlight),
+        .number(overview.waiting), state.ageCell(now: request.now), .number(overview.inFlight),
         count(overview.retry, request.link("scheduled", query: query + [("state", "retry")])),
         count(overview.scheduled, request.link("scheduled", query: query + [("state", "scheduled")])),
         count(overview.dead, request.link("dead", query: query)), button(state, request))

@@ -26,7 +26,7 @@ enum NextStep {
     guard case .waiting(let ahead, _) = facts.location.place, ahead > 0 else {
       return ExplainedStep(at: nil, .waiting, "The next worker with a free permit claims it.")
     }
-    let rate = facts.workers.values.reduce(0) { $0 + $1.jobsPerSecond }
+    let rate = facts.workers.values.jobsPerSecond
     // Idle workers have no rate to measure.
     guard rate >= 1 else {
       return ExplainedStep(at: nil, .waiting, "A worker claims it after the jobs in front of it.")

@@ -24,7 +24,7 @@ extension HistoryEntry {
   var bounded: HistoryEntry {
     func cut(_ text: String) -> String {
       guard text.utf8.count > HistoryEntry.maximumReasonBytes else { return text }
-      return String(decoding: text.utf8.prefix(HistoryEntry.maximumReasonBytes), as: UTF8.self) + "…"
+      return text.prefix(bytes: HistoryEntry.maximumReasonBytes) + "…"
     }
     func cut(_ reasons: [ReasonCount]) -> [ReasonCount] {
       var few: [ReasonCount] = []

@@ -28,8 +28,7 @@ enum StatusCommand: Command {
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
     try await configuration.withConnection { connection in
       while true {
-        var overviews: [QueueOverview] = []
-        for queue in configuration.queues { overviews.append(try await QueueOverview.read(queue, from: connection)) }
+        let overviews = try await QueueOverview.read(configuration.queues, from: connection)
         let webhook = try await WebhookStatus.read(from: connection)
         show(overviews, try await RateStatus.read(from: connection), webhook, line)
         guard line.has("watch") else { return }
@@ -42,9 +41,7 @@ enum StatusCommand: Command {
   private static func show(
     _ overviews: [QueueOverview], _ rates: RateStatus?, _ webhook: WebhookStatus?, _ line: CommandLineWords
   ) {
-    var workers: [String: WorkerReport] = [:]
-    for overview in overviews { workers.merge(overview.workers) { first, _ in first } }
-    let sorted = workers.sorted { $0.key < $1.key }
+    let sorted = overviews.workers.sorted { $0.key < $1.key }
     let routes = RouteStatus(sorted.map(\.value))
     let slowApps = SlowAppStatus(sorted.map(\.value))
     if line.has("json") { return Console.print(json(overviews, sorted, routes, slowApps, rates, webhook)) }
@@ -63,7 +60,7 @@ enum StatusCommand: Command {
         "\(report.inFlight)/\(report.concurrency)",
       ]
     }
-    let total = Int(sorted.reduce(0) { $0 + $1.value.jobsPerSecond })
+    let total = Int(sorted.map(\.value).jobsPerSecond)
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
     Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + lastHour + routes.text + slowApps.text + events)
   }
@@ -106,9 +103,9 @@ enum StatusCommand: Command {
 /// The paused routes and the routes with stopped removals, each once for the whole fleet.
 struct RouteStatus {
   struct Entry {
-    var route: RouteReport
+    let route: RouteReport
     /// The number of workers that report the route.
-    var workers: Int
+    let workers: Int
     let fix: String
   }
 
@@ -151,17 +148,8 @@ struct RouteStatus {
     }
   }
 
-  /// Returns each route once, the one with the longest trouble first.
-  private static func merged(_ routes: [RouteReport], fix: (String) -> String) -> [Entry] {
-    var entries: [[String]: Entry] = [:]
-    for route in routes {
-      let key = [route.environment, route.topic, route.reason]
-      var entry = entries[key] ?? Entry(route: route, workers: 0, fix: fix(route.reason))
-      entry.workers += 1
-      entry.route.since = min(entry.route.since, route.since)
-      entries[key] = entry
-    }
-    return entries.values.sorted { ($0.route.since, $0.route.topic) < ($1.route.since, $1.route.topic) }
+  private static func merged(_ reports: [RouteReport], fix: (String) -> String) -> [Entry] {
+    FleetRoute.merged(reports).map { Entry(route: $0.report, workers: $0.workers, fix: fix($0.report.reason)) }
   }
 
   private static func table(_ entries: [Entry]) -> String {

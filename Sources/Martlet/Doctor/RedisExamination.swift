@@ -47,7 +47,7 @@ struct RedisExamination {
       facts = RedisFacts(info: "")
       facts.refusal = refusal.message
     }
-    if facts.engine.kind == .keyDB { facts.activeSettings = try await activeSettings(connection) }
+    if facts.info.engine.kind == .keyDB { facts.activeSettings = try await activeSettings(connection) }
     let before = Clock.unixMilliseconds
     let time = try await allowed(RedisCommand("TIME"), connection)?.array?.compactMap { $0.string.flatMap(Int64.init) }
     if let time, time.count == 2 {

@@ -1,38 +1,18 @@
-/// What Redis reports about itself. Values that it does not report are nil.
+import Redis
+
+/// What is known about Redis.
 package struct RedisFacts: Sendable, Equatable {
+  var info: ServerInfo
   /// Why INFO was refused: the error of Redis. Nil if it was answered.
   var refusal: String?
-  var engine: RedisEngine
-  /// The version of Redis that the server is, or resembles: `7.0.15`.
-  var version: String?
-  /// `master`, `slave`, or KeyDB's `active-replica`
-  var role: String?
-  /// `standalone`, `sentinel` or `cluster`
-  var mode: String?
-  /// For example `noeviction`.
-  var memoryPolicy: String?
-  /// Bytes; 0 for no limit.
-  var maximumMemory: Int64?
-  var isAppendOnly: Bool?
   /// The values of KeyDB's settings `active-replica` and `multi-master`.
   var activeSettings: [String: String] = [:]
   /// The milliseconds by which the clock of Redis is ahead of this machine's.
   var clockDifference: Int64?
 
-  /// Reads the reply of INFO.
+  /// `info` is the reply to INFO.
   init(info: String) {
-    var values: [String: String] = [:]
-    for line in info.split(whereSeparator: \.isNewline) {
-      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
-    }
-    engine = RedisEngine(fields: values)
-    version = values["redis_version"]
-    role = values["role"]
-    mode = values["redis_mode"] ?? values["server_mode"]
-    memoryPolicy = values["maxmemory_policy"]
-    maximumMemory = values["maxmemory"].flatMap { Int64($0) }
-    isAppendOnly = values["aof_enabled"].map { $0 == "1" }
+    self.info = ServerInfo(info)
   }
 }
 
@@ -61,21 +41,22 @@ extension RedisFacts {
   }
 
   private var versionFinding: Finding {
-    guard let version else { return unreported("redis version", "the version") }
+    guard let version = info.version else { return unreported("redis version", "the version") }
     let numbers = version.split(separator: ".").prefix(2).map { Int($0) ?? 0 }
     let isNewEnough = !numbers.lexicographicallyPrecedes(RedisFacts.oldestVersion)
     return isNewEnough
-      ? Finding("redis version", .ok, engine.summary)
+      ? Finding("redis version", .ok, info.engine.summary)
       : Finding(
-        "redis version", .fail, "\(engine.summary) lacks commands that the queues need", fix: "run Redis 6.2 or newer")
+        "redis version", .fail, "\(info.engine.summary) lacks commands that the queues need",
+        fix: "run Redis 6.2 or newer")
   }
 
   private var engineFinding: Finding? {
-    engine.note.map { Finding("redis engine", .note, "\(engine.kind.rawValue) is \($0)") }
+    info.engine.note.map { Finding("redis engine", .note, "\(info.engine.kind.rawValue) is \($0)") }
   }
 
   private var roleFinding: Finding? {
-    guard let role, role != "master", role != "active-replica" else { return nil }
+    guard let role = info.role, role != "master", role != "active-replica" else { return nil }
     return Finding(
       "redis role", .fail, "this server is a read-only replica",
       fix: "set REDIS_URL to the master, or to the sentinels with redis+sentinel://")
@@ -83,9 +64,9 @@ extension RedisFacts {
 
   /// Two servers that both accept writes hand the same job to two workers.
   private var activeFinding: Finding? {
-    guard engine.kind == .keyDB else { return nil }
+    guard info.engine.kind == .keyDB else { return nil }
     let active = activeSettings.filter { $1 == "yes" }.keys.sorted()
-    if role == "active-replica" || !active.isEmpty {
+    if info.role == "active-replica" || !active.isEmpty {
       let why = active.isEmpty ? "" : " (\(active.joined(separator: ", ")))"
       return Finding(
         "redis replication", .fail,
@@ -99,7 +80,7 @@ extension RedisFacts {
   }
 
   private func modeFinding(_ isCluster: Bool) -> Finding? {
-    guard mode == "cluster", !isCluster else { return nil }
+    guard info.mode == "cluster", !isCluster else { return nil }
     return Finding(
       "redis mode", .fail, "this server belongs to a cluster: commands to other servers' keys fail",
       fix: "set REDIS_URL to redis+cluster:// or, with TLS, rediss+cluster://")
@@ -107,7 +88,7 @@ extension RedisFacts {
 
   private var memoryFinding: Finding {
     let check = "maxmemory-policy"
-    guard let policy = memoryPolicy else { return unreported(check, "the policy") }
+    guard let policy = info.memoryPolicy else { return unreported(check, "the policy") }
     if policy == "noeviction" { return Finding(check, .ok, policy) }
     let victims =
       policy.hasPrefix("volatile-")
@@ -116,13 +97,15 @@ extension RedisFacts {
       "set maxmemory-policy noeviction with CONFIG SET and in redis.conf, or in the service's settings; where it is fixed, "
       + "have room and an alert on evictions"
     // Without maxmemory Redis evicts nothing.
-    return maximumMemory == 0
+    return info.maximumMemory == 0
       ? Finding(check, .warn, "\(policy): \(victims) will be deleted once maxmemory is set", fix: fix)
       : Finding(check, .fail, "\(policy): a full Redis deletes \(victims)", fix: fix)
   }
 
   private var persistenceFinding: Finding {
-    guard let isAppendOnly else { return unreported("appendonly", "whether it writes a log to disk") }
+    guard let isAppendOnly = info.isAppendOnly else {
+      return unreported("appendonly", "whether it writes a log to disk")
+    }
     return isAppendOnly
       ? Finding("appendonly", .ok, "yes")
       : Finding(
@@ -149,7 +132,7 @@ extension RedisFacts {
         check, .warn, "unknown: this user may not ask Redis", fix: "allow INFO, or ask the operator of Redis")
     }
     return Finding(
-      check, .warn, "unknown: \(engine.kind.rawValue) does not report \(what)",
+      check, .warn, "unknown: \(info.engine.kind.rawValue) does not report \(what)",
       fix: "look at the settings of the service")
   }
 }

@@ -56,8 +56,8 @@ public struct QueuePause: Sendable, Equatable {
 
   public init(since: Int64, by: String, reason: String) {
     self.since = since
-    self.by = QueuePause.cut(by)
-    self.reason = QueuePause.cut(reason)
+    self.by = by.prefix(bytes: QueuePause.maximumTextBytes)
+    self.reason = reason.prefix(bytes: QueuePause.maximumTextBytes)
   }
 
   /// Bytes that cannot be read give a pause of unknown origin.
@@ -82,9 +82,5 @@ public struct QueuePause: Sendable, Equatable {
     writer.key("reason")
     writer.string(reason)
     writer.endObject()
-  }
-
-  private static func cut(_ text: String) -> String {
-    String(decoding: text.utf8.prefix(maximumTextBytes), as: UTF8.self)
   }
 }

@@ -9,6 +9,8 @@ struct WebhookDelivery {
   enum Action: Equatable {
     /// Read the entries behind `after`, up to `through`.
     case read(after: String, through: String?)
+    /// Read the state that Redis has.
+    case reload
     /// Store ``state``. Without it nothing is sent: another process must find the batch.
     case save
     case post(WebhookBatch)
@@ -27,6 +29,10 @@ struct WebhookDelivery {
     case lost(Int64?)
     /// Entries of the stream are not events.
     case skipped(Int)
+    /// Redis has lost its latest changes. It is continued from the state that Redis has.
+    case rewound
+    /// The stream ends before the cursor, and so does not go on. It is sent from its beginning.
+    case restarted
   }
 
   /// Time after which a receiver that fails is parked.
@@ -47,6 +53,8 @@ struct WebhookDelivery {
   /// Whether the stream had more than the last page.
   private var hasMore = false
   private var isBatchSaved = false
+  /// Whether ``state`` is what Redis had after a page that ended before the cursor.
+  private var isReloaded = false
 
   init(_ state: WebhookState) {
     self.state = state
@@ -67,13 +75,8 @@ struct WebhookDelivery {
   // MARK: - Read
 
   mutating func read(_ page: EventPage, at now: Int64) -> Action {
-    if EventPage.isBehind(state.cursor, page.lastID) {
-      // Another stream has taken the place of this one.
-      state.cursor = EventPage.beginning
-      state.position = nil
-      state.batch = nil
-      if page.length > 0 { return .read(after: state.cursor, through: nil) }
-    }
+    guard !EventPage.isBehind(state.cursor, page.lastID) else { return startOver(page, at: now) }
+    isReloaded = false
     noteLoss(page)
     if let stored = state.batch {
       // Another process has begun to send it.
@@ -95,6 +98,30 @@ struct WebhookDelivery {
     state.batch = batch.bounds
     isBatchSaved = false
     return .save
+  }
+
+  /// The stream ends before the cursor. A server that has lost its latest changes, after a failover for example, has lost
+  /// those of the state, too: the stream goes behind the cursor that it has. Otherwise another stream has taken the place
+  /// of this one.
+  private mutating func startOver(_ page: EventPage, at now: Int64) -> Action {
+    guard isReloaded else { return .reload }
+    isReloaded = false
+    state.cursor = EventPage.beginning
+    state.position = nil
+    state.batch = nil
+    notices.append(.restarted)
+    return page.length > 0
+      ? .read(after: state.cursor, through: nil) : .wait(until: now + WebhookDelivery.interval.milliseconds)
+  }
+
+  /// `stored` is the state that Redis has.
+  mutating func reloaded(_ stored: WebhookState, at now: Int64) -> Action {
+    if EventPage.isBehind(state.cursor, stored.cursor) { notices.append(.rewound) }
+    state = stored
+    batch = nil
+    isBatchSaved = false
+    isReloaded = true
+    return due(at: now)
   }
 
   /// Finds out whether entries behind the cursor were deleted.

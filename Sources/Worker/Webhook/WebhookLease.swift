@@ -12,23 +12,37 @@ struct WebhookLease {
   /// Unique.
   let holder: String
 
-  /// Passes the state if this process may send for the next seconds, else nil.
-  func renew(_ completion: @escaping @EventLoop (Result<WebhookState?, RedisError>) -> Void) {
+  /// What became of a state that was to be written.
+  enum Saving {
+    case saved
+    /// Another process may send now: the state is not written.
+    case isAnothers
+    /// Redis has another state than the one before, and keeps it.
+    case isOutdated
+  }
+
+  /// Passes the stored state (JSON, empty if there is none) if this process may send for the next seconds, else nil.
+  func renew(_ completion: @escaping @EventLoop (Result<[UInt8]?, RedisError>) -> Void) {
     let arguments = [holder, String(WebhookLease.timeToLive.milliseconds)]
     connection.run(WebhookLease.renewing, keys: [EventStream.sender, EventStream.webhook], arguments: arguments) {
-      completion($0.map { value in value.bytes.map { WebhookState(json: $0) ?? WebhookState() } })
+      completion($0.map(\.bytes))
     }
   }
 
-  /// Passes false if another process may send now: the state is not written.
-  func save(_ state: WebhookState, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void) {
+  /// Writes a state in the place of the stored state `before`.
+  func save(
+    _ state: [UInt8], over before: [UInt8], _ completion: @escaping @EventLoop (Result<Saving, RedisError>) -> Void
+  ) {
     connection.call(
       WebhookLease.saving, keys: [EventStream.sender, EventStream.webhook],
       arguments: { command in
         command.append(holder)
-        command.append(state.json)
+        command.append(state)
+        command.append(before)
       }
-    ) { completion($0.map { $0.integer == 1 }) }
+    ) { result in
+      completion(result.map { $0.integer == 1 ? .saved : $0.integer == 0 ? .isAnothers : .isOutdated })
+    }
   }
 
   /// Lets another process begin at once.
@@ -58,10 +72,14 @@ struct WebhookLease {
   /// ARGV
   ///   1  the holder
   ///   2  the new state, JSON
-  /// Returns 1, or 0 if this is not the holder.
+  ///   3  the state before; empty: none
+  /// Returns 1, 0 if this is not the holder, or -1 if the state before is another: Redis has lost the latest ones.
   private static let saving = RedisScript(
     """
     if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+    local stored = redis.call('GET', KEYS[2]) or ''
+    -- A command whose reply was lost is sent again.
+    if stored ~= ARGV[3] and stored ~= ARGV[2] then return -1 end
     redis.call('PERSIST', KEYS[2])
     redis.call('SET', KEYS[2], ARGV[2])
     return 1

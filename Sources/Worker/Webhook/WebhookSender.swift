@@ -22,6 +22,8 @@ package final class WebhookSender {
   private let client = HTTPClient(label: "martlet.webhook")
   /// Nil unless this process holds the lease.
   private var delivery: WebhookDelivery?
+  /// The state that Redis has, as far as this process knows: JSON.
+  private var stored: [UInt8] = []
   /// Changes when the lease is lost: what was begun before is ignored.
   private var term = 0
   private var renewal: LoopTimer?
@@ -65,7 +67,7 @@ package final class WebhookSender {
     lease.renew { [weak self] result in
       guard let self, !isStopped else { return }
       switch result {
-      case .success(let state?): if delivery == nil { begin(state) }
+      case .success(let state?): if delivery == nil { begin(with: state) }
       case .success(nil): end()
       // Whether the lease is held is asked again with the next change of the state.
       case .failure: break
@@ -73,10 +75,16 @@ package final class WebhookSender {
     }
   }
 
-  private func begin(_ state: WebhookState) {
+  private func begin(with json: [UInt8]) {
+    let state = take(json)
     log.debug("this worker sends events to the webhook", ["cursor": .init(state.cursor)])
     delivery = WebhookDelivery(state)
     next { $0.due(at: Clock.unixMilliseconds) }
+  }
+
+  private func take(_ json: [UInt8]) -> WebhookState {
+    stored = json
+    return WebhookState(json: json) ?? WebhookState()
   }
 
   private func end() {
@@ -100,6 +108,7 @@ package final class WebhookSender {
     switch action {
     case .wait(let time): wait(until: time)
     case .read(let cursor, let last): read(action, after: cursor, through: last)
+    case .reload: reload(action)
     case .save: save(action)
     case .post(let batch): post(batch)
     }
@@ -121,14 +130,30 @@ package final class WebhookSender {
     }
   }
 
+  private func reload(_ action: WebhookDelivery.Action) {
+    let begun = term
+    lease.renew { [weak self] result in
+      guard let self, term == begun else { return }
+      switch result {
+      case .success(let json?): next { $0.reloaded(self.take(json), at: Clock.unixMilliseconds) }
+      case .success(nil): end()
+      case .failure(let error): retry(action, after: error)
+      }
+    }
+  }
+
   private func save(_ action: WebhookDelivery.Action) {
     guard let delivery else { return }
     let begun = term
-    lease.save(delivery.state) { [weak self] result in
+    let state = delivery.state.json
+    lease.save(state, over: stored) { [weak self] result in
       guard let self, term == begun else { return }
       switch result {
-      case .success(true): next { $0.saved(at: Clock.unixMilliseconds) }
-      case .success(false): end()
+      case .success(.saved):
+        stored = state
+        next { $0.saved(at: Clock.unixMilliseconds) }
+      case .success(.isAnothers): end()
+      case .success(.isOutdated): reload(.reload)
       case .failure(let error): retry(action, after: error)
       }
     }
@@ -192,6 +217,11 @@ package final class WebhookSender {
       log.error(
         "events were deleted from push:events before the webhook accepted them",
         ["url": url, "events": count.map { .init($0) } ?? "unknown"])
+    case .rewound:
+      log.warn(
+        "Redis has lost its latest changes: the webhook continues where Redis knows it to be", ["url": url])
+    case .restarted:
+      log.warn("push:events was deleted: the webhook sends it from its new beginning", ["url": url])
     case .skipped(let count):
       log.warn("entries of push:events that are not events were skipped", ["entries": .init(count)])
     }

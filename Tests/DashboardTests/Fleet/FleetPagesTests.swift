@@ -6,6 +6,7 @@ import Queue
 import Redis
 import Registry
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Dashboard

@@ -1,5 +1,6 @@
 import EventLoop
 import Redis
+import TestSupport
 import Testing
 
 @testable import Credentials

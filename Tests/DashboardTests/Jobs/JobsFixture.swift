@@ -3,6 +3,7 @@ import Foundation
 import Jobs
 import Redis
 import Telemetry
+import TestSupport
 
 @testable import Dashboard
 @testable import Queue

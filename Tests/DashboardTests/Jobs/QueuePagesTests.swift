@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Redis
+import TestSupport
 import Testing
 
 @testable import Credentials
@@ -19,6 +20,17 @@ struct QueuePagesTests {
     let page = try await fixture.dashboard.get("/queues")
     #expect(page.heading == "Queues")
     #expect(page.body.contains("push:jobs:high") && page.body.contains("2 h 5 min"))
+    await fixture.stop()
+  }
+
+  @Test func `every page shows the same age of a job that waited for its time before`() async throws {
+    let fixture = try await JobsFixture()
+    try await fixture.wait(
+      #"{"id":"a","to":{"user":"alice"},"enqueuedAt":\#(now - 7_520_000),"sendAt":\#(now - 3_920_000),"title":"x"}"#)
+    for path in ["/", "/queues", "/queues/push:jobs"] {
+      let page = try await fixture.dashboard.get(path)
+      #expect(page.body.contains("1 h 5 min") && !page.body.contains("2 h 5 min"), "\(path)")
+    }
     await fixture.stop()
   }
 

@@ -1,3 +1,4 @@
+import Redis
 import Testing
 
 @testable import Worker
@@ -22,7 +23,7 @@ struct FindingTests {
     ("6.2.0", Finding.Status.ok), ("10.0", .ok), ("255.255.255", .ok), ("6.0.16", .fail), ("5", .fail), ("x", .fail),
   ])
   func `the version must be 6.2 or newer`(version: String, status: Finding.Status) {
-    #expect(decisions { $0.version = version }["redis version"] == status)
+    #expect(decisions { $0.info.version = version }["redis version"] == status)
   }
 
   @Test(arguments: [
@@ -34,12 +35,13 @@ struct FindingTests {
   }
 
   @Test func `eviction fails only with maxmemory`() {
-    #expect(decisions { $0.memoryPolicy = "allkeys-lru" }["maxmemory-policy"] == .warn)
-    #expect(decisions { ($0.memoryPolicy, $0.maximumMemory) = ("volatile-ttl", 1) }["maxmemory-policy"] == .fail)
+    #expect(decisions { $0.info.memoryPolicy = "allkeys-lru" }["maxmemory-policy"] == .warn)
+    #expect(
+      decisions { ($0.info.memoryPolicy, $0.info.maximumMemory) = ("volatile-ttl", 1) }["maxmemory-policy"] == .fail)
   }
 
   @Test func `a replica fails, and a Redis without INFO is unknown`() {
-    #expect(decisions { $0.role = "slave" }["redis role"] == .fail)
+    #expect(decisions { $0.info.role = "slave" }["redis role"] == .fail)
     #expect(Set(RedisFacts(info: "").findings().map(\.status)) == [.warn])
   }
 

@@ -100,6 +100,30 @@ import Testing
     try await fleet.redis("ACL", "LOG", "RESET")
   }
 
+  @Test func `a stream of events that the worker may not write to costs no reply and no record`() async throws {
+    let shop = try await Shop()
+    let fleet = shop.fleet
+    try await fleet.redis(
+      "ACL", "SETUSER", "martlet-worker", "resetkeys", "~push:jobs*", "~push:result:*", "~push:replies:*",
+      "~push:user:*", "~push:token:*", "~martlet:*")
+    if try await !RedisServer.version().lexicographicallyPrecedes([7, 0]) {
+      try await fleet.redis("ACL", "SETUSER", "martlet-worker", "%R~*")
+    }
+    let worker = try await fleet.worker(["MARTLET_EVENTS": "stream"], on: "push:jobs")
+    let stale = fleet.uniqueTokens(2)
+    for token in stale { try await fleet.gateway.device(token, #""rule":"bad""#) }
+    try await fleet.enqueue(
+      #"{"id":"replied","to":{"token":"\#(stale[0])"},"title":"a","replyTo":"push:replies:shop"}"#,
+      #"{"id":"unheard","to":{"token":"\#(stale[1])"},"title":"a","replyTo":"somebody:elses"}"#, on: "push:jobs")
+    for id in ["replied", "unheard"] { #expect(try await fleet.record(id).status == "failed") }
+    try await fleet.settled("push:jobs")
+    #expect(try await fleet.redis("LLEN", "push:replies:shop").integer == 1)
+    #expect(try await fleet.redis("EXISTS", "somebody:elses", "push:events").integer == 0)
+    #expect(worker.count(of: "was not pushed to its reply list") == 1)
+    #expect(try await worker.metric("martlet_events_refused_total") == 2)
+    #expect(try await worker.stop() == 0)
+  }
+
   @Test func `a sidecar is refused nothing`() async throws {
     let shop = try await Self.shop.value
     let fleet = shop.fleet

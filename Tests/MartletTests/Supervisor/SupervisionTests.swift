@@ -1,4 +1,5 @@
 import EventLoop
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -119,7 +120,7 @@ struct SupervisionTests {
 
   /// Random histories: a place never has two processes, nothing starts after a stop, and the supervisor ends exactly once.
   @Test(arguments: 0..<200) func `every history ends in order`(seed: UInt64) {
-    var random = SeededGenerator(seed)
+    var random = SeededGenerator(seed: seed)
     var supervision = Supervision(count: 4)
     var (running, waiting, exits): (Set<Int>, Set<Int>, [ExitCode]) = ([], [], [])
     var isStopped = false
@@ -166,20 +167,5 @@ struct SupervisionTests {
       }
     }
     #expect(exits.count == 1)
-  }
-}
-
-/// SplitMix64.
-private struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
   }
 }

@@ -8,10 +8,10 @@ import Testing
 @EventLoop
 @Suite(.serialized)
 struct DeadLetterOperationTests {
-  private let redis: BrowsingServer
+  private let redis: QueueServer
 
   init() async throws {
-    redis = try await BrowsingServer()
+    redis = try await QueueServer()
   }
 
   private func operation(

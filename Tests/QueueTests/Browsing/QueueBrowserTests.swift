@@ -9,10 +9,10 @@ import Testing
 @EventLoop
 @Suite(.serialized)
 struct QueueBrowserTests {
-  private let redis: BrowsingServer
+  private let redis: QueueServer
 
   init() async throws {
-    redis = try await BrowsingServer()
+    redis = try await QueueServer()
   }
 
   private func text(_ jobs: [BrowsedJob]) -> [String] { jobs.map { String(decoding: $0.job, as: UTF8.self) } }

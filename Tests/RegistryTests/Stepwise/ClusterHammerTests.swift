@@ -25,7 +25,7 @@ import Testing
   /// Changes tokens at random. Others may make an operation fail, but not a user's registration. Returns the errors of those.
   private func hammer(_ registry: Registry, _ tokens: [String], seed: UInt64, count: Int) async -> [String] {
     var failures: [String] = []
-    var random = SplitMix(state: seed)
+    var random = SeededGenerator(seed: seed)
     for number in 0..<count {
       let (choice, token) = (random.next() % 8, tokens[Int(random.next() % UInt64(tokens.count))])
       let other = tokens[Int(random.next() % UInt64(tokens.count))]

@@ -2,6 +2,7 @@ import EventLoop
 import PushModel
 import Redis
 import RegistrySupport
+import TestSupport
 import Testing
 
 @testable import Backup
@@ -18,7 +19,7 @@ struct EqualWaysTests {
     try await Way.$current.withValue(way) {
       let fixture = try await Fixture(maximumDevices: 2)
       let tokens = (0..<4).map { fixture.token("equal-\(seed)-\($0)") }
-      var random = SplitMix(state: seed)
+      var random = SeededGenerator(seed: seed)
       var lines: [String] = []
       for number in 0..<40 {
         let now = Int64(1000 + number)
@@ -31,7 +32,7 @@ struct EqualWaysTests {
   }
 
   private func step(
-    _ fixture: Fixture, _ tokens: [String], _ now: Int64, _ seed: UInt64, _ random: inout SplitMix
+    _ fixture: Fixture, _ tokens: [String], _ now: Int64, _ seed: UInt64, _ random: inout SeededGenerator
   ) async throws -> String {
     let (registry, choice) = (fixture.registry, Int(random.next() % 12))
     let (token, other) = (tokens[Int(random.next() % 4)], tokens[Int(random.next() % 4)])
@@ -81,18 +82,5 @@ struct EqualWaysTests {
     let difference = zip(atomic, stepwise).enumerated().first { $1.0 != $1.1 }
     #expect(atomic.count == stepwise.count)
     #expect(difference == nil, "step \(difference.map { "\($0.offset / 2): \($0.element)" } ?? "")")
-  }
-}
-
-/// A random number generator with a fixed seed.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,11 +1,11 @@
 import EventLoop
-import Events
 import JSON
 import Redis
 import RegistrySupport
 import TestSupport
 import Testing
 
+@testable import Events
 @testable import Registry
 
 /// A process that ends between the change of a device and its event.
@@ -33,7 +33,8 @@ struct EventCrashTests {
 
   @Test func `behind the change: another process writes the event`() async throws {
     try await Way.$current.withValue(.stepwise) {
-      let fixture = try await Fixture(writesEvents: true)
+      // A server of its own: on a common one other suites have changes under way.
+      let fixture = try await Fixture(server: try await RedisServer(), writesEvents: true)
       let token = fixture.token("events-crash")
       try await register(token, "events-crash", fixture, until: isPublish)
       #expect(try await fixture.events(of: token).isEmpty)
@@ -77,7 +78,30 @@ struct EventCrashTests {
       _ = try await fixture.register(token, "events-twice", app: "com.u", now: 3000)
       let apps = try await fixture.events(of: token).map { $0["data"]?["app"]?.string }
       #expect(apps == [nil, "com.t", "com.u"])
-      #expect(try await fixture.run("EXISTS", outbox).integer == 0)
+      #expect(try await fixture.run("LLEN", outbox).integer == 1)
+      #expect(try await fixture.run("LINDEX", outbox, "0").string?.contains("{") == false)
+    }
+  }
+
+  @Test func `a slot that moves to a server whose clock is behind loses no event`() async throws {
+    try await Way.$current.withValue(.stepwise) {
+      let fixture = try await Fixture(writesEvents: true)
+      let token = fixture.token("events-clock")
+      try await register(token, "events-clock", fixture, until: isPublish)
+      // The server before was an hour ahead.
+      let outbox = EventStream.outbox(of: RegistryKeys.token(token))
+      let entry = try #require(try await fixture.run("LPOP", outbox).string)
+      let parts = entry.split(separator: " ", maxSplits: 1)
+      let number = try #require(Int64(parts[0])) + 3_600_000_000
+      _ = try await fixture.run("RPUSH", outbox, "\(number) \(parts[1])")
+      for app in ["com.a", "com.b", "com.c"] {
+        _ = try await fixture.register(token, "events-clock", app: app, now: 2000)
+      }
+      let apps = try await fixture.events(of: token).map { $0["data"]?["app"]?.string }
+      #expect(apps == [nil, "com.a", "com.b", "com.c"])
+      #expect(try await fixture.run("LINDEX", outbox, "0").string == "\(number + 3)")
+      let outlives = try await fixture.run("TTL", outbox).integer ?? 0
+      #expect(outlives > EventOutbox.markSeconds)
     }
   }
 }

@@ -1,6 +1,7 @@
 import EventLoop
 import Registry
 import Sidecar
+import TestSupport
 import Testing
 
 /// Requests that the device API refuses without any effect.

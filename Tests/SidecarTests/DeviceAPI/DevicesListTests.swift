@@ -3,6 +3,7 @@ import EventLoop
 import JSON
 import Registry
 import Sidecar
+import TestSupport
 import Testing
 
 /// `GET /devices` of docs/http/device-api.md.

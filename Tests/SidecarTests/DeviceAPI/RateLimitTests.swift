@@ -3,6 +3,7 @@ import JSON
 import Redis
 import Registry
 import Sidecar
+import TestSupport
 import Testing
 @testable import Credentials
 

@@ -2,6 +2,7 @@ import EventLoop
 import JSON
 import Jobs
 import Sidecar
+import TestSupport
 import Testing
 @testable import Queue
 

@@ -36,13 +36,8 @@ import Testing
     let keys = [RegistryKeys.userTokens("bad-input"), RegistryKeys.token(Self.token)]
     let before = try await dumps(keys, fixture)
     let (body, text) = Self.table[row]
-    let directory = try TemporaryDirectory()
-    try Data(body).write(to: URL(filePath: directory.path + "/body"))
-    var arguments = ["-sS", "-i", "--max-time", "20", "-H", "Expect:", "--data-binary", "@\(directory.path)/body"]
-    for (name, value) in headers { arguments += ["-H", "\(name): \(value)"] }
-    let answer = WebAnswer(
-      try await ChildProcess.run(
-        "curl", arguments + ["http://127.0.0.1:\(fixture.sidecar.port)/api/push/\(route)"]))
+    let answer = try await WebAnswer.ask(
+      port: fixture.sidecar.port, "POST", "/api/push/\(route)", fields: headers.map { ($0.key, $0.value) }, bytes: body)
     #expect(answer.status == (row == Self.table.count - 1 ? 413 : 400))
     #expect(answer.body == #"{"error":"\#(text)"}"#)
     #expect(try await dumps(keys, fixture) == before)

@@ -3,6 +3,7 @@ import JSON
 import Redis
 import Registry
 import Sidecar
+import TestSupport
 import Testing
 
 /// `/api/push/test` with a recording sender: the devices and the answers.

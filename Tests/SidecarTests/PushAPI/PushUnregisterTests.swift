@@ -2,6 +2,7 @@ import EventLoop
 import Redis
 import Registry
 import Sidecar
+import TestSupport
 import Testing
 
 @EventLoop

@@ -2,6 +2,7 @@ import JSON
 import Redis
 import Registry
 import Sidecar
+import TestSupport
 @testable import Credentials
 
 /// Users of the push API, and their devices.

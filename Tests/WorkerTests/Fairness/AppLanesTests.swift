@@ -1,5 +1,6 @@
 import APNs
 import EventLoop
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -141,7 +142,7 @@ struct AnswerEpochsTests {
   }
 
   @Test(arguments: 1...20) func `every answer after the last restart is counted once`(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     var epochs = AnswerEpochs()
     var open: [Int] = []
     var (ended, counted) = (0, 0)

@@ -1,6 +1,7 @@
 import EventLoop
 import Jobs
 import Registry
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -170,7 +171,7 @@ struct FairSendWindowTests {
 
   /// Jobs of some apps are claimed, pushes end, apps stall: nothing is lost, sent twice or out of order.
   @Test(arguments: 1...20) func `random walks lose no job and no permit`(seed: UInt64) throws {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let scene = Scene(permits: Int.random(in: 4...100, using: &random), shares: ["a": 1, "b": 2, "c": 5])
     let apps = ["a", "b", "c"]
     var claimed = 0

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -136,7 +137,7 @@ struct FairSharesTests {
   /// Apps come and go, stall and recover. Whatever happens, the sum stays within the limit, the counts agree, and an app
   /// with work and a small part in flight may send.
   @Test(arguments: 1...40) func `random walks keep the sum within the limit and starve no app`(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let count = Int.random(in: 1...12, using: &random)
     let limit = Int.random(in: 1...600, using: &random)
     var scene = Scene(limit: limit, apps: (0..<count).map { _ in Int.random(in: 1...9, using: &random) })

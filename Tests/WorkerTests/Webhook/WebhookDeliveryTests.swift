@@ -212,9 +212,55 @@ struct WebhookDeliveryTests {
     state.position = 40
     var delivery = WebhookDelivery(state)
     _ = delivery.due(at: 0)
+    #expect(delivery.read(page(1, 2), at: 0) == .reload)
+    // Redis has the same state, so it is the stream that is another one.
+    #expect(delivery.reloaded(state, at: 0) == .read(after: "1800000000000-7", through: nil))
     #expect(delivery.read(page(1, 2), at: 0) == .read(after: "0-0", through: nil))
     #expect(delivery.read(page(1, 2), at: 0) == .save)
+    #expect(delivery.takeNotices() == [.restarted])
+  }
+
+  @Test func `a stream that was deleted is looked at every second`() throws {
+    var state = WebhookState()
+    state.cursor = "1700000000000-7"
+    var delivery = WebhookDelivery(state)
+    let empty = EventPage(entries: [], length: 0, firstID: nil, lastID: "0-0", total: nil)
+    _ = delivery.due(at: 0)
+    #expect(delivery.read(empty, at: 0) == .reload)
+    _ = delivery.reloaded(state, at: 0)
+    #expect(delivery.read(empty, at: 0) == .wait(until: 1000))
+    #expect(delivery.takeNotices() == [.restarted])
+    #expect(delivery.due(at: 1000) == .read(after: "0-0", through: nil))
+    #expect(delivery.read(empty, at: 1000) == .wait(until: 2000))
+  }
+
+  @Test func `after a failover that lost events it continues where the new server knows it to be`() throws {
+    var delivery = WebhookDelivery(WebhookState())
+    _ = try begin(&delivery, page(1, 3), at: 0)
+    _ = delivery.posted(answer(200), at: 0, random: 0)
+    let survived = try #require(WebhookState(json: delivery.state.json))
+    _ = delivery.saved(at: 0)
+    _ = try begin(&delivery, page(4, 6), at: 1000)
+    _ = delivery.posted(answer(200), at: 1000, random: 0)
+    _ = delivery.saved(at: 1000)
+    _ = delivery.due(at: 2000)
+    // The new server has written an event under a number of those that are lost.
+    #expect(delivery.read(page(7, 4), at: 2000) == .reload)
+    #expect(delivery.reloaded(survived, at: 2000) == .read(after: "1700000000000-3", through: nil))
+    #expect(delivery.takeNotices() == [.rewound])
+    #expect(delivery.read(page(4, 4), at: 2000) == .save)
+    #expect(try posted(delivery.saved(at: 2000)).id == "evt_1700000000000-4_1700000000000-4")
     #expect(delivery.takeNotices().isEmpty)
+  }
+
+  @Test func `a batch that the new server does not know is read again`() throws {
+    var delivery = WebhookDelivery(WebhookState())
+    _ = try begin(&delivery, page(1, 3), at: 0)
+    // The answer comes after the failover, and the state is not written over the one that survived.
+    _ = delivery.posted(answer(200), at: 0, random: 0)
+    #expect(delivery.reloaded(WebhookState(), at: 0) == .read(after: "0-0", through: nil))
+    #expect(delivery.read(page(1, 2), at: 0) == .save)
+    #expect(delivery.state.batch == .init(first: "1700000000000-1", last: "1700000000000-2", count: 2))
   }
 
   @Test func `entries that are no events are skipped`() throws {

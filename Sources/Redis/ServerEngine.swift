@@ -1,6 +1,6 @@
 /// Which server answers as Redis, and its own version.
-package struct RedisEngine: Sendable, Equatable {
-  enum Kind: String, Sendable {
+public struct ServerEngine: Sendable, Equatable {
+  public enum Kind: String, Sendable {
     case redis = "Redis"
     case valkey = "Valkey"
     case keyDB = "KeyDB"
@@ -9,9 +9,9 @@ package struct RedisEngine: Sendable, Equatable {
     case upstash = "Upstash"
   }
 
-  let kind: Kind
+  public let kind: Kind
   /// For example `8.1.8`. Nil if it does not report one.
-  let version: String?
+  public let version: String?
 
   init(_ kind: Kind, _ version: String?) {
     self.kind = kind
@@ -38,13 +38,6 @@ package struct RedisEngine: Sendable, Equatable {
     }
   }
 
-  var summary: String { version.map { "\(kind.rawValue) \($0)" } ?? kind.rawValue }
-
-  /// What the operator should know of a server that is not tested with Martlet; nil for those that are.
-  var note: String? {
-    switch kind {
-    case .redis, .valkey: nil
-    case .keyDB, .dragonfly, .elastiCache, .upstash: "not tested with Martlet: docs/redis.md says what is known"
-    }
-  }
+  /// `Redis 7.0.15`
+  public var summary: String { version.map { "\(kind.rawValue) \($0)" } ?? kind.rawValue }
 }

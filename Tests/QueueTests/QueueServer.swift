@@ -7,7 +7,7 @@ import TestSupport
 
 /// A Redis of its own with one queue, and what the tests put into it.
 @EventLoop
-struct BrowsingServer {
+struct QueueServer {
   let server: RedisServer
   let connection: RedisClient
   let keys = QueueKeys(queue: "jobs")

@@ -1,0 +1,68 @@
+import EventLoop
+public import Redis
+
+/// Reads the reports of workers from their heartbeats. A worker writes the same report for each of its queues, so that one
+/// heartbeat is enough.
+@EventLoop
+struct HeartbeatReader {
+  let connection: RedisClient
+
+  /// Sends `commands` and reads the reports of the living workers, in one exchange. `members` are the names of each queue's
+  /// workers. Another exchange follows only for workers whose heartbeat is absent and who may have one for another queue.
+  func read(
+    _ members: [(keys: QueueKeys, names: [String])], with commands: [RedisCommand] = []
+  ) async throws(RedisError) -> (replies: [Result<RedisValue, RedisError>], reports: [String: WorkerReport]) {
+    var heartbeats: [String: [String]] = [:]
+    for (keys, names) in members {
+      for name in names { heartbeats[name, default: []].append(keys.heartbeat(name)) }
+    }
+    var reports: [String: WorkerReport] = [:]
+    var replies: [Result<RedisValue, RedisError>] = []
+    var round = 0
+    while true {
+      let names = heartbeats.filter { reports[$0.key] == nil && $0.value.count > round }.keys.sorted()
+      let sent = round == 0 ? commands : []
+      if names.isEmpty, sent.isEmpty { return (replies, reports) }
+      let answers = await connection.exchange(
+        sent + names.map { RedisCommand("GET", heartbeats[$0]?[round] ?? "") })
+      if round == 0 { replies = Array(answers.prefix(sent.count)) }
+      for (name, answer) in zip(names, answers.dropFirst(sent.count)) {
+        if let json = try answer.absentIfWrongType().contents { reports[name] = WorkerReport(json: json) }
+      }
+      round += 1
+    }
+  }
+}
+
+extension Result<RedisValue, RedisError> {
+  /// Returns the reply; null if the key has another type.
+  func absentIfWrongType() throws(RedisError) -> RedisValue {
+    do {
+      return try get()
+    } catch {
+      guard error.isWrongType else { throw error }
+      return .null
+    }
+  }
+}
+
+extension WorkerReport {
+  /// Reads the reports of the living workers of queues, by name. A key of another type counts as absent.
+  @EventLoop
+  public static func read(of queues: [String], from connection: RedisClient) async throws(RedisError)
+    -> [String: WorkerReport]
+  {
+    let keys = queues.map(QueueKeys.init(queue:))
+    let answers = await connection.exchange(keys.map { RedisCommand("SMEMBERS", $0.workers) })
+    var members: [(keys: QueueKeys, names: [String])] = []
+    for (keys, answer) in zip(keys, answers) {
+      members.append((keys, (try answer.absentIfWrongType().array ?? []).compactMap(\.string)))
+    }
+    return try await HeartbeatReader(connection: connection).read(members).reports
+  }
+}
+
+extension Sequence<WorkerReport> {
+  /// Jobs that these workers end in a second.
+  public var jobsPerSecond: Double { reduce(0) { $0 + $1.jobsPerSecond } }
+}
