@@ -18,6 +18,8 @@ FILE = ROOT / "deploy/compose.yaml"
 APNS = ROOT / "deploy/compose/apns.yaml"
 MONITORING = ROOT / "deploy/compose/monitoring.yaml"
 USER = "65532:65532"
+# Its service runs once an operator exists; any other profile is of commands, or of what does not run.
+DASHBOARD = ["dashboard"]
 # Redis' durability, as docs/operations.md asks for it.
 DURABILITY = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction", "dir": "/data"}
 
@@ -97,7 +99,7 @@ def examine(project, faults, known):
                    f"{setting}: nothing is mounted at {value}")
         for text in map(str, environment.values()):
             expect("BEGIN" not in text and not re.search(r"://[^/@]*:[^/@]+@", text), "its environment contains a secret")
-        if "profiles" in service:
+        if service.get("profiles", DASHBOARD) != DASHBOARD:
             continue
         expect(service.get("restart") == "unless-stopped", "restart: unless-stopped is missing")
         expect(service.get("deploy", {}).get("resources", {}).get("limits", {}).get("memory"), "has no memory limit")
@@ -110,12 +112,20 @@ def examine(project, faults, known):
             grace = seconds(environment["MARTLET_SHUTDOWN_GRACE"])
             expect(seconds(service.get("stop_grace_period", "10s")) > grace + 5,
                    f"stop_grace_period is not 5 s above MARTLET_SHUTDOWN_GRACE ({grace:.0f} s)")
-    for name, port in (("worker", 9090), ("sidecar", 9091)):
+    for name, port in (("worker", 9090), ("sidecar", 9091), ("dashboard", 9092)):
         address = services[name]["environment"].get("MARTLET_ADMIN_ADDRESS")
         faults.expect(address == f"0.0.0.0:{port}", f"service {name}: MARTLET_ADMIN_ADDRESS is {address}")
     sidecar = services["sidecar"]
     faults.expect(sidecar["environment"].get("MARTLET_HTTP_ADDRESS") == "0.0.0.0:8080"
                   and sidecar.get("ports") == ["127.0.0.1:8080:8080"], "service sidecar: 8080 is not reached")
+    dashboard = services["dashboard"]
+    faults.expect(dashboard["environment"].get("MARTLET_DASHBOARD_ADDRESS") == "0.0.0.0:8081"
+                  and dashboard.get("ports") == ["127.0.0.1:8081:8081"], "service dashboard: 8081 is not reached")
+    faults.expect(dashboard.get("profiles") == DASHBOARD, "service dashboard: without an operator `up` waits for it")
+    faults.expect("APNS_KEY_PATH" not in dashboard["environment"] and not dashboard.get("secrets") and not dashboard.get("volumes"),
+                  "service dashboard: it has the provider key, which it does not need")
+    faults.expect(dashboard["environment"].get("APNS_BUNDLE_ID") == services["worker"]["environment"]["APNS_BUNDLE_ID"],
+                  "service dashboard: it has another bundle id than the workers")
     faults.expect(services["worker"]["deploy"].get("replicas") == 2, "service worker: there are not two")
     url = urlsplit(services["worker"]["environment"]["REDIS_URL"])
     faults.expect(url.hostname == "redis" and url.port == 6379, f"REDIS_URL does not name the service redis: {url.geturl()}")

@@ -17,9 +17,12 @@ MODELS = {"ScaledObject": ScaledObject, "TriggerAuthentication": TriggerAuthenti
           "PodMonitor": PodMonitor, "ServiceMonitor": ServiceMonitor, "PrometheusRule": PrometheusRule}
 # Newer than the models: KEDA 2.17.
 NEWER = {"spec.fallback.behavior"}
-ADMIN = {"worker": 9090, "sidecar": 9091}
-HTTP = 8080
-PARTS = {"worker", "sidecar"}
+ADMIN = {"worker": 9090, "sidecar": 9091, "dashboard": 9092}
+HTTP = {"sidecar": 8080, "dashboard": 8081}
+LISTENS = {"sidecar": "MARTLET_HTTP_ADDRESS", "dashboard": "MARTLET_DASHBOARD_ADDRESS"}
+PARTS = {"worker", "sidecar", "dashboard"}
+# They send to APNs, so they have its key.
+SENDING = {"worker", "sidecar"}
 DEFAULT_QUEUES = ["push:jobs:high", "push:jobs", "push:jobs:low"]
 DRAIN = "martlet_queue_drain_seconds"
 CERTIFICATE = {"MARTLET_HTTP_CERT": "tls.crt", "MARTLET_HTTP_KEY": "tls.key"}
@@ -93,7 +96,11 @@ class Build:
             for part in PARTS:
                 replicas = self.part("Deployment", part)["spec"].get("replicas")
                 scaled = self.name == "autoscaling" and part == "worker"
-                self.expect(replicas is None if scaled else (replicas or 0) >= 2, f"{part}: replicas is {replicas}")
+                # Without an operator a dashboard ends with 2.
+                right = replicas == 0 if part == "dashboard" else replicas is None if scaled else (replicas or 0) >= 2
+                self.expect(right, f"{part}: replicas is {replicas}")
+        elif self.name == "development":
+            self.expect(self.part("Deployment", "dashboard")["spec"]["replicas"] == 1, "dashboard: does not run")
         if self.name == "autoscaling":
             self.examine_scaling()
 
@@ -141,13 +148,15 @@ class Build:
             got = container[probe].get("httpGet", {})
             self.expect(got == {"path": path, "port": "admin"}, f"{part}: {probe} asks {got}, not {path} of the port admin")
         ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-        expected = {"admin": ADMIN[part]} | ({"http": HTTP} if part == "sidecar" else {})
+        expected = {"admin": ADMIN[part]} | ({"http": HTTP[part]} if part in HTTP else {})
         self.expect(ports == expected, f"{part}: ports are {ports}, not {expected}")
         self.expect(environment.get("MARTLET_ADMIN_ADDRESS") == f"0.0.0.0:{ADMIN[part]}", f"{part}: MARTLET_ADMIN_ADDRESS")
-        if part == "sidecar":
-            self.expect(environment.get("MARTLET_HTTP_ADDRESS") == f"0.0.0.0:{HTTP}", "sidecar: MARTLET_HTTP_ADDRESS")
+        if part in HTTP:
+            # In development a dashboard needs no operator, as only a port-forward reaches it.
+            place = "127.0.0.1" if (self.name, part) == ("development", "dashboard") else "0.0.0.0"
+            self.expect(environment.get(LISTENS[part]) == f"{place}:{HTTP[part]}", f"{part}: {LISTENS[part]}")
         before = container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0)
-        self.expect(before == (5 if part == "sidecar" else 0), f"{part}: preStop sleeps {before} s")
+        self.expect(before == (5 if part in HTTP else 0), f"{part}: preStop sleeps {before} s")
         grace = seconds(environment.get("MARTLET_SHUTDOWN_GRACE", "25s"))
         total = pod.get("terminationGracePeriodSeconds", 30)
         self.expect(total >= before + grace + 5, f"{part}: {total} s end it before preStop ({before} s) and grace ({grace:.0f} s) are over")
@@ -161,8 +170,9 @@ class Build:
         for volume in (volume for volume in pod["volumes"] if "secret" in volume):
             name = volume["secret"]["secretName"]
             self.expect(volume["secret"].get("optional") is True, f"{part}: without {name} the program cannot name what is missing")
-        key = environment.get("APNS_KEY_PATH")
+        key = environment.get("APNS_KEY_PATH") if part in SENDING else None
         mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+        self.expect(part in SENDING or not any("apns" in mount for mount in mounts), f"{part}: has the provider key, which it does not need")
         self.expect(not key or any(key.startswith(mount + "/") for mount in mounts), f"{part}: nothing is mounted at {key}")
         if key and key.startswith("/etc/martlet/apns/"):
             self.expect(Path(key).name in self.secrets["martlet-apns"], f"{part}: the template of martlet-apns has no {Path(key).name}")
@@ -199,7 +209,11 @@ class Build:
                 admin = [port["port"] for port in rule["ports"] if port["port"] in ADMIN.values()]
                 self.expect(not admin or rule.get("from"), f"network: anybody reaches the admin port of {part}")
             into = {port["port"] for policy in policies for rule in policy.get("ingress", []) for port in rule["ports"]}
-            self.expect(HTTP in into if part == "sidecar" else HTTP not in into, f"network: {part} is reached at {sorted(into)}")
+            expected = {HTTP[part]} if part in HTTP else set()
+            self.expect(into & set(HTTP.values()) == expected, f"network: {part} is reached at {sorted(into)}")
+            for rule in (rule for policy in policies for rule in policy.get("ingress", [])):
+                pages = part == "dashboard" and HTTP[part] in [port["port"] for port in rule["ports"]]
+                self.expect(not pages or rule.get("from"), "network: anybody reaches the dashboard")
             if self.of("PodMonitor"):
                 self.expect(ADMIN[part] in into, f"network: nothing may read the metrics of {part}")
 
@@ -214,7 +228,8 @@ class Build:
             self.expect(path.startswith(("metadata.", "apiVersion", "kind")), f"{kind} has no field {path}")
 
     def examine_monitors(self):
-        for kind, part, endpoints in (("PodMonitor", "worker", "podMetricsEndpoints"), ("ServiceMonitor", "sidecar", "endpoints")):
+        for kind, part, endpoints in (("PodMonitor", "worker", "podMetricsEndpoints"), ("ServiceMonitor", "sidecar", "endpoints"),
+                                      ("ServiceMonitor", "dashboard", "endpoints")):
             spec = self.part(kind, part)["spec"]
             labels = (self.part("Deployment", part)["spec"]["template"] if kind == "PodMonitor"
                       else self.part("Service", part))["metadata"]["labels"]
@@ -288,7 +303,7 @@ class Build:
                     bare = {name: value for name, value in self.environment(self.container(part)).items() if value}
                     ended = subprocess.run([martlet, part], env=bare, capture_output=True, text=True, timeout=20)
                     self.expect(ended.returncode == 2, f"a {part} without its secrets ended with {ended.returncode}")
-                    for name in ("REDIS_URL_FILE", "APNS_KEY_PATH", "APNS_KEY_ID", "APNS_TEAM_ID"):
+                    for name in ("REDIS_URL_FILE", *(("APNS_KEY_PATH", "APNS_KEY_ID", "APNS_TEAM_ID") if part in SENDING else ())):
                         self.expect(name in ended.stderr, f"a {part} without its secrets does not name {name}: {ended.stderr}")
         if self.name == "development":
             simulator = self.part("Deployment", "worker")["spec"]["template"]["spec"]["initContainers"][0]

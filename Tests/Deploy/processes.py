@@ -93,12 +93,12 @@ class Fleet:
         values = {name: self.local(str(value), owner) for name, value in service.get("environment", {}).items()}
         return {"PATH": os.environ["PATH"], **values}
 
-    def start(self, owner, name):
+    def start(self, owner, name, **settings):
         service = self.services[name]
         entry = service.get("entrypoint", ["/usr/local/bin/martlet"])
         command = [self.programs / Path(entry[0]).name, *(self.local(text, owner) for text in service["command"])]
         log = open(self.place / f"{owner}.log", "w")
-        self.running[owner] = subprocess.Popen(command, env=self.environment(service, owner), stdout=log, stderr=log)
+        self.running[owner] = subprocess.Popen(command, env=self.environment(service, owner) | settings, stdout=log, stderr=log)
 
     def is_healthy(self, owner, name):
         service = self.services[name]
@@ -139,15 +139,31 @@ class Fleet:
     def examine(self, faults):
         try:
             self.start_all()
+            self.refuse_dashboard(faults)
             self.run_page(faults)
             self.stop_worker(faults)
         except (TimeoutError, OSError) as error:
             faults.expect(False, str(error))
 
+    def refuse_dashboard(self, faults):
+        """Without an operator it ends with 2, and says how to add one. As the service says, at an address that others can reach."""
+        self.start("dashboard", "dashboard", MARTLET_DASHBOARD_ADDRESS=f"0.0.0.0:{free_port()}")
+        code = self.running.pop("dashboard").wait(20)
+        faults.expect(code == 2, f"a dashboard without an operator ended with {code}: {self.log('dashboard')}")
+        faults.expect("martlet credentials add operator" in self.log("dashboard"), "a dashboard does not say how to add an operator")
+
+    def up(self, directory):
+        """What `up` starts beside the services that run: the dashboard, if `.env` has its profile."""
+        settings = directory / ".env"
+        if settings.exists() and "COMPOSE_PROFILES=dashboard\n" in settings.read_text() and "dashboard" not in self.running:
+            self.start("dashboard", "dashboard")
+            wait_until("the health of the dashboard", lambda: self.is_healthy("dashboard", "dashboard"))
+
     def run_page(self, faults):
-        """Every block marked shell of docs/compose.md, as it stands."""
-        tools = self.place / "bin"
+        """Every line of the blocks marked shell of docs/compose.md, as it stands, beside a `.env` of its own."""
+        tools, directory = self.place / "bin", self.place / "deploy"
         tools.mkdir()
+        directory.mkdir()
         (tools / "docker").write_text(DOCKER)
         (tools / "docker").chmod(0o755)
         environment = self.environment(self.services["martlet"], "page") | {
@@ -157,11 +173,14 @@ class Fleet:
         for block in blocks:
             block = re.sub(r"(?<=localhost:)\d{4}", lambda match: str(self.ports["", match[0]]), block)
             block = re.sub(r"^cd deploy$", "", block, flags=re.M).replace("curl -s", "curl -s --fail-with-body")
-            # What a person does between two commands: waits a moment.
-            script = "\n".join(f"{line}\nsleep 0.5" for line in block.strip().splitlines())
-            ended = subprocess.run(["bash", "-euo", "pipefail", "-c", script], env=environment, capture_output=True, text=True,
-                                   cwd=ROOT / "deploy")
-            faults.expect(ended.returncode == 0, f"failed:\n{block}{ended.stdout}{ended.stderr}")
+            for line in block.strip().splitlines():
+                if line.startswith("docker compose up"):
+                    self.up(directory)
+                # What a person does between two commands: waits a moment.
+                ended = subprocess.run(["bash", "-euo", "pipefail", "-c", f"{line}\nsleep 0.5"], env=environment, capture_output=True,
+                                       text=True, cwd=directory)
+                faults.expect(ended.returncode == 0, f"failed: {line}\n{ended.stdout}{ended.stderr}")
+        faults.expect("dashboard" in self.running, "docs/compose.md does not lead to a dashboard")
         for job in ("hello-1", "hello-2"):
             record = json.loads(self.redis("GET", f"push:result:{job}") or "{}")
             faults.expect(record.get("status") == "accepted", f"the record of {job} is {record}")

@@ -6,12 +6,12 @@ import Redis
 /// `martlet cancel`: keeps a job from being sent.
 enum CancelCommand: Command {
   static let name = "cancel"
-  static let summary = "keep a job from being sent"
+  static let summary = "cancel a job"
   static let help = """
     usage: martlet cancel ID [--queue LIST] [--json]
 
     Cancels the job with this id in the queues of MARTLET_QUEUES (or of --queue), and prints what became of it. Of a job in
-    flight, the pushes that were not sent yet are not sent; a broadcast ends behind the pages under way. The record says
+    flight, the pushes that were not sent yet are not sent; a broadcast ends after the pages under way. The record says
     `cancelled`, and what had been accepted. A job that is not found at either end of a long queue is cancelled when a
     worker takes it, within 7 days.
 

@@ -24,8 +24,9 @@ enum CredentialsCommand: Command {
       --scopes LIST      permissions of a key; default: all of devices (/devices), tokens (/newtoken), push (/newpush)
       --rate N --burst N --daily N
                          requests of a key to /devices: per second, at once, per UTC day; default 100, 200, 10000
-      --role ROLE        what an operator may do: viewer (default) reads; operator also pauses, cancels, retries and requeues;
-                         admin also purges, removes devices and revokes credentials
+      --role ROLE        what an operator may do: viewer (default) reads; operator also pauses, resumes, cancels, retries,
+                         requeues, sends test pushes, drains workers and sees payloads; admin also purges dead letters,
+                         removes devices, enables, disables and revokes credentials, and sees whole tokens
       --json             print {"kind","name","secret"}; list: one object per line
 
     """

@@ -4,17 +4,18 @@ import Telemetry
 /// `martlet dashboard`: serves the web dashboard.
 enum DashboardCommand: Command {
   static let name = "dashboard"
-  static let summary = "pages for operators in a browser"
+  static let summary = "serve pages for operators"
   static let help = """
     usage: martlet dashboard
 
-    Serves the pages of docs/dashboard.md on MARTLET_DASHBOARD_ADDRESS (default \(DashboardSettings.defaultAddress)). /healthz, /readyz and
-    /metrics are on MARTLET_ADMIN_ADDRESS (default \(DashboardSettings.defaultAdminAddress); off, or port 0 for any free port).
+    Serves pages that show the fleet, each job and each user's devices, with buttons to act, on MARTLET_DASHBOARD_ADDRESS
+    (default \(DashboardSettings.defaultAddress); port 0: any free port). With off it does not start (exit code 2); martlet all then runs without it.
+    /healthz, /readyz and /metrics are on MARTLET_ADMIN_ADDRESS (default \(DashboardSettings.defaultAdminAddress); off, or port 0 for any free port).
     Reads its settings from the environment and reports every fault at once (exit code 2).
 
-    Operators sign in with a name and a secret, which martlet credentials add operator makes for a viewer, operator or admin.
-    Without operators the dashboard is for this machine only: on an address that others can reach it does not start (exit
-    code 2).
+    Operators sign in with a name and a secret. martlet credentials add operator makes the secret, for a viewer, operator or
+    admin. Without operators the dashboard is for this machine only: on an address that others can reach it does not start
+    (exit code 2).
 
     With MARTLET_HTTP_CERT and MARTLET_HTTP_KEY (PEM files) it is HTTPS only. SIGHUP: reads both files again.
     SIGTERM or SIGINT: finishes open requests within MARTLET_SHUTDOWN_GRACE, exits with 0. A second signal: exits at once.

@@ -11,8 +11,8 @@ enum DoctorCommand: Command {
     usage: martlet doctor [--json]
 
     Checks every setting, Redis (connection, version, noeviction, AOF, clock, keys of the queues), the provider key, the
-    apps of MARTLET_APPS and their keys, the connection to each gateway of APNs (nothing is sent), who can reach the HTTP services, their TLS certificate, the limit of open files
-    and the time zones.
+    apps of MARTLET_APPS and their keys, the connection to each gateway of APNs (nothing is sent), who can reach the HTTP
+    services, their TLS certificate, the limit of open files and the time zones.
 
     Prints one line for each check: the status (ok, note, warn or fail), what was checked, what was found and how to fix it.
     --json prints one object {"check","status","text","fix"} per line.

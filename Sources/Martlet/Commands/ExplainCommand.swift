@@ -4,17 +4,17 @@ import JSON
 import Jobs
 import Policy
 
-/// `martlet explain`: tells what happened to a job, or why an addressee gets nothing.
+/// `martlet explain`: says what happened to a job, or why an addressee gets nothing.
 enum ExplainCommand: Command {
   static let name = "explain"
-  static let summary = "tell what happened to a job, or why a user, token or instance gets nothing"
+  static let summary = "say what happened to a job, or why a user, token or instance gets nothing"
   static let help = """
     usage: martlet explain ID            [--queue LIST] [--json]
            martlet explain --user NAME   [--queue LIST] [--json] [--full-tokens]
            martlet explain --token TOKEN [--queue LIST] [--json] [--full-tokens]
            martlet explain --instance ID [--queue LIST] [--json] [--full-tokens]
 
-    Tells what happened to a job, step by step, what happens next, and what to do. With --user, --token or --instance, tells
+    Says what happened to a job, step by step, what happens next, and what to do. With --user, --token or --instance, says
     whether pushes reach the addressee, and what prevents it: registrations, apps, paused routes, the last refusals of APNs,
     the limits of delivery policies.
 

@@ -12,13 +12,15 @@ enum HealthCommand: Command {
   static let help = """
     usage: martlet health [--ready] [--address HOST:PORT]
 
-    Asks the admin port of a worker or sidecar on this machine for /healthz, with --ready for /readyz, and prints the answer.
-    Exit 0 when the status is 200, 1 when it is not or when there is no answer within 2 seconds.
+    Asks the admin port of a worker, sidecar or dashboard on this machine for /healthz, with --ready for /readyz, and prints
+    the answer.
 
-      --address HOST:PORT   the admin port; default MARTLET_ADMIN_ADDRESS, then \(WorkerConfiguration.defaultAdminAddress),
-                            the worker's (a sidecar's is \(SidecarSettings.defaultAdminAddress)). For an address of all
-                            interfaces, this machine is asked.
+      --address HOST:PORT   the admin port; default MARTLET_ADMIN_ADDRESS, then \(WorkerConfiguration.defaultAdminAddress), the worker's (a sidecar's is
+                            \(SidecarSettings.defaultAdminAddress), a dashboard's \(DashboardSettings.defaultAdminAddress)). For an address of all interfaces, this
+                            machine is asked.
       --ready               whether jobs and requests can be served, not only whether the process answers
+
+    Exit code 0 if the status is 200, 1 if it is not or if there is no answer within 2 seconds.
 
     """
 

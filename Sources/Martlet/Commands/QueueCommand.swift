@@ -13,7 +13,7 @@ enum QueueCommand: Command {
            martlet queue resume LIST [--json]
 
     Once pause has returned, no worker takes a job of the queue, until it is resumed, also after restarts. Jobs in flight
-    continue, and producers may go on. --by is your login name unless it is given. martlet status shows what is paused.
+    continue, and producers can add jobs. --by is your login name unless it is given. martlet status shows what is paused.
 
     Exit code 0 if the queue is paused or resumed now, or was before.
 

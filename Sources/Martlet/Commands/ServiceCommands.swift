@@ -129,7 +129,7 @@ enum SidecarCommand: Command {
 /// `martlet all`: runs a worker, a sidecar and a dashboard in one process.
 enum AllCommand: Command {
   static let name = "all"
-  static let summary = "worker, sidecar and dashboard in one process"
+  static let summary = "run a worker, a sidecar and a dashboard in one process"
   static let help = """
     usage: martlet all
 

@@ -10,7 +10,7 @@ import Telemetry
 /// `martlet status`: shows the queues and the workers.
 enum StatusCommand: Command {
   static let name = "status"
-  static let summary = "show queues, workers and rates"
+  static let summary = "show queues, workers, rates, and what is paused or slow"
   static let help = """
     usage: martlet status [--watch] [--interval SECONDS] [--json]
 

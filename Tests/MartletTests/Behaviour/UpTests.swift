@@ -45,6 +45,21 @@ struct UpTests {
     }
   }
 
+  /// What answers there could be taken for what is started.
+  @Test(arguments: ["MARTLET_HTTP_ADDRESS", "MARTLET_DASHBOARD_ADDRESS", "MARTLET_ADMIN_ADDRESS"])
+  func `make up names the address that is in use`(name: String) async throws {
+    let other = try RawServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    var addresses: [String: String] = [:]
+    for name in ["MARTLET_HTTP_ADDRESS", "MARTLET_DASHBOARD_ADDRESS", "MARTLET_ADMIN_ADDRESS"] {
+      addresses[name] = "127.0.0.1:\(try freePort())"
+    }
+    addresses[name] = "127.0.0.1:\(other.port)"
+    let child = try await script("up", addresses)
+    #expect(child.exitCode == 1)
+    #expect(child.lines.contains { $0.hasPrefix("\(name)=127.0.0.1:\(other.port) is in use.") }, "\(child.lines)")
+    #expect(!FileManager.default.fileExists(atPath: directory.path + "/.martlet"))
+  }
+
   @Test func `only the owner can read the files of make up`() async throws {
     let kept = directory.path + "/.martlet"
     try FileManager.default.createDirectory(
