@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -38,8 +38,10 @@ up: build ## Start Redis, a simulated APNs, a worker, a sidecar and a dashboard,
 down: ## Stop what `make up` started
 	@deploy/scripts/down
 
-test: deps ## Run every test: pure, integration, chaos
+build-tests: deps ## Build the tests, and the programs that they start
 	$(SWIFT) build --build-tests
+
+test: build-tests ## Run every test: pure, integration, chaos
 	@SWIFT=$(SWIFT) Tests/run
 
 test-api: build ## Run the commands of the pages, and schemathesis on every route of /openapi.json; EXAMPLES=100 tries more
@@ -48,8 +50,7 @@ test-api: build ## Run the commands of the pages, and schemathesis on every rout
 test-browser: build ## Try the dashboard in a browser: pages, actions, keyboard, axe, hostile requests; NAMES='hostile proxy' runs some
 	@Tests/Browser/check-browser $(RELEASE) $(NAMES)
 
-test-engines: deps ## Run the tests of queue, registry and sidecar on Redis 6.2 and Valkey 8.1
-	$(SWIFT) build --build-tests
+test-engines: build-tests ## Run the tests of queue, registry and sidecar on Redis 6.2 and Valkey 8.1
 	@SWIFT=$(SWIFT) Tests/Engines/run
 
 test-producers: build ## Run every example of docs/producers.md in its language
@@ -61,8 +62,10 @@ test-linking: build ## Check how martlet and apns-simulator are linked
 test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes, systemd, alerts, recovery, installer
 	@for check in install compose systemd kubernetes watching recovery image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
 
-chaos: build ## Inject faults into a fleet and judge whether it keeps its promises; SEED=n repeats a run, FAULTS=n sets their number, CLUSTER=1 runs on a Redis Cluster
+build-chaos: build ## Build what make chaos runs
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-chaos
+
+chaos: build-chaos ## Inject faults into a fleet and judge whether it keeps its promises; SEED=n repeats a run, FAULTS=n sets their number, CLUSTER=1 runs on a Redis Cluster
 	@$(RELEASE)/martlet-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLUSTER),--cluster)
 
 test-quick: deps ## Run the tests that need no server

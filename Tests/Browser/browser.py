@@ -55,7 +55,10 @@ class Visitor:
 
     def open(self, path=""):
         """Returns the status of the answer."""
-        return self.page.goto(urljoin(self.url, path)).status
+        address = urljoin(self.url, path)
+        # None if the page was reloading itself, as it does once its session has ended.
+        answer = self.page.goto(address) or self.page.goto(address)
+        return answer.status
 
     def sign_in(self, name, secret=None):
         self.open("sign-in")
