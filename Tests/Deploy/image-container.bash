@@ -18,7 +18,7 @@ wait_for() {
   done
 }
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free_port() { Tests/Deploy/free-port; }
 
 # shellcheck disable=SC2016 # of the inner shell
 # run LOG WRITABLE_DIRECTORY ARGUMENT...: the entry point as process 1: read-only, as its user, without a shell. `settings` is

@@ -1,19 +1,30 @@
 import Glibc
 
-/// A TCP port of the loopback interface that was free a moment ago.
+/// Below the ports that the kernel gives to connections: one of those could take a port before its server listens there.
+private let ports = 10_240..<32_768
+private let maximumTries = 100
+private let given = Locked<Set<Int>>([])
+
+/// A TCP port of the loopback interface that was free a moment ago. No port is returned twice.
 public func freePort() throws -> Int {
+  for _ in 0..<maximumTries {
+    let port = Int.random(in: ports)
+    if given.withLock({ $0.insert(port).inserted }), try isFree(port) { return port }
+  }
+  throw Pipe.Failure(code: EADDRINUSE)
+}
+
+private func isFree(_ port: Int) throws -> Bool {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   guard descriptor >= 0 else { throw Pipe.Failure(code: errno) }
   defer { close(descriptor) }
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = in_port_t(port).bigEndian
   address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-  let code = withUnsafeMutablePointer(to: &address) { pointer in
-    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-      bind(descriptor, generic, length) == 0 ? getsockname(descriptor, generic, &length) : -1
+  return withUnsafePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
     }
   }
-  guard code == 0 else { throw Pipe.Failure(code: errno) }
-  return Int(UInt16(bigEndian: address.sin_port))
 }
