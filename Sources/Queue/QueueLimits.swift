@@ -63,7 +63,9 @@ public enum QueueLimits {
   public static let lookElements = 1000
   /// Bytes after which one look reads no further element.
   static let lookBytes = 4 * 1024 * 1024
-  /// Elements that a look reads at once.
+  /// Elements that a look reads at once, at first: their size is known only then.
+  static let firstLookChunk = 4
+  /// Elements that a look reads at once, at most.
   static let lookChunk = 50
   /// Bytes of an element that leave Redis: a job, and what the fleet knows of it.
   static let lookElementBytes = 262_144

@@ -11,12 +11,12 @@ import Testing
 @EventLoop
 @Suite(.serialized)
 struct ControlScriptTests {
-  private let server: RedisServer
-  private let connection: RedisClient
-  private let keys = QueueKeys(queue: "jobs")
-  private var control: QueueControl { QueueControl(queue: keys.queue, connection: connection) }
-  private var jobs: JobControl { JobControl(queues: [keys.queue], connection: connection) }
-  private var locator: JobLocator { JobLocator(queues: [keys.queue], connection: connection) }
+  let server: RedisServer
+  let connection: RedisClient
+  let keys = QueueKeys(queue: "jobs")
+  var control: QueueControl { QueueControl(queue: keys.queue, connection: connection) }
+  var jobs: JobControl { JobControl(queues: [keys.queue], connection: connection) }
+  var locator: JobLocator { JobLocator(queues: [keys.queue], connection: connection) }
 
   init() async throws {
     server = try await RedisServer()
@@ -28,30 +28,30 @@ struct ControlScriptTests {
   }
 
   @discardableResult
-  private func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+  func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
     var command = RedisCommand(name)
     for word in words { command.append(word) }
     return try await connection.send(command)
   }
 
-  private func claim(_ scriptKeys: [String], mode: DeliveryMode = .atLeastOnce) async throws -> ClaimAnswer? {
+  func claim(_ scriptKeys: [String], mode: DeliveryMode = .atLeastOnce) async throws -> ClaimAnswer? {
     let value = try await connection.run(QueueScripts.claim, keys: scriptKeys, arguments: ["10", "p.", mode.rawValue])
     return ClaimAnswer(value, queue: keys.queue)
   }
 
-  private func fill() async throws {
+  func fill() async throws {
     try await send("SET", "filling", String(repeating: "x", count: 400_000))
     try await send("CONFIG", "SET", "maxmemory", "100kb")
   }
 
-  private func element(_ id: String, nonce: String, attempts: Int = 0) -> [UInt8] {
+  func element(_ id: String, nonce: String, attempts: Int = 0) -> [UInt8] {
     let job = Array(#"{"id":"\#(id)","to":{"user":"a"},"title":"x"}"#.utf8)
     return Envelope(attempts: attempts, nonce: nonce, job: job).element
   }
 
   /// Settles a job as a worker does.
   @discardableResult
-  private func settle(
+  func settle(
     _ verb: Settlement.Verb, _ id: String, nonce: String = "n", isProducers: Bool = true
   ) async throws -> SettleAnswer {
     let claimed = element(id, nonce: nonce)
@@ -74,12 +74,12 @@ struct ControlScriptTests {
     return SettleAnswer(answer)
   }
 
-  private func schedule(_ id: String, nonce: String, at: Int64 = 4_000_000_000_000) async throws {
+  func schedule(_ id: String, nonce: String, at: Int64 = 4_000_000_000_000) async throws {
     let answer = try await settle(.schedule(element: element(id, nonce: nonce), at: at), id, nonce: nonce)
     #expect(answer == .settled(droppedLetters: 0, keptRecord: false))
   }
 
-  private func state() async throws -> ControlState? { try await control.state() }
+  func state() async throws -> ControlState? { try await control.state() }
 
   // MARK: - Pause
 
@@ -194,7 +194,7 @@ struct ControlScriptTests {
     #expect(try await send("EXISTS", keys.cancelled).integer == 0)
   }
 
-  private func screen(_ ids: [String], replaces: Bool = false) async throws -> [Int64] {
+  func screen(_ ids: [String], replaces: Bool = false) async throws -> [Int64] {
     let locators = ids.map { replaces ? keys.due($0) : keys.cancelled }
     let answer = try await connection.run(
       ControlScripts.screen, keys: [keys.cancelled, keys.held, keys.scheduled] + locators, arguments: ids)
@@ -310,7 +310,7 @@ struct ControlScriptTests {
     #expect(try await directory.show("b")?.entry.state == .cancelled)
   }
 
-  private func note(_ id: String, _ state: BroadcastEntry.State) async throws {
+  func note(_ id: String, _ state: BroadcastEntry.State) async throws {
     let entry = BroadcastEntry(
       id: id, queue: keys.queue, app: "com.example", state: state, startedAt: 1, changedAt: 2, worker: "w", nonce: "n")
     _ = try await connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {

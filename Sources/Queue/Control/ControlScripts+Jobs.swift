@@ -115,12 +115,12 @@ extension ControlScripts {
     local length = redis.call('LLEN', KEYS[1])
     local seal = '\(Seal.marker)' .. (redis.call('MGET', KEYS[2])[1] or '') .. ' '
     local place, most, bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), 0
-    local whole, nameless, read = {}, {}, 0
+    local whole, nameless, read, chunk, largest = {}, {}, 0, \(QueueLimits.firstLookChunk), 1
     while place < length and read < most and bytes < tonumber(ARGV[4]) do
-      local some = redis.call('LRANGE', KEYS[1], -place - math.min(\(QueueLimits.lookChunk), most - read), -place - 1)
+      local some = redis.call('LRANGE', KEYS[1], -place - math.min(chunk, most - read), -place - 1)
       for i = #some, 1, -1 do
         local element = some[i]
-        bytes = bytes + #element
+        bytes, largest = bytes + #element, math.max(largest, #element)
         local isEnveloped = ARGV[5] ~= 'sealed'
         if string.sub(element, 1, #seal) == seal then
           element, isEnveloped = string.sub(element, #seal + 1), true
@@ -132,6 +132,8 @@ extension ControlScripts {
         end
         place, read = place + 1, read + 1
       end
+      -- No more than the bytes allow, by the size of those that were read.
+      chunk = math.min(chunk * 2, \(QueueLimits.lookChunk), math.max(1, math.floor((ARGV[4] - bytes) / largest)))
     end
     return {length, read, whole, nameless}
     """)
