@@ -52,7 +52,7 @@ final class Reaper {
   private func reap(_ worker: String, _ keys: QueueKeys, moved: Int) {
     let scriptKeys = [
       keys.heartbeat(worker), keys.inflight(worker), keys.queue, keys.workers, keys.dead, keys.tombstone(worker),
-      keys.landing(worker), keys.seal,
+      keys.landing(worker), keys.seal, keys.drained,
     ]
     let now = Clock.unixMilliseconds
     context.connection.call(QueueScripts.reap, keys: scriptKeys) { command in

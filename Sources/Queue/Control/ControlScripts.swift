@@ -27,6 +27,25 @@ enum ControlScripts {
     end
     """
 
+  /// Drains a worker under its new name.
+  ///
+  /// KEYS
+  ///   1  the control string
+  ///   2  the drained workers
+  /// ARGV
+  ///   1  its old name
+  ///   2  its new name
+  /// Returns 1.
+  static let keepDrained = RedisScript(
+    """
+    \(changing)
+    redis.call('PERSIST', KEYS[2])
+    redis.call('SADD', KEYS[2], ARGV[2])
+    redis.call('SREM', KEYS[2], ARGV[1])
+    change(KEYS[1], 'D', '')
+    return 1
+    """)
+
   /// Lua pattern of a ``ControlState`` that asks that no job is claimed.
   static let pausedPattern = "^%d+ %u*P"
 
