@@ -43,6 +43,10 @@ final class ControlWatch {
     scheduling.contains(queueIndex) || states[queueIndex]?.flags.contains(.scheduledIDs) == true
   }
 
+  func hasHeldBroadcasts(queueIndex: Int) -> Bool {
+    states[queueIndex]?.flags.contains(.heldBroadcasts) ?? false
+  }
+
   func noteScheduledID(queueIndex: Int) { scheduling.insert(queueIndex) }
 
   /// Takes what Redis has returned.

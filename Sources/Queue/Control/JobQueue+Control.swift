@@ -31,6 +31,11 @@ extension JobQueue {
     context.control.state(queueIndex: queueIndex)?.flags.contains(.cancellations) ?? false
   }
 
+  /// Whether broadcasts are paused.
+  public func hasHeldBroadcasts(queueIndex: Int) -> Bool {
+    context.control.hasHeldBroadcasts(queueIndex: queueIndex)
+  }
+
   /// Whether scheduled jobs may have to be replaced.
   public func hasScheduledIDs(queueIndex: Int) -> Bool {
     context.control.hasScheduledIDs(queueIndex: queueIndex)

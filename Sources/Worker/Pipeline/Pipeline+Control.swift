@@ -120,6 +120,17 @@ extension Pipeline {
 
   // MARK: - Broadcasts
 
+  /// Begins with a broadcast. It may have been cancelled or paused since it was looked up.
+  func begin(_ delivery: Delivery, to app: String) {
+    guard !delivery.claim.isCancelled else {
+      delivery.extent = .untouched
+      return cancel(delivery)
+    }
+    broadcasts.begin(delivery, app)
+    let queueIndex = delivery.claim.queueIndex
+    if queue.hasHeldBroadcasts(queueIndex: queueIndex) { holdBroadcasts(queueIndex: queueIndex) }
+  }
+
   /// An operator has paused broadcasts of a queue: finds out whether this worker has one of them.
   func holdBroadcasts(queueIndex: Int) {
     let claimed = broadcasts.claimed(queueIndex: queueIndex)
