@@ -83,8 +83,8 @@ extension QueueScripts {
   ///   3  the record, or KEYS 1 for none
   ///   4  the reply list, or KEYS 1 for none
   ///   5  the locator, or KEYS 1 for none; of `pause`, the queue
-  ///   6  the control string, if the job is scheduled under an id of its producer, or KEYS 1; of `pause`, the paused
-  ///      broadcasts
+  ///   6  the control string, if the job is scheduled under an id of its producer, or KEYS 1; of `retry`, the scheduled
+  ///      jobs if the job replaces one of them; of `pause`, the paused broadcasts
   ///   7… of each reader of a notification record: its stream, its credentials, its device
   ///   then the stream of events, if there are any
   /// ARGV
@@ -103,8 +103,8 @@ extension QueueScripts {
   ///  13… of each notification record: the record, JSON; the names of its readers, a JSON array
   ///   then the events, JSON
   ///
-  /// A job that is scheduled replaces the one that is scheduled under its id. A broadcast that an operator has resumed
-  /// meanwhile is not paused, but goes back to the queue.
+  /// A job that is scheduled replaces the one that is scheduled under its id; so does one that is put off before it could
+  /// be looked up. A broadcast that an operator has resumed meanwhile is not paused, but goes back to the queue.
   /// Returns a ``SettleAnswer``.
   static let settle = RedisScript(
     """
@@ -141,16 +141,21 @@ extension QueueScripts {
       local time = redis.call('TIME')
       local now = time[1] * 1000 + math.floor(time[2] / 1000)
       if verb == 'retry' then score = string.format('%.0f', now + ARGV[5]) end
-      local _, before
-      if verb == 'schedule' and KEYS[5] ~= KEYS[1] then _, _, before = locate(KEYS[5], {s = KEYS[2]}) end
+      local _, scheduled, before
+      if verb == 'schedule' then
+        scheduled = KEYS[2]
+      elseif verb == 'retry' and KEYS[6] ~= KEYS[1] and redis.call('TYPE', KEYS[6]).ok == 'zset' then
+        scheduled = KEYS[6]
+      end
+      if scheduled and KEYS[5] ~= KEYS[1] then _, _, before = locate(KEYS[5], {s = scheduled}) end
       redis.call('ZADD', KEYS[2], score, ARGV[4])
-      if before and before ~= ARGV[4] then redis.call('ZREM', KEYS[2], before) end
+      if before and before ~= ARGV[4] then redis.call('ZREM', scheduled, before) end
       if KEYS[5] ~= KEYS[1] then
         local letter, head = string.match(ARGV[10], '^(%l) (.*)$')
         local stays = string.format('%.0f', math.max(score - now, 0) + ARGV[11])
         redis.call('SET', KEYS[5], letter .. ' ' .. score .. ' ' .. head, 'PX', stays)
       end
-      if KEYS[6] ~= KEYS[1] then
+      if verb == 'schedule' and KEYS[6] ~= KEYS[1] then
         local control = redis.call('MGET', KEYS[6])[1]
         if not control or not string.find(control, '^%d+ %u*S') then change(KEYS[6], 'S', '') end
       end

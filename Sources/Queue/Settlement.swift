@@ -59,10 +59,13 @@ public struct Settlement: Sendable, Equatable {
     public var jobID: String
     /// Whether the producer has given the id: another job with it replaces this one while it is scheduled.
     public var isProducers: Bool
+    /// Whether the job takes the place of the one that is scheduled under its id, also if it is retried.
+    public var replaces: Bool
 
-    public init(jobID: String, isProducers: Bool = false) {
+    public init(jobID: String, isProducers: Bool = false, replaces: Bool = false) {
       self.jobID = jobID
       self.isProducers = isProducers
+      self.replaces = replaces
     }
   }
 
@@ -133,8 +136,11 @@ extension Settlement {
   func controlKeys(_ keys: QueueKeys, none: String) -> [String] {
     if case .pause = verb { return [keys.queue, keys.held] }
     guard let locator, dueLocator != nil else { return [none, none] }
-    guard case .schedule = verb, locator.isProducers else { return [keys.due(locator.jobID), none] }
-    return [keys.due(locator.jobID), keys.control]
+    switch verb {
+    case .schedule where locator.isProducers: return [keys.due(locator.jobID), keys.control]
+    case .retry where locator.replaces: return [keys.due(locator.jobID), keys.scheduled]
+    default: return [keys.due(locator.jobID), none]
+    }
   }
 
   /// ARGV 10 and 11 of ``QueueScripts/settle``.

@@ -7,7 +7,7 @@ extension JobQueue {
   /// A claimed job that is looked up before it is worked on.
   public struct Screened: Sendable {
     let id: String
-    let replaces: Bool
+    public let replaces: Bool
 
     /// `replaces`: it takes the place of the job that is scheduled under its id.
     public init(id: String, replaces: Bool) {

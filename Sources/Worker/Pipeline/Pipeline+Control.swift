@@ -58,7 +58,11 @@ extension Pipeline {
     EventLoop.atEndOfTurn { [self] in
       queue.screen(jobs, queueIndex: queueIndex) { [self] result in
         switch result {
-        case .failure(let error): for delivery in deliveries { putOff(delivery, error) }
+        case .failure(let error):
+          for (delivery, job) in zip(deliveries, jobs) {
+            delivery.stillReplaces = job.replaces
+            putOff(delivery, error)
+          }
         case .success(let answers): screened(deliveries, answers)
         }
       }

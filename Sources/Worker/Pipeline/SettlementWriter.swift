@@ -100,7 +100,9 @@ struct SettlementWriter {
 
 extension Delivery {
   /// Under what the job is found while it waits for its time, or is dead.
-  var locator: Settlement.Locator { Settlement.Locator(jobID: id, isProducers: job.id != nil) }
+  var locator: Settlement.Locator {
+    Settlement.Locator(jobID: id, isProducers: job.id != nil, replaces: stillReplaces)
+  }
 
   /// Writes the outcome into the attempt's result. `now` is Unix ms.
   func recordOutcome(_ outcome: JobOutcome, at now: Int64) {
