@@ -59,17 +59,20 @@ struct ControlScriptTests {
     connection.send(RedisCommand("LPUSH", inflight).with(claimed)) { _ in }
     var settlement = Settlement(verb)
     settlement.locator = Settlement.Locator(jobID: id, isProducers: isProducers)
-    let scriptKeys = [inflight, verb.target(keys) ?? inflight, inflight, inflight]
+    let isForgotten = settlement.isForgotten(hasMarks: true)
+    let scriptKeys =
+      [inflight, verb.target(keys) ?? inflight, inflight, inflight]
+      + settlement.controlKeys(keys, none: inflight, isForgotten: isForgotten)
+      + (isForgotten ? settlement.forgottenKeys(keys, none: inflight) : [])
     let claim = Claim(queueIndex: 0, element: claimed, nonce: nonce, now: 0, monotonic: 0)
-    let answer = try await connection.call(
-      QueueScripts.settle, keys: scriptKeys + settlement.controlKeys(keys, none: inflight)
-    ) { command in
+    let answer = try await connection.call(QueueScripts.settle, keys: scriptKeys) { command in
       command.append(claimed)
       command.append(DeliveryMode.atLeastOnce.rawValue)
       verb.append(to: &command, claimed: claim, seal: "s3al")
       for word in ["", "0", ""] { command.append(word) }
       settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
+      if isForgotten { command.append(id) }
     }
     return SettleAnswer(answer)
   }
@@ -190,7 +193,7 @@ struct ControlScriptTests {
     #expect(answer.control?.flags == [.cancellations])
     let screening = try await screen(["a", "b"])
     #expect(screening == [1, 0])
-    try await settle(.cancel(id: "a"), "a")
+    try await settle(.cancel, "a")
     #expect(try await send("EXISTS", keys.cancelled).integer == 0)
   }
 
@@ -304,7 +307,7 @@ struct ControlScriptTests {
     let job = Array(#"{"id":"b","to":{"app":"com.example"},"title":"x"}"#.utf8)
     let paused = Envelope(nonce: "n", state: state.json(), job: job).element
     try await settle(.pause(element: paused, field: "b n"), "b")
-    guard case .cancelled(let record) = try await directory.cancel("b") else { Issue.record("not cancelled"); return }
+    guard case .cancelled(let record) = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(record.accepted == 1)
     #expect(try await send("EXISTS", keys.pausedJobs, keys.held, keys.control, keys.cancelled).integer == 0)
     #expect(try await directory.show("b")?.entry.state == .cancelled)

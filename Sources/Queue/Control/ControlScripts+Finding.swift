@@ -86,9 +86,7 @@ extension ControlScripts {
   static let unmark = RedisScript(
     """
     \(changing)
-    local count = redis.call('ZCARD', KEYS[2])
-    if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return 0 end
-    if count == 1 then change(KEYS[1], '', 'C') end
-    return 1
+    \(unmarking)
+    return unmark(KEYS[1], KEYS[2], ARGV)
     """)
 }

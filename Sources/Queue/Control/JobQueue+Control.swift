@@ -28,7 +28,7 @@ extension JobQueue {
 
   /// Whether jobs are cancelled.
   public func hasCancellations(queueIndex: Int) -> Bool {
-    context.control.state(queueIndex: queueIndex)?.flags.contains(.cancellations) ?? false
+    context.control.hasCancellations(queueIndex: queueIndex)
   }
 
   /// Whether broadcasts are paused.
@@ -61,12 +61,6 @@ extension JobQueue {
     } _: { result in
       completion(result.map { value in (value.array ?? []).map { $0.integer.flatMap(Screening.init) ?? .go } })
     }
-  }
-
-  /// The job of a cancellation has ended otherwise.
-  public func clearCancellation(of id: String, queueIndex: Int) {
-    let keys = queues[queueIndex]
-    context.connection.run(ControlScripts.unmark, keys: [keys.control, keys.cancelled], arguments: [id]) { _ in }
   }
 
   /// Publishes what a broadcast does, for ``BroadcastDirectory``.
