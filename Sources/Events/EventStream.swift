@@ -1,4 +1,4 @@
-import Redis
+package import Redis
 
 /// The stream of events, and the keys beside it. All are in one hash slot, except ``outbox(of:)``.
 public enum EventStream {
@@ -37,6 +37,21 @@ public enum EventStream {
       local reply = \(append(to: "KEYS[1]", "ARGV[i]"))
       if type(reply) == 'table' and reply.err then return reply end
     end
+    return 1
+    """)
+
+  /// Writes an event if there is a stream of events: for programs that do not know whether events are written.
+  ///
+  /// KEYS
+  ///   1  the stream
+  /// ARGV
+  ///   1  the event, JSON
+  /// Returns whether it was written, 1 or 0.
+  package static let appendIfPresent = RedisScript(
+    """
+    if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+    redis.call('PERSIST', KEYS[1])
+    \(append(to: "KEYS[1]", "ARGV[1]"))
     return 1
     """)
 

@@ -153,8 +153,8 @@ final class Fetcher {
   }
 
   private func accept(_ answer: ClaimAnswer, queueIndex: Int, asked: Int, worker: String) {
-    context.noteBurials(answer, queueIndex: queueIndex)
     context.control.take(answer.control, queueIndex: queueIndex)
+    context.noteBurials(answer, queueIndex: queueIndex)
     let count = answer.elements.count
     let mayHaveMore = count >= asked || answer.hasMore
     let action = plan.finishClaim(count: count, hasMore: answer.hasMore)

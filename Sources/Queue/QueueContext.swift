@@ -48,7 +48,18 @@ final class QueueContext {
   /// Counts and reports the jobs that a claiming script has buried.
   func noteBurials(_ answer: ClaimAnswer, queueIndex: Int) {
     warnings.noteBurials(answer, queues[queueIndex])
-    if !answer.oversized.isEmpty { emit(.oversized(answer.oversized)) }
+    guard !answer.oversized.isEmpty else { return }
+    emit(.oversized(answer.oversized))
+    guard control.hasCancellations(queueIndex: queueIndex) else { return }
+    forget(answer.oversized.compactMap(\.id), queues[queueIndex])
+  }
+
+  /// Jobs have ended that no settlement ends: what operators have asked of them ends, too.
+  func forget(_ ids: [String], _ keys: QueueKeys) {
+    guard !ids.isEmpty else { return }
+    connection.run(
+      ControlScripts.forget, keys: [keys.control, keys.cancelled, keys.held, keys.pausedJobs], arguments: ids
+    ) { _ in }
   }
 
   /// Makes claims of elements from the in-flight list. Each has one permit.

@@ -55,15 +55,23 @@ public enum QueueLimits {
   public static let maximumCancellations = 10_000
   /// Paused broadcasts of a queue at most.
   public static let maximumHeldBroadcasts = 1000
+  /// Jobs of paused broadcasts of a queue that are kept aside at most: a producer may enqueue many with one id.
+  static let maximumPausedJobs = 1000
+  /// When a job of a paused broadcast is tried again for which there is no room.
+  static let pausedRetryDelay = Duration.seconds(60)
   /// Broadcasts of a queue that operators see, at most.
   public static let knownBroadcasts = 1000
   /// How long operators see a broadcast after its last change.
   static let broadcastTimeToLive = Duration.seconds(7 * 24 * 3600)
   /// Elements of a list that are searched for a job at each of its ends, at most.
   public static let lookElements = 1000
+  /// Elements of a queue that the second look reads again: jobs leave the queue between the two.
+  static let lookOverlap = 200
   /// Bytes after which one look reads no further element.
   static let lookBytes = 4 * 1024 * 1024
-  /// Elements that a look reads at once.
+  /// Elements that a look reads at once, at first: their size is known only then.
+  static let firstLookChunk = 4
+  /// Elements that a look reads at once, at most.
   static let lookChunk = 50
   /// Bytes of an element that leave Redis: a job, and what the fleet knows of it.
   static let lookElementBytes = 262_144

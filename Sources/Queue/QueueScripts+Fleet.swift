@@ -117,6 +117,7 @@ extension QueueScripts {
   ///   6  the tombstone
   ///   7  the landing list
   ///   8  the seal
+  ///   9  the workers that are drained
   /// ARGV
   ///   1  the worker
   ///   2  jobs at most
@@ -161,7 +162,10 @@ extension QueueScripts {
     local left = redis.call('LLEN', KEYS[2]) + redis.call('LLEN', KEYS[7])
     redis.call('PEXPIRE', KEYS[6], ARGV[6])
     redis.call('SET', KEYS[6], '', 'PX', ARGV[6])
-    if left == 0 then redis.call('SREM', KEYS[4], ARGV[1]) end
+    if left == 0 then
+      redis.call('SREM', KEYS[4], ARGV[1])
+      redis.pcall('SREM', KEYS[9], ARGV[1])
+    end
     return {left, back, buried, dropped, letters}
     """)
 

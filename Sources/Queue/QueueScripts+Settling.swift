@@ -50,27 +50,36 @@ extension QueueScripts {
   /// KEYS
   ///   1  the in-flight list
   ///   2… the record of each job
+  ///   then, with 4 arguments of each job, the control string and the cancelled ids
   /// ARGV
   ///   1  the TTL of the records in ms
   ///   2  the delivery mode; at-most-once has no in-flight list
-  ///   3  arguments of each job, 2 or 3
-  ///   4… of each job: the element; the record (empty: none); with 3 arguments, the author of its record before
+  ///   3  arguments of each job, 2 to 4
+  ///   4… of each job: the element; the record (empty: none); with 3 arguments, the author of its record before; with 4,
+  ///      its id, whose mark is removed
   /// Returns an ``AcknowledgeAnswer``.
   static let acknowledge = RedisScript(
     """
     \(writing)
     local answer, words, isKept = {}, tonumber(ARGV[3]), ARGV[2] ~= 'at-most-once'
+    local ended = words == 4 and {}
     if not isKept then redis.call('DEL', KEYS[1]) end
-    for i = 2, #KEYS do
+    for i = 2, ended and #KEYS - 2 or #KEYS do
       local at = 4 + (i - 2) * words
       if not isKept or redis.call('LREM', KEYS[1], -1, ARGV[at]) == 1 then
         local record = ARGV[at + 1]
-        if record ~= '' and not write(KEYS[i], record, ARGV[1], words == 3 and ARGV[at + 2] or '') then
+        if record ~= '' and not write(KEYS[i], record, ARGV[1], words > 2 and ARGV[at + 2] or '') then
           answer[#answer + 1] = 1 - i
         end
+        if ended then ended[#ended + 1] = ARGV[at + 3] end
       else
         answer[#answer + 1] = i - 2
       end
+    end
+    if ended then
+      \(ControlScripts.changing)
+      \(ControlScripts.unmarking)
+      unmark(KEYS[#KEYS - 1], KEYS[#KEYS], ended)
     end
     return answer
     """)
@@ -83,15 +92,17 @@ extension QueueScripts {
   ///   3  the record, or KEYS 1 for none
   ///   4  the reply list, or KEYS 1 for none
   ///   5  the locator, or KEYS 1 for none; of `pause`, the queue
-  ///   6  the control string, if the job is scheduled under an id of its producer, or KEYS 1; of `pause`, the paused
-  ///      broadcasts
+  ///   6  the control string, if the job is scheduled under an id of its producer, or ends and is forgotten, or KEYS 1;
+  ///      of `retry`, the scheduled jobs if the job replaces one of them; of `pause`, the paused broadcasts
   ///   7… of each reader of a notification record: its stream, its credentials, its device
   ///   then the stream of events, if there are any
+  ///   then of a job that is forgotten: the cancelled ids, and of a broadcast the paused broadcasts and their jobs, of
+  ///   other jobs twice KEYS 1
   /// ARGV
   ///   1  the element
   ///   2  the delivery mode; at-most-once has no in-flight list
-  ///   3  `acknowledge`, `retry`, `schedule`, `bury`, `handback`, `cancel` or `pause`
-  ///   4  the element in the target; of `cancel`, the id
+  ///   3  `acknowledge`, `retry`, `schedule`, `bury`, `handback` or `pause`
+  ///   4  the element in the target
   ///   5  its score; of `retry`, the delay in ms; of `pause`, the field
   ///   6  entries of the target at most, or empty; of `pause`, the seal in front of the element
   ///   7  the record, JSON, or empty
@@ -102,9 +113,12 @@ extension QueueScripts {
   ///  12  the number of notification records
   ///  13… of each notification record: the record, JSON; the names of its readers, a JSON array
   ///   then the events, JSON
+  ///   then of a job that is forgotten: its id
   ///
-  /// A job that is scheduled replaces the one that is scheduled under its id. A broadcast that an operator has resumed
-  /// meanwhile is not paused, but goes back to the queue.
+  /// A job that ends is forgotten if it is a broadcast, or if there may be marks: the mark of its id ends with it, and the
+  /// pause of a broadcast. A job that is scheduled replaces the one that is scheduled under its id; so does one that is put off
+  /// before it could be looked up. A broadcast that an operator has resumed meanwhile is not paused, but goes back to the
+  /// queue.
   /// Returns a ``SettleAnswer``.
   static let settle = RedisScript(
     """
@@ -113,6 +127,14 @@ extension QueueScripts {
     \(ControlScripts.changing)
     local verb, dropped, isWritten = ARGV[3], 0, true
     local types = {handback = 'list', pause = 'hash'}
+    local isForgotten = (verb == 'acknowledge' or verb == 'bury') and KEYS[6] ~= KEYS[1]
+    local id, paused, held, cancelled
+    if isForgotten then
+      id = table.remove(ARGV)
+      paused = table.remove(KEYS)
+      held = table.remove(KEYS)
+      cancelled = table.remove(KEYS)
+    end
     if verb ~= 'acknowledge' then
       local found = redis.call('TYPE', KEYS[2]).ok
       if found ~= 'none' and found ~= (types[verb] or 'zset') then return -1 end
@@ -120,6 +142,8 @@ extension QueueScripts {
     if verb == 'pause' then
       local found = redis.call('TYPE', KEYS[5]).ok
       if found ~= 'none' and found ~= 'list' then return -1 end
+      local isFull = redis.call('HLEN', KEYS[2]) >= \(QueueLimits.maximumPausedJobs)
+      if isFull and redis.pcall('HEXISTS', KEYS[6], string.match(ARGV[5], '^%S+')) == 1 then return -2 end
     end
     if ARGV[2] == 'at-most-once' then
       redis.call('DEL', KEYS[1])
@@ -128,8 +152,6 @@ extension QueueScripts {
     end
     if verb == 'handback' then
       redis.call('RPUSH', KEYS[2], ARGV[4])
-    elseif verb == 'cancel' then
-      redis.call('ZREM', KEYS[2], ARGV[4])
     elseif verb == 'pause' then
       if redis.pcall('HEXISTS', KEYS[6], string.match(ARGV[5], '^%S+')) == 1 then
         redis.call('HSET', KEYS[2], ARGV[5], ARGV[4])
@@ -141,16 +163,21 @@ extension QueueScripts {
       local time = redis.call('TIME')
       local now = time[1] * 1000 + math.floor(time[2] / 1000)
       if verb == 'retry' then score = string.format('%.0f', now + ARGV[5]) end
-      local _, before
-      if verb == 'schedule' and KEYS[5] ~= KEYS[1] then _, _, before = locate(KEYS[5], {s = KEYS[2]}) end
+      local _, scheduled, before
+      if verb == 'schedule' then
+        scheduled = KEYS[2]
+      elseif verb == 'retry' and KEYS[6] ~= KEYS[1] and redis.call('TYPE', KEYS[6]).ok == 'zset' then
+        scheduled = KEYS[6]
+      end
+      if scheduled and KEYS[5] ~= KEYS[1] then _, _, before = locate(KEYS[5], {s = scheduled}) end
       redis.call('ZADD', KEYS[2], score, ARGV[4])
-      if before and before ~= ARGV[4] then redis.call('ZREM', KEYS[2], before) end
+      if before and before ~= ARGV[4] then redis.call('ZREM', scheduled, before) end
       if KEYS[5] ~= KEYS[1] then
         local letter, head = string.match(ARGV[10], '^(%l) (.*)$')
         local stays = string.format('%.0f', math.max(score - now, 0) + ARGV[11])
         redis.call('SET', KEYS[5], letter .. ' ' .. score .. ' ' .. head, 'PX', stays)
       end
-      if KEYS[6] ~= KEYS[1] then
+      if verb == 'schedule' and KEYS[6] ~= KEYS[1] then
         local control = redis.call('MGET', KEYS[6])[1]
         if not control or not string.find(control, '^%d+ %u*S') then change(KEYS[6], 'S', '') end
       end
@@ -175,6 +202,12 @@ extension QueueScripts {
         end
         key = key + 3
       end
+    end
+    if isForgotten then
+      \(ControlScripts.unmarking)
+      \(ControlScripts.unholding)
+      unmark(KEYS[6], cancelled, {id})
+      if held ~= KEYS[1] then unhold(KEYS[6], held, paused, id) end
     end
     local refusal
     for place = 13 + 2 * ARGV[12], #ARGV do
@@ -203,6 +236,8 @@ struct AcknowledgeAnswer: Equatable {
 enum SettleAnswer: Equatable {
   /// -1: the key of the target holds another type. Nothing was written.
   case wrongType
+  /// -2: too many jobs of paused broadcasts are kept aside. Nothing was written.
+  case full
   /// 0: the job was not in the in-flight list. Nothing was written.
   case missing
   /// 1 and the number of dead letters that were deleted because there were too many; in an array if another job has a
@@ -213,6 +248,7 @@ enum SettleAnswer: Equatable {
   init(_ value: RedisValue) {
     let number = value.integer ?? value.array?.first?.integer ?? 0
     switch number {
+    case -2: self = .full
     case ..<0: self = .wrongType
     case 0: self = .missing
     default:

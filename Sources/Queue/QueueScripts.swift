@@ -9,6 +9,6 @@ enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
     claim, ghosts, acknowledge, settle, record, join, heartbeat, leave, handBack, reap, promote, commitProgress,
-    clearProgress, keepNotification, oldest, ControlScripts.screen, ControlScripts.unmark, ControlScripts.noteBroadcast,
+    clearProgress, keepNotification, oldest, ControlScripts.screen, ControlScripts.forget, ControlScripts.noteBroadcast,
   ]
 }

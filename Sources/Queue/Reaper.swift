@@ -52,7 +52,7 @@ final class Reaper {
   private func reap(_ worker: String, _ keys: QueueKeys, moved: Int) {
     let scriptKeys = [
       keys.heartbeat(worker), keys.inflight(worker), keys.queue, keys.workers, keys.dead, keys.tombstone(worker),
-      keys.landing(worker), keys.seal,
+      keys.landing(worker), keys.seal, keys.drained,
     ]
     let now = Clock.unixMilliseconds
     context.connection.call(QueueScripts.reap, keys: scriptKeys) { command in
@@ -68,7 +68,7 @@ final class Reaper {
       else { return }
       context.metrics.reaped.increment(by: Int(back))
       context.metrics.buried.increment(by: Int(buried))
-      if buried > 0 { announce(parts[4].array?.compactMap(\.bytes) ?? [], keys, at: now) }
+      if buried > 0 { noteBurials(parts[4].array?.compactMap(\.bytes) ?? [], keys, at: now) }
       context.warnings.noteDroppedLetters(Int(dropped), keys)
       let moved = moved + Int(back + buried)
       guard left == 0 else { return reap(worker, keys, moved: moved) }
@@ -79,15 +79,20 @@ final class Reaper {
     }
   }
 
-  /// Writes the events of buried jobs, by the beginnings of their elements. If this worker ends just now, there is none.
-  private func announce(_ elements: [[UInt8]], _ keys: QueueKeys, at now: Int64) {
-    context.events?.append(
-      elements.map { element in
-        let envelope = Envelope(element: element)
-        let id = Job.salvagedID(fromBeginning: envelope.job) ?? JobID.derived(nonce: envelope.nonce ?? "")
-        return .dead(
+  /// Writes the events of buried jobs, by the beginnings of their elements, and removes what operators have asked of them.
+  /// If this worker ends just now, nothing of this is done.
+  private func noteBurials(_ elements: [[UInt8]], _ keys: QueueKeys, at now: Int64) {
+    var (events, ids): ([Event], [String]) = ([], [])
+    for element in elements {
+      let envelope = Envelope(element: element)
+      let id = Job.salvagedID(fromBeginning: envelope.job) ?? JobID.derived(nonce: envelope.nonce ?? "")
+      ids.append(id)
+      events.append(
+        .dead(
           EventJob(id: id, queue: keys.queue), reason: DeadLetter.crashedWorkers, attempts: envelope.attempts + 1,
-          at: now)
-      })
+          at: now))
+    }
+    context.events?.append(events)
+    context.forget(ids, keys)
   }
 }

@@ -14,8 +14,8 @@ public struct Settlement: Sendable, Equatable {
     case schedule(element: [UInt8], at: Int64)
     /// Moves the job to the dead letters, as `letter` (``DeadLetter/bytes``), given up `at` (unix milliseconds).
     case bury(letter: [UInt8], at: Int64)
-    /// The job ends because an operator has cancelled its id, and with it the cancellation.
-    case cancel(id: String)
+    /// The job ends because an operator has cancelled its id.
+    case cancel
     /// Keeps a broadcast as `element` until an operator resumes it.
     case pause(element: [UInt8], field: String)
     /// Hands the job back to the front of its queue, as it was claimed. Nothing was sent for it.
@@ -59,10 +59,13 @@ public struct Settlement: Sendable, Equatable {
     public var jobID: String
     /// Whether the producer has given the id: another job with it replaces this one while it is scheduled.
     public var isProducers: Bool
+    /// Whether the job takes the place of the one that is scheduled under its id, also if it is retried.
+    public var replaces: Bool
 
-    public init(jobID: String, isProducers: Bool = false) {
+    public init(jobID: String, isProducers: Bool = false, replaces: Bool = false) {
       self.jobID = jobID
       self.isProducers = isProducers
+      self.replaces = replaces
     }
   }
 
@@ -76,6 +79,8 @@ public struct Settlement: Sendable, Equatable {
   public var locator: Locator?
   /// What other programs may want to know of this; empty if no events are written.
   public var events: [Event] = []
+  /// Whether the job is a broadcast: an operator may have paused it.
+  public var isOfBroadcast = false
 
   public init(_ verb: Verb, record: Record? = nil, replyTo: String? = nil, notifications: [Notification] = []) {
     self.verb = verb
@@ -90,7 +95,16 @@ public struct Settlement: Sendable, Equatable {
   /// Whether this acknowledges, with at most a record: many of these are written by one script.
   var isPlain: Bool {
     guard case .acknowledge = verb else { return false }
-    return replyTo == nil && notifications.isEmpty && events.isEmpty && record?.onlyIfAbsent != true
+    return replyTo == nil && notifications.isEmpty && events.isEmpty && !isOfBroadcast && record?.onlyIfAbsent != true
+  }
+
+  /// Whether what operators have asked of the job ends with it. `hasMarks`: jobs of the queue are cancelled.
+  func isForgotten(hasMarks: Bool) -> Bool {
+    switch verb {
+    case .acknowledge, .bury: isOfBroadcast || hasMarks
+    case .cancel: true
+    case .retry, .schedule, .pause, .handBack: false
+    }
   }
 }
 
@@ -100,11 +114,10 @@ extension Settlement.Verb {
   /// The key that the job moves to; nil if the job ends.
   func target(_ keys: QueueKeys) -> String? {
     switch self {
-    case .acknowledge: nil
+    case .acknowledge, .cancel: nil
     case .retry: keys.retry
     case .schedule: keys.scheduled
     case .bury: keys.dead
-    case .cancel: keys.cancelled
     case .pause: keys.pausedJobs
     case .handBack: keys.queue
     }
@@ -114,11 +127,10 @@ extension Settlement.Verb {
   @EventLoop
   func append(to command: inout RedisCommand, claimed: Claim, seal: String) {
     switch self {
-    case .acknowledge: command.append(verb: "acknowledge", [], 0, "")
+    case .acknowledge, .cancel: command.append(verb: "acknowledge", [], 0, "")
     case .retry(let element, let delay): command.append(verb: "retry", element, delay.milliseconds, "")
     case .schedule(let element, let at): command.append(verb: "schedule", element, at, "")
     case .bury(let letter, let at): command.append(verb: "bury", letter, at, "\(QueueLimits.maximumDeadLetters)")
-    case .cancel(let id): command.append(verb: "cancel", Array(id.utf8), 0, "")
     case .pause(let element, let field):
       command.append("pause" as StaticString)
       command.append(element)
@@ -131,11 +143,20 @@ extension Settlement.Verb {
 
 extension Settlement {
   /// KEYS 5 and 6 of ``QueueScripts/settle``; `none` stands for none.
-  func controlKeys(_ keys: QueueKeys, none: String) -> [String] {
+  func controlKeys(_ keys: QueueKeys, none: String, isForgotten: Bool) -> [String] {
     if case .pause = verb { return [keys.queue, keys.held] }
-    guard let locator, dueLocator != nil else { return [none, none] }
-    guard case .schedule = verb, locator.isProducers else { return [keys.due(locator.jobID), none] }
-    return [keys.due(locator.jobID), keys.control]
+    let control = isForgotten ? keys.control : none
+    guard let locator, dueLocator != nil else { return [none, control] }
+    switch verb {
+    case .schedule where locator.isProducers: return [keys.due(locator.jobID), keys.control]
+    case .retry where locator.replaces: return [keys.due(locator.jobID), keys.scheduled]
+    default: return [keys.due(locator.jobID), control]
+    }
+  }
+
+  /// The last KEYS of ``QueueScripts/settle`` for a job that is forgotten.
+  func forgottenKeys(_ keys: QueueKeys, none: String) -> [String] {
+    [keys.cancelled] + (isOfBroadcast ? [keys.held, keys.pausedJobs] : [none, none])
   }
 
   /// ARGV 10 and 11 of ``QueueScripts/settle``.

@@ -17,9 +17,16 @@ final class PendingSettlement {
 
   /// The records were written (``SeparateRecords``): only the job itself is left to settle.
   func noteRecorded() {
-    let locator = settlement.locator
-    settlement = Settlement(settlement.verb)
-    settlement.locator = locator
+    let old = settlement
+    settlement = Settlement(old.verb)
+    settlement.locator = old.locator
+    settlement.isOfBroadcast = old.isOfBroadcast
+  }
+
+  /// There is no room for another job of a paused broadcast: it is retried, and then paused.
+  func retryInsteadOfPause() {
+    guard case .pause(let element, _) = settlement.verb else { return }
+    settlement.verb = .retry(element: element, delay: QueueLimits.pausedRetryDelay)
   }
 
   /// Whether the fleet has taken the job, given that the script did not find it in the in-flight list.

@@ -85,9 +85,11 @@ final class Settler {
   }
 
   private func acknowledge(_ entries: ArraySlice<PendingSettlement>, queueIndex: Int, haveAuthors: Bool) {
-    let inflight = context.queues[queueIndex].inflight(context.lease.name.value)
+    let queueKeys = context.queues[queueIndex]
+    let inflight = queueKeys.inflight(context.lease.name.value)
+    let hasMarks = context.control.hasCancellations(queueIndex: queueIndex)
     var keys = [inflight]
-    keys.reserveCapacity(entries.count + 1)
+    keys.reserveCapacity(entries.count + 3)
     var timeToLive = Duration.zero
     for entry in entries {
       if let record = entry.settlement.record {
@@ -97,14 +99,16 @@ final class Settler {
         keys.append(inflight)
       }
     }
+    if hasMarks { keys += [queueKeys.control, queueKeys.cancelled] }
     context.connection.call(QueueScripts.acknowledge, keys: keys) { command in
       command.append(timeToLive.milliseconds)
       command.append(context.mode.rawValue)
-      command.append(haveAuthors ? 3 : 2)
+      command.append(hasMarks ? 4 : haveAuthors ? 3 : 2)
       for entry in entries {
         command.append(entry.claim.element)
         command.append(entry.settlement.record?.json ?? [])
-        if haveAuthors { command.append(entry.settlement.record?.author ?? "") }
+        if haveAuthors || hasMarks { command.append(entry.settlement.record?.author ?? "") }
+        if hasMarks { command.append(entry.claim.jobID) }
       }
     } _: { [self] result in
       switch result {
@@ -138,10 +142,12 @@ final class Settler {
       inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight,
       omission.hasReply ? inflight : settlement.replyTo ?? inflight,
     ]
-    let controlKeys = settlement.controlKeys(keys, none: inflight)
+    let isForgotten = settlement.isForgotten(hasMarks: context.control.hasCancellations(queueIndex: queueIndex))
+    let controlKeys = settlement.controlKeys(keys, none: inflight, isForgotten: isForgotten)
     let events = omission.hasEvents ? [] : settlement.events
     let eventKeys = events.isEmpty ? [] : [EventStream.key]
-    let otherKeys = controlKeys + settlement.readerKeys + eventKeys
+    let forgottenKeys = isForgotten ? settlement.forgottenKeys(keys, none: inflight) : []
+    let otherKeys = controlKeys + settlement.readerKeys + eventKeys + forgottenKeys
     context.connection.call(QueueScripts.settle, keys: scriptKeys + otherKeys) { command in
       command.append(entry.claim.element)
       command.append(context.mode.rawValue)
@@ -152,6 +158,7 @@ final class Settler {
       settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
       for event in events { command.append(event.json) }
+      if isForgotten { command.append(entry.claim.jobID) }
     } _: { [self] result in
       switch result {
       case .success(let answer):
@@ -177,6 +184,10 @@ final class Settler {
     case .wrongType:
       if wrongTypes.insert(target).inserted { context.warnings.logWrongType(target) }
       return keep(CollectionOfOne(entry), after: nil)
+    case .full:
+      entry.retryInsteadOfPause()
+      backlog.append(entry)
+      return scheduleFlush()
     case .missing: end(entry, isMissing: true)
     case .settled(let droppedLetters, let keptRecord, let refusedEvents):
       note(events, refused: refusedEvents)

@@ -12,20 +12,20 @@ import Testing
 @Suite(.serialized)
 struct ControlScriptTests: QueueScriptTests {
   let redis: QueueServer
-  private var control: QueueControl { QueueControl(queue: keys.queue, connection: connection) }
-  private var jobs: JobControl { JobControl(queues: [keys.queue], connection: connection) }
-  private var locator: JobLocator { JobLocator(queues: [keys.queue], connection: connection) }
+  var control: QueueControl { QueueControl(queue: keys.queue, connection: connection) }
+  var jobs: JobControl { JobControl(queues: [keys.queue], connection: connection) }
+  var locator: JobLocator { JobLocator(queues: [keys.queue], connection: connection) }
 
   init() async throws { redis = try await Self.server() }
 
-  private func element(_ id: String, nonce: String, attempts: Int = 0) -> [UInt8] {
+  func element(_ id: String, nonce: String, attempts: Int = 0) -> [UInt8] {
     let job = Array(#"{"id":"\#(id)","to":{"user":"a"},"title":"x"}"#.utf8)
     return Envelope(attempts: attempts, nonce: nonce, job: job).element
   }
 
   /// Settles a job as a worker does.
   @discardableResult
-  private func settle(
+  func settle(
     _ verb: Settlement.Verb, _ id: String, nonce: String = "n", isProducers: Bool = true
   ) async throws -> SettleAnswer {
     let claimed = element(id, nonce: nonce)
@@ -33,27 +33,30 @@ struct ControlScriptTests: QueueScriptTests {
     connection.send(RedisCommand("LPUSH", inflight).with(claimed)) { _ in }
     var settlement = Settlement(verb)
     settlement.locator = Settlement.Locator(jobID: id, isProducers: isProducers)
-    let scriptKeys = [inflight, verb.target(keys) ?? inflight, inflight, inflight]
+    let isForgotten = settlement.isForgotten(hasMarks: true)
+    let scriptKeys =
+      [inflight, verb.target(keys) ?? inflight, inflight, inflight]
+      + settlement.controlKeys(keys, none: inflight, isForgotten: isForgotten)
+      + (isForgotten ? settlement.forgottenKeys(keys, none: inflight) : [])
     let claim = Claim(queueIndex: 0, element: claimed, nonce: nonce, now: 0, monotonic: 0)
-    let answer = try await connection.call(
-      QueueScripts.settle, keys: scriptKeys + settlement.controlKeys(keys, none: inflight)
-    ) { command in
+    let answer = try await connection.call(QueueScripts.settle, keys: scriptKeys) { command in
       command.append(claimed)
       command.append(DeliveryMode.atLeastOnce.rawValue)
       verb.append(to: &command, claimed: claim, seal: "s3al")
       for word in ["", "0", ""] { command.append(word) }
       settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
+      if isForgotten { command.append(id) }
     }
     return SettleAnswer(answer)
   }
 
-  private func schedule(_ id: String, nonce: String, at: Int64 = 4_000_000_000_000) async throws {
+  func schedule(_ id: String, nonce: String, at: Int64 = 4_000_000_000_000) async throws {
     let answer = try await settle(.schedule(element: element(id, nonce: nonce), at: at), id, nonce: nonce)
     #expect(answer == .settled(droppedLetters: 0, keptRecord: false))
   }
 
-  private func state() async throws -> ControlState? { try await control.state() }
+  func state() async throws -> ControlState? { try await control.state() }
 
   // MARK: - Pause
 
@@ -164,11 +167,11 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(answer.control?.flags == [.cancellations])
     let screening = try await screen(["a", "b"])
     #expect(screening == [1, 0])
-    try await settle(.cancel(id: "a"), "a")
+    try await settle(.cancel, "a")
     #expect(try await send("EXISTS", keys.cancelled).integer == 0)
   }
 
-  private func screen(_ ids: [String], replaces: Bool = false) async throws -> [Int64] {
+  func screen(_ ids: [String], replaces: Bool = false) async throws -> [Int64] {
     let locators = ids.map { replaces ? keys.due($0) : keys.cancelled }
     let answer = try await connection.run(
       ControlScripts.screen, keys: [keys.cancelled, keys.held, keys.scheduled] + locators, arguments: ids)
@@ -278,13 +281,13 @@ struct ControlScriptTests: QueueScriptTests {
     let job = Array(#"{"id":"b","to":{"app":"com.example"},"title":"x"}"#.utf8)
     let paused = Envelope(nonce: "n", state: state.json(), job: job).element
     try await settle(.pause(element: paused, field: "b n"), "b")
-    guard case .cancelled(let record) = try await directory.cancel("b") else { Issue.record("not cancelled"); return }
+    guard case .cancelled(let record) = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(record.accepted == 1)
     #expect(try await send("EXISTS", keys.pausedJobs, keys.held, keys.control, keys.cancelled).integer == 0)
     #expect(try await directory.show("b")?.entry.state == .cancelled)
   }
 
-  private func note(_ id: String, _ state: BroadcastEntry.State) async throws {
+  func note(_ id: String, _ state: BroadcastEntry.State) async throws {
     let entry = BroadcastEntry(
       id: id, queue: keys.queue, app: "com.example", state: state, startedAt: 1, changedAt: 2, worker: "w", nonce: "n")
     _ = try await connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {

@@ -83,4 +83,23 @@ struct MovingSlotTests {
     }
     #expect(try await send("GET", keys.heartbeat("w")).string == "{}")
   }
+
+  @Test func `the last scheduled jobs are replaced`() async throws {
+    let elements = ["p", "q"].map { Envelope(nonce: $0, job: Array($0.utf8)).element }
+    try await send("DEL", keys.scheduled)
+    for (id, element) in zip(["p", "q"], elements) {
+      _ = try await connection.send(RedisCommand("ZADD", keys.scheduled, "7").with(element))
+      let head = DueLocator.head(.scheduled, element)
+      _ = try await connection.send(
+        RedisCommand("SET", keys.due(id)).with(Array(head.prefix(2)) + Array("7 ".utf8) + Array(head.dropFirst(2))))
+    }
+    try await send("HSET", keys.held, "x", "{}")
+    try await whileMoving {
+      let ids = ["p", "q", "p", "q"]
+      let answer = try await connection.run(
+        ControlScripts.screen, keys: [keys.cancelled, keys.held, keys.scheduled] + ids.map(keys.due), arguments: ids)
+      #expect(answer == .array([.integer(0), .integer(0), .integer(0), .integer(0)]))
+    }
+    #expect(try await send("EXISTS", keys.scheduled).integer == 0)
+  }
 }

@@ -31,7 +31,7 @@ struct BroadcastSteering {
       guard let status = try await refusingFaults(await directory.show(id)) else { throw BroadcastSteering.unknown }
       throw .movedOn("The broadcast has moved on: it is now \(status.entry.state.rawValue). Nothing was changed.")
     default:
-      return try JobSteering.outcome(try await refusingFaults(await directory.cancel(id)), id)
+      return try JobSteering.outcome(try await refusingFaults(await context.cancellations.cancel(id)), id)
     }
   }
 

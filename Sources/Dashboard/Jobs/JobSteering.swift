@@ -13,7 +13,7 @@ struct JobSteering {
   private var control: JobControl { JobControl(queues: context.queues, connection: context.connection) }
 
   func cancel(_ id: String) async throws(PageError) -> ActionOutcome {
-    try JobSteering.outcome(try await refusingFaults(await control.cancel(id)), id)
+    try JobSteering.outcome(try await refusingFaults(await context.cancellations.cancel(id)), id)
   }
 
   static func outcome(_ cancellation: JobControl.Cancellation, _ id: String) throws(PageError) -> ActionOutcome {
@@ -22,6 +22,12 @@ struct JobSteering {
       let sent =
         record.accepted > 0 ? " APNs had accepted \(NumberText.count(Int64(record.accepted), "push", "pushes"))." : ""
       return .done("Cancelled \(id): nothing more is sent.\(sent)")
+    case .marked(let location) where location.mayWait:
+      return .done(
+        "\(id) was not found among the first and last \(QueueLimits.lookElements) jobs of its queue. It is marked: a worker that takes a job with this id ends it."
+      )
+    case .marked(let location) where location.place == .unknown(isWaitingPossible: false):
+      return .done("\(id) was not found. If a worker is just taking it, it ends before the next push: look again soon.")
     case .marked(let location):
       return .done(
         "\(id) is \(JobPlaceText.now(location.place)). It is marked: its worker ends it before the next push. This page shows its record then."

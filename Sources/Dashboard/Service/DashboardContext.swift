@@ -1,6 +1,7 @@
 import Credentials
 import EventLoop
 import Events
+import Queue
 import Redis
 import Registry
 import Telemetry
@@ -14,6 +15,7 @@ struct DashboardContext {
   let credentials: Credentials
   let lastUses: LastUses
   let audit: AuditLog
+  let cancellations: CancellationWatch
   let log: Log
 
   /// The names of the queues, in strict order.
@@ -29,5 +31,6 @@ struct DashboardContext {
     credentials = Credentials(connection: connection)
     lastUses = LastUses(connection: connection)
     audit = AuditLog(connection: connection, log: log)
+    cancellations = CancellationWatch(queues: configuration.queues, connection: connection)
   }
 }

@@ -53,7 +53,7 @@ enum BroadcastCommand: Command {
       case "resume":
         guard try await directory.resume(id) else { throw CommandError.failed("broadcast '\(id)' is not paused") }
         Console.print("\(id) continues\n")
-      default: return try await cancel(id, JobControl(queues: queues, connection: connection), connection, line)
+      default: return try await cancel(id, JobControl(queues: queues, connection: connection), line)
       }
       return .done
     }
@@ -104,9 +104,9 @@ enum BroadcastCommand: Command {
 
   @EventLoop
   private static func cancel(
-    _ id: String, _ control: JobControl, _ connection: RedisClient, _ line: CommandLineWords
+    _ id: String, _ control: JobControl, _ line: CommandLineWords
   ) async throws -> ExitCode {
-    let outcome = try await CancelCommand.cancel(id, control, connection)
+    let outcome = try await CancelCommand.cancel(id, control)
     Console.print(line.has("json") ? outcome.json(id) : "\(outcome.sentence)\n")
     return outcome.isStopped ? .done : .failed
   }

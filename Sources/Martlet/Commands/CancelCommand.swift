@@ -13,14 +13,13 @@ enum CancelCommand: Command {
     Cancels the job with this id in the queues of MARTLET_QUEUES (or of --queue), and prints what became of it. Of a job in
     flight, the pushes that were not sent yet are not sent; a broadcast ends after the pages under way. The record says
     `cancelled`, and what had been accepted. A job that is not found at either end of a long queue is cancelled when a
-    worker takes it, within 7 days.
+    worker takes it, within 7 days; so is one that waits there under the id of a job that has ended.
 
     Exit code 0 if the job is not sent (any further), 1 if it has been sent, is dead, or is not known.
 
     """
 
   private static let patience = Duration.seconds(5)
-  private static let pause = Duration.milliseconds(50)
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["queue"], flags: ["json"])
@@ -35,7 +34,7 @@ enum CancelCommand: Command {
     let recordTimeToLive = timeToLive
     let outcome = try await configuration.withConnection { connection in
       let control = JobControl(queues: queues, connection: connection, recordTimeToLive: recordTimeToLive)
-      return try await cancel(id, control, connection)
+      return try await cancel(id, control)
     }
     Console.print(line.has("json") ? outcome.json(id) : "\(outcome.sentence)\n")
     return outcome.isStopped ? .done : .failed
@@ -43,21 +42,9 @@ enum CancelCommand: Command {
 
   /// Cancels, and waits a few seconds for the worker that has the job.
   @EventLoop
-  static func cancel(_ id: String, _ control: JobControl, _ connection: RedisClient) async throws -> CancelOutcome {
-    var answer = try await control.cancel(id)
+  static func cancel(_ id: String, _ control: JobControl) async throws -> CancelOutcome {
+    let answer = try await control.cancel(id)
     guard case .marked(let location) = answer else { return CancelOutcome(answer) }
-    let end = ContinuousClock.now + patience
-    while ContinuousClock.now < end {
-      let bytes = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents
-      if let bytes, bytes != location.recordJSON, let record = JobResult(parsing: bytes), record.status.isFinal {
-        try await control.unmark(id)
-        return CancelOutcome(record)
-      }
-      if case .waiting = location.place, ContinuousClock.now > end - patience + .seconds(1) { break }
-      try await Task.sleep(for: pause)
-    }
-    // It may have moved on to a retry before its worker knew.
-    answer = try await control.cancel(id)
-    return CancelOutcome(answer)
+    return CancelOutcome(try await control.follow(location, within: patience))
   }
 }

@@ -32,12 +32,11 @@ struct CancelOutcome: Equatable {
     switch answer {
     case .cancelled(let record): self.init(record)
     case .ended(let location):
-      if let record = location.record, record.status == .cancelled {
-        self.init(record)
-      } else {
-        let status = location.record?.status ?? .dead
-        self.init(false, "ended", "The job has ended: \(status.rawValue). Nothing was changed.", status)
+      guard let record = location.record else {
+        self.init(false, "ended", "The job has ended, and left no record: it may have been sent.")
+        return
       }
+      self.init(record)
     case .dead(let location):
       self.init(
         false, "dead", "The job is a dead letter and is not sent; martlet dead purge \(location.id) deletes it.",
@@ -60,7 +59,11 @@ struct CancelOutcome: Equatable {
     case .inFlight(let worker):
       self.init(
         false, "marked", "The job is in flight at \(worker), which sends no further push; its record tells the rest.")
-    case .unknown, .retry, .scheduled, .paused, .dead, .ended:
+    case .dead, .ended:
+      self.init(
+        true, "marked",
+        "A job with this id has ended; if another one waits in the long queue, it is dropped when a worker takes it.")
+    case .unknown, .retry, .scheduled, .paused:
       self.init(true, "marked", "The job was not found yet; a job with this id is dropped when a worker takes it.")
     }
   }

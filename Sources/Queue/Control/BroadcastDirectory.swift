@@ -2,7 +2,7 @@ public import EventLoop
 import Jobs
 public import Redis
 
-/// The latest broadcasts of a fleet: lists, pauses, resumes and cancels them.
+/// The latest broadcasts of a fleet: lists, pauses and resumes them. ``JobControl`` cancels them.
 ///
 /// The size of an audience, and how far a cursor has come in it, is known to `Registry`.
 @EventLoop
@@ -99,12 +99,17 @@ public struct BroadcastDirectory {
     guard Job.isID(id), let (keys, entry) = try await find(id) else { return .unknown }
     guard entry.state != .finished, entry.state != .cancelled else { return .ended }
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: "")
-    let answer = try await connection.call(ControlScripts.hold, keys: [keys.control, keys.held]) { command in
+    let scriptKeys = [keys.control, keys.held, keys.broadcast(id)]
+    let answer = try await connection.call(ControlScripts.hold, keys: scriptKeys) { command in
       command.append(id)
       command.append(pause.json())
       command.append(QueueLimits.maximumHeldBroadcasts)
     }
-    return answer.integer == 1 ? .paused : .tooMany
+    switch answer.integer {
+    case 1: return .paused
+    case -1: return .ended
+    default: return .tooMany
+    }
   }
 
   /// Lets a paused broadcast continue behind its last page. Returns false if it was not paused.
@@ -112,18 +117,14 @@ public struct BroadcastDirectory {
     var wasPaused = false
     for keys in queues {
       let scriptKeys = [keys.control, keys.held, keys.pausedJobs, keys.queue, keys.seal]
-      let answer = try await connection.run(ControlScripts.release, keys: scriptKeys, arguments: [id, Seal.random()])
-      if answer.integer == 1 { wasPaused = true }
+      var answer: Int64
+      repeat {
+        let value = try await connection.run(ControlScripts.release, keys: scriptKeys, arguments: [id, Seal.random()])
+        answer = value.integer ?? 0
+        if answer > 0 { wasPaused = true }
+      } while answer == 2
     }
     return wasPaused
-  }
-
-  /// Cancels a broadcast: it sends no further page, and its record says what was sent.
-  public func cancel(
-    _ id: String, recordTimeToLive: Duration = .seconds(24 * 3600)
-  ) async throws(RedisError) -> JobControl.Cancellation {
-    try await JobControl(queues: queues.map(\.queue), connection: connection, recordTimeToLive: recordTimeToLive)
-      .cancel(id)
   }
 
   private func find(_ id: String) async throws(RedisError) -> (QueueKeys, BroadcastEntry)? {

@@ -53,7 +53,7 @@ extension ControlScripts {
   static let screen = RedisScript(
     """
     \(locating)
-    local answer, sets = {}, {s = KEYS[3]}
+    local answer, sets, left, gone = {}, {s = KEYS[3]}, redis.call('ZCARD', KEYS[3]), {}
     local marks, holds = redis.call('ZCARD', KEYS[1]) > 0, redis.call('EXISTS', KEYS[2]) == 1
     for i, id in ipairs(ARGV) do
       local key = KEYS[i + 3]
@@ -63,11 +63,12 @@ extension ControlScripts {
       elseif holds and redis.call('HEXISTS', KEYS[2], id) == 1 then
         answer[i] = 2
       end
-      if answer[i] == 0 and key ~= KEYS[1] then
+      if answer[i] == 0 and key ~= KEYS[1] and left > 0 and not gone[key] then
         local letter, score, element = locate(key, sets)
         if element then
-          redis.call('ZREM', KEYS[3], element)
+          left = left - redis.call('ZREM', KEYS[3], element)
           redis.call('DEL', key)
+          gone[key] = true
         end
       end
     end
@@ -85,9 +86,7 @@ extension ControlScripts {
   static let unmark = RedisScript(
     """
     \(changing)
-    local count = redis.call('ZCARD', KEYS[2])
-    if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return 0 end
-    if count == 1 then change(KEYS[1], '', 'C') end
-    return 1
+    \(unmarking)
+    return unmark(KEYS[1], KEYS[2], ARGV)
     """)
 }

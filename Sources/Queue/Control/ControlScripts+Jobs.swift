@@ -1,3 +1,4 @@
+import Events
 import Redis
 
 /// How operators find, cancel and advance jobs.
@@ -17,7 +18,21 @@ extension ControlScripts {
     return element and {letter, score, element} or false
     """)
 
-  /// Removes a retried or scheduled job for good.
+  /// Lua: `leave(none, record, reply, stream)` writes what a job leaves that is cancelled: its record, its reply, and its
+  /// event, if there is a stream of events. ARGV 2 to 4 and 6 are those of ``cancelDue``. Needs ``QueueScripts/writing``.
+  static let leaving = """
+    local function leave(none, record, reply, stream)
+      if record ~= none then write(record, ARGV[2], ARGV[3], ARGV[4]) end
+      if reply ~= none then
+        if redis.pcall('LPUSH', reply, ARGV[2]) == 1 then redis.pcall('EXPIRE', reply, 3600) end
+      end
+      if stream ~= none and redis.pcall('EXISTS', stream) == 1 then
+        \(EventStream.append(to: "stream", "ARGV[6]"))
+      end
+    end
+    """
+
+  /// Removes a retried or scheduled job for good, with the mark of its id, and the pause of a broadcast.
   ///
   /// KEYS
   ///   1  the locator
@@ -25,25 +40,35 @@ extension ControlScripts {
   ///   3  the scheduled jobs
   ///   4  the record, or KEYS 1 for none
   ///   5  the reply list, or KEYS 1 for none
+  ///   6  the control string
+  ///   7  the cancelled ids
+  ///   8  the paused broadcasts
+  ///   9  the jobs of paused broadcasts
+  ///  10  the stream of events, or KEYS 1 for none
   /// ARGV
   ///   1  the beginning of the element: the job may have moved on
   ///   2  the record, JSON
   ///   3  its TTL in ms
   ///   4  the author of the record before
+  ///   5  the id
+  ///   6  the event, JSON
   /// Returns 1, or 0 if the job is not there any more.
   static let cancelDue = RedisScript(
     """
     \(QueueScripts.writing)
     \(locating)
+    \(leaving)
+    \(changing)
+    \(unmarking)
+    \(unholding)
     local sets = {r = KEYS[2], s = KEYS[3]}
     local letter, score, element = locate(KEYS[1], sets)
     if not element or string.sub(element, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
     redis.call('ZREM', sets[letter], element)
     redis.call('DEL', KEYS[1])
-    if KEYS[4] ~= KEYS[1] then write(KEYS[4], ARGV[2], ARGV[3], ARGV[4]) end
-    if KEYS[5] ~= KEYS[1] then
-      if redis.pcall('LPUSH', KEYS[5], ARGV[2]) == 1 then redis.pcall('EXPIRE', KEYS[5], 3600) end
-    end
+    leave(KEYS[1], KEYS[4], KEYS[5], KEYS[10])
+    unmark(KEYS[6], KEYS[7], {ARGV[5]})
+    unhold(KEYS[6], KEYS[8], KEYS[9], ARGV[5])
     return 1
     """)
 
@@ -115,12 +140,12 @@ extension ControlScripts {
     local length = redis.call('LLEN', KEYS[1])
     local seal = '\(Seal.marker)' .. (redis.call('MGET', KEYS[2])[1] or '') .. ' '
     local place, most, bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), 0
-    local whole, nameless, read = {}, {}, 0
+    local whole, nameless, read, chunk, largest = {}, {}, 0, \(QueueLimits.firstLookChunk), 1
     while place < length and read < most and bytes < tonumber(ARGV[4]) do
-      local some = redis.call('LRANGE', KEYS[1], -place - math.min(\(QueueLimits.lookChunk), most - read), -place - 1)
+      local some = redis.call('LRANGE', KEYS[1], -place - math.min(chunk, most - read), -place - 1)
       for i = #some, 1, -1 do
         local element = some[i]
-        bytes = bytes + #element
+        bytes, largest = bytes + #element, math.max(largest, #element)
         local isEnveloped = ARGV[5] ~= 'sealed'
         if string.sub(element, 1, #seal) == seal then
           element, isEnveloped = string.sub(element, #seal + 1), true
@@ -132,6 +157,8 @@ extension ControlScripts {
         end
         place, read = place + 1, read + 1
       end
+      -- No more than the bytes allow, by the size of those that were read.
+      chunk = math.min(chunk * 2, \(QueueLimits.lookChunk), math.max(1, math.floor((ARGV[4] - bytes) / largest)))
     end
     return {length, read, whole, nameless}
     """)

@@ -36,14 +36,20 @@ extension ControlScripts {
   /// KEYS
   ///   1  the control string
   ///   2  the paused broadcasts
+  ///   3  what is known of the broadcast
   /// ARGV
   ///   1  the id
   ///   2  since when and by whom, JSON
   ///   3  paused broadcasts at most
-  /// Returns 1, also if it was paused already; 0 if there are too many.
+  /// Returns 1, also if it was paused already; 0 if there are too many, -1 if it has ended: its worker says so before it
+  /// settles it.
   static let hold = RedisScript(
     """
     \(changing)
+    local known = redis.call('MGET', KEYS[3])[1] or ''
+    for _, state in ipairs({'finished', 'cancelled'}) do
+      if string.find(known, '"state":"' .. state .. '"', 1, true) then return -1 end
+    end
     if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then return 1 end
     if redis.call('HLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 0 end
     redis.call('PERSIST', KEYS[2])
@@ -52,7 +58,7 @@ extension ControlScripts {
     return 1
     """)
 
-  /// Resumes a broadcast, and moves its jobs to the front of the queue.
+  /// Resumes a broadcast, and moves its jobs to the front of the queue, as many as one script moves.
   ///
   /// KEYS
   ///   1  the control string
@@ -63,53 +69,47 @@ extension ControlScripts {
   /// ARGV
   ///   1  the id
   ///   2  a seal, for a queue that has none
-  /// Returns 1, or 0 if it was not paused. An error if the queue's key is not a list.
+  /// Returns 1, 2 if there are more jobs, or 0 if it was not paused. An error if the queue's key is not a list.
   static let release = RedisScript(
     """
     \(changing)
     local found = redis.call('TYPE', KEYS[4]).ok
     if found ~= 'none' and found ~= 'list' then return redis.call('LLEN', KEYS[4]) end
-    local count, fields, answer = redis.call('HLEN', KEYS[2]), redis.call('HKEYS', KEYS[3]), 0
-    local released = {}
-    for _, field in ipairs(fields) do
-      if string.match(field, '^%S+') == ARGV[1] then
-        released[#released + 1] = field
-        released[#released + 1] = redis.call('HGET', KEYS[3], field)
-      end
+    local count, answer, moved, bytes, fields = redis.call('HLEN', KEYS[2]), 0, 0, 0, {}
+    for _, field in ipairs(redis.call('HKEYS', KEYS[3])) do
+      if string.match(field, '^%S+') == ARGV[1] then fields[#fields + 1] = field end
     end
     if redis.call('HDEL', KEYS[2], ARGV[1]) == 1 then
       answer = 1
       if count == 1 then change(KEYS[1], '', 'B') else change(KEYS[1], 'B', '') end
     end
-    for i = 1, #released, 2 do
-      answer = 1
-      redis.call('HDEL', KEYS[3], released[i])
+    for _, field in ipairs(fields) do
+      if moved >= \(QueueLimits.moveBatch) or bytes >= \(QueueLimits.claimBytes) then return 2 end
+      local element = redis.call('HGET', KEYS[3], field)
+      redis.call('HDEL', KEYS[3], field)
       redis.call('SET', KEYS[5], ARGV[2], 'NX')
-      redis.call('RPUSH', KEYS[4], '\(Seal.marker)' .. redis.call('GET', KEYS[5]) .. ' ' .. released[i + 1])
+      redis.call('RPUSH', KEYS[4], '\(Seal.marker)' .. redis.call('GET', KEYS[5]) .. ' ' .. element)
+      answer, moved, bytes = 1, moved + 1, bytes + #element
     end
     return answer
     """)
 
-  /// Lists the jobs of a paused broadcast.
+  /// Finds a job of a paused broadcast.
   ///
   /// KEYS
   ///   1  the jobs of paused broadcasts
   /// ARGV
   ///   1  the id
-  /// Returns [field, element…].
-  static let heldJobs = RedisScript(
+  /// Returns [field, element], or false.
+  static let heldJob = RedisScript(
     """
-    local found = {}
     for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-      if string.match(field, '^%S+') == ARGV[1] then
-        found[#found + 1] = field
-        found[#found + 1] = redis.call('HGET', KEYS[1], field)
-      end
+      if string.match(field, '^%S+') == ARGV[1] then return {field, redis.call('HGET', KEYS[1], field)} end
     end
-    return found
+    return false
     """)
 
-  /// Removes the job of a paused broadcast for good, with its pause.
+  /// Removes a job of a paused broadcast for good, with the mark of its id, and with its pause if it is the last one.
   ///
   /// KEYS
   ///   1  the control string
@@ -117,23 +117,28 @@ extension ControlScripts {
   ///   3  the jobs of paused broadcasts
   ///   4  the record, or KEYS 1 for none
   ///   5  the reply list, or KEYS 1 for none
+  ///   6  the cancelled ids
+  ///   7  the stream of events, or KEYS 1 for none
   /// ARGV
   ///   1  the field
   ///   2  the record, JSON
   ///   3  its TTL in ms
   ///   4  the author of the record before
+  ///   5  the id
+  ///   6  the event, JSON
   /// Returns 1, or 0 if the job is not there any more.
   static let cancelHeld = RedisScript(
     """
     \(QueueScripts.writing)
+    \(leaving)
     \(changing)
-    if redis.call('HDEL', KEYS[3], ARGV[1]) == 0 then return 0 end
-    local count = redis.call('HLEN', KEYS[2])
-    if redis.call('HDEL', KEYS[2], string.match(ARGV[1], '^%S+')) == 1 and count == 1 then change(KEYS[1], '', 'B') end
-    if KEYS[4] ~= KEYS[1] then write(KEYS[4], ARGV[2], ARGV[3], ARGV[4]) end
-    if KEYS[5] ~= KEYS[1] then
-      if redis.pcall('LPUSH', KEYS[5], ARGV[2]) == 1 then redis.pcall('EXPIRE', KEYS[5], 3600) end
-    end
+    \(unmarking)
+    \(unholding)
+    if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 0 then return 0 end
+    unhold(KEYS[1], KEYS[2], KEYS[3], ARGV[5], ARGV[1])
+    redis.call('HDEL', KEYS[3], ARGV[1])
+    leave(KEYS[1], KEYS[4], KEYS[5], KEYS[7])
+    unmark(KEYS[1], KEYS[6], {ARGV[5]})
     return 1
     """)
 

@@ -27,6 +27,71 @@ enum ControlScripts {
     end
     """
 
+  /// Lua: `unmark(control, cancelled, ids)` removes the marks of ids, at most 1,000, and returns how many had one. Needs
+  /// ``changing``.
+  static let unmarking = """
+    local function unmark(control, cancelled, ids)
+      local count = redis.pcall('ZCARD', cancelled)
+      if type(count) ~= 'number' or count == 0 or #ids == 0 then return 0 end
+      local removed = redis.call('ZREM', cancelled, unpack(ids))
+      if removed == count then change(control, '', 'C') end
+      return removed
+    end
+    """
+
+  /// Lua: `unhold(control, held, paused, id, except)` removes the pause of a broadcast that ends, unless a job with its id
+  /// is paused in another field than `except`. Needs ``changing``.
+  ///
+  /// What Redis refuses is left out, as the job has ended already.
+  static let unholding = """
+    local function unhold(control, held, paused, id, except)
+      if redis.pcall('HEXISTS', held, id) ~= 1 then return end
+      for _, field in ipairs(redis.pcall('HKEYS', paused)) do
+        if field ~= except and string.match(field, '^%S+') == id then return end
+      end
+      local count = redis.call('HLEN', held)
+      if redis.pcall('HDEL', held, id) == 1 and count == 1 then change(control, '', 'B') end
+    end
+    """
+
+  /// Removes the marks and pauses of jobs that have ended.
+  ///
+  /// KEYS
+  ///   1  the control string
+  ///   2  the cancelled ids
+  ///   3  the paused broadcasts
+  ///   4  the jobs of paused broadcasts
+  /// ARGV  the ids
+  /// Returns 1.
+  static let forget = RedisScript(
+    """
+    \(changing)
+    \(unmarking)
+    \(unholding)
+    unmark(KEYS[1], KEYS[2], ARGV)
+    for _, id in ipairs(ARGV) do unhold(KEYS[1], KEYS[3], KEYS[4], id) end
+    return 1
+    """)
+
+  /// Drains a worker under its new name.
+  ///
+  /// KEYS
+  ///   1  the control string
+  ///   2  the drained workers
+  /// ARGV
+  ///   1  its old name
+  ///   2  its new name
+  /// Returns 1.
+  static let keepDrained = RedisScript(
+    """
+    \(changing)
+    redis.call('PERSIST', KEYS[2])
+    redis.call('SADD', KEYS[2], ARGV[2])
+    redis.call('SREM', KEYS[2], ARGV[1])
+    change(KEYS[1], 'D', '')
+    return 1
+    """)
+
   /// Lua pattern of a ``ControlState`` that asks that no job is claimed.
   static let pausedPattern = "^%d+ %u*P"
 

@@ -43,6 +43,15 @@ final class ControlWatch {
     scheduling.contains(queueIndex) || states[queueIndex]?.flags.contains(.scheduledIDs) == true
   }
 
+  /// Whether jobs are cancelled. Up to a second may pass until this worker knows.
+  func hasCancellations(queueIndex: Int) -> Bool {
+    states[queueIndex]?.flags.contains(.cancellations) ?? false
+  }
+
+  func hasHeldBroadcasts(queueIndex: Int) -> Bool {
+    states[queueIndex]?.flags.contains(.heldBroadcasts) ?? false
+  }
+
   func noteScheduledID(queueIndex: Int) { scheduling.insert(queueIndex) }
 
   /// Takes what Redis has returned.

@@ -1,4 +1,5 @@
 public import EventLoop
+import Events
 public import Jobs
 public import Redis
 
@@ -9,7 +10,8 @@ public struct JobControl {
   public enum Cancellation: Sendable, Equatable {
     /// The job will not be sent, or not any further. `record` was written.
     case cancelled(record: JobResult)
-    /// The job is waiting or in flight, or may be waiting. The worker that has it, or takes it, ends it: its record tells.
+    /// The job is waiting or in flight, or may be waiting (``JobLocation/mayWait``), also if an earlier one has ended or is
+    /// dead. The worker that has it, or takes it, ends it: its record tells.
     case marked(JobLocation)
     /// It is a dead letter. Nothing was changed.
     case dead(JobLocation)
@@ -29,9 +31,12 @@ public struct JobControl {
     case notDue(JobLocation)
   }
 
-  private let queues: [String]
-  private let connection: RedisClient
-  private let locator: JobLocator
+  /// A job may move while it is looked for. After so many moves it is left to its mark.
+  private static let maximumMoves = 3
+
+  let queues: [String]
+  let connection: RedisClient
+  let locator: JobLocator
   private let recordTimeToLive: Duration
 
   /// `recordTimeToLive` is that of the records of jobs that are cancelled here: MARTLET_RESULT_TTL.
@@ -57,32 +62,44 @@ public struct JobControl {
   /// Cancels a job.
   ///
   /// The id is marked first, so that a job that is claimed meanwhile is found by its worker. The mark is removed again if it
-  /// is not needed.
+  /// is not needed. A job in flight that ends before its worker knows of the mark leaves it: see ``follow(_:within:)``.
   public func cancel(_ id: String) async throws(RedisError) -> Cancellation {
     guard Job.isID(id) else { return .unknown }
     guard try await mark(id) else { return .tooMany }
-    if let record = try await cancelDue(id) {
-      try await unmark(id)
-      return .cancelled(record: record)
-    }
-    let location = try await locator.locate(id)
-    switch location.place {
-    case .waiting, .inFlight, .retry, .scheduled, .paused:
+    return try await conclude(id)
+  }
+
+  /// Cancels a job whose id is marked if no worker has it. Removes the mark if no job is left for it.
+  ///
+  /// `isSought`: the job was looked for before, some seconds ago. One that is not found again does not exist.
+  func conclude(_ id: String, isSought: Bool = false) async throws(RedisError) -> Cancellation {
+    var location: JobLocation
+    var moves = 0
+    repeat {
+      if let record = try await cancelDue(id) {
+        try await unmark(id)
+        return .cancelled(record: record)
+      }
+      location = try await locator.locate(id)
+      moves += 1
+      // A job that is kept for later by now was put off between the two steps.
+    } while location.isKept && moves < JobControl.maximumMoves
+    if location.isAlive {
       // The other queues have no job for their marks.
       try await unmark(id, except: location.queue)
       return .marked(location)
-    case .unknown(isWaitingPossible: true): return .marked(location)
-    case .dead:
-      try await unmark(id)
-      return .dead(location)
-    case .ended:
-      try await unmark(id)
-      return .ended(location)
-    case .unknown:
+    }
+    // A dead or ended job may have been enqueued again under its id.
+    if location.mayWait { return .marked(location) }
+    if case .unknown = location.place, !isSought {
       // A worker may just have taken it, or be about to write its record.
       guard try await fleetIsIdle() else { return .marked(location) }
-      try await unmark(id)
-      return .unknown
+    }
+    try await unmark(id)
+    return switch location.place {
+    case .dead: .dead(location)
+    case .ended: .ended(location)
+    default: .unknown
     }
   }
 
@@ -126,27 +143,31 @@ public struct JobControl {
 
   // MARK: - Jobs that no worker has
 
-  /// Ends a retried or scheduled job, or a paused broadcast. Returns its record; nil if there is no such job.
+  /// Ends a retried or scheduled job, or paused broadcasts. Returns the record; nil if there is no such job.
   private func cancelDue(_ id: String) async throws(RedisError) -> JobResult? {
     for keys in queues.map(QueueKeys.init(queue:)) {
-      // The job may have moved between the two steps, and back again.
-      for _ in 0..<3 {
-        guard let found = try await cancellable(id, keys) else { break }
-        var ending = CancelledEnding(id: id, envelope: found.envelope, timeToLive: recordTimeToLive)
-        if let list = ending.replyTo, queues.contains(list) { ending.replyTo = nil }
-        do {
-          if try await end(found, ending, keys) {
-            try await noteBroadcast(id, keys)
-            return ending.result
-          }
-        } catch .reply(let error) where error.code == "NOPERM" && ending.replyTo != nil {
-          // The producer's choice of a key must not keep the job.
-          ending.replyTo = nil
-          if try await end(found, ending, keys) { return ending.result }
-        }
-      }
+      if let record = try await cancelDue(id, keys) { return record }
     }
     return nil
+  }
+
+  private func cancelDue(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobResult? {
+    var record: JobResult?
+    var moves = 0
+    // The job may have moved between the two steps, and back again.
+    while moves < JobControl.maximumMoves, let found = try await cancellable(id, keys) {
+      var ending = CancelledEnding(id: id, queue: keys.queue, envelope: found.envelope, timeToLive: recordTimeToLive)
+      if let list = ending.replyTo, queues.contains(list) { ending.replyTo = nil }
+      guard try await endAsAllowed(found, ending, keys) else {
+        moves += 1
+        continue
+      }
+      try await noteBroadcast(id, keys)
+      record = ending.result
+      // A producer may have enqueued several broadcasts under one id.
+      guard found.field != nil else { break }
+    }
+    return record
   }
 
   /// If the job is a broadcast, operators see that it is cancelled.
@@ -170,59 +191,78 @@ public struct JobControl {
     if let due = try await locator.due(id, keys), due.isAlive, let envelope = due.envelope {
       return Cancellable(envelope: envelope)
     }
-    let held = try await connection.run(ControlScripts.heldJobs, keys: [keys.pausedJobs], arguments: [id]).array ?? []
-    guard held.count >= 2, let field = held[0].bytes, let element = held[1].bytes else { return nil }
+    let held = try await connection.run(ControlScripts.heldJob, keys: [keys.pausedJobs], arguments: [id]).array ?? []
+    guard held.count == 2, let field = held[0].bytes, let element = held[1].bytes else { return nil }
     return Cancellable(envelope: Envelope(element: element), field: field)
   }
 
-  /// In a cluster the record is in another hash slot, and is written when the job is gone.
+  /// Neither the producer's choice of a key nor the events must keep the job: what the user of Redis may not write is left
+  /// out.
+  private func endAsAllowed(
+    _ found: Cancellable, _ ending: CancelledEnding, _ keys: QueueKeys
+  ) async throws(RedisError) -> Bool {
+    var ending = ending
+    while true {
+      do { return try await end(found, ending, keys) } catch {
+        guard case .reply(let refusal) = error, refusal.code == "NOPERM" else { throw error }
+        if ending.replyTo != nil {
+          ending.replyTo = nil
+        } else if ending.event != nil {
+          ending.event = nil
+        } else {
+          throw error
+        }
+      }
+    }
+  }
+
+  /// In a cluster record, reply and event are in other hash slots, and are written when the job is gone.
   private func end(
     _ found: Cancellable, _ ending: CancelledEnding, _ keys: QueueKeys
   ) async throws(RedisError) -> Bool {
-    let none = found.field == nil ? keys.due(ending.result.id) : keys.control
+    let id = ending.result.id
+    let none = found.field == nil ? keys.due(id) : keys.control
     let isSeparate = connection.isCluster
-    let record = isSeparate ? none : QueueKeys.result(ending.result.id)
+    let record = isSeparate ? none : QueueKeys.result(id)
     let reply = isSeparate ? none : ending.replyTo ?? none
+    let stream = isSeparate || ending.event == nil ? none : EventStream.key
     let script = found.field == nil ? ControlScripts.cancelDue : ControlScripts.cancelHeld
     let scriptKeys =
       found.field == nil
-      ? [none, keys.retry, keys.scheduled, record, reply] : [none, keys.held, keys.pausedJobs, record, reply]
+      ? [
+        none, keys.retry, keys.scheduled, record, reply, keys.control, keys.cancelled, keys.held, keys.pausedJobs,
+        stream,
+      ] : [none, keys.held, keys.pausedJobs, record, reply, keys.cancelled, stream]
     let answer = try await connection.call(script, keys: scriptKeys) { command in
       command.append(found.field ?? Array(found.envelope.element.prefix { $0 != UInt8(ascii: "\n") }))
       command.append(ending.record.json)
       command.append(ending.record.timeToLive.milliseconds)
       command.append(ending.record.author ?? "")
+      command.append(id)
+      command.append(ending.event?.json ?? [])
     }
     guard answer.integer == 1 else { return false }
-    if isSeparate {
-      let records = SeparateRecords(connection: connection)
-      let settlement = Settlement(.acknowledge, record: ending.record, replyTo: ending.replyTo)
-      _ = await withCheckedContinuation { continuation in
-        records.write(settlement) { continuation.resume(returning: $0) }
-      }
-    }
+    if isSeparate { await writeSeparately(ending) }
     return true
+  }
+
+  private func writeSeparately(_ ending: CancelledEnding) async {
+    let records = SeparateRecords(connection: connection)
+    let settlement = Settlement(.acknowledge, record: ending.record, replyTo: ending.replyTo)
+    _ = await withCheckedContinuation { continuation in
+      records.write(settlement) { continuation.resume(returning: $0) }
+    }
+    guard let event = ending.event else { return }
+    _ = try? await connection.call(EventStream.appendIfPresent, keys: [EventStream.key]) { $0.append(event.json) }
   }
 }
 
-/// The record of a job that is cancelled before a worker took it (again).
-struct CancelledEnding {
-  var result: JobResult
-  let record: Settlement.Record
-  var replyTo: String?
-
-  @EventLoop
-  init(id: String, envelope: Envelope, timeToLive: Duration) {
-    let state = AttemptState(json: envelope.state)
-    let now = Clock.unixMilliseconds
-    var result = JobResult(
-      id: id, status: .cancelled, attempts: envelope.attempts, worker: "", claimedAt: now, finishedAt: now)
-    if let earlier = state.result { result.merge(earlier: earlier) }
-    result.history = state.history
-    result.history.append(now, .ended(.cancelled, reason: nil))
-    self.result = result
-    record = Settlement.Record(
-      jobID: id, json: result.json(), timeToLive: timeToLive, author: state.recordAuthor)
-    replyTo = (try? Job(parsing: envelope.job))?.replyTo
+extension JobLocation {
+  /// Whether the job is kept for later, where ``JobControl`` ends it at once.
+  fileprivate var isKept: Bool {
+    switch place {
+    case .retry, .scheduled, .paused: true
+    case .waiting, .inFlight, .dead, .ended, .unknown: false
+    }
   }
 }

@@ -16,12 +16,15 @@ public struct JobLocation: Sendable, Equatable {
     case dead(since: Int64, reason: String)
     /// Has ended; the record is all that is left.
     case ended(JobStatus)
-    /// Was not found. `isWaitingPossible`: the queue is too long to be searched whole.
+    /// Was not found. `isWaitingPossible`: a queue is too long to be searched whole.
     case unknown(isWaitingPossible: Bool)
   }
 
   public let id: String
   public var place: Place
+  /// Whether a job with the id may wait where it was not looked for: a queue is too long to be searched whole. False if a
+  /// job was found that the fleet still has.
+  public var mayWait = false
   /// Nil if the job is known by its record alone, or not at all.
   public var queue: String?
   /// The job and what the fleet knows of it, where it was found; nil if it has ended, or is unknown.

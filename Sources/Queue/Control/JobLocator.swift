@@ -5,7 +5,7 @@ public import Redis
 /// Finds jobs by their ids, in bounded time whatever the length of the queues.
 ///
 /// A job in `retry`, `scheduled` or `dead` has a locator. The lists in flight are searched whole, because they are short. Of a
-/// queue, ``QueueLimits/lookElements`` elements are searched at each end.
+/// queue, ``QueueLimits/lookElements`` elements are searched at each end, fewer if they are large.
 @EventLoop
 public struct JobLocator {
   private let queues: [QueueKeys]
@@ -20,12 +20,8 @@ public struct JobLocator {
   public func locate(_ id: String) async throws(RedisError) -> JobLocation {
     guard Job.isID(id) else { return JobLocation(id: id, place: .unknown(isWaitingPossible: false)) }
     let recordJSON = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents
-    var location = try await find(id) ?? JobLocation(id: id, place: .unknown(isWaitingPossible: false))
-    if case .unknown = location.place {
-      var isLong = false
-      for keys in queues where try await length(of: keys) > 2 * QueueLimits.lookElements { isLong = true }
-      location.place = .unknown(isWaitingPossible: isLong)
-    }
+    var location = try await find(id)
+    if case .unknown = location.place { location.place = .unknown(isWaitingPossible: location.mayWait) }
     location.recordJSON = recordJSON
     location.record = recordJSON.flatMap(JobResult.init(parsing:))
     if case .unknown = location.place, let record = location.record, record.status.isFinal {
@@ -35,17 +31,22 @@ public struct JobLocator {
   }
 
   /// The letters come last: a dead job may have been enqueued again under its id.
-  private func find(_ id: String) async throws(RedisError) -> JobLocation? {
+  private func find(_ id: String) async throws(RedisError) -> JobLocation {
     var dead: JobLocation?
+    var isWhole = true
     for keys in queues {
       let due = try await due(id, keys)
       if let due, due.isAlive { return due }
       dead = dead ?? due
       if let held = try await held(id, keys) { return held }
       if let inFlight = try await inFlight(id, keys) { return inFlight }
-      if let waiting = try await waiting(id, keys) { return waiting }
+      let search = try await waiting(id, keys)
+      if let waiting = search.found { return waiting }
+      isWhole = isWhole && search.isWhole
     }
-    return dead
+    var location = dead ?? JobLocation(id: id, place: .unknown(isWaitingPossible: false))
+    location.mayWait = !isWhole
+    return location
   }
 
   // MARK: - Sorted sets
@@ -71,8 +72,8 @@ public struct JobLocator {
   }
 
   private func held(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
-    let found = try await connection.run(ControlScripts.heldJobs, keys: [keys.pausedJobs], arguments: [id]).array ?? []
-    guard found.count >= 2, let element = found[1].bytes else { return nil }
+    let found = try await connection.run(ControlScripts.heldJob, keys: [keys.pausedJobs], arguments: [id]).array ?? []
+    guard found.count == 2, let element = found[1].bytes else { return nil }
     return JobLocation(id: id, place: .paused, queue: keys.queue, element: element)
   }
 
@@ -89,19 +90,27 @@ public struct JobLocator {
     return nil
   }
 
-  private func waiting(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
+  /// Also returns whether the whole queue was searched.
+  private func waiting(
+    _ id: String, _ keys: QueueKeys
+  ) async throws(RedisError) -> (found: JobLocation?, isWhole: Bool) {
     var look = try await look(for: id, in: keys.queue, keys, from: 0, isSealed: true)
-    if look.found == nil, look.length > QueueLimits.lookElements {
-      let start = max(QueueLimits.lookElements, look.length - QueueLimits.lookElements)
+    var isWhole = look.read >= look.length
+    if look.found == nil, !isWhole {
+      let next = look.read - min(QueueLimits.lookOverlap, look.read / 2)
+      let start = max(next, look.length - QueueLimits.lookElements)
       look = try await self.look(for: id, in: keys.queue, keys, from: start, isSealed: true)
+      isWhole = start == next && start + look.read >= look.length
     }
-    guard let found = look.found else { return nil }
+    guard let found = look.found else { return (nil, isWhole) }
     let place = JobLocation.Place.waiting(place: found.place, of: look.length)
-    return JobLocation(id: id, place: place, queue: keys.queue, element: found.element)
+    return (JobLocation(id: id, place: place, queue: keys.queue, element: found.element), isWhole)
   }
 
   private struct Look {
     var length = 0
+    /// Elements that were searched.
+    var read = 0
     var found: (place: Int, element: [UInt8])?
   }
 
@@ -122,7 +131,7 @@ public struct JobLocator {
       return Look()
     }
     guard let parts = value.array, parts.count == 4 else { return Look() }
-    var look = Look(length: Int(parts[0].integer ?? 0))
+    var look = Look(length: Int(parts[0].integer ?? 0), read: Int(parts[1].integer ?? 0))
     let candidates = (parts[2].array ?? []) + (parts[3].array ?? [])
     for candidate in candidates {
       guard let pair = candidate.array, pair.count == 2, let place = pair[0].integer, let element = pair[1].bytes,
@@ -141,13 +150,5 @@ public struct JobLocator {
     let head = String(decoding: element.prefix(128), as: UTF8.self).split(separator: " ", maxSplits: 4)
     guard head.count >= 4, head[0] == "MARTLET1" else { return false }
     return JobID.derived(nonce: String(head[3])) == id
-  }
-
-  private func length(of keys: QueueKeys) async throws(RedisError) -> Int {
-    do {
-      return Int(try await connection.send(RedisCommand("LLEN", keys.queue)).integer ?? 0)
-    } catch let error where error.isWrongType {
-      return 0
-    }
   }
 }

@@ -7,7 +7,7 @@ extension JobQueue {
   /// A claimed job that is looked up before it is worked on.
   public struct Screened: Sendable {
     let id: String
-    let replaces: Bool
+    public let replaces: Bool
 
     /// `replaces`: it takes the place of the job that is scheduled under its id.
     public init(id: String, replaces: Bool) {
@@ -28,7 +28,12 @@ extension JobQueue {
 
   /// Whether jobs are cancelled.
   public func hasCancellations(queueIndex: Int) -> Bool {
-    context.control.state(queueIndex: queueIndex)?.flags.contains(.cancellations) ?? false
+    context.control.hasCancellations(queueIndex: queueIndex)
+  }
+
+  /// Whether broadcasts are paused.
+  public func hasHeldBroadcasts(queueIndex: Int) -> Bool {
+    context.control.hasHeldBroadcasts(queueIndex: queueIndex)
   }
 
   /// Whether scheduled jobs may have to be replaced.
@@ -56,12 +61,6 @@ extension JobQueue {
     } _: { result in
       completion(result.map { value in (value.array ?? []).map { $0.integer.flatMap(Screening.init) ?? .go } })
     }
-  }
-
-  /// The job of a cancellation has ended otherwise.
-  public func clearCancellation(of id: String, queueIndex: Int) {
-    let keys = queues[queueIndex]
-    context.connection.run(ControlScripts.unmark, keys: [keys.control, keys.cancelled], arguments: [id]) { _ in }
   }
 
   /// Publishes what a broadcast does, for ``BroadcastDirectory``.

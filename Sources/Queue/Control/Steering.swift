@@ -10,8 +10,8 @@ final class Steering {
   private let context: QueueContext
   /// Of each queue, the end of the last cancellation that was read: they are read in this order.
   private var lastCancellation: [String]
-  /// Queues in which an operator drains this worker.
-  private var draining: Set<Int> = []
+  /// The queues in which an operator drains this worker, each with the name that is known to be drained there.
+  private var draining: [Int: String] = [:]
 
   init(_ context: QueueContext) {
     self.context = context
@@ -24,10 +24,15 @@ final class Steering {
     let flags = context.control.state(queueIndex: queueIndex)?.flags ?? []
     if flags.contains(.cancellations) { readCancellations(queueIndex) }
     if flags.contains(.heldBroadcasts) { context.emit(.broadcastsHeld(queueIndex: queueIndex)) }
-    if flags.contains(.drainedWorkers) {
+    if let name = draining[queueIndex], name != context.lease.name.value {
+      keepDraining(queueIndex, name)
+    } else if flags.contains(.drainedWorkers) {
       readDrain(queueIndex)
+    } else if draining[queueIndex] != nil, !context.lease.isFresh {
+      // The fleet may have taken this worker for dead, and then nobody drains it any more: it stays drained.
+      context.control.repeatChange(queueIndex: queueIndex)
     } else {
-      setDraining(false, queueIndex)
+      setDraining(nil, queueIndex)
     }
   }
 
@@ -69,27 +74,37 @@ final class Steering {
       [weak self] result in
       guard let self, worker == context.lease.name.value else { return }
       guard case .success(let value) = result else { return context.control.repeatChange(queueIndex: queueIndex) }
-      setDraining(value.integer == 1, queueIndex)
+      setDraining(value.integer == 1 ? worker : nil, queueIndex)
     }
   }
 
-  private func setDraining(_ isWanted: Bool, _ queueIndex: Int) {
+  private func setDraining(_ name: String?, _ queueIndex: Int) {
     let was = isDraining
-    if isWanted { draining.insert(queueIndex) } else { draining.remove(queueIndex) }
+    draining[queueIndex] = name
     if was != isDraining { onDrainChange?() }
   }
 
   /// The worker has a new name, under which it stays drained.
   func keepDraining() {
-    for index in draining {
-      context.connection.send(RedisCommand("SADD", context.queues[index].drained, context.lease.name.value)) { _ in }
+    for (index, name) in draining { keepDraining(index, name) }
+  }
+
+  private func keepDraining(_ queueIndex: Int, _ old: String) {
+    let new = context.lease.name.value
+    let keys = context.queues[queueIndex]
+    context.connection.run(ControlScripts.keepDrained, keys: [keys.control, keys.drained], arguments: [old, new]) {
+      [weak self] result in
+      guard let self else { return }
+      guard case .success = result else { return context.control.repeatChange(queueIndex: queueIndex) }
+      if draining[queueIndex] == old { draining[queueIndex] = new }
     }
   }
 
   /// The worker ends.
   func leave() {
-    for index in draining {
-      context.connection.send(RedisCommand("SREM", context.queues[index].drained, context.lease.name.value)) { _ in }
+    for (index, name) in draining {
+      let command = RedisCommand("SREM", context.queues[index].drained, name, context.lease.name.value)
+      context.connection.send(command) { _ in }
     }
   }
 }

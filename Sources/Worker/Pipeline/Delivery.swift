@@ -32,6 +32,8 @@ final class Delivery {
   var hasPermit = true
   /// The devices found; nil before the addressee is resolved, and always for a broadcast.
   var devices: [Device]?
+  /// The job could not be looked up: it takes the place of the one that is scheduled under its id when it is put off.
+  var stillReplaces = false
   /// An operator has paused this broadcast.
   var isHeld = false
   /// The owners reached so far, for a job to several tokens.

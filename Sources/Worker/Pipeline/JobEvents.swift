@@ -43,11 +43,3 @@ struct JobEvents {
       id: delivery.id, queue: queues[delivery.claim.queueIndex], trace: delivery.job.trace?.text)
   }
 }
-
-extension EventCounts {
-  fileprivate init(_ result: JobResult) {
-    self.init(
-      accepted: result.accepted, failed: result.failed, stale: result.stale, uncertain: result.uncertain,
-      reasons: result.reasons.map { ($0.reason, $0.count) })
-  }
-}

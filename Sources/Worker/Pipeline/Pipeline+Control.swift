@@ -58,7 +58,11 @@ extension Pipeline {
     EventLoop.atEndOfTurn { [self] in
       queue.screen(jobs, queueIndex: queueIndex) { [self] result in
         switch result {
-        case .failure(let error): for delivery in deliveries { putOff(delivery, error) }
+        case .failure(let error):
+          for (delivery, job) in zip(deliveries, jobs) {
+            delivery.stillReplaces = job.replaces
+            putOff(delivery, error)
+          }
         case .success(let answers): screened(deliveries, answers)
         }
       }
@@ -119,6 +123,17 @@ extension Pipeline {
   }
 
   // MARK: - Broadcasts
+
+  /// Begins with a broadcast. It may have been cancelled or paused since it was looked up.
+  func begin(_ delivery: Delivery, to app: String) {
+    guard !delivery.claim.isCancelled else {
+      delivery.extent = .untouched
+      return cancel(delivery)
+    }
+    broadcasts.begin(delivery, app)
+    let queueIndex = delivery.claim.queueIndex
+    if queue.hasHeldBroadcasts(queueIndex: queueIndex) { holdBroadcasts(queueIndex: queueIndex) }
+  }
 
   /// An operator has paused broadcasts of a queue: finds out whether this worker has one of them.
   func holdBroadcasts(queueIndex: Int) {

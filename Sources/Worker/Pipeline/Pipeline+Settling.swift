@@ -75,10 +75,6 @@ extension Pipeline {
     let since = outcome.status.isFinal ? delivery.job.waitingSince(now: now) : nil
     counters.ended(outcome.status, latency: since.map { now - $0 })
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
-    if delivery.claim.isCancelled, outcome.verb != .cancel {
-      EventLoop.atEndOfTurn { [self] in queue.clearCancellation(of: delivery.id, queueIndex: delivery.claim.queueIndex)
-      }
-    }
     guard case .app(let app) = delivery.job.addressee else { return }
     queue.note(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     guard delivery.extent != .untouched else { return }

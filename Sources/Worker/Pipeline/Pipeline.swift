@@ -156,7 +156,7 @@ final class Pipeline {
       delivery.extent = .untouched
       return end(delivery, as: .postponed)
     }
-    broadcasts.begin(delivery, app)
+    begin(delivery, to: app)
   }
 
   // MARK: - Subject to its policy

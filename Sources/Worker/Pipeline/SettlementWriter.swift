@@ -33,6 +33,7 @@ struct SettlementWriter {
     settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
     if !outcome.isAcknowledged { settlement.locator = delivery.locator }
     settlement.events = events.events(of: delivery, as: outcome, at: now)
+    if case .app = delivery.job.addressee { settlement.isOfBroadcast = true }
     return settlement
   }
 
@@ -78,7 +79,7 @@ struct SettlementWriter {
         id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts,
         envelope: delivery.buriedEnvelope(recordAuthor: recordAuthor))
       return .bury(letter: letter.bytes, at: now)
-    case .cancel: return .cancel(id: delivery.id)
+    case .cancel: return .cancel
     case .pause:
       return .pause(
         element: delivery.nextElement(countsAttempt: false, recordAuthor: recordAuthor),
@@ -100,7 +101,9 @@ struct SettlementWriter {
 
 extension Delivery {
   /// Under what the job is found while it waits for its time, or is dead.
-  var locator: Settlement.Locator { Settlement.Locator(jobID: id, isProducers: job.id != nil) }
+  var locator: Settlement.Locator {
+    Settlement.Locator(jobID: id, isProducers: job.id != nil, replaces: stillReplaces)
+  }
 
   /// Writes the outcome into the attempt's result. `now` is Unix ms.
   func recordOutcome(_ outcome: JobOutcome, at now: Int64) {

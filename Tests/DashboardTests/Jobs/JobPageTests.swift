@@ -83,6 +83,25 @@ struct JobPageTests {
     await fixture.stop()
   }
 
+  @Test func `a job that ends before its worker knows of the cancellation leaves no mark`() async throws {
+    let fixture = try await JobsFixture()
+    let job = #"{"id":"flying","to":{"user":"alice"},"title":"x"}"#
+    let element = Envelope(nonce: "n", job: fixture.bytes(job)).element
+    try await fixture.run("SADD", [fixture.bytes(fixture.keys.workers), fixture.bytes("w")])
+    try await fixture.run("LPUSH", [fixture.bytes(fixture.keys.inflight("w")), element])
+    let done = try await fixture.dashboard.act("/jobs/flying?confirm=cancel", [("action", "cancel")])
+    #expect(done.body.contains("in flight at worker w. It is marked"))
+    #expect(try await fixture.length("ZCARD", fixture.keys.cancelled) == 1)
+    let record = JobResult(id: "flying", status: .accepted, worker: "w", claimedAt: now, finishedAt: now)
+    try await fixture.run("SET", [fixture.bytes(QueueKeys.result("flying")), record.json()])
+    try await fixture.run("DEL", [fixture.bytes(fixture.keys.inflight("w"))])
+    try await eventually("the mark is taken back") {
+      try await fixture.length("EXISTS", fixture.keys.cancelled) == 0
+    }
+    #expect(try await fixture.length("EXISTS", fixture.keys.control) == 0)
+    await fixture.stop()
+  }
+
   @Test func `a dead letter is requeued or purged once`() async throws {
     let fixture = try await JobsFixture()
     try await fixture.bury("one", at: now - 2000)

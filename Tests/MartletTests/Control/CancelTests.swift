@@ -211,6 +211,23 @@ import Testing
     #expect(try await worker.stop() == 0)
   }
 
+  @Test func `a job that could not be looked up when it was claimed replaces the scheduled one`() async throws {
+    let worker = try await fleet.worker(on: queue)
+    let keys = QueueKeys(queue: queue)
+    let (first, second) = (fleet.uniqueToken(), fleet.uniqueToken())
+    let id = "\(queue)-reminder"
+    try await fleet.enqueue(job(id, first, ",\(inAnHour())"), on: queue)
+    try await eventually("it is scheduled") { try await fleet.redis("ZCARD", keys.scheduled).integer == 1 }
+    // The script that looks jobs up fails.
+    try await fleet.redis("SET", keys.held, "no hash")
+    try await fleet.enqueue(job(id, second), on: queue)
+    _ = try await fleet.record(id, "its first attempt") { $0.status == "retrying" }
+    try await fleet.redis("DEL", keys.held)
+    #expect(try await fleet.record(id).results.map(\.token) == [second])
+    #expect(try await fleet.redis("ZCARD", keys.scheduled).integer == 0)
+    #expect(try await worker.stop() == 0)
+  }
+
   @Test func `of two jobs that are claimed together the later one replaces the earlier`() async throws {
     let (first, second) = (fleet.uniqueToken(), fleet.uniqueToken())
     let id = "\(queue)-reminder"

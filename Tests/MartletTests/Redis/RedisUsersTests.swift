@@ -235,8 +235,9 @@ import Testing
 
   /// What only operators do with queues.
   private static let operatorsFiles = [
-    "AudienceProgress.swift", "BroadcastDirectory.swift", "JobControl.swift", "JobLocator.swift", "QueueControl.swift",
-    "WorkerControl.swift", "ControlScripts+Jobs.swift", "ControlScripts+Operators.swift", "CounterHistory.swift",
+    "AudienceProgress.swift", "BroadcastDirectory.swift", "CancellationWatch.swift", "JobControl.swift",
+    "JobControl+Following.swift", "JobLocator.swift", "QueueControl.swift", "WorkerControl.swift",
+    "ControlScripts+Jobs.swift", "ControlScripts+Operators.swift", "CounterHistory.swift",
   ]
 
   /// Only sidecars read notification records, only workers read events, only dashboards browse queues, and operators do

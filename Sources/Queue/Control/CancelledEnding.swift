@@ -1,0 +1,32 @@
+import EventLoop
+import Events
+import Jobs
+
+/// What a job leaves that is cancelled before a worker took it (again).
+struct CancelledEnding {
+  var result: JobResult
+  let record: Settlement.Record
+  var replyTo: String?
+  /// Of a broadcast.
+  var event: Event?
+
+  @EventLoop
+  init(id: String, queue: String, envelope: Envelope, timeToLive: Duration) {
+    let state = AttemptState(json: envelope.state)
+    let now = Clock.unixMilliseconds
+    var result = JobResult(
+      id: id, status: .cancelled, attempts: envelope.attempts, worker: "", claimedAt: now, finishedAt: now)
+    if let earlier = state.result { result.merge(earlier: earlier) }
+    result.history = state.history
+    result.history.append(now, .ended(.cancelled, reason: nil))
+    self.result = result
+    record = Settlement.Record(
+      jobID: id, json: result.json(), timeToLive: timeToLive, author: state.recordAuthor)
+    let job = try? Job(parsing: envelope.job)
+    replyTo = job?.replyTo
+    guard case .app(let app) = job?.addressee else { return }
+    event = .finished(
+      EventJob(id: id, queue: queue, trace: job?.trace?.text), app: app, status: result.status.rawValue,
+      EventCounts(result), attempts: result.attempts, at: now)
+  }
+}

@@ -1,0 +1,155 @@
+import EventLoop
+import Redis
+import TestSupport
+import Testing
+
+@testable import Jobs
+@testable import Queue
+
+/// What is left when jobs and broadcasts have ended.
+extension ControlScriptTests {
+  private var directory: BroadcastDirectory { BroadcastDirectory(queues: [keys.queue], connection: connection) }
+
+  private func broadcast(_ id: String, nonce: String = "n") -> [UInt8] {
+    Envelope(nonce: nonce, job: Array(#"{"id":"\#(id)","to":{"app":"com.example"},"title":"x"}"#.utf8)).element
+  }
+
+  private func keepPaused(_ id: String, count: Int) async throws {
+    var command = RedisCommand("HSET", keys.pausedJobs)
+    for number in 0..<count {
+      command.append("\(id) n.\(number)")
+      command.append(broadcast(id, nonce: "n.\(number)"))
+    }
+    _ = try await connection.send(command)
+  }
+
+  private func enqueue(_ count: Int) async throws {
+    var command = RedisCommand("LPUSH", keys.queue)
+    for number in 0..<count { command.append(#"{"id":"other-\#(number)","to":{"user":"c"}}"#) }
+    _ = try await connection.send(command)
+  }
+
+  // MARK: - Cancelled broadcasts
+
+  @Test func `a paused broadcast that waits for its retry is cancelled with its pause`() async throws {
+    try await note("b", .running)
+    #expect(try await directory.pause("b", by: "") == .paused)
+    try await settle(.retry(element: broadcast("b"), delay: .seconds(600)), "b")
+    guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
+    #expect(try await send("EXISTS", keys.held, keys.control, keys.cancelled, keys.due("b")).integer == 0)
+  }
+
+  @Test func `a broadcast that is cancelled while no worker has it is an event, if events are written`() async throws {
+    try await note("b", .running)
+    _ = try await directory.pause("b", by: "")
+    try await settle(.pause(element: broadcast("b"), field: "b n"), "b")
+    guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
+    #expect(try await send("EXISTS", "push:events").integer == 0)
+    try await send("XADD", "push:events", "*", "event", "{}")
+    _ = try await directory.pause("b", by: "")
+    for id in ["b", "c"] { try await settle(.retry(element: broadcast(id, nonce: id), delay: .seconds(600)), id) }
+    try await settle(.retry(element: element("single", nonce: "s"), delay: .seconds(600)), "single")
+    for id in ["b", "c", "single"] {
+      guard case .cancelled = try await jobs.cancel(id) else { Issue.record("\(id) not cancelled"); return }
+    }
+    let entries = try await send("XRANGE", "push:events", "-", "+").array ?? []
+    let texts = entries.dropFirst().compactMap { $0.array?.last?.array?.last?.string }
+    #expect(texts.count == 2)
+    for (id, text) in zip(["b", "c"], texts) {
+      #expect(text.hasPrefix(#"{"type":"broadcast.finished","#))
+      #expect(text.contains(#""id":"\#(id)","queue":"jobs""#))
+      #expect(text.contains(#""app":"com.example","status":"cancelled""#))
+    }
+  }
+
+  @Test(arguments: [BroadcastEntry.State.finished, .cancelled])
+  func `a broadcast that ends just before it is paused leaves no pause`(state: BroadcastEntry.State) async throws {
+    try await note("b", state)
+    let answer = try await connection.run(
+      ControlScripts.hold, keys: [keys.control, keys.held, keys.broadcast("b")], arguments: ["b", "{}", "10"])
+    #expect(answer.integer == -1)
+    #expect(try await send("EXISTS", keys.held, keys.control).integer == 0)
+  }
+
+  // MARK: - Many jobs with one id
+
+  @Test func `the jobs of a paused broadcast are released in parts, and all of them`() async throws {
+    try await send("HSET", keys.held, "b", "{}")
+    try await keepPaused("b", count: 250)
+    try await keepPaused("c", count: 1)
+    let scriptKeys = [keys.control, keys.held, keys.pausedJobs, keys.queue, keys.seal]
+    _ = try await connection.run(ControlScripts.release, keys: scriptKeys, arguments: ["b", "seal"])
+    #expect(try await send("LLEN", keys.queue).integer == 200)
+    #expect(try await send("HEXISTS", keys.held, "b").integer == 0)
+    #expect(try await directory.resume("b"))
+    #expect(try await send("LLEN", keys.queue).integer == 250)
+    #expect(try await send("HKEYS", keys.pausedJobs).array?.compactMap(\.string) == ["c n.0"])
+  }
+
+  @Test func `all paused jobs with an id are cancelled`() async throws {
+    try await send("HSET", keys.held, "b", "{}")
+    try await keepPaused("b", count: 5)
+    try await keepPaused("c", count: 1)
+    guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
+    #expect(try await send("HKEYS", keys.pausedJobs).array?.compactMap(\.string) == ["c n.0"])
+    #expect(try await send("EXISTS", keys.held, keys.cancelled).integer == 0)
+  }
+
+  // MARK: - Long queues
+
+  @Test(arguments: [true, false])
+  func `an id that has ended may wait again in a long queue, and stays marked`(isDead: Bool) async throws {
+    try await enqueue(2 * QueueLimits.lookElements + 1)
+    if isDead {
+      let letter = DeadLetter(
+        id: "a", reason: "because", at: 77, attempts: 1, envelope: Envelope(element: element("a", nonce: "g")))
+      try await settle(.bury(letter: letter.bytes, at: 77), "a", nonce: "g")
+    } else {
+      let record = JobResult(id: "a", status: .accepted, worker: "w", claimedAt: 1, finishedAt: 2)
+      try await send("SET", QueueKeys.result("a"), String(decoding: record.json(), as: UTF8.self))
+    }
+    guard case .marked = try await jobs.cancel("a") else { Issue.record("not marked"); return }
+    #expect(try await send("ZSCORE", keys.cancelled, "a") != .null)
+    try await send("LTRIM", keys.queue, "0", "1")
+    switch try await jobs.cancel("a") {
+    case .dead, .ended: break
+    case let other: Issue.record("\(other)")
+    }
+    #expect(try await send("EXISTS", keys.cancelled).integer == 0)
+  }
+
+  @Test func `a queue of large jobs is not searched whole, and an id that is not found stays marked`() async throws {
+    try await send("LPUSH", keys.queue, #"{"id":"first","to":{"user":"c"}}"#)
+    for _ in 0..<120 { try await send("LPUSH", keys.queue, String(repeating: "x", count: 100_000)) }
+    try await send("LPUSH", keys.queue, #"{"id":"last","to":{"user":"c"}}"#)
+    #expect(try await locator.locate("first").place == .waiting(place: 0, of: 122))
+    #expect(try await locator.locate("last").place == .unknown(isWaitingPossible: true))
+    guard case .marked(let marked) = try await jobs.cancel("last") else { Issue.record("not marked"); return }
+    guard case .marked = try await jobs.follow(marked, within: .zero) else { Issue.record("not marked"); return }
+    #expect(try await send("ZSCORE", keys.cancelled, "last") != .null)
+  }
+
+  @Test func `a look at large elements reads few of them`() async throws {
+    for _ in 0..<12 { try await send("LPUSH", keys.queue, String(repeating: "x", count: 100_000)) }
+    let answer = try await connection.run(
+      ControlScripts.look, keys: [keys.queue, keys.seal], arguments: ["a", "0", "1000", "500000", "sealed"])
+    #expect(answer.array?.prefix(2) == [.integer(12), .integer(5)])
+    let all = try await connection.run(
+      ControlScripts.look, keys: [keys.queue, keys.seal], arguments: ["a", "0", "1000", "9000000", "sealed"])
+    #expect(all.array?.prefix(2) == [.integer(12), .integer(12)])
+  }
+
+  // MARK: - Workers
+
+  @Test func `a dead worker is drained no more`() async throws {
+    for key in [keys.workers, keys.drained] { try await send("SADD", key, "gone") }
+    let scriptKeys = [
+      keys.heartbeat("gone"), keys.inflight("gone"), keys.queue, keys.workers, keys.dead, keys.tombstone("gone"),
+      keys.landing("gone"), keys.seal, keys.drained,
+    ]
+    let answer = try await connection.run(
+      QueueScripts.reap, keys: scriptKeys, arguments: ["gone", "100", "3", "1", "{}\n", "1000"])
+    #expect(answer.array?.first?.integer == 0)
+    #expect(try await send("EXISTS", keys.workers, keys.drained).integer == 0)
+  }
+}

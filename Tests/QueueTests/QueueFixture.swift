@@ -1,0 +1,72 @@
+import EventLoop
+import Redis
+import Telemetry
+import TestSupport
+
+@testable import Queue
+
+/// The queue of a worker in this process, on a real Redis. It claims, and settles only what the test settles.
+@EventLoop
+final class QueueFixture {
+  let keys = QueueKeys(queue: "jobs")
+  let server: RedisServer
+  /// What the test itself asks.
+  let redis: RedisClient
+  let queue: JobQueue
+  private(set) var claims: [Claim] = []
+
+  init(mode: DeliveryMode = .atLeastOnce) async throws {
+    server = try await RedisServer()
+    let endpoint = try RedisEndpoint(url: server.url)
+    redis = RedisClient(endpoint: endpoint, name: "test", log: .silent)
+    redis.start()
+    try await redis.ready(within: .seconds(20))
+    queue = JobQueue(
+      JobQueue.Configuration(endpoint: endpoint, queues: [keys.queue], mode: mode),
+      connection: RedisClient(endpoint: endpoint, name: "worker", log: .silent), permits: Permits(limit: 100),
+      metrics: Metrics(), log: .silent)
+    queue.onEvent = { [weak self] event in
+      if case .claimed(let claims) = event { self?.claims += claims }
+    }
+    queue.start()
+  }
+
+  @discardableResult
+  func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
+    var command = RedisCommand(name)
+    for word in words { command.append(word) }
+    return try await redis.send(command)
+  }
+
+  /// Enqueues a job, and waits until it is claimed.
+  func claim(_ id: String) async throws -> Claim {
+    let count = claims.count
+    try await send("LPUSH", keys.queue, #"{"id":"\#(id)","to":{"user":"a"},"title":"x"}"#)
+    try await eventually("\(id) is claimed") { self.claims.count > count }
+    return claims[count]
+  }
+
+  func settle(_ claim: Claim, _ settlement: Settlement) async throws {
+    queue.settle(claim, settlement)
+    try await eventually("the claim has ended") { self.queue.outstanding == 0 }
+  }
+
+  /// Marks an id as operators do.
+  func mark(_ id: String) async throws {
+    _ = try await redis.run(
+      ControlScripts.mark, keys: [keys.control, keys.cancelled], arguments: [id, "3600000", "100"])
+  }
+
+  func isMarked(_ id: String) async throws -> Bool { try await send("ZSCORE", keys.cancelled, id) != .null }
+
+  /// Waits until the worker knows that jobs are cancelled.
+  func knowsCancellations() async throws {
+    try await eventually("the worker knows") { self.queue.hasCancellations(queueIndex: 0) }
+  }
+
+  func stop() async {
+    queue.stopClaiming()
+    await queue.leave()
+    redis.close()
+  }
+}

@@ -1,0 +1,155 @@
+import EventLoop
+import Redis
+import TestSupport
+import Testing
+
+@testable import Jobs
+@testable import Queue
+
+/// What operators have asked of jobs, broadcasts and workers ends with them.
+@EventLoop
+@Suite(.serialized)
+struct SteeredEndTests {
+  enum End: CaseIterable { case acknowledged, recorded, retriedBefore, buried }
+
+  private func settlement(_ end: End, _ claim: Claim) -> Settlement {
+    let record = Settlement.Record(jobID: "a", json: Array("{}".utf8), timeToLive: .seconds(60))
+    switch end {
+    case .acknowledged: return Settlement(.acknowledge)
+    case .recorded: return Settlement(.acknowledge, record: record)
+    case .retriedBefore:
+      var later = record
+      later.author = "w 1"
+      return Settlement(.acknowledge, record: later)
+    case .buried:
+      let letter = DeadLetter(id: "a", reason: "r", at: 1, attempts: 1, envelope: claim.envelope)
+      return Settlement(.bury(letter: letter.bytes, at: 1), record: record)
+    }
+  }
+
+  @Test(arguments: End.allCases, [DeliveryMode.atLeastOnce, .atMostOnce])
+  func `the mark of a job that ends otherwise ends with it, and no other`(end: End, mode: DeliveryMode) async throws {
+    let fixture = try await QueueFixture(mode: mode)
+    try await fixture.mark("other")
+    try await fixture.knowsCancellations()
+    let claim = try await fixture.claim("a")
+    // The worker does not read this mark, as the version stays.
+    try await fixture.send("ZADD", fixture.keys.cancelled, "4000000000000", "a")
+    try await fixture.settle(claim, settlement(end, claim))
+    #expect(try await !fixture.isMarked("a"))
+    #expect(try await fixture.isMarked("other"))
+    #expect(try await fixture.send("EXISTS", fixture.keys.control).integer == 1)
+    #expect(try await fixture.send("ZCARD", fixture.keys.dead).integer == (end == .buried ? 1 : 0))
+    await fixture.stop()
+  }
+
+  @Test func `nothing is asked of a queue any more when the last marked job has ended`() async throws {
+    let fixture = try await QueueFixture()
+    let claim = try await fixture.claim("a")
+    try await fixture.mark("a")
+    try await eventually("the worker knows the mark") { claim.isCancelled }
+    try await fixture.settle(claim, Settlement(.acknowledge))
+    #expect(try await fixture.send("EXISTS", fixture.keys.control, fixture.keys.cancelled).integer == 0)
+    await fixture.stop()
+  }
+
+  @Test func `a job that runs again keeps its mark`() async throws {
+    let fixture = try await QueueFixture()
+    let claim = try await fixture.claim("a")
+    try await fixture.mark("a")
+    try await fixture.knowsCancellations()
+    try await fixture.settle(claim, Settlement(.retry(element: claim.element, delay: .seconds(600))))
+    #expect(try await fixture.isMarked("a"))
+    await fixture.stop()
+  }
+
+  @Test func `jobs end while the memory of Redis is full, and their marks with them`() async throws {
+    let fixture = try await QueueFixture()
+    let claims = [try await fixture.claim("a"), try await fixture.claim("b")]
+    for id in ["a", "b"] { try await fixture.mark(id) }
+    try await fixture.knowsCancellations()
+    try await fixture.send("SET", "filling", String(repeating: "x", count: 400_000))
+    try await fixture.send("CONFIG", "SET", "maxmemory", "100kb")
+    fixture.queue.settle(claims[0], Settlement(.acknowledge))
+    try await fixture.settle(claims[1], settlement(.buried, claims[1]))
+    #expect(try await fixture.send("EXISTS", fixture.keys.control, fixture.keys.cancelled).integer == 0)
+    #expect(try await fixture.send("ZCARD", fixture.keys.dead).integer == 1)
+    await fixture.stop()
+  }
+
+  // MARK: - Broadcasts
+
+  private func hold(_ id: String, _ fixture: QueueFixture) async throws -> Int64? {
+    let keys = fixture.keys
+    let answer = try await fixture.redis.run(
+      ControlScripts.hold, keys: [keys.control, keys.held, keys.broadcast(id)], arguments: [id, "{}", "10"])
+    return answer.integer
+  }
+
+  /// Also if the worker does not know of the pause yet.
+  @Test(arguments: [true, false])
+  func `the pause of a broadcast that ends ends with it, but not with another job`(isBroadcast: Bool) async throws {
+    let fixture = try await QueueFixture()
+    let claim = try await fixture.claim("b")
+    #expect(try await hold("b", fixture) == 1)
+    var settlement = Settlement(.acknowledge)
+    settlement.isOfBroadcast = isBroadcast
+    try await fixture.settle(claim, settlement)
+    let left = try await fixture.send("EXISTS", fixture.keys.held, fixture.keys.control).integer
+    #expect(left == (isBroadcast ? 0 : 2))
+    await fixture.stop()
+  }
+
+  @Test func `the pause of an id stays while another of its broadcasts is paused`() async throws {
+    let fixture = try await QueueFixture()
+    let claim = try await fixture.claim("b")
+    #expect(try await hold("b", fixture) == 1)
+    try await fixture.send("HSET", fixture.keys.pausedJobs, "b other", "x")
+    var settlement = Settlement(.acknowledge)
+    settlement.isOfBroadcast = true
+    try await fixture.settle(claim, settlement)
+    #expect(try await fixture.send("HEXISTS", fixture.keys.held, "b").integer == 1)
+    await fixture.stop()
+  }
+
+  @Test func `with too many jobs of paused broadcasts, a further one is retried`() async throws {
+    let fixture = try await QueueFixture()
+    let claim = try await fixture.claim("b")
+    try await fixture.send("HSET", fixture.keys.held, "b", "{}")
+    var command = RedisCommand("HSET", fixture.keys.pausedJobs)
+    for number in 0..<1000 {
+      command.append("b \(number)")
+      command.append("x")
+    }
+    _ = try await fixture.redis.send(command)
+    var settlement = Settlement(.pause(element: claim.element, field: "b n"))
+    settlement.locator = Settlement.Locator(jobID: "b")
+    try await fixture.settle(claim, settlement)
+    #expect(try await fixture.send("HLEN", fixture.keys.pausedJobs).integer == 1000)
+    #expect(try await fixture.send("ZCARD", fixture.keys.retry).integer == 1)
+    #expect(try await fixture.send("EXISTS", fixture.keys.due("b")).integer == 1)
+    await fixture.stop()
+  }
+
+  // MARK: - Drained workers
+
+  @Test func `a drained worker that is fenced stays drained under its new name alone`() async throws {
+    let fixture = try await QueueFixture()
+    try await eventually("it has joined") {
+      try await fixture.send("SISMEMBER", fixture.keys.workers, fixture.queue.lease.name.value).integer == 1
+    }
+    let old = fixture.queue.lease.name.value
+    #expect(try await WorkerControl(queues: [fixture.keys.queue], connection: fixture.redis).drain(old))
+    try await eventually("it is drained") { fixture.queue.isDraining }
+    try await fixture.send("SET", fixture.keys.tombstone(old), "")
+    fixture.queue.lease.beat()
+    try await eventually("it has another name") { fixture.queue.lease.name.value != old }
+    let new = fixture.queue.lease.name.value
+    try await eventually("the new name is drained") {
+      try await fixture.send("SISMEMBER", fixture.keys.drained, new).integer == 1
+    }
+    #expect(try await fixture.send("SMEMBERS", fixture.keys.drained).array?.compactMap(\.string) == [new])
+    #expect(fixture.queue.isDraining)
+    await fixture.stop()
+  }
+}
