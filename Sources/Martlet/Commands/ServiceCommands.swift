@@ -11,6 +11,7 @@ enum WorkerCommand: Command {
     usage: martlet worker [--processes NUMBER|auto]
 
     Claims jobs from the Redis lists of MARTLET_QUEUES (in strict order), sends them to APNs and writes their records.
+    /healthz, /readyz and /metrics are on MARTLET_ADMIN_ADDRESS (default \(WorkerConfiguration.defaultAdminAddress); off, or port 0 for any free port).
     Reads its settings from the environment and reports every fault at once (exit code 2).
 
       --processes NUMBER|auto   worker processes, 1 to \(ProcessCount.range.upperBound), default 1; auto: one for each core that may be used.
