@@ -51,18 +51,24 @@ public struct DeadLetters {
   ///   1  the dead letters
   ///   2  the queue
   ///   3  the seal
+  ///   4  the control string
+  ///   5  the cancelled ids
   /// ARGV
   ///   1  the letter
   ///   2  the element for the queue; empty to purge
-  ///   3  a seal, for a queue that has none
+  ///   3  the id: a job that is requeued is not cancelled any more
+  ///   4  a seal, for a queue that has none
   /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
   private static let take = RedisScript(
     """
+    \(ControlScripts.changing)
+    \(ControlScripts.unmarking)
     local found = redis.call('TYPE', KEYS[2]).ok
     if ARGV[2] ~= '' and found ~= 'none' and found ~= 'list' then return redis.call('LLEN', KEYS[2]) end
     if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
     if ARGV[2] ~= '' then
-      redis.call('SET', KEYS[3], ARGV[3], 'NX')
+      unmark(KEYS[4], KEYS[5], {ARGV[3]})
+      redis.call('SET', KEYS[3], ARGV[4], 'NX')
       redis.call('LPUSH', KEYS[2], '\(Seal.marker)' .. redis.call('GET', KEYS[3]) .. ' ' .. ARGV[2])
     end
     return 1
@@ -75,15 +81,20 @@ public struct DeadLetters {
   ///   1  the dead letters
   ///   2  the queue
   ///   3  the seal
+  ///   4  the control string
+  ///   5  the cancelled ids
   /// ARGV
   ///   1  the letter's score
   ///   2  its length in bytes
   ///   3  its beginning
   ///   4  `requeue` or `purge`
-  ///   5  a seal, for a queue that has none
+  ///   5  the id: a job that is requeued is not cancelled any more
+  ///   6  a seal, for a queue that has none
   /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
   private static let takeLong = RedisScript(
     """
+    \(ControlScripts.changing)
+    \(ControlScripts.unmarking)
     local found = redis.call('TYPE', KEYS[2]).ok
     if ARGV[4] == 'requeue' and found ~= 'none' and found ~= 'list' then return redis.call('LLEN', KEYS[2]) end
     local beginning = #ARGV[3]
@@ -92,7 +103,8 @@ public struct DeadLetters {
       if #letter == tonumber(ARGV[2]) and string.sub(letter, 1, beginning) == ARGV[3] then
         redis.call('ZREM', KEYS[1], letter)
         if ARGV[4] == 'requeue' then
-          redis.call('SET', KEYS[3], ARGV[5], 'NX')
+          unmark(KEYS[4], KEYS[5], {ARGV[5]})
+          redis.call('SET', KEYS[3], ARGV[6], 'NX')
           local element = string.sub(letter, string.find(letter, '\\n', 1, true) + 1)
           redis.call('LPUSH', KEYS[2], '\(Seal.marker)' .. redis.call('GET', KEYS[3]) .. ' ' .. element)
         end
@@ -192,7 +204,7 @@ public struct DeadLetters {
   ) {
     let isWhole = entry.missingBytes == 0
     let script = isWhole ? DeadLetters.take : DeadLetters.takeLong
-    connection.call(script, keys: [keys.dead, keys.queue, keys.seal]) { command in
+    connection.call(script, keys: [keys.dead, keys.queue, keys.seal, keys.control, keys.cancelled]) { command in
       if isWhole {
         command.append(entry.bytes)
         command.append(element)
@@ -202,6 +214,7 @@ public struct DeadLetters {
         command.append(entry.bytes)
         command.append(element.isEmpty ? "purge" : "requeue")
       }
+      command.append(entry.letter.id)
       command.append(Seal.random())
     } _: {
       completion($0.map { $0.integer == 1 })

@@ -54,6 +54,23 @@ struct AccessTests {
     await fixture.stop()
   }
 
+  @Test func `a trusted proxy elsewhere does not keep this machine out`() async throws {
+    let fixture = try await DashboardFixture { _ = $0.trustedProxies.add("192.0.2.1") }
+    #expect(try await fixture.get("/").heading == "Overview")
+    await fixture.stop()
+  }
+
+  @Test func `an operator can sign in when Redis is full`() async throws {
+    let fixture = try await DashboardFixture()
+    try await fixture.add(.viewer, "vera", secret: "correct horse battery")
+    _ = try await fixture.run("CONFIG", "SET", "maxmemory", "1")
+    let done = try await fixture.post("/sign-in", [("name", "vera"), ("secret", "correct horse battery")])
+    #expect(done.status == 303)
+    let cookie = try #require(done.headers["set-cookie"]).prefix { $0 != ";" }
+    #expect(try await fixture.get("/", [("Cookie", String(cookie))]).heading == "Overview")
+    await fixture.stop()
+  }
+
   /// Signs in, and makes the session old enough for another id. Returns its cookie.
   private func agedSession(_ fixture: DashboardFixture) async throws -> String {
     try await fixture.add(.viewer, "vera", secret: "correct horse battery")

@@ -77,6 +77,36 @@ struct ActionTests {
     await fixture.stop()
   }
 
+  @Test func `a request gives back only a form that it has taken itself`() async throws {
+    let fixture = try await fixture()
+    let forms = FormToken(connection: fixture.redis)
+    let form = [(name: FormToken.field, value: "t")]
+    #expect(try await forms.take(form, for: "first"))
+    #expect(try await !forms.take(form, for: "second"))
+    await forms.release(form, of: "second")
+    #expect(try await !forms.take(form, for: "third"))
+    await forms.release(form, of: "first")
+    #expect(try await forms.take(form, for: "fourth"))
+    await fixture.stop()
+  }
+
+  @Test func `many refused actions do not hide a sign-in`() async throws {
+    let fixture = try await fixture()
+    let audit = AuditLog(connection: fixture.redis, log: .silent)
+    for _ in 0..<(AuditLimit.entries + 5) {
+      try await audit.write(AuditEntry(at: 1, operator: "vera", action: "x", subject: "", outcome: "refused: y"))
+    }
+    try await audit.write(
+      AuditEntry(at: 2, operator: "vera", action: AuditEntry.signIn, subject: "", outcome: "done"))
+    let entries = try await audit.read(.refused, before: nil, count: 100)
+    #expect(entries.first?.action == AuditEntry.signIn)
+    #expect(entries.count == AuditLimit.entries + 1)
+    await audit.flush()
+    let latest = try await audit.read(.refused, before: nil, count: 1)
+    #expect(latest.first?.subject == "5 more in the same minute")
+    await fixture.stop()
+  }
+
   @Test func `a form whose action changed nothing can be sent again`() async throws {
     let fixture = try await fixture()
     let refused = try await fixture.act("/credentials?kind=key", disable("later"), as: admin)

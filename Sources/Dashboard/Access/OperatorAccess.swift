@@ -57,7 +57,7 @@ final class OperatorAccess {
     // Others may have got used to a dashboard that asks who they are, and a proxy may be in front of it.
     case .revoked: throw .allRevoked
     case .never:
-      guard configuration.trustedProxies.isEmpty else { throw .proxyWithoutOperators }
+      guard !configuration.trustedProxies.areTrusted(in: request) else { throw .proxyWithoutOperators }
       guard LocalAccess.isLocal(request) else { throw .withoutOperators }
       return .operator(.local, cookie: nil)
     }
@@ -69,9 +69,9 @@ final class OperatorAccess {
   ) async throws(PageError) -> (operator: Operator, cookie: String)? {
     guard let found = try await check(name, secret, request) else { return nil }
     let cookie = cookie(of: request)
+    let id = try await refusingFaults(await sessions.add(found, now: now))
     // The browser's earlier session ends, so that an id never outlives a sign-in.
     if let earlier = cookie.id(in: request.headers) { try await refusingFaults(await sessions.remove(earlier)) }
-    let id = try await refusingFaults(await sessions.add(found, now: now))
     let `operator` = Operator(name: found.name, role: found.role, way: .session)
     return (`operator`, cookie.setting(id, seconds: Int(Session.lifetime / 1000)))
   }
@@ -155,7 +155,7 @@ extension PageError {
   fileprivate static var proxyWithoutOperators: PageError {
     PageError(
       403, "No operators",
-      "No operator exists, and MARTLET_TRUSTED_PROXIES is set: behind a proxy the dashboard needs a sign-in. "
+      "No operator exists, and the request came from a proxy of MARTLET_TRUSTED_PROXIES: there the dashboard needs a sign-in. "
         + "Add an operator: \(operatorFix)")
   }
 

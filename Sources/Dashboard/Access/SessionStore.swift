@@ -9,6 +9,18 @@ struct SessionStore {
   /// KEYS
   ///   1  the session
   /// ARGV
+  ///   1  the session, JSON
+  ///   2  milliseconds to live
+  /// PERSIST as the first write makes a full Redis accept the next one, so that an operator can sign in then.
+  private static let store = RedisScript(
+    """
+    redis.call('PERSIST', KEYS[1])
+    return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    """)
+
+  /// KEYS
+  ///   1  the session
+  /// ARGV
   ///   1  the stored session
   ///   2  the session with another id
   ///   3  milliseconds to live
@@ -28,11 +40,10 @@ struct SessionStore {
   func add(_ credential: Credential, now: Int64) async throws(RedisError) -> SessionID {
     let id = SessionID()
     let session = Session(credential, id, at: now)
-    var command = RedisCommand("SET", SessionStore.key(id))
-    command.append(session.json)
-    command.append("PX")
-    command.append(session.left(at: now))
-    _ = try await connection.send(command)
+    _ = try await connection.call(SessionStore.store, keys: [SessionStore.key(id)]) { command in
+      command.append(session.json)
+      command.append(session.left(at: now))
+    }
     return id
   }
 

@@ -23,7 +23,10 @@ struct AuditEntry: Sendable, Equatable {
   }
 
   /// Whether it is about nothing that was done on a page: a refused action, a sign-in or a sign-out.
-  var changesNothing: Bool { outcome.hasPrefix(AuditEntry.refused) || AuditEntry.accessActions.contains(action) }
+  var changesNothing: Bool { isOfAccess || outcome.hasPrefix(AuditEntry.refused) }
+
+  /// Whether it is a sign-in or a sign-out.
+  var isOfAccess: Bool { AuditEntry.accessActions.contains(action) }
 
   static let signIn = "sign-in"
   static let signOut = "sign-out"

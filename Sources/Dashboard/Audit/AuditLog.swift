@@ -48,7 +48,8 @@ final class AuditLog {
 
   private let connection: RedisClient
   private let log: Log
-  private var limit = AuditLimit()
+  private var refusals = AuditLimit()
+  private var signIns = AuditLimit()
   private var timer: LoopTimer?
 
   init(connection: RedisClient, log: Log) {
@@ -61,7 +62,7 @@ final class AuditLog {
   func write(_ entry: AuditEntry) async throws(RedisError) {
     guard !entry.changesNothing else {
       if timer == nil { timer = .after(AuditLog.window) { [weak self] in self?.endWindow() } }
-      guard limit.admits(entry.operator) else { return }
+      guard entry.isOfAccess ? signIns.admits(entry.operator) : refusals.admits(entry.operator) else { return }
       return try await append(entry, to: AuditLog.refusedKey)
     }
     try await append(entry, to: AuditLog.key)
@@ -70,13 +71,17 @@ final class AuditLog {
   /// Writes how many entries were only counted.
   func flush() async {
     timer = nil
-    for (name, omitted) in limit.end() {
-      let entry = AuditEntry(
-        at: Clock.unixMilliseconds, operator: name, action: "several", subject: "\(omitted) more in the same minute",
-        outcome: "refused: only \(AuditLimit.entries) refused actions and sign-ins of an operator are listed a minute")
-      do { try await append(entry, to: AuditLog.refusedKey) } catch {
-        log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
-      }
+    for (what, omitted) in [("refused actions", refusals.end()), ("sign-ins and sign-outs", signIns.end())] {
+      for (name, count) in omitted { await write(count, what, of: name) }
+    }
+  }
+
+  private func write(_ omitted: Int, _ what: String, of name: String) async {
+    let entry = AuditEntry(
+      at: Clock.unixMilliseconds, operator: name, action: "several", subject: "\(omitted) more in the same minute",
+      outcome: "refused: only \(AuditLimit.entries) \(what) of an operator are listed a minute")
+    do { try await append(entry, to: AuditLog.refusedKey) } catch {
+      log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
     }
   }
 

@@ -24,8 +24,7 @@ struct PayloadText {
       text += "{\n"
       for (place, member) in members.enumerated() {
         text += inner + quoted(member.key) + ": "
-        let names = member.key == "token" || member.key == "tokens"
-        write(member.value, indent: inner, isToken: names || isToken, to: &text)
+        write(member.value, indent: inner, isToken: isToken || TokenMask.isKey(member.key), to: &text)
         text += place < members.count - 1 ? ",\n" : "\n"
       }
       text += indent + "}"

@@ -18,6 +18,12 @@ struct TokenMask {
     return mask.result
   }
 
+  /// Whether the value of a key is a token, or are tokens, by its name: `token`, `deviceTokens`.
+  static func isKey(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return keys.contains { name.hasSuffix($0) }
+  }
+
   private init(text: [Unicode.Scalar]) {
     self.text = text
   }
@@ -29,7 +35,7 @@ struct TokenMask {
         continue
       }
       let word = peek(TokenMask.isOfWord)
-      if TokenMask.keys.contains(where: { word.lowercased().hasSuffix($0) }) {
+      if TokenMask.isKey(word) {
         append(while: TokenMask.isOfWord)
         values()
       } else if hasRuns, peek(TokenMask.isOfBase64).unicodeScalars.count > TokenMask.longestPlainRun {

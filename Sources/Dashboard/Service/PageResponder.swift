@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPServer
+import Jobs
 import Redis
 import Telemetry
 
@@ -68,21 +69,22 @@ struct PageResponder {
   private func once(
     _ page: any DashboardPage, _ action: PageAction, _ request: PageRequest
   ) async throws(PageError) -> ActionOutcome {
+    let id = TraceID.randomSpan()
     do throws(PageError) {
-      guard try await refusingFaults(await forms.take(request.form.fields)) else {
+      guard try await refusingFaults(await forms.take(request.form.fields, for: id)) else {
         return .refused("This was already sent, so it was not done again. The page shows the present state.")
       }
     } catch {
       // Redis may have kept the form without saying so.
-      await forms.release(request.form.fields)
+      await forms.release(request.form.fields, of: id)
       throw error
     }
     do throws(PageError) {
       let outcome = try await page.perform(action, request)
-      if outcome.kind == .refused { await forms.release(request.form.fields) }
+      if outcome.kind == .refused { await forms.release(request.form.fields, of: id) }
       return outcome
     } catch {
-      if !error.mayBeDone { await forms.release(request.form.fields) }
+      if !error.mayBeDone { await forms.release(request.form.fields, of: id) }
       throw error
     }
   }

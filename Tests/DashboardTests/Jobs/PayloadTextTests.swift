@@ -37,7 +37,9 @@ struct PayloadTextTests {
       #expect(text(job).contains("01234567"))
       #expect(text(job, admin: true).contains(token))
     }
-    #expect(!text(#"{"to":{"token":"fcm:AbCdEfGhIjKlMnOpQrStUvWxYz"}}"#).contains("UvWxYz"))
+    for key in ["token", "deviceToken", "push_tokens"] {
+      #expect(!text(#"{"data":{"\#(key)":["fcm:AbCdEfGhIjKlMnOpQrStUvWxYz"]}}"#).contains("UvWxYz"))
+    }
   }
 
   @Test(arguments: [
