@@ -70,11 +70,7 @@ public final class FailureLimit {
     failures[claims[0].kind.rawValue].increment()
     failedAuthentications.record(from: claims[0].address, isRefused: false)
     // Before the first suspension, so that concurrent requests find a block.
-    var shared: [Claim] = []
-    for claim in claims {
-      guard let failure = table?.fail(claim, now: Clock.monotonicNanoseconds), failure.isShared else { continue }
-      shared.append(failure.claim)
-    }
+    let shared = claims.filter { table?.fail($0, now: Clock.monotonicNanoseconds).isShared == true }
     var fault: Fault?
     for claim in shared {
       let found = await countInRedis(claim)
