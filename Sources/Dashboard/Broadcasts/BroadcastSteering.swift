@@ -26,7 +26,7 @@ struct BroadcastSteering {
       }
     case BroadcastSteering.resume:
       if try await refusingFaults(await directory.resume(id)) {
-        return .done("Resumed \(id). It goes on behind its last page.")
+        return .done("Resumed \(id). It continues after its last page.")
       }
       guard let status = try await refusingFaults(await directory.show(id)) else { throw BroadcastSteering.unknown }
       throw .movedOn("The broadcast has moved on: it is now \(status.entry.state.rawValue). Nothing was changed.")

@@ -112,7 +112,7 @@ public struct BroadcastDirectory {
     }
   }
 
-  /// Lets a paused broadcast continue behind its last page. Returns false if it was not paused.
+  /// Lets a paused broadcast continue after its last page. Returns false if it was not paused.
   public func resume(_ id: String) async throws(RedisError) -> Bool {
     var wasPaused = false
     for keys in queues {
