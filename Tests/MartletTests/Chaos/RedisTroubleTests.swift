@@ -10,7 +10,8 @@ import Testing
   private static let outageLine = "redis is not reachable"
 
   @Test func `a Redis that is killed and restarted with its append-only file loses nothing`() async throws {
-    let fleet = try await Fleet(redisArguments: ["--appendonly", "yes"])
+    // With `everysec`, Redis answers before it writes while an fsync takes long.
+    let fleet = try await Fleet(redisArguments: ["--appendonly", "yes", "--appendfsync", "always"])
     try await fleet.gateway.settings(#"{"rttMs":50}"#)
     let queue = fleet.unique("aof")
     let workers = [try await fleet.worker(Self.quiet, on: queue), try await fleet.worker(Self.quiet, on: queue)]
