@@ -154,7 +154,7 @@ struct FleetFindingTests {
     paused.overview.pause = QueuePause(since: now - 60_000, by: "anna", reason: "a <bad> deploy")
     state.queues = [paused]
     #expect(findings(state).map(\.severity) == [.warning])
-    #expect(findings(state).first?.text == "push:jobs is paused by anna, 1 min ago: a <bad> deploy. 5 jobs wait.")
+    #expect(findings(state).first?.text == "push:jobs was paused by anna 1 min ago: a <bad> deploy. 5 jobs wait.")
   }
 
   @Test func `a fleet of which every worker is drained is a fault`() {

@@ -136,7 +136,7 @@ extension FleetState {
         let reason = pause.reason.isEmpty ? "" : ": \(pause.reason)"
         return FleetFinding(
           severity: .warning,
-          text: "\(queue.overview.queue) is paused\(by), \(TimeText.relative(pause.since, now: now))\(reason). "
+          text: "\(queue.overview.queue) was paused\(by) \(TimeText.relative(pause.since, now: now))\(reason). "
             + "\(NumberText.count(queue.overview.waiting, "job")) \(queue.overview.waiting == 1 ? "waits" : "wait").",
           fix: "resume it on its page, or with martlet queue resume \(queue.overview.queue)")
       }
