@@ -41,7 +41,8 @@ extension HTML {
     element("figure", ["class": "chart"]) { html in
       html.element("figcaption") { html in
         html.element("strong", chart.title)
-        html.element("span", ["class": "peak"], "up to \(NumberText.grouped(Int64(chart.maximum))) in one \(chart.unit)")
+        html.element(
+          "span", ["class": "peak"], "up to \(NumberText.grouped(Int64(chart.maximum))) in one \(chart.unit)")
       }
       html.drawing(chart)
       html.element("div", ["class": "axis", "aria-hidden": "true"]) { html in
