@@ -1,7 +1,5 @@
 import EventLoop
 import HTTPServer
-import Redis
-import Telemetry
 
 /// Answers `/sign-in` and `/sign-out`.
 @EventLoop
@@ -12,7 +10,6 @@ struct SignIn {
   let audit: AuditLog
   /// Whether a path is the one of a page.
   let isPage: @EventLoop (String) -> Bool
-  let log: Log
 
   /// Returns nil for any other path.
   func response(to request: HTTPRequest, now: Int64) async throws(PageError) -> HTTPResponse? {
@@ -61,11 +58,7 @@ struct SignIn {
 
   /// Only who signed in is written: failures, which anybody can cause, would push the other entries out.
   private func write(_ action: String, _ name: String, _ now: Int64) async {
-    do throws(RedisError) {
-      try await audit.write(AuditEntry(at: now, operator: name, action: action, subject: "", outcome: "done"))
-    } catch {
-      log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
-    }
+    await audit.note(AuditEntry(at: now, operator: name, action: action, subject: "", outcome: "done"))
   }
 
   /// Returns the path and the query of a page of this dashboard; nothing for another text, which could lead elsewhere.

@@ -68,6 +68,22 @@ final class AuditLog {
     try await append(entry, to: AuditLog.key)
   }
 
+  /// Writes an entry as ``write(_:)`` does, and logs it if Redis did not take it. Returns whether Redis did.
+  @discardableResult
+  func note(_ entry: AuditEntry) async -> Bool {
+    do {
+      try await write(entry)
+      return true
+    } catch {
+      logMissing(error)
+      return false
+    }
+  }
+
+  private func logMissing(_ error: RedisError) {
+    log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
+  }
+
   /// Writes how many entries were only counted.
   func flush() async {
     timer = nil
@@ -80,9 +96,7 @@ final class AuditLog {
     let entry = AuditEntry(
       at: Clock.unixMilliseconds, operator: name, action: "several", subject: "\(omitted) more in the same minute",
       outcome: "refused: only \(AuditLimit.entries) \(what) of an operator are listed a minute")
-    do { try await append(entry, to: AuditLog.refusedKey) } catch {
-      log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
-    }
+    do { try await append(entry, to: AuditLog.refusedKey) } catch { logMissing(error) }
   }
 
   private func endWindow() {

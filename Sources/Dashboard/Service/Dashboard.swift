@@ -44,7 +44,7 @@ public final class Dashboard {
     self.router = router
     responder = PageResponder(context: context)
     access = OperatorAccess(context, metrics: metrics)
-    signIn = SignIn(access: access, audit: context.audit, isPage: { router.match($0) != nil }, log: log)
+    signIn = SignIn(access: access, audit: context.audit, isPage: { router.match($0) != nil })
   }
 
   /// The answer of `/readyz`.

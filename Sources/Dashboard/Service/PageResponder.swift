@@ -94,15 +94,9 @@ struct PageResponder {
   private func audit(
     _ request: PageRequest, _ action: PageAction, _ subject: String, _ outcome: String
   ) async -> Bool {
-    let entry = AuditEntry(
-      at: request.now, operator: request.operator.name, action: action.name, subject: subject, outcome: outcome)
-    do throws(RedisError) {
-      try await context.audit.write(entry)
-      return true
-    } catch {
-      context.log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
-      return false
-    }
+    await context.audit.note(
+      AuditEntry(
+        at: request.now, operator: request.operator.name, action: action.name, subject: subject, outcome: outcome))
   }
 
   /// Answers with the outcome itself, because Redis cannot keep it for the next page.
