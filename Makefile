@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests
 
-.PHONY: help deps build build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -42,7 +42,10 @@ build-tests: deps ## Build the tests, and the programs that they start
 	$(SWIFT) build --build-tests
 
 test: build-tests ## Run every test: pure, integration, chaos
-	@SWIFT=$(SWIFT) Tests/run
+	@Tests/run
+
+check: ## Run every check there is: what a change must pass (.ci/run), then all others; about an hour
+	@.ci/check
 
 test-api: build ## Run the commands of the pages, and schemathesis on every route of /openapi.json; EXAMPLES=100 tries more
 	@Tests/API/check-api $(RELEASE) $(EXAMPLES)
@@ -97,8 +100,13 @@ format: ## Correct the style
 	$(SWIFT) format format --in-place --recursive $(SOURCES)
 
 fuzz: deps ## Try inputs from outside at random; SECONDS for each, TARGET names one, KEEP=1 keeps inputs that reach new code
+ifneq ($(TARGET),state)
 	@MARTLET_BUILD=fuzz $(SWIFT) build -c release --product martlet-fuzz --scratch-path .build/fuzz \
 	  -Xswiftc -sanitize=fuzzer,address -Xswiftc -enable-testing -Xswiftc -use-ld=lld
+endif
+ifneq ($(filter state,$(or $(TARGET),state)),)
+	@$(MAKE) --no-print-directory build
+endif
 	@KEEP=$(KEEP) Tests/Fuzz/run .build/fuzz/release/martlet-fuzz $(or $(SECONDS),60) $(TARGET)
 
 sanitize: deps ## Run the tests of what calls C with sanitizers; SANITIZER=address or thread runs one

@@ -32,6 +32,7 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CCurl"),
+    .systemLibrary(name: "CGnuTLS"),
     .systemLibrary(name: "CHiredis"),
     .systemLibrary(name: "CNGHTTP2"),
     .systemLibrary(name: "COpenSSL"),
@@ -42,10 +43,10 @@ let package = Package(
     module("JSON"),
     module("Crypto", ["COpenSSL"]),
 
-    module("Redis", ["CHiredis", "COpenSSL", "Crypto", "EventLoop", "Telemetry"]),
+    module("Redis", ["CHiredis", "COpenSSL", "Crypto", "EventLoop", "JSON", "Telemetry"]),
     module("HTTPClient", ["CCurl", "COpenSSL", "Crypto", "EventLoop"]),
-    module("APNs", ["CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "HTTPClient", "PushModel", "Telemetry"]),
-    module("HTTPServer", ["CMicroHTTPD", "Crypto", "EventLoop", "Telemetry"]),
+    module("APNs", ["CGnuTLS", "CNGHTTP2", "Crypto", "EventLoop", "HTTPClient", "JSON", "PushModel", "Telemetry"]),
+    module("HTTPServer", ["CMicroHTTPD", "Crypto", "EventLoop", "JSON", "Telemetry"]),
 
     module("PushModel"),
 
@@ -176,7 +177,8 @@ case "fuzz":
   package.products.append(.executable(name: "martlet-fuzz", targets: ["Fuzz"]))
   package.targets.append(
     .executableTarget(
-      name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz", exclude: ["Replay", "corpus", "dictionaries", "run"],
+      name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz",
+      exclude: ["Replay", "State", "corpus", "dictionaries", "run"],
       sources: ["Targets", "Engine"], swiftSettings: strict))
 case "sanitize":
   package.products.removeAll { $0.name != "apns-simulator" }
@@ -185,5 +187,6 @@ default:
   package.targets.append(
     .testTarget(
       name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz",
-      exclude: ["Engine", "corpus", "dictionaries", "run"], sources: ["Targets", "Replay"], swiftSettings: strict))
+      exclude: ["Engine", "State", "corpus", "dictionaries", "run"], sources: ["Targets", "Replay"],
+      swiftSettings: strict))
 }

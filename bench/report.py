@@ -10,9 +10,6 @@ from budgets import judge
 from processes import COMES_FIRST
 from stages import ORDER
 
-README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "README.md")
-START_MARK, END_MARK = "<!-- bench -->", "<!-- /bench -->"
-
 
 def write(setup, results, docs):
     budgets = judge(setup, results)
@@ -23,21 +20,7 @@ def write(setup, results, docs):
         lines += ["", f"## {title}", "", *body]
     with open(f"{docs}/bench.md", "w") as file:
         file.write("\n".join(lines) + "\n")
-    if docs == "docs":
-        show(budgets, README)
     return "\n".join(budget_table(budgets))
-
-
-def show(budgets, path):
-    """Writes the budgets into the README between its two marks."""
-    with open(path) as file:
-        text = file.read()
-    head, start, rest = text.partition(START_MARK)
-    _, end, tail = rest.partition(END_MARK)
-    if not (start and end):
-        raise RuntimeError(f"{path}: expected {START_MARK} and {END_MARK}")
-    with open(path, "w") as file:
-        file.write(head + start + "\n" + "\n".join(budget_table(budgets)) + "\n" + end + tail)
 
 
 def sections(setup, results, budgets):

@@ -1,3 +1,5 @@
+import JSON
+
 /// APNs' answer to one push.
 public struct APNsAnswer: Sendable, Equatable {
   /// HTTP status, 200...599.
@@ -55,7 +57,7 @@ struct RefusalBody {
     if let value = RefusalBody.value(of: "timestamp", in: bytes) {
       let isNegative = value.first == UInt8(ascii: "-")
       let digits = value.dropFirst(isNegative ? 1 : 0).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      timestamp = Int64((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
+      timestamp = String(decoding: digits, as: UTF8.self).integer(in: NumberRange.times).map { isNegative ? -$0 : $0 }
     }
   }
 

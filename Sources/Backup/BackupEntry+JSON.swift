@@ -128,7 +128,8 @@ extension BackupEntry {
     /// Unix milliseconds.
     func date(_ key: String) throws(Refused) -> Int64? {
       guard let value = value(key) else { return nil }
-      guard let date = value.integer ?? value.string.flatMap(Timestamp.milliseconds) else {
+      guard let date = value.integer(in: DeviceMetadata.timeRange) ?? value.string.flatMap(Timestamp.milliseconds)
+      else {
         throw Refused(.malformedDate)
       }
       return date

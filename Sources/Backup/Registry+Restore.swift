@@ -6,8 +6,8 @@ extension Registry {
   /// The number of devices or instances per script on one server, which blocks Redis for about a millisecond.
   private static let restoredPerScript = 100
 
-  /// Writes each entry unchanged, unless the record in Redis is at least as new. A user keeps at most ``maximumDevices``, the
-  /// newest. Several scripts run at once.
+  /// Writes each entry unchanged, unless the record in Redis is at least as new. A user keeps at most ``maximumDevices`` of
+  /// each app and ``maximumResolved`` of all, the newest. Several scripts run at once.
   package func restore(_ entries: [BackupEntry]) async throws(RedisError) -> BackupSummary {
     var summary = BackupSummary()
     var devices: [RestoredDevice] = []
@@ -25,10 +25,9 @@ extension Registry {
     for _ in 0..<Registry.maximumConflicts where !devices.isEmpty {
       devices = try await restore(devices, &summary)
     }
-    guard devices.allSatisfy(\.isSurplus) else {
+    guard devices.isEmpty else {
       throw .notSent("other processes register the same tokens at the same time; try again")
     }
-    for _ in devices { summary.refuse(.tooManyDevices) }
     return summary
   }
 
@@ -44,11 +43,10 @@ extension Registry {
     for (batch, reply) in zip(batches, try await replies(to: batches)) {
       for (device, decision) in zip(batch, reply.array ?? []) {
         var next = device
-        next.isSurplus = decision.integer == -2
         if let previous = decision.array, previous.count == 2 {
           (next.previousOwner, next.previousApp) = Registry.place(previous[...])
           again.append(next)
-        } else if next.isSurplus {
+        } else if decision.integer == -2 {
           surplus.append(next)
         } else {
           summary.count(decision.integer)
@@ -65,26 +63,36 @@ extension Registry {
   private func admit(
     _ devices: [RestoredDevice], to user: String, _ summary: inout BackupSummary
   ) async throws(RedisError) -> [RestoredDevice] {
-    let members = try await members(of: user).sorted { $1.leaves(before: $0) }
-    let devices = devices.sorted { $0.metadata.updatedAt > $1.metadata.updatedAt }
-    var kept = 0
-    var admitted = 0
-    // The newest of both. Of two that are equally new, the one in Redis stays.
-    while kept + admitted < maximumDevices {
-      let member = kept < members.count ? members[kept].metadata?.updatedAt : nil
-      let device = admitted < devices.count ? devices[admitted].metadata.updatedAt : nil
-      guard member != nil || device != nil else { break }
-      if member ?? .min >= device ?? .min { kept += 1 } else { admitted += 1 }
+    var members = try await members(of: user).sorted { $1.leaves(before: $0) }[...]
+    var devices = devices.sorted { $0.metadata.updatedAt > $1.metadata.updatedAt }[...]
+    var apps: [String: Int] = [:]
+    var total = 0
+    func keeps(_ app: String) -> Bool {
+      guard total < Registry.maximumResolved, apps[app, default: 0] < maximumDevices else { return false }
+      apps[app, default: 0] += 1
+      total += 1
+      return true
     }
-    try await evict(Array(members[kept...]), from: user)
-    for _ in devices[admitted...] { summary.refuse(.tooManyDevices) }
-    return Array(devices[..<admitted])
+    var leaving: [Member] = []
+    var admitted: [RestoredDevice] = []
+    // The newest of both. Of two that are equally new, the one in Redis stays.
+    while let next = [members.first?.updatedAt, devices.first?.metadata.updatedAt].compactMap({ $0 }).max() {
+      if let member = members.first, member.updatedAt == next {
+        members.removeFirst()
+        if member.metadata == nil || !keeps(member.app) { leaving.append(member) }
+      } else if var device = devices.popFirst() {
+        device.isAdmitted = keeps(device.metadata.bundleID ?? "")
+        if device.isAdmitted { admitted.append(device) } else { summary.refuse(.tooManyDevices) }
+      }
+    }
+    try await evict(leaving, from: user)
+    return admitted
   }
 
   /// Returns the replies in the order of the batches, or throws the first error.
   private func replies(to batches: [ArraySlice<RestoredDevice>]) async throws(RedisError) -> [RedisValue] {
     guard !batches.isEmpty else { return [] }
-    if let replies = try await restoreInSteps(batches.flatMap { $0.map { ($0.token, $0.metadata) } }) {
+    if let replies = try await restoreInSteps(batches.flatMap { $0.map { ($0.token, $0.metadata, $0.isAdmitted) } }) {
       return batches.map { batch in
         .array(replies[batch.startIndex..<batch.endIndex].map { .integer(Int64($0)) })
       }
@@ -149,5 +157,6 @@ extension RestoredDevice {
     command.append(metadata.updatedAt)
     command.append(previousOwner)
     command.append(previousApp)
+    command.append(isAdmitted ? 1 : 0)
   }
 }

@@ -18,7 +18,7 @@ enum RestoreScripts {
   ///   5  the previous audience's shard
   /// ARGV
   ///   1  the seconds to live
-  ///   2  the maximum number of devices of a user
+  ///   2  how many devices a user may have without a look at their apps
   ///   then for each device
   ///   1  the token
   ///   2  the owner
@@ -27,8 +27,9 @@ enum RestoreScripts {
   ///   5  when it was updated, unix ms
   ///   6  the previous owner
   ///   7  the previous bundle id
+  ///   8  1 if the device is admitted, however many the user has
   /// Returns for each device: 1 created, 2 replaced an older record, 0 the record in Redis stays, -1 a key holds another type,
-  /// -2 the user has the maximum number of devices, or {previous owner, previous bundle id} if they differ from the arguments.
+  /// -2 the user's devices must be read first, or {previous owner, previous bundle id} if they differ from the arguments.
   static let restore = RedisScript(
     RegistryScripts.read + """
       local function restore(k, a)
@@ -44,7 +45,7 @@ enum RestoreScripts {
         end
         if user ~= '' and not fits(KEYS[k + 1], 'set') then return -1 end
         if app ~= '' and not fits(KEYS[k + 2], 'zset') then return -1 end
-        if user ~= '' and redis.call('SCARD', KEYS[k + 1]) >= tonumber(ARGV[2])
+        if user ~= '' and ARGV[a + 7] ~= '1' and redis.call('SCARD', KEYS[k + 1]) >= tonumber(ARGV[2])
           and redis.call('SISMEMBER', KEYS[k + 1], token) == 0 then return -2 end
         redis.call('SET', KEYS[k], record, 'EX', ARGV[1])
         if user ~= '' then redis.call('SADD', KEYS[k + 1], token) end
@@ -55,7 +56,7 @@ enum RestoreScripts {
       end
 
       local replies = {}
-      for i = 0, #KEYS / 5 - 1 do replies[i + 1] = restore(i * 5 + 1, i * 7 + 3) end
+      for i = 0, #KEYS / 5 - 1 do replies[i + 1] = restore(i * 5 + 1, i * 8 + 3) end
       return replies
       """)
 
@@ -89,8 +90,8 @@ struct RestoredDevice: Sendable {
   let metadata: DeviceMetadata
   var previousOwner = ""
   var previousApp = ""
-  /// Whether the user had the maximum number of devices at the last try.
-  var isSurplus = false
+  /// Whether it was found to be among those that the user keeps.
+  var isAdmitted = false
 
   /// The keys of ``RestoreScripts/restore``.
   var keys: [String] {

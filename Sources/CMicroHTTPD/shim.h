@@ -1,4 +1,6 @@
 #pragma once
+// `malloc_trim`, which no module of the toolchain has.
+#include <malloc.h>
 #include <microhttpd.h>
 
 // Earlier versions report a negative size of the request head.

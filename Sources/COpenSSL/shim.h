@@ -1,7 +1,6 @@
 #pragma once
 #include <openssl/bio.h>
 #include <openssl/bn.h>
-#include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>

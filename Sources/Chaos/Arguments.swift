@@ -5,7 +5,7 @@ struct Arguments: Equatable {
   var faults = 60
   var workers = 4
   var perSecond = 100
-  /// Where logs and plan are kept if an invariant is broken.
+  /// Where the evidence is kept if an invariant is broken, in a directory for each run.
   var artifacts = ".build/chaos"
   var layout = RedisLayout.sentinels
   /// Nil for all kinds of the layout.
@@ -25,7 +25,7 @@ struct Arguments: Equatable {
       --workers N      2 to 16 (4)
       --rate N         jobs per second (100)
       --only NAMES     kinds of faults, separated by commas (all); --plan prints their names
-      --artifacts DIR  where logs are kept if an invariant is broken (.build/chaos)
+      --artifacts DIR  where the evidence is kept if an invariant is broken, in a directory for each run (.build/chaos)
       --plan           print the plan and end
       --verbose        print each fault when it begins
       --help

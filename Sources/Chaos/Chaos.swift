@@ -39,15 +39,18 @@ enum Chaos {
       complain("cannot start the fleet: \(error)\n")
       return 1
     }
+    let text: String
     do {
       let report = try await run.execute()
       say(report.table)
       guard !report.verdict.isGood else { return 0 }
       complain(report.violations)
+      text = report.everything
     } catch {
-      complain("seed \(plan.seed): the run could not be finished: \(error)\n")
+      text = "seed \(plan.seed): the run could not be finished: \(error)\n"
+      complain(text)
     }
-    await run.keepArtifacts()
+    await run.keepArtifacts(text)
     let cluster = plan.layout == .cluster ? " CLUSTER=1" : ""
     complain("again: make chaos SEED=\(plan.seed) FAULTS=\(plan.steps.count)\(cluster)\n")
     return 1

@@ -58,7 +58,7 @@ public struct Credential: Sendable, Equatable {
   init?(kind: Kind, name: String, json: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: json) } catch { return nil }
-    guard let digest = value["sha256"]?.string, let createdAt = value["createdAt"]?.integer,
+    guard let digest = value["sha256"]?.string, let createdAt = value["createdAt"]?.time,
       let apps = AppBinding(value["apps"])
     else { return nil }
     let scopes = value["scopes"]?.array?.compactMap { $0.string.flatMap(KeyScope.init) }

@@ -21,7 +21,7 @@ public final class FailureLimit {
   private var table: FailureTable?
 
   /// - Parameters:
-  ///   - limit: the failures of a client for a name. Nil means no limit.
+  ///   - limit: the failures of a client for a name; five times as many of its site. Nil means no limit.
   ///   - failures: counts failures by the kind of the credential.
   public init(_ limit: WindowLimit?, limiter: RateLimiter, failures: CounterFamily, log: Log) {
     self.limit = limit
@@ -33,12 +33,12 @@ public final class FailureLimit {
   }
 
   /// Returns what `find` returns: nil for invalid credentials, which count as a failure. Throws ``Fault/blocked(_:left:)`` if
-  /// the client at `address` has failed too often for `name`.
+  /// the client at `address` has failed too often for `name`, or its `site` for all names together.
   public func check<Found>(
-    _ kind: Credential.Kind, _ name: String, from address: String,
+    _ kind: Credential.Kind, _ name: String, from address: String, at site: String,
     _ find: @EventLoop () async throws(RedisError) -> Found?
   ) async throws(Fault) -> Found? {
-    let claims = claims(kind, name, address)
+    let claims = FailureLimit.claims(kind, name, address, site)
     try refuseIfBlocked(claims)
     let found: Found?
     do { found = try await find() } catch { throw .redis(error) }
@@ -46,6 +46,18 @@ public final class FailureLimit {
     try refuseIfBlocked(claims)
     if found == nil { try await recordFailure(claims) }
     return found
+  }
+
+  /// Whether ``check(_:_:from:at:_:)`` would throw ``Fault/blocked(_:left:)`` at once.
+  public func isBlocked(_ kind: Credential.Kind, _ name: String, from address: String, at site: String) -> Bool {
+    guard let table, !table.isEmpty else { return false }
+    let claims = FailureLimit.claims(kind, name, address, site)
+    return claims.contains { table.blocked($0, now: Clock.monotonicNanoseconds) != nil }
+  }
+
+  /// The client's own claim first.
+  private static func claims(_ kind: Credential.Kind, _ name: String, _ address: String, _ site: String) -> [Claim] {
+    [Claim(kind: kind, address: address, name: name), Claim(kind: kind, address: site, name: nil)]
   }
 
   private func refuseIfBlocked(_ claims: [Claim]) throws(Fault) {
@@ -57,15 +69,7 @@ public final class FailureLimit {
     }
   }
 
-  /// Returns the claims for which a failure counts. A device key is looked up without the id of its instance, so guesses for
-  /// many ids also count together.
-  private func claims(_ kind: Credential.Kind, _ name: String, _ address: String) -> [Claim] {
-    let claim = Claim(kind: kind, address: address, name: name)
-    return kind == .instance
-      ? [claim, Claim(kind: kind, address: address, name: Claim.anyInstance)] : [claim]
-  }
-
-  /// Counts a failure of the claims, which are one client's. Throws if all processes together had reached a limit before.
+  /// Counts a failure of the claims, the client's own first. Throws if all processes together had reached a limit before.
   private func recordFailure(_ claims: [Claim]) async throws(Fault) {
     failures[claims[0].kind.rawValue].increment()
     failedAuthentications.record(from: claims[0].address, isRefused: false)

@@ -2,25 +2,23 @@ import EventLoop
 
 /// A name that a client presents.
 package struct Claim: Hashable {
-  /// In place of the id of an instance: all instances that the address names together.
-  static let anyInstance = "*"
-  /// How many times the limit an address may fail for all instances together.
-  private static let anyInstanceFactor = 5
+  /// How many times the limit a site may fail for all names together.
+  private static let anyNameFactor = 5
 
   let kind: Credential.Kind
-  /// The client's address.
+  /// The client's address, or its site.
   let address: String
-  /// A username, the name of an operator, or the id of an instance; empty for API keys.
-  let name: String
+  /// A username, the name of an operator, or the id of an instance; empty for API keys. Nil: all names together.
+  let name: String?
 
   /// The limit of this claim.
   func limit(_ limit: WindowLimit) -> WindowLimit {
-    guard kind == .instance, name == Claim.anyInstance else { return limit }
-    return WindowLimit(limit.count * Claim.anyInstanceFactor, per: limit.window)
+    guard name == nil else { return limit }
+    return WindowLimit(limit.count * Claim.anyNameFactor, per: limit.window)
   }
 
   /// The claim as part of a Redis key.
-  var subject: String { "\(kind.rawValue):\(address):\(name)" }
+  var subject: String { "\(kind.rawValue):\(address)" + (name.map { ":" + $0 } ?? "") }
 }
 
 /// The failed authentications that this process has seen. Times are monotonic nanoseconds.

@@ -17,7 +17,7 @@ public struct KeyQuota: Sendable, Equatable {
 
   /// Reads `{"perSecond","burst","perDay"}`. Missing numbers are those of ``standard``.
   init(_ value: JSONValue?) {
-    func number(_ key: String, _ fallback: Int) -> Int { value?[key]?.integer.flatMap(Int.init(exactly:)) ?? fallback }
+    func number(_ key: String, _ fallback: Int) -> Int { value?[key]?.count ?? fallback }
     self.init(
       perSecond: number("perSecond", KeyQuota.standard.perSecond), burst: number("burst", KeyQuota.standard.burst),
       perDay: number("perDay", KeyQuota.standard.perDay))

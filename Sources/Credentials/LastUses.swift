@@ -1,4 +1,5 @@
 public import EventLoop
+import JSON
 public import Redis
 
 /// Notes when credentials were last used: at most once a minute for each, without waiting for Redis.
@@ -38,7 +39,7 @@ public final class LastUses {
     for name in names { command.append(name) }
     let values = try await connection.send(command).array ?? []
     var uses: [String: Int64] = [:]
-    for (name, value) in zip(names, values) { uses[name] = value.string.flatMap { Int64($0) } }
+    for (name, value) in zip(names, values) { uses[name] = value.string?.integer(in: NumberRange.times) }
     return uses
   }
 }

@@ -27,10 +27,13 @@ public enum Clock {
 }
 
 extension Duration {
-  /// The duration in nanoseconds. Traps above 292 years.
+  /// The duration in nanoseconds, at most 292 years.
   public var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
-    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    let (product, isOverflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !isOverflow else { return seconds < 0 ? .min : .max }
+    let (sum, isBeyond) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return isBeyond ? seconds < 0 ? .min : .max : sum
   }
 
   /// The duration in nanoseconds; 0 for a negative duration.

@@ -39,7 +39,7 @@ public enum RemovalCause {
   public static let unregistered = "unregistered"
   /// The device got another token.
   public static let replaced = "replaced"
-  /// The user had the maximum number of devices.
+  /// The user had the maximum number of devices of the app, or of all apps.
   public static let limit = "limit"
   /// The token was among a user's, but the device is another user's.
   public static let mismatch = "mismatch"

@@ -86,7 +86,7 @@ public enum EventOutbox {
   static let publish = RedisScript(
     """
     redis.call('EXPIRE', KEYS[2], ARGV[1])
-    local last, refusal, written = tonumber(redis.call('GET', KEYS[2]) or 0), '', {}
+    local last, refusal, written = tonumber(redis.call('GET', KEYS[2]) or '') or 0, '', {}
     for i = 2, #ARGV do
       local number, event = string.match(ARGV[i], '^(%d+) (.*)$')
       if number and tonumber(number) > last then

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 public import Redis
 
 /// A part of the stream of events, and what is known of the whole.
@@ -39,7 +40,9 @@ public struct EventPage: Sendable, Equatable {
   /// The milliseconds and the number of an id. Nil if `id` is malformed.
   public static func parts(of id: String) -> (milliseconds: UInt64, number: UInt64)? {
     let parts = id.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 2, let milliseconds = UInt64(parts[0]), let number = UInt64(parts[1]) else { return nil }
+    guard parts.count == 2, let milliseconds = parts[0].integer(in: 0...UInt64.max),
+      let number = parts[1].integer(in: 0...UInt64.max)
+    else { return nil }
     return (milliseconds, number)
   }
 
@@ -72,7 +75,8 @@ extension EventPage {
   }
 
   private init?(_ reply: RedisValue) {
-    guard let parts = reply.array, parts.count >= 4, let length = parts[0].integer, let first = parts[1].string,
+    guard let parts = reply.array, parts.count >= 4, let length = parts[0].integer(in: NumberRange.counts),
+      let first = parts[1].string,
       let last = parts[2].string, let total = parts[3].integer
     else { return nil }
     self.init(

@@ -87,19 +87,19 @@ extension WebhookState {
       EventPage.parts(of: cursor) != nil
     else { return nil }
     self.cursor = cursor
-    position = value["position"]?.integer
-    delivered = value["delivered"]?.integer ?? 0
-    lost = value["lost"]?.integer ?? 0
+    position = value["position"]?.count.map(Int64.init)
+    delivered = Int64(value["delivered"]?.count ?? 0)
+    lost = Int64(value["lost"]?.count ?? 0)
     if let batch = value["batch"], let first = batch["first"]?.string, let last = batch["last"]?.string,
       EventPage.parts(of: first) != nil, EventPage.parts(of: last) != nil
     {
-      self.batch = Batch(first: first, last: last, count: Int(clamping: batch["count"]?.integer ?? 0))
+      self.batch = Batch(first: first, last: last, count: batch["count"]?.count ?? 0)
     }
-    if let gap = value["gap"] { self.gap = Gap(lost: gap["lost"]?.integer) }
-    guard let failure = value["failure"], let since = failure["since"]?.integer else { return }
+    if let gap = value["gap"] { self.gap = Gap(lost: gap["lost"]?.count.map(Int64.init)) }
+    guard let failure = value["failure"], let since = failure["since"]?.time else { return }
     self.failure = Failure(
-      since: since, attempts: Int(clamping: failure["attempts"]?.integer ?? 1),
-      nextAttemptAt: failure["nextAttemptAt"]?.integer ?? 0, answer: failure["answer"]?.string ?? "",
+      since: since, attempts: failure["attempts"]?.count ?? 1,
+      nextAttemptAt: failure["nextAttemptAt"]?.time ?? 0, answer: failure["answer"]?.string ?? "",
       isParked: failure["parked"]?.bool ?? false)
   }
 

@@ -114,17 +114,17 @@ private let onTarget:
   }
 
 private let onAccess: MHD_AccessHandlerCallback = {
-  context, connection, _, method, version, data, count, state in
-  guard let context, let connection, let method, let version, let count, let exchange = state?.pointee else {
+  context, _, _, method, version, data, count, state in
+  guard let context, let method, let version, let count, let exchange = state?.pointee else {
     return .NO
   }
-  nonisolated(unsafe) let (owner, peer, bytes, size) = (context, connection, data, count)
+  nonisolated(unsafe) let (owner, bytes, size) = (context, data, count)
   nonisolated(unsafe) let (current, methodStart, versionStart) = (exchange, method, version)
   return EventLoop.assumeIsolated {
     let daemon = Unmanaged<Daemon>.fromOpaque(owner).takeUnretainedValue()
     let exchange = Unmanaged<Exchange>.fromOpaque(current).takeUnretainedValue()
     guard exchange.hasHead else { return daemon.receive(exchange, method: methodStart, version: versionStart) }
-    guard size.pointee > 0 else { return daemon.proceed(exchange, peer) }
+    guard size.pointee > 0 else { return daemon.proceed(exchange) }
     defer { size.pointee = 0 }
     return daemon.receive(exchange, UnsafeRawBufferPointer(start: bytes, count: size.pointee))
   } ? .YES : .NO
@@ -134,11 +134,11 @@ private let onCompleted:
   @convention(c) (
     UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     MHD_RequestTerminationCode
-  ) -> Void = { context, connection, state, _ in
-    guard let context, let connection, let exchange = state?.pointee else { return }
-    nonisolated(unsafe) let (owner, peer, current) = (context, connection, exchange)
+  ) -> Void = { context, _, state, _ in
+    guard let context, let exchange = state?.pointee else { return }
+    nonisolated(unsafe) let (owner, current) = (context, exchange)
     EventLoop.assumeIsolated {
       Unmanaged<Daemon>.fromOpaque(owner).takeUnretainedValue()
-        .completed(Unmanaged<Exchange>.fromOpaque(current).takeUnretainedValue(), peer)
+        .completed(Unmanaged<Exchange>.fromOpaque(current).takeUnretainedValue())
     }
   }

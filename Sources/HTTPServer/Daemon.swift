@@ -14,6 +14,7 @@ final class Daemon {
     let configuration: HTTPServerConfiguration
     let maximumConnections: Int
     let handler: HTTPServer.Handler
+    let peers: Peers
     /// Returns whether there is room for one more connection, of all daemons.
     let admits: @EventLoop () -> Bool
     /// Called after each run.
@@ -33,10 +34,6 @@ final class Daemon {
   /// The same if no request is under way. Then only incomplete TLS handshakes can make the daemon ask for another run.
   private static let maximumIdleRunsWithoutRequest = 2
   private static let slowRunInterval = Duration.milliseconds(20)
-  /// How long a request may take to arrive while the server is stopping.
-  private static let stoppingPatience = Duration.seconds(3)
-  /// How long the first request of a connection with TLS may take to begin. Seconds.
-  private static let handshakePatience = 10
 
   let service: Service
   private var daemon: OpaquePointer?
@@ -51,8 +48,7 @@ final class Daemon {
   private(set) var runs = 0
   private var slowRun: LoopTimer?
   private(set) var exchanges: [ObjectIdentifier: Exchange] = [:]
-  /// The open connections by the address of the daemon's connection.
-  private(set) var peers: [UInt: Peer] = [:]
+  private(set) var connections = 0
 
   init(_ service: Service) {
     self.service = service
@@ -127,7 +123,7 @@ final class Daemon {
   /// of a connection, and while a TLS handshake has begun and not ended. It does not report which connection it is, so all
   /// requests with chunks get a short deadline.
   private func scheduleSlowRun() {
-    for exchange in exchanges.values where exchange.awaitsChunks { hasten(UInt(bitPattern: exchange.connection)) }
+    for exchange in exchanges.values where exchange.awaitsChunks { service.peers.hasten(exchange) }
     slowRun = .after(Daemon.slowRunInterval) { [weak self] in self?.run() }
   }
 
@@ -139,79 +135,62 @@ final class Daemon {
       self.run()
     }
   }
-
-  /// Closes connections whose request takes too long, even if a byte arrives now and then.
-  func expirePeers(at now: UInt64) {
-    for peer in peers.values where peer.deadline < now { peer.disconnect() }
-  }
-
-  /// Shortens the deadlines of all requests that have not arrived completely.
-  func hastenPeers() {
-    for key in peers.keys { hasten(key) }
-  }
-
-  private func hasten(_ key: UInt) {
-    let latest = Clock.monotonicNanoseconds + UInt64(Daemon.stoppingPatience.nanoseconds)
-    guard let deadline = peers[key]?.deadline, deadline != .max, deadline > latest else { return }
-    peers[key]?.deadline = latest
-  }
-
-  private func deadline(within seconds: Int) -> UInt64 {
-    Clock.monotonicNanoseconds + UInt64(seconds) * 1_000_000_000
-  }
 }
 
 /// What libmicrohttpd calls.
 extension Daemon {
   func connected(_ connection: OpaquePointer) {
     calls += 1
-    let patience = service.configuration.connectionTimeout
-    peers[UInt(bitPattern: connection)] = Peer(
-      descriptor: martlet_connection_descriptor(connection),
-      address: Peer.text(of: martlet_connection_address(connection)),
-      deadline: deadline(within: hasTLS ? min(patience, Daemon.handshakePatience) : patience))
+    connections += 1
+    service.peers.open(connection, hasTLS: hasTLS)
   }
 
   func disconnected(_ connection: OpaquePointer) {
     calls += 1
-    peers[UInt(bitPattern: connection)] = nil
+    connections -= 1
+    service.peers.close(connection)
   }
 
   func begin(_ connection: OpaquePointer, target: String) -> Exchange {
     calls += 1
-    peers[UInt(bitPattern: connection)]?.deadline = deadline(within: service.configuration.connectionTimeout)
     let exchange = Exchange(
-      connection: connection, peerAddress: peers[UInt(bitPattern: connection)]?.address ?? HTTPRequest.unixPeer,
-      target: target, configuration: service.configuration
+      connection: connection, peerAddress: service.peers.address(of: connection), target: target,
+      configuration: service.configuration
     ) { [weak self] in
       self?.scheduleRun()
     }
     exchange.closesConnection = state != .open
     exchange.hasTLS = hasTLS
     exchanges[ObjectIdentifier(exchange)] = exchange
+    service.peers.begin(exchange)
     return exchange
   }
 
   func receive(_ exchange: Exchange, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
     calls += 1
-    return exchange.receiveHead(method: method, version: version)
+    guard exchange.receiveHead(method: method, version: version) else { return false }
+    service.peers.receive(exchange)
+    return exchange.isHeadEnough ? proceed(exchange) : true
   }
 
   func receive(_ exchange: Exchange, _ bytes: UnsafeRawBufferPointer) -> Bool {
     calls += 1
-    return exchange.receive(bytes)
+    guard exchange.receive(bytes) else { return false }
+    service.peers.receive(exchange)
+    return true
   }
 
-  func proceed(_ exchange: Exchange, _ connection: OpaquePointer) -> Bool {
+  func proceed(_ exchange: Exchange) -> Bool {
     calls += 1
-    peers[UInt(bitPattern: connection)]?.deadline = .max
+    service.peers.answer(exchange)
     guard state == .finishing else { return exchange.proceed(service.handler) }
     return exchange.proceed { _, reply in reply(HTTPServer.unavailable) }
   }
 
-  func completed(_ exchange: Exchange, _ connection: OpaquePointer) {
+  func completed(_ exchange: Exchange) {
     calls += 1
-    peers[UInt(bitPattern: connection)]?.deadline = deadline(within: service.configuration.connectionTimeout)
+    if exchange.leavesBody { service.peers.linger(exchange.connection) }
+    service.peers.end(exchange)
     exchange.end()
     exchanges[ObjectIdentifier(exchange)] = nil
   }

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import EventLoop
+import JSON
 
 #if canImport(Glibc)
   import Glibc
@@ -12,8 +13,10 @@ import EventLoop
 final class Exchange {
   private enum State {
     case receiving
-    /// The body is too large: it is read to its end, dropped, and then refused.
+    /// The body has turned out too large: it is read to its end, dropped, and then refused.
     case discarding(bytes: Int)
+    /// The connection is closed before the request has arrived.
+    case abandoned
     case running
     case answered(HTTPResponse)
     case done
@@ -35,16 +38,26 @@ final class Exchange {
 
   /// Whether all header fields have been received.
   private(set) var hasHead = false
+  /// Whether the handler gets the request without its body.
+  private(set) var isHeadEnough = false
+  /// Whether the client may still be sending the body when the connection closes.
+  private(set) var leavesBody = false
+  private var headBytes = 0
+  /// Nil unless the body is chunked.
+  private var framing: ChunkFraming?
   /// Whether the bytes of the connection are encrypted.
   var hasTLS = false
   /// Whether the connection is closed after the answer.
   var closesConnection = false
 
+  /// The memory of the request.
+  var heldBytes: Int { headBytes + body.capacity }
+
   /// Whether the body is chunked and has not arrived completely.
   var awaitsChunks: Bool {
     switch state {
     case .receiving, .discarding: headers["Transfer-Encoding"] != nil
-    case .running, .answered, .done: false
+    case .abandoned, .running, .answered, .done: false
     }
   }
 
@@ -66,33 +79,40 @@ final class Exchange {
     self.method = String(cString: method)
     let head = RequestHead(connection, method: method, target: target, version: version)
     headers = head.headers
+    headBytes = head.heldBytes
+    if headers["Transfer-Encoding"] != nil { framing = ChunkFraming(connection, method: method) }
     switch head.fault(maximumBytes: configuration.maximumHeaderBytes) {
     case nil: break
     case .malformed?:
-      closesConnection = true
-      return send(refusal(RequestHead.Fault.malformed.rawValue))
+      return close(RequestHead.Fault.malformed.rawValue)
     case .tooLarge? where hasTLS:
       // If the daemon has no memory for the answer, it closes the connection.
-      closesConnection = true
-      return send(refusal(RequestHead.Fault.tooLarge.rawValue))
+      return close(RequestHead.Fault.tooLarge.rawValue)
     case .tooLarge?:
       sendDirectly(refusal(RequestHead.Fault.tooLarge.rawValue))
       return false
     }
-    guard let length = headers["Content-Length"].flatMap({ Int($0) }), length > configuration.maximumBodyBytes
-    else { return true }
-    if length > Exchange.discardLimit || headers["Expect"] != nil {
-      closesConnection = true
-      return send(refusal(413))
-    }
-    state = .discarding(bytes: 0)
+    return judgeBody()
+  }
+
+  /// Decides whether the body is read. Returns false to close the connection.
+  private func judgeBody() -> Bool {
+    let length = BodyFraming.length(headers)
+    guard length != 0 else { return true }
+    leavesBody = true
+    guard configuration.maximumBodyBytes > 0, length ?? 0 <= configuration.maximumBodyBytes else { return close(413) }
+    guard let request = request() else { return close(400) }
+    isHeadEnough = !configuration.needsBody(request)
+    if isHeadEnough { closesConnection = true } else { leavesBody = false }
     return true
   }
 
   /// Adds bytes to the body. Returns false to close the connection.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     switch state {
+    case .receiving where !isFramed(bytes): return false
     case .receiving where body.count + bytes.count <= configuration.maximumBodyBytes:
+      if body.isEmpty, let length = BodyFraming.length(headers) { body.reserveCapacity(length) }
       body.append(contentsOf: bytes)
     case .receiving:
       body = []
@@ -100,20 +120,43 @@ final class Exchange {
     case .discarding(let count):
       guard count + bytes.count <= Exchange.discardLimit else { return false }
       state = .discarding(bytes: count + bytes.count)
+    case .abandoned:
+      return false
     case .running, .answered, .done:
       break
     }
     return true
   }
 
+  /// Checks the lines of chunks before `bytes`. Returns false to close the connection, after a refusal.
+  private func isFramed(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    switch framing?.fault(before: bytes, limit: configuration.maximumBodyBytes - body.count) {
+    case nil: return true
+    case .malformed?: refuseBody(400)
+    case .tooLarge?: refuseBody(413)
+    }
+    return false
+  }
+
+  /// Refuses a request in its body, where the daemon sends no answer.
+  private func refuseBody(_ status: Int) {
+    leavesBody = true
+    body = []
+    if !hasTLS { sendDirectly(refusal(status)) }
+  }
+
+  /// Gives up a request that has not arrived. The caller closes the connection.
+  func abandon() {
+    state = .abandoned
+    body = []
+  }
+
   /// Calls the handler with the complete request, or sends the answer that is ready. Returns false to close the connection.
   func proceed(_ handler: HTTPServer.Handler) -> Bool {
     switch state {
     case .receiving:
-      guard let target = HTTPTarget(parsing: target) else { return send(refusal(400)) }
+      guard let request = request() else { return send(refusal(400)) }
       state = .running
-      let request = HTTPRequest(
-        method: method, path: target.path, query: target.query, headers: headers, body: body, peerAddress: peerAddress)
       body = []
       handler(request) { self.answer($0) }
       if case .answered(let response) = state { return send(response) }
@@ -124,8 +167,18 @@ final class Exchange {
       return send(refusal(413))
     case .answered(let response):
       return send(response)
+    case .abandoned:
+      return false
     case .running, .done:
       return true
+    }
+  }
+
+  /// Returns nil if the target is malformed.
+  private func request() -> HTTPRequest? {
+    HTTPTarget(parsing: target).map {
+      HTTPRequest(
+        method: method, path: $0.path, query: $0.query, headers: headers, body: body, peerAddress: peerAddress)
     }
   }
 
@@ -142,6 +195,12 @@ final class Exchange {
   /// Called when the daemon has finished with the request. `connection` must not be used afterwards.
   func end() {
     state = .done
+  }
+
+  /// Refuses the request, and closes the connection after the answer.
+  private func close(_ status: Int) -> Bool {
+    closesConnection = true
+    return send(refusal(status))
   }
 
   private func refusal(_ status: Int) -> HTTPResponse {

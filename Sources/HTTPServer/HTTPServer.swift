@@ -23,6 +23,7 @@ public final class HTTPServer {
   private var listening: ListeningSocket?
   /// The one that listens.
   private var daemon: Daemon?
+  private let peers: Peers
   /// Those of earlier certificates, until their connections have ended.
   private var earlier: [Daemon] = []
   private var tick: LoopTimer?
@@ -39,7 +40,7 @@ public final class HTTPServer {
   /// The number of requests that have begun and are not completely answered.
   public var requestsUnderWay: Int { daemons.reduce(0) { $0 + $1.exchanges.count } }
 
-  var connections: Int { daemons.reduce(0) { $0 + $1.peers.count } }
+  var connections: Int { peers.count }
   var runs: Int { daemons.reduce(0) { $0 + $1.runs } }
   var daemonCount: Int { daemons.count }
   private var daemons: [Daemon] { earlier + (daemon.map { [$0] } ?? []) }
@@ -48,6 +49,7 @@ public final class HTTPServer {
     self.configuration = configuration
     self.log = log
     self.handler = handler
+    peers = Peers(configuration)
   }
 
   /// Binds and listens.
@@ -87,7 +89,7 @@ public final class HTTPServer {
   ) throws(HTTPServerError) -> Daemon {
     let daemon = Daemon(
       Daemon.Service(
-        configuration: configuration, maximumConnections: maximumConnections, handler: handler,
+        configuration: configuration, maximumConnections: maximumConnections, handler: handler, peers: peers,
         admits: { [weak self] in self.map { $0.connections < $0.maximumConnections } ?? false },
         onRun: { [weak self] in self?.didRun($0) }))
     guard daemon.start(listening: socket.descriptor, certificate: certificate) else {
@@ -112,9 +114,9 @@ public final class HTTPServer {
     guard !isStopping else { return }
     isStopping = true
     closeSocket()
+    peers.hasten()
     for daemon in daemons {
       daemon.close()
-      daemon.hastenPeers()
       daemon.scheduleRun()
     }
     graceTimer = .after(grace) { [weak self] in self?.finish() }
@@ -130,25 +132,15 @@ public final class HTTPServer {
   private func didRun(_ daemon: Daemon) {
     if isStopping {
       if requestsUnderWay == 0 { finish() }
-    } else if daemon !== self.daemon, daemon.peers.isEmpty {
+    } else if daemon !== self.daemon, daemon.connections == 0 {
       daemon.stop()
       earlier.removeAll { $0 === daemon }
     }
   }
 
-  /// Closes connections whose request takes too long, and some of those that wait for one if the server is nearly full.
   private func expire() {
-    let now = Clock.monotonicNanoseconds
-    for daemon in daemons { daemon.expirePeers(at: now) }
-    makeRoom()
+    peers.expire(over: maximumConnections - maximumConnections / 10)
     for daemon in daemons { daemon.run() }
-  }
-
-  private func makeRoom() {
-    let excess = connections - (maximumConnections - maximumConnections / 10)
-    guard excess > 0 else { return }
-    let peers = daemons.flatMap(\.peers.values)
-    for peer in Peer.dispensable(of: peers).prefix(excess) { peer.disconnect() }
   }
 
   private func finish() {

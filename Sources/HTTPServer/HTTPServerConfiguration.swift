@@ -1,19 +1,25 @@
 public import Crypto
+import EventLoop
+import JSON
 
 /// The address and the limits of a server.
 public struct HTTPServerConfiguration: Sendable {
   public var address: HTTPAddress
   /// With one the server speaks HTTPS only, without one HTTP only.
   public var certificate: ServerCertificate?
-  /// Larger bodies are answered 413.
+  /// Larger bodies are answered 413; with 0 any body is.
   public var maximumBodyBytes = 65_536
   /// Request line and header fields together; more is answered 431.
   public var maximumHeaderBytes = 16_384
   /// A connection is closed after this time without data, or if one request takes longer to arrive. Seconds.
   public var connectionTimeout = 30
-  /// The limit is lower if the process may not open so many descriptors. Above nine tenths of it, connections that wait for a
-  /// request are closed: those of the address with the most connections first, and of these the longest waiting.
-  public var maximumConnections = 10_000
+  /// The limit is lower if the process may not open so many descriptors. Above nine tenths of it, connections without a
+  /// complete request are closed: those of the client with the most connections first, and of these the longest waiting.
+  public var maximumConnections = 2000
+  /// How much all connections and their requests may take, and each client.
+  package var budget = RequestBudget.Limits()
+  /// The proxies whose connections are those of many clients.
+  public var trustedProxies = TrustedProxies()
   /// Returns the answer to a request that never reaches the handler: 400 (malformed, or more query items than
   /// ``FormEncoding/maximumItems``), 413, or 431 (more than 100 header fields, or a head over ``maximumHeaderBytes``). The
   /// request has no body, and if its target is malformed, its path is the whole target.
@@ -24,6 +30,10 @@ public struct HTTPServerConfiguration: Sendable {
     default: .text("bad request\n", status: status)
     }
   }
+
+  /// Whether the answer to a request depends on its body, judged by the rest of it. If not, the handler gets the request
+  /// without its body, which is never read, and the connection closes after the answer.
+  public var needsBody: @EventLoop @Sendable (_ request: HTTPRequest) -> Bool = { _ in true }
 
   public init(address: HTTPAddress) {
     self.address = address
@@ -43,7 +53,9 @@ public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
       self = .unix(path: String(text.dropFirst(5)))
       return
     }
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+    guard let colon = text.lastIndex(of: ":"),
+      let port = text[text.index(after: colon)...].integer(in: 0...Int(UInt16.max))
+    else {
       throw .badAddress(text)
     }
     var host = text[..<colon]
@@ -52,7 +64,7 @@ public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
     } else if host.contains(":") {
       throw .badAddress(text)
     }
-    self = .tcp(host: String(host), port: Int(port))
+    self = .tcp(host: String(host), port: port)
   }
 
   public var description: String {

@@ -1,11 +1,13 @@
+import JSON
+
 #if canImport(Glibc)
   import Glibc
 #endif
 
 /// An IPv4 or IPv6 address. An IPv4 address in IPv6 form (`::ffff:192.0.2.1`) is equal to the IPv4 address.
 package struct IPAddress: Equatable {
-  /// The length of the prefix that belongs to one IPv6 client.
-  private static let clientPrefixBytes = 8
+  /// The length of the prefix that belongs to one IPv6 client, and of what one customer of a provider has. Bytes.
+  private static let (clientPrefixBytes, sitePrefixBytes) = (8, 7)
   private static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
   /// The length of the longest text of an address. Bytes.
   private static let maximumText = 45
@@ -41,11 +43,15 @@ package struct IPAddress: Equatable {
   }
 
   /// The text that identifies a client: the IPv4 address, or the /64 of the IPv6 address.
-  package var client: String {
+  package var client: String { network(IPAddress.clientPrefixBytes) }
+
+  /// The text that identifies those who can send from many networks: the IPv4 address, or the /56 of the IPv6 address.
+  package var site: String { network(IPAddress.sitePrefixBytes) }
+
+  private func network(_ prefix: Int) -> String {
     guard bytes.count == 16 else { return text }
-    var network = self
-    network = IPAddress(bytes: Array(bytes.prefix(IPAddress.clientPrefixBytes)) + Array(repeating: 0, count: 8))
-    return network.text + "/64"
+    let network = IPAddress(bytes: Array(bytes.prefix(prefix)) + Array(repeating: 0, count: 16 - prefix))
+    return "\(network.text)/\(prefix * 8)"
   }
 
   /// Whether only this machine can have the address.
@@ -70,7 +76,7 @@ package struct IPAddress: Equatable {
 
   /// Whether `text` is empty or a colon and a port number.
   private static func isPort(_ text: some StringProtocol) -> Bool {
-    text.isEmpty || (text.hasPrefix(":") && UInt16(text.dropFirst()) != nil)
+    text.isEmpty || (text.hasPrefix(":") && text.dropFirst().integer(in: 0...UInt16.max) != nil)
   }
 }
 
@@ -85,7 +91,7 @@ struct AddressRange: Equatable {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let address = IPAddress(parts[0]), !text.contains("%") else { return nil }
     let bits = address.bytes.count * 8
-    guard let length = parts.count == 2 ? AddressRange.number(parts[1]) : bits, length <= bits else { return nil }
+    guard let length = parts.count == 2 ? parts[1].integer(in: 0...bits) : bits else { return nil }
     network = address.bytes
     prefix = length
   }
@@ -95,9 +101,5 @@ struct AddressRange: Equatable {
     let (whole, rest) = (prefix / 8, prefix % 8)
     guard address.bytes.prefix(whole).elementsEqual(network.prefix(whole)) else { return false }
     return rest == 0 || (address.bytes[whole] ^ network[whole]) >> UInt8(8 - rest) == 0
-  }
-
-  private static func number(_ text: Substring) -> Int? {
-    text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) ? Int(text) : nil
   }
 }

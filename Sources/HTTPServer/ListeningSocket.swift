@@ -7,6 +7,9 @@ package struct ListeningSocket {
   /// The number of connections that may wait to be accepted.
   private static let backlog: Int32 = 4096
 
+  /// Of the file of a unix socket, whatever the umask: the owner and its group may connect.
+  private static let socketMode: mode_t = 0o660
+
   package let descriptor: Int32
   /// 0 for a unix socket.
   package let port: Int
@@ -57,12 +60,15 @@ package struct ListeningSocket {
     withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
     removeSocketFile(path)
     let descriptor = open(AF_UNIX)
-    let bound = withUnsafeBytes(of: &name) { bytes in
-      bytes.withMemoryRebound(to: sockaddr.self) {
-        Glibc.bind(descriptor, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_un>.size))
+    // The file gets the socket's mode without the bits of the umask, so it never allows more than `socketMode`.
+    let bound =
+      fchmod(descriptor, socketMode) == 0
+      && withUnsafeBytes(of: &name) { bytes in
+        bytes.withMemoryRebound(to: sockaddr.self) {
+          Glibc.bind(descriptor, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+        }
       }
-    }
-    guard bound == 0 else {
+    guard bound, chmod(path, socketMode) == 0 else {
       let reason = systemReason()
       close(descriptor)
       throw .cannotListen("\(address)", reason: reason)

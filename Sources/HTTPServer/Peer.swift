@@ -11,20 +11,11 @@ struct Peer {
   let address: String
   /// When the next request must be complete; `.max` while a request is being answered. Monotonic nanoseconds.
   var deadline: UInt64
+  /// The request that has begun and is not answered.
+  var exchange: Exchange?
 
   /// Ends the connection; the library closes the descriptor.
   func disconnect() { shutdown(descriptor, Int32(SHUT_RDWR)) }
-
-  /// Returns the connections that wait for a request, in the order in which they may be closed: those of the address with the
-  /// most connections first, and of these the longest waiting. So one client cannot keep others from connecting.
-  static func dispensable(of peers: some Sequence<Peer>) -> [Peer] {
-    var rank: [(share: Int, peer: Peer)] = []
-    for peers in Dictionary(grouping: peers, by: \.address).values {
-      let waiting = peers.filter { $0.deadline != .max }.sorted { $0.deadline < $1.deadline }
-      for (index, peer) in waiting.enumerated() { rank.append((peers.count - index, peer)) }
-    }
-    return rank.sorted { ($1.share, $0.peer.deadline) < ($0.share, $1.peer.deadline) }.map(\.peer)
-  }
 
   /// Returns the IP address in `name` as text, or ``HTTPRequest/unixPeer`` if it has none.
   static func text(of name: UnsafePointer<sockaddr>?) -> String {

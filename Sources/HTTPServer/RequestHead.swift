@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import JSON
 
 /// The request line and the header fields of a request, checked as strictly as RFC 9112 allows.
 ///
@@ -53,6 +54,9 @@ struct RequestHead {
     headers = list.headers
     fields = list.fields
   }
+
+  /// About the memory of the target and of ``headers``.
+  var heldBytes: Int { 2 * bytes.count }
 
   /// Returns the fault of the head, or nil. `maximumBytes` is the limit of the whole head.
   func fault(maximumBytes: Int) -> Fault? {
@@ -150,6 +154,13 @@ enum BodyFraming {
     let codings = headers.values(of: "Transfer-Encoding")
     guard !codings.isEmpty else { return lengths.allSatisfy { $0 == lengths[0] && isLength($0) } }
     return !isHTTP10 && lengths.isEmpty && codings.count == 1 && codings[0].lowercased() == "chunked"
+  }
+
+  /// Returns the length of the body, 0 without one; `Int.max` if it is larger, nil for a chunked body. Of headers that are
+  /// unambiguous.
+  static func length(_ headers: HTTPHeaders) -> Int? {
+    guard headers["Transfer-Encoding"] == nil else { return nil }
+    return headers["Content-Length"].map { $0.integer(in: 0...Int.max) ?? .max } ?? 0
   }
 
   private static func isLength(_ text: String) -> Bool {

@@ -30,23 +30,29 @@ public struct TrustedProxies: Sendable, Equatable {
 
   /// Returns the client that sent `request`: the right-most address that is not a trusted proxy's. Entries to the left of one
   /// that is not an address are ignored.
-  public func client(of request: HTTPRequest) -> String {
+  public func client(of request: HTTPRequest) -> String { address(of: request)?.client ?? request.peerAddress }
+
+  /// Returns the site of the client that sent `request`: its IPv4 address, or the /56 of its IPv6 address.
+  public func site(of request: HTTPRequest) -> String { address(of: request)?.site ?? request.peerAddress }
+
+  private func address(of request: HTTPRequest) -> IPAddress? {
     let peer = IPAddress(request.peerAddress)
-    guard areTrusted(in: request) else {
-      return peer?.client ?? request.peerAddress
-    }
+    guard areTrusted(in: request) else { return peer }
     var client = peer
     for entry in entries(request.headers).reversed().prefix(TrustedProxies.maximumHops) {
       guard let address = IPAddress(forwarded: TrustedProxies.trimmed(entry)) else { break }
       client = address
       guard isTrusted(address) else { break }
     }
-    return client?.client ?? request.peerAddress
+    return client
   }
 
   /// Whether the request comes directly from a trusted proxy, so that the header fields that proxies add are its own.
-  public func areTrusted(in request: HTTPRequest) -> Bool {
-    IPAddress(request.peerAddress).map(isTrusted) ?? areUnixSocketsTrusted
+  public func areTrusted(in request: HTTPRequest) -> Bool { isPeerTrusted(request.peerAddress) }
+
+  /// `address` is one of ``HTTPRequest/peerAddress``.
+  func isPeerTrusted(_ address: String) -> Bool {
+    IPAddress(address).map(isTrusted) ?? areUnixSocketsTrusted
   }
 
   private static func trimmed(_ entry: Substring) -> Substring {

@@ -40,7 +40,8 @@ public struct TimeText: Sendable {
   public func relative(_ milliseconds: Int64) -> String {
     // A producer's time may be any number.
     let (difference, overflow) = milliseconds.subtractingReportingOverflow(now)
-    guard !overflow, abs(difference) >= 1000 else { return "now" }
-    return difference > 0 ? "in \(TimeText.duration(difference))" : "\(TimeText.duration(-difference)) ago"
+    guard !overflow, difference.magnitude >= 1000 else { return "now" }
+    let duration = TimeText.duration(Int64(clamping: difference.magnitude))
+    return difference > 0 ? "in \(duration)" : "\(duration) ago"
   }
 }

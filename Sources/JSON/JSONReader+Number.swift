@@ -5,7 +5,7 @@ extension JSONReader {
   }
 
   /// Greater integers with a fraction or an exponent are not exact.
-  private static let exactIntegers = 9_007_199_254_740_992.0
+  private static let exactIntegers: ClosedRange<Int64> = -9_007_199_254_740_992...9_007_199_254_740_992
   /// Numbers of so many characters are exact.
   private static let exactDigits = 15
 
@@ -15,10 +15,9 @@ extension JSONReader {
     let number = try scanNumber()
     if number.isPlain { return try integer(number.range) }
     let double = try double(number.range)
-    guard abs(double) <= JSONReader.exactIntegers else {
+    guard let integer = double.integer(in: JSONReader.exactIntegers) else {
       throw .numberOutOfRange(offset: number.range.lowerBound)
     }
-    let integer = Int64(double)
     guard Double(integer) == double else {
       throw .mismatch(expected: .integer, found: .number, offset: number.range.lowerBound)
     }

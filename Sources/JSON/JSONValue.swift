@@ -76,11 +76,6 @@ extension JSONValue {
     return string
   }
 
-  public var integer: Int64? {
-    guard case .integer(let integer) = self else { return nil }
-    return integer
-  }
-
   public var bool: Bool? {
     guard case .bool(let bool) = self else { return nil }
     return bool

@@ -15,7 +15,7 @@ public struct AttemptState: Sendable, Equatable {
   public init(json bytes: [UInt8]) {
     guard !bytes.isEmpty, let value = try? JSONValue(parsing: bytes) else { return }
     isReleased = value["released"]?.bool ?? false
-    expiresAt = value["expiresAt"]?.integer
+    expiresAt = value["expiresAt"]?.time
     let members = Members(
       open: value["open"]?.array.map { $0.compactMap(\.string) },
       uncertain: (value["uncertain"]?.array ?? []).compactMap(\.string),

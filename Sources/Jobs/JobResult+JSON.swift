@@ -1,8 +1,9 @@
 import JSON
 
 extension JobResult {
-  /// The record of docs/jobs.md, without white space.
-  public func json() -> [UInt8] {
+  /// The record of docs/jobs.md, without white space. `nonce` is that of the job's envelope; a
+  /// job that is simply accepted has no further record, and needs none to know its own again.
+  public func json(nonce: String? = nil) -> [UInt8] {
     var json = JSONWriter(capacity: 256 + results.count * 192)
     json.beginObject()
     json.member("id", id)
@@ -23,6 +24,7 @@ extension JobResult {
     json.member("claimedAt", claimedAt)
     json.member("finishedAt", finishedAt)
     if !history.isEmpty {
+      json.member("nonce", nonce)
       json.key("history")
       history.write(to: &json)
     }
@@ -47,10 +49,10 @@ extension JobResult {
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
     guard let id = value["id"]?.string, let status = value["status"]?.string.flatMap(JobStatus.init) else { return nil }
-    func integer(_ key: String) -> Int64 { value[key]?.integer ?? 0 }
     self.init(
-      id: id, status: status, reason: value["reason"]?.string, attempts: Int(integer("attempts")),
-      worker: value["worker"]?.string ?? "", claimedAt: integer("claimedAt"), finishedAt: integer("finishedAt"))
+      id: id, status: status, reason: value["reason"]?.string, attempts: JobResult.count(value["attempts"]),
+      worker: value["worker"]?.string ?? "", claimedAt: value["claimedAt"]?.time ?? 0,
+      finishedAt: value["finishedAt"]?.time ?? 0)
     trace = value["trace"]?.string
     accepted = JobResult.count(value["accepted"])
     failed = JobResult.count(value["failed"])
@@ -61,9 +63,9 @@ extension JobResult {
     history = JobHistory(value["history"])
   }
 
-  /// At most 2^32, so that sums of stored numbers never overflow.
+  /// At most 2^32, so that `Int` holds sums of many of them. 0 for any other value.
   static func count(_ value: JSONValue?) -> Int {
-    Int(min(max(value?.integer ?? 0, 0), 1 << 32))
+    value?.integer(in: 0...1 << 32).map { Int($0) } ?? 0
   }
 }
 
@@ -72,7 +74,7 @@ extension DeviceResult {
   fileprivate init?(_ value: JSONValue) {
     guard let token = value["token"]?.string else { return nil }
     self.init(
-      token: token, ok: value["ok"]?.bool ?? false, status: Int(value["status"]?.integer ?? 0),
+      token: token, ok: value["ok"]?.bool ?? false, status: JobResult.count(value["status"]),
       apnsID: value["apnsId"]?.string ?? "", reason: value["reason"]?.string)
   }
 }

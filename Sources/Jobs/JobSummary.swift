@@ -34,7 +34,7 @@ public struct JobSummary: Sendable, Equatable {
         addressee = JobSummary.addressee(Array(reader.bytes[text]))
         if case .app(let audience)? = addressee { app = app ?? audience }
       case "app": app = try reader.readString()
-      case "enqueuedAt": enqueuedAt = try JSONValue(from: &reader).integer
+      case "enqueuedAt": enqueuedAt = try JSONValue(from: &reader).time
       default: try reader.skipValue()
       }
     }

@@ -18,17 +18,12 @@ enum Martlet {
 
   static func main() {
     Console.holdStandardDescriptors()
-    // They end any other command.
+    // Only services handle signals; other commands end by them.
     let words = Array(CommandLine.arguments.dropFirst())
     let services = [WorkerCommand.name, SidecarCommand.name, DashboardCommand.name, AllCommand.name]
     if let name = words.first, services.contains(name) {
-      let children = Supervisor.isWanted(by: words) ? [SIGCHLD] : []
-      Signals.listen(to: Termination.signals + [Reload.signal] + children) { signal in
-        switch signal {
-        case Reload.signal: Reload.receive()
-        case SIGCHLD: Supervisor.childEnded()
-        default: Termination.receive()
-        }
+      Signals.listen(to: Termination.signals + [Reload.signal]) { signal in
+        if signal == Reload.signal { Reload.receive() } else { Termination.receive() }
       }
     }
     PolicySettings.adoptTimeZone(EnvironmentReader.processValues)

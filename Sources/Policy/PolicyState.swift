@@ -31,12 +31,12 @@ public struct PolicyState: Sendable, Equatable {
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return }
     grants = (value["grants"]?.array ?? []).compactMap { grant in
-      guard let job = grant["job"]?.string, let name = grant["class"]?.string, let at = grant["at"]?.integer else {
+      guard let job = grant["job"]?.string, let name = grant["class"]?.string, let at = grant["at"]?.time else {
         return nil
       }
       return Grant(job: job, className: name, at: at)
     }
-    if let job = value["held"]?["job"]?.string, let until = value["held"]?["until"]?.integer {
+    if let job = value["held"]?["job"]?.string, let until = value["held"]?["until"]?.time {
       held = Held(job: job, until: until)
     }
   }

@@ -85,9 +85,9 @@ public struct AppReport: Sendable, Equatable {
       app: app,
       bundleIDs: (value["bundleIds"]?.array ?? []).prefix(AppReport.maximumBundleIDs).compactMap(\.string),
       team: value["team"]?.string ?? "", keys: parts("keys", Key.init),
-      environment: value["environment"]?.string ?? "", share: Int(clamping: value["share"]?.integer ?? 1),
-      gateways: parts("gateways", Gateway.init), inFlight: Int(clamping: value["inFlight"]?.integer ?? 0),
-      removedTokens: value["removedTokens"]?.integer ?? 0)
+      environment: value["environment"]?.string ?? "", share: value["share"].present ?? 1,
+      gateways: parts("gateways", Gateway.init), inFlight: value["inFlight"].present ?? 0,
+      removedTokens: Int64(value["removedTokens"].present ?? 0))
     servesOthers = value["servesOthers"]?.bool ?? false
   }
 
@@ -155,7 +155,7 @@ extension AppReport.Gateway {
       let state = value["state"]?.string.flatMap(State.init)
     else { return nil }
     self.init(
-      environment: environment, url: url, connections: Int(clamping: value["connections"]?.integer ?? 0), state: state)
+      environment: environment, url: url, connections: value["connections"].present ?? 0, state: state)
   }
 
   fileprivate func write(to writer: inout JSONWriter) {

@@ -25,18 +25,18 @@ package struct ClaimAnswer: Equatable {
   /// Returns nil for anything else, such as the answer that the heartbeat has expired.
   init?(_ value: RedisValue, queue: String) {
     guard let parts = value.array, parts.count >= 3, let state = parts[0].integer ?? parts[0].array?.first?.integer,
-      let dropped = parts[1].integer, let buried = parts[2].array
+      let dropped = parts[1].count, let buried = parts[2].array
     else { return nil }
     if let pair = parts[0].array, pair.count == 2 { control = pair[1].bytes.flatMap(ControlState.init(bytes:)) }
     isPaused = state == 2
     elements = parts[3...].compactMap(\.bytes)
     oversized = buried.compactMap { entry in
-      guard let pair = entry.array, pair.count == 2, let size = pair[0].integer, let beginning = pair[1].bytes else {
+      guard let pair = entry.array, pair.count == 2, let size = pair[0].count, let beginning = pair[1].bytes else {
         return nil
       }
-      return OversizedJob(size: Int(size), beginning: beginning, queue: queue)
+      return OversizedJob(size: size, beginning: beginning, queue: queue)
     }
-    droppedLetters = Int(dropped)
+    droppedLetters = dropped
     hasMore = state == 1
     isStuck = state == -1
   }

@@ -33,8 +33,8 @@ public struct DeadLetter: Sendable, Equatable {
     let envelope = Envelope(element: Array(bytes[(end + 1)...]))
     self.init(
       id: head["id"]?.string ?? Job.salvagedID(from: envelope.job) ?? JobID.derived(nonce: envelope.nonce ?? ""),
-      reason: reason, at: head["at"]?.integer ?? 0,
-      attempts: head["attempts"]?.integer.map { Int(clamping: $0) } ?? 0, envelope: envelope)
+      reason: reason, at: head["at"]?.time ?? 0,
+      attempts: head["attempts"]?.count ?? 0, envelope: envelope)
   }
 
   public var bytes: [UInt8] {

@@ -143,28 +143,16 @@ public struct DeadLetters {
     self.connection = connection
   }
 
-  /// What the caller of ``forEach(_:)`` did with a letter.
-  public enum Step: Sendable {
-    case kept, removed, stop
-  }
-
-  /// Calls `body` for each letter, newest first.
-  public func forEach(_ body: @EventLoop (Entry) async throws -> Step) async throws {
+  /// Calls `body` for each letter, newest first, until it returns false.
+  public func forEach(while body: @EventLoop (Entry) -> Bool) async throws(RedisError) {
     var start = 0
     while true {
-      let entries = try await page(from: start)
-      for member in entries {
-        guard let entry = member.entry else {
-          start += 1
-          continue
-        }
-        switch try await body(entry) {
-        case .kept: start += 1
-        case .removed: break
-        case .stop: return
-        }
+      let members = try await page(from: start)
+      guard !members.isEmpty else { return }
+      for member in members {
+        if let entry = member.entry, !body(entry) { return }
       }
-      guard !entries.isEmpty else { return }
+      start += members.count
     }
   }
 
@@ -225,9 +213,9 @@ public struct DeadLetters {
 extension DeadLetters.Entry {
   /// Reads {score, length, bytes}. Returns nil if the bytes are not a dead letter.
   init?(_ value: RedisValue) {
-    guard let parts = value.array, parts.count == 3, let score = parts[0].string, let length = parts[1].integer,
+    guard let parts = value.array, parts.count == 3, let score = parts[0].string, let length = parts[1].count,
       let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
     else { return nil }
-    self.init(letter: letter, bytes: bytes, length: Int(length), score: score)
+    self.init(letter: letter, bytes: bytes, length: length, score: score)
   }
 }

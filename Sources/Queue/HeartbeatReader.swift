@@ -53,7 +53,7 @@ extension WorkerReport {
     -> [String: WorkerReport]
   {
     let keys = queues.map(QueueKeys.init(queue:))
-    let answers = await connection.exchange(keys.map { RedisCommand("SMEMBERS", $0.workers) })
+    let answers = await connection.exchange(keys.map(\.namesOfWorkers))
     var members: [(keys: QueueKeys, names: [String])] = []
     for (keys, answer) in zip(keys, answers) {
       members.append((keys, (try answer.absentIfWrongType().array ?? []).compactMap(\.string)))

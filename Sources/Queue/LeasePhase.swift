@@ -77,10 +77,10 @@ struct HeartbeatAnswer: Equatable {
   /// Returns nil if `value` is not an answer of ``QueueScripts/heartbeat``.
   init?(_ value: RedisValue) {
     guard let parts = value.array, parts.count == 3, let state = parts[0].integer.flatMap(State.init),
-      let length = parts[1].integer
+      let length = parts[1].count
     else { return nil }
     self.state = state
-    inflightLength = Int(length)
+    inflightLength = length
     seal = parts[2].string
   }
 }

@@ -127,7 +127,7 @@ final class QueueDepths {
   }
 
   private func readWorkers(_ index: Int) {
-    connection.send(RedisCommand("SMEMBERS", queues[index].workers)) { [weak self] result in
+    connection.send(queues[index].namesOfWorkers) { [weak self] result in
       guard let self, case .success(let members) = result else { return }
       self.readLengths(index, workers: (members.array ?? []).compactMap(\.string))
     }

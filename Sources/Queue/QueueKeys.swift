@@ -1,3 +1,5 @@
+public import Redis
+
 /// The Redis keys of a queue. Their hash tag is the name of its list, so all are in the hash slot of the list.
 public struct QueueKeys: Sendable, Equatable {
   /// The producers' list, for example `push:jobs`.
@@ -28,6 +30,9 @@ public struct QueueKeys: Sendable, Equatable {
   public let broadcasts: String
 
   private let prefix: String
+
+  /// Reads the names of ``workers``; of a larger set some at random, so that reading their heartbeats stays bounded.
+  public var namesOfWorkers: RedisCommand { RedisCommand("SRANDMEMBER", workers, "\(QueueLimits.workersRead)") }
 
   public init(queue: String) {
     self.queue = queue

@@ -17,6 +17,11 @@ public enum QueueLimits {
   /// Pause after Redis refused or failed an exchange.
   static let faultPause = Duration.milliseconds(200)
 
+  // MARK: Workers
+
+  /// Workers of a queue whose heartbeats a page, a command or a metric reads.
+  static let workersRead = 1000
+
   // MARK: Large jobs
 
   /// Bytes that leave Redis of a job which was buried because of its size: enough for its id.

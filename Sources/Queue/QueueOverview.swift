@@ -47,7 +47,7 @@ extension QueueOverview {
     let commands = keys.map { keys in
       [
         RedisCommand("LLEN", keys.queue), RedisCommand("ZCARD", keys.retry), RedisCommand("ZCARD", keys.scheduled),
-        RedisCommand("ZCARD", keys.dead), RedisCommand("SMEMBERS", keys.workers), RedisCommand("GET", keys.control),
+        RedisCommand("ZCARD", keys.dead), keys.namesOfWorkers, RedisCommand("GET", keys.control),
       ]
     }
     var answers = await connection.exchange(commands.flatMap(\.self))[...]

@@ -5,25 +5,34 @@ extension QueueScripts {
   /// A longer value under a record's key is not a record.
   private static let maximumRecordBytes = 262_144
 
-  /// Lua: `write(key, record, ttl, author)` writes a record. It returns false, and writes nothing, if another job with
-  /// the same id has a record there and has not ended, or ended while this job was claimed. The record of a duplicate, which
-  /// may end before the job that it repeats, is replaced.
+  /// Lua: `write(key, record, ttl, author, nonce)` writes a record. It returns false, and writes nothing, if another job
+  /// with the same id has a record there and has not ended, or ended while this job was claimed. The record of a
+  /// duplicate, which may end before the job that it repeats, is replaced, and replaces none of another job.
   ///
-  /// `author` is that of the last record that the job itself wrote (``AttemptState/recordAuthor``), empty for a first
-  /// attempt. If there is no record yet, this costs what a SET does.
+  /// A record is the job's own if it has the job's `nonce`, which stays the same from the first claim to the end, or its
+  /// `author`: that of the last record that the job wrote and was settled with (``AttemptState/recordAuthor``), empty for a
+  /// first attempt. The author suffices where record and settlement are one step, and for records of earlier versions,
+  /// which have no nonce. A worker that was taken for dead may write late: the end of its own job stays.
+  ///
+  /// If there is no record yet, this costs what a SET does.
   static let writing = """
-    local function write(key, record, ttl, author)
+    local function isOver(record) return record.status ~= 'retrying' and record.status ~= 'deferred' end
+    local function write(key, record, ttl, author, nonce)
       if redis.call('SET', key, record, 'PX', ttl, 'NX') then return true end
       local size = redis.pcall('STRLEN', key)
       if type(size) == 'number' and size <= \(maximumRecordBytes) then
         local old = redis.call('GET', key)
         local isRead, was = pcall(cjson.decode, old)
         if old ~= record and isRead and type(was) == 'table' then
+          local new = cjson.decode(record)
           local by = tostring(was.worker) .. ' ' .. string.format('%.0f', tonumber(was.claimedAt) or 0)
-          local isOver = was.status ~= 'retrying' and was.status ~= 'deferred'
-          local since = cjson.decode(record).claimedAt
-          local mayReplace = by == author or was.status == 'duplicate' or isOver and (tonumber(was.finishedAt) or 0) < since
-          if not mayReplace then return false end
+          local endedBefore = isOver(was) and (tonumber(was.finishedAt) or 0) < new.claimedAt
+          if by ~= author and nonce and was.nonce == nonce then
+            if isOver(was) and not isOver(new) and not endedBefore then return true end
+          elseif by ~= author then
+            if new.status == 'duplicate' then return true end
+            if was.status ~= 'duplicate' and not endedBefore then return false end
+          end
         end
       end
       redis.call('SET', key, record, 'PX', ttl)
@@ -107,7 +116,7 @@ extension QueueScripts {
   ///   6  entries of the target at most, or empty; of `pause`, the seal in front of the element
   ///   7  the record, JSON, or empty
   ///   8  the TTL of the record in ms
-  ///   9  `NX`, or the author of the record before
+  ///   9  the author of the record before
   ///  10  the letter of the locator, a space, and the beginning of the element in the target
   ///  11  how long the locator outlives the due time, in ms
   ///  12  the number of notification records
@@ -184,11 +193,7 @@ extension QueueScripts {
       if ARGV[6] ~= '' then dropped = redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1 - ARGV[6]) end
     end
     if ARGV[7] ~= '' then
-      if ARGV[9] == 'NX' then
-        redis.call('SET', KEYS[3], ARGV[7], 'PX', ARGV[8], 'NX')
-      else
-        isWritten = write(KEYS[3], ARGV[7], ARGV[8], ARGV[9])
-      end
+      isWritten = write(KEYS[3], ARGV[7], ARGV[8], ARGV[9])
       if KEYS[4] ~= KEYS[1] then
         if redis.pcall('LPUSH', KEYS[4], ARGV[7]) == 1 then redis.pcall('EXPIRE', KEYS[4], 3600) end
       end
@@ -226,7 +231,7 @@ struct AcknowledgeAnswer: Equatable {
   var keptRecords: Set<Int> = []
 
   init(_ value: RedisValue) {
-    for case .integer(let place) in value.array ?? [] {
+    for place in (value.array ?? []).compactMap(\.integer) {
       if place < 0 { keptRecords.insert(Int(-1 - place)) } else { missing.insert(Int(place)) }
     }
   }

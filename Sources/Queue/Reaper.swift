@@ -64,13 +64,13 @@ final class Reaper {
       command.append(QueueLimits.tombstoneTimeToLive.milliseconds)
     } _: { [weak self] result in
       guard let self, case .success(.array(let parts)) = result, parts.count == 5, let left = parts[0].integer,
-        let back = parts[1].integer, let buried = parts[2].integer, let dropped = parts[3].integer, left >= 0
+        let back = parts[1].count, let buried = parts[2].count, let dropped = parts[3].count, left >= 0
       else { return }
-      context.metrics.reaped.increment(by: Int(back))
-      context.metrics.buried.increment(by: Int(buried))
+      context.metrics.reaped.increment(by: back)
+      context.metrics.buried.increment(by: buried)
       if buried > 0 { noteBurials(parts[4].array?.compactMap(\.bytes) ?? [], keys, at: now) }
-      context.warnings.noteDroppedLetters(Int(dropped), keys)
-      let moved = moved + Int(back + buried)
+      context.warnings.noteDroppedLetters(dropped, keys)
+      let moved = moved + back + buried
       guard left == 0 else { return reap(worker, keys, moved: moved) }
       context.metrics.reapedWorkers[keys.queue].increment()
       context.log.warn(

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Redis
 import Telemetry
 
@@ -23,14 +24,14 @@ final class RedisClock {
     let sentAt = Clock.unixMilliseconds
     connection.send(RedisCommand("TIME")) { [weak self] result in
       guard case .success(let time) = result, let parts = time.array, parts.count == 2,
-        let seconds = parts[0].string.flatMap({ Double($0) }),
-        let microseconds = parts[1].string.flatMap({ Double($0) })
+        let seconds = parts[0].string?.integer(in: NumberRange.times),
+        let microseconds = parts[1].string?.integer(in: 0...999_999)
       else {
         self?.offset = nil
         return
       }
       self?.offset = RedisClock.offset(
-        sentAt: sentAt, receivedAt: Clock.unixMilliseconds, redis: seconds + microseconds / 1_000_000)
+        sentAt: sentAt, receivedAt: Clock.unixMilliseconds, redis: Double(seconds) + Double(microseconds) / 1_000_000)
     }
   }
 

@@ -25,7 +25,7 @@ public struct RouteReport: Sendable, Equatable {
   /// Returns nil if `value` is not a route.
   init?(_ value: JSONValue) {
     guard let environment = value["environment"]?.string, let topic = value["topic"]?.string,
-      let reason = value["reason"]?.string, let since = value["since"]?.integer
+      let reason = value["reason"]?.string, let since = value["since"]?.time
     else { return nil }
     self.init(environment: environment, topic: topic, reason: reason, since: since)
   }

@@ -22,8 +22,9 @@ public struct RouteUseReport: Sendable, Equatable {
   /// Returns nil if `value` is not a route.
   init?(_ value: JSONValue) {
     guard let environment = value["environment"]?.string, let topic = value["topic"]?.string else { return nil }
-    func integer(_ key: String) -> Int { Int(clamping: value[key]?.integer ?? 0) }
-    self.init(environment: environment, topic: topic, owners: integer("owners"), suspects: integer("suspects"))
+    self.init(
+      environment: environment, topic: topic, owners: value["owners"].present ?? 0,
+      suspects: value["suspects"].present ?? 0)
   }
 
   static func list(_ value: JSONValue?) -> [RouteUseReport] {

@@ -12,13 +12,15 @@ struct SeparateRecords {
   /// Nil if no events are written.
   var events: EventLog?
 
-  /// Writes record, reply and notification records. Passes whether the record was written: false if another job has one
-  /// there.
-  func write(_ settlement: Settlement, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void) {
+  /// Writes record, reply and notification records. `nonce` is the job's. Passes false if another job has a record there,
+  /// which stays.
+  func write(
+    _ settlement: Settlement, nonce: String?, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
+  ) {
     let steps = RecordSteps(completion)
     if let record = settlement.record {
       steps.begin()
-      write(record) { steps.end($0.map { $0.integer != 0 }) }
+      write(record, nonce) { steps.end($0.map { $0.integer != 0 }) }
       if let list = settlement.replyTo {
         steps.begin()
         reply(record.json, to: list) { steps.end($0) }
@@ -37,11 +39,14 @@ struct SeparateRecords {
     steps.seal()
   }
 
-  private func write(_ record: Settlement.Record, _ completion: @escaping RedisClient.Completion) {
+  private func write(
+    _ record: Settlement.Record, _ nonce: String?, _ completion: @escaping RedisClient.Completion
+  ) {
     connection.call(QueueScripts.separateRecord, keys: [QueueKeys.result(record.jobID)]) { command in
       command.append(record.json)
       command.append(record.timeToLive.milliseconds)
-      command.append(record.onlyIfAbsent ? "NX" : record.author ?? "")
+      command.append(record.author ?? "")
+      command.append(nonce ?? "")
     } _: {
       completion($0)
     }
@@ -70,7 +75,7 @@ struct SeparateRecords {
         $0.append(record)
       } _: { result in
         if case .failure(let error) = result, error.isWrongType { return completion(.success(0)) }
-        completion(result.map { Int($0.integer ?? 0) })
+        completion(result.map { $0.count ?? 0 })
       }
     }
     // False ends the search: the reader is known.
@@ -125,17 +130,14 @@ extension QueueScripts {
   /// ARGV
   ///   1  the record, JSON
   ///   2  its TTL in ms
-  ///   3  `NX`, or the author of the record before
+  ///   3  the author of the record before
+  ///   4  the nonce of the job
   /// Returns 1, or 0 if another job has a record there.
   static let separateRecord = RedisScript(
     """
     \(writing)
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    if ARGV[3] == 'NX' then
-      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX')
-      return 1
-    end
-    return write(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) and 1 or 0
+    return write(KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]) and 1 or 0
     """)
 
   /// Puts a record on the list that its producer has named, unless it is there already. A list that this creates expires after 1 h.

@@ -27,18 +27,13 @@ public struct Settlement: Sendable, Equatable {
     public var jobID: String
     public var json: [UInt8]
     public var timeToLive: Duration
-    /// Does not replace any record.
-    public var onlyIfAbsent: Bool
     /// Of the last record that the job itself wrote, ``AttemptState/recordAuthor``.
     public var author: String?
 
-    public init(
-      jobID: String, json: [UInt8], timeToLive: Duration, onlyIfAbsent: Bool = false, author: String? = nil
-    ) {
+    public init(jobID: String, json: [UInt8], timeToLive: Duration, author: String? = nil) {
       self.jobID = jobID
       self.json = json
       self.timeToLive = timeToLive
-      self.onlyIfAbsent = onlyIfAbsent
       self.author = author
     }
   }
@@ -95,7 +90,7 @@ public struct Settlement: Sendable, Equatable {
   /// Whether this acknowledges, with at most a record: many of these are written by one script.
   var isPlain: Bool {
     guard case .acknowledge = verb else { return false }
-    return replyTo == nil && notifications.isEmpty && events.isEmpty && !isOfBroadcast && record?.onlyIfAbsent != true
+    return replyTo == nil && notifications.isEmpty && events.isEmpty && !isOfBroadcast
   }
 
   /// Whether what operators have asked of the job ends with it. `hasMarks`: jobs of the queue are cancelled.

@@ -61,7 +61,7 @@ final class Settler {
   // MARK: - Records before the job, in a cluster
 
   private func record(_ entry: PendingSettlement) {
-    records.write(entry.settlement) { [self] result in
+    records.write(entry.settlement, nonce: entry.claim.envelope.nonce) { [self] result in
       switch result {
       case .success(let isWritten):
         if !isWritten { noteKeptRecord(of: entry) }
@@ -154,7 +154,7 @@ final class Settler {
       settlement.verb.append(to: &command, claimed: entry.claim, seal: context.lease.seal(queueIndex: queueIndex))
       command.append(record?.json ?? [])
       command.append(record?.timeToLive.milliseconds ?? 0)
-      command.append(record?.onlyIfAbsent == true ? "NX" : record?.author ?? "")
+      command.append(record?.author ?? "")
       settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
       for event in events { command.append(event.json) }

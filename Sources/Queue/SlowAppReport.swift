@@ -24,9 +24,9 @@ public struct SlowAppReport: Sendable, Equatable {
   /// Returns nil if `value` is not a report.
   init?(_ value: JSONValue) {
     guard let app = value["app"]?.string else { return nil }
-    func integer(_ key: String) -> Int { Int(clamping: value[key]?.integer ?? 0) }
     self.init(
-      app: app, inFlight: integer("inFlight"), concurrency: integer("concurrency"), waiting: integer("waiting"))
+      app: app, inFlight: value["inFlight"].present ?? 0, concurrency: value["concurrency"].present ?? 0,
+      waiting: value["waiting"].present ?? 0)
   }
 
   static func list(_ value: JSONValue?) -> [SlowAppReport] {

@@ -45,29 +45,27 @@ public struct WorkerReport: Sendable, Equatable {
 
   /// Returns nil if `bytes` is not a report.
   public init?(json bytes: [UInt8]) {
-    guard let value = try? JSONValue(parsing: bytes), let startedAt = value["startedAt"]?.integer else { return nil }
-    let rate: Double =
-      switch value["jobsPerSecond"] {
-      case .number(let number): number
-      case .integer(let integer): Double(integer)
-      default: 0
-      }
-    func integer(_ key: String) -> Int64 { value[key]?.integer ?? 0 }
+    guard let value = try? JSONValue(parsing: bytes), let startedAt = value["startedAt"]?.time else { return nil }
     self.init(
-      startedAt: startedAt, jobs: integer("jobs"), jobsPerSecond: rate,
-      outstanding: Int(clamping: integer("outstanding")), inFlight: Int(clamping: integer("inFlight")),
-      concurrency: Int(clamping: integer("concurrency")))
+      startedAt: startedAt, jobs: Int64(value["jobs"]?.count ?? 0),
+      jobsPerSecond: value["jobsPerSecond"]?.number(in: WorkerReport.rates) ?? 0,
+      outstanding: value["outstanding"].present ?? 0, inFlight: value["inFlight"].present ?? 0,
+      concurrency: value["concurrency"].present ?? 0)
     pausedRoutes = RouteReport.list(value["pausedRoutes"])
     stoppedRemovals = RouteReport.list(value["stoppedRemovals"])
     slowApps = SlowAppReport.list(value["slowApps"])
     version = value["version"]?.string ?? ""
-    redisMicroseconds = value["redisMicroseconds"]?.integer
-    removedTokens = integer("removedTokens")
+    redisMicroseconds = value["redisMicroseconds"].present.map(Int64.init)
+    removedTokens = Int64(value["removedTokens"].present ?? 0)
     appStates = AppReport.list(value["appStates"])
     routes = RouteUseReport.list(value["routes"])
     apps = AppsReport(value["apps"])
     isDraining = value["draining"]?.bool ?? false
   }
+
+  /// What the numbers of a fleet's reports may be, so that sums of many of them fit.
+  static let numbers: ClosedRange<Int64> = 0...1 << 32
+  static let rates: ClosedRange<Double> = 0...Double(1 << 32)
 
   /// Returns the report in at most ``maximumBytes``.
   public func json() -> [UInt8] {
@@ -138,4 +136,9 @@ public struct WorkerReport: Sendable, Equatable {
     if !appStates.isEmpty { AppReport.write(appStates, to: &writer) }
     if !routes.isEmpty { RouteUseReport.write(routes, to: &writer) }
   }
+}
+
+extension JSONValue? {
+  /// A number of a report, of which many are added up; nil for any other value.
+  var present: Int? { self?.integer(in: WorkerReport.numbers).map { Int($0) } }
 }

@@ -9,7 +9,7 @@ extension RedisClient {
       var missing = commands.count
       for (index, command) in commands.enumerated() {
         send(command) { reply in
-          replies[index] = reply
+          replies[index] = reply.mapError { $0.naming(command.keys) }
           missing -= 1
           if missing == 0 { continuation.resume(returning: replies.compactMap { $0 }) }
         }

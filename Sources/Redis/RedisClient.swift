@@ -217,7 +217,7 @@ extension RedisClient {
     let result = await withCheckedContinuation { continuation in
       send(command, timeout: timeout) { continuation.resume(returning: $0) }
     }
-    return try result.get()
+    return try result.mapError { $0.naming(command.keys) }.get()
   }
 
   /// Calls `script` and returns its reply; see ``call(_:keys:timeout:arguments:_:)``.
@@ -227,7 +227,7 @@ extension RedisClient {
     let result = await withCheckedContinuation { continuation in
       call(script, keys: keys, timeout: timeout, arguments: arguments) { continuation.resume(returning: $0) }
     }
-    return try result.get()
+    return try result.mapError { $0.naming(keys) }.get()
   }
 
   /// Calls `script` with `arguments` as ARGV and returns its reply.

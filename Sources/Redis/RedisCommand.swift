@@ -1,4 +1,5 @@
 import CHiredis
+import JSON
 
 /// A command and its arguments, which may be any bytes, in one contiguous buffer.
 public struct RedisCommand: Sendable {
@@ -63,6 +64,13 @@ public struct RedisCommand: Sendable {
   var slot: Int? {
     guard let word = keyWord, word < ends.count else { return nil }
     return HashSlot.of(self[word])
+  }
+
+  /// All keys of a call to a script, else the first key.
+  var keys: [String] {
+    guard let word = keyWord, word < ends.count else { return [] }
+    let count = word == 1 ? 1 : String(decoding: self[2], as: UTF8.self).integer(in: 0...ends.count - word) ?? 1
+    return (word..<word + count).map { String(decoding: self[$0], as: UTF8.self) }
   }
 
   /// The place of the first key among the words, of the commands that Martlet sends.

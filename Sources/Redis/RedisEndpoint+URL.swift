@@ -1,3 +1,5 @@
+import JSON
+
 extension RedisEndpoint {
   private static let forms =
     "redis://[user:password@]host[:port][/db], rediss:// (TLS), unix:///path[?db=N], "
@@ -115,10 +117,10 @@ extension RedisEndpoint {
   }
 
   private static func database(_ text: Substring) throws(RedisError) -> Int {
-    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int32(text) else {
+    guard let number = text.integer(in: 0...Int(Int32.max)) else {
       throw .configuration("has a database that is not a number: expected /0, /1 and so on")
     }
-    return Int(number)
+    return number
   }
 
   private static func percentDecoded(_ text: Substring, _ part: String) throws(RedisError) -> String {
@@ -163,7 +165,7 @@ extension RedisEndpoint.HostAndPort {
       port = defaultPort
       return
     }
-    guard separator == ":", rest.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(rest), number > 0
+    guard separator == ":", let number = rest.integer(in: 1...UInt16.max)
     else { throw .configuration("has a port that is not a number from 1 to 65535 (write / as %2F in a password)") }
     port = number
   }

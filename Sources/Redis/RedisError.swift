@@ -49,12 +49,23 @@ extension RedisError: CustomStringConvertible {
   }
 }
 
+extension RedisError {
+  /// The error with the keys of the command, if one of them has another type.
+  func naming(_ keys: @autoclosure () -> [String]) -> RedisError {
+    guard isWrongType, case .reply(var error) = self else { return self }
+    error.keys = keys()
+    return .reply(error)
+  }
+}
+
 /// An error reply: `-NOSCRIPT No matching script.`
 public struct RedisReplyError: Error, Sendable, Equatable {
   /// The first word, such as `OOM`, `NOSCRIPT`, `READONLY` or `ERR`.
   public let code: String
   /// The whole text, including the code.
   public let message: String
+  /// The keys of the command, if one of them has another type and the caller waited for the reply.
+  public internal(set) var keys: [String] = []
 
   public init(message: String) {
     self.message = message

@@ -1,3 +1,5 @@
+import JSON
+
 /// A reply of Redis, copied out of the connection's buffer.
 public enum RedisValue: Sendable, Equatable {
   case null
@@ -10,8 +12,17 @@ public enum RedisValue: Sendable, Equatable {
 }
 
 extension RedisValue {
+  /// An integer within ±2^48, such as the code of a script; nil for any other value.
   public var integer: Int64? {
-    if case .integer(let integer) = self { integer } else { nil }
+    integer(in: -NumberRange.counts.upperBound...NumberRange.counts.upperBound)
+  }
+
+  /// A number of things; nil for any other value.
+  public var count: Int? { integer(in: NumberRange.counts).map { Int($0) } }
+
+  public func integer(in range: ClosedRange<Int64>) -> Int64? {
+    guard case .integer(let integer) = self, range.contains(integer) else { return nil }
+    return integer
   }
 
   public var bytes: [UInt8]? {

@@ -1,3 +1,5 @@
+import JSON
+
 /// Skips a reply (RESP 2) of any size and depth without keeping it.
 struct ReplySkipper {
   /// The bytes are not a reply.
@@ -68,10 +70,10 @@ struct ReplySkipper {
 
   /// -1 is null.
   private func length() throws(Malformed) -> Int {
-    guard line.last == UInt8(ascii: "\r"),
-      let length = Int(String(decoding: line.dropFirst().dropLast(), as: UTF8.self)),
-      (-1..<ReplySkipper.maximumLength).contains(length)
-    else { throw Malformed() }
+    guard line.last == UInt8(ascii: "\r") else { throw Malformed() }
+    let text = String(decoding: line.dropFirst().dropLast(), as: UTF8.self)
+    if text == "-1" { return -1 }
+    guard let length = text.integer(in: 0...ReplySkipper.maximumLength - 1) else { throw Malformed() }
     return length
   }
 }

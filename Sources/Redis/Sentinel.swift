@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 
 /// Asks sentinels for the master's address. Blocks; for the connector's queue.
 enum Sentinel {
@@ -38,8 +39,8 @@ enum Sentinel {
 
   /// From `["10.0.0.1", "6379"]`.
   static func address(_ parts: [RedisValue]) -> RedisEndpoint.HostAndPort? {
-    guard parts.count == 2, let host = parts[0].string, let port = parts[1].string.flatMap({ UInt16($0) }),
-      port > 0, !host.isEmpty, !host.utf8.contains(0)
+    guard parts.count == 2, let host = parts[0].string, let port = parts[1].string?.integer(in: 1...UInt16.max),
+      !host.isEmpty, !host.utf8.contains(0)
     else { return nil }
     return RedisEndpoint.HostAndPort(host: host, port: port)
   }

@@ -1,3 +1,5 @@
+import JSON
+
 /// What a server reports about itself with INFO. Values that it does not report are nil.
 public struct ServerInfo: Sendable, Equatable {
   public var engine: ServerEngine
@@ -30,7 +32,7 @@ public struct ServerInfo: Sendable, Equatable {
       let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
     }
-    func number(_ name: String) -> Int64? { values[name].flatMap { Int64($0) } }
+    func number(_ name: String) -> Int64? { values[name]?.integer(in: NumberRange.counts) }
     engine = ServerEngine(fields: values)
     version = values["redis_version"]
     role = values["role"]

@@ -24,7 +24,7 @@ final class CountExchange {
 
   func answer(_ result: Result<RedisValue, RedisError>) {
     switch result {
-    case .success(let value): sum += Int(value.integer ?? 0)
+    case .success(let value): sum += value.count ?? 0
     case .failure(let error): self.error = error
     }
     finishOne()

@@ -73,10 +73,12 @@ public struct DeviceMetadata: Sendable, Equatable {
     return known
   }
 
+  /// Of a time, which may be another program's.
+  package static let timeRange: ClosedRange<Int64> = -9_000_000_000_000_000 + 1...9_000_000_000_000_000 - 1
+
   /// Rounds towards zero. Returns 0 for a number that cannot be a time.
   private static func milliseconds(from reader: inout JSONReader) throws(JSONError) -> Int64 {
-    let number = try reader.readDouble()
-    return abs(number) < 9e15 ? Int64(number) : 0
+    try reader.readDouble().integer(in: timeRange) ?? 0
   }
 
   public func json() -> [UInt8] {

@@ -29,7 +29,7 @@ public struct InstanceRecord: Sendable, Equatable {
     guard let token = value["token"]?.string, DeviceToken.isWellFormed(token.utf8) else { return nil }
     self.init(
       token: token, environment: value["environment"]?.string.flatMap(PushEnvironment.init),
-      bundleID: value["bundleId"]?.string, updatedAt: value["updatedAt"]?.integer ?? 0,
+      bundleID: value["bundleId"]?.string, updatedAt: value["updatedAt"]?.time ?? 0,
       isActive: value["active"]?.bool ?? true)
   }
 

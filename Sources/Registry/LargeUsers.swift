@@ -57,8 +57,8 @@ struct LargeUsers {
 }
 
 extension Registry {
-  /// Maximum devices of one user that a push is sent to. Sets with more entries are read in parts.
-  static let maximumResolved = deviceLimits.upperBound
+  /// Maximum devices of one user, of all apps, that a push is sent to. Sets with more entries are read in parts.
+  package nonisolated static let maximumResolved = deviceLimits.upperBound
 
   /// Finds the devices of a user with a large set; see ``Resolution/largeUser``. Reads one set at a time, in parts, and
   /// removes entries that do not belong to the user.

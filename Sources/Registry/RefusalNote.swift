@@ -38,10 +38,10 @@ public struct RefusalNote: Sendable, Equatable {
   public init?(parsing bytes: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
-    guard let at = value["at"]?.integer, let environment = value["environment"]?.string.flatMap(PushEnvironment.init)
+    guard let at = value["at"]?.time, let environment = value["environment"]?.string.flatMap(PushEnvironment.init)
     else { return nil }
     self.init(
-      reason: value["reason"]?.string ?? "", status: Int(clamping: value["status"]?.integer ?? 0), at: at,
+      reason: value["reason"]?.string ?? "", status: value["status"]?.count ?? 0, at: at,
       jobID: value["job"]?.string ?? "", topic: value["topic"]?.string ?? "", environment: environment)
     token = value["token"]?.string
   }

@@ -23,7 +23,7 @@ extension Registry {
     if let steps { return try await replace(token: current, with: new, of: username, now: now, steps) }
     // A new token usually has no owner and no app. The app of the current one is found by the first attempt.
     var known = (app: "", owner: "", left: "")
-    var leaving: [Member] = []
+    var room = DeviceRoom()
     for attempt in 0..<Registry.maximumConflicts {
       let (shard, newShard) = (AudienceShard.shard(of: current), AudienceShard.shard(of: new))
       let keys = [
@@ -37,10 +37,10 @@ extension Registry {
       ]
       let reply =
         try await call(
-          RegistryScripts.replace, keys: keys + leaving.flatMap(\.keys),
+          RegistryScripts.replace, keys: keys + room.keys,
           arguments: { command in
             for argument in arguments { command.append(argument) }
-            for member in leaving { member.append(to: &command) }
+            room.append(to: &command, isLast: attempt == Registry.maximumConflicts - 1)
           }
         ).array ?? []
       switch reply.first?.integer {
@@ -48,8 +48,8 @@ extension Registry {
         cleanStray(new, Registry.place(reply.dropFirst(2)))
         return Ownership.device(new, metadata: reply.dropFirst().first?.bytes)
       case 2:
-        leaving = try await self.leaving(
-          Int(reply.dropFirst().first?.integer ?? 1), of: username, except: [current, new])
+        room = try await self.room(
+          in: username, for: known.app, except: [current, new], size: reply.dropFirst().first?.count ?? 0)
       case -1: return nil
       default:
         guard reply.count == 4 else { continue }
@@ -126,8 +126,10 @@ extension RegistryScripts {
   ///   6  the expected owner of the new token
   ///   7  the expected app of the new token
   ///   8  the lifetime of the metadata (seconds)
-  ///   9  the maximum number of devices of a user
+  ///   9  the maximum number of devices of a user in one app
   ///  10  1 to go on if owner or app of the new token are not the expected ones
+  ///  11  how many entries the user's set had when it was read; empty: it was not, *: go on in any case
+  ///  12  how many devices must make room, as was read
   ///   then for each device that may make room
   ///   1  its token
   ///   2  its bundle id
@@ -136,7 +138,7 @@ extension RegistryScripts {
   ///   {1, metadata, an owner and a bundle id whose sets still contain the new token};
   ///   {-1} if the user has no such device;
   ///   {0, app, the new token's owner, its app} if these are not the expected ones;
-  ///   {2, how many devices must make room} if no given device could.
+  ///   {2, entries of the user's set} if the user's devices must be read first, or again.
   static let replace = EventfulScript(
     reading + room + """
       local value = read(KEYS[1])
@@ -149,8 +151,12 @@ extension RegistryScripts {
       local strayApp = left ~= ARGV[7] and left ~= app and left or ''
       local misfit = misfits({[3] = 'set', [4] = 'zset', [5] = 'zset', [6] = 'set', [7] = 'zset'})
       if misfit then return misfit end
-      local excess = surplus(KEYS[3], tonumber(ARGV[9]), ARGV[2], ARGV[1])
-      if excess > 0 and evict(KEYS[3], ARGV[3], excess, 8, 11) == 0 then return {2, excess} end
+      -- A device takes the place of the one that it replaces, if that is in the set.
+      if redis.call('SISMEMBER', KEYS[3], ARGV[1]) == 0 then
+        local excess, size = demand(KEYS[3], ARGV[2], ARGV[9], ARGV[11], ARGV[12])
+        local gone = excess > 0 and evict(KEYS[3], ARGV[3], excess, 8, 13) or 0
+        if gone == 0 and excess ~= 0 then return {2, size} end
+      end
       redis.call('DEL', KEYS[1])
       redis.call('SREM', KEYS[3], ARGV[1])
       if app ~= '' then redis.call('ZREM', KEYS[4], ARGV[1]) end
@@ -158,8 +164,7 @@ extension RegistryScripts {
       if left ~= '' then redis.call('ZREM', KEYS[7], ARGV[2]) end
       local record = {username = ARGV[3], platform = text(value.platform), updatedAt = tonumber(ARGV[4])}
       if record.platform == '' then record.platform = 'ios' end
-      local created = value.createdAt or value.updatedAt
-      record.createdAt = type(created) == 'number' and created or record.updatedAt
+      record.createdAt = time(value.createdAt or value.updatedAt) or record.updatedAt
       if app ~= '' then record.bundleId = app end
       if text(value.environment) ~= '' then record.environment = value.environment end
       local metadata = cjson.encode(record)

@@ -8,13 +8,9 @@ extension Registry {
   /// Approximate number of entries of one SCAN or SSCAN.
   package static let scanCount = 1000
 
-  /// Maximum entries that are read to choose some of them: ten times the limit of a user. A larger set shrinks to its
-  /// limit in several steps.
+  /// Maximum entries that are read to choose some of them: ten times what a user may have. A larger set shrinks in
+  /// several steps.
   static let maximumScanned = 10_000
-
-  /// Devices that are offered to make room in addition to those needed, because others may remove some at the same
-  /// time.
-  private static let spareMembers = 16
 
   /// An entry of a user's set.
   package struct Member {
@@ -33,10 +29,15 @@ extension Registry {
 
     var isToken: Bool { DeviceToken.isWellFormed(entry) }
 
+    /// Unix milliseconds; of an entry that does not belong to the user before any.
+    package var updatedAt: Int64 { metadata?.updatedAt ?? .min }
+
+    /// The bundle id; empty if the device has none.
+    package var app: String { metadata?.bundleID ?? "" }
+
     /// Orders entries that do not belong to the user first, then by the time of their registration.
     package func leaves(before other: Member) -> Bool {
-      let (own, others) = (metadata?.updatedAt ?? .min, other.metadata?.updatedAt ?? .min)
-      return own == others ? entry.lexicographicallyPrecedes(other.entry) : own < others
+      updatedAt == other.updatedAt ? entry.lexicographicallyPrecedes(other.entry) : updatedAt < other.updatedAt
     }
   }
 
@@ -81,16 +82,6 @@ extension Registry {
     return members
   }
 
-  /// Returns devices of a user that can be removed to make room for `count`, in the order of removal.
-  func leaving(
-    _ count: Int, of user: String, except tokens: [String]
-  ) async throws(RedisError) -> [Member] {
-    let kept = Set(tokens.map { Array($0.utf8) })
-    let members = try await members(of: user).filter { !kept.contains($0.entry) }
-    let wanted = min(max(count, 1) + Registry.spareMembers, Registry.maximumBatch)
-    return Array(members.sorted { $0.leaves(before: $1) }.prefix(wanted))
-  }
-
   /// Removes these entries from a user, each unless it has changed.
   package func evict(_ members: [Member], from user: String) async throws(RedisError) {
     if let steps {
@@ -117,13 +108,13 @@ extension Registry.Member {
     let token = DeviceToken.isWellFormed(entry) ? String(decoding: entry, as: UTF8.self) : ""
     return [
       RegistryKeys.token(token),
-      RegistryKeys.audience(metadata?.bundleID ?? "", shard: AudienceShard.shard(of: entry)),
+      RegistryKeys.audience(app, shard: AudienceShard.shard(of: entry)),
     ]
   }
 
   func append(to command: inout RedisCommand) {
     command.append(entry)
-    command.append(metadata?.bundleID ?? "")
+    command.append(app)
     command.append(stored ?? [])
   }
 }

@@ -20,14 +20,15 @@ extension Registry {
     // The script needs the keys of the previous owner and app. Most devices have neither, so the first attempt
     // expects neither.
     var previous: Place = ("", registration.bundleID ?? "")
-    var leaving: [Member] = []
+    var room = DeviceRoom()
     for attempt in 0..<Registry.maximumConflicts {
-      let reply = try await call(registration, previous, leaving, isForced: attempt >= Registry.politeAttempts)
+      let reply = try await call(registration, previous, room, attempt)
       switch reply.first?.integer {
       case 1: return enrolled(registration, reply)
       case 2:
-        leaving = try await self.leaving(
-          Int(reply.dropFirst().first?.integer ?? 1), of: registration.username, except: [registration.token])
+        room = try await self.room(
+          in: registration.username, for: reply.last?.string ?? "", except: [registration.token],
+          size: reply.dropFirst().first?.count ?? 0)
       default: previous = Registry.place(reply.dropFirst())
       }
     }
@@ -43,11 +44,11 @@ extension Registry {
   }
 
   private func call(
-    _ registration: Registration, _ previous: Place, _ leaving: [Member], isForced: Bool
+    _ registration: Registration, _ previous: Place, _ room: DeviceRoom, _ attempt: Int
   ) async throws(RedisError) -> [RedisValue] {
     try await call(
       RegistryScripts.register,
-      keys: keys(of: registration, previous.owner, previous.app) + leaving.flatMap(\.keys),
+      keys: keys(of: registration, previous.owner, previous.app) + room.keys,
       arguments: { [maximumDevices] command in
         command.append(registration.token)
         command.append(registration.username)
@@ -60,8 +61,8 @@ extension Registry {
         command.append(Registry.metadataLifetime)
         command.append(registration.isBundleAssumed ? 1 : 0)
         command.append(maximumDevices)
-        command.append(isForced ? 1 : 0)
-        for member in leaving { member.append(to: &command) }
+        command.append(attempt >= Registry.politeAttempts ? 1 : 0)
+        room.append(to: &command, isLast: attempt == Registry.maximumConflicts - 1)
       }
     ).array ?? []
   }
@@ -71,7 +72,7 @@ extension Registry {
     let gone = reply.dropFirst(5).first?.integer ?? 0
     if gone > 0 {
       log.info(
-        "a user has the maximum number of devices; those registered longest ago were removed",
+        "a user has the maximum number of devices of an app; those registered longest ago were removed",
         ["username": .init(registration.username), "removed": .init(gone)])
     }
     let owner = reply.dropFirst().first?.string ?? ""
@@ -134,8 +135,10 @@ extension RegistryScripts {
   ///   8  the expected previous bundle id
   ///   9  the lifetime of the metadata (seconds)
   ///  10  1 if a known bundle id has precedence over the given one
-  ///  11  the maximum number of devices of a user
+  ///  11  the maximum number of devices of a user in one app
   ///  12  1 to go on if the previous owner or bundle id is not the expected one
+  ///  13  how many entries the user's set had when it was read; empty: it was not, *: go on in any case
+  ///  14  how many devices must make room, as was read
   ///   then for each device that may make room
   ///   1  its token
   ///   2  its bundle id
@@ -145,12 +148,13 @@ extension RegistryScripts {
   ///   many
   ///   devices made room};
   ///   {0, previous owner, previous bundle id} if these are not the expected ones;
-  ///   {2, how many devices must make room} if no given device could.
+  ///   {2, entries of the user's set, bundle id} if the user's devices must be read first, or again.
   static let register = EventfulScript(
     reading + room + """
       local stored = read(KEYS[1])
       local value = stored or {}
       local user, app = owner(value), text(value.bundleId)
+      local held, holder = app, user
       if ARGV[2] == '' and (user ~= '' or (app ~= '' and app ~= ARGV[5])) then
         return {1, '', redis.call('GET', KEYS[1]), '', '', 0}
       end
@@ -168,16 +172,17 @@ extension RegistryScripts {
       local misfit = misfits({[2] = 'set', [3] = 'zset', [4] = 'set', [5] = 'zset'})
       if misfit then return misfit end
       local name, gone = ARGV[2], 0
-      local excess = name == '' and 0 or surplus(KEYS[2], tonumber(ARGV[11]), ARGV[1])
-      if excess > 0 then
-        gone = evict(KEYS[2], name, excess, 6, 13)
-        if gone == 0 then return {2, excess} end
+      -- A device that the user has in this app already needs no room.
+      if name ~= '' and not (stored and holder == name and held == bundle) then
+        local excess, size = demand(KEYS[2], ARGV[1], ARGV[11], ARGV[13], ARGV[14])
+        if excess > 0 then gone = evict(KEYS[2], name, excess, 6, 15) end
+        if gone == 0 and excess ~= 0 then return {2, size, bundle} end
       end
       if user ~= '' then redis.call('SREM', KEYS[4], ARGV[1]) end
       if left ~= '' then redis.call('ZREM', KEYS[5], ARGV[1]) end
       local environment = ARGV[6] ~= '' and ARGV[6] or text(value.environment)
       local record = {username = name, platform = ARGV[3], updatedAt = tonumber(ARGV[4])}
-      record.createdAt = type(value.createdAt) == 'number' and value.createdAt or record.updatedAt
+      record.createdAt = time(value.createdAt) or record.updatedAt
       if bundle ~= '' then record.bundleId = bundle end
       if environment ~= '' then record.environment = environment end
       local metadata = cjson.encode(record)

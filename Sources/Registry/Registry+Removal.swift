@@ -111,7 +111,7 @@ extension Registry {
         let device = EventDevice(token: token, instance: id)
         events?.append([.removed(device, reason: reason, at: Clock.unixMilliseconds)])
       }
-      completion(result.map { Int($0.integer ?? 0) })
+      completion(result.map { $0.count ?? 0 })
     }
   }
 
@@ -167,7 +167,7 @@ extension Registry {
       switch result {
       case .failure(let error): completion(.failure(error))
       case .success(let value):
-        let removed = removed + Int(value.integer ?? 0)
+        let removed = removed + (value.count ?? 0)
         clean(script, batches.dropFirst(), expected: expected, removed: removed, completion)
       }
     }
@@ -258,9 +258,12 @@ extension RegistryScripts {
       local value = read(KEYS[1])
       if not value or value.token ~= ARGV[1] or value.active == false then return 0 end
       if (tonumber(value.updatedAt) or 0) > tonumber(ARGV[2]) then return 0 end
-      value.active = false
+      local record = {token = value.token, active = false, updatedAt = time(value.updatedAt) or 0}
+      for _, name in ipairs({'environment', 'bundleId'}) do
+        if text(value[name]) ~= '' then record[name] = value[name] end
+      end
       redis.call('PERSIST', KEYS[1])
-      redis.call('SET', KEYS[1], cjson.encode(value))
+      redis.call('SET', KEYS[1], cjson.encode(record))
       announceRemoval(ARGV[1], value, ARGV[3], ARGV[4])
       return 1
       """)

@@ -119,7 +119,7 @@ extension Registry {
             }
           }
         ).array ?? []
-      let counts = reply.prefix(3).map { Int($0.integer ?? 0) }
+      let counts = reply.prefix(3).map { $0.count ?? 0 }
       guard counts.count == 3 else { return }
       result.entries += counts[0]
       result.metadata += counts[1]

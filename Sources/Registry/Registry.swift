@@ -10,7 +10,7 @@ public final class Registry {
   package static let metadataLifetime = 31_536_000
 
   /// Maximum keys or entries of one command or script.
-  static let maximumBatch = 300
+  nonisolated static let maximumBatch = 300
 
   /// Attempts while others change the same token or the same user's devices; each attempt reads the changes of the one
   /// before.
@@ -23,7 +23,7 @@ public final class Registry {
   public nonisolated static let deviceLimits = 1...1000
   public nonisolated static let defaultMaximumDevices = 100
 
-  /// Maximum number of devices of one user.
+  /// Maximum number of devices of one user in one app. Those without an app count as of one.
   public let maximumDevices: Int
 
   package let connection: RedisClient
@@ -44,23 +44,27 @@ public final class Registry {
   /// When this process last looked for changes that others had begun.
   var repairedAt: ContinuousClock.Instant?
 
+  /// `sorts` is whether the devices of a user are read with one command instead of two, if Redis allows it. It does only to
+  /// users who may read every key.
   public convenience init(
-    connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, events: EventLog? = nil, log: Log
+    connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, sorts: Bool = false,
+    events: EventLog? = nil, log: Log
   ) {
     self.init(
-      connection: connection, maximumDevices: maximumDevices, isStepwise: connection.isCluster, events: events,
-      log: log)
+      connection: connection, maximumDevices: maximumDevices, isStepwise: connection.isCluster, sorts: sorts,
+      events: events, log: log)
   }
 
   /// `isStepwise` is whether devices are changed in steps, which works on one server too.
   package init(
-    connection: RedisClient, maximumDevices: Int, isStepwise: Bool, events: EventLog? = nil, log: Log
+    connection: RedisClient, maximumDevices: Int, isStepwise: Bool, sorts: Bool = true, events: EventLog? = nil,
+    log: Log
   ) {
     self.connection = connection
     self.maximumDevices = maximumDevices
     self.events = events
     self.log = log
-    sorts = !isStepwise
+    self.sorts = sorts && !isStepwise
     steps = isStepwise ? StepRunner(connection: connection, events: events) : nil
     let scripts = RegistryScripts.eventful.map { events == nil ? $0.plain : $0.emitting }
     connection.preload(isStepwise ? RegistryScripts.ofOneSlot : scripts + [RegistryScripts.cleanAudience])

@@ -12,8 +12,9 @@ package enum RegistryScripts {
   /// The scripts whose keys are in one hash slot, if they make no events.
   static let ofOneSlot = [deactivate.plain, registerInstance.plain]
 
-  /// Lua functions. `read` returns the object of a metadata key, or nil if it is missing or cannot be read;
-  /// `misfits` returns an error reply if a key has another type.
+  /// Lua functions. `read` returns the object of a metadata key, or nil if it is missing or cannot be read; `time` returns
+  /// nil for what cannot be a time, because infinity cannot be written; `misfits` returns an error reply if a key has
+  /// another type.
   package static let read = """
     local function read(key)
       local text = redis.pcall('GET', key)
@@ -23,6 +24,9 @@ package enum RegistryScripts {
       return value
     end
     local function text(value) if type(value) == 'string' then return value end return '' end
+    local function time(value)
+      if type(value) == 'number' and math.abs(value) < 9e15 then return value end
+    end
     local function fits(key, kind)
       local found = redis.call('TYPE', key).ok
       return found == 'none' or found == kind
@@ -39,15 +43,16 @@ package enum RegistryScripts {
   /// ``read``, and what makes events.
   static let reading = read + EventfulScript.devices
 
-  /// Lua functions behind ``reading`` that keep a user's set within its limit.
+  /// Lua functions behind ``reading`` that keep a user's devices within their limits.
   static let room = """
-    -- Returns how many devices must be removed before `token` can be added; `leaving` is removed in any case.
-    local function surplus(set, limit, token, leaving)
+    -- Returns how many devices must be removed before `token` can be added, and the entries of the set. A set within the
+    -- limit of one app has room. Of a larger one the caller must have read the devices: `number` must leave, as long as
+    -- the set has `size` entries; else it returns -1.
+    local function demand(set, token, limit, size, number)
       local count = redis.call('SCARD', set)
-      if count < limit then return 0 end
-      count = count + 1 - redis.call('SISMEMBER', set, token)
-      if leaving and leaving ~= token then count = count - redis.call('SISMEMBER', set, leaving) end
-      return count - limit
+      if count + 1 - redis.call('SISMEMBER', set, token) <= tonumber(limit) then return 0, count end
+      if size ~= '*' and tonumber(size) ~= count then return -1, count end
+      return tonumber(number), count
     end
     -- Removes up to `most` devices of a user. Their keys begin at KEYS[k], their arguments at ARGV[a]. A device whose
     -- metadata has changed since it was read is kept.

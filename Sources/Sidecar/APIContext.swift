@@ -17,7 +17,7 @@ public struct Backend {
   /// Reads the file at ``SidecarConfiguration/backupPath``. Nil disables the import.
   public var backupImport: BackupImport?
 
-  /// - Parameter maximumDevices: the number of devices that one user may have.
+  /// - Parameter maximumDevices: the number of devices that one user may have in one app.
   /// - Parameter events: nil if no events are written.
   public init(
     connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, events: EventLog? = nil, log: Log

@@ -10,6 +10,10 @@ protocol HTTPAPI {
   /// Prefixes of further paths that belong to the API, which answers them with 404. Each ends with `/`.
   var roots: [String] { get }
 
+  /// Whether the answer to a request for one of ``routes`` depends on its body. If not, ``respond(to:)`` gets the request without
+  /// its body, before that has arrived: a stranger's bytes are not kept.
+  func needsBody(_ request: SidecarRequest) -> Bool
+
   /// Carries out a request for one of ``routes``.
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse
 
@@ -19,6 +23,8 @@ protocol HTTPAPI {
 
 extension HTTPAPI {
   var roots: [String] { [] }
+
+  func needsBody(_ request: SidecarRequest) -> Bool { false }
 }
 
 /// A request for a route of an API.

@@ -8,6 +8,10 @@ struct Router {
     let api: any HTTPAPI
     let route: String
     let parameter: String?
+
+    func request(_ http: HTTPRequest) -> SidecarRequest {
+      SidecarRequest(http: http, route: route, parameter: parameter)
+    }
   }
 
   /// No route is longer, and all are ASCII. Bytes.

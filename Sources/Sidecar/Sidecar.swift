@@ -54,6 +54,8 @@ public final class Sidecar {
     settings.refusal = { [weak self] status, request in
       EventLoop.assumeIsolated { self?.refuse(status, request) ?? Sidecar.stopping }
     }
+    settings.trustedProxies = configuration.trustedProxies
+    settings.needsBody = { [weak self] request in self?.needsBody(request) ?? false }
     let server = HTTPServer(configuration: settings, log: log) { [weak self] request, respond in
       guard let self else { return respond(Sidecar.stopping) }
       self.handle(request, respond)
@@ -92,12 +94,15 @@ public final class Sidecar {
     }
   }
 
+  private func needsBody(_ request: HTTPRequest) -> Bool {
+    router.match(request.path).map { $0.api.needsBody($0.request(request)) } ?? false
+  }
+
   private func response(to request: HTTPRequest, by match: Router.Match) async -> HTTPResponse {
-    let routed = SidecarRequest(http: request, route: match.route, parameter: match.parameter)
     do throws(Refusal) {
-      return try await match.api.respond(to: routed)
+      return try await match.api.respond(to: match.request(request))
     } catch {
-      failures.record(error, of: routed)
+      failures.record(error, of: match.request(request))
       return match.api.response(to: error, of: request)
     }
   }

@@ -30,10 +30,7 @@ extension SimulatorTests {
       _ bundleID: String, key: String, team: String, path: String, at endpoint: String? = nil, connections: Int = 1,
       _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }
     ) throws -> APNsApp {
-      var limits = APNsConfiguration.Limits()
-      limits.tick = .milliseconds(20)
-      limits.minimumConnectBackoff = .milliseconds(10)
-      limits.maximumConnectBackoff = .milliseconds(50)
+      var limits = APNsConfiguration.Limits.patient
       change(&limits)
       return APNsApp(
         bundleIDs: [bundleID],
@@ -169,9 +166,7 @@ extension SimulatorTests {
 
     @Test func `pushes that wait for an unreachable gateway move to the new one`() async throws {
       let port = try freePort()
-      let down = try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1", at: "https://127.0.0.1:\(port)") {
-        $0.outagePatience = .seconds(60)
-      }
+      let down = try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1", at: "https://127.0.0.1:\(port)")
       let clients = AppClients(fallback: nil, apps: [down], metrics: Metrics(), log: .silent)
       defer { clients.close() }
       async let waiting = outcomes(clients, 1...10, "com.a")

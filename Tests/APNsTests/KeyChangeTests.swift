@@ -21,9 +21,7 @@ extension SimulatorTests {
       _ lines: Lines = Lines(), metrics: Metrics = Metrics(),
       _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }
     ) async throws -> APNsClient {
-      var limits = APNsConfiguration.Limits()
-      limits.tick = .milliseconds(20)
-      limits.minimumConnectBackoff = .milliseconds(10)
+      var limits = APNsConfiguration.Limits.patient
       change(&limits)
       let second = try await apns.addKey("SECONDKEY1", of: apns.ready.teamId)
       let keys = try [(apns.ready.keyId, try #require(apns.ready.keyPath)), ("SECONDKEY1", second)].map { id, path in

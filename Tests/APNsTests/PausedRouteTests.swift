@@ -58,21 +58,24 @@ extension SimulatorTests {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"InvalidProviderToken","count":5}"#)
       let lines = Lines()
       let metrics = Metrics()
-      let client = try apns.client({ $0.probeInterval = .milliseconds(300) }, metrics: metrics, log: lines.log)
+      let interval = Duration.milliseconds(300)
+      let client = try apns.client({ $0.probeInterval = interval }, metrics: metrics, log: lines.log)
       defer { client.close() }
       var number = 0
       var accepted = false
       var received = 0
       try await eventually("resumed") {
         number += 20
+        let began = ContinuousClock.now
         let outcomes = await client.outcomes((number - 19)...number)
         accepted = outcomes.contains(where: \.isAccepted)
         if !accepted {
           #expect(metrics.prometheusText().contains("martlet_apns_paused_routes{environment=\"production\",topic="))
         }
         let now = try await apns.ledger().received
-        // The first round tries twice; after that it is one push per probe, until it is answered.
-        #expect(accepted || now - received <= (received == 0 ? 2 : 1))
+        // The first round tries twice; after that it is one push per probe, until it is answered. A slow round has several.
+        let probes = 1 + Int((ContinuousClock.now - began) / interval)
+        #expect(accepted || now - received <= probes + (received == 0 ? 1 : 0))
         received = now
         return accepted
       }
@@ -88,9 +91,11 @@ extension SimulatorTests {
       try await apns.settings(#"{"topics":["com.good"]}"#)
       let client = try apns.client { $0.probeInterval = .milliseconds(300) }
       defer { client.close() }
-      #expect(
-        await client.outcomes(1...1, topic: "com.bad") == [.answered(.init(status: 400, reason: "TopicDisallowed"))])
-      #expect(await client.outcomes(2...2, topic: "com.bad") == [.notProcessed("RoutePaused: TopicDisallowed")])
+      let refused = SendOutcome.answered(.init(status: 400, reason: "TopicDisallowed"))
+      #expect(await client.outcomes(1...1, topic: "com.bad") == [refused])
+      // On a slow machine it may be a probe.
+      let second = await client.outcomes(2...2, topic: "com.bad")[0]
+      #expect(second == .notProcessed("RoutePaused: TopicDisallowed") || second == refused)
       #expect(await client.outcomes(3...20, topic: "com.good").allSatisfy(\.isAccepted))
       #expect(client.pausedRoutes.map(\.topic) == ["com.bad"])
       try await apns.settings(#"{"topics":[]}"#)

@@ -6,21 +6,33 @@ import Testing
 
 @testable import APNs
 
+extension APNsConfiguration.Limits {
+  /// No push ends, and no gateway counts as dead, because the machine is slow. What is tried again is tried soon.
+  static var patient: Self {
+    var limits = Self()
+    limits.requestTimeout = patience
+    limits.connectTimeout = patience
+    limits.outagePatience = patience
+    limits.pongTimeout = patience
+    limits.tick = .milliseconds(20)
+    limits.minimumConnectBackoff = .milliseconds(10)
+    limits.maximumConnectBackoff = .milliseconds(50)
+    return limits
+  }
+}
+
 extension SimulatedGateway {
   /// Started by the first test that needs it; ends with the test process.
   static let shared = Task { try await SimulatedGateway() }
 
-  /// A client with short limits.
+  /// A client that waits long for answers and not for attempts.
   @EventLoop
   func client(
     _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }, connections: Int = 1, metrics: Metrics? = nil,
     log: Log = .silent,
     trusting other: String = "", configure: (inout APNsConfiguration) throws -> Void = { _ in }
   ) throws -> APNsClient {
-    var limits = APNsConfiguration.Limits()
-    limits.tick = .milliseconds(20)
-    limits.minimumConnectBackoff = .milliseconds(10)
-    limits.maximumConnectBackoff = .milliseconds(50)
+    var limits = APNsConfiguration.Limits.patient
     change(&limits)
     var configuration = try APNsConfiguration(
       credentials: .init(

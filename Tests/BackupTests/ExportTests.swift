@@ -30,10 +30,11 @@ struct ExportTests {
 
   @Test func `slots that move meanwhile are an error, and there is no file`() async throws {
     let cluster = try await RedisCluster(replicas: 0)
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: cluster.url), name: "test", log: .silent)
+    let redis = RedisClient(
+      endpoint: try RedisEndpoint(url: cluster.url), name: "test", timeout: patience, log: .silent)
     redis.start()
     defer { redis.close() }
-    try await redis.ready(within: .seconds(10))
+    try await redis.ready(within: patience)
     let registry = Registry(connection: redis, maximumDevices: 1000, log: .silent)
     for number in 0..<200 {
       let token = "token-moving-\(number)-0123456789abcdef"

@@ -150,7 +150,7 @@ class Fleet:
     @staticmethod
     def answers(url):
         try:
-            with urllib.request.urlopen(url, timeout=2):
+            with urllib.request.urlopen(url, timeout=60):
                 return True
         except urllib.error.HTTPError:
             return True
@@ -162,7 +162,7 @@ class Fleet:
         environment = {"PATH": os.environ["PATH"], "REDIS_URL": self.redis_url(user)} | self.settings | self.provider
         ended = subprocess.run(
             [self.programs / "martlet", *map(str, arguments)], env=environment, capture_output=True, text=True, input=stdin,
-            timeout=30)
+            timeout=300)
         if check and ended.returncode != 0:
             raise RuntimeError(f"martlet {' '.join(map(str, arguments))}: {ended.stderr or ended.stdout}")
         return ended.stdout

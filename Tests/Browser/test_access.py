@@ -22,7 +22,7 @@ def ask(url, method="GET", headers=None, form=None):
     data = urllib.parse.urlencode(form).encode() if form is not None else None
     request = urllib.request.Request(url, data=data, method=method, headers=headers or {})
     try:
-        with OPENER.open(request, timeout=10) as answer:
+        with OPENER.open(request, timeout=300) as answer:
             return answer.status, answer.headers, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read()

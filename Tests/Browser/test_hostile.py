@@ -26,7 +26,7 @@ PROTECTION = {
 class HostileTests(Case):
     def ask(self, path, method="GET", body=None, headers=None):
         parts = urlsplit(self.fleet.url)
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=300)
         try:
             connection.putrequest(method, "/" + path, skip_accept_encoding=True)
             for name, value in (basic("ada") | (headers or {})).items():
@@ -83,9 +83,9 @@ class HostileTests(Case):
 
     def test_every_action_with_hostile_fields(self):
         form = {"Content-Type": "application/x-www-form-urlencoded"}
-        actions = ("pause resume cancel run-now requeue purge requeue-all purge-all stop continue reveal test remove drain undrain "
+        actions = ("pause resume cancel run-now requeue purge requeue-all purge-all reveal test remove drain undrain "
                    "disable enable revoke").split()
-        fields = ["queue", "job", "letter", "device", "worker", "name", "kind", "broadcast", "operation", "reason", "form"]
+        fields = ["queue", "job", "letter", "device", "worker", "name", "kind", "broadcast", "reason", "form"]
         for route in ("queues", "queues/nope", "jobs/nope", "dead", "scheduled", "broadcasts", "broadcasts/nope", "devices?user=nobody",
                       "devices?token=" + "f" * 64, "workers", "credentials", "audit", ""):
             for action in actions:

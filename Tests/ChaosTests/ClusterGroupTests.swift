@@ -1,6 +1,7 @@
 import EventLoop
 import Redis
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Chaos
@@ -14,9 +15,10 @@ struct ClusterGroupTests {
     async throws
   {
     let group = try await ClusterGroup(queues: Self.queues, deviceKeys: Population().keys)
-    let connection = RedisClient(endpoint: try RedisEndpoint(url: group.url), name: "test", log: .silent)
+    let connection = RedisClient(
+      endpoint: try RedisEndpoint(url: group.url), name: "test", timeout: patience, log: .silent)
     connection.start()
-    try await connection.ready(within: .seconds(30))
+    try await connection.ready(within: patience)
     let state = QueueState(connection: connection, queues: Self.queues)
     let kinds: [FaultKind] = [
       .queueMoved, .primaryFailover, .devicesMoved, .redisKilled, .plannedFailover, .queueMoved,
@@ -29,7 +31,7 @@ struct ClusterGroupTests {
       for shard in 0..<3 where kind != .redisKilled || shard == 0 {
         try await group.inject(step(kind, number, shard), for: .milliseconds(50))
       }
-      try await connection.ready(within: .seconds(30))
+      try await connection.ready(within: patience)
       let count = number + 1
       #expect(
         try await state.jobs().sorted() == [

@@ -47,6 +47,17 @@ struct FaultProxyTests {
     #expect(ContinuousClock.now - started >= .milliseconds(200))
   }
 
+  /// The server closes the connection although it has not read everything, which resets it.
+  @Test(arguments: [ProxyMode.forward, .delay(.milliseconds(100))])
+  func `what a server has sent before it ended the connection arrives`(mode: ProxyMode) async throws {
+    let proxy = try await proxy()
+    defer { proxy.close() }
+    proxy.set(mode)
+    let unread = String(repeating: "x", count: 1 << 20)
+    #expect(try await ask("PING\r\nQUIT\r\n\(unread)", proxy) == "+PONG\r\n+OK\r\n")
+    try await eventually("the connection is closed") { proxy.count == 0 }
+  }
+
   @Test func `a connection is cut`() async throws {
     let proxy = try await proxy()
     defer { proxy.close() }

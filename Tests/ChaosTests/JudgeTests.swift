@@ -27,7 +27,13 @@ struct JudgeTests {
   private func evidence(_ job: ProducedJob, _ pushes: [LedgerPush], status: String = "accepted") -> Evidence {
     var evidence = Evidence()
     evidence.jobs = [job]
-    evidence.records = [job.id: JobRecord(status: status, finishedAt: Int64(Self.time(60) / 1_000_000))]
+    let devices =
+      if case .devices(let all) = job.addressee { all.count } else { 1 }
+    evidence.records = [
+      job.id: JobRecord(
+        status: status, accepted: status == "accepted" ? devices : 0,
+        finishedAt: Int64(Self.time(60) / 1_000_000))
+    ]
     evidence.pushes = pushes
     evidence.connections = [1: [(0, 0)], 2: [(0, 1)]]
     return evidence
@@ -100,7 +106,7 @@ struct JudgeTests {
     let other = push(at: 3, job: "other", loss: .connection)
     var cut = evidence(job(), [push(at: 1), other, push(at: 9)])
     cut.jobs.append(job("other"))
-    cut.records["other"] = JobRecord(status: "accepted")
+    cut.records["other"] = JobRecord(status: "accepted", accepted: 1)
     #expect(Judge.verdict(on: cut).duplicatesAfterUncertainty == 1)
     #expect(broken(cut) == [:])
     cut.pushes[0] = push(at: 1, client: 2)
@@ -149,16 +155,16 @@ struct JudgeTests {
 
   @Test func `a device that was taken away before the job was enqueued gets nothing`() {
     var evidence = evidence(userJob("a", sent: 3), [push(at: 4)])
-    evidence.ownership.append("a", of: "d", requested: Self.time(0), confirmed: Self.time(0.1))
+    evidence.ownership.append(.register, "a", "d", requested: Self.time(0), confirmed: Self.time(0.1))
     #expect(broken(evidence) == [:])
-    evidence.ownership.append("b", of: "d", requested: Self.time(2), confirmed: Self.time(2.5))
+    evidence.ownership.append(.register, "b", "d", requested: Self.time(2), confirmed: Self.time(2.5))
     #expect(broken(evidence) == [.notOwned: 1])
   }
 
   @Test func `a device that was taken away while the job waited gets nothing later`() {
     var evidence = evidence(userJob("a", sent: 1), [push(at: 30)])
-    evidence.ownership.append("a", of: "d", requested: Self.time(0), confirmed: Self.time(0.1))
-    evidence.ownership.append("b", of: "d", requested: Self.time(2), confirmed: Self.time(2.5))
+    evidence.ownership.append(.register, "a", "d", requested: Self.time(0), confirmed: Self.time(0.1))
+    evidence.ownership.append(.register, "b", "d", requested: Self.time(2), confirmed: Self.time(2.5))
     #expect(broken(evidence) == [:])
     evidence.pushes = [push(at: 63)]
     #expect(broken(evidence) == [.notOwned: 1])
@@ -167,10 +173,50 @@ struct JudgeTests {
   @Test func `a user who owns a device all the time gets the push`() {
     var evidence = evidence(userJob("a", sent: 3), [], status: "no_devices")
     #expect(broken(evidence) == [:])
-    evidence.ownership.append("a", of: "d", requested: Self.time(0), confirmed: Self.time(1))
+    evidence.ownership.append(.register, "a", "d", requested: Self.time(0), confirmed: Self.time(1))
     #expect(broken(evidence) == [.missing: 1])
-    evidence.ownership.append("b", of: "d", requested: Self.time(50), confirmed: Self.time(55))
+    evidence.ownership.append(.register, "b", "d", requested: Self.time(50), confirmed: Self.time(55))
     #expect(broken(evidence) == [:])
+  }
+
+  @Test func `the record of a job that was accepted has its devices, as the journal`() {
+    var evidence = evidence(job("j", ["d", "e"]), [push(at: 1), push(at: 2, token: "e"), push(at: 0.5, status: 503)])
+    #expect(broken(evidence) == [:])
+    for (accepted, failed, stale) in [(1, 0, 0), (3, 0, 0), (2, 1, 0), (2, 0, 1), (1, 1, 0)] {
+      evidence.records["j"] = JobRecord(status: "accepted", accepted: accepted, failed: failed, stale: stale)
+      #expect(broken(evidence) == [.record: 1])
+    }
+  }
+
+  @Test func `each device that a record lists as accepted was accepted under that apns-id`() {
+    var evidence = evidence(job(), [push(at: 1, id: "x")])
+    func list(_ entry: JobRecord.Entry) {
+      evidence.records["j"] = JobRecord(status: "accepted", accepted: 1, results: [entry])
+    }
+    list(.init(token: "d", isAccepted: true, apnsID: "x"))
+    #expect(broken(evidence) == [:])
+    for wrong in [
+      JobRecord.Entry(token: "d", isAccepted: true, apnsID: "y"), .init(token: "e", isAccepted: true, apnsID: "x"),
+      .init(token: "d", isAccepted: false, apnsID: "x"),
+    ] {
+      list(wrong)
+      #expect(broken(evidence) == [.record: 1])
+    }
+  }
+
+  @Test func `a record without devices contradicts an accepted push, unless its worker may not have known of it`() {
+    var evidence = evidence(userJob("a", sent: 0.5), [push(at: 1)], status: "no_devices")
+    evidence.ownership.append(.register, "a", "d", requested: Self.time(0), confirmed: Self.time(0.1))
+    evidence.ownership.append(.register, "b", "d", requested: Self.time(2), confirmed: Self.time(2.5))
+    #expect(broken(evidence) == [.record: 1])
+    evidence.incidents = [incident(.death, 70...70)]
+    #expect(broken(evidence) == [.record: 1])
+    evidence.incidents = [incident(.death, 3...3)]
+    #expect(broken(evidence) == [:])
+    evidence.incidents = [incident(.uncertainty, 3...4)]
+    #expect(broken(evidence) == [:])
+    evidence.records["j"] = JobRecord(status: "no_devices", accepted: 1)
+    #expect(broken(evidence) == [.record: 1])
   }
 
   @Test func `dead letters, leftovers and processes that ended are violations`() {
@@ -179,15 +225,5 @@ struct JudgeTests {
     evidence.leftovers = ["martlet:{chaos}:retry 1"]
     evidence.endings = ["worker 1 ended by itself"]
     #expect(broken(evidence) == [.dead: 1, .leftover: 1, .process: 1])
-  }
-
-  @Test func `a line of the journal is read`() {
-    let line = #"{"arrival":5,"client":7,"apnsId":"i","token":"t","collapseId":"j","status":200,"lost":"answer"}"#
-    #expect(
-      LedgerPush(parsing: Array(line.utf8))
-        == LedgerPush(arrival: 5, client: 7, apnsID: "i", token: "t", job: "j", loss: .answer))
-    let unprocessed = #"{"arrival":5,"client":7,"apnsId":"i","token":"t","collapseId":"j","lost":"connection"}"#
-    #expect(LedgerPush(parsing: Array(unprocessed.utf8))?.status == 0)
-    #expect(LedgerPush(parsing: Array("{}".utf8)) == nil)
   }
 }

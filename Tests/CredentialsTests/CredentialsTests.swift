@@ -30,9 +30,9 @@ struct CredentialsTests {
   @Test(arguments: [Credential.Kind.key, .instance])
   func `Redis does the same reads for an unknown secret`(kind: Credential.Kind) async throws {
     let server = try await RedisServer()
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
+    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", timeout: patience, log: .silent)
     redis.start()
-    try await redis.ready(within: .seconds(10))
+    try await redis.ready(within: patience)
     let credentials = Credentials(connection: redis)
     for (name, isEnabled) in [("known", true), ("disabled", false)] {
       _ = try await credentials.add(

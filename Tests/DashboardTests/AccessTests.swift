@@ -178,6 +178,15 @@ struct AccessTests {
     await fixture.stop()
   }
 
+  @Test func `naming many operators allows five times the limit and no more`() async throws {
+    let fixture = try await DashboardFixture { $0.failureLimit = WindowLimit(3, per: .seconds(3600)) }
+    try await fixture.add(.viewer, "script", secret: "secret")
+    for index in 0..<15 { #expect(try await fixture.get("/", as: "made-up-\(index):wrong").status == 401) }
+    #expect(try await fixture.get("/", as: "made-up-15:wrong").status == 429)
+    #expect(try await fixture.get("/", as: "script:secret").status == 429)
+    await fixture.stop()
+  }
+
   @Test(arguments: ["", "martlet-session=", "martlet-session=a; martlet-session=b", "martlet-session=\u{22}x"])
   func `a forged cookie signs nobody in`(_ cookie: String) async throws {
     let fixture = try await DashboardFixture()

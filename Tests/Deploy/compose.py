@@ -178,7 +178,7 @@ def examine_redis(faults):
         command = ["redis-server", settings_of_redis(directory), "--port", "0", "--unixsocket", socket]
         server = subprocess.Popen(command, stdout=log, stderr=log)
         try:
-            end = time.monotonic() + 10
+            end = time.monotonic() + 300
             while not os.path.exists(socket) and server.poll() is None and time.monotonic() < end:
                 time.sleep(0.05)
             if not faults.expect(os.path.exists(socket), "redis.conf: Redis does not start: " + Path(log.name).read_text()[-400:]):

@@ -10,7 +10,7 @@ fail() {
 
 # wait_for WHAT COMMAND...: until the command succeeds.
 wait_for() {
-  local end=$((SECONDS + 30)) what=$1
+  local end=$((SECONDS + 300)) what=$1
   shift
   until "$@" > /dev/null 2>&1; do
     [ $SECONDS -lt $end ] || fail "gave up waiting for $what"

@@ -205,6 +205,11 @@ class Build:
             out = {(port["protocol"], port["port"]) for policy in policies for rule in policy.get("egress", []) for port in rule["ports"]}
             expected = {("UDP", 53), ("TCP", 53), ("TCP", 6379), ("TCP", 443), ("TCP", 2197)}
             self.expect(out == expected, f"network: {part} reaches {sorted(out)}, not {sorted(expected)}")
+            for rule in (rule for policy in policies for rule in policy.get("egress", [])):
+                if 6379 in [port["port"] for port in rule["ports"]]:
+                    self.expect(len(rule["ports"]) == 1, f"network: {part} reaches more than Redis where it reaches Redis")
+                    blocks = [target.get("ipBlock", {}).get("cidr") for target in rule.get("to", [])]
+                    self.expect(blocks and not {"0.0.0.0/0", "::/0"} & set(blocks), f"network: {part} reaches port 6379 of anybody")
             for rule in (rule for policy in policies for rule in policy.get("ingress", [])):
                 admin = [port["port"] for port in rule["ports"] if port["port"] in ADMIN.values()]
                 self.expect(not admin or rule.get("from"), f"network: anybody reaches the admin port of {part}")
@@ -301,7 +306,7 @@ class Build:
             if self.name == "production":
                 for part in PARTS:
                     bare = {name: value for name, value in self.environment(self.container(part)).items() if value}
-                    ended = subprocess.run([martlet, part], env=bare, capture_output=True, text=True, timeout=20)
+                    ended = subprocess.run([martlet, part], env=bare, capture_output=True, text=True, timeout=300)
                     self.expect(ended.returncode == 2, f"a {part} without its secrets ended with {ended.returncode}")
                     for name in ("REDIS_URL_FILE", *(("APNS_KEY_PATH", "APNS_KEY_ID", "APNS_TEAM_ID") if part in SENDING else ())):
                         self.expect(name in ended.stderr, f"a {part} without its secrets does not name {name}: {ended.stderr}")
@@ -325,7 +330,7 @@ class Build:
             for setting in ("APNS_KEY_ID", "APNS_TEAM_ID"):
                 self.expect(f'"{environment[setting]}"' in line, f"simulator: another {setting}")
             process.terminate()
-            said = process.communicate(timeout=20)[1]
+            said = process.communicate(timeout=300)[1]
             self.expect(line, f"simulator: {said}")
 
 

@@ -52,7 +52,11 @@ def free_port():
                 continue
 
 
-def wait_until(what, condition, limit=20):
+# Seconds. Only a failure takes that long: no check fails because its machine is slow.
+PATIENCE = 300
+
+
+def wait_until(what, condition, limit=PATIENCE):
     end = time.monotonic() + limit
     while not condition():
         if time.monotonic() > end:
@@ -60,7 +64,7 @@ def wait_until(what, condition, limit=20):
         time.sleep(0.05)
 
 
-def end_all(processes, patience=40):
+def end_all(processes, patience=PATIENCE):
     """The last one started is the first to be told."""
     for process in reversed(processes):
         if process.poll() is None:
@@ -155,7 +159,7 @@ class Fleet:
     def refuse_dashboard(self, faults):
         """Without an operator it ends with 2, and says how to add one. As the service says, at an address that others can reach."""
         self.start("dashboard", "dashboard", MARTLET_DASHBOARD_ADDRESS=f"0.0.0.0:{free_port()}")
-        code = self.running.pop("dashboard").wait(20)
+        code = self.running.pop("dashboard").wait(PATIENCE)
         faults.expect(code == 2, f"a dashboard without an operator ended with {code}: {self.log('dashboard')}")
         faults.expect("martlet credentials add operator" in self.log("dashboard"), "a dashboard does not say how to add an operator")
 
@@ -183,18 +187,21 @@ class Fleet:
             for line in block.strip().splitlines():
                 if line.startswith("docker compose up"):
                     self.up(directory)
-                # What a person does between two commands: waits a moment.
-                ended = subprocess.run(["bash", "-euo", "pipefail", "-c", f"{line}\nsleep 0.5"], env=environment, capture_output=True,
-                                       text=True, cwd=directory)
-                faults.expect(ended.returncode == 0, f"failed: {line}\n{ended.stdout}{ended.stderr}")
+                # As a person does who asks for the record of a job that has not ended.
+                wait_until(line, lambda line=line: self.follow(line, environment, directory))
         faults.expect("dashboard" in self.running, "docs/compose.md does not lead to a dashboard")
         for job in ("hello-1", "hello-2"):
             record = json.loads(self.redis("GET", f"push:result:{job}") or "{}")
             faults.expect(record.get("status") == "accepted", f"the record of {job} is {record}")
         faults.expect(self.ledger().get("accepted") == 2, f"the simulator's ledger is {json.dumps(self.ledger())[:300]}")
 
+    @staticmethod
+    def follow(line, environment, directory):
+        command = ["bash", "-euo", "pipefail", "-c", line]
+        return subprocess.run(command, env=environment, capture_output=True, cwd=directory).returncode == 0
+
     def stop_worker(self, faults):
         worker = self.running["worker-1"]
         worker.send_signal(signal.SIGTERM)
-        code = worker.wait(40)
+        code = worker.wait(PATIENCE)
         faults.expect(code == 0, f"a worker ended with {code} after SIGTERM: {self.log('worker-1')}")

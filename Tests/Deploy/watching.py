@@ -13,7 +13,8 @@ from watching_fleet import examine_fleet
 RULES = ROOT / "deploy/prometheus/martlet-rules.yaml"
 UNIT_TESTS = ROOT / "deploy/prometheus/martlet-rules.test.yaml"
 DASHBOARD = ROOT / "deploy/grafana/martlet.json"
-OPERATIONS = ROOT / "docs/operations.md"
+METRICS = ROOT / "docs/watching.md"
+ALERTS = ROOT / "docs/alerts.md"
 # What Prometheus itself makes.
 OF_PROMETHEUS = {"up", "ALERTS"}
 SEVERITIES = {"critical", "warning"}
@@ -21,8 +22,8 @@ COLUMNS = 24
 
 
 def documented_metrics():
-    """The metrics of the table in docs/operations.md."""
-    return set(re.findall(r"^\| `(\w+)(?:\{[\w,]+\})?` \| (?:worker|sidecar|both) \|", OPERATIONS.read_text(), re.M))
+    """The metrics of the table in docs/watching.md."""
+    return set(re.findall(r"^\| `(\w+)(?:\{[\w,]+\})?` \| (?:worker|sidecar|both) \|", METRICS.read_text(), re.M))
 
 
 def metrics_of(expression):
@@ -34,7 +35,7 @@ def metrics_of(expression):
 
 def examine_metrics(expression, where, faults):
     unknown = metrics_of(expression) - documented_metrics() - OF_PROMETHEUS
-    faults.expect(not unknown, f"{where}: {sorted(unknown)} is not in the table of docs/operations.md")
+    faults.expect(not unknown, f"{where}: {sorted(unknown)} is not in the table of docs/watching.md")
 
 
 def alerts():
@@ -46,12 +47,12 @@ def examine_alerts(faults):
     entries = entries_of_the_page()
     names = [rule["alert"] for rule in alerts()]
     faults.expect(sorted(entries) == sorted(names),
-                  f"docs/operations.md, Alerts: differs from the rules in {sorted(set(entries) ^ set(names))}")
+                  f"docs/alerts.md: differs from the rules in {sorted(set(entries) ^ set(names))}")
     for rule in alerts():
         name, notes = rule["alert"], rule["annotations"]
         faults.expect(rule["labels"].get("severity") in SEVERITIES, f"{name}: severity {rule['labels'].get('severity')}")
         faults.expect(set(notes) == {"summary", "description", "runbook"}, f"{name}: has the annotations {sorted(notes)}")
-        faults.expect(notes["runbook"] == f"docs/operations.md#{name.lower()}", f"{name}: its runbook is {notes['runbook']}")
+        faults.expect(notes["runbook"] == f"docs/alerts.md#{name.lower()}", f"{name}: its runbook is {notes['runbook']}")
         examine_metrics(rule["expr"], name, faults)
         if not faults.expect(name in fired, f"{name}: no unit test sees it fire"):
             continue
@@ -59,13 +60,12 @@ def examine_alerts(faults):
         used = set(re.findall(r"\$labels\.(\w+)", notes["summary"] + notes["description"]))
         faults.expect(used <= fired[name], f"{name}: its text uses {sorted(used - fired[name])}, which it does not have")
         for part in ("What it means", "First look", "Remedy"):
-            faults.expect(f"**{part}" in entries.get(name, ""), f"docs/operations.md, {name}: no \"{part}\"")
+            faults.expect(f"**{part}" in entries.get(name, ""), f"docs/alerts.md, {name}: no \"{part}\"")
 
 
 def entries_of_the_page():
-    """The text of each heading below "Alerts"."""
-    section = re.search(r"^## Alerts\n(.*?)(?=^## )", OPERATIONS.read_text(), re.M | re.S)
-    parts = re.split(r"^### (\w+)\n", section[1] if section else "", flags=re.M)
+    """The text of each heading."""
+    parts = re.split(r"^## (\w+)\n", ALERTS.read_text(), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2]))
 
 

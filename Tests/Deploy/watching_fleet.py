@@ -18,13 +18,12 @@ from pathlib import Path
 
 import yaml
 from checking import ROOT
-from processes import end_all, free_port, wait_until
+from processes import PATIENCE, end_all, free_port, wait_until
 from watching_faults import NOT_PROVOKED, provoke
 
 # Panels without data as long as all is well. Faults fill each of them.
 EMPTY_WHEN_WELL = {"Firing alerts", "Paused routes", "Routes whose stale tokens are kept"}
 SECRET = "alice-bearer-token"
-PATIENCE = 40
 PROMETHEUS = ROOT / ".build/prometheus/bin/prometheus"
 
 
@@ -46,7 +45,7 @@ class WatchedFleet:
         return self
 
     def __exit__(self, *_):
-        end_all(self.running.values(), patience=10)
+        end_all(self.running.values())
         self.directory.cleanup()
 
     # --- Processes
@@ -75,7 +74,7 @@ class WatchedFleet:
 
     def end(self, name, by=signal.SIGKILL):
         self.running[name].send_signal(by)
-        self.running[name].wait(10)
+        self.running[name].wait(PATIENCE)
 
     def start_all(self):
         self.start("redis", ["redis-server", "--bind", "127.0.0.1", "--port", self.ports["redis"], "--save", "", "--dir", self.place])
@@ -128,7 +127,7 @@ class WatchedFleet:
 
     def answers(self, name, path):
         try:
-            with urllib.request.urlopen(f"http://{self.local(name)}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{self.local(name)}{path}", timeout=60) as answer:
                 return answer.status == 200
         except OSError:
             return False
@@ -143,11 +142,11 @@ class WatchedFleet:
 
     def control(self, path, **body):
         data = json.dumps(body).encode()
-        urllib.request.urlopen(urllib.request.Request(f"http://{self.local('control')}{path}", data), timeout=5).close()
+        urllib.request.urlopen(urllib.request.Request(f"http://{self.local('control')}{path}", data), timeout=PATIENCE).close()
 
     def ask_sidecar(self, path, secret=SECRET, **body):
         """The status of the answer."""
-        command = ["curl", "-s", "--insecure", "--max-time", "10", "-o", os.devnull, "-w", "%{http_code}", "-H", "X-Username: alice", "-H",
+        command = ["curl", "-s", "--insecure", "--max-time", "60", "-o", os.devnull, "-w", "%{http_code}", "-H", "X-Username: alice", "-H",
                    f"Authorization: Bearer {secret}", "-d", json.dumps(body), f"https://{self.local('http')}{path}"]
         return subprocess.run(command, capture_output=True, text=True).stdout
 
@@ -155,7 +154,7 @@ class WatchedFleet:
         """The data of an answer of Prometheus' API; an error is raised with its text."""
         address = f"http://{self.local('prometheus')}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         try:
-            with urllib.request.urlopen(address, timeout=10) as answer:
+            with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             raise ValueError(json.load(error)["error"]) from error
@@ -215,7 +214,7 @@ def examine_healthy(fleet, queries, variables, faults):
         return not waiting
 
     try:
-        wait_until("data", all_have_data, limit=PATIENCE)
+        wait_until("data", all_have_data)
     except TimeoutError:
         for query in waiting:
             faults.expect(False, f"no data: {query}")
@@ -225,7 +224,7 @@ def examine_healthy(fleet, queries, variables, faults):
         values = fleet.prometheus(f"label/{label}/values", **{"match[]": re.sub(r"\$\w+", ".*", selector)})
         faults.expect(values, f"the variable {definition} has no values")
     expected = {"MartletCertificateExpires"}
-    wait_until(f"the end of every alert of the start: {sorted(fleet.firing())}", lambda: set(fleet.firing()) == expected, limit=PATIENCE)
+    wait_until(f"the end of every alert of the start: {sorted(fleet.firing())}", lambda: set(fleet.firing()) == expected)
 
 
 def examine_faulty(fleet, queries, faults):
@@ -244,7 +243,7 @@ def examine_faulty(fleet, queries, faults):
             return not missing
 
         try:
-            wait_until(cause, have_fired, limit=PATIENCE)
+            wait_until(cause, have_fired)
         except TimeoutError:
             pass
         faults.expect(not missing, f"{cause}: {sorted(missing)} does not fire")

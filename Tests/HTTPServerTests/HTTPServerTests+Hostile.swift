@@ -62,8 +62,8 @@ extension HTTPServerTests {
       try Wire.answer(to: "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhel", port: port)
     }
     while server.requestsUnderWay == 0 { await Task.yield() }
-    server.stop(grace: .seconds(600)) {}
-    // The connection was closed. The client would wait for ten seconds.
+    server.stop(grace: .seconds(3600)) {}
+    // The connection was closed: the client would wait longer than the grace time.
     #expect(try await answer == "")
   }
 
@@ -100,16 +100,6 @@ extension HTTPServerTests {
       return answer
     }
     #expect(last.contains("GET /late"))
-  }
-
-  @Test func `connections of the address with the most are closed first`() {
-    func peers(_ address: String, _ deadlines: [UInt64]) -> [Peer] {
-      deadlines.map { Peer(descriptor: 0, address: address, deadline: $0) }
-    }
-    let all = peers("a", [1, 2]) + peers("b", [9, 8, 7, 6, .max]) + peers("c", [3])
-    let order = Peer.dispensable(of: all).map { "\($0.address)\($0.deadline)" }
-    // 5, 4 and 3 of b, then 2 each of a and b, then the single ones.
-    #expect(order == ["b6", "b7", "b8", "a1", "b9", "a2", "c3"])
   }
 
   @Test func `many connections from one address do not close that of another`() async throws {

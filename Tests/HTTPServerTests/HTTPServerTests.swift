@@ -116,7 +116,7 @@ struct HTTPServerTests {
   @Test(arguments: ["\u{0}\u{1}\u{2}\u{3}\r\n\r\n", "GET / HTTP/9\r\n\r\n", "GET /?a=%zz HTTP/1.1\r\nHost: x\r\n\r\n"])
   func `after garbage the server still answers`(garbage: String) async throws {
     let answer = try await serving {
-      $0.connectionTimeout = 1
+      $0.connectionTimeout = 5
     } client: { port in
       do {
         let wire = try Wire(port: port)
@@ -236,6 +236,8 @@ struct HTTPServerTests {
       Self.echo(request, reply)
     }
     try server.start()
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o660)
     let answer = try await ChildProcess.run("curl", ["-sS", "--unix-socket", path, "http://x/hello"])
     #expect(answer.contains("GET /hello"))
     await server.stop()

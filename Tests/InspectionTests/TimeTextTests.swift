@@ -24,7 +24,7 @@ struct TimeTextTests {
     #expect(text.relative(text.now + 10) == "now")
   }
 
-  @Test(arguments: [Int64.min, .max, -1])
+  @Test(arguments: [Int64.min, .max, -1, Int64.min + 1_795_264_200_000])
   func `no number breaks a time`(milliseconds: Int64) {
     #expect(!text.clock(milliseconds).isEmpty)
     #expect(!text.relative(milliseconds).isEmpty)

@@ -104,12 +104,11 @@ struct JobHistoryTests {
     #expect(JobHistory(try JSONValue(parsing: Array(text.utf8))).isEmpty)
   }
 
-  @Test func `hostile numbers do not trap`() throws {
+  @Test func `an entry with a time that cannot be one is left out, and other numbers count as absent`() throws {
     let text =
       #"[{"at":-9223372036854775808,"event":"omitted","count":9223372036854775807},"#
       + #"{"at":1,"event":"postponed","due":9223372036854775807,"times":-5}]"#
     let history = JobHistory(try JSONValue(parsing: Array(text.utf8)))
-    #expect(history.entries.count == 2)
-    #expect(history.entries.last?.event == .postponed(until: .max, reason: nil, times: 1))
+    #expect(history.entries.map(\.event) == [.postponed(until: 0, reason: nil, times: 1)])
   }
 }

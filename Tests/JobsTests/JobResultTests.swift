@@ -37,14 +37,17 @@ struct JobResultTests {
     #expect(JobResult(parsing: Array(text.utf8)) == nil)
   }
 
-  @Test func `hostile counters do not trap`() throws {
-    let text = #"{"id":"j","status":"dead","accepted":9223372036854775807,"failed":-1,"results":[1,{"token":"a"}]}"#
+  @Test func `counts that cannot be any are 0, and the greatest ones can be added up`() throws {
+    let text =
+      #"{"id":"j","status":"dead","accepted":4294967296,"failed":-1,"stale":9223372036854775807,"#
+      + #""results":[1,{"token":"a"}]}"#
     let record = try #require(JobResult(parsing: Array(text.utf8)))
     var later = result()
     later.merge(earlier: record)
     later.merge(earlier: record)
     #expect(later.accepted == 1 << 33)
     #expect(later.failed == 0)
+    #expect(later.stale == 0)
   }
 
   @Test func `devices are counted when the list of devices is full`() {

@@ -26,7 +26,7 @@ def sections():
 
 
 def run(command, environment):
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
 
 class Check:

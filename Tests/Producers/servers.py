@@ -38,7 +38,7 @@ class Servers:
     def __exit__(self, *_):
         for process in reversed(self.running):
             process.terminate()
-            process.wait(40)
+            process.wait(300)
         self.directory.cleanup()
 
     def launch(self, name, *command, **environment):

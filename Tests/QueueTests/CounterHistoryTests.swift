@@ -17,11 +17,12 @@ struct CounterHistoryTests {
   init() async throws {
     server = try await RedisServer()
     connection = try CounterHistoryTests.connect(to: server)
-    try await connection.ready(within: .seconds(20))
+    try await connection.ready(within: patience)
   }
 
   private static func connect(to server: RedisServer) throws -> RedisClient {
-    let connection = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "martlet", log: .silent)
+    let connection = RedisClient(
+      endpoint: try RedisEndpoint(url: server.url), name: "martlet", timeout: patience, log: .silent)
     connection.start()
     return connection
   }
@@ -96,7 +97,7 @@ struct CounterHistoryTests {
     counters.ended(.accepted)
     // There is no connection yet.
     counters.write()
-    try await closed.ready(within: .seconds(20))
+    try await closed.ready(within: patience)
     await limitMemory("1")
     counters.ended(.accepted)
     counters.write()

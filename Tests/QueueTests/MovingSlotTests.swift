@@ -17,9 +17,10 @@ struct MovingSlotTests {
 
   init() async throws {
     cluster = try await RedisCluster(replicas: 0)
-    connection = RedisClient(endpoint: try RedisEndpoint(url: cluster.url), name: "martlet", log: .silent)
+    connection = RedisClient(
+      endpoint: try RedisEndpoint(url: cluster.url), name: "martlet", timeout: patience, log: .silent)
     connection.start()
-    try await connection.ready(within: .seconds(20))
+    try await connection.ready(within: patience)
     for key in [keys.queue, keys.inflight("w"), keys.landing("w")] { try await send("RPUSH", key, "a") }
     for key in [keys.retry, keys.scheduled, keys.dead] { try await send("ZADD", key, "1", "a") }
     for key in [keys.heartbeat("w"), keys.promoter] { try await send("SET", key, "w") }

@@ -18,12 +18,13 @@ final class QueueFixture {
   init(mode: DeliveryMode = .atLeastOnce) async throws {
     server = try await RedisServer()
     let endpoint = try RedisEndpoint(url: server.url)
-    redis = RedisClient(endpoint: endpoint, name: "test", log: .silent)
+    redis = RedisClient(endpoint: endpoint, name: "test", timeout: patience, log: .silent)
     redis.start()
-    try await redis.ready(within: .seconds(20))
+    try await redis.ready(within: patience)
     queue = JobQueue(
       JobQueue.Configuration(endpoint: endpoint, queues: [keys.queue], mode: mode),
-      connection: RedisClient(endpoint: endpoint, name: "worker", log: .silent), permits: Permits(limit: 100),
+      connection: RedisClient(endpoint: endpoint, name: "worker", timeout: patience, log: .silent),
+      permits: Permits(limit: 100),
       metrics: Metrics(), log: .silent)
     queue.onEvent = { [weak self] event in
       if case .claimed(let claims) = event { self?.claims += claims }

@@ -14,9 +14,10 @@ struct QueueServer {
 
   init() async throws {
     server = try await RedisServer()
-    connection = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "martlet", log: .silent)
+    connection = RedisClient(
+      endpoint: try RedisEndpoint(url: server.url), name: "martlet", timeout: patience, log: .silent)
     connection.start()
-    try await connection.ready(within: .seconds(20))
+    try await connection.ready(within: patience)
     try await send("SET", keys.seal, "s3al")
   }
 

@@ -25,7 +25,7 @@ struct RequestSizeTests {
   init() async throws {
     let server = try await RedisServer()
     let endpoint = try RedisEndpoint(url: server.url)
-    connection = RedisClient(endpoint: endpoint, name: "martlet", log: .silent)
+    connection = RedisClient(endpoint: endpoint, name: "martlet", timeout: patience, log: .silent)
     queue = JobQueue(
       JobQueue.Configuration(endpoint: endpoint, queues: ["jobs"], mode: .atLeastOnce), connection: connection,
       permits: permits, metrics: Metrics(), log: .silent)
@@ -34,7 +34,7 @@ struct RequestSizeTests {
       if case .claimed(let claims) = event { inbox.claims += claims }
     }
     queue.start()
-    try await connection.ready(within: .seconds(20))
+    try await connection.ready(within: patience)
     LargestRequest.reset()
   }
 
@@ -48,13 +48,13 @@ struct RequestSizeTests {
   private func claim(_ count: Int) async throws -> [Claim] {
     for number in 0..<count { connection.send(RedisCommand("LPUSH", keys.queue, "job \(number)")) { _ in } }
     let inbox = inbox
-    try await eventually(within: .seconds(60), "\(count) jobs are claimed") { inbox.claims.count >= count }
+    try await eventually("\(count) jobs are claimed") { inbox.claims.count >= count }
     return inbox.claims
   }
 
   private func settled() async throws {
     let queue = queue
-    try await eventually(within: .seconds(60), "everything is settled") { queue.outstanding == 0 }
+    try await eventually("everything is settled") { queue.outstanding == 0 }
   }
 
   private func close() async {
@@ -95,11 +95,11 @@ struct RequestSizeTests {
     let inflight = keys.inflight(queue.lease.name.value)
     try await send("LPUSH", inflight, "MARTLET1 0 0 ghost 0\nghost")
     let inbox = inbox
-    try await eventually(within: .seconds(60), "the ghost is adopted") { inbox.claims.count == 5001 }
+    try await eventually("the ghost is adopted") { inbox.claims.count == 5001 }
     // Redis loses its data: the worker writes what it holds again.
     try await send("FLUSHALL")
     let (redis, key) = (connection, inflight)
-    try await eventually(within: .seconds(60), "the jobs are in flight again") {
+    try await eventually("the jobs are in flight again") {
       try await redis.send(RedisCommand("LLEN", key)).integer == 5001
     }
     for claim in inbox.claims { queue.settle(claim, Settlement(.acknowledge)) }

@@ -12,9 +12,8 @@ struct SettlementBacklogTests {
     return PendingSettlement(claim, settlement)
   }
 
-  private func record(author: String? = nil, onlyIfAbsent: Bool = false) -> Settlement.Record {
-    Settlement.Record(
-      jobID: "a", json: [], timeToLive: .seconds(1), onlyIfAbsent: onlyIfAbsent, author: author)
+  private func record(author: String? = nil) -> Settlement.Record {
+    Settlement.Record(jobID: "a", json: [], timeToLive: .seconds(1), author: author)
   }
 
   private func ids(_ entries: [PendingSettlement]) -> [ObjectIdentifier] { entries.map(ObjectIdentifier.init) }
@@ -24,7 +23,7 @@ struct SettlementBacklogTests {
     let later = pending(Settlement(.acknowledge, record: record(author: "w 1")))
     let moves = [
       pending(Settlement(.handBack)), pending(Settlement(.acknowledge, replyTo: "list")),
-      pending(Settlement(.acknowledge, record: record(onlyIfAbsent: true))),
+      pending(Settlement(.retry(element: [1], delay: .seconds(1)), record: record())),
     ]
     var backlog = SettlementBacklog(queueCount: 1)
     for entry in [moves[0], plain[0], later, moves[1], plain[1], moves[2]] { backlog.append(entry) }

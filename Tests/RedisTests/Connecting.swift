@@ -6,7 +6,7 @@ import Telemetry
 extension RedisConnection {
   /// Starts a connection without waiting for it.
   static func started(
-    _ url: String, ca: String? = nil, timeout: Duration = .seconds(20), log: Log = .silent
+    _ url: String, ca: String? = nil, timeout: Duration = patience, log: Log = .silent
   ) throws -> RedisConnection {
     let endpoint = try RedisEndpoint(url: url, caCertificatePEM: ca)
     let connection = RedisConnection(endpoint: endpoint, name: "martlet", timeout: timeout, log: log)
@@ -15,10 +15,10 @@ extension RedisConnection {
   }
 
   static func ready(
-    _ url: String, ca: String? = nil, timeout: Duration = .seconds(20), log: Log = .silent
+    _ url: String, ca: String? = nil, timeout: Duration = patience, log: Log = .silent
   ) async throws -> RedisConnection {
     let connection = try started(url, ca: ca, timeout: timeout, log: log)
-    try await connection.ready(within: .seconds(20))
+    try await connection.ready(within: patience)
     return connection
   }
 
@@ -27,7 +27,7 @@ extension RedisConnection {
     var description = ""
     try await eventually("the reason contains: \(words)") {
       do throws(RedisError) {
-        try await ready(within: .milliseconds(20))
+        try await ready(within: .zero)
       } catch {
         description = error.description
       }

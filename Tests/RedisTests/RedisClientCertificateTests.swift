@@ -45,14 +45,14 @@ struct RedisClientCertificateTests {
 
   private func connection(_ certificate: ServerCertificate?) async throws -> RedisConnection {
     let connection = RedisConnection(
-      endpoint: try await Self.fixture.value.endpoint(certificate), name: "martlet", log: .silent)
+      endpoint: try await Self.fixture.value.endpoint(certificate), name: "martlet", timeout: patience, log: .silent)
     connection.start()
     return connection
   }
 
   @Test func `a client with a certificate of a trusted authority is accepted`() async throws {
     let connection = try await connection(try await Self.fixture.value.client)
-    try await connection.ready(within: .seconds(20))
+    try await connection.ready(within: patience)
     #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))
     connection.close()
   }

@@ -117,7 +117,7 @@ struct RedisConnectionTests {
   @Test func `a blocking command may take longer than others on a connection of its own`() async throws {
     let (blocked, other) = (try await connection(), try await connection())
     async let moved = blocked.send(
-      RedisCommand("BLMOVE", "from", "to", "RIGHT", "LEFT", "15"), timeout: .seconds(20))
+      RedisCommand("BLMOVE", "from", "to", "RIGHT", "LEFT", "0"), timeout: patience)
     try await eventually("the client is blocked") {
       try await other.send(RedisCommand("INFO", "clients")).string?.contains("blocked_clients:1") == true
     }
@@ -141,7 +141,7 @@ struct RedisConnectionTests {
       try await connection.send(RedisCommand("PING"))
     }
     #expect(states == [false])
-    await #expect(throws: RedisError.self) { try await connection.ready(within: .seconds(1)) }
+    await #expect(throws: RedisError.self) { try await connection.ready(within: patience) }
   }
 
   @Test func `commands that were not written when the connection closes were not sent`() async throws {

@@ -96,7 +96,7 @@ struct ReplyLimitTests {
     let connection = try await RedisConnection.ready(server.url)
     let fill =
       "for i = 1, 524289 do redis.call('RPUSH', KEYS[1], i, i) end return redis.call('SETRANGE', KEYS[2], 68000000, 'x')"
-    _ = try await connection.send(RedisCommand("EVAL", fill, "2", "large", "long"), timeout: .seconds(60))
+    _ = try await connection.send(RedisCommand("EVAL", fill, "2", "large", "long"), timeout: patience)
     let nested = "local t = {1} for i = 1, 20 do t = {t} end return t"
     let oversized = [
       RedisCommand("LRANGE", "large", "0", "-1"), RedisCommand("GET", "long"), RedisCommand("EVAL", nested, "0"),
@@ -106,9 +106,9 @@ struct ReplyLimitTests {
     var replies = 0
     for command in oversized {
       connection.send(RedisCommand("PING")) { if $0 == .success(.status("PONG")) { replies += 1 } }
-      connection.send(command, timeout: .seconds(60)) { if case .failure(let error) = $0 { failures.append(error) } }
+      connection.send(command, timeout: patience) { if case .failure(let error) = $0 { failures.append(error) } }
     }
-    #expect(try await connection.send(RedisCommand("ECHO", "last"), timeout: .seconds(60)).string == "last")
+    #expect(try await connection.send(RedisCommand("ECHO", "last"), timeout: patience).string == "last")
     #expect(replies == oversized.count)
     #expect(failures.count == oversized.count)
     for failure in failures {

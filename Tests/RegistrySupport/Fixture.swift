@@ -29,13 +29,13 @@ package struct Fixture {
     case .stepwise: url = try await Fixture.steppedServer.value.url
     case .cluster: url = try await Fixture.cluster.value.url
     }
-    redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
+    redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", timeout: patience, log: .silent)
     metrics = Metrics()
     registry = Registry(
       connection: redis, maximumDevices: maximumDevices, isStepwise: Way.current != .atomic,
       events: writesEvents ? EventLog(connection: redis, metrics: EventMetrics(metrics), log: log) : nil, log: log)
     redis.start()
-    try await redis.ready(within: .seconds(10))
+    try await redis.ready(within: patience)
   }
 
   /// Makes a well-formed token from a name.

@@ -42,6 +42,16 @@ struct DeactivationTests {
     #expect(try await stored(fixture, "renewed") == record)
   }
 
+  @Test func `a record with numbers that cannot be written is marked inactive`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("wild")
+    let record = #"{"token":"\#(token)","updatedAt":-1e999,"other":1e999,"active":true,"bundleId":"com.example"}"#
+    _ = try await fixture.run("SET", RegistryKeys.instance("wild"), record)
+    #expect(try await deactivate(fixture, "wild", token: token, notAfter: 1) == 1)
+    #expect(try await stored(fixture, "wild")?.isActive == false)
+    #expect(try await stored(fixture, "wild")?.bundleID == "com.example")
+  }
+
   @Test func `an unknown instance or an unreadable record is not changed`() async throws {
     let fixture = try await Fixture()
     #expect(try await deactivate(fixture, "nobody", token: fixture.token("x"), notAfter: 1) == 0)

@@ -42,7 +42,7 @@ struct DeviceEventTests {
       ])
     let first = try #require(try await fixture.events(of: token).first)
     #expect(first["data"]?["platform"]?.string == "ios")
-    #expect(first["at"]?.integer ?? 0 > 1_700_000_000_000)
+    #expect(first["at"]?.time ?? 0 > 1_700_000_000_000)
   }
 
   @Test func `a device that makes room is removed before the new one is registered`() async throws {

@@ -38,6 +38,21 @@ struct DeviceExchangeTests {
     #expect(try await fixture.members("plain") == [new])
   }
 
+  @Test(arguments: ["1e999", "-1e999", "1e308", "9223372036854775807"])
+  func `a device whose times nobody wrote is registered again and replaced`(number: String) async throws {
+    let fixture = try await Fixture()
+    let (old, new) = (fixture.token("wild-old"), fixture.token("wild-new"))
+    let metadata = #"{"username":"wild","platform":"ios","updatedAt":\#(number),"createdAt":\#(number)}"#
+    _ = try await fixture.run("SET", RegistryKeys.token(old), metadata)
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens("wild"), old)
+    let device = try await fixture.registry.replace(token: old, with: new, of: "wild", now: 9)
+    #expect(device?.createdAt == 9)
+    _ = try await fixture.run("SET", RegistryKeys.token(new), metadata)
+    _ = try await fixture.register(new, "wild", now: 10)
+    #expect(try await fixture.metadata(new)?.createdAt == 10)
+    #expect(try await fixture.members("wild") == [new])
+  }
+
   @Test func `one of many concurrent exchanges of a token succeeds, and the device exists once`() async throws {
     let fixture = try await Fixture()
     let old = fixture.token("contended")

@@ -22,11 +22,11 @@ struct SortRefusedTests {
     try await server.redisCLI(
       ["ACL", "SETUSER", "limited", "on", ">secret"] + rules.split(separator: " ").map(String.init))
     let url = "unix://limited:secret@\(server.socketPath)"
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
+    let redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", timeout: patience, log: .silent)
     defer { redis.close() }
     redis.start()
-    try await redis.ready(within: .seconds(10))
-    let registry = Registry(connection: redis, log: log)
+    try await redis.ready(within: patience)
+    let registry = Registry(connection: redis, sorts: true, log: log)
     for _ in 0..<3 {
       let resolutions = await withCheckedContinuation { continuation in
         registry.resolve([.user("unsorted"), .user("nobody"), .user("unsorted")]) { continuation.resume(returning: $0) }

@@ -50,7 +50,7 @@ struct OperationsTests {
     let fixture = try await SidecarFixture(server: server)
     #expect(try await fixture.request("GET", "/readyz").status == 200)
     try await server.kill()
-    try await eventually(within: .seconds(20), "/readyz answers 503") {
+    try await eventually("/readyz answers 503") {
       let answer = try await fixture.request("GET", "/readyz")
       return answer.status == 503 && answer.json?["redis"]?.string == "unreachable"
     }

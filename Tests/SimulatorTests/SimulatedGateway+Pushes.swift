@@ -17,23 +17,29 @@ extension SimulatedGateway {
     try await ChildProcess.run(
       "curl",
       [
-        "-sS", "-i", "--http2", "--max-time", "20", "--cacert", ready.caCertificate, "-d", body,
+        "-sS", "-i", "--http2", "--cacert", ready.caCertificate, "-d", body,
         "-H", "authorization: \(try authorization)", "-H", "apns-topic: com.example.demo",
       ] + arguments + ["\(ready.url)/3/device/\(token)"])
   }
 
-  /// `count` pushes at once on one connection: nghttp's account of all frames.
-  func pushes(_ count: Int, seconds: Int = 20) async throws -> String {
+  /// `count` pushes at once on one connection: nghttp's account of all frames, until it ends or has told of `answers`.
+  func pushes(_ count: Int, answers: Int? = nil) async throws -> String {
     let body = "\(directory)/body.json"
     try #"{"aps":{"alert":"Hello"}}"#.write(toFile: body, atomically: true, encoding: .utf8)
     let nghttp = try ChildProcess(
-      "timeout",
+      "nghttp",
       [
-        "\(seconds)", "nghttp", "-nv", "--no-dep", "-m", "\(count)", "-d", body, "-H", ":method: POST",
+        "-nv", "--no-dep", "-m", "\(count)", "-d", body, "-H", ":method: POST",
         "-H", "authorization: \(try authorization)", "-H", "apns-topic: com.example.demo",
         "\(ready.url)/3/device/\(RequestHead.token)",
       ])
-    try await nghttp.exit(within: .seconds(30))
+    if let answers {
+      try await eventually("\(answers) answers") {
+        nghttp.lines.joined(separator: "\n").count(of: ":status: 200") >= answers
+      }
+      nghttp.signal(SIGTERM)
+    }
+    try await nghttp.exit()
     return nghttp.lines.joined(separator: "\n")
   }
 }

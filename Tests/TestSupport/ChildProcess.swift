@@ -50,10 +50,8 @@ public final class ChildProcess: Sendable {
 
   /// The first line, old or new, that `isWanted`; throws when it exits before or time runs out.
   @discardableResult
-  public func line(
-    within: Duration = .seconds(20), _ what: String, where isWanted: (String) -> Bool
-  ) async throws -> String {
-    let deadline = ContinuousClock.now + within
+  public func line(_ what: String, where isWanted: (String) -> Bool) async throws -> String {
+    let deadline = ContinuousClock.now + patience
     while true {
       let hasEnded = exitCode != nil
       if let line = lines.first(where: isWanted) { return line }
@@ -66,7 +64,7 @@ public final class ChildProcess: Sendable {
 
   /// Waits for the end.
   @discardableResult
-  public func exit(within: Duration = .seconds(20)) async throws -> Int32 {
+  public func exit(within: Duration = patience) async throws -> Int32 {
     let deadline = ContinuousClock.now + within
     while ContinuousClock.now < deadline {
       if let exitCode { return exitCode }
@@ -82,7 +80,7 @@ public final class ChildProcess: Sendable {
 
   /// SIGTERM, and SIGKILL when that does not end it.
   @discardableResult
-  public func stop(within: Duration = .seconds(20)) async throws -> Int32 {
+  public func stop(within: Duration = patience) async throws -> Int32 {
     signal(SIGTERM)
     do {
       return try await exit(within: within)

@@ -7,9 +7,13 @@ public struct TestTimeout: Error, CustomStringConvertible {
   }
 }
 
-/// Checks every 10 ms whether `condition` holds. Throws ``TestTimeout`` with `what` if time runs out.
+/// How long a test waits for what it expects. Only a failure takes this long: no test fails because its machine is slow.
+public let patience = Duration.seconds(300)
+
+/// Checks every 10 ms whether `condition` holds. Throws ``TestTimeout`` with `what` if time runs out. `within` is only for a limit
+/// that is part of what is checked.
 public nonisolated(nonsending) func eventually(
-  within: Duration = .seconds(20), _ what: String,
+  within: Duration = patience, _ what: String,
   _ condition: nonisolated(nonsending) () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + within

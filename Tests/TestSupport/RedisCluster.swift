@@ -65,7 +65,7 @@ public final class RedisCluster: Sendable {
   /// The server that has a slot, as the servers that run agree on.
   public func primary(ofSlot slot: Int) async throws -> RedisClusterNode {
     var found: RedisClusterNode?
-    try await eventually(within: .seconds(30), "one running server has slot \(slot)") {
+    try await eventually("one running server has slot \(slot)") {
       found = nil
       for node in nodes where node.isRunning {
         let owners = try await node.primaries(ofSlot: slot)
@@ -124,7 +124,7 @@ public final class RedisCluster: Sendable {
 
   /// Waits until every server that runs sees the whole cluster, each slot at a primary with `replicas` in step.
   public func awaitHealth(replicas: Int = 0) async throws {
-    try await eventually(within: .seconds(60), "the cluster is healthy") {
+    try await eventually("the cluster is healthy") {
       for node in nodes where node.isRunning {
         let info = try await node.redisCLI(["CLUSTER", "INFO"])
         guard info.contains("cluster_state:ok"), info.contains("cluster_slots_ok:16384") else { return false }

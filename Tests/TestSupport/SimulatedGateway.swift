@@ -46,7 +46,7 @@ public final class SimulatedGateway: Sendable {
   @discardableResult
   public func control(_ path: String, _ arguments: String...) async throws -> String {
     try await ChildProcess.run(
-      "curl", ["-sS", "--fail-with-body", "--max-time", "20"] + arguments + [ready.control + path])
+      "curl", ["-sS", "--fail-with-body"] + arguments + [ready.control + path])
   }
 
   public func fault(_ json: String) async throws {

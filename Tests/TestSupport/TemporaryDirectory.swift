@@ -14,7 +14,9 @@ public final class TemporaryDirectory: Sendable {
   public init() throws {
     _ = TemporaryDirectory.atExit
     path = "/tmp/martlet-\(UUID().uuidString.prefix(13))"
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    // Keys and sockets of tests are in it.
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     _ = TemporaryDirectory.remaining.withLock { $0.insert(path) }
   }
 

@@ -52,7 +52,7 @@ public struct AskingClients: Sendable {
   }
 
   public func stop() async throws -> Report {
-    let code = try await process.stop(within: .seconds(60))
+    let code = try await process.stop()
     guard code == 0, let line = process.lines(of: .output).last else {
       throw TestTimeout("keep-asking ended with \(code): \(process.lines)")
     }

@@ -38,7 +38,7 @@ public struct WebAnswer: Sendable {
   }
 
   private static func curl(_ method: String, _ fields: [(String, String)]) -> [String] {
-    var arguments = ["-sS", "-i", "--path-as-is", "--globoff", "--max-time", "20", "-X", method, "-H", "Expect:"]
+    var arguments = ["-sS", "-i", "--path-as-is", "--globoff", "-X", method, "-H", "Expect:"]
     for (name, value) in fields { arguments += ["-H", value.isEmpty ? "\(name);" : "\(name): \(value)"] }
     if method == "HEAD" { arguments.append("--head") }
     return arguments

@@ -1,14 +1,14 @@
 import Glibc
 
-/// A blocking client socket of a test: bytes out, text in. A read that waits longer than ten seconds fails.
+/// A blocking client socket of a test: bytes out, text in. A read that waits longer than ``patience`` fails.
 public struct Wire: ~Copyable, Sendable {
   private let descriptor: Int32
 
   /// `address` is an address of the loopback interface.
   public init(port: Int, from address: String = "127.0.0.1") throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var patience = timeval(tv_sec: 10, tv_usec: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var limit = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var name = sockaddr_in()
     name.sin_family = sa_family_t(AF_INET)
     inet_pton(AF_INET, address, &name.sin_addr)

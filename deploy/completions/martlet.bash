@@ -19,7 +19,6 @@ _martlet() {
     --scopes) words='devices tokens push devices,tokens devices,push tokens,push' ;;
     --secret) words='-' ;;
     --role) words='viewer operator admin' ;;
-    --processes) words='auto' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
       --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | \
@@ -32,7 +31,6 @@ _martlet() {
   fi
 
   case $command in
-    worker) words='--processes' ;;
     enqueue)
       words='--queue --user --token --instance --app --id --title --subtitle --body --badge --sound --category --thread-id
         --class --preview --data --payload --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe

@@ -68,7 +68,7 @@ complete -c martlet -n '__martlet_is queue pause' -l reason -x -d 'Why'
 complete -c martlet -n '__martlet_is queue pause' -l by -x -d 'Operator'
 complete -c martlet -n '__martlet_is queue pause' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is queue resume' -l json -d 'Print JSON'
-complete -c martlet -n '__martlet_is broadcast list' -l limit -x -d 'At most so many'
+complete -c martlet -n '__martlet_is broadcast list' -l limit -x -d 'At most this many'
 complete -c martlet -n '__martlet_is broadcast pause' -l by -x -d 'Operator'
 complete -c martlet -n '__martlet_is broadcast list' -l queue -x -d 'Of this list'
 complete -c martlet -n '__martlet_is broadcast list' -l json -d 'Print JSON'
@@ -81,7 +81,6 @@ complete -c martlet -n '__martlet_is broadcast resume' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is broadcast cancel' -l queue -x -d 'Of this list'
 complete -c martlet -n '__martlet_is broadcast cancel' -l json -d 'Print JSON'
 
-complete -c martlet -n '__martlet_is worker' -l processes -x -a auto -d 'Worker processes'
 
 complete -c martlet -n '__martlet_is enqueue' -l queue -x -d 'List to push to'
 complete -c martlet -n '__martlet_is enqueue' -l user -x -d 'Send to all devices of a user'
@@ -129,7 +128,7 @@ complete -c martlet -n '__martlet_is explain' -l full-tokens -d 'Do not shorten 
 
 complete -c martlet -n '__martlet_is dead list' -l reason -x -d 'Whose reason contains the text'
 complete -c martlet -n '__martlet_is dead list' -l queue -x -d 'Of this list'
-complete -c martlet -n '__martlet_is dead list' -l limit -x -d 'At most so many'
+complete -c martlet -n '__martlet_is dead list' -l limit -x -d 'At most this many'
 complete -c martlet -n '__martlet_is dead list' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is dead list' -l raw -d 'Escape nothing'
 
@@ -175,10 +174,10 @@ complete -c martlet -n '__martlet_is health' -l ready -d 'Whether it can serve'
 
 complete -c martlet -n '__martlet_is dead requeue' -l reason -x -d 'Whose reason contains the text'
 complete -c martlet -n '__martlet_is dead requeue' -l queue -x -d 'Of this list'
-complete -c martlet -n '__martlet_is dead requeue' -l limit -x -d 'At most so many'
+complete -c martlet -n '__martlet_is dead requeue' -l limit -x -d 'At most this many'
 complete -c martlet -n '__martlet_is dead requeue' -l dry-run -d 'Print what would be done'
 
 complete -c martlet -n '__martlet_is dead purge' -l reason -x -d 'Whose reason contains the text'
 complete -c martlet -n '__martlet_is dead purge' -l queue -x -d 'Of this list'
-complete -c martlet -n '__martlet_is dead purge' -l limit -x -d 'At most so many'
+complete -c martlet -n '__martlet_is dead purge' -l limit -x -d 'At most this many'
 complete -c martlet -n '__martlet_is dead purge' -l dry-run -d 'Print what would be done'

@@ -34,7 +34,7 @@ final class ChaosFleet {
     connection = RedisClient(
       endpoint: try RedisEndpoint(url: redis.url, caCertificatePEM: nil), name: "chaos", log: .silent)
     connection.start()
-    try await connection.ready(within: .seconds(30))
+    try await connection.ready(within: patience)
     sidecar = try await SidecarClient(environment: base)
     var seats: [Seat] = []
     for number in 0..<workers {

@@ -10,7 +10,6 @@ final class ClusterGroup: RedisServers {
   private static let nodeTimeout = "5000"
   /// Writes are refused for so long at most while the replica catches up.
   private static let pause = "20000"
-  private static let takeOverTime = Duration.seconds(60)
   /// Redis gives up a planned failover after 5 s.
   private static let attemptTime = Duration.seconds(6)
   private static let attempts = 8
@@ -87,7 +86,7 @@ final class ClusterGroup: RedisServers {
     try await old.waitForReplica()
     try await old.kill()
     try await new.redisCLI(["CLUSTER", "FAILOVER", "TAKEOVER"])
-    try await eventually(within: ClusterGroup.takeOverTime, "the replica takes over") { try await isPrimary(new) }
+    try await eventually("the replica takes over") { try await isPrimary(new) }
     swap(shard)
     try await old.restart()
     try await cluster.awaitHealth(replicas: 1)

@@ -67,13 +67,13 @@ final class RedisGroup: RedisServers {
     let (old, new) = (nodes[master], nodes[1 - master])
     try await ready()
     try await old.command("CLIENT", "PAUSE", RedisGroup.pause, "WRITE")
-    try await eventually(within: .seconds(15), "the replica has every write") {
+    try await eventually("the replica has every write") {
       let offset = try await old.replication("master_repl_offset")
       return try await new.replication("slave_repl_offset") == offset
     }
     try await setPatience(RedisGroup.impatience)
     try await old.kill()
-    try await eventually(within: .seconds(60), "the sentinels make the replica the master") {
+    try await eventually("the sentinels make the replica the master") {
       for port in ports where try await masterPort(accordingTo: port) != new.port { return false }
       return try await new.replication("role") == "master"
     }
@@ -85,10 +85,10 @@ final class RedisGroup: RedisServers {
   /// Waits until the replica follows and the sentinels know it.
   private func ready() async throws {
     let replica = nodes[1 - master]
-    try await eventually(within: .seconds(60), "the replica follows") {
+    try await eventually("the replica follows") {
       try await replica.replication("master_link_status") == "up"
     }
-    try await eventually(within: .seconds(60), "the sentinels know master, replica and each other") {
+    try await eventually("the sentinels know master, replica and each other") {
       for port in ports {
         guard let replicas = try? await sentinel(port, "REPLICAS"), replicas.contains("127.0.0.1:\(replica.port)"),
           !replicas.contains("s_down"),

@@ -23,7 +23,7 @@ final class RedisNode {
     if let process { log += process.lines }
     let role = master.map { ["--replicaof", "127.0.0.1", String($0)] } ?? []
     process = try ChildProcess("redis-server", RedisNode.arguments(port: port, directory: directory) + role)
-    try await eventually(within: .seconds(30), "redis-server on port \(port) answers") {
+    try await eventually("redis-server on port \(port) answers") {
       (try? await command("PING")) == "PONG"
     }
   }

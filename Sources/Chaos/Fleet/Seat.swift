@@ -5,7 +5,6 @@ import TestSupport
 /// A place in the fleet: a worker that is started again when it was ended, and the proxies between it and the others.
 @EventLoop
 final class Seat {
-  private static let stopTime = Duration.seconds(60)
   /// A worker that was taken for dead learns it when it next reaches Redis, at most this long ago.
   private static let fencedNanoseconds: UInt64 = 40_000_000_000
 
@@ -51,7 +50,9 @@ final class Seat {
   func stop(andStart isStartedAgain: Bool) async throws {
     observe()
     isEnding = true
-    let code = try await process.stop(within: Seat.stopTime)
+    // Before its first line a process may not listen to signals yet: it would end by this one.
+    _ = try? await process.line("anything") { @Sendable _ in true }
+    let code = try await process.stop()
     observe()
     if code != 0 { surprises.append("worker \(number) ended with \(code) on SIGTERM") }
     if isStartedAgain { try replace() }

@@ -24,14 +24,14 @@ final class SidecarClient {
 
   var lines: [String] { process.lines }
 
-  func stop() async throws -> Int32 { try await process.stop(within: .seconds(40)) }
+  func stop() async throws -> Int32 { try await process.stop() }
 
   /// Creates the credentials of a user.
   func add(user: String) async throws {
     let child = try ChildProcess(
       try builtProduct("martlet"), ["credentials", "add", "user", user, "--secret", "-"], environment: environment,
       input: secret(of: user) + "\n")
-    guard try await child.exit(within: .seconds(30)) == 0 else {
+    guard try await child.exit() == 0 else {
       throw ChaosError("credentials of \(user): \(child.lines.joined(separator: "\n"))")
     }
   }

@@ -47,6 +47,7 @@ struct Judge {
     if !job.isConfirmed { verdict.unconfirmedButRun += 1 }
     verdict.statuses[record?.status ?? "none", default: 0] += 1
     judgeEnd(of: job, record, pushes)
+    judgeRecord(of: job, record, pushes)
     judgeAddressees(of: job, pushes)
     judgeTime(of: job, pushes)
     for (token, same) in Dictionary(grouping: pushes.filter(\.isAccepted), by: \.token) {
@@ -71,6 +72,19 @@ struct Judge {
       let mustReach = record.status == "accepted" || hadDevice(user, device, job, record)
       if mustReach, !reached.contains(device) { verdict.add(.missing, "\(job.id): \(record.status), \(device)") }
     }
+  }
+
+  /// A status that is not right for the job is missing already.
+  private mutating func judgeRecord(of job: ProducedJob, _ record: JobRecord?, _ pushes: [LedgerPush]) {
+    guard let record, record.status == "accepted" || record.status == "no_devices" else { return }
+    let devices =
+      if case .devices(let all) = job.addressee { all.count } else { 1 }
+    let end = UInt64(max(0, record.finishedAt)) * 1_000_000 + 1_000_000
+    let comparison = RecordComparison(record: record, accepted: pushes.filter(\.isAccepted), devices: devices)
+    let contradiction = comparison.contradiction { push in
+      isUncertain(push) || hasCrashed(after: push, before: end)
+    }
+    if let contradiction { verdict.add(.record, "\(job.id): \(contradiction)") }
   }
 
   /// Whether the user certainly owned the device from before the job was enqueued until it ended.
@@ -128,7 +142,7 @@ struct Judge {
         verdict.add(.twice, place)
       } else if isUncertain(first) {
         verdict.duplicatesAfterUncertainty += 1
-      } else if hasCrashed(after: first, before: second) {
+      } else if hasCrashed(after: first, before: second.arrival) {
         verdict.duplicatesAfterCrash += 1
       } else {
         verdict.add(.duplicate, place)
@@ -145,8 +159,8 @@ struct Judge {
     return evidence.incidents.contains { $0.cause == .uncertainty && $0.worker == worker && $0.overlaps(range) }
   }
 
-  private func hasCrashed(after first: LedgerPush, before second: LedgerPush) -> Bool {
-    let range = first.arrival...max(first.arrival, second.arrival)
+  private func hasCrashed(after first: LedgerPush, before time: UInt64) -> Bool {
+    let range = first.arrival...max(first.arrival, time)
     guard let connection = connection(of: first) else { return false }
     return evidence.incidents.contains { incident in
       guard incident.worker == connection.worker else { return false }

@@ -25,13 +25,13 @@ struct LedgerPush: Equatable, Sendable {
 
   /// Nil if the line is not one of the journal.
   init?(parsing line: [UInt8]) {
-    guard let value = try? JSONValue(parsing: line), let arrival = value["arrival"]?.integer,
-      let client = value["client"]?.integer
+    guard let value = try? JSONValue(parsing: line), let arrival = value["arrival"]?.integer(in: 0...Int64.max),
+      let client = value["client"]?.integer(in: 0...Int64.max)
     else { return nil }
     self.init(
       arrival: UInt64(arrival), client: Int(client), apnsID: value["apnsId"]?.string ?? "",
       token: value["token"]?.string ?? "", job: value["collapseId"]?.string ?? "",
-      status: Int(value["status"]?.integer ?? 0), loss: value["lost"]?.string.flatMap(Loss.init))
+      status: value["status"]?.count ?? 0, loss: value["lost"]?.string.flatMap(Loss.init))
   }
 
   init(

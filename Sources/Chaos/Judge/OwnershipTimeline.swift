@@ -1,11 +1,16 @@
 /// Who owned which device when, as far as the answers to the changes tell.
 ///
 /// Changes of one device follow each other. A change takes effect at an unknown time between its request and its
-/// confirmation; one that was not confirmed may take effect at any time up to the confirmation of the next one.
+/// confirmation; one that was not confirmed may take effect at any time until the confirmation of the next one that
+/// overrides it. A registration overrides every other. That a user unregisters a device takes it from this user alone.
 struct OwnershipTimeline: Sendable {
+  enum Change: Sendable {
+    case register
+    case unregister
+  }
+
   private struct Period {
-    /// Nil: the device belongs to nobody.
-    let owner: String?
+    let owner: String
     /// The earliest time at which this owner may have become the owner, unix nanoseconds.
     let earliest: UInt64
     /// From then on it is certain; nil if it never was.
@@ -17,15 +22,20 @@ struct OwnershipTimeline: Sendable {
   }
 
   private var periods: [String: [Period]] = [:]
+  /// One line for each change.
+  private(set) var lines: [String] = []
 
-  /// Adds a change of a device. `confirmed` is nil if its effect is unknown.
-  mutating func append(_ owner: String?, of device: String, requested: UInt64, confirmed: UInt64?) {
+  /// Adds a change that a user has asked for. `confirmed` is nil if its effect is unknown.
+  mutating func append(
+    _ change: Change, _ user: String, _ device: String, requested: UInt64, confirmed: UInt64?
+  ) {
+    lines.append("\(requested) \(change) \(device) \(user): \(confirmed.map { "confirmed at \($0)" } ?? "unknown")")
     var list = periods[device] ?? []
-    for index in list.indices {
+    for index in list.indices where change == .register || list[index].owner == user {
       list[index].challenged = min(list[index].challenged, requested)
       if let confirmed { list[index].latest = min(list[index].latest, confirmed) }
     }
-    list.append(Period(owner: owner, earliest: requested, certain: confirmed))
+    if change == .register { list.append(Period(owner: user, earliest: requested, certain: confirmed)) }
     periods[device] = list
   }
 

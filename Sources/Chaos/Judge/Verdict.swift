@@ -25,6 +25,7 @@ struct Verdict: Equatable, Sendable {
 /// What a run may not break. The raw value is the name in the table.
 enum Invariant: String, CaseIterable, Sendable {
   case missing = "jobs or pushes missing"
+  case record = "records that contradict the journal"
   case notOwned = "pushes to a device that its user does not own"
   case stranger = "pushes that no job asked for"
   case identity = "pushes under a wrong apns-id"

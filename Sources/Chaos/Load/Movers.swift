@@ -57,16 +57,18 @@ final class Movers {
   /// Returns whether the change was confirmed.
   private func change(_ device: Population.MovingDevice, from owner: String?, to next: String?) async -> Bool {
     let requested = Clock.unixNanoseconds
+    let user = next ?? owner ?? device.users[0]
     let status =
-      if let next {
-        await sidecar.register(device.token, to: next)
+      if next != nil {
+        await sidecar.register(device.token, to: user)
       } else {
-        await sidecar.unregister(device.token, of: owner ?? device.users[0])
+        await sidecar.unregister(device.token, of: user)
       }
     changes += 1
     if status != 200 { unconfirmed += 1 }
     timeline.append(
-      next, of: device.token, requested: requested, confirmed: status == 200 ? Clock.unixNanoseconds : nil)
+      next == nil ? .unregister : .register, user, device.token, requested: requested,
+      confirmed: status == 200 ? Clock.unixNanoseconds : nil)
     return status == 200
   }
 }

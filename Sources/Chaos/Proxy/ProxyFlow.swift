@@ -24,6 +24,12 @@ final class ProxyFlow {
     case open, ended, failed
   }
 
+  /// Reads and writes nothing more.
+  func abandon() {
+    (hasEnded, wantsWriting, timer) = (true, false, nil)
+    (waiting, waitingBytes) = ([], 0)
+  }
+
   var wantsReading: Bool { !hasEnded && waitingBytes < ProxyFlow.limit }
   private(set) var wantsWriting = false
 

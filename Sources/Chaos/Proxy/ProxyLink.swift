@@ -51,12 +51,9 @@ final class ProxyLink {
   private func move(_ flow: ProxyFlow) {
     let mode = mode()
     if mode == .swallow { isDeaf = true }
-    switch flow.read(delay: isDeaf ? nil : delay(mode)) {
-    case .failed where !isDeaf: return close()
-    // The other end does not learn of it.
-    case .failed, .ended: if isDeaf { return watch() }
-    case .open: break
-    }
+    // What a server sent before it closed the connection arrives, also if it had not read everything: the error follows
+    // the bytes. Of a deaf link the other end does not learn the end.
+    if flow.read(delay: isDeaf ? nil : delay(mode)) != .open, isDeaf { return watch() }
     flush(flow)
   }
 
@@ -71,6 +68,10 @@ final class ProxyLink {
     }
     switch progress {
     case .open: watch()
+    // Its end cannot be written to any more, but what it has sent is under way.
+    case .failed where flow === commands:
+      commands.abandon()
+      move(replies)
     // Neither Redis nor HTTP/2 uses a connection that is closed in one direction.
     case .ended, .failed: close()
     }

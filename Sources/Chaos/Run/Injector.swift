@@ -5,8 +5,6 @@ import TestSupport
 /// Injects the faults of a plan, several at once if they concern different parts of the fleet.
 @EventLoop
 final class Injector {
-  private static let resourceTime = Duration.seconds(120)
-
   private let fleet: ChaosFleet
   private var busy: Set<String> = []
   private var tasks: [Task<Void, Never>] = []
@@ -22,7 +20,7 @@ final class Injector {
   /// Begins a step when the part that it concerns has no other fault. Does not wait for its end.
   func begin(_ step: Step) async throws {
     let resource = Injector.resource(of: step)
-    try await eventually(within: Injector.resourceTime, "the fault before \(step) has ended") {
+    try await eventually("the fault before \(step) has ended") {
       !busy.contains(resource)
     }
     if let failure { throw failure }

@@ -31,12 +31,17 @@ struct Report {
   }
 
   /// The first violations of each invariant.
-  var violations: String {
+  var violations: String { violations(upTo: Report.shownViolations) }
+
+  /// The table and every violation.
+  var everything: String { table + "\n" + violations(upTo: .max) }
+
+  private func violations(upTo count: Int) -> String {
     var text = "seed \(plan.seed): broken invariants\n"
     for invariant in Invariant.allCases {
       guard let lines = verdict.violations[invariant] else { continue }
       text += "\(invariant.rawValue): \(lines.count)\n"
-      for line in lines.prefix(Report.shownViolations) { text += "  \(line)\n" }
+      for line in lines.prefix(count) { text += "  \(line)\n" }
     }
     return text
   }

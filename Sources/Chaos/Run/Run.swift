@@ -9,9 +9,8 @@ final class Run {
   /// Between two steps, even if no job can be enqueued.
   private static let gapTime = Duration.seconds(6)
   /// Retries wait for up to a minute after a few failures, a paused route for its next probe.
-  private static let settleTime = Duration.seconds(240)
+  private static let settleTime = Duration.seconds(900)
   private static let progressEvery = 50
-  private static let reapTime = Duration.seconds(90)
   private static let watchInterval = Duration.milliseconds(250)
   private static let requeueRounds = 3
 
@@ -80,7 +79,7 @@ final class Run {
 
   /// Waits until no job waits or is in flight.
   private func settle() async throws {
-    try await fleet.connection.ready(within: .seconds(30))
+    try await fleet.connection.ready(within: patience)
     var left: [String] = []
     do {
       try await eventually(within: Run.settleTime, "all jobs have ended") {
@@ -112,7 +111,7 @@ final class Run {
     let pids = fleet.seats.map(\.pid)
     var names: [[String]] = []
     do {
-      try await eventually(within: Run.reapTime, "every dead worker was reaped") {
+      try await eventually("every dead worker was reaped") {
         try await Task.sleep(for: Run.watchInterval)
         names = try await state.workers()
         return names.allSatisfy { $0.count == pids.count && Set($0.map(QueueState.pid(ofWorker:))) == Set(pids) }
@@ -137,21 +136,24 @@ final class Run {
     evidence.endings += fleet.seats.flatMap(\.surprises)
   }
 
-  /// Keeps what explains a violation.
-  func keepArtifacts() async {
-    let place = "\(arguments.artifacts)-\(plan.seed)"
+  /// Keeps what explains a violation. `report` is what is said of it.
+  func keepArtifacts(_ report: String) async {
     let files = FileManager.default
     do {
-      try? files.removeItem(atPath: place)
-      try files.createDirectory(atPath: place, withIntermediateDirectories: true)
+      let place = try EvidenceDirectory(parent: arguments.artifacts).make(for: plan)
+      try write([report], "\(place)/report")
       for (name, lines) in fleet.logs { try write(lines, "\(place)/\(name).log") }
       try write(steps, "\(place)/steps")
       try write(plan.steps.map(\.description), "\(place)/plan")
-      try write(evidence.incidents.map { "\($0)" }, "\(place)/incidents")
+      try write(fleet.seats.flatMap(\.incidents).map { "\($0)" }, "\(place)/incidents")
+      try write(movers.timeline.lines, "\(place)/owners")
+      try write(
+        producer.jobs.map { job in "\(job) \(evidence.records[job.id].map { "\($0)" } ?? "no record")" },
+        "\(place)/jobs")
       try files.copyItem(atPath: "\(fleet.directory.path)/journal", toPath: "\(place)/journal")
-      Chaos.say("logs, plan and journal are in \(place)")
+      Chaos.say("logs, plan, records and journal are in \(place)")
     } catch {
-      Chaos.say("cannot keep the logs in \(place): \(error)")
+      Chaos.say("cannot keep the logs in \(arguments.artifacts): \(error)")
     }
   }
 

@@ -63,6 +63,19 @@ final class OperatorAccess {
     }
   }
 
+  /// Whether ``sender(of:now:)`` may find an operator, as far as the header fields tell.
+  func mayKnowSender(of request: HTTPRequest) -> Bool {
+    switch BasicCredentials(request.headers) {
+    case .named(let name, _):
+      let proxies = configuration.trustedProxies
+      return !failures.isBlocked(
+        .operator, Credential.normalized(name, of: .operator) ?? "", from: proxies.client(of: request),
+        at: proxies.site(of: request))
+    case .invalid: return false
+    case .none: return cookie(of: request).id(in: request.headers) != nil || LocalAccess.isLocal(request)
+    }
+  }
+
   /// Signs an operator in. Returns the operator and the value of `Set-Cookie`; nil for a wrong name or secret.
   func signIn(
     _ name: String, _ secret: String, _ request: HTTPRequest, now: Int64
@@ -105,10 +118,11 @@ final class OperatorAccess {
   /// Returns the operator with this name and secret, or nil. Failures count for the address and the name.
   private func check(_ name: String, _ secret: String, _ request: HTTPRequest) async throws(PageError) -> Credential? {
     let known = Credential.normalized(name, of: .operator)
-    let address = configuration.trustedProxies.client(of: request)
+    let proxies = configuration.trustedProxies
     do throws(FailureLimit.Fault) {
-      let found = try await failures.check(.operator, known ?? "", from: address) {
-        () async throws(RedisError) -> Credential? in
+      let found = try await failures.check(
+        .operator, known ?? "", from: proxies.client(of: request), at: proxies.site(of: request)
+      ) { () async throws(RedisError) -> Credential? in
         guard let known else { return nil }
         return try await credentials.operator(known, secret: secret)
       }

@@ -42,8 +42,8 @@ struct Session: Sendable, Equatable {
   /// Returns nil if `bytes` is not a session.
   init?(json bytes: [UInt8]) {
     guard let value = try? JSONValue(parsing: bytes), let name = value["operator"]?.string,
-      let digest = value["digest"]?.string, let signedInAt = value["signedInAt"]?.integer,
-      let rotatedAt = value["rotatedAt"]?.integer, let current = value["current"]?.string
+      let digest = value["digest"]?.string, let signedInAt = value["signedInAt"]?.time,
+      let rotatedAt = value["rotatedAt"]?.time, let current = value["current"]?.string
     else { return nil }
     `operator` = name
     self.digest = digest

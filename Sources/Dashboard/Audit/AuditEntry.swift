@@ -1,3 +1,4 @@
+import JSON
 import Redis
 
 /// One action of an operator, whatever became of it.
@@ -36,7 +37,7 @@ struct AuditEntry: Sendable, Equatable {
   /// The milliseconds and the number of its id, for the order of entries of several streams.
   var place: (UInt64, UInt64) {
     let parts = id.split(separator: "-")
-    return (parts.first.flatMap { UInt64($0) } ?? 0, parts.dropFirst().first.flatMap { UInt64($0) } ?? 0)
+    return (parts.first?.integer(in: 0...UInt64.max) ?? 0, parts.dropFirst().first?.integer(in: 0...UInt64.max) ?? 0)
   }
 
   /// Reads an entry of the stream, `[id, [field, value, …]]`. Nil if it is another program's.
@@ -48,7 +49,7 @@ struct AuditEntry: Sendable, Equatable {
     for index in stride(from: 0, to: fields.count - 1, by: 2) {
       values[fields[index].string ?? ""] = fields[index + 1].string ?? ""
     }
-    guard let at = values["at"].flatMap(Int64.init), let action = values["action"] else { return nil }
+    guard let at = values["at"]?.integer(in: NumberRange.times), let action = values["action"] else { return nil }
     self.init(
       at: at, operator: values["operator"] ?? "", action: action, subject: values["subject"] ?? "",
       outcome: values["outcome"] ?? "")

@@ -1,3 +1,5 @@
+import JSON
+
 /// Reads the cursors of lists, which stand in links.
 enum Cursor {
   private static let maximumDigits = 20
@@ -13,12 +15,11 @@ enum Cursor {
   /// Returns a cursor that is a number. Nil without a cursor. Throws 400 for another text.
   static func number(_ text: String?) throws(PageError) -> Int64? {
     guard let text else { return nil }
-    guard isNumber(text[...]), let number = Int64(text) else { throw .badCursor }
+    guard let number = text.integer(in: 0...Int64.max) else { throw .badCursor }
     return number
   }
 
   private static func isNumber(_ text: Substring) -> Bool {
-    (1...maximumDigits).contains(text.utf8.count) && UInt64(text) != nil
-      && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    text.utf8.count <= maximumDigits && text.integer(in: 0...UInt64.max) != nil
   }
 }

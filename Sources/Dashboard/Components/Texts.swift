@@ -19,7 +19,7 @@ enum NumberText {
     guard number.isFinite, number.magnitude < 1e15 else { return "–" }
     if number.magnitude >= 9.95 || number == number.rounded() { return grouped(Int64(number.rounded())) }
     let tenths = Int64((number * 10).rounded())
-    return tenths == 0 && number > 0 ? "<0.1" : "\(tenths / 10).\(abs(tenths % 10))"
+    return tenths == 0 && number > 0 ? "<0.1" : "\(tenths / 10).\((tenths % 10).magnitude)"
   }
 
   /// `512 B`, `1.5 KiB`, `3.0 GiB`.

@@ -1,5 +1,6 @@
 import Credentials
 import EventLoop
+import JSON
 
 /// `/credentials`: who may call the HTTP APIs and use the dashboard. Shows no secret and no digest.
 @EventLoop
@@ -70,7 +71,7 @@ struct CredentialsPage: DashboardPage {
 
   private func scanCursor(_ text: String?) throws(PageError) -> String {
     guard let text else { return "0" }
-    guard UInt64(text) != nil, text.utf8.count <= 20 else { throw .badCursor }
+    guard text.integer(in: 0...UInt64.max) != nil, text.utf8.count <= 20 else { throw .badCursor }
     return text
   }
 

@@ -1,5 +1,6 @@
 import Credentials
 import EventLoop
+import JSON
 import Queue
 
 /// What requeueing or purging all letters that match would do, before it is done.
@@ -43,9 +44,9 @@ struct BulkPreview {
   /// The filter that the form of the confirmation holds: the letters that were there when it was shown. Nil if the form
   /// has none.
   static func filter(_ query: DeadQuery, of request: PageRequest) -> DeadLetterFilter? {
-    guard let until = request.field("until").flatMap({ Int64($0) }) else { return nil }
+    guard let until = request.field("until")?.integer(in: NumberRange.times) else { return nil }
     var filter = query.filter
-    filter.since = request.field("since").flatMap { Int64($0) }
+    filter.since = request.field("since")?.integer(in: NumberRange.times)
     filter.until = until
     return filter
   }
@@ -97,9 +98,9 @@ struct BulkPreview {
     }
   }
 
-  /// What is given up after this page was shown stays.
+  /// What is given up after this page was first shown stays.
   private var fields: [(String, String)] {
-    [("until", String(query.filter.until ?? request.now))]
+    [("until", request.query("until") ?? String(query.filter.until ?? request.now))]
       + (query.filter.since.map { [("since", String($0))] } ?? [])
   }
 

@@ -10,8 +10,6 @@ struct DeadPage: DashboardPage {
   nonisolated static let purge = PageAction("purge", role: .admin)
   nonisolated static let requeueAll = PageAction("requeue-all")
   nonisolated static let purgeAll = PageAction("purge-all", role: .admin)
-  nonisolated static let stop = PageAction("stop")
-  nonisolated static let goOn = PageAction("continue")
 
   nonisolated static let pageSize = 25
   /// Boxes that one form may have checked.
@@ -20,14 +18,12 @@ struct DeadPage: DashboardPage {
   let context: DashboardContext
   let path = "/dead"
   let section = Section.dead
-  let actions = [requeue, purge, requeueAll, purgeAll, stop, goOn]
+  let actions = [requeue, purge, requeueAll, purgeAll]
 
-  private let runner: BulkRunner
   private let cache: DeadReasonsCache
 
   init(context: DashboardContext) {
     self.context = context
-    runner = BulkRunner(connection: context.connection, log: context.log)
     cache = DeadReasonsCache(connection: context.connection)
   }
 
@@ -38,24 +34,17 @@ struct DeadPage: DashboardPage {
     let total = try await total(query.queues)
     let list = try await read(query, request)
     let reasons = try await refusingFaults(await cache.reasons(of: query.queues, now: request.now))
-    let operations = try await refusingFaults(await runner.operations.list())
     let preview = try await BulkPreview(query, request, context: context)
     let view = DeadView(
-      request: request, query: query, queueField: context.queueField, total: total, list: list, reasons: reasons,
-      operations: operations)
-    let isRunning = operations.contains { $0.phase == .running }
-    var page = Page(
+      request: request, query: query, queueField: context.queueField, total: total, list: list, reasons: reasons)
+    return Page(
       "Dead letters", summary: "Jobs that were given up and kept, newest first. Requeue them when the cause is removed."
     ) { html in
-      view.operations(&html)
       if total > 0 { view.reasons(&html) }
       view.filter(&html)
       if let preview { preview.confirmation(&html) }
-      // Otherwise the list stays as it is while letters are chosen.
-      if isRunning { html.region("letters") { view.list(&$0) } } else { view.list(&html) }
+      view.list(&html)
     }
-    page.refreshes = isRunning && preview == nil
-    return page
   }
 
   private func total(_ queues: [String]) async throws(PageError) -> Int64 {
@@ -96,11 +85,10 @@ struct DeadPage: DashboardPage {
     switch action {
     case DeadPage.requeue, DeadPage.purge:
       return SelectedLetter.description(request.fields("letter").compactMap(SelectedLetter.init))
-    case DeadPage.requeueAll, DeadPage.purgeAll:
+    default:
       let query = try? DeadQuery(request, queues: [])
       let filter = query.flatMap { BulkPreview.filter($0, of: request) }
       return "dead letters of \(request.query("queue") ?? "all queues"): \(filter?.description ?? "no filter")"
-    default: return "operation \(request.field("operation") ?? "")"
     }
   }
 
@@ -109,9 +97,7 @@ struct DeadPage: DashboardPage {
     case DeadPage.requeue: try await actOnSelected(.requeue, request)
     case DeadPage.purge: try await actOnSelected(.purge, request)
     case DeadPage.requeueAll: try await actOnAll(.requeue, request)
-    case DeadPage.purgeAll: try await actOnAll(.purge, request)
-    case DeadPage.stop: try await stop(request)
-    default: try await goOn(request)
+    default: try await actOnAll(.purge, request)
     }
   }
 
@@ -134,39 +120,14 @@ struct DeadPage: DashboardPage {
     guard let filter = BulkPreview.filter(query, of: request) else {
       throw .badRequest("The form does not say which letters were shown. Nothing was done.")
     }
-    let hasBegun = try await refusingFaults(
-      await runner.start(
-        verb, queues: query.queues, filter: filter, by: request.operator.name, now: request.now))
-    guard hasBegun else {
-      return .refused("Two operations are running. Start this one when one of them has ended. Nothing was done.")
-    }
+    let sweep = await DeadLetterSweep.run(verb, filter, queues: query.queues, connection: context.connection)
+    if let fault = sweep.fault { throw LetterActions.interrupted(verb, sweep, by: fault) }
+    let isOver = sweep.left == 0
     return .done(
-      "\(verb == .requeue ? "Requeueing" : "Purging") has started. This page shows its progress.",
-      then: request.sameLink([("confirm", nil), ("cursor", nil)]))
-  }
-
-  private func operation(_ request: PageRequest) async throws(PageError) -> DeadLetterOperation {
-    guard let operation = try await refusingFaults(await runner.operations.operation(request.field("operation") ?? ""))
-    else { throw .notFound("This operation is not known any more.") }
-    return operation
-  }
-
-  private func stop(_ request: PageRequest) async throws(PageError) -> ActionOutcome {
-    let operation = try await operation(request)
-    guard operation.phase == .running else {
-      throw .movedOn("This operation has moved on: it is \(operation.phase.rawValue). Nothing was changed.")
-    }
-    try await refusingFaults(await runner.operations.stop(operation.id))
-    return .done("The operation stops after the letters that it is working on. What is done stays done.")
-  }
-
-  private func goOn(_ request: PageRequest) async throws(PageError) -> ActionOutcome {
-    let operation = try await operation(request)
-    let action = operation.verb == .purge ? DeadPage.purgeAll : DeadPage.requeueAll
-    guard request.may(action) else { throw .forbidden(action.role) }
-    guard operation.canContinue(now: request.now), runner.isFree,
-      try await refusingFaults(await runner.goOn(operation, now: request.now))
-    else { throw .movedOn("This operation has moved on: it is running or done. Nothing was changed.") }
-    return .done("The operation continues where it stopped.")
+      LetterActions.sentence(verb, sweep),
+      then: request.sameLink([
+        ("confirm", isOver ? nil : verb.rawValue), ("until", isOver ? nil : filter.until.map { String($0) }),
+        ("cursor", nil),
+      ]))
   }
 }

@@ -9,73 +9,9 @@ struct DeadView {
   let total: Int64
   let list: MergedList
   let reasons: DeadReasons
-  let operations: [DeadLetterOperation]
 
-  /// Operations that are shown, and for how long after they ended, in ms.
-  private static let shownOperations = 3
-  private static let shownFor: Int64 = 24 * 3_600_000
   /// Reasons that are shown.
   private static let shownReasons = 8
-
-  // MARK: - Operations
-
-  func operations(_ html: inout HTML) {
-    let shown = operations.filter { request.now - $0.updatedAt < DeadView.shownFor }.prefix(DeadView.shownOperations)
-    guard !shown.isEmpty else { return }
-    html.region("operations") { html in
-      html.panel("Operations") { html in
-        for operation in shown {
-          html.element("div", ["class": "operation"]) { show(operation, &$0) }
-        }
-      }
-    }
-  }
-
-  private func show(_ operation: DeadLetterOperation, _ html: inout HTML) {
-    let isInterrupted = operation.isInterrupted(now: request.now)
-    html.element("div", ["class": "operation-head"]) { html in
-      html.element("strong", title(operation))
-      html.badge(isInterrupted ? "interrupted" : operation.phase.rawValue, tone(operation, isInterrupted))
-      html.element("span", ["class": "quiet"]) { html in
-        html.text("by \(operation.operatorName), started ")
-        html.time(operation.startedAt, now: request.now)
-      }
-    }
-    html.progress(
-      done: Int64(operation.fraction * 1000), total: 1000, label: "\(operation.verb.imperative): letters looked at")
-    html.element("p", numbers(operation, isInterrupted))
-    if operation.phase == .running, !isInterrupted {
-      html.actionForm(request, DeadPage.stop, "Stop", fields: [("operation", operation.id)])
-    } else if operation.canContinue(now: request.now),
-      request.may(operation.verb == .purge ? DeadPage.purgeAll : DeadPage.requeueAll)
-    {
-      html.actionForm(request, DeadPage.goOn, "Continue", fields: [("operation", operation.id)])
-    }
-  }
-
-  private func title(_ operation: DeadLetterOperation) -> String {
-    let what = [operation.filter.reason.map { "reason “\($0)”" }, operation.filter.app.map { "app \($0)" }]
-    let filter = what.compactMap { $0 }.joined(separator: ", ")
-    return "\(operation.verb.imperative) \(filter.isEmpty ? "all" : filter)"
-  }
-
-  private func tone(_ operation: DeadLetterOperation, _ isInterrupted: Bool) -> Tone {
-    switch operation.phase {
-    case .running: isInterrupted ? .warn : .info
-    case .done: .good
-    case .stopped: .neutral
-    case .failed: .bad
-    }
-  }
-
-  private func numbers(_ operation: DeadLetterOperation, _ isInterrupted: Bool) -> String {
-    var text = "\(operation.verb.past) \(NumberText.count(Int64(operation.done), "letter"))"
-    text += " of \(NumberText.grouped(Int64(operation.examined))) looked at."
-    if operation.gone > 0 { text += " \(operation.gone) had moved on before." }
-    if isInterrupted { text += " Its process has ended. Continue it where it stopped." }
-    if let fault = operation.fault { text += " It failed: \(fault)" }
-    return text
-  }
 
   // MARK: - Reasons and filter
 

@@ -7,16 +7,9 @@ import Redis
 struct LetterActions {
   let context: DashboardContext
 
-  /// What became of the letters.
-  struct Count: Equatable {
-    var done = 0
-    /// Requeued or purged by another operator meanwhile.
-    var gone = 0
-  }
-
   /// Acts on each letter. Throws an error that says how many were done if Redis fails on the way.
   func act(_ verb: DeadLetterVerb, on letters: [SelectedLetter]) async throws(PageError) -> ActionOutcome {
-    var count = Count()
+    var count = DeadLetterSweep()
     for letter in letters {
       do throws(RedisError) {
         let dead = DeadLetters(queue: letter.queue, connection: context.connection)
@@ -40,13 +33,27 @@ struct LetterActions {
     return .done(LetterActions.sentence(verb, count))
   }
 
-  /// `Requeued 3 dead letters. 2 had moved on before.`
-  static func sentence(_ verb: DeadLetterVerb, _ count: Count) -> String {
-    let done = "\(verb.past) \(NumberText.count(Int64(count.done), "dead letter"))."
-    return count.gone == 0 ? done : done + " \(count.gone) had moved on before."
+  /// `Requeued 3 dead letters. 2 had moved on before. 40 are left to look at: continue below.`
+  static func sentence(_ verb: DeadLetterVerb, _ count: DeadLetterSweep) -> String {
+    var sentence = "\(verb.past) \(NumberText.count(Int64(count.done), "dead letter"))."
+    if count.gone > 0 { sentence += " \(count.gone) had moved on before." }
+    if count.left > 0 { sentence += " \(NumberText.grouped(Int64(count.left))) are left to look at: continue below." }
+    return sentence
   }
 
-  static func interrupted(_ verb: DeadLetterVerb, _ count: Count, of total: Int, by error: RedisError) -> PageError {
+  /// Redis failed on the way through all letters that match.
+  static func interrupted(_ verb: DeadLetterVerb, _ sweep: DeadLetterSweep, by error: RedisError) -> PageError {
+    var fault = PageError(error)
+    guard sweep.done > 0 else { return fault }
+    fault = PageError(
+      fault.status, fault.title, "\(verb.past) \(sweep.done) letters before Redis failed. Try again to continue.")
+    fault.cause = error
+    return fault
+  }
+
+  static func interrupted(_ verb: DeadLetterVerb, _ count: DeadLetterSweep, of total: Int, by error: RedisError)
+    -> PageError
+  {
     var fault = PageError(error)
     guard count.done + count.gone > 0 else { return fault }
     let next = count.done + count.gone + 1

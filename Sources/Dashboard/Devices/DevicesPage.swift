@@ -79,7 +79,7 @@ struct DevicesPage: DashboardPage {
   /// The place of the first device that is shown.
   private static func start(_ request: PageRequest, count: Int) throws(PageError) -> Int {
     guard let cursor = request.query("cursor") else { return 0 }
-    guard let start = Int(cursor), (0..<max(count, 1)).contains(start), start % pageSize == 0 else { throw .badCursor }
+    guard let start = cursor.integer(in: 0...max(count - 1, 0)), start % pageSize == 0 else { throw .badCursor }
     return start
   }
 

@@ -26,16 +26,12 @@ struct FleetWorker: Sendable, Equatable {
 }
 
 extension FleetWorker {
-  /// Workers of a queue that are read, at most.
-  private static let maximumRead = 1000
-
   /// Reads the workers of all queues, sorted by name.
   @EventLoop
   static func all(of queues: [String], from connection: RedisClient) async throws(RedisError) -> [FleetWorker] {
     let keys = queues.map(QueueKeys.init(queue:))
-    let members = try await Exchange.replies(
-      to: keys.map { RedisCommand("SMEMBERS", $0.workers) }, on: connection)
-    let names = members.map { reply in Array((reply.array ?? []).compactMap(\.string).sorted().prefix(maximumRead)) }
+    let members = try await Exchange.replies(to: keys.map(\.namesOfWorkers), on: connection)
+    let names = members.map { ($0.array ?? []).compactMap(\.string) }
     var commands: [RedisCommand] = []
     for (keys, names) in zip(keys, names) {
       for name in names {

@@ -71,7 +71,7 @@ struct MergedList {
   ///   has a next one; of the other sets, nothing beyond its place is shown yet.
   init(_ pages: [BrowsedPage?], from cursor: Cursor, isDescending: Bool, limit: Int) {
     func isBefore(_ one: SortedPosition?, _ other: SortedPosition?) -> Bool {
-      guard let one, let other, let first = Double(one.score), let second = Double(other.score) else { return false }
+      guard let one, let other, let first = one.value, let second = other.value else { return false }
       return isDescending ? first > second : first < second
     }
     let horizon = pages.compactMap { $0?.next }.min { isBefore($0, $1) }

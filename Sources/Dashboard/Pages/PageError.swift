@@ -49,6 +49,18 @@ struct PageError: Error {
   /// What an action is about has changed meanwhile.
   static func movedOn(_ message: String) -> PageError { PageError(409, "Has moved on", message) }
 
+  /// A key that the page reads, or that the action changes, holds what another program wrote. `keys`: one of these.
+  private static func otherType(_ keys: [String]) -> PageError {
+    let names = keys.prefix(maximumKeys).joined(separator: ", ") + (keys.count > maximumKeys ? ", …" : "")
+    let what = keys.count == 1 ? "The key \(names)" : keys.isEmpty ? "A key" : "One of the keys \(names)"
+    return PageError(
+      409, "Another type",
+      "\(what) has another type than this page expects: another program wrote it. Delete it, or rename it."
+    )
+  }
+
+  private static let maximumKeys = 5
+
   init(_ fault: RedisError) {
     switch fault {
     case .outcomeUnknown:
@@ -61,8 +73,7 @@ struct PageError: Error {
         500, "Redis refuses a command",
         "The user of REDIS_URL lacks a right that this page needs: use the user martlet-dashboard of deploy/redis/users.acl."
       )
-    case .reply where fault.isWrongType:
-      self.init(500, "Another type", "A key that this page reads has another type: another program wrote it.")
+    case .reply(let error) where fault.isWrongType: self = .otherType(error.keys)
     case .notSent, .reply, .configuration:
       self.init(
         503, "Redis does not answer",

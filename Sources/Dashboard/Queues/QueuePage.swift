@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Queue
 
 /// `/queues/{name}`: a look at each state of one queue.
@@ -58,7 +59,7 @@ struct QueuePage: DashboardPage {
     /// Throws 400 for what no link of the page asks for.
     init(_ request: PageRequest) throws(PageError) {
       guard let end = QueueBrowser.End(rawValue: request.query("end") ?? QueueBrowser.End.front.rawValue),
-        let skip = Int(request.query("skip") ?? "0"), (0..<QueueBrowser.listDepth).contains(skip)
+        let skip = (request.query("skip") ?? "0").integer(in: 0...QueueBrowser.listDepth - 1)
       else { throw .badCursor }
       self.end = end
       self.skip = skip

@@ -18,6 +18,9 @@ public final class Dashboard {
   /// How long the start waits for Redis, to find out whether there is an operator.
   private static let patience = Duration.seconds(5)
 
+  /// What connections and requests may take: more than 400 connections, or 250 with TLS. Bytes.
+  private static let budget = 16 << 20
+
   private let context: DashboardContext
   private let log: Log
   private let router: PageRouter
@@ -92,6 +95,9 @@ public final class Dashboard {
     settings.refusal = { [weak self] status, request in
       EventLoop.assumeIsolated { self?.refuse(status, request) ?? Dashboard.stopping }
     }
+    settings.budget.bytes = Dashboard.budget
+    settings.trustedProxies = context.configuration.trustedProxies
+    settings.needsBody = { [weak self] request in self?.needsBody(request) ?? false }
     let server = HTTPServer(configuration: settings, log: log) { [weak self] request, respond in
       guard let self else { return respond(Dashboard.stopping) }
       self.handle(request, respond)
@@ -117,6 +123,13 @@ public final class Dashboard {
       metrics.count(request, route: match?.page.path ?? "none", status: response.status, since: start)
       respond(response)
     }
+  }
+
+  /// Whether the request is a form that may be taken, as far as its head tells.
+  private func needsBody(_ request: HTTPRequest) -> Bool {
+    guard request.method == "POST", protection.allows(request) else { return false }
+    if request.path == SignInPage.path { return true }
+    return router.match(request.path)?.page.actions.isEmpty == false && access.mayKnowSender(of: request)
   }
 
   private func response(to request: HTTPRequest, _ match: PageRouter.Match?) async -> HTTPResponse {

@@ -151,6 +151,6 @@ public struct AddresseeInspector {
     let record: JSONValue
     do { record = try JSONValue(parsing: bytes) } catch { return nil }
     guard let id = record["id"]?.string, let status = record["status"]?.string else { return nil }
-    return MissedNotification(jobID: id, status: status, at: record["at"]?.integer ?? 0)
+    return MissedNotification(jobID: id, status: status, at: record["at"]?.time ?? 0)
   }
 }

@@ -65,7 +65,7 @@ extension HistoryEntry {
 
   /// Returns nil if the value is not an entry that ``write(to:)`` writes.
   init?(_ value: JSONValue) {
-    guard let at = value["at"]?.integer, let event = HistoryEvent(value) else { return nil }
+    guard let at = value["at"]?.time, let event = HistoryEvent(value) else { return nil }
     self.init(at: at, event)
   }
 }

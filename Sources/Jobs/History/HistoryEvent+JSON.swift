@@ -51,17 +51,17 @@ extension HistoryEvent {
     switch value["event"]?.string {
     case "claimed":
       self = .claimed(
-        worker: value["worker"]?.string ?? "", attempt: number("attempt"), waited: value["waited"]?.integer)
+        worker: value["worker"]?.string ?? "", attempt: number("attempt"), waited: value["waited"]?.time)
     case "takenOver": self = .takenOver(crashes: number("crashes"))
     case "resolved": self = .resolved(devices: number("devices"), removed: .init(value["removed"]))
     case "policy":
       guard let policy = HistoryPolicy(value) else { return nil }
       self = .policy(policy)
     case "answered": self = .answered(HistoryAnswers(value))
-    case "retry": self = .retry(at: value["due"]?.integer ?? 0, reason: reason)
+    case "retry": self = .retry(at: value["due"]?.time ?? 0, reason: reason)
     case "postponed":
-      self = .postponed(until: value["due"]?.integer ?? 0, reason: reason, times: max(1, number("times")))
-    case "deferred": self = .deferred(until: value["until"]?.integer ?? 0)
+      self = .postponed(until: value["due"]?.time ?? 0, reason: reason, times: max(1, number("times")))
+    case "deferred": self = .deferred(until: value["until"]?.time ?? 0)
     case "held": self = .held
     case "buried": self = .buried(reason: reason ?? "")
     case "ended":
@@ -93,8 +93,8 @@ extension HistoryPolicy {
       rule: value["rule"]?.string)
     limit = value["limit"].map { JobResult.count($0) }
     used = value["used"].map { JobResult.count($0) }
-    seconds = value["seconds"]?.integer
-    until = value["until"]?.integer
+    seconds = value["seconds"]?.count.map(Int64.init)
+    until = value["until"]?.time
   }
 }
 

@@ -1,3 +1,5 @@
+import JSON
+
 /// The arguments of a command, parsed into positional words, options and flags.
 struct CommandLineWords {
   private(set) var positional: [String] = []
@@ -61,7 +63,7 @@ struct CommandLineWords {
   /// Returns the value of an option as a number.
   func integer(_ option: String, in range: ClosedRange<Int>) throws(CommandError) -> Int? {
     guard let text = value(option) else { return nil }
-    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number) else {
+    guard let number = text.integer(in: range) else {
       throw .usage("--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number

@@ -1,3 +1,4 @@
+import JSON
 import Telemetry
 
 #if canImport(Glibc)
@@ -73,7 +74,7 @@ enum Console {
     return all.map { row in
       let cells = row.enumerated().map { column, cell in
         let pad = String(repeating: " ", count: widths[column] - cell.count)
-        return Double(cell) != nil ? pad + cell : cell + pad
+        return cell.number(in: -Double.infinity...Double.infinity) != nil ? pad + cell : cell + pad
       }
       let line = cells.joined(separator: "  ")
       return String(line.reversed().drop { $0 == " " }.reversed()) + "\n"

@@ -17,8 +17,9 @@ enum DeadCommand: Command {
     Works on the dead letters of the queues of MARTLET_QUEUES (or of --queue), newest first. --reason selects those whose
     reason contains TEXT. A requeued job is sent only to the devices that were left open or uncertain, under the same
     apns-ids, and has all its attempts again. requeue and purge without ID, --reason or --limit act on all dead letters.
-    list shows 50 unless --limit is given. --dry-run prints what would be done and changes nothing. show also prints the
-    producer's bytes; of a job larger than 1 MiB only the beginning.
+    They end after some seconds, and say how many letters are left; the same command continues. list shows 50 unless
+    --limit is given. --dry-run prints what would be done and changes nothing. show also prints the producer's bytes; of
+    a job larger than 1 MiB only the beginning.
 
     Control characters and invalid UTF-8 are escaped. With --raw, list escapes nothing and show prints only the producer's
     bytes, unchanged.
@@ -36,35 +37,31 @@ enum DeadCommand: Command {
     let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
     let queues = try line.queue().map { [$0] } ?? configuration.queues
     let limit = try line.integer("limit", in: 1...Int.max)
-    let selection = Selection(id: id, reason: line.value("reason"), limit: limit ?? (verb == "list" ? listLimit : .max))
+    let filter = DeadLetterFilter(id: id, reason: line.value("reason"))
     switch verb {
     case "list" where id == nil:
-      let entries = try await collect(configuration, queues, selection)
+      let entries = try await collect(configuration, queues, filter, limit: limit ?? listLimit)
       showList(entries, line)
       return .done
     case "show":
-      guard id != nil else { throw CommandError.usage("show needs an id") }
-      let entries = try await collect(configuration, queues, Selection(id: id, reason: nil, limit: 1))
-      guard let entry = entries.first else { throw CommandError.failed("no dead letter of job '\(id ?? "")'") }
+      guard let id else { throw CommandError.usage("show needs an id") }
+      let entries = try await collect(configuration, queues, DeadLetterFilter(id: id), limit: 1)
+      guard let entry = entries.first else { throw CommandError.failed("no dead letter of job '\(id)'") }
       show(entry, line)
       return .done
     case "requeue", "purge":
       let isDry = line.has("dry-run")
-      let count = try await act(configuration, queues, selection, isRequeue: verb == "requeue", isDry: isDry)
-      if let id, count == 0 { throw CommandError.failed("no dead letter of job '\(id)'") }
-      Console.print("\(isDry ? "would \(verb)" : "\(verb)d") \(count)\n")
+      let sweep = try await configuration.withConnection { connection in
+        await DeadLetterSweep.run(
+          isDry ? nil : DeadLetterVerb(rawValue: verb), filter, limit: limit ?? .max, queues: queues,
+          connection: connection)
+      }
+      if let fault = sweep.fault { throw CommandError.failed("\(verb)d \(sweep.done) before Redis failed: \(fault)") }
+      if let id, sweep.done == 0 { throw CommandError.failed("no dead letter of job '\(id)'") }
+      let left = sweep.left > 0 ? "; \(sweep.left) left to look at: run it again to continue" : ""
+      Console.print("\(isDry ? "would \(verb)" : "\(verb)d") \(sweep.done)\(left)\n")
       return .done
     default: throw CommandError.usage("expected list, show, requeue or purge")
-    }
-  }
-
-  private struct Selection: Sendable {
-    let id: String?
-    let reason: String?
-    let limit: Int
-
-    func includes(_ letter: DeadLetter) -> Bool {
-      (id == nil || id == letter.id) && (reason.map { letter.reason.contains($0) } ?? true)
     }
   }
 
@@ -76,44 +73,19 @@ enum DeadCommand: Command {
   }
 
   private static func collect(
-    _ configuration: ClientConfiguration, _ queues: [String], _ selection: Selection
+    _ configuration: ClientConfiguration, _ queues: [String], _ filter: DeadLetterFilter, limit: Int
   ) async throws -> [Found] {
     try await configuration.withConnection { connection in
       var found: [Found] = []
-      for queue in queues {
+      for queue in queues where found.count < limit {
         try await DeadLetters(queue: queue, connection: connection).forEach { entry in
-          if selection.includes(entry.letter) {
+          if filter.includes(entry.letter) {
             found.append(Found(queue: queue, letter: entry.letter, missingBytes: entry.missingBytes))
           }
-          return found.count < selection.limit ? .kept : .stop
+          return found.count < limit
         }
-        if found.count >= selection.limit { break }
       }
       return found
-    }
-  }
-
-  private static func act(
-    _ configuration: ClientConfiguration, _ queues: [String], _ selection: Selection, isRequeue: Bool, isDry: Bool
-  ) async throws -> Int {
-    try await configuration.withConnection { connection in
-      var count = 0
-      for queue in queues where count < selection.limit {
-        let letters = DeadLetters(queue: queue, connection: connection)
-        var known = KnownLetters()
-        try await letters.forEach { entry in
-          guard count < selection.limit else { return .stop }
-          guard known.includes(entry.letter), selection.includes(entry.letter) else { return .kept }
-          if isDry {
-            count += 1
-            return .kept
-          }
-          if try await (isRequeue ? letters.requeue(entry) : letters.purge(entry)) { count += 1 }
-          known.take(entry.letter)
-          return .removed
-        }
-      }
-      return count
     }
   }
 

@@ -176,7 +176,11 @@ enum EnqueueCommand: Command {
       writer.bool(true)
     }
     if let at = line.value("send-at") {
-      if let milliseconds = Int64(at) { writer.field("sendAt", milliseconds) } else { writer.field("sendAt", at) }
+      if let milliseconds: Int64 = at.integer(in: 0...Int64.max) {
+        writer.field("sendAt", milliseconds)
+      } else {
+        writer.field("sendAt", at)
+      }
     }
     writer.endObject()
     return writer.bytes

@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 import Worker
 
 #if canImport(Glibc)
@@ -69,7 +70,7 @@ enum HealthCommand: Command {
       }
     }
     let text = String(decoding: answer, as: UTF8.self)
-    guard text.hasPrefix("HTTP/1.1 "), let status = Int(text.dropFirst(9).prefix(3)) else {
+    guard text.hasPrefix("HTTP/1.1 "), let status = text.dropFirst(9).prefix(3).integer(in: 100...999) else {
       throw CommandError.failed("\(address) does not answer in HTTP within \(patienceSeconds) seconds")
     }
     let end = text.firstRange(of: "\r\n\r\n")?.upperBound ?? text.endIndex

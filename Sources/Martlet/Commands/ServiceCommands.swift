@@ -8,15 +8,11 @@ enum WorkerCommand: Command {
   static let name = "worker"
   static let summary = "consume jobs and deliver them"
   static let help = """
-    usage: martlet worker [--processes NUMBER|auto]
+    usage: martlet worker
 
     Claims jobs from the Redis lists of MARTLET_QUEUES (in strict order), sends them to APNs and writes their records.
     /healthz, /readyz and /metrics are on MARTLET_ADMIN_ADDRESS (default \(WorkerConfiguration.defaultAdminAddress); off, or port 0 for any free port).
     Reads its settings from the environment and reports every fault at once (exit code 2).
-
-      --processes NUMBER|auto   worker processes, 1 to \(ProcessCount.range.upperBound), default 1; auto: one for each core that may be used.
-                                With more than one, this process supervises them: it starts one again that ends, passes
-                                signals on, and its admin port answers for all. MARTLET_CONCURRENCY is of each process.
 
     SIGTERM or SIGINT: stops claiming, finishes within MARTLET_SHUTDOWN_GRACE, hands the other jobs back, exits with 0.
     A second signal: hands all jobs back and exits at once. SIGHUP: reads the file of MARTLET_APPS again; without one it
@@ -28,60 +24,22 @@ enum WorkerCommand: Command {
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["processes", WorkerProgram.option])
+    let line = try CommandLineWords(words)
     try line.refuseArguments()
-    let channel = try line.integer(WorkerProgram.option, in: 3...Int(Int32.max))
-    let count = try ProcessCount.parse(line.value("processes"))
-    let configuration = try WorkerConfiguration(environment: EnvironmentReader.processValues)
-    if let channel { return try await serve(configuration, supervisedThrough: Int32(channel)) }
-    return count == 1 ? try await serve(configuration) : try await supervise(configuration, count: count)
+    return try await serve(try WorkerConfiguration(environment: EnvironmentReader.processValues))
   }
 
   @EventLoop
   private static func serve(_ configuration: WorkerConfiguration) async throws -> ExitCode {
     let log = Log(level: configuration.logLevel)
-    let service = try start(configuration, log: log)
-    await Termination.wait { stopped in service.stop(then: stopped) }
-    return .done
-  }
-
-  @EventLoop
-  private static func supervise(_ configuration: WorkerConfiguration, count: Int) async throws -> ExitCode {
-    let log = Log(level: configuration.logLevel)
-    return try await Supervisor(configuration, count: count, log: log).run()
-  }
-
-  /// The supervisor's admin port answers for this process too.
-  @EventLoop
-  private static func serve(
-    _ configuration: WorkerConfiguration, supervisedThrough channel: Int32
-  ) async throws -> ExitCode {
-    guard Channel.isChannel(channel) else {
-      throw CommandError.usage("--\(WorkerProgram.option) is for processes that martlet worker --processes starts")
-    }
-    WorkerProgram.nameProcess()
-    Termination.countsFurther = false
-    var configuration = configuration
-    configuration.adminAddress = nil
-    let log = Log(level: configuration.logLevel)
-    let service = try start(configuration, log: log)
-    guard let supervised = SupervisedWorker(service, channel: channel, log: log) else {
-      throw CommandError.failed("file descriptors are exhausted")
-    }
-    await Termination.wait { stopped in service.stop(then: stopped) }
-    withExtendedLifetime(supervised) {}
-    return .done
-  }
-
-  @EventLoop
-  private static func start(_ configuration: WorkerConfiguration, log: Log) throws -> WorkerService {
     let service = WorkerService(configuration, log: log)
     service.metrics.addProcess(version: Version.current)
     try service.start()
     let apps = ServedApps(configuration, clients: service.clients, log: log)
     apps?.onChange = { [weak service] in service?.configure(appShares: .init($0)) }
     Reload.use(apps?.reload, log: log)
-    return service
+    await Termination.wait { stopped in service.stop(then: stopped) }
+    return .done
   }
 }
 
@@ -97,8 +55,8 @@ enum SidecarCommand: Command {
     settings, logs that, and names the missing settings in its answers. Without Redis /readyz is 503.
     Reads its settings from the environment and reports every fault at once (exit code 2).
 
-    A user has at most MARTLET_MAX_DEVICES devices (1 to 1000, default 100). One more replaces the one registered longest
-    ago.
+    A user has at most MARTLET_MAX_DEVICES devices in an app (1 to 1000, default 100). One more replaces the one of them
+    registered longest ago.
 
     With MARTLET_HTTP_CERT and MARTLET_HTTP_KEY (PEM files) MARTLET_HTTP_ADDRESS is HTTPS only. SIGHUP: reads both files again;
     new connections get the new certificate, and no request is lost. If they cannot be used, the certificate in use stays.

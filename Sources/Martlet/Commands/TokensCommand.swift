@@ -20,8 +20,8 @@ enum TokensCommand: Command {
 
     Devices without an app are under "", instances under "martlet:instances". import also reads arrays of such objects and
     the older notation of the push server. It writes each record unchanged. A record in Redis stays if it is as new, or if it
-    has an owner and the file names none. A user keeps the newest MARTLET_MAX_DEVICES (default 100) devices. An import can be
-    interrupted and repeated. An invalid entry is left out and counted by its reason. A file that is not a backup ends the
+    has an owner and the file names none. A user keeps the newest MARTLET_MAX_DEVICES (default 100) devices of each app. An
+    import can be interrupted and repeated. An invalid entry is left out and counted by its reason. A file that is not a backup ends the
     import at its first fault (exit code 1).
 
     migrate reads an export of Parse's _Installation (an array, {"results":[...]}, or one object per line) and includes the

@@ -1,3 +1,4 @@
+import JSON
 import Queue
 import EventLoop
 import Events
@@ -49,7 +50,8 @@ struct RedisExamination {
     }
     if facts.info.engine.kind == .keyDB { facts.activeSettings = try await activeSettings(connection) }
     let before = Clock.unixMilliseconds
-    let time = try await allowed(RedisCommand("TIME"), connection)?.array?.compactMap { $0.string.flatMap(Int64.init) }
+    let words = try await allowed(RedisCommand("TIME"), connection)?.array
+    let time = words?.compactMap { $0.string?.integer(in: NumberRange.times) }
     if let time, time.count == 2 {
       let middle = before + (Clock.unixMilliseconds - before) / 2
       facts.clockDifference = time[0] * 1000 + time[1] / 1000 - middle

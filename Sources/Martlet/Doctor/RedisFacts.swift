@@ -1,3 +1,4 @@
+import JSON
 import Redis
 
 /// What is known about Redis.
@@ -42,7 +43,7 @@ extension RedisFacts {
 
   private var versionFinding: Finding {
     guard let version = info.version else { return unreported("redis version", "the version") }
-    let numbers = version.split(separator: ".").prefix(2).map { Int($0) ?? 0 }
+    let numbers = version.split(separator: ".").prefix(2).map { $0.integer(in: 0...1_000_000) ?? 0 }
     let isNewEnough = !numbers.lexicographicallyPrecedes(RedisFacts.oldestVersion)
     return isNewEnough
       ? Finding("redis version", .ok, info.engine.summary)

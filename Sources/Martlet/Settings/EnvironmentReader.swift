@@ -1,5 +1,6 @@
 import Credentials
 import HTTPServer
+import JSON
 
 #if canImport(Glibc)
   import Glibc
@@ -97,16 +98,11 @@ package struct EnvironmentReader {
 
   mutating func integer(_ name: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
     guard let value = string(name) else { return fallback }
-    guard let number: Int = EnvironmentReader.number(value), range.contains(number) else {
+    guard let number = value.integer(in: range) else {
       report(name, wrong: value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
       return fallback
     }
     return number
-  }
-
-  /// Reads a number that consists of digits only.
-  private static func number<Number: FixedWidthInteger>(_ text: some StringProtocol) -> Number? {
-    text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Number(text) : nil
   }
 
   /// Returns `value` if a server can listen on it. The host is required. `other` is a further alternative for the error.
@@ -151,9 +147,7 @@ package struct EnvironmentReader {
   private static func duration(_ text: some StringProtocol) -> Duration? {
     let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
     for (unit, milliseconds) in units where text.hasSuffix(unit) {
-      guard let number: Int64 = number(text.dropLast(unit.count)), number > 0,
-        number <= 366 * 86_400_000 / milliseconds
-      else { continue }
+      guard let number = text.dropLast(unit.count).integer(in: 1...366 * 86_400_000 / milliseconds) else { continue }
       return .milliseconds(number * milliseconds)
     }
     return nil
@@ -165,7 +159,7 @@ package struct EnvironmentReader {
     if value.lowercased() == "off" { return nil }
     let counts = 1...1_000_000
     let parts = value.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, let count: Int = EnvironmentReader.number(parts[0]), counts.contains(count),
+    guard parts.count == 2, let count = parts[0].integer(in: counts),
       let window = EnvironmentReader.trimmed(parts[1]).flatMap({ EnvironmentReader.duration($0) })
     else {
       report(

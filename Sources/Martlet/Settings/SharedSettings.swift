@@ -76,7 +76,7 @@ enum SharedSettings {
     return proxies
   }
 
-  /// `MARTLET_MAX_DEVICES`: the maximum number of devices of a user.
+  /// `MARTLET_MAX_DEVICES`: the maximum number of devices of a user in one app.
   static func maximumDevices(_ reader: inout EnvironmentReader) -> Int {
     reader.integer("MARTLET_MAX_DEVICES", in: Registry.deviceLimits, default: Registry.defaultMaximumDevices)
   }

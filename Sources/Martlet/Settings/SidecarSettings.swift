@@ -16,7 +16,7 @@ package struct SidecarSettings {
   var certificateFiles: CertificateFiles?
   /// Nil if Redis is not configured.
   var redis: RedisEndpoint?
-  /// The maximum number of devices of a user.
+  /// The maximum number of devices of a user in one app.
   var maximumDevices: Int
   /// Whether events are written to `push:events`.
   var writesEvents: Bool

@@ -1,4 +1,5 @@
 import HTTPClient
+import JSON
 import Worker
 
 /// The settings of the export of spans, by the names that OpenTelemetry gives them.
@@ -33,7 +34,7 @@ enum TracingSettings {
 
   private static func readRatio(_ reader: inout EnvironmentReader) -> Double {
     guard let value = reader.string(ratio) else { return 0 }
-    guard let number = Double(value), (0...1).contains(number) else {
+    guard let number = value.number(in: 0...1) else {
       reader.report(ratio, wrong: value, expected: "a number from 0 to 1, the share of the jobs without a trace")
       return 0
     }

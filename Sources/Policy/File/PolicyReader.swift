@@ -53,7 +53,7 @@ struct PolicyReader {
 
   mutating func integer(_ object: PolicyObject, _ key: String, in range: ClosedRange<Int64>) -> Int64? {
     guard let value = object[key] else { return nil }
-    guard let number = value.integer, range.contains(number) else {
+    guard let number = value.integer(in: range) else {
       report(
         object.path(key), value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
       return nil

@@ -1,3 +1,5 @@
+import JSON
+
 /// The hours of the day in which only critical notifications are sent. They may cross midnight.
 public struct QuietHours: Sendable, Equatable {
   public static let expected = "hours like 23:00-08:00 with different ends, or off"
@@ -30,8 +32,8 @@ public struct QuietHours: Sendable, Equatable {
   private static func minute(_ text: Substring) -> Int64? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2,
-      parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
-      let hour = Int64(parts[0]), let minute = Int64(parts[1]), hour < 24, minute < 60
+      parts.allSatisfy({ $0.utf8.count == 2 }),
+      let hour: Int64 = parts[0].integer(in: 0...23), let minute: Int64 = parts[1].integer(in: 0...59)
     else { return nil }
     return hour * 60 + minute
   }

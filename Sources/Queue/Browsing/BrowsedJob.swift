@@ -75,26 +75,29 @@ extension BrowsedJob.Burial {
     guard let head = try? JSONValue(parsing: line), let reason = head["reason"]?.string else { return nil }
     id = head["id"]?.string
     self.reason = reason
-    at = head["at"]?.integer ?? 0
-    attempts = head["attempts"]?.integer.map { Int(clamping: $0) } ?? 0
+    at = head["at"]?.time ?? 0
+    attempts = head["attempts"]?.count ?? 0
   }
 }
 
 extension BrowsedJob {
+  /// Of an envelope, which has up to nine digits.
+  private static let counts = 0...999_999_999
+
   /// Reads what `describe` of ``QueueScripts/describing`` returns. Returns nil for anything else.
   init?(_ value: RedisValue) {
-    guard let parts = value.array, parts.count == 10, let score = parts[0].string, let skip = parts[1].integer,
-      let stored = parts[2].integer, let digest = parts[3].string, let head = parts[4].bytes,
-      let job = parts[8].bytes, let jobBytes = parts[9].integer
+    guard let parts = value.array, parts.count == 10, let score = parts[0].string, let skip = parts[1].count,
+      let stored = parts[2].count, let digest = parts[3].string, let head = parts[4].bytes,
+      let job = parts[8].bytes, let jobBytes = parts[9].count
     else { return nil }
-    position = SortedPosition(score: score, skip: Int(skip))
-    storedBytes = Int(stored)
+    position = SortedPosition(score: score, skip: skip)
+    storedBytes = stored
     self.digest = digest
     burial = head.isEmpty ? nil : Burial(line: head)
-    crashes = parts[5].string.flatMap { Int($0) } ?? 0
-    attempts = burial?.attempts ?? parts[6].string.flatMap { Int($0) } ?? 0
+    crashes = parts[5].string?.integer(in: BrowsedJob.counts) ?? 0
+    attempts = burial?.attempts ?? parts[6].string?.integer(in: BrowsedJob.counts) ?? 0
     nonce = parts[7].contents.map { String(decoding: $0, as: UTF8.self) }
     self.job = job
-    self.jobBytes = Int(jobBytes)
+    self.jobBytes = jobBytes
   }
 }

@@ -14,14 +14,14 @@ public struct BrowsedPage: Sendable, Equatable {
 extension BrowsedPage {
   /// Reads the answer of ``QueueScripts/browseSet``.
   init(_ value: RedisValue) {
-    guard let parts = value.array, parts.count == 4, let score = parts[0].string, let skip = parts[1].integer,
-      let examined = parts[2].integer, let jobs = parts[3].array
+    guard let parts = value.array, parts.count == 4, let score = parts[0].string, let skip = parts[1].count,
+      let examined = parts[2].count, let jobs = parts[3].array
     else {
       self = .empty
       return
     }
     self.init(
-      jobs: jobs.compactMap(BrowsedJob.init), examined: Int(examined),
-      next: score.isEmpty ? nil : SortedPosition(score: score, skip: Int(skip)))
+      jobs: jobs.compactMap(BrowsedJob.init), examined: examined,
+      next: score.isEmpty ? nil : SortedPosition(score: score, skip: skip))
   }
 }

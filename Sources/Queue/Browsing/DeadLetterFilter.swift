@@ -3,6 +3,8 @@ import JSON
 
 /// Which dead letters are shown, or acted on.
 public struct DeadLetterFilter: Sendable, Equatable {
+  /// The id of the job.
+  public var id: String?
   /// A text that the reason contains.
   public var reason: String?
   /// The bundle id that the job names: `app`, or that of its audience.
@@ -12,7 +14,8 @@ public struct DeadLetterFilter: Sendable, Equatable {
   /// Unix ms: only letters up to then.
   public var until: Int64?
 
-  public init(reason: String? = nil, app: String? = nil, since: Int64? = nil, until: Int64? = nil) {
+  public init(id: String? = nil, reason: String? = nil, app: String? = nil, since: Int64? = nil, until: Int64? = nil) {
+    self.id = id
     self.reason = reason
     self.app = app
     self.since = since
@@ -22,7 +25,7 @@ public struct DeadLetterFilter: Sendable, Equatable {
   public var isEmpty: Bool { self == DeadLetterFilter() }
 
   public func includes(_ letter: DeadLetter) -> Bool {
-    includes(reason: letter.reason, at: letter.at, job: letter.envelope.job)
+    (id == nil || id == letter.id) && includes(reason: letter.reason, at: letter.at, job: letter.envelope.job)
   }
 
   func includes(_ job: BrowsedJob) -> Bool {

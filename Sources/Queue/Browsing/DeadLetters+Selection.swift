@@ -10,7 +10,7 @@ public enum DeadLetterVerb: String, Sendable, CaseIterable {
   case purge
 }
 
-/// Finds the letters that an operator selected, and acts on all that match a filter, a page at a time.
+/// Finds the letters that an operator selected.
 extension DeadLetters {
   /// Reads the letter that a page showed. Returns nil if it is gone.
   public func entry(_ reference: BrowsedJob.Reference) async throws(RedisError) -> Entry? {
@@ -32,43 +32,6 @@ extension DeadLetters {
     }
   }
 
-  /// Requeues or purges the letters of one page that match.
-  public func step(
-    _ verb: DeadLetterVerb, _ filter: DeadLetterFilter, from position: SortedPosition?
-  ) async throws(RedisError) -> BulkStep {
-    let start = position ?? filter.start
-    let members = try await page(from: start?.skip ?? 0, score: start?.score)
-    var walk = PageWalk(start: start, since: filter.since)
-    for member in members {
-      let isWanted = member.entry.map { filter.includes($0.letter) } ?? false
-      guard walk.examine(score: member.score, isWanted: isWanted) else { break }
-    }
-    let results = await act(verb, on: walk.wanted.compactMap { members[$0].entry })
-    var step = BulkStep(examined: walk.examined, next: walk.isOver || members.isEmpty ? nil : walk.position)
-    for result in results {
-      switch result {
-      case .success(true): step.done += 1
-      case .success(false): step.gone += 1
-      case .failure(let error): step.fault = error
-      }
-    }
-    if step.fault != nil { step.next = start }
-    return step
-  }
-
-  /// In one exchange.
-  private func act(_ verb: DeadLetterVerb, on entries: [Entry]) async -> [Result<Bool, RedisError>] {
-    guard !entries.isEmpty else { return [] }
-    return await withCheckedContinuation { continuation in
-      var results: [Result<Bool, RedisError>] = []
-      for entry in entries {
-        take(entry, queueing: verb == .requeue ? entry.letter.requeued : []) { result in
-          results.append(result)
-          if results.count == entries.count { continuation.resume(returning: results) }
-        }
-      }
-    }
-  }
 }
 
 extension DeadLetters {

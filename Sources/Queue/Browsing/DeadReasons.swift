@@ -64,10 +64,10 @@ public struct DeadReasons: Sendable, Equatable {
   }
 
   private mutating func add(_ answer: [RedisValue]) {
-    guard let examined = answer.first?.integer else { return }
-    self.examined += Int(examined)
+    guard let examined = answer.first?.count else { return }
+    self.examined += examined
     for index in stride(from: 1, to: answer.count - 1, by: 2) {
-      let count = Int(answer[index + 1].integer ?? 0)
+      let count = answer[index + 1].count ?? 0
       guard let escaped = answer[index].contents,
         let reason = try? JSONValue(parsing: [UInt8(ascii: "\"")] + escaped + [UInt8(ascii: "\"")]).string
       else {

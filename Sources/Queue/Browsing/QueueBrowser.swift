@@ -39,8 +39,8 @@ public struct QueueBrowser {
     let count = min(limit, QueueBrowser.listDepth - first)
     guard count > 0 else { return [] }
     guard end == .front else { return try await list(keys.queue, from: first, count: count, source: "queue") }
-    let length = try await connection.send(RedisCommand("LLEN", keys.queue)).integer ?? 0
-    let present = Int(min(Int64(count), max(0, length - Int64(first))))
+    let length = try await connection.send(RedisCommand("LLEN", keys.queue)).count ?? 0
+    let present = min(count, max(0, length - first))
     guard present > 0 else { return [] }
     return try await list(keys.queue, from: -first - present, count: present, source: "queue").reversed()
   }

@@ -1,3 +1,5 @@
+import JSON
+
 /// A place in a sorted set from which a page of it is read: so many members of one score were read before.
 ///
 /// It stays right while members before it come and go, and finding it takes O(log n).
@@ -21,7 +23,7 @@ public struct SortedPosition: Sendable, Equatable {
       (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "e")
         || $0 == UInt8(ascii: "+")
     }
-    guard isNumber, score.utf8.count <= SortedPosition.maximumScoreBytes, let value = Double(score), value.isFinite,
+    guard isNumber, score.utf8.count <= SortedPosition.maximumScoreBytes, SortedPosition.value(score) != nil,
       (0...SortedPosition.maximumSkip).contains(skip)
     else { return nil }
     self.score = score
@@ -31,7 +33,7 @@ public struct SortedPosition: Sendable, Equatable {
   /// Reads `<score>,<skip>`. Returns nil for anything else: a page's address may be forged.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let skip = Int(parts[1]), parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+    guard parts.count == 2, let skip = parts[1].integer(in: 0...SortedPosition.maximumSkip) else {
       return nil
     }
     self.init(score: String(parts[0]), skip: skip)
@@ -39,8 +41,20 @@ public struct SortedPosition: Sendable, Equatable {
 
   public var text: String { "\(score),\(skip)" }
 
+  /// ``score`` as a number.
+  public var value: Double? { SortedPosition.value(score) }
+
+  private static func value(_ score: String) -> Double? {
+    score.number(in: -Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude)
+  }
+
   /// Unix ms, of a set that is sorted by time.
-  public var milliseconds: Int64 { Double(score).flatMap { Int64(exactly: $0.rounded()) } ?? 0 }
+  public var milliseconds: Int64 { SortedPosition.milliseconds(score) }
+
+  /// Reads a score of a set that is sorted by time. 0 for a number that cannot be a time.
+  static func milliseconds(_ score: String) -> Int64 {
+    score.number(in: 0...Double(Timestamp.maximum))?.rounded().integer(in: NumberRange.times) ?? 0
+  }
 }
 
 extension SortedPosition {

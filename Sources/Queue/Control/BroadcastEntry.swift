@@ -47,8 +47,8 @@ public struct BroadcastEntry: Sendable, Equatable {
       let state = value["state"]?.string.flatMap(State.init)
     else { return nil }
     self.init(
-      id: id, queue: queue, app: app, state: state, startedAt: value["startedAt"]?.integer ?? 0,
-      changedAt: value["changedAt"]?.integer ?? 0, worker: value["worker"]?.string ?? "",
+      id: id, queue: queue, app: app, state: state, startedAt: value["startedAt"]?.time ?? 0,
+      changedAt: value["changedAt"]?.time ?? 0, worker: value["worker"]?.string ?? "",
       nonce: value["nonce"]?.string ?? "")
   }
 

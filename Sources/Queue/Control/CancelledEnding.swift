@@ -21,7 +21,7 @@ struct CancelledEnding {
     result.history.append(now, .ended(.cancelled, reason: nil))
     self.result = result
     record = Settlement.Record(
-      jobID: id, json: result.json(), timeToLive: timeToLive, author: state.recordAuthor)
+      jobID: id, json: result.json(nonce: envelope.nonce), timeToLive: timeToLive, author: state.recordAuthor)
     let job = try? Job(parsing: envelope.job)
     replyTo = job?.replyTo
     guard case .app(let app) = job?.addressee else { return }

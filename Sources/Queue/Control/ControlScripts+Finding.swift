@@ -32,8 +32,8 @@ extension ControlScripts {
     \(finding)
     local function locate(due, sets)
       local value = redis.call('MGET', due)[1]
-      local letter, score, head = string.match(value or '', '^(%l) (%S+) (.*)$')
-      local key = letter and sets[letter]
+      local letter, score, head = string.match(value or '', '^(%l) (%-?%d[%d.e+-]*) (.*)$')
+      local key = letter and tonumber(score) and sets[letter]
       if not key then return false end
       return letter, score, find(key, score, head)
     end

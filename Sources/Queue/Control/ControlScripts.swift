@@ -1,3 +1,4 @@
+import JSON
 import Redis
 
 /// The atomic steps by which operators steer a queue. See ``QueueScripts`` for what all scripts observe.
@@ -19,6 +20,7 @@ enum ControlScripts {
         return false
       end
       local time = redis.call('TIME')
+      if version >= \(NumberRange.counts.upperBound) then version = 0 end
       version = math.max(version + 1, time[1] * 1000 + math.floor(time[2] / 1000))
       local new = string.format('%.0f', version) .. ' ' .. letters .. rest
       redis.call('PERSIST', key)

@@ -29,7 +29,7 @@ public struct ControlState: Sendable, Equatable {
     let lineEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
     let head = String(decoding: bytes[..<lineEnd], as: UTF8.self)
     let words = head.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-    guard words.count == 2, let version = Int64(words[0]) else { return nil }
+    guard words.count == 2, let version = words[0].integer(in: NumberRange.counts) else { return nil }
     self.version = version
     flags = Set(words[1].compactMap(Flag.init))
     guard flags.contains(.paused) else {
@@ -64,7 +64,7 @@ public struct QueuePause: Sendable, Equatable {
   init(json bytes: [UInt8]) {
     let value = try? JSONValue(parsing: bytes)
     self.init(
-      since: value?["since"]?.integer ?? 0, by: value?["by"]?.string ?? "", reason: value?["reason"]?.string ?? "")
+      since: value?["since"]?.time ?? 0, by: value?["by"]?.string ?? "", reason: value?["reason"]?.string ?? "")
   }
 
   func json() -> [UInt8] {

@@ -242,15 +242,15 @@ public struct JobControl {
       command.append(ending.event?.json ?? [])
     }
     guard answer.integer == 1 else { return false }
-    if isSeparate { await writeSeparately(ending) }
+    if isSeparate { await writeSeparately(ending, nonce: found.envelope.nonce) }
     return true
   }
 
-  private func writeSeparately(_ ending: CancelledEnding) async {
+  private func writeSeparately(_ ending: CancelledEnding, nonce: String?) async {
     let records = SeparateRecords(connection: connection)
     let settlement = Settlement(.acknowledge, record: ending.record, replyTo: ending.replyTo)
     _ = await withCheckedContinuation { continuation in
-      records.write(settlement) { continuation.resume(returning: $0) }
+      records.write(settlement, nonce: nonce) { continuation.resume(returning: $0) }
     }
     guard let event = ending.event else { return }
     _ = try? await connection.call(EventStream.appendIfPresent, keys: [EventStream.key]) { $0.append(event.json) }

@@ -56,9 +56,9 @@ public struct JobLocator {
     let value = try await connection.call(
       ControlScripts.findDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.dead])
     guard let parts = value.array, parts.count == 3, let place = parts[0].string.flatMap(DueLocator.Place.init),
-      let score = parts[1].string.flatMap(Double.init), let element = parts[2].bytes
+      let score = parts[1].string, let element = parts[2].bytes
     else { return nil }
-    let time = Int64(exactly: score.rounded()) ?? 0
+    let time = SortedPosition.milliseconds(score)
     switch place {
     case .retry: return JobLocation(id: id, place: .retry(due: time), queue: keys.queue, element: element)
     case .scheduled: return JobLocation(id: id, place: .scheduled(due: time), queue: keys.queue, element: element)
@@ -80,7 +80,7 @@ public struct JobLocator {
   // MARK: - Lists
 
   private func inFlight(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
-    let workers = try await connection.send(RedisCommand("SMEMBERS", keys.workers)).array ?? []
+    let workers = try await connection.send(keys.namesOfWorkers).array ?? []
     for worker in workers.compactMap(\.string) {
       let look = try await look(for: id, in: keys.inflight(worker), keys, from: 0, isSealed: false)
       if let element = look.found?.element {
@@ -131,13 +131,13 @@ public struct JobLocator {
       return Look()
     }
     guard let parts = value.array, parts.count == 4 else { return Look() }
-    var look = Look(length: Int(parts[0].integer ?? 0), read: Int(parts[1].integer ?? 0))
+    var look = Look(length: parts[0].count ?? 0, read: parts[1].count ?? 0)
     let candidates = (parts[2].array ?? []) + (parts[3].array ?? [])
     for candidate in candidates {
-      guard let pair = candidate.array, pair.count == 2, let place = pair[0].integer, let element = pair[1].bytes,
+      guard let pair = candidate.array, pair.count == 2, let place = pair[0].count, let element = pair[1].bytes,
         JobLocator.names(id, element)
       else { continue }
-      look.found = (Int(place), element)
+      look.found = (place, element)
       break
     }
     return look

@@ -1,4 +1,5 @@
 public import Jobs
+import JSON
 
 /// What the fleet did in one minute or one hour.
 public struct CounterBucket: Sendable, Equatable {
@@ -68,11 +69,12 @@ public struct CounterBucket: Sendable, Equatable {
 }
 
 extension CounterBucket {
+  /// Sums of these fit.
+  private static let amounts = 1...1 << 48
+
   /// Reads a field of the hash. Ignores a field that this version does not know, and an amount that is no number.
   mutating func read(_ field: String, _ text: String) {
-    // Bounded, so that sums never overflow.
-    guard let number = Int64(text), number > 0 else { return }
-    let amount = Int(min(number, 1 << 48))
+    guard let amount = text.integer(in: CounterBucket.amounts) else { return }
     if field == CounterField.latencySum {
       latency.sum = amount
     } else if let name = field.after(CounterField.jobs) {

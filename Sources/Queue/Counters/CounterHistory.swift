@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 public import Redis
 
 /// Reads the counters of the fleet.
@@ -65,7 +66,7 @@ public enum CounterHistory {
   @EventLoop
   private static func time(of connection: RedisClient) async throws(RedisError) -> Int64 {
     let reply = try await connection.send(RedisCommand("TIME"))
-    return reply.array?.first?.string.flatMap { Int64($0) } ?? Clock.unixMilliseconds / 1000
+    return reply.array?.first?.string?.integer(in: NumberRange.times) ?? Clock.unixMilliseconds / 1000
   }
 
   /// Collects the replies to commands that were sent together.

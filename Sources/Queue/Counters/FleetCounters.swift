@@ -75,11 +75,12 @@ public final class FleetCounters {
       isWriting = false
       switch result {
       case .success(.integer(0)): break
-      case .success(.integer(let actual)) where mayCorrect:
+      case .success(let value):
+        guard mayCorrect, let actual = value.integer else { return pending.merge(batch) }
         minuteOffset += actual - minute
         isWriting = true
         write(batch, minute: actual, mayCorrect: false)
-      case .success, .failure: pending.merge(batch)
+      case .failure: pending.merge(batch)
       }
     }
   }

@@ -34,7 +34,8 @@ extension JobQueue {
   private func keepSeparately(
     _ notification: Settlement.Notification, _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void
   ) {
-    SeparateRecords(connection: context.connection).write(Settlement(.acknowledge, notifications: [notification])) {
+    let settlement = Settlement(.acknowledge, notifications: [notification])
+    SeparateRecords(connection: context.connection).write(settlement, nonce: nil) {
       completion($0.map { _ in })
     }
   }

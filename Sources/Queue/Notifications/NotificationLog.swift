@@ -118,6 +118,8 @@ public struct StreamID: Sendable, Equatable {
   /// Before every entry.
   public static let start = StreamID(milliseconds: 0, sequence: 0)
 
+  private static let numbers = 0...UInt64.max
+
   public let milliseconds: UInt64
   public let sequence: UInt64
 
@@ -129,7 +131,9 @@ public struct StreamID: Sendable, Equatable {
   /// Parses `1700000000000-0`. Returns nil for any other form, such as one with leading zeros.
   public init?(parsing text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 2, let milliseconds = UInt64(parts[0]), let sequence = UInt64(parts[1]) else { return nil }
+    guard parts.count == 2, let milliseconds = parts[0].integer(in: StreamID.numbers),
+      let sequence = parts[1].integer(in: StreamID.numbers)
+    else { return nil }
     self.init(milliseconds: milliseconds, sequence: sequence)
     guard self.text == text else { return nil }
   }

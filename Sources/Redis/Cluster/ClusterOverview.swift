@@ -14,8 +14,8 @@ public struct ClusterOverview: Sendable, Equatable {
     uncovered = topology.uncovered
     // A range is its first and its last slot, its primary, then its replicas.
     let alone = (reply.array ?? []).compactMap { range -> String? in
-      guard let parts = range.array, parts.count == 3, let first = parts[0].integer else { return nil }
-      return topology[Int(first)]?.summary
+      guard let parts = range.array, parts.count == 3, let first = parts[0].count else { return nil }
+      return topology[first]?.summary
     }
     withoutReplica = primaries.filter(Set(alone).contains)
   }

@@ -7,6 +7,9 @@ struct ClusterTopology: Equatable {
   /// Of each slot the place in ``servers``, or -1.
   private var owners: [Int16]
 
+  /// More are not used: Redis Cluster is made for this many.
+  static let maximumServers = 1000
+
   init() {
     owners = Array(repeating: -1, count: HashSlot.count)
   }
@@ -17,15 +20,18 @@ struct ClusterTopology: Equatable {
   init(_ reply: RedisValue, askedServer: Server) throws(RedisError) {
     self.init()
     for range in reply.array ?? [] {
-      guard let parts = range.array, parts.count >= 3, let first = parts[0].integer, let last = parts[1].integer,
-        first >= 0, first <= last, last < Int64(HashSlot.count), let primary = parts[2].array, primary.count >= 2,
-        let port = primary[1].integer.flatMap({ UInt16(exactly: $0) }), port > 0
+      guard let parts = range.array, parts.count >= 3, let first = parts[0].count, let last = parts[1].count,
+        first <= last, last < HashSlot.count, let primary = parts[2].array, primary.count >= 2,
+        let port = primary[1].integer(in: 1...65_535).map({ UInt16($0) })
       else { throw .notSent("\(askedServer.summary) replied to CLUSTER SLOTS with something else") }
       let name = primary[0].string ?? ""
       // A server whose name is not known yet.
       if name == "?" || name.utf8.contains(0) { continue }
-      let place = insert(Server(host: name.isEmpty ? askedServer.host : name, port: port))
-      for slot in first...last { owners[Int(slot)] = place }
+      guard let place = insert(Server(host: name.isEmpty ? askedServer.host : name, port: port)) else {
+        throw .notSent(
+          "\(askedServer.summary) named more than \(ClusterTopology.maximumServers) servers of its cluster")
+      }
+      for slot in first...last { owners[slot] = place }
     }
     guard !servers.isEmpty else { throw .notSent("\(askedServer.summary) knows of no slots: is the cluster created?") }
   }
@@ -35,11 +41,14 @@ struct ClusterTopology: Equatable {
     return place < 0 ? nil : servers[Int(place)]
   }
 
-  /// Notes a redirection.
-  mutating func move(slot: Int, to server: Server) { owners[slot] = insert(server) }
+  /// Notes a redirection, unless there are ``maximumServers``.
+  mutating func move(slot: Int, to server: Server) {
+    if let place = insert(server) { owners[slot] = place }
+  }
 
-  private mutating func insert(_ server: Server) -> Int16 {
+  private mutating func insert(_ server: Server) -> Int16? {
     if let place = servers.firstIndex(of: server) { return Int16(place) }
+    guard servers.count < ClusterTopology.maximumServers else { return nil }
     servers.append(server)
     return Int16(servers.count - 1)
   }

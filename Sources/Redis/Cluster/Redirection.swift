@@ -1,3 +1,5 @@
+import JSON
+
 /// What an error reply of a cluster asks the client to do.
 enum Redirection: Equatable {
   /// The slot belongs to this server from now on.
@@ -14,7 +16,7 @@ enum Redirection: Equatable {
     switch error.code {
     case "MOVED", "ASK":
       let words = error.message.split(separator: " ")
-      guard words.count >= 3, let slot = Int(words[1]), (0..<HashSlot.count).contains(slot),
+      guard words.count >= 3, let slot = words[1].integer(in: 0...HashSlot.count - 1),
         let target = Redirection.server(words[2], from: server)
       else { return nil }
       self = error.code == "ASK" ? .ask(target) : .moved(slot: slot, target)
@@ -26,7 +28,9 @@ enum Redirection: Equatable {
 
   /// `host:port`; the address of IPv6 stands without brackets.
   private static func server(_ text: Substring, from asked: ClusterTopology.Server) -> ClusterTopology.Server? {
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
+    guard let colon = text.lastIndex(of: ":"),
+      let port: UInt16 = text[text.index(after: colon)...].integer(in: 1...UInt16.max)
+    else {
       return nil
     }
     var host = text[..<colon]

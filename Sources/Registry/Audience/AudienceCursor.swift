@@ -1,3 +1,4 @@
+import JSON
 import PushModel
 
 /// A position in an app's audience. Valid across restarts and while tokens are added and removed.
@@ -21,8 +22,9 @@ public struct AudienceCursor: Sendable, Equatable {
   /// Parses a ``description``. Returns nil if it is malformed.
   public init?(_ text: String) {
     let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let shard = Int(String(decoding: parts[0], as: UTF8.self)),
-      (0..<AudienceShard.count).contains(shard), let entry = AudienceCursor.unescaped(Array(parts[1]))
+    guard parts.count == 2,
+      let shard = String(decoding: parts[0], as: UTF8.self).integer(in: 0...AudienceShard.count - 1),
+      let entry = AudienceCursor.unescaped(Array(parts[1]))
     else { return nil }
     self.init(shard: shard, lastEntry: entry)
   }

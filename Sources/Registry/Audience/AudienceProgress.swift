@@ -27,7 +27,7 @@ extension Registry {
   public func audienceProgress(app: String, cursor: String?) async throws(RedisError) -> AudienceProgress {
     var sizes: [Int] = []
     for shard in 0..<AudienceShard.count {
-      sizes.append(Int(try await send(RedisCommand("ZCARD", RegistryKeys.audience(app, shard: shard)))))
+      sizes.append(try await send(RedisCommand("ZCARD", RegistryKeys.audience(app, shard: shard))))
     }
     let size = sizes.reduce(0, +)
     if cursor == Registry.endText { return AudienceProgress(size: size, passed: size) }
@@ -36,15 +36,15 @@ extension Registry {
     if !position.lastEntry.isEmpty {
       var count = RedisCommand("ZLEXCOUNT", RegistryKeys.audience(app, shard: position.shard), "-")
       count.append(Array("[".utf8) + position.lastEntry)
-      passed += Int(try await send(count))
+      passed += try await send(count)
     }
     return AudienceProgress(size: size, passed: passed)
   }
 
   /// 0 for a key of another type.
-  private func send(_ command: RedisCommand) async throws(RedisError) -> Int64 {
+  private func send(_ command: RedisCommand) async throws(RedisError) -> Int {
     do {
-      return try await connection.send(command).integer ?? 0
+      return try await connection.send(command).count ?? 0
     } catch let error where error.isWrongType {
       return 0
     }

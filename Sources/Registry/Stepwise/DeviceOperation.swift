@@ -14,8 +14,9 @@ enum DeviceOperation: Sendable, Equatable {
   /// Removes the device from a user. Another owner keeps it. The reason is for the event.
   case unregister(String, reason: String = RemovalCause.unregistered)
   case removeStale(StaleDevice)
-  /// Writes the metadata, unless the one in Redis is at least as new.
-  case restore(DeviceMetadata)
+  /// Writes the metadata, unless the one in Redis is at least as new, or the user has many devices and this one is not
+  /// admitted.
+  case restore(DeviceMetadata, isAdmitted: Bool)
   /// Removes the device from the set of `user` if the set has more than `limit` entries and the metadata is `stored`.
   case evict(user: String, stored: [UInt8], above: Int)
   /// Removes the token from a set, unless its metadata names the set.
@@ -43,7 +44,7 @@ enum DeviceOperation: Sendable, Equatable {
       stored.owner == user && stored.metadata != nil
         ? .write(nil, leaving: [.user(user)]) : .keep(user.isEmpty ? [] : [.user(user)])
     case .removeStale(let device): DeviceOperation.removeStale(device, stored)
-    case .restore(let metadata): DeviceOperation.restore(metadata, stored)
+    case .restore(let metadata, _): DeviceOperation.restore(metadata, stored)
     case .evict(let user, let read, _):
       stored.bytes != read
         ? .nothing : stored.owner == user ? .write(nil, leaving: [.user(user)]) : .keep([.user(user)])

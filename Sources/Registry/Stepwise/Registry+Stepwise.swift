@@ -9,23 +9,33 @@ extension Registry {
   func enroll(_ registration: Registration, _ steps: StepRunner) async throws(RedisError) -> Enrollment {
     let (token, user) = (registration.token, registration.username)
     let outcome = try await settle(token, .register(registration), steps)
-    if outcome.isOverfull { logRemoved(try await makeRoom(in: user, for: token, steps), of: user) }
+    let device = Ownership.device(token, metadata: outcome.bytes)
+    // A device that the user has in this app already needs no room.
+    let isNew = outcome.before.owner != user || outcome.before.app != device.bundleID ?? ""
+    if outcome.isOverfull, isNew {
+      logRemoved(try await makeRoom(in: user, for: token, of: device.bundleID ?? "", steps), of: user)
+    }
     let former = outcome.end == .written ? outcome.before.owner : ""
     return Enrollment(
-      device: Ownership.device(token, metadata: outcome.bytes),
+      device: device,
       previousOwner: former.isEmpty || former == user ? nil : former)
   }
 
-  /// Removes the devices registered longest ago until the user has ``maximumDevices``. Returns how many were removed, at
-  /// most ``maximumBatch``.
-  private func makeRoom(in user: String, for token: String, _ steps: StepRunner) async throws(RedisError) -> Int {
+  /// Removes the devices that must make room for one that was registered. Returns how many were removed, at most
+  /// ``maximumBatch``.
+  private func makeRoom(
+    in user: String, for token: String, of app: String, _ steps: StepRunner
+  ) async throws(RedisError) -> Int {
     var gone = 0
     for _ in 0..<Registry.maximumConflicts {
-      let count = try await connection.send(RedisCommand("SCARD", RegistryKeys.userTokens(user))).integer ?? 0
-      let excess = min(Int(count) - maximumDevices, Registry.maximumBatch - gone)
-      guard excess > 0 else { break }
-      let members = try await leaving(excess, of: user, except: [token]).prefix(excess)
-      gone += try await evict(Array(members), from: user, keeping: maximumDevices, steps)
+      let room = try await room(in: user, for: app, except: [token])
+      let needed = min(room.needed, Registry.maximumBatch - gone)
+      guard needed > 0 else { break }
+      // While others remove devices, too, none leaves because of what was read before.
+      let limit = (room.size ?? 0) - needed
+      let removed = try await evict(Array(room.leaving.prefix(needed)), from: user, keeping: limit, steps)
+      gone += removed
+      if removed == needed { break }
     }
     return gone
   }
@@ -43,7 +53,7 @@ extension Registry {
         command.append(limit)
         for member in malformed { command.append(member.entry) }
       }
-      gone += Int(reply.integer ?? 0)
+      gone += reply.count ?? 0
     }
     let operations = tokens.map { member in
       let operation = DeviceOperation.evict(user: user, stored: member.stored ?? [], above: limit)
@@ -69,7 +79,11 @@ extension Registry {
       _ = try await settle(new, .giveBack(taken.before.metadata, written: taken.bytes), steps)
       return nil
     }
-    logRemoved(try await makeRoom(in: username, for: new, steps), of: username)
+    // The new device takes the place of the one that it replaces, if that was in the set.
+    if !removed.left.contains(.user(username)) {
+      let app = metadata.bundleID ?? ""
+      logRemoved(try await makeRoom(in: username, for: new, of: app, steps), of: username)
+    }
     return Ownership.device(new, metadata: taken.bytes)
   }
 
@@ -124,7 +138,7 @@ extension Registry {
       for start in stride(from: 0, to: entries.count, by: Registry.maximumBatch) {
         var command = place.removal(from: key)
         for entry in entries[start..<min(start + Registry.maximumBatch, entries.count)] { command.append(entry) }
-        removed += Int(try await connection.send(command).integer ?? 0)
+        removed += try await connection.send(command).count ?? 0
       }
     }
     let outcomes = try await settleAll(operations, steps)
@@ -144,12 +158,14 @@ extension Registry {
   }
 
   /// Writes each device, unless the one in Redis is at least as new. Returns for each: 1 created, 2 replaced an older
-  /// one, 0 the one in Redis stays, -1 a key has another type, -2 the user has the maximum number of devices; as the
-  /// script of one server does.
-  package func restoreInSteps(_ devices: [(token: String, metadata: DeviceMetadata)]) async throws(RedisError) -> [Int]?
-  {
+  /// one, 0 the one in Redis stays, -1 a key has another type, -2 the user has so many devices that they must be read; as
+  /// the script of one server does.
+  package func restoreInSteps(
+    _ devices: [(token: String, metadata: DeviceMetadata, isAdmitted: Bool)]
+  ) async throws(RedisError) -> [Int]? {
     guard let steps else { return nil }
-    let outcomes = try await settle(devices.map { ($0.token, .restore($0.metadata)) }, steps)
+    let outcomes = try await settle(
+      devices.map { ($0.token, .restore($0.metadata, isAdmitted: $0.isAdmitted)) }, steps)
     var replies: [Int] = []
     for outcome in outcomes {
       switch outcome.end {
@@ -166,7 +182,7 @@ extension Registry {
   private func logRemoved(_ count: Int, of user: String) {
     guard count > 0 else { return }
     log.info(
-      "a user has the maximum number of devices; those registered longest ago were removed",
+      "a user has the maximum number of devices of an app; those registered longest ago were removed",
       ["username": .init(user), "removed": .init(count)])
   }
 }

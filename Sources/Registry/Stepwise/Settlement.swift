@@ -35,7 +35,7 @@ struct Settlement: Sendable {
     var before = StoredDevice.absent
     /// The metadata that is stored now.
     var bytes: [UInt8] = []
-    /// Whether the user has too many devices now.
+    /// Whether the user has more devices now than one app may have.
     var isOverfull = false
     /// The sets that contained the token and do not any more.
     var left: Set<DeviceSet> = []
@@ -192,7 +192,7 @@ struct Settlement: Sendable {
 
   /// How many entries a set may have before the token is added; nil for any number.
   private func admission(to place: DeviceSet) -> Int? {
-    guard case .restore = operation, case .user = place else { return nil }
+    guard case .restore(_, isAdmitted: false) = operation, case .user = place else { return nil }
     return maximumDevices
   }
 

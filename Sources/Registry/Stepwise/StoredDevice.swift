@@ -1,3 +1,4 @@
+import JSON
 import PushModel
 import Redis
 
@@ -34,15 +35,14 @@ struct StoredDevice: Sendable, Equatable {
     let app = texts[4]
     let metadata = DeviceMetadata(
       username: texts[3], platform: Platform(rawValue: texts[5]) ?? .ios,
-      updatedAt: StoredDevice.milliseconds(texts[7]) ?? 0, bundleID: app.isEmpty ? nil : app,
-      environment: PushEnvironment(rawValue: texts[6]), createdAt: StoredDevice.milliseconds(texts[8]))
-    self.init(bytes: bytes, metadata: metadata, firstAt: StoredDevice.milliseconds(texts[9]) ?? .min)
+      updatedAt: texts[7].isEmpty ? 0 : StoredDevice.time(texts[7]) ?? .max, bundleID: app.isEmpty ? nil : app,
+      environment: PushEnvironment(rawValue: texts[6]), createdAt: StoredDevice.time(texts[8]))
+    self.init(bytes: bytes, metadata: metadata, firstAt: StoredDevice.time(texts[9]) ?? .min)
   }
 
-  /// Rounds towards zero. A number that cannot be a time is later than any.
-  private static func milliseconds(_ text: String) -> Int64? {
-    guard let number = Double(text) else { return nil }
-    return abs(number) < 9e15 ? Int64(number) : .max
+  /// Rounds towards zero. Returns nil for a number that cannot be a time; as the last registration that is later than any.
+  private static func time(_ text: String) -> Int64? {
+    text.number(in: -Double.infinity...Double.infinity)?.integer(in: DeviceMetadata.timeRange)
   }
 
   /// The metadata of the device after its token was replaced; nil if there is none.

@@ -26,7 +26,9 @@ struct Access {
   }
 
   /// Returns the client's address, by which requests without credentials are counted.
-  func client(of request: HTTPRequest) -> String { configuration.trustedProxies.client(of: request) }
+  func client(of request: HTTPRequest) -> String { trustedProxies.client(of: request) }
+
+  var trustedProxies: TrustedProxies { configuration.trustedProxies }
 
   /// Returns the API key that the request sends in `X-API-Key`.
   ///
@@ -36,7 +38,7 @@ struct Access {
     let unauthorized = Refusal(.unauthorized, nil, "Send a valid API key in the header X-API-Key, once")
     guard request.headers["X-API-Key"] != nil else { throw unauthorized }
     let secret = request.headers.secret("X-API-Key")
-    let found = try await failures.checking(.key, "", from: client(of: request)) {
+    let found = try await failures.checking(.key, "", of: request, trustedProxies) {
       () async throws(RedisError) -> Credential? in
       guard let secret, let found = try await credentials.find(.key, secret: secret) else { return nil }
       return found.isEnabled ? found : nil
@@ -47,6 +49,16 @@ struct Access {
       throw Refusal(.forbidden, nil, "This API key has no scope \"\(scope.rawValue)\"")
     }
     return found
+  }
+
+  /// Whether the request may have a valid API key: the field has its form, and the client has not sent too many invalid keys.
+  func mayHaveAPIKey(_ request: HTTPRequest) -> Bool {
+    request.headers.secret("X-API-Key") != nil && !isBlocked(.key, "", request)
+  }
+
+  /// Whether the client of the request has failed too often for this name.
+  func isBlocked(_ kind: Credential.Kind, _ name: String, _ request: HTTPRequest) -> Bool {
+    failures.isBlocked(kind, name, from: client(of: request), at: trustedProxies.site(of: request))
   }
 
   /// Counts `action` of `subject`. Throws 429 if the subject has reached its limit.

@@ -1,16 +1,17 @@
 import Credentials
 import EventLoop
+import HTTPServer
 import Redis
 
 extension FailureLimit {
-  /// Returns what `find` returns: nil for invalid credentials, which count as a failure of the client at `address`. Throws 429
-  /// if it has failed too often for `name`.
+  /// Returns what `find` returns: nil for invalid credentials, which count as a failure of the client of `request`. Throws
+  /// 429 if it has failed too often.
   func checking<Found>(
-    _ kind: Credential.Kind, _ name: String, from address: String,
+    _ kind: Credential.Kind, _ name: String, of request: HTTPRequest, _ proxies: TrustedProxies,
     _ find: @EventLoop () async throws(RedisError) -> Found?
   ) async throws(Refusal) -> Found? {
     do throws(FailureLimit.Fault) {
-      return try await check(kind, name, from: address, find)
+      return try await check(kind, name, from: proxies.client(of: request), at: proxies.site(of: request), find)
     } catch {
       switch error {
       case .redis(let fault): throw Refusal(fault)

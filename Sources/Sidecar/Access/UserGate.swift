@@ -33,6 +33,15 @@ struct UserGate {
     }
   }
 
+  /// Whether the work may be done, as far as the header fields tell.
+  func mayAdmit(_ request: HTTPRequest) -> Bool {
+    guard crossOrigin.admits(request), let access = context.storage?.access,
+      case .named(let sent, _) = BearerCredentials(request.headers),
+      let username = Credential.normalized(sent, of: .user)
+    else { return false }
+    return !access.isBlocked(.user, username, request)
+  }
+
   func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse {
     crossOrigin.response(to: refusal, of: request, \.response)
   }
@@ -41,11 +50,11 @@ struct UserGate {
   private func user(
     _ credentials: BearerCredentials, _ request: HTTPRequest, _ access: Access
   ) async throws(Refusal) -> Credential? {
-    let client = access.client(of: request)
+    let proxies = access.trustedProxies
     guard case .named(let sent, let token) = credentials, let username = Credential.normalized(sent, of: .user) else {
-      return try await access.failures.checking(.user, "", from: client) { nil }
+      return try await access.failures.checking(.user, "", of: request, proxies) { nil }
     }
-    return try await access.failures.checking(.user, username, from: client) {
+    return try await access.failures.checking(.user, username, of: request, proxies) {
       () async throws(RedisError) -> Credential? in
       try await access.credentials.user(username, bearer: token)
     }

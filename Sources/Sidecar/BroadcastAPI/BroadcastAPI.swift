@@ -22,6 +22,11 @@ struct BroadcastAPI: HTTPAPI {
     fallback = BackupFallback(context)
   }
 
+  func needsBody(_ request: SidecarRequest) -> Bool {
+    guard crossOrigin.admits(request.http), let access = context.storage?.access else { return false }
+    return context.configuration.isBroadcastOpen || access.mayHaveAPIKey(request.http)
+  }
+
   /// Checks the origin first: without API keys nothing else prevents a page of any site from sending broadcasts.
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     try await crossOrigin.respond(to: request.http) { () async throws(Refusal) -> HTTPResponse in

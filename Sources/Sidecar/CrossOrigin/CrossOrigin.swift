@@ -33,6 +33,11 @@ struct CrossOrigin {
     }
   }
 
+  /// Whether the checks pass, and the request is no preflight.
+  func admits(_ request: HTTPRequest) -> Bool {
+    if case .admitted = decision(for: request) { true } else { false }
+  }
+
   /// Renders the refusal, with the CORS fields if the checks pass. If they do not, renders the refusal of the first failed check
   /// instead.
   func response(

@@ -1,3 +1,5 @@
+import JSON
+
 /// The origin of a page: scheme, host and port, in lower case.
 struct WebOrigin: Sendable, Equatable {
   let scheme: String
@@ -29,7 +31,7 @@ struct WebOrigin: Sendable, Equatable {
       return
     }
     let digits = authority[authority.index(after: colon)...]
-    guard digits.utf8.allSatisfy(WebOrigin.isDigit), let number = UInt16(digits), number > 0 else { return nil }
+    guard let number = digits.integer(in: 1...UInt16.max) else { return nil }
     port = number == WebOrigin.defaultPort(self.scheme) ? nil : number
   }
 

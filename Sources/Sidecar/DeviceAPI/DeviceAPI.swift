@@ -17,6 +17,11 @@ struct DeviceAPI: HTTPAPI {
   let routes = ["", "/v1"].flatMap { ["\($0)/devices", "\($0)/devices/", "\($0)/devices/{deviceToken}"] }
   let roots = ["/devices/", "/v1/devices/"]
 
+  func needsBody(_ request: SidecarRequest) -> Bool {
+    ["POST", "PUT"].contains(request.method) && DeviceAPI.methods(of: request).contains(request.method)
+      && context.storage?.access.mayHaveAPIKey(request.http) == true
+  }
+
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     try await answer(request).with(DeviceAPI.crossOrigin)
   }
@@ -25,10 +30,14 @@ struct DeviceAPI: HTTPAPI {
     refusal.responseWithMessage.with(DeviceAPI.crossOrigin)
   }
 
+  private static func methods(of request: SidecarRequest) -> [String] {
+    let isOneDevice = !request.route.hasSuffix("/devices")
+    return isOneDevice ? ["DELETE", "OPTIONS"] : ["GET", "POST", "PUT", "OPTIONS"]
+  }
+
   private func answer(_ request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     if request.method == "OPTIONS" { return HTTPResponse(status: 204) }
-    let isOneDevice = !request.route.hasSuffix("/devices")
-    let allowed = isOneDevice ? ["DELETE", "OPTIONS"] : ["GET", "POST", "PUT", "OPTIONS"]
+    let allowed = DeviceAPI.methods(of: request)
     guard allowed.contains(request.method) else {
       let list = allowed.joined(separator: ", ")
       throw .methodNotAllowed(list, "Allowed here: \(list)")

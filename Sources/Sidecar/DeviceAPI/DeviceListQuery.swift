@@ -27,8 +27,7 @@ struct DeviceListQuery: Equatable {
 
   private static func limit(_ text: String?) throws(Refusal) -> Int {
     guard let text else { return defaultLimit }
-    let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-    guard isNumber, let limit = Int(text), limits.contains(limit) else {
+    guard let limit = text.integer(in: limits) else {
       throw .invalid(
         "limit", "Invalid limit", "limit: expected a whole number from \(limits.lowerBound) to \(limits.upperBound)")
     }

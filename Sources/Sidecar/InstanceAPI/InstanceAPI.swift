@@ -18,6 +18,15 @@ struct InstanceAPI: HTTPAPI {
 
   let routes = ["/push/apns/register", events]
 
+  func needsBody(_ request: SidecarRequest) -> Bool {
+    let headers = request.http.headers
+    guard request.route != InstanceAPI.events, request.method == "POST", let access = context.storage?.access,
+      headers.secret(InstanceAPI.keyField) != nil,
+      let name = headers.secret(InstanceAPI.instanceField).flatMap({ Credential.normalized($0, of: .instance) })
+    else { return false }
+    return !access.isBlocked(.instance, name, request.http)
+  }
+
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     let isPolling = request.route == InstanceAPI.events
     let method = isPolling ? "GET" : "POST"
@@ -75,7 +84,7 @@ struct InstanceAPI: HTTPAPI {
     }
     let (key, sent) = (headers.secret(InstanceAPI.keyField), headers.secret(InstanceAPI.instanceField))
     let name = sent.flatMap { Credential.normalized($0, of: .instance) }
-    let found = try await access.failures.checking(.instance, name ?? "", from: access.client(of: request)) {
+    let found = try await access.failures.checking(.instance, name ?? "", of: request, access.trustedProxies) {
       () async throws(RedisError) -> Credential? in
       guard let key, sent != nil else { return nil }
       return try await access.credentials.find(.instance, secret: key)

@@ -1,5 +1,6 @@
 import Crypto
 import HTTPServer
+import JSON
 import Queue
 
 /// The position in a stream of notification records, and the size of a page.
@@ -28,10 +29,11 @@ struct NotificationQuery: Equatable {
     } else {
       since = NotificationCursor(id: .start)
     }
-    let isPlain = limits.first?.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) ?? true
-    guard isPlain, let limit = Int(limits.first ?? "\(NotificationQuery.defaultLimit)"),
-      NotificationQuery.limits.contains(limit)
-    else { throw NotificationQuery.invalidLimit }
+    guard let text = limits.first else {
+      limit = NotificationQuery.defaultLimit
+      return
+    }
+    guard let limit = text.integer(in: NotificationQuery.limits) else { throw NotificationQuery.invalidLimit }
     self.limit = limit
   }
 }

@@ -24,6 +24,8 @@ struct PushAPI: HTTPAPI {
     gate = UserGate(context, method: "POST")
   }
 
+  func needsBody(_ request: SidecarRequest) -> Bool { gate.mayAdmit(request.http) }
+
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     let body = request.http.body
     return try await gate.respond(to: request) { (user, storage) async throws(Refusal) -> HTTPResponse in

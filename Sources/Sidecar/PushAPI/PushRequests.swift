@@ -62,7 +62,7 @@ struct TestRequest: Equatable {
   private static let maximumBody = 512
   private static let maximumSound = 64
   private static let maximumDataBytes = 2048
-  private static let badges = 0...9999 as ClosedRange<Double>
+  private static let badges: ClosedRange<Int64> = 0...9999
 
   let title: String
   let body: String
@@ -98,14 +98,11 @@ struct TestRequest: Equatable {
 
   /// Accepts `1.0` and `1e2` as integers, as JavaScript does.
   private static func badge(_ value: JSONValue) throws(Refusal) -> Int64 {
-    let number: Double
-    switch value {
-    case .integer(let integer): number = Double(integer)
-    case .number(let double) where double.rounded() == double: number = double
-    default: throw .invalid("badge", "Badge must be an integer")
+    guard let number = value.number(in: -Double.infinity...Double.infinity), number.rounded() == number else {
+      throw .invalid("badge", "Badge must be an integer")
     }
-    guard badges.contains(number) else { throw .invalid("badge", "Badge must be between 0 and 9999") }
-    return Int64(number)
+    guard let badge = number.integer(in: badges) else { throw .invalid("badge", "Badge must be between 0 and 9999") }
+    return badge
   }
 
   private static func data(_ value: JSONValue) throws(Refusal) -> JSONValue {

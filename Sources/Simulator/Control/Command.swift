@@ -46,7 +46,7 @@ struct Command {
     _ name: String, in range: ClosedRange<Int64> = 0...1_000_000_000
   ) throws(ControlError) -> Int64? {
     guard let value = members.removeValue(forKey: name) else { return nil }
-    guard let integer = value.integer, range.contains(integer) else {
+    guard let integer = value.integer(in: range) else {
       throw ControlError("\"\(name)\" must be an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return integer

@@ -4,7 +4,8 @@ import EventLoop
 ///
 /// A backlog of any size comes back slowly, so a stalled app costs Redis little.
 struct PutOffSchedule: Equatable {
-  /// Jobs that come back in a second, at least: the backlog of a stalled app.
+  /// Jobs that come back in a second, at least: the backlog of a stalled app. Fewer if the worker cannot put twice as many
+  /// off: they come back to the front of the queue, and the jobs of other apps behind them would never be claimed.
   static let jobsPerSecond = 500
   static let shortestDelay = Duration.milliseconds(250)
   /// Of the first job put off.
@@ -15,6 +16,8 @@ struct PutOffSchedule: Equatable {
 
   /// When the last job is due, without jitter; on CLOCK_MONOTONIC, nanoseconds.
   private var last: UInt64 = 0
+  /// When the last job was put off, likewise.
+  private var latest: UInt64 = 0
 
   /// Returns the delay of the next job. `now`: on CLOCK_MONOTONIC, nanoseconds. `waitingJobs` are sent before it.
   /// `untilExpiration` is nil for a job that does not expire; `random` is from 0..<1.
@@ -23,7 +26,10 @@ struct PutOffSchedule: Equatable {
   ) -> Duration {
     let untilSent = Duration.seconds(1) * waitingJobs / max(1, endedPerSecond)
     let first = min(max(untilSent, PutOffSchedule.shortestDelay), PutOffSchedule.longestFirstDelay)
-    let spacing = Duration.seconds(1) / max(endedPerSecond, PutOffSchedule.jobsPerSecond)
+    let pause = last > now ? 2 * (now - latest) : 0
+    let stalled = max(Duration.seconds(1) / PutOffSchedule.jobsPerSecond, .nanoseconds(Int64(pause)))
+    let spacing = endedPerSecond > 0 ? min(stalled, Duration.seconds(1) / endedPerSecond) : stalled
+    latest = now
     last = min(
       max(last, now + first.unsignedNanoseconds) + spacing.unsignedNanoseconds,
       now + PutOffSchedule.longestDelay.unsignedNanoseconds)

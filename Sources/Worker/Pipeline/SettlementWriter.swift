@@ -20,8 +20,8 @@ struct SettlementWriter {
 
   /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` before.
   func settlement(of delivery: Delivery, as outcome: JobOutcome, at now: Int64) -> Settlement {
-    let json = delivery.tally.result.json()
-    var record = record(json, id: delivery.id, outcome.status, isFirst: delivery.state.result == nil)
+    let json = delivery.tally.result.json(nonce: delivery.claim.envelope.nonce)
+    var record = record(json, id: delivery.id, outcome.status, isFirst: delivery.leftNoRecord)
     record?.author = delivery.state.recordAuthor
     var settlement = Settlement(verb(of: delivery, outcome, hasRecord: record != nil, at: now))
     settlement.record = record
@@ -47,8 +47,9 @@ struct SettlementWriter {
     result.history.append(claim.claimedAt, .claimed(worker: worker, attempt: result.attempts, waited: nil))
     result.history.append(now, .buried(reason: reason))
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
+    let json = result.json(nonce: claim.envelope.nonce)
     var settlement = Settlement(
-      .bury(letter: letter.bytes, at: now), record: record(result.json(), id: id, .dead, isFirst: true))
+      .bury(letter: letter.bytes, at: now), record: record(json, id: id, .dead, isFirst: true))
     settlement.locator = Settlement.Locator(jobID: id)
     settlement.events = events.refusal(of: claim, id: id, reason: reason, attempts: result.attempts, at: now)
     return settlement
@@ -94,8 +95,7 @@ struct SettlementWriter {
     case .failures: if status == .deferred || (status == .accepted && isFirst) { return nil }
     case .all: break
     }
-    // A duplicate may have the id of the job that it repeats: that job's record stays.
-    return Settlement.Record(jobID: id, json: json, timeToLive: timeToLive, onlyIfAbsent: status == .duplicate)
+    return Settlement.Record(jobID: id, json: json, timeToLive: timeToLive)
   }
 }
 
@@ -104,6 +104,9 @@ extension Delivery {
   var locator: Settlement.Locator {
     Settlement.Locator(jobID: id, isProducers: job.id != nil, replaces: stillReplaces)
   }
+
+  /// Whether no earlier attempt can have left a record. A worker that died may have left one without a result.
+  fileprivate var leftNoRecord: Bool { state.result == nil && claim.envelope.crashes == 0 }
 
   /// Writes the outcome into the attempt's result. `now` is Unix ms.
   func recordOutcome(_ outcome: JobOutcome, at now: Int64) {

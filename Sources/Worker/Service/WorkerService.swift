@@ -2,7 +2,7 @@ import Queue
 package import APNs
 package import EventLoop
 package import Events
-package import HTTPServer
+import HTTPServer
 import Jobs
 import Redis
 import PushModel
@@ -86,7 +86,8 @@ package final class WorkerService {
       connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     context = PipelineContext(
       configuration: configuration, connection: connection, queue: queue,
-      registry: Registry(connection: connection, events: events, log: log), clients: clients, permits: permits,
+      registry: Registry(connection: connection, sorts: true, events: events, log: log), clients: clients,
+      permits: permits,
       metrics: pipelineMetrics,
       counters: FleetCounters(connection: connection, queues: configuration.queues),
       tracer: WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log), events: events,
@@ -119,16 +120,11 @@ package final class WorkerService {
   package func configure(appShares: [String: AppShare]) { pipeline.window.configure(shares: appShares) }
 
   /// Ready if Redis answers, and APNs too unless this is polling-only mode.
-  var readiness: Readiness {
+  private var readiness: Readiness {
     let apns = clients.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
     return Readiness(
       isRedisReady: context.connection.isReady, apns: apns, isStopping: phase != .running,
       pausedRoutes: (clients?.pausedRoutes ?? []).map(RouteReport.init), refusedKeys: clients?.refusedKeys ?? [])
-  }
-
-  /// What the admin port answers at this path.
-  package func adminResponse(to path: String) -> HTTPResponse {
-    AdminServer.response(to: path, metrics: metrics, readiness: { readiness.response })
   }
 
   package func start() throws {

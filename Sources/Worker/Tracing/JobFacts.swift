@@ -24,7 +24,7 @@ extension JobTrace {
   /// `spanID` makes ids. `end` is unix nanoseconds.
   func spans(_ facts: JobFacts, end: UInt64, spanID: () -> String = TraceID.randomSpan) -> [Span] {
     // The clock of the producer may be ahead.
-    let waitingSince = facts.waitingSince.map { min(claimedAt, UInt64(max(0, $0)) * 1_000_000) }
+    let waitingSince = facts.waitingSince.map { min(claimedAt, Tracer.nanoseconds($0)) }
     var job = Span(
       traceID: traceID, id: spanID(), parentID: parentID, name: "martlet job", kind: .consumer,
       start: waitingSince ?? claimedAt, end: max(end, claimedAt))

@@ -23,7 +23,7 @@ final class Tracer {
   func begin(_ delivery: Delivery) {
     delivery.trace = Tracer.trace(
       of: delivery.job.trace, jobID: delivery.id, ratio: ratio,
-      claimedAt: UInt64(max(0, delivery.claim.claimedAt)) * 1_000_000)
+      claimedAt: Tracer.nanoseconds(delivery.claim.claimedAt))
   }
 
   /// A trace of the producer is recorded if it says so; `ratio` is the share of the jobs without one.
@@ -44,6 +44,11 @@ final class Tracer {
       id: delivery.id, queue: queues[delivery.claim.queueIndex], app: delivery.job.app ?? delivery.broadcastApp,
       result: delivery.tally.result, waitingSince: waitingSince)
     exporter.add(trace.spans(facts, end: Clock.unixNanoseconds))
+  }
+
+  /// Unix milliseconds in unix nanoseconds, which end in the year 2262.
+  static func nanoseconds(_ milliseconds: Int64) -> UInt64 {
+    UInt64(min(max(0, milliseconds), .max / 1_000_000)) * 1_000_000
   }
 
   func flush(within limit: Duration) async { await exporter.flush(within: limit) }

@@ -1,9 +1,10 @@
 import HTTPClient
+import JSON
 
 /// What a request to the webhook brought.
 struct WebhookAnswer: Equatable {
   /// A longer wait is not accepted.
-  private static let maximumWait = Duration.seconds(3600)
+  static let maximumWait = Duration.seconds(3600)
   private static let maximumTextLength = 200
 
   enum Kind: Equatable {
@@ -27,8 +28,8 @@ struct WebhookAnswer: Equatable {
     }
     let isRedirect = (300..<400).contains(answer.status)
     text = "HTTP \(answer.status)" + (isRedirect ? " (redirects are not followed)" : "")
-    let seconds = answer["retry-after"].flatMap { Int64($0) } ?? 0
-    wait = min(.seconds(max(0, min(seconds, Int64(Int32.max)))), WebhookAnswer.maximumWait)
+    let seconds: Int64 = answer["retry-after"]?.integer(in: 0...Int64(Int32.max)) ?? 0
+    wait = min(.seconds(seconds), WebhookAnswer.maximumWait)
   }
 
   init(_ error: HTTPClientError) {

@@ -54,7 +54,7 @@ struct WebhookBatch: Equatable {
   private static func event(_ entry: EventPage.Entry) -> [UInt8]? {
     let text = Array(String(decoding: entry.event, as: UTF8.self).utf8)
     guard let value = try? JSONValue(parsing: text), let type = value["type"]?.string,
-      let at = value["at"]?.integer, let data = value["data"]
+      let at = value["at"]?.time, let data = value["data"]
     else { return nil }
     return JSONValue.object([
       JSONMember(key: "id", value: .string(entry.id)), JSONMember(key: "type", value: .string(type)),

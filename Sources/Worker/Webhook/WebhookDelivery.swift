@@ -67,7 +67,10 @@ struct WebhookDelivery {
 
   /// The next action, at the beginning and after a wait. `now` is unix milliseconds, here and below.
   mutating func due(at now: Int64) -> Action {
-    if let failure = state.failure, failure.nextAttemptAt > now { return .wait(until: failure.nextAttemptAt) }
+    if let time = state.failure?.nextAttemptAt, (now + 1...now + WebhookAnswer.maximumWait.milliseconds).contains(time)
+    {
+      return .wait(until: time)
+    }
     if let batch, isBatchSaved { return .post(batch) }
     return .read(after: state.cursor, through: state.batch?.last)
   }

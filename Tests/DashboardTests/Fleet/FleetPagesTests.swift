@@ -14,7 +14,7 @@ import Testing
 /// The pages devices, apps, workers and policies over HTTP.
 @EventLoop
 struct FleetPagesTests {
-  private static let token = String(repeating: "a1", count: 32)
+  nonisolated private static let token = String(repeating: "a1", count: 32)
   private let keys = QueueKeys(queue: "push:jobs")
 
   private func fixture() async throws -> DashboardFixture {
@@ -39,6 +39,46 @@ struct FleetPagesTests {
     adapt(&report)
     _ = try await fixture.run("SADD", keys.workers, name)
     _ = try await fixture.run("SET", keys.heartbeat(name), String(decoding: report.json(), as: UTF8.self))
+  }
+
+  // MARK: - What others wrote
+
+  @Test(arguments: [
+    ("SADD", RegistryKeys.token(FleetPagesTests.token), "/devices?token=\(FleetPagesTests.token)"),
+    ("SADD", RegistryKeys.instance("home"), "/devices?instance=home"),
+    ("SADD", "martlet:{policy}:nyra:home", "/policies?instance=home"),
+    ("SET", "martlet:{credentials}:user", "/credentials?kind=user"), ("SET", "martlet:{audit}:log", "/audit"),
+  ])
+  func `a page says which key has another type`(command: String, key: String, path: String) async throws {
+    let fixture = try await DashboardFixture(queues: ["push:jobs"])
+    _ = try await fixture.run(command == "SET" ? "SET" : "SADD", key, "1")
+    let page = try await fixture.get(path)
+    #expect(page.status == 409 || page.status == 200, "\(page.status)")
+    if page.status == 409 { #expect(page.body.contains("The key \(key) has another type"), "\(page.body)") }
+    await fixture.stop()
+  }
+
+  @Test func `a hundred thousand names of workers cost no more than a thousand`() async throws {
+    let fixture = try await fixture()
+    try await addWorker("web-1-ab", on: fixture)
+    for start in stride(from: 0, to: 100_000, by: 10_000) {
+      let names = (start..<start + 10_000).map { "gone-\($0)" }
+      var command = RedisCommand("SADD", keys.workers)
+      for name in names { command.append(name) }
+      _ = try await fixture.redis.send(command)
+    }
+    _ = try await fixture.run("CONFIG", "RESETSTAT")
+    for path in ["/", "/workers", "/queues", "/queues/push:jobs", "/apps", "/jobs/unknown"] {
+      let page = try await fixture.get(path, as: "ada:ada-has-a-secret")
+      #expect(page.status == 200 || page.status == 404, "\(path): \(page.status)")
+    }
+    let statistics = try await fixture.run("INFO", "commandstats").string ?? ""
+    let calls = statistics.split(separator: "\n").compactMap { line -> Int? in
+      guard let calls = line.firstRange(of: "calls=") else { return nil }
+      return Int(line[calls.upperBound...].prefix(while: \.isNumber))
+    }
+    #expect(calls.reduce(0, +) < 20_000, "\(statistics)")
+    await fixture.stop()
   }
 
   // MARK: - Devices

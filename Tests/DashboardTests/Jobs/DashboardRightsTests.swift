@@ -11,16 +11,7 @@ import Testing
 @EventLoop
 struct DashboardRightsTests {
   @Test func `no page or action lacks a right`() async throws {
-    let users = try await RedisUsers()
-    let server = try await RedisServer(users.arguments)
-    let url = users.url(of: "martlet-dashboard", on: server)
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
-    redis.start()
-    try await redis.ready(within: .seconds(20))
-    let dashboard = Dashboard(
-      DashboardConfiguration(address: "127.0.0.1:0", queues: ["push:jobs"]), connection: redis, metrics: Metrics(),
-      log: .silent)
-    try await dashboard.start()
+    let fixture = try await DashboardFixture(queues: ["push:jobs"])
     let entry = BroadcastEntry(
       id: "sale", queue: "push:jobs", app: "com.example.app", state: .running, startedAt: 1, changedAt: 1, worker: "w",
       nonce: "n")
@@ -30,14 +21,15 @@ struct DashboardRightsTests {
       RedisCommand("SET", keys.broadcast("sale")).with(entry.json()),
       RedisCommand("ZADD", keys.broadcasts, "1", "sale"), RedisCommand("SET", keys.progress("n"), progress),
     ] {
-      _ = try await redis.send(command)
+      _ = try await fixture.redis.send(command)
     }
     for path in [
       "/broadcasts/sale", "/queues", "/queues/push:jobs", "/dead", "/dead?reason=x&confirm=requeue", "/scheduled",
       "/broadcasts",
       "/search?q=x", "/jobs/x",
     ] {
-      #expect([200, 404].contains(try await WebAnswer.ask(port: dashboard.port, "GET", path).status), "\(path)")
+      #expect(
+        [200, 404].contains(try await WebAnswer.ask(port: fixture.dashboard.port, "GET", path).status), "\(path)")
     }
     for (path, form, status) in [
       ("/queues/push:jobs", "action=pause", 303), ("/queues/push:jobs", "action=resume", 303),
@@ -45,10 +37,9 @@ struct DashboardRightsTests {
       ("/jobs/x", "action=run-now", 409), ("/jobs/x", "action=requeue", 409), ("/broadcasts/x", "action=cancel", 404),
       ("/broadcasts/x", "action=pause", 404), ("/broadcasts/x", "action=resume", 404),
     ] {
-      let answer = try await WebAnswer.ask(port: dashboard.port, "POST", path, body: form)
+      let answer = try await WebAnswer.ask(port: fixture.dashboard.port, "POST", path, body: form)
       #expect(answer.status == status, "\(path) \(form)")
     }
-    await dashboard.stop(grace: .seconds(1))
-    redis.close()
+    await fixture.stop()
   }
 }

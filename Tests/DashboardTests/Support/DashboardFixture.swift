@@ -4,15 +4,20 @@ import Redis
 import Registry
 import Telemetry
 import TestSupport
+import Testing
 
 @testable import Credentials
 @testable import Dashboard
 
-/// A dashboard on a real socket with a redis-server of its own, in the process of the tests.
+/// A dashboard on a real socket with a redis-server of its own, in the process of the tests. It connects as its user of
+/// deploy/redis.
 @EventLoop
 final class DashboardFixture {
   let server: RedisServer
+  /// Of the tests, which may run any command.
   let redis: RedisClient
+  private let connection: RedisClient
+  private let users: RedisUsers
   let dashboard: Dashboard
   let metrics = Metrics()
 
@@ -20,14 +25,21 @@ final class DashboardFixture {
     queues: [String] = ["push:jobs:high", "push:jobs"], _ adapt: (inout DashboardConfiguration) -> Void = { _ in },
     log: Log = .silent
   ) async throws {
-    server = try await RedisServer()
-    redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
-    redis.start()
-    try await redis.ready(within: .seconds(10))
+    users = try await RedisUsers()
+    server = try await RedisServer(users.arguments)
+    redis = try await DashboardFixture.connect(server.url)
+    connection = try await DashboardFixture.connect(users.url(of: "martlet-dashboard", on: server))
     var configuration = DashboardConfiguration(address: "127.0.0.1:0", queues: queues)
     adapt(&configuration)
-    dashboard = Dashboard(configuration, connection: redis, metrics: metrics, log: log)
+    dashboard = Dashboard(configuration, connection: connection, metrics: metrics, log: log)
     try await dashboard.start()
+  }
+
+  private static func connect(_ url: String) async throws -> RedisClient {
+    let redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", timeout: patience, log: .silent)
+    redis.start()
+    try await redis.ready(within: patience)
+    return redis
   }
 
   /// Adds an operator. From then on requests need credentials.
@@ -63,9 +75,13 @@ final class DashboardFixture {
     return try await redis.send(command)
   }
 
+  /// Stops the dashboard. Redis must not have refused it anything.
   func stop() async {
+    let refused = (try? await run("ACL", "LOG"))?.array ?? []
+    #expect(refused.isEmpty, "\(refused)")
     await dashboard.stop(grace: .seconds(1))
     redis.close()
+    connection.close()
   }
 
   /// Returns the path of a relative reference in an answer for `path`, as a browser does.

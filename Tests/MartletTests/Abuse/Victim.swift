@@ -12,6 +12,8 @@ final class Victim: Sendable {
   private static let jobPause = Duration.milliseconds(20)
   /// One request of this many is a registration, because registrations are limited.
   private static let requestsPerRegistration = 100
+  /// Requests and jobs before and after an attack.
+  private static let least = 20
 
   private let fleet: Fleet
   private let sidecar: SidecarProcess
@@ -19,6 +21,9 @@ final class Victim: Sendable {
   let user: String
   let token: String
   private let isStopping = Atomic<Bool>(false)
+  /// What was answered and what was enqueued until now.
+  private let requestCount = Atomic<Int>(0)
+  private let jobCount = Atomic<Int>(0)
 
   /// `queue` is served by `sidecar`, which is `martlet all`.
   init(_ fleet: Fleet, _ sidecar: SidecarProcess, queue: String) async throws {
@@ -35,14 +40,16 @@ final class Victim: Sendable {
     isStopping.store(false, ordering: .relaxed)
     async let requests = blocking { try self.ask() }
     async let jobs = enqueue()
-    // The minimum number of requests and jobs, however short the attack is.
-    try await Task.sleep(for: .milliseconds(500))
-    do { try await attack() } catch {
+    do {
+      // However short the attack is.
+      try await awaitMore()
+      try await attack()
+      try await awaitMore()
+    } catch {
       isStopping.store(true, ordering: .relaxed)
       _ = try? await (requests, jobs)
       throw error
     }
-    try await Task.sleep(for: .milliseconds(500))
     isStopping.store(true, ordering: .relaxed)
     var account = VictimAccount(name: name)
     (account.statuses, account.requestSeconds) = try await requests
@@ -53,6 +60,15 @@ final class Victim: Sendable {
     }
     print(account.description)
     return account
+  }
+
+  /// Waits for a number of further requests and jobs.
+  private func awaitMore() async throws {
+    let requests = requestCount.load(ordering: .relaxed) + Victim.least
+    let jobs = jobCount.load(ordering: .relaxed) + Victim.least
+    try await eventually("more requests and jobs of the victim") {
+      requestCount.load(ordering: .relaxed) >= requests && jobCount.load(ordering: .relaxed) >= jobs
+    }
   }
 
   private func ask() throws -> ([Int: Int], [Double]) {
@@ -68,6 +84,7 @@ final class Victim: Sendable {
       let head = try wire.read(until: "}")
       let took = start.duration(to: .now)
       seconds.append(Double(took.components.seconds) + Double(took.components.attoseconds) / 1e18)
+      requestCount.add(1, ordering: .relaxed)
       statuses[Int(head.split(separator: " ").dropFirst().first ?? "") ?? 0, default: 0] += 1
       Thread.sleep(forTimeInterval: Victim.requestPause)
     }
@@ -93,6 +110,7 @@ final class Victim: Sendable {
       let now = Int64(Date().timeIntervalSince1970 * 1000)
       try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: queue)
       jobs.append((id, now))
+      jobCount.add(1, ordering: .relaxed)
       try await Task.sleep(for: Victim.jobPause)
     }
     return jobs

@@ -12,7 +12,7 @@ struct AdminPortTests {
   @Test(arguments: ["sidecar", "all"], [true, false])
   func `metrics are on the admin port, not on the public one`(command: String, isPollingOnly: Bool) async throws {
     let service = try await fleet.sidecar(command, isPollingOnly: isPollingOnly)
-    try await eventually(within: .seconds(20), "ready") {
+    try await eventually("ready") {
       try await service.ask("/readyz", as: "").json["redis"]?.string == "ok"
     }
     #expect(try await service.ask("/metrics", as: "").status == 404)

@@ -20,7 +20,7 @@ import Testing
   private func martlet(_ arguments: String..., input: String = "") async throws -> ChildProcess {
     let child = try ChildProcess(
       try builtProduct("martlet"), arguments, environment: fleet.environment(["MARTLET_QUEUES": queue]), input: input)
-    try await child.exit(within: .seconds(30))
+    try await child.exit()
     return child
   }
 

@@ -20,7 +20,7 @@ import Testing
   }
 
   private func expect(dropped: Int, by worker: FleetWorker) async throws {
-    try await eventually(within: .seconds(30), "\(dropped) are counted") {
+    try await eventually("\(dropped) are counted") {
       try await worker.metric("martlet_dead_letters_dropped_total") == Double(dropped)
     }
     let lines = worker.process.lines.filter { $0.contains("the oldest dead letters were deleted") }

@@ -63,7 +63,7 @@ import Testing
     let child = try ChildProcess(
       try builtProduct("martlet"), ["explain"] + words,
       environment: fleet.environment(["MARTLET_QUEUES": queue ?? self.queue, "TZ": "UTC"]))
-    try await child.exit(within: .seconds(30))
+    try await child.exit()
     return child
   }
 

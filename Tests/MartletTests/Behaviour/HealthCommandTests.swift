@@ -15,7 +15,7 @@ struct HealthCommandTests {
     let health = try await fleet.martlet("health", environment: ["MARTLET_ADMIN_ADDRESS": address])
     #expect(health.exitCode == 0)
     #expect(health.lines(of: .output) == ["ok"])
-    try await eventually(within: .seconds(20), "ready") {
+    try await eventually("ready") {
       try await fleet.martlet("health", "--ready", "--address", address).exitCode == 0
     }
     try await service.stop()

@@ -144,7 +144,7 @@ import Testing
     #expect(push.priority == "5")
     #expect(push.collapseId == "lunch")
     let expiration = try #require(push.expiration.flatMap { Int64($0) })
-    #expect(expiration >= earliest && expiration < earliest + 60)
+    #expect(expiration >= earliest && expiration < earliest + 600)
   }
 
   @Test(arguments: ["expiration", "ttl"])
@@ -156,8 +156,8 @@ import Testing
 
   @Test func `retries stop at the expiration`() async throws {
     let token = fleet.uniqueToken()
-    try await fleet.gateway.device(token, #""rule":"fixed","status":503,"retryAfter":30"#)
-    let record = try await deliver(#","ttl":20"#, to: token)
+    try await fleet.gateway.device(token, #""rule":"fixed","status":503,"retryAfter":300"#)
+    let record = try await deliver(#","ttl":200"#, to: token)
     #expect(record.status == "dead")
     #expect(record.reason?.contains("expired") == true)
     #expect(try await fleet.gateway.ledger().received == 1)
@@ -233,9 +233,10 @@ import Testing
   @Test func `with MARTLET_RESULTS=failures the record of a failure is removed when a retry succeeds`() async throws {
     let worker = try await fleet.worker(["MARTLET_RESULTS": "failures"])
     let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
-    try await fleet.gateway.fault(#"{"kind":"status","status":503,"retryAfter":1,"count":1}"#)
+    try await fleet.gateway.device(token, #""rule":"fixed","status":503,"retryAfter":1"#)
     try await enqueue("", to: token, id: id, on: worker.queue)
     _ = try await fleet.record(id, "postponed") { $0.status == "retrying" }
+    try await fleet.gateway.clearDevices()
     #expect(try await fleet.record(id).status == "accepted")
     try await worker.stop()
   }

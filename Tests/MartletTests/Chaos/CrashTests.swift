@@ -21,7 +21,7 @@ import Testing
     for round in 0..<20 {
       // A few hundred jobs run between two kills.
       let goal = await load.enqueued + 300
-      try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
+      try await eventually("the load continues") { await load.enqueued >= goal }
       let victim = workers[round % 3]
       try await victim.kill()
       inHand.append(try await victim.inflight(in: fleet))
@@ -75,7 +75,7 @@ import Testing
     try await fleet.enqueue([job.json], on: queue)
     for _ in 0..<4 {
       let worker = try await fleet.worker(Self.quiet, on: queue, isReady: false)
-      try await eventually(within: .seconds(60), "the job is in flight") { try await worker.inflight(in: fleet) == 1 }
+      try await eventually("the job is in flight") { try await worker.inflight(in: fleet) == 1 }
       try await worker.kill()
       try await fleet.forgetHeartbeat(of: worker)
     }

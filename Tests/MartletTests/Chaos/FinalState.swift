@@ -34,9 +34,9 @@ struct Status {
 
 extension Fleet {
   /// Waits until no job of `queue` waits or is in flight, then reads the state of every job.
-  func status(of jobs: [LoadJob], on queue: String, within: Duration = .seconds(90)) async throws -> Status {
+  func status(of jobs: [LoadJob], on queue: String) async throws -> Status {
     do {
-      try await eventually(within: within, "nothing is left of \(queue)") { try await leftovers(queue).isEmpty }
+      try await eventually("nothing is left of \(queue)") { try await leftovers(queue).isEmpty }
     } catch {
       print("left over of \(queue): \(try await leftovers(queue))")
     }

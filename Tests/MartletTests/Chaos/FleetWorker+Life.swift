@@ -2,6 +2,7 @@ import Foundation
 import Jobs
 import Redis
 import TestSupport
+import Testing
 @testable import Queue
 
 extension FleetWorker {
@@ -19,6 +20,14 @@ extension FleetWorker {
 
   /// The logged warnings and errors, for failed tests.
   var complaints: [String] { process.lines.filter { $0.contains("\"warn\"") || $0.contains("\"error\"") } }
+
+  /// Expects one line for the beginning of each outage of Redis and one for its end, which may be to come. A slow machine may
+  /// add an outage.
+  func expectOneLineForEachOutage(sourceLocation: SourceLocation = #_sourceLocation) {
+    let begun = count(of: "redis is not reachable")
+    #expect(begun >= 1, sourceLocation: sourceLocation)
+    #expect((0...1).contains(begun - count(of: "outageMilliseconds")), sourceLocation: sourceLocation)
+  }
 
   /// The elements of its in-flight list.
   func inflight(in fleet: Fleet) async throws -> Int {

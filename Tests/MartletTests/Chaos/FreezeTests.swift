@@ -29,7 +29,7 @@ import Testing
     let frozenAt = ContinuousClock.now
     let inHand = try await frozen.inflight(in: fleet)
     let before = try await fleet.gateway.ledger().duplicates
-    try await eventually(within: .seconds(60), "its jobs are taken over") { try await frozen.inflight(in: fleet) == 0 }
+    try await eventually("its jobs are taken over") { try await frozen.inflight(in: fleet) == 0 }
     let takenOverAfter = ContinuousClock.now - frozenAt
     try await Task.sleep(until: frozenAt + .seconds(30))
     let whileFrozen = try await fleet.gateway.ledger().duplicates

@@ -82,7 +82,7 @@ import Testing
     let worker = try await fleet.worker(Self.quiet.merging(["MARTLET_DELIVERY": mode]) { $1 }, on: queue)
     let jobs = LoadJob.list(queue, 1000)
     try await fleet.enqueue(jobs.map { atMostOnce ? $0.atMostOnce : $0.json }, on: queue)
-    for job in jobs { _ = try await fleet.record(job.id, within: .seconds(60)) }
+    for job in jobs { _ = try await fleet.record(job.id) }
     let status = try await fleet.status(of: jobs, on: queue)
     let letters = try await fleet.deadLetters(queue)
     let ledger = try await fleet.gateway.ledger()
@@ -183,7 +183,7 @@ import Testing
     let worker = try await fleet.worker(Self.quiet, on: queue, isReady: false)
     let jobs = LoadJob.list(queue, 100)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
-    try await worker.process.line(within: .seconds(60), "that APNs is away") { $0.contains("\"warn\"") }
+    try await worker.process.line("that APNs is away") { $0.contains("\"warn\"") }
     try await worker.withoutAPNs()
     #expect(try await fleet.redis("LLEN", queue) == .integer(100))
     try await fleet.gateway.clearFaults()

@@ -7,7 +7,6 @@ import Testing
 /// While Redis is down, frozen, full or read-only, the worker keeps running, logs it once and then continues.
 @Suite(.serialized) struct RedisTroubleTests {
   private static let quiet = ["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "64"]
-  private static let outageLine = "redis is not reachable"
 
   @Test func `a Redis that is killed and restarted with its append-only file loses nothing`() async throws {
     // With `everysec`, Redis answers before it writes while an fsync takes long.
@@ -19,17 +18,17 @@ import Testing
     await load.start()
     for _ in 0..<3 {
       let goal = await load.enqueued + 200
-      try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
+      try await eventually("the load continues") { await load.enqueued >= goal }
       try await fleet.redis.restart()
     }
     let account = await load.stop()
-    try await fleet.connection.ready(within: .seconds(30))
+    try await fleet.connection.ready(within: patience)
     let status = try await fleet.status(of: account.enqueued, on: queue)
     print("redis killed 3 times, AOF: \(status.description); \(account.unknown.count) enqueued without an answer")
     status.expectAllAccepted(account.enqueued.count)
     #expect(status.duplicates == 0)
     for worker in workers {
-      #expect(worker.count(of: Self.outageLine) <= 3)
+      worker.expectOneLineForEachOutage()
       #expect(try await worker.stop() == 0)
     }
   }
@@ -55,8 +54,8 @@ import Testing
       return inflight == jobs.count
     }
     try await fleet.redis.restart()
-    try await fleet.connection.ready(within: .seconds(30))
-    try await eventually(within: .seconds(60), "all have ended") {
+    try await fleet.connection.ready(within: patience)
+    try await eventually("all have ended") {
       try await fleet.redis("DBSIZE").integer ?? 0 >= jobs.count
     }
     let status = try await fleet.status(of: jobs, on: queue)
@@ -82,11 +81,11 @@ import Testing
     try await eventually("the load continues") { await load.enqueued >= 300 }
     try await fleet.redis.kill(SIGSTOP)
     try await Task.sleep(for: .seconds(20))
-    for worker in workers { #expect(try await worker.get("/readyz").status == 503) }
+    for worker in workers { try await eventually("not ready") { try await worker.get("/readyz").status == 503 } }
     try await fleet.redis.kill(SIGCONT)
-    try await fleet.connection.ready(within: .seconds(30))
+    try await fleet.connection.ready(within: patience)
     let goal = await load.enqueued + 200
-    try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
+    try await eventually("the load continues") { await load.enqueued >= goal }
     let account = await load.stop()
     let status = try await fleet.status(of: account.enqueued, on: queue)
     print("redis frozen: \(status.description); \(account.unknown.count) enqueued without an answer")
@@ -94,7 +93,7 @@ import Testing
     #expect(status.duplicates == 0)
     for worker in workers {
       try await worker.ready()
-      #expect(worker.count(of: Self.outageLine) == 1)
+      worker.expectOneLineForEachOutage()
       #expect(try await worker.stop() == 0)
     }
   }
@@ -136,7 +135,7 @@ import Testing
     try await Task.sleep(for: .seconds(8))
     try await fleet.redis.redisCLI("REPLICAOF", "NO", "ONE")
     let goal = await load.enqueued + 200
-    try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
+    try await eventually("the load continues") { await load.enqueued >= goal }
     let account = await load.stop()
     let status = try await fleet.status(of: account.enqueued, on: queue)
     print(

@@ -21,7 +21,7 @@ import Testing
     await load.start()
     for round in 0..<10 {
       let goal = await load.enqueued + 200
-      try await eventually(within: .seconds(60), "the load continues") { await load.enqueued >= goal }
+      try await eventually("the load continues") { await load.enqueued >= goal }
       let leaving = workers[round % 2]
       #expect(try await leaving.stop() == 0)
       #expect(try await leaving.inflight(in: fleet) == 0)
@@ -108,9 +108,8 @@ import Testing
     try await fleet.enqueue(#"{"to":{"token":"\#(token)"},"title":"Stalled"}"#, on: queue)
     try await eventually("a job and a request wait for APNs") { try await fleet.gateway.ledger().accepted == 3 }
     service.process.signal(SIGTERM)
-    let patience = Duration.seconds(10)
-    try await service.process.line(within: patience, "that it stops") { $0.contains("stopping: no more claims") }
-    #expect(try await service.process.stop(within: patience) == 0)
+    try await service.process.line("that it stops") { $0.contains("stopping: no more claims") }
+    #expect(try await service.process.stop() == 0)
     _ = await request.result
     #expect(try await fleet.leftovers(queue).filter { $0.contains("inflight") } == [])
     try await fleet.gateway.clearFaults()
@@ -130,7 +129,7 @@ import Testing
     #expect(try await first.stop() == 0)
     let sent = try await fleet.gateway.ledger().accepted
     let second = try await fleet.worker(Self.quiet, on: queue)
-    let record = try await fleet.record(queue, within: .seconds(60))
+    let record = try await fleet.record(queue)
     let ledger = try await fleet.gateway.ledger()
     print("broadcast: \(sent) of 12000 sent by the first worker, \(ledger.duplicates) duplicates")
     #expect(sent < 12_000)

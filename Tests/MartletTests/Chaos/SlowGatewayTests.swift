@@ -16,17 +16,17 @@ import Testing
     let worker = try await fleet.worker(["MARTLET_LOG": "info", "MARTLET_CONCURRENCY": "128"], on: queue)
     let jobs = LoadJob.list(queue, 3000)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
-    try await eventually(within: .seconds(60), "the limit is lowered") {
+    try await eventually("the limit is lowered") {
       (try await worker.metric("martlet_concurrency_limit") ?? 128) < 64
     }
     try await fleet.gateway.settings(#"{"rttMs":0}"#)
-    try await eventually(within: .seconds(60), "the limit is as set again") {
+    try await eventually("the limit is as set again") {
       try await worker.metric("martlet_concurrency_limit") == 128
     }
     let status = try await fleet.status(of: jobs, on: queue)
     status.expectAllAccepted(3000)
     #expect(status.duplicates == 0)
-    #expect(worker.count(of: "fewer pushes are sent at once") == 1)
+    #expect(worker.count(of: "fewer pushes are sent at once") >= 1)
     #expect(try await worker.stop() == 0)
   }
 
@@ -43,7 +43,7 @@ import Testing
     try await worker.process.line("that APNs is paused") { $0.contains("APNs answers every push with an error") }
     // The third probe has failed: the waits were 1, 2 and 4 seconds.
     let burst = try await fleet.gateway.ledger().received
-    try await eventually(within: .seconds(30), "probes") {
+    try await eventually("probes") {
       try await fleet.gateway.ledger().received >= burst + 3
     }
     let received = try await fleet.gateway.ledger().received
@@ -52,7 +52,7 @@ import Testing
     #expect(received < 200)
     #expect(waiting > 4000)
     try await fleet.gateway.clearFaults()
-    try await worker.process.line(within: .seconds(60), "that APNs takes pushes again") {
+    try await worker.process.line("that APNs takes pushes again") {
       $0.contains("APNs takes pushes again")
     }
     let status = try await fleet.status(of: jobs, on: queue)

@@ -112,7 +112,7 @@ import Testing
 
   @Test func `a job that waits for its retry is cancelled, and the record keeps what was accepted`() async throws {
     let (good, busy) = (fleet.uniqueToken(), fleet.uniqueToken())
-    try await fleet.gateway.device(busy, #""rule":"fixed","status":503"#)
+    try await fleet.gateway.device(busy, #""rule":"fixed","status":503,"retryAfter":300"#)
     let worker = try await fleet.worker(on: queue)
     let id = "\(queue)-retry"
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"tokens":["\#(good)","\#(busy)"]},"title":"x"}"#, on: queue)
@@ -154,7 +154,7 @@ import Testing
     var workers: [FleetWorker] = []
     let settings: [String: String?] = ["MARTLET_DELIVERY": mode, "MARTLET_CONCURRENCY": "16"]
     for _ in 0..<2 { workers.append(try await fleet.worker(settings, on: queue)) }
-    try await fleet.gateway.settings(#"{"rttMs":5}"#)
+    try await fleet.gateway.settings(#"{"rttMs":200}"#)
     let tokens = fleet.uniqueTokens(count)
     let name = queue
     try await fleet.enqueue(

@@ -65,7 +65,7 @@ import Testing
     for member in ["topic", "environment", "reason", "worker", "since"] { #expect(paused?[member] == resumed?[member]) }
     #expect(resumed?["reason"]?.string == "TopicDisallowed")
     #expect(resumed?["fix"] == nil)
-    #expect((found[1]["at"]?.integer ?? 0) >= resumed?["since"]?.integer ?? .max)
+    #expect((found[1]["at"]?.time ?? 0) >= resumed?["since"]?.time ?? .max)
     await stop(service)
   }
 }

@@ -17,13 +17,13 @@ final class DashboardProcess: Sendable {
   func status(of path: String, _ arguments: [String] = []) async throws -> Int {
     let text = try await ChildProcess.run(
       "curl",
-      ["-sS", "--max-time", "20", "-o", "/dev/null", "-w", "%{http_code}"] + arguments
+      ["-sS", "-o", "/dev/null", "-w", "%{http_code}"] + arguments
         + ["http://127.0.0.1:\(port)\(path)"])
     return Int(text) ?? 0
   }
 
   @discardableResult
-  func stop() async throws -> Int32 { try await process.stop(within: .seconds(40)) }
+  func stop() async throws -> Int32 { try await process.stop() }
 }
 
 extension Fleet {

@@ -13,17 +13,15 @@ extension Fleet {
   }
 
   /// Waits for the final record of a job.
-  func record(_ id: String, within: Duration = .seconds(30)) async throws -> JobRecord {
-    try await record(id, within: within, "its end", where: \.isFinal)
+  func record(_ id: String) async throws -> JobRecord {
+    try await record(id, "its end", where: \.isFinal)
   }
 
   /// Waits for a record that `isWanted`.
-  func record(
-    _ id: String, within: Duration = .seconds(30), _ what: String, where isWanted: (JobRecord) -> Bool
-  ) async throws -> JobRecord {
+  func record(_ id: String, _ what: String, where isWanted: (JobRecord) -> Bool) async throws -> JobRecord {
     var last: JobRecord?
     do {
-      try await eventually(within: within, "record of \(id): \(what)") {
+      try await eventually("record of \(id): \(what)") {
         last = try await currentRecord(id)
         return last.map(isWanted) ?? false
       }
@@ -43,7 +41,7 @@ extension Fleet {
   /// Waits for `count` dead letters.
   func deadLetters(_ queue: String, count: Int) async throws -> [DeadLetter] {
     var letters: [DeadLetter] = []
-    try await eventually(within: .seconds(30), "\(count) dead letters of \(queue)") {
+    try await eventually("\(count) dead letters of \(queue)") {
       letters = try await deadLetters(queue)
       return letters.count >= count
     }
@@ -80,7 +78,7 @@ extension Fleet {
   }
 
   /// Waits until all jobs of a queue have ended.
-  func settled(_ queue: String, within: Duration = .seconds(60)) async throws {
-    try await eventually(within: within, "\(queue) has nothing left") { try await unsettled(queue) == 0 }
+  func settled(_ queue: String) async throws {
+    try await eventually("\(queue) has nothing left") { try await unsettled(queue) == 0 }
   }
 }

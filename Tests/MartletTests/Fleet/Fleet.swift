@@ -55,9 +55,9 @@ final class Fleet: Sendable {
 
   @EventLoop
   private static func connect(to url: String) async throws -> RedisClient {
-    let connection = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
+    let connection = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", timeout: patience, log: .silent)
     connection.start()
-    try await connection.ready(within: .seconds(20))
+    try await connection.ready(within: patience)
     return connection
   }
 
@@ -84,6 +84,8 @@ final class Fleet: Sendable {
     values["MARTLET_ADMIN_ADDRESS"] = "127.0.0.1:0"
     values["MARTLET_DASHBOARD_ADDRESS"] = "127.0.0.1:0"
     values["MARTLET_LOG"] = "debug"
+    // On a slow machine, too, a worker finishes its jobs.
+    values["MARTLET_SHUTDOWN_GRACE"] = "2m"
     for (name, value) in changes { values[name] = value }
     return values
   }
@@ -110,7 +112,7 @@ final class Fleet: Sendable {
   ) async throws -> ChildProcess {
     let child = try ChildProcess(
       try builtProduct("martlet"), arguments, environment: environment(changes), input: input)
-    try await child.exit(within: .seconds(30))
+    try await child.exit()
     return child
   }
 
@@ -193,7 +195,7 @@ final class Fleet: Sendable {
       }
     }
     // Replies arrive in order, so the last one is behind all others.
-    _ = try await connection.send(last, timeout: .seconds(20))
+    _ = try await connection.send(last)
     if let failure { throw failure }
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A running `martlet worker`, or a supervisor of several, with its admin port.
+/// A running `martlet worker` with its admin port.
 final class FleetWorker: Sendable {
   let process: ChildProcess
   /// The queue that it serves, or the first of several.
@@ -22,14 +22,14 @@ final class FleetWorker: Sendable {
   /// The status and the body of a response of the admin port.
   func get(_ path: String) async throws -> (status: Int, body: String) {
     let text = try await ChildProcess.run(
-      "curl", ["-sS", "--max-time", "20", "-w", "\n%{http_code}", "http://127.0.0.1:\(adminPort)\(path)"])
+      "curl", ["-sS", "-w", "\n%{http_code}", "http://127.0.0.1:\(adminPort)\(path)"])
     let end = text.lastIndex(of: "\n") ?? text.startIndex
     return (Int(text[end...].dropFirst()) ?? 0, String(text[..<end]))
   }
 
   /// Waits until the worker is ready and has a connection to APNs, unless it is in polling-only mode.
   func ready() async throws {
-    try await eventually(within: .seconds(30), "ready, with APNs") {
+    try await eventually("ready, with APNs") {
       let (status, body) = try await get("/readyz")
       return status == 200 && !body.contains(#""apns":"unreachable""#)
     }
@@ -37,7 +37,7 @@ final class FleetWorker: Sendable {
 
   /// Waits until the worker has no connection to APNs, and expects that it is ready nevertheless.
   func withoutAPNs() async throws {
-    try await eventually(within: .seconds(30), "no connection to APNs") {
+    try await eventually("no connection to APNs") {
       try await get("/readyz").body.contains(#""apns":"unreachable""#)
     }
     #expect(try await get("/readyz").status == 200)
@@ -56,5 +56,5 @@ final class FleetWorker: Sendable {
   }
 
   @discardableResult
-  func stop() async throws -> Int32 { try await process.stop(within: .seconds(40)) }
+  func stop() async throws -> Int32 { try await process.stop() }
 }

@@ -40,7 +40,7 @@ final class SidecarProcess: Sendable {
   func admin(_ path: String) async throws -> (status: Int, body: String) {
     let port = try await adminPort
     let text = try await ChildProcess.run(
-      "curl", ["-sS", "--max-time", "20", "-w", "\n%{http_code}", "http://127.0.0.1:\(port)\(path)"])
+      "curl", ["-sS", "-w", "\n%{http_code}", "http://127.0.0.1:\(port)\(path)"])
     let end = text.lastIndex(of: "\n") ?? text.startIndex
     return (Int(text[end...].dropFirst()) ?? 0, String(text[..<end]))
   }
@@ -48,7 +48,7 @@ final class SidecarProcess: Sendable {
   /// Sends a request as `user`, a POST if it has a body.
   func ask(_ path: String, as user: String, _ body: String? = nil) async throws -> (status: Int, json: JSONValue) {
     var arguments = [
-      "-sS", "--max-time", "40", "-w", "\n%{http_code}", "-H",
+      "-sS", "-w", "\n%{http_code}", "-H",
       "Authorization: Bearer \(SidecarProcess.secret(of: user))", "-H",
       "X-Username: \(user)",
     ]
@@ -65,13 +65,13 @@ final class SidecarProcess: Sendable {
 
   /// Waits until /readyz reports this state of APNs.
   func apns(_ state: String) async throws {
-    try await eventually(within: .seconds(30), "/readyz reports that apns is \(state)") {
+    try await eventually("/readyz reports that apns is \(state)") {
       try await ask("/readyz", as: "").json["apns"]?.string == state
     }
   }
 
   @discardableResult
-  func stop() async throws -> Int32 { try await process.stop(within: .seconds(40)) }
+  func stop() async throws -> Int32 { try await process.stop() }
 }
 
 extension Fleet {

@@ -6,7 +6,7 @@ import Testing
 @testable import Policy
 
 /// Several workers, one Redis, one instance.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct PolicyFleetTests {
+@Suite(.serialized) struct PolicyFleetTests {
   private static let shared = Task { try await Fleet() }
   private static let byDay = ["MARTLET_QUIET_HOURS": "off", "MARTLET_LOG": "info"]
   private let fleet: Fleet

@@ -6,7 +6,7 @@ import Testing
 @testable import Policy
 
 /// Workers in quiet hours around the current time.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct QuietHoursTests {
+@Suite(.serialized) struct QuietHoursTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet
   private let instance: String

@@ -23,7 +23,7 @@ import Testing
     func operate(_ arguments: [String], input: String = "") async throws -> [String] {
       let child = try ChildProcess(
         try builtProduct("martlet"), arguments, environment: fleet.environment(url("martlet-operator")), input: input)
-      #expect(try await child.exit(within: .seconds(30)) == 0, "\(arguments): \(child.lines)")
+      #expect(try await child.exit() == 0, "\(arguments): \(child.lines)")
       return child.lines(of: .output)
     }
 

@@ -45,7 +45,7 @@ final class SentinelGroup: Sendable {
 
   /// Waits until every sentinel calls the replica the master.
   func awaitFailover() async throws {
-    try await eventually(within: .seconds(60), "the replica is the master") {
+    try await eventually("the replica is the master") {
       for port in ports {
         guard let answer = try? await ask(port, "GET-MASTER-ADDR-BY-NAME"), answer.hasSuffix("\(replica.port ?? 0)")
         else { return false }
@@ -60,10 +60,10 @@ final class SentinelGroup: Sendable {
   }
 
   private func awaitReady() async throws {
-    try await eventually(within: .seconds(60), "the replica follows") {
+    try await eventually("the replica follows") {
       try await master.redisCLI("INFO", "replication").contains("state=online")
     }
-    try await eventually(within: .seconds(60), "the sentinels know the replica and each other") {
+    try await eventually("the sentinels know the replica and each other") {
       for port in ports {
         guard let replicas = try? await ask(port, "REPLICAS"), replicas.contains("127.0.0.1:\(replica.port ?? 0)"),
           let quorum = try? await ask(port, "CKQUORUM"), quorum.hasPrefix("OK 3")

@@ -56,6 +56,15 @@ struct ClusterPartsTests {
     #expect(throws: RedisError.self) { try ClusterTopology(reply, askedServer: asked) }
   }
 
+  @Test func `a cluster of more servers than there can be is refused, and so are redirections to them`() throws {
+    let ranges = (0..<40_000).map { range(Int64($0 % 16_384), Int64($0 % 16_384), "h\($0)", 7000) }
+    #expect(throws: RedisError.self) { try ClusterTopology(.array(ranges), askedServer: asked) }
+    var topology = ClusterTopology()
+    for number in 0..<40_000 { topology.move(slot: 1, to: Server(host: "h\(number)", port: 7000)) }
+    #expect(topology.servers.count == ClusterTopology.maximumServers)
+    #expect(topology[1] == Server(host: "h\(ClusterTopology.maximumServers - 1)", port: 7000))
+  }
+
   @Test func `redirections are read from error replies`() {
     #expect(redirection("MOVED 3999 127.0.0.1:6381") == .moved(slot: 3999, Server(host: "127.0.0.1", port: 6381)))
     #expect(redirection("MOVED 3999 :6381") == .moved(slot: 3999, Server(host: "10.0.0.9", port: 6381)))

@@ -16,9 +16,10 @@ import Testing
   private static let apps = ["com.hammer.x", "com.hammer.y"]
 
   private func registry(on cluster: RedisCluster) async throws -> Registry {
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: cluster.url), name: "test", log: .silent)
+    let redis = RedisClient(
+      endpoint: try RedisEndpoint(url: cluster.url), name: "test", timeout: patience, log: .silent)
     redis.start()
-    try await redis.ready(within: .seconds(10))
+    try await redis.ready(within: patience)
     return Registry(connection: redis, maximumDevices: 3, log: .silent)
   }
 

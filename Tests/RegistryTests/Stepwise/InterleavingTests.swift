@@ -13,7 +13,7 @@ struct InterleavingTests {
     .take(DeviceMetadata(username: "b", platform: .ios, updatedAt: 13, bundleID: "x", createdAt: 1)),
     .giveBack(nil, written: old.json()), .renew("a", now: 14), .forget, .unregister("a"),
     .removeStale(StaleDevice(token: token, owner: "a", bundleID: "x", notAfter: 20)),
-    .restore(DeviceMetadata(username: "c", platform: .ios, updatedAt: 15, bundleID: "x")),
+    .restore(DeviceMetadata(username: "c", platform: .ios, updatedAt: 15, bundleID: "x"), isAdmitted: false),
     .evict(user: "a", stored: old.json(), above: 0), .clean(.user("a")), .clean(.audience("x")), .repair,
   ]
 

@@ -13,10 +13,11 @@ import Testing
 struct MovingSlotTests {
   @Test func `a device changes its owner, and an instance its state, while their slots move`() async throws {
     let cluster = try await RedisCluster(replicas: 0)
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: cluster.url), name: "test", log: .silent)
+    let redis = RedisClient(
+      endpoint: try RedisEndpoint(url: cluster.url), name: "test", timeout: patience, log: .silent)
     redis.start()
     defer { redis.close() }
-    try await redis.ready(within: .seconds(10))
+    try await redis.ready(within: patience)
     let registry = Registry(connection: redis, maximumDevices: 1, log: .silent)
     let token = "token-moving-0123456789abcdef"
     let keys = [

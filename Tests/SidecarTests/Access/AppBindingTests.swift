@@ -78,6 +78,24 @@ struct AppBindingTests {
     await client.stop()
   }
 
+  @Test func `a key of one app removes no device of another app, however many it registers`() async throws {
+    let (client, headers) = try await client(apps: ["b"])
+    let user = client.unique("alice")
+    let own = client.token("own")
+    try await client.register(own, user, app: client.app("a"))
+    let others = (0...Registry.defaultMaximumDevices).map { client.token("other-\($0)") }
+    for token in others {
+      #expect(try await client.send("POST", "/devices", device(token, user), headers).status == 201)
+    }
+    #expect(try await client.metadata(own)?.username == user)
+    // The app's own oldest device has made room.
+    #expect(try await client.metadata(others[0]) == nil)
+    #expect(try await client.metadata(others[1])?.username == user)
+    let answer = try await client.send("GET", "/devices?userId=\(user)&limit=100", nil, headers)
+    #expect(answer.json?["devices"]?.array?.count == Registry.defaultMaximumDevices)
+    await client.stop()
+  }
+
   @Test func `pages of a list contain only the devices of the key's apps`() async throws {
     let (client, headers) = try await client(apps: ["a"])
     let user = client.unique("alice")
@@ -101,19 +119,19 @@ struct AppBindingTests {
 
   @Test(arguments: ["/newtoken", "/newpush"])
   func `a broadcast goes to the apps of the key only`(path: String) async throws {
-    let (client, headers) = try await client(apps: ["a"]) { $0.queue = "bound-broadcasts" }
+    let (client, headers) = try await client(apps: ["a"]) { $0.queue = "push:jobs:bound" }
     func body(_ app: String?) -> String {
       let bundle = app.map { #","bundleId":"\#(client.app($0))""# } ?? ""
       return #"{"token":"\#(client.token("t"))","body":"Hello"\#(bundle)}"#
     }
-    _ = try await client.fixture.run("DEL", "bound-broadcasts")
+    _ = try await client.fixture.run("DEL", "push:jobs:bound")
     try await client.send("POST", path, body("b"), headers).isError(403, "Forbidden")
-    #expect(try await client.fixture.run("LLEN", "bound-broadcasts").integer == 0)
+    #expect(try await client.fixture.run("LLEN", "push:jobs:bound").integer == 0)
     #expect(try await client.metadata(client.token("t")) == nil)
     #expect(try await client.send("POST", path, body("a"), headers).status == 200)
     #expect(try await client.send("POST", path, body(nil), headers).status == 200)
     if path == "/newpush" {
-      let jobs = try await client.fixture.run("LRANGE", "bound-broadcasts", "0", "-1").array ?? []
+      let jobs = try await client.fixture.run("LRANGE", "push:jobs:bound", "0", "-1").array ?? []
       #expect(jobs.count == 2)
       #expect(jobs.allSatisfy { $0.string?.contains(client.app("a")) == true })
     } else {

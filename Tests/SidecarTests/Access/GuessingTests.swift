@@ -140,6 +140,34 @@ struct GuessingTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
+  @Test func `naming many users allows five times the limit and no more`() async throws {
+    let fixture = try await fixture()
+    let good = try await fixture.user("guess-crowd")
+    func guess(_ index: Int, from address: String) async throws -> Int {
+      let headers = ["Authorization": "Bearer wrong", "X-Username": "guess-made-up-\(index)"]
+      return try await fixture.push("unregister", from(address, headers)).status
+    }
+    for index in 0...25 { #expect(try await guess(index, from: "203.0.113.17") == (index < 25 ? 401 : 429)) }
+    isBlocked(try await fixture.push("unregister", from("203.0.113.17", good)))
+    #expect(try await fixture.push("unregister", from("203.0.113.18", good)).status == 200)
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test(arguments: ["user", "key"])
+  func `the networks of an IPv6 site count together, five times the limit`(kind: String) async throws {
+    let fixture = try await fixture()
+    func guess(_ network: Int, site: Int = 0xab00) async throws -> Int {
+      let address = "2001:db8:\(kind == "user" ? 5 : 6):\(String(site + network, radix: 16))::1"
+      let headers = ["Authorization": "Bearer wrong", "X-Username": "guess-site", "X-API-Key": "wrong"]
+      let path = kind == "user" ? "/notifications" : "/devices?userId=x"
+      return try await fixture.request("GET", path, from(address, headers)).status
+    }
+    for network in 0..<25 { #expect(try await guess(network) == 401) }
+    #expect(try await guess(0xff) == 429)
+    #expect(try await guess(0, site: 0xac00) == 401)
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
   @Test func `concurrent requests do not allow more guesses`() async throws {
     let fixture = try await fixture()
     let headers = from("203.0.113.9", wrong(try await fixture.user("guess-flood")))

@@ -96,9 +96,9 @@ struct PushGateTests {
 
   @Test func `after Redis has stopped the answer is the same`() async throws {
     let server = try await RedisServer()
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", log: .silent)
+    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", timeout: patience, log: .silent)
     redis.start()
-    try await redis.ready(within: .seconds(10))
+    try await redis.ready(within: patience)
     let sidecar = Sidecar(
       SidecarConfiguration(address: "127.0.0.1:0"), backend: Backend(connection: redis, log: .silent), sender: nil,
       metrics: Metrics(), log: .silent)

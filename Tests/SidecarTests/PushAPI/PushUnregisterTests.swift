@@ -74,9 +74,16 @@ struct PushUnregisterTests {
   }
 
   @Test func `thousands of devices are removed in one request`() async throws {
-    let fixture = try await SidecarFixture(maximumDevices: 5000)
+    let fixture = try await SidecarFixture()
     let user = try await fixture.user("un-many")
-    for index in 0..<2500 { try await register(fixture, fixture.token("many-\(index)"), "un-many", app: "com.un.many") }
+    // More than a user may have: as another program writes them.
+    let metadata = DeviceMetadata(username: "un-many", platform: .ios, updatedAt: 1, bundleID: "com.un.many")
+    for token in (0..<2500).map({ fixture.token("many-\($0)") }) {
+      let audience = RegistryKeys.audience("com.un.many", shard: AudienceShard.shard(of: token))
+      _ = try await fixture.run("SET", RegistryKeys.token(token), String(decoding: metadata.json(), as: UTF8.self))
+      _ = try await fixture.run("SADD", RegistryKeys.userTokens("un-many"), token)
+      _ = try await fixture.run("ZADD", audience, "0", token)
+    }
     #expect(
       try await fixture.push("unregister", user).body == body(removed: 2500, metadata: 2500, concurrency: 8, set: 1))
     #expect(try await fixture.run("KEYS", "push:token:token-many-*").array == [])

@@ -39,7 +39,7 @@ extension SidecarFixture {
 
 extension WebAnswer {
   /// A number of the answer.
-  subscript(key: String) -> Int64? { json?[key]?.integer }
+  subscript(key: String) -> Int64? { json?[key]?.integer(in: NumberRange.counts) }
 
   /// The names of the answer, in order.
   var keys: [String] { json?.members?.map(\.key) ?? [] }

@@ -7,32 +7,42 @@ import TestSupport
 @testable import Credentials
 
 /// A sidecar on a real socket with a real redis-server, in the process of the tests. All suites share one Redis; every test
-/// uses its own users, tokens and keys.
+/// uses its own users, tokens and keys. There the sidecar connects as its user of deploy/redis.
 @EventLoop
 final class SidecarFixture {
-  private static let server = Task { try await RedisServer() }
+  private static let server = Task {
+    let users = try await RedisUsers()
+    return (users: users, server: try await RedisServer(users.arguments))
+  }
 
+  /// Of the tests, which may run any command.
   let redis: RedisClient
-  private(set) var backend: Backend
+  /// Of the tests, too.
+  let backend: Backend
   let sidecar: Sidecar
   let metrics = Metrics()
 
   init(
     sender: (any DirectSender)? = nil, _ adapt: (inout SidecarConfiguration) -> Void = { _ in },
-    backupImport: BackupImport? = nil, server: RedisServer? = nil,
-    maximumDevices: Int = Registry.defaultMaximumDevices, log: Log = .silent
+    backupImport: BackupImport? = nil, server: RedisServer? = nil, log: Log = .silent
   ) async throws {
     let shared = try await SidecarFixture.server.value
-    let url = (server ?? shared).url
-    redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", log: .silent)
-    redis.start()
-    try await redis.ready(within: .seconds(10))
-    backend = Backend(connection: redis, maximumDevices: maximumDevices, log: .silent)
-    backend.backupImport = backupImport
+    redis = try await SidecarFixture.connect((server ?? shared.server).url)
+    backend = Backend(connection: redis, log: .silent)
+    let url = server?.url ?? shared.users.url(of: "martlet-sidecar", on: shared.server)
+    var serving = Backend(connection: try await SidecarFixture.connect(url), log: .silent)
+    serving.backupImport = backupImport
     var configuration = SidecarConfiguration(address: "127.0.0.1:0")
     adapt(&configuration)
-    sidecar = Sidecar(configuration, backend: backend, sender: sender, metrics: metrics, log: log)
+    sidecar = Sidecar(configuration, backend: serving, sender: sender, metrics: metrics, log: log)
     try sidecar.start()
+  }
+
+  private static func connect(_ url: String) async throws -> RedisClient {
+    let redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", timeout: patience, log: .silent)
+    redis.start()
+    try await redis.ready(within: patience)
+    return redis
   }
 
   /// Adds a credential.

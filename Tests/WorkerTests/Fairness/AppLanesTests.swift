@@ -100,6 +100,23 @@ struct PutOffScheduleTests {
     let expired = schedule.next(now: 0, waitingJobs: 1, endedPerSecond: 0, untilExpiration: .seconds(-10), random: 0.5)
     #expect(expired == .zero)
   }
+
+  /// Jobs that are due come back to the front of the queue, before those of other apps.
+  @Test(arguments: [20, 100, 400, 2000])
+  func `a worker that puts few jobs off in a second reaches the jobs behind them`(perSecond: UInt64) {
+    var schedule = PutOffSchedule()
+    var (inQueue, turns, now) = (5000, 0, 0 as UInt64)
+    var due: [UInt64] = []
+    var back = 0
+    while inQueue > 0, turns < 15_000 {
+      turns += 1
+      now += 1_000_000_000 / perSecond
+      if back < due.count, due[back] <= now { back += 1 } else { inQueue -= 1 }
+      let delay = schedule.next(now: now, waitingJobs: 128, endedPerSecond: 0, random: 0.5)
+      due.append(now + delay.unsignedNanoseconds)
+    }
+    #expect(inQueue == 0)
+  }
 }
 
 struct AnswerEpochsTests {

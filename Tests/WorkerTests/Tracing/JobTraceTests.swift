@@ -54,6 +54,11 @@ struct JobTraceTests {
 
   // MARK: - Spans
 
+  @Test func `a producer whose clock is thousands of years ahead waits for nothing`() {
+    let spans = trace().spans(facts(.accepted, waitingSince: 253_402_300_799_999), end: 3_000_000_000)
+    #expect(spans.map(\.start) == [2_000_000_000, 2_000_000_000])
+  }
+
   @Test func `an attempt is a span with its parts as children`() {
     let trace = trace()
     trace.resolved()

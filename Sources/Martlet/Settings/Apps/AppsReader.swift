@@ -93,11 +93,11 @@ struct AppsReader {
     _ object: AppsObject, _ name: String, in range: ClosedRange<Int>, default fallback: Int
   ) -> Int {
     guard let value = object[name] else { return fallback }
-    guard let number = value.integer, range.contains(Int(clamping: number)) else {
+    guard let number = value.count, range.contains(number) else {
       report(object.place(name), value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
       return fallback
     }
-    return Int(number)
+    return number
   }
 
   /// Returns a text that satisfies `isValid`. Nil if it is absent.
