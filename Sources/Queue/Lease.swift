@@ -32,6 +32,7 @@ public final class Lease {
   private let connection: RedisClient
   private let queues: [QueueKeys]
   private let log: Log
+  private let refusals: ThrottledWarning<(queue: String, answer: String)>
   private var phase = LeasePhase.joining
   private var timer: LoopTimer?
   private var nonceCount: UInt64 = 0
@@ -43,6 +44,11 @@ public final class Lease {
     self.queues = queues
     self.log = log
     seals = queues.map { _ in Seal.random() }
+    refusals = ThrottledWarning { count, last in
+      log.warn(
+        "Redis refuses a heartbeat; this worker claims nothing until Redis confirms those of all queues",
+        ["queue": .init(last.queue), "answer": .init(last.answer), "heartbeats": .init(count)])
+    }
   }
 
   // MARK: - State
@@ -57,7 +63,7 @@ public final class Lease {
   public var isFresh: Bool { phase.isFresh(at: Clock.monotonicNanoseconds) }
 
   /// Whether jobs may be claimed under the worker's name.
-  var mayClaim: Bool { isFresh && isConfirmed }
+  public var mayClaim: Bool { isFresh && isConfirmed }
 
   /// The word in front of the fleet's own elements in a queue's list.
   func seal(queueIndex: Int) -> String { seals[queueIndex] }
@@ -99,8 +105,9 @@ public final class Lease {
     for index in queues.indices {
       sendJoin(worker, queueIndex: index, timeToLive: QueueLimits.heartbeatTimeToLive, report: report) {
         [weak self] result in
-        guard let self, case .success(let seal) = result, worker == name.value else { return }
-        seals[index] = seal.string ?? seals[index]
+        guard let self, worker == name.value else { return }
+        guard case .success(let value) = result, let seal = value.string else { return noteRefusal(result, index) }
+        seals[index] = seal
         left -= 1
         if left == 0 { confirm(sentAt: sentAt) }
       }
@@ -138,13 +145,24 @@ public final class Lease {
         command.append(report)
         command.append(seals[index])
       } _: { [weak self] result in
-        guard let self, worker == name.value, case .success(let value) = result, let answer = HeartbeatAnswer(value)
-        else { return }
+        guard let self, worker == name.value else { return }
+        guard case .success(let value) = result, let answer = HeartbeatAnswer(value) else {
+          return noteRefusal(result, index)
+        }
         take(answer, queueIndex: index)
         guard answer.state != .fenced else { return }
         left -= 1
         if left == 0 { confirm(sentAt: sentAt) }
       }
+    }
+  }
+
+  /// A lost connection logs itself.
+  private func noteRefusal(_ result: Result<RedisValue, RedisError>, _ queueIndex: Int) {
+    let queue = queues[queueIndex].queue
+    switch result {
+    case .success: refusals.note((queue, "not that of the script"))
+    case .failure(let error): if error.isRefusal { refusals.note((queue, "\(error)")) }
     }
   }
 

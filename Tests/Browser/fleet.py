@@ -82,6 +82,16 @@ class Fleet:
     def log(self, name):
         return (self.place / f"{name}.log").read_text(errors="replace")
 
+    def describe(self):
+        """What a failure may come from: the state and the last lines of each process, what waits in Redis, and the clients of Redis."""
+        for name, process in self.running.items():
+            state = "runs" if process.poll() is None else f"has ended with {process.poll()}"
+            print(f"{name} {state}:\n{self.log(name)[-4000:]}", file=sys.stderr)
+        for queue in ("push:jobs:high", "push:jobs", "push:jobs:low"):
+            keys = [key.decode() for key in self.redis("KEYS", f"martlet:{{{queue}}}:*")]
+            print(queue, self.redis("LLEN", queue), keys, self.redis("GET", f"martlet:{{{queue}}}:control"), file=sys.stderr)
+        print(self.redis("CLIENT", "LIST"), file=sys.stderr)
+
     def end(self, *names):
         end_all([self.running.pop(name) for name in names])
 

@@ -19,10 +19,13 @@ def main(programs, *names):
     with Fleet(programs) as fleet, chromium() as browser:
         Seed(fleet).all()
         case.Case.fleet, case.Case.browser = fleet, browser
-        result = unittest.TextTestRunner(verbosity=2, failfast=False).run(suite)
+        # One failure may leave the fleet in a state in which each later test waits in vain.
+        result = unittest.TextTestRunner(verbosity=2, failfast=True).run(suite)
         errors = [line for line in fleet.log("dashboard").splitlines() if '"level":"error"' in line]
         for line in errors[:10]:
             print(line, file=sys.stderr)
+        if not result.wasSuccessful():
+            fleet.describe()
         if not result.wasSuccessful() or errors:
             sys.exit(1)
 

@@ -51,6 +51,11 @@ public struct AskingClients: Sendable {
     try await process.line("that it asks") { $0 == "asking" }
   }
 
+  /// Waits until a client has been shown the certificate.
+  public func see(_ certificate: TestCertificate) async throws {
+    try await process.line("a certificate") { $0 == certificate.digest }
+  }
+
   public func stop() async throws -> Report {
     let code = try await process.stop()
     guard code == 0, let line = process.lines(of: .output).last else {

@@ -88,7 +88,15 @@ extension RouteReport {
 /// Whether a worker can do its work, and what prevents it.
 package struct Readiness: Equatable {
   /// The readiness of a service that has ended.
-  package static let gone = Readiness(isRedisReady: false, apns: .unreachable, isStopping: true)
+  package static let gone = Readiness(redis: .unreachable, apns: .unreachable, isStopping: true)
+
+  enum Redis: String {
+    /// The lease of the worker is confirmed for every queue.
+    case confirmed = "ok"
+    case unreachable
+    /// Redis answers, and the worker may not claim jobs.
+    case unconfirmed = "heartbeats not confirmed"
+  }
 
   enum Gateway: String {
     /// At least one connection.
@@ -98,7 +106,7 @@ package struct Readiness: Equatable {
     case notConfigured = "not configured"
   }
 
-  var isRedisReady: Bool
+  var redis: Redis
   var apns: Gateway
   var isStopping: Bool
   /// They do not make a worker unready: pushes of other routes are sent.
@@ -107,17 +115,16 @@ package struct Readiness: Equatable {
   var refusedKeys: [KeyNotice] = []
 
   /// An outage of APNs does not make a worker unready: another worker would not reach APNs either, and its jobs stay in Redis.
-  var isReady: Bool { isRedisReady && !isStopping }
+  var isReady: Bool { redis == .confirmed && !isStopping }
 
   /// `{"ready":false,"redis":"unreachable","apns":"ok","stopping":false,"pausedRoutes":[…]}`
   var json: String {
-    let redis = isRedisReady ? "ok" : "unreachable"
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("ready")
     writer.bool(isReady)
     writer.key("redis")
-    writer.string(redis)
+    writer.string(redis.rawValue)
     writer.key("apns")
     writer.string(apns.rawValue)
     writer.key("stopping")

@@ -119,11 +119,11 @@ package final class WorkerService {
   /// Replaces the shares of the apps, by bundle id. Pushes in flight and waiting jobs are not affected.
   package func configure(appShares: [String: AppShare]) { pipeline.window.configure(shares: appShares) }
 
-  /// Ready if Redis answers, and APNs too unless this is polling-only mode.
   private var readiness: Readiness {
+    let lease = queue.lease.mayClaim ? Readiness.Redis.confirmed : .unconfirmed
     let apns = clients.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
     return Readiness(
-      isRedisReady: context.connection.isReady, apns: apns, isStopping: phase != .running,
+      redis: context.connection.isReady ? lease : .unreachable, apns: apns, isStopping: phase != .running,
       pausedRoutes: (clients?.pausedRoutes ?? []).map(RouteReport.init), refusedKeys: clients?.refusedKeys ?? [])
   }
 

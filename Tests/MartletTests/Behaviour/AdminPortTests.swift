@@ -21,7 +21,9 @@ struct AdminPortTests {
     #expect(metrics.body.contains("martlet_http_requests_total{method=\"GET\",route=\"none\",status=\"404\"} 1"))
     #expect(metrics.body.contains("martlet_pushes_in_flight") == (command == "all"))
     #expect(try await service.admin("/healthz").status == 200)
-    #expect(try await service.admin("/readyz").body.contains("\"redis\":\"ok\""))
+    try await eventually("the worker is ready") {
+      try await service.admin("/readyz").body.contains("\"redis\":\"ok\"")
+    }
     #expect(service.process.lines(of: .error).count { $0.contains("admin port listens") } == 1)
     #expect(try await service.stop() == 0)
   }

@@ -126,6 +126,7 @@ import Testing
 
   @Test func `readiness reports that APNs is not configured`() async throws {
     let worker = try await fleet.worker(isPollingOnly: true)
+    try await worker.ready()
     let answer = try await worker.get("/readyz")
     #expect(answer.status == 200)
     #expect(answer.body.contains(#""ready":true"#))

@@ -43,6 +43,7 @@ import Testing
     let first = try #require(try await expiry(service))
     #expect(abs(first - Date.now.timeIntervalSince1970 - 60 * 86_400) < 600)
     let clients = try await AskingClients(port: service.port)
+    try await clients.see(made[0])
     for turn in 1...21 {
       try made[turn % 2].write(to: directory)
       service.process.signal(SIGHUP)
@@ -50,10 +51,10 @@ import Testing
     }
     #expect(abs(try #require(try await expiry(service)) - first - 30 * 86_400) < 600)
     try await expectAnswer(of: service)
+    try await clients.see(made[1])
     let report = try await clients.stop()
     #expect(report.failures == [])
     #expect(Set(report.certificates) == Set(made.map(\.digest)))
-    #expect(report.requests > 50)
     #expect(try await service.stop() == 0)
   }
 

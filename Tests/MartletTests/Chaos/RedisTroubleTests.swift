@@ -3,6 +3,7 @@ import Jobs
 import Redis
 import TestSupport
 import Testing
+@testable import Queue
 
 /// While Redis is down, frozen, full or read-only, the worker keeps running, logs it once and then continues.
 @Suite(.serialized) struct RedisTroubleTests {
@@ -69,6 +70,27 @@ import Testing
       #expect(worker.count(of: "fenced") == 0)
       #expect(try await worker.stop() == 0)
     }
+  }
+
+  @Test func `a worker whose heartbeats are refused says so, is not ready, and continues when they are accepted`()
+    async throws
+  {
+    let fleet = try await Fleet()
+    let queue = fleet.unique("refused")
+    let workers = QueueKeys(queue: queue).workers
+    _ = try await fleet.redis("SET", workers, "not a set")
+    let worker = try await fleet.worker(Self.quiet, on: queue, isReady: false)
+    let line = try await worker.process.line("the warning") { $0.contains("Redis refuses a heartbeat") }
+    #expect(line.contains(queue) && line.contains("WRONGTYPE"), "\(line)")
+    let answer = try await worker.get("/readyz")
+    #expect(answer.status == 503)
+    #expect(answer.body.contains(#""redis":"heartbeats not confirmed""#), "\(answer.body)")
+    let job = LoadJob.list(queue, 1)
+    try await fleet.enqueue(job.map(\.json), on: queue)
+    _ = try await fleet.redis("DEL", workers)
+    try await fleet.status(of: job, on: queue).expectAllAccepted(1)
+    try await worker.ready()
+    #expect(try await worker.stop() == 0)
   }
 
   @Test func `workers wait for a Redis that is frozen for 20 seconds`() async throws {
