@@ -99,9 +99,11 @@ let package = Package(
       dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry"],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
-      name: "Bench", dependencies: ["APNs", "EventLoop", "PushModel", "Telemetry"], swiftSettings: strict),
+      name: "Bench", dependencies: ["APNs", "EventLoop", "PushModel", "Telemetry"], path: "Tools/Bench",
+      swiftSettings: strict),
     .executableTarget(
-      name: "Chaos", dependencies: ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"], swiftSettings: strict),
+      name: "Chaos", dependencies: ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"], path: "Tools/Chaos",
+      swiftSettings: strict),
 
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
     .target(

@@ -83,14 +83,21 @@ class Fleet:
         return (self.place / f"{name}.log").read_text(errors="replace")
 
     def describe(self):
-        """What a failure may come from: the state and the last lines of each process, what waits in Redis, and the clients of Redis."""
+        """What a failure may come from: each process with its last lines, and what each queue and the workers say."""
         for name, process in self.running.items():
             state = "runs" if process.poll() is None else f"has ended with {process.poll()}"
-            print(f"{name} {state}:\n{self.log(name)[-4000:]}", file=sys.stderr)
+            lines = self.log(name).splitlines()[-5:]
+            print(f"{name} {state}", *(line[:300] for line in lines), sep="\n", file=sys.stderr)
         for queue in ("push:jobs:high", "push:jobs", "push:jobs:low"):
-            keys = [key.decode() for key in self.redis("KEYS", f"martlet:{{{queue}}}:*")]
-            print(queue, self.redis("LLEN", queue), keys, self.redis("GET", f"martlet:{{{queue}}}:control"), file=sys.stderr)
-        print(self.redis("CLIENT", "LIST"), file=sys.stderr)
+            control = self.redis("GET", f"martlet:{{{queue}}}:control")
+            print(queue, self.redis("LLEN", queue), "waiting, control", control, file=sys.stderr)
+        for name in self.running:
+            if (self.place / f"{name}.admin").exists():
+                curl = ["curl", "-sS", "--unix-socket", self.place / f"{name}.admin", "http://x/readyz", "http://x/metrics"]
+                page = subprocess.run(curl, capture_output=True, text=True).stdout
+                told = re.findall(r"^(?:\{.*|martlet_(?:pushes_in_flight|concurrency_limit|jobs_outstanding|apns_\w+connec\S*) \S+)$",
+                                  page, re.M)
+                print(name, *told, file=sys.stderr)
 
     def end(self, *names):
         end_all([self.running.pop(name) for name in names])
@@ -139,7 +146,8 @@ class Fleet:
         self.launch(
             name, self.programs / "martlet", "worker",
             **self.settings | self.provider | {
-                "REDIS_URL": self.redis_url("martlet-worker"), "MARTLET_ADMIN_ADDRESS": "off"} | settings)
+                "REDIS_URL": self.redis_url("martlet-worker"), "MARTLET_LOG": "debug",
+                "MARTLET_ADMIN_ADDRESS": f"unix:{self.place / name}.admin"} | settings)
         wait_until(name, lambda: "worker starts" in self.log(name))
 
     def start_dashboard(self, name="dashboard", port=None, **settings):

@@ -16,7 +16,7 @@ struct DocumentationTests {
   }
 
   private static func swiftFiles() -> [String] {
-    ["Sources", "Tests"].flatMap { folder in
+    ["Sources", "Tests", "Tools"].flatMap { folder in
       let files = FileManager.default.enumerator(atPath: root.appending(path: folder).path())
       return (files?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".swift") }.map { "\(folder)/\($0)" }
     }
@@ -50,7 +50,7 @@ struct DocumentationTests {
 
   @Test(arguments: pages.filter { $0 != "CHANGELOG.md" })
   func `every path of the repository that a page names exists`(page: String) throws {
-    for match in try Self.text(page).matches(of: /\b(Sources|Tests|docs|deploy|bench)\/[A-Za-z0-9_+.\/-]*/) {
+    for match in try Self.text(page).matches(of: /\b(Sources|Tests|Tools|docs|deploy|bench)\/[A-Za-z0-9_+.\/-]*/) {
       let path = match.0.hasSuffix(".") ? match.0.dropLast() : match.0
       #expect(exists(Self.root.appending(path: path)), "\(page): \(path)")
     }
