@@ -56,11 +56,13 @@ public final class FailureLimit {
   }
 
   /// The client's own claim first.
-  private static func claims(_ kind: Credential.Kind, _ name: String, _ address: String, _ site: String) -> [Claim] {
-    [Claim(kind: kind, address: address, name: name), Claim(kind: kind, address: site, name: nil)]
+  private static func claims(_ kind: Credential.Kind, _ name: String, _ address: String, _ site: String)
+    -> [PresentedName]
+  {
+    [PresentedName(kind: kind, address: address, name: name), PresentedName(kind: kind, address: site, name: nil)]
   }
 
-  private func refuseIfBlocked(_ claims: [Claim]) throws(Fault) {
+  private func refuseIfBlocked(_ claims: [PresentedName]) throws(Fault) {
     guard let table, !table.isEmpty else { return }
     for claim in claims {
       guard let left = table.blocked(claim, now: Clock.monotonicNanoseconds) else { continue }
@@ -70,7 +72,7 @@ public final class FailureLimit {
   }
 
   /// Counts a failure of the claims, the client's own first. Throws if all processes together had reached a limit before.
-  private func recordFailure(_ claims: [Claim]) async throws(Fault) {
+  private func recordFailure(_ claims: [PresentedName]) async throws(Fault) {
     failures[claims[0].kind.rawValue].increment()
     failedAuthentications.record(from: claims[0].address, isRefused: false)
     // Before the first suspension, so that concurrent requests find a block.
@@ -84,7 +86,7 @@ public final class FailureLimit {
   }
 
   /// Counts a failure in Redis and returns a fault if the limit had been reached before.
-  private func countInRedis(_ claim: Claim) async -> Fault? {
+  private func countInRedis(_ claim: PresentedName) async -> Fault? {
     guard let limit = limit.map(claim.limit) else { return nil }
     let all: WindowCount
     do { all = try await limiter.count(.failure, of: claim.subject, limit) } catch {

@@ -1,7 +1,7 @@
 import EventLoop
 
 /// A name that a client presents.
-package struct Claim: Hashable {
+package struct PresentedName: Hashable {
   /// How many times the limit a site may fail for all names together.
   private static let anyNameFactor = 5
 
@@ -14,7 +14,7 @@ package struct Claim: Hashable {
   /// The limit of this claim.
   func limit(_ limit: WindowLimit) -> WindowLimit {
     guard name == nil else { return limit }
-    return WindowLimit(limit.count * Claim.anyNameFactor, per: limit.window)
+    return WindowLimit(limit.count * PresentedName.anyNameFactor, per: limit.window)
   }
 
   /// The claim as part of a Redis key.
@@ -37,10 +37,10 @@ struct FailureTable {
 
   private let limit: WindowLimit
   private let capacity: Int
-  private var current: [Claim: Entry] = [:]
-  private var previous: [Claim: Entry] = [:]
+  private var current: [PresentedName: Entry] = [:]
+  private var previous: [PresentedName: Entry] = [:]
   /// When each block ends.
-  private var blocks: [Claim: UInt64] = [:]
+  private var blocks: [PresentedName: UInt64] = [:]
   /// The number of claims that may still be counted in Redis in this window.
   private var shares: Int
   private var windowEnds: UInt64 = 0
@@ -57,7 +57,7 @@ struct FailureTable {
   var count: Int { current.count + previous.count + blocks.count }
 
   /// Returns how long the claim stays blocked, or nil if it is not blocked.
-  func blocked(_ claim: Claim, now: UInt64) -> Duration? {
+  func blocked(_ claim: PresentedName, now: UInt64) -> Duration? {
     guard let ends = blocks[claim], ends > now else { return nil }
     return .nanoseconds(Int64(clamping: ends - now))
   }
@@ -66,7 +66,7 @@ struct FailureTable {
   ///
   /// Returns the number of failures in the claim's window, and whether Redis should count the failure too. During a flood of
   /// claims only the first ones are counted in Redis, which would otherwise be filled with them.
-  mutating func fail(_ claim: Claim, now: UInt64) -> (count: Int, isShared: Bool) {
+  mutating func fail(_ claim: PresentedName, now: UInt64) -> (count: Int, isShared: Bool) {
     turn(now)
     let known = current[claim] ?? previous.removeValue(forKey: claim)
     var entry = known.flatMap { $0.ends > now ? $0 : nil } ?? fresh(now)
@@ -77,11 +77,11 @@ struct FailureTable {
   }
 
   /// Blocks the claim for `left` from now on.
-  mutating func block(_ claim: Claim, for left: Duration, now: UInt64) {
+  mutating func block(_ claim: PresentedName, for left: Duration, now: UInt64) {
     block(claim, until: now &+ UInt64(max(0, left.nanoseconds)), now)
   }
 
-  private mutating func block(_ claim: Claim, until ends: UInt64, _ now: UInt64) {
+  private mutating func block(_ claim: PresentedName, until ends: UInt64, _ now: UInt64) {
     if blocks[claim] == nil, blocks.count >= capacity {
       blocks = blocks.filter { $0.value > now }
       if blocks.count >= capacity, let first = blocks.min(by: { $0.value < $1.value }) { blocks[first.key] = nil }

@@ -1,6 +1,7 @@
 import Credentials
 import EventLoop
 import HTTPServer
+import Inspection
 import Redis
 import Telemetry
 

@@ -1,4 +1,5 @@
 import EventLoop
+import Inspection
 import Queue
 
 /// `/apps`: how the pushes of each app reach APNs, and what prevents it.

@@ -1,4 +1,5 @@
 import EventLoop
+import Inspection
 import Jobs
 import Queue
 import Registry

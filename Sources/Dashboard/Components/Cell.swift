@@ -1,3 +1,5 @@
+import Inspection
+
 /// The content of a cell of a table, or of a definition.
 enum Cell: Sendable {
   case text(String)

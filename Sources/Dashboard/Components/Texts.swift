@@ -1,3 +1,4 @@
+import Inspection
 import JSON
 import Telemetry
 
@@ -41,13 +42,7 @@ enum NumberText {
   }
 }
 
-/// Points of time and durations as people read them.
-enum TimeText {
-  private static let second: Int64 = 1000
-  private static let minute: Int64 = 60_000
-  private static let hour: Int64 = 3_600_000
-  private static let day: Int64 = 86_400_000
-
+extension TimeText {
   /// `2026-12-24 18:00:00 UTC`
   static func exact(_ milliseconds: Int64) -> String {
     let text = Timestamp.text(milliseconds)
@@ -57,32 +52,12 @@ enum TimeText {
   /// `2026-12-24T18:00:00.000Z`
   static func machine(_ milliseconds: Int64) -> String { Timestamp.text(milliseconds) }
 
-  /// `12 s ago`, `in 3 min`, `just now`.
+  /// `12 s ago`, `in 3 min 20 s`, `just now`.
   static func relative(_ milliseconds: Int64, now: Int64) -> String {
     let (difference, isOverflow) = now.subtractingReportingOverflow(milliseconds)
     guard !isOverflow else { return "long ago" }
-    if difference.magnitude < second { return "just now" }
+    if difference.magnitude < 1000 { return "just now" }
     return difference > 0 ? "\(duration(difference)) ago" : "in \(duration(Int64(difference.magnitude)))"
-  }
-
-  /// Milliseconds as `250 ms`, `12 s`, `3 min`, `2 h 5 min`, `4 d 6 h`.
-  static func duration(_ milliseconds: Int64) -> String {
-    switch milliseconds {
-    case ..<0: return "0 s"
-    case ..<second: return "\(milliseconds) ms"
-    case ..<minute: return "\(milliseconds / second) s"
-    case ..<hour:
-      let seconds = milliseconds % minute / second
-      return milliseconds < 10 * minute && seconds > 0
-        ? "\(milliseconds / minute) min \(seconds) s" : "\(milliseconds / minute) min"
-    case ..<day: return pair(milliseconds, hour, "h", minute, "min")
-    default: return pair(milliseconds, day, "d", hour, "h")
-    }
-  }
-
-  private static func pair(_ value: Int64, _ large: Int64, _ one: String, _ small: Int64, _ two: String) -> String {
-    let rest = value % large / small
-    return rest > 0 ? "\(value / large) \(one) \(rest) \(two)" : "\(value / large) \(one)"
   }
 }
 

@@ -1,3 +1,4 @@
+import Inspection
 import Queue
 
 /// The filter in the address of the page of dead letters.

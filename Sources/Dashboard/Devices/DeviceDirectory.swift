@@ -12,7 +12,7 @@ struct DeviceDirectory {
   let connection: RedisClient
 
   /// All devices that the query names, in the order of their tokens, without ``DeviceEntry/refusal``.
-  func devices(of query: DeviceQuery) async throws(RedisError) -> (entries: [DeviceEntry], isComplete: Bool) {
+  func devices(of query: DeviceSearch) async throws(RedisError) -> (entries: [DeviceEntry], isComplete: Bool) {
     switch query {
     case .user(let name):
       let page = try await registry.devices(of: name, after: nil, limit: DeviceDirectory.maximumRead)

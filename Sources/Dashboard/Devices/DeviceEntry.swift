@@ -13,7 +13,7 @@ struct DeviceEntry: Sendable, Equatable {
   static func reference(to token: String) -> String { String(SHA256.hex(token).prefix(32)) }
 
   /// As the audit log names it: `device 740f4707… of user alice`.
-  func subject(_ query: DeviceQuery) -> String {
+  func subject(_ query: DeviceSearch) -> String {
     let name = "device \(TokenText.shortened(device.token))"
     guard case .token = query else { return "\(name) of \(query.subject)" }
     return device.username.map { "\(name) of user \($0)" } ?? name

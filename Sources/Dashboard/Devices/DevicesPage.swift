@@ -63,7 +63,7 @@ struct DevicesPage: DashboardPage {
       ], button: "Look up")
   }
 
-  nonisolated static func title(_ query: DeviceQuery) -> String {
+  nonisolated static func title(_ query: DeviceSearch) -> String {
     switch query {
     case .user(let name): "Devices of \(name)"
     case .token(let token): "Device \(TokenText.shortened(token))"
@@ -95,13 +95,13 @@ struct DevicesPage: DashboardPage {
   }
 
   /// Whose devices a request is about.
-  private func query(_ request: PageRequest) async throws(PageError) -> DeviceQuery? {
-    guard let link = JobDevice(request) else { return try DeviceQuery.read(request) }
+  private func query(_ request: PageRequest) async throws(PageError) -> DeviceSearch? {
+    guard let link = JobDevice(request) else { return try DeviceSearch.read(request) }
     return .token(try await link.token(context))
   }
 
   /// The device that a form names; nil if it is not registered any more.
-  private func entry(_ request: PageRequest, _ query: DeviceQuery) async throws(PageError) -> DeviceEntry? {
+  private func entry(_ request: PageRequest, _ query: DeviceSearch) async throws(PageError) -> DeviceEntry? {
     let reference = request.field("device")
     return try await refusingFaults(await directory.devices(of: query)).entries.first { $0.reference == reference }
   }
@@ -117,7 +117,7 @@ struct DevicesPage: DashboardPage {
       ? try await remove(entry.device, query) : try await sendTest(entry.device, query, request)
   }
 
-  private func remove(_ device: Device, _ query: DeviceQuery) async throws(PageError) -> ActionOutcome {
+  private func remove(_ device: Device, _ query: DeviceSearch) async throws(PageError) -> ActionOutcome {
     let shortened = TokenText.shortened(device.token)
     let gone: Bool
     switch query {
@@ -144,7 +144,7 @@ struct DevicesPage: DashboardPage {
   }
 
   private func sendTest(
-    _ device: Device, _ query: DeviceQuery, _ request: PageRequest
+    _ device: Device, _ query: DeviceSearch, _ request: PageRequest
   ) async throws(PageError) -> ActionOutcome {
     let job = TestPush(device: device, query: query, by: request.operator.name, now: request.now)
     let queue = context.queues.contains("push:jobs") ? "push:jobs" : context.queues[0]

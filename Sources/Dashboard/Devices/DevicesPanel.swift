@@ -4,7 +4,7 @@ import Registry
 
 /// The devices of a user, of a token or of an instance, with what can be done with each.
 struct DevicesPanel {
-  let query: DeviceQuery
+  let query: DeviceSearch
   let entries: [DeviceEntry]
   let isWhole: Bool
   let request: PageRequest

@@ -8,7 +8,7 @@ struct TestPush: Sendable {
   let json: [UInt8]
 
   /// `name`: the operator, who stands in the text.
-  init(device: Device, query: DeviceQuery, by name: String, now: Int64) {
+  init(device: Device, query: DeviceSearch, by name: String, now: Int64) {
     id = "test-" + Secret.random().utf8.prefix(12).map { String(UnicodeScalar($0)) }.joined()
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()

@@ -1,4 +1,5 @@
 import Events
+import Inspection
 import Jobs
 import Queue
 import Redis

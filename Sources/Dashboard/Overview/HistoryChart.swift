@@ -1,3 +1,4 @@
+import Inspection
 import Queue
 
 /// The charts of what the fleet did.

@@ -1,4 +1,5 @@
 import EventLoop
+import Inspection
 import Queue
 import Redis
 

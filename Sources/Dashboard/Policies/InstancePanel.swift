@@ -1,3 +1,4 @@
+import Inspection
 import Policy
 
 /// What an instance has used of one policy.

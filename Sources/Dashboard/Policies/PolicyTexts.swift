@@ -1,3 +1,4 @@
+import Inspection
 import Policy
 
 /// The rules of delivery policies in words. Pure.

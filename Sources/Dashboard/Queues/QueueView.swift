@@ -1,3 +1,4 @@
+import Inspection
 import Queue
 
 /// The parts of the page of a queue.

@@ -1,4 +1,5 @@
 import EventLoop
+import Inspection
 import Queue
 
 /// `/queues`: how many jobs of each queue are in each state, how long they wait, and whether it is paused.

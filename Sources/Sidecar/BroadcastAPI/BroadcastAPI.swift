@@ -78,7 +78,7 @@ struct BroadcastAPI: HTTPAPI {
     _ body: JSONValue, _ trace: TraceParent?, of caller: Caller, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
     let app = try BroadcastAPI.app(body, of: caller)
-    let broadcast = try Broadcast(body, to: app, id: JobID.random(), trace: trace)
+    let broadcast = try BroadcastJob(body, to: app, id: JobID.random(), trace: trace)
     try await storage.access.admit(.broadcast, of: caller.name)
     try await fallback?.prepare(app)
     let command = RedisCommand("LPUSH", context.configuration.queue).with(broadcast.job)
@@ -102,7 +102,7 @@ struct BroadcastAPI: HTTPAPI {
 }
 
 /// The job that `/newpush` enqueues.
-struct Broadcast {
+struct BroadcastJob {
   let id: String
   /// The job as JSON.
   let job: [UInt8]

@@ -40,7 +40,7 @@ final class Tracer {
   /// Hands the spans of an attempt to the exporter.
   func end(_ trace: JobTrace, of delivery: Delivery) {
     let waitingSince = delivery.isFirstAttempt ? delivery.job.waitingSince(now: delivery.claim.claimedAt) : nil
-    let facts = JobFacts(
+    let facts = TracedJob(
       id: delivery.id, queue: queues[delivery.claim.queueIndex], app: delivery.job.app ?? delivery.broadcastApp,
       result: delivery.tally.result, waitingSince: waitingSince)
     exporter.add(trace.spans(facts, end: Clock.unixNanoseconds))

@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import Inspection
 import Redis
 import TestSupport
 import Testing

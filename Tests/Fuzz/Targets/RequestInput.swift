@@ -85,7 +85,7 @@ enum RequestInput {
 
   /// Reads the fields of all APIs; the first fault is thrown.
   private static func readFields(_ body: JSONValue) throws(Refusal) {
-    _ = try Broadcast(body, to: "com.example.app", id: "id")
+    _ = try BroadcastJob(body, to: "com.example.app", id: "id")
     _ = try RequestFields.bundleID(body["bundleId"], "bundleId")
     _ = try RequestFields.anyToken(body["token"]?.string, "token")
     _ = try RequestFields.userID(body["userId"]?.string)

@@ -11,8 +11,8 @@ import Testing
 struct FailureTableTests {
   private let limit = WindowLimit(3, per: .nanoseconds(100))
 
-  private func claim(_ name: String, from address: String = "192.0.2.1") -> Claim {
-    Claim(kind: .user, address: address, name: name)
+  private func claim(_ name: String, from address: String = "192.0.2.1") -> PresentedName {
+    PresentedName(kind: .user, address: address, name: name)
   }
 
   @Test func `a claim that reaches the limit is blocked until its window ends`() {
@@ -35,7 +35,7 @@ struct FailureTableTests {
     for _ in 1...3 { _ = table.fail(claim("a"), now: 0) }
     #expect(table.blocked(claim("b"), now: 0) == nil)
     #expect(table.blocked(claim("a", from: "192.0.2.2"), now: 0) == nil)
-    #expect(table.blocked(Claim(kind: .instance, address: "192.0.2.1", name: "a"), now: 0) == nil)
+    #expect(table.blocked(PresentedName(kind: .instance, address: "192.0.2.1", name: "a"), now: 0) == nil)
   }
 
   @Test func `a claim is blocked for as long as Redis reports`() {

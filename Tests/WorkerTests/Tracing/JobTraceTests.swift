@@ -10,9 +10,9 @@ struct JobTraceTests {
   private static let sampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
   private static let unsampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
 
-  private func facts(_ status: JobStatus, waitingSince: Int64? = nil, reason: String? = nil) -> JobFacts {
+  private func facts(_ status: JobStatus, waitingSince: Int64? = nil, reason: String? = nil) -> TracedJob {
     let result = JobResult(id: "j", status: status, reason: reason, attempts: 2, worker: "w", claimedAt: 2000)
-    return JobFacts(id: "j", queue: "push:jobs", app: "com.example", result: result, waitingSince: waitingSince)
+    return TracedJob(id: "j", queue: "push:jobs", app: "com.example", result: result, waitingSince: waitingSince)
   }
 
   private func push(_ reason: String? = nil, status: Int = 200) -> JobTrace.Push {

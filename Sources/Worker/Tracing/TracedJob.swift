@@ -1,7 +1,7 @@
 import Jobs
 
 /// What the spans of an attempt tell about its job.
-struct JobFacts: Equatable {
+struct TracedJob: Equatable {
   var id: String
   var queue: String
   var app: String?
@@ -22,7 +22,7 @@ extension JobTrace {
   /// Returns the span of the attempt and its parts: waiting in the queue, resolving, and the pushes.
   ///
   /// `spanID` makes ids. `end` is unix nanoseconds.
-  func spans(_ facts: JobFacts, end: UInt64, spanID: () -> String = TraceID.randomSpan) -> [Span] {
+  func spans(_ facts: TracedJob, end: UInt64, spanID: () -> String = TraceID.randomSpan) -> [Span] {
     // The clock of the producer may be ahead.
     let waitingSince = facts.waitingSince.map { min(claimedAt, Tracer.nanoseconds($0)) }
     var job = Span(

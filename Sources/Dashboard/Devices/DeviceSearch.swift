@@ -3,20 +3,20 @@ import Inspection
 import PushModel
 
 /// Whose devices are shown: `?user=`, `?token=` or `?instance=`.
-enum DeviceQuery: Sendable, Equatable {
+enum DeviceSearch: Sendable, Equatable {
   /// Normalised.
   case user(String)
   case token(String)
   case instance(String)
 
   /// Returns nil without any of the three. Throws a ``PageError`` if there are several, or if the one is malformed.
-  static func read(_ request: PageRequest) throws(PageError) -> DeviceQuery? {
+  static func read(_ request: PageRequest) throws(PageError) -> DeviceSearch? {
     let given = ["user", "token", "instance"].compactMap { name in request.query(name).map { (name, $0) } }
     guard let (name, value) = given.first else { return nil }
     guard given.count == 1 else {
       throw .badRequest("Ask for a user, a token or an instance, not for several at once.")
     }
-    let query: DeviceQuery? =
+    let query: DeviceSearch? =
       switch name {
       case "user": Credential.normalized(value, of: .user).map { .user($0) }
       case "token": DeviceToken.isWellFormed(value.utf8) ? .token(value) : nil
