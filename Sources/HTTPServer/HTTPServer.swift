@@ -107,10 +107,11 @@ public final class HTTPServer {
 
   /// Stops listening, lets running requests finish, then closes all connections and calls `completion`.
   ///
-  /// Requests that are not answered within `grace` are answered 503.
+  /// Requests that are not answered within `grace` are answered 503. A second call sets another grace time.
   public func stop(grace: Duration = .seconds(5), completion: @escaping @EventLoop () -> Void = {}) {
     guard listening != nil else { return completion() }
     onStopped.append(completion)
+    graceTimer = .after(grace) { [weak self] in self?.finish() }
     guard !isStopping else { return }
     isStopping = true
     closeSocket()
@@ -119,7 +120,6 @@ public final class HTTPServer {
       daemon.close()
       daemon.scheduleRun()
     }
-    graceTimer = .after(grace) { [weak self] in self?.finish() }
   }
 
   /// Stops listening, lets running requests finish within `grace`, and returns when all connections are closed.

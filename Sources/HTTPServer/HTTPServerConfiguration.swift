@@ -24,11 +24,7 @@ public struct HTTPServerConfiguration: Sendable {
   /// ``FormEncoding/maximumItems``), 413, or 431 (more than 100 header fields, or a head over ``maximumHeaderBytes``). The
   /// request has no body, and if its target is malformed, its path is the whole target.
   public var refusal: @Sendable (_ status: Int, _ request: HTTPRequest) -> HTTPResponse = { status, _ in
-    switch status {
-    case 413: .text("body too large\n", status: status)
-    case 431: .text("header fields too large\n", status: status)
-    default: .text("bad request\n", status: status)
-    }
+    HTTPServerConfiguration.refusal(status)
   }
 
   /// Whether the answer to a request depends on its body, judged by the rest of it. If not, the handler gets the request
@@ -37,6 +33,14 @@ public struct HTTPServerConfiguration: Sendable {
 
   public init(address: HTTPAddress) {
     self.address = address
+  }
+
+  static func refusal(_ status: Int) -> HTTPResponse {
+    switch status {
+    case 413: .text("body too large\n", status: status)
+    case 431: .text("header fields too large\n", status: status)
+    default: .text("bad request\n", status: status)
+    }
   }
 }
 

@@ -20,6 +20,11 @@ public enum RedisError: Error, Sendable, Equatable {
     }
   }
 
+  /// Whether the connection has logged the error: nothing was sent.
+  public var isNotSent: Bool {
+    if case .notSent = self { true } else { false }
+  }
+
   /// Whether a key of the command has another type.
   public var isWrongType: Bool {
     guard case .reply(let error) = self else { return false }

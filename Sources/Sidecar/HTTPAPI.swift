@@ -1,9 +1,9 @@
-import EventLoop
-import HTTPServer
+package import EventLoop
+package import HTTPServer
 
 /// The endpoints of one document in docs/http.
 @EventLoop
-protocol HTTPAPI {
+package protocol HTTPAPI {
   /// The paths that the API answers, whatever the method. The last part may be a parameter: `/devices/{deviceToken}`.
   var routes: [String] { get }
 
@@ -22,18 +22,10 @@ protocol HTTPAPI {
 }
 
 extension HTTPAPI {
-  var roots: [String] { [] }
+  package var roots: [String] { [] }
 
-  func needsBody(_ request: SidecarRequest) -> Bool { false }
+  package func needsBody(_ request: SidecarRequest) -> Bool { false }
 }
 
 /// A request for a route of an API.
-struct SidecarRequest: Sendable {
-  let http: HTTPRequest
-  /// The route as the API lists it: `/devices/{deviceToken}`.
-  let route: String
-  /// The path's text in place of the braces, with its percent escapes. Never contains `/`.
-  let parameter: String?
-
-  var method: String { http.method }
-}
+package typealias SidecarRequest = RoutedRequest<any HTTPAPI>

@@ -7,14 +7,13 @@ import Redis
 @EventLoop
 struct OperationsAPI: HTTPAPI {
   let context: APIContext
-  let isStopping: @EventLoop () -> Bool
 
   let routes = ["/healthz", "/readyz", "/openapi.json"]
 
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     guard request.method == "GET" || request.method == "HEAD" else { throw .methodNotAllowed("GET, HEAD") }
     return switch request.route {
-    case "/readyz": readiness
+    case "/readyz": readiness(isStopping: request.isStopping)
     case "/openapi.json": .json(PackageResources.openapi_json)
     default: .text("ok\n")
     }
@@ -24,14 +23,14 @@ struct OperationsAPI: HTTPAPI {
 
   /// 200 if Redis answers, otherwise 503. APNs is only reported: without it devices can still be registered and
   /// notifications polled.
-  var readiness: HTTPResponse {
+  func readiness(isStopping: Bool) -> HTTPResponse {
     let redis = context.storage.map { $0.backend.connection.isReady ? "ok" : "unreachable" } ?? "not configured"
     let apns = context.sender.map { $0.isConnected ? "ok" : "unreachable" } ?? "not configured"
-    let isReady = redis == "ok" && !isStopping()
+    let isReady = redis == "ok" && !isStopping
     return .json(
       .object([
         JSONMember(key: "ready", value: .bool(isReady)), JSONMember(key: "redis", value: .string(redis)),
-        JSONMember(key: "apns", value: .string(apns)), JSONMember(key: "stopping", value: .bool(isStopping())),
+        JSONMember(key: "apns", value: .string(apns)), JSONMember(key: "stopping", value: .bool(isStopping)),
       ]), status: isReady ? 200 : 503)
   }
 }

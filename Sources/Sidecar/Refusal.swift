@@ -1,10 +1,10 @@
 import EventLoop
-import HTTPServer
+package import HTTPServer
 import JSON
 import Redis
 
 /// Why a request was not carried out. Each API renders it in the form of its document.
-struct Refusal: Error {
+package struct Refusal: HTTPRefusal {
   enum Reason: Equatable {
     /// Malformed HTTP, or a query that cannot be read.
     case malformed
@@ -45,6 +45,8 @@ struct Refusal: Error {
   }
 
   var status: Int { reason.status }
+
+  package var fault: HTTPFault? { cause.map { HTTPFault("\($0)", isKnown: $0.isNotSent) } }
 }
 
 extension Refusal {

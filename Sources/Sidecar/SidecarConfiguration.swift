@@ -1,14 +1,10 @@
 public import Credentials
-public import Crypto
 public import HTTPServer
 public import PushModel
 
 /// The settings of a sidecar.
 public struct SidecarConfiguration: Sendable {
-  /// `host:port` or `unix:/path`.
-  public var address: String
-  /// With one the sidecar speaks HTTPS only, without one HTTP only.
-  public var certificate: ServerCertificate?
+  public var listener: HTTPListener
   public var originPolicy = OriginPolicy()
   /// The settings of Redis that are missing; empty if Redis is configured.
   public var missingRedisVariables: [String] = []
@@ -31,8 +27,6 @@ public struct SidecarConfiguration: Sendable {
   public var registrationEnvironment: PushEnvironment?
   /// Failed authentications of a client address for a name. Nil means no limit, here and below.
   public var failureLimit: WindowLimit?
-  /// The proxies whose `X-Forwarded-For` is trusted.
-  public var trustedProxies = TrustedProxies()
   /// Registrations of a user or an instance.
   public var registrationLimit: WindowLimit?
   /// Test pushes of a user.
@@ -43,6 +37,6 @@ public struct SidecarConfiguration: Sendable {
   public var queue = "push:jobs"
 
   public init(address: String) {
-    self.address = address
+    listener = HTTPListener(address: address)
   }
 }

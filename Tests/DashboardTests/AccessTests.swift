@@ -47,7 +47,7 @@ struct AccessTests {
   }
 
   @Test func `behind a trusted proxy the dashboard needs an operator`() async throws {
-    let fixture = try await DashboardFixture { _ = $0.trustedProxies.add("127.0.0.1") }
+    let fixture = try await DashboardFixture { _ = $0.listener.trustedProxies.add("127.0.0.1") }
     let refused = try await fixture.get("/")
     #expect(refused.status == 403)
     #expect(refused.body.contains("MARTLET_TRUSTED_PROXIES") && refused.body.contains("credentials add operator"))
@@ -55,7 +55,7 @@ struct AccessTests {
   }
 
   @Test func `a trusted proxy elsewhere does not keep this machine out`() async throws {
-    let fixture = try await DashboardFixture { _ = $0.trustedProxies.add("192.0.2.1") }
+    let fixture = try await DashboardFixture { _ = $0.listener.trustedProxies.add("192.0.2.1") }
     #expect(try await fixture.get("/").heading == "Overview")
     await fixture.stop()
   }

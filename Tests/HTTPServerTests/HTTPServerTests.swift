@@ -205,6 +205,23 @@ struct HTTPServerTests {
     #expect(try await answer.contains(" 503 "))
   }
 
+  @Test func `a second stop without a grace time ends the wait of the first one`() async throws {
+    let server = HTTPServer(
+      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
+    ) { _, _ in }
+    try server.start()
+    let port = server.port
+    async let answer = blocking {
+      try Wire.answer(to: "GET / HTTP/1.1\r\nHost: x\r\n\r\n", port: port)
+    }
+    while server.requestsUnderWay == 0 { await Task.yield() }
+    var isStopped = false
+    server.stop(grace: .seconds(3600)) { isStopped = true }
+    await server.stop(grace: .zero)
+    #expect(isStopped)
+    #expect(try await answer.contains(" 503 "))
+  }
+
   @Test func `an address in use is reported as an error`() async throws {
     try await serving { port in
       let error = #expect(throws: HTTPServerError.self) { try ListeningSocket(.tcp(host: "127.0.0.1", port: port)) }

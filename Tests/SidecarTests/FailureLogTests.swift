@@ -24,30 +24,28 @@ struct FailureLogTests {
 
   private var lines: [String] { written.lines.withLock { $0 } }
 
-  private func request(_ route: String) -> SidecarRequest {
-    SidecarRequest(http: HTTPRequest(method: "POST", path: route), route: route, parameter: nil)
-  }
+  private func fault(_ error: RedisError) throws -> HTTPFault { try #require(Refusal(error).fault) }
 
   @Test(arguments: [(LogLevel.info, 0), (.debug, 1)])
-  func `during an outage requests are logged on level debug only`(level: LogLevel, count: Int) {
-    failures(level: level).record(Refusal(.notSent("not connected")), of: request("/devices"))
+  func `during an outage requests are logged on level debug only`(level: LogLevel, count: Int) throws {
+    failures(level: level).record(try fault(.notSent("not connected")), of: "/devices")
     #expect(lines.count == count)
   }
 
   @Test(arguments: [
     RedisError.outcomeUnknown("no answer"), .reply(RedisReplyError(message: "OOM command not allowed")),
   ])
-  func `a refused or unconfirmed command is logged`(error: RedisError) {
-    failures().record(Refusal(error), of: request("/devices"))
+  func `a refused or unconfirmed command is logged`(error: RedisError) throws {
+    failures().record(try fault(error), of: "/devices")
     #expect(lines.count == 1)
   }
 
-  @Test func `the first failure of each route is logged at once, later ones with their number`() {
+  @Test func `the first failure of each route is logged at once, later ones with their number`() throws {
     let failures = failures()
     for index in 1...1000 {
-      failures.record(Refusal(.outcomeUnknown("no answer \(index)")), of: request("/devices"))
+      failures.record(try fault(.outcomeUnknown("no answer \(index)")), of: "/devices")
     }
-    failures.record(Refusal(.outcomeUnknown("no answer")), of: request("/newpush"))
+    failures.record(try fault(.outcomeUnknown("no answer")), of: "/newpush")
     #expect(lines.count == 2)
     failures.flush()
     #expect(lines.count == 3)
@@ -56,7 +54,7 @@ struct FailureLogTests {
     failures.flush()
     #expect(lines.count == 3)
     // After a quiet interval the next failure counts as the first.
-    failures.record(Refusal(.outcomeUnknown("no answer")), of: request("/devices"))
+    failures.record(try fault(.outcomeUnknown("no answer")), of: "/devices")
     #expect(lines.count == 4)
   }
 }

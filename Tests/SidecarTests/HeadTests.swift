@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPServer
 import Sidecar
 import TestSupport
 import Testing

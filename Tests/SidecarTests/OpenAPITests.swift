@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import HTTPServer
 import JSON
 import Sidecar
 import TestSupport

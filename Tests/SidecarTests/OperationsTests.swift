@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPServer
 import JSON
 import Sidecar
 import Telemetry

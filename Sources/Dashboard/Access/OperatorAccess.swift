@@ -58,7 +58,7 @@ final class OperatorAccess {
     // Others may have got used to a dashboard that asks who they are, and a proxy may be in front of it.
     case .revoked: throw .allRevoked
     case .never:
-      guard !configuration.trustedProxies.areTrusted(in: request) else { throw .proxyWithoutOperators }
+      guard !configuration.listener.trustedProxies.areTrusted(in: request) else { throw .proxyWithoutOperators }
       guard LocalAccess.isLocal(request) else { throw .withoutOperators }
       return .operator(.local, cookie: nil)
     }
@@ -68,7 +68,7 @@ final class OperatorAccess {
   func mayKnowSender(of request: HTTPRequest) -> Bool {
     switch BasicCredentials(request.headers) {
     case .named(let name, _):
-      let proxies = configuration.trustedProxies
+      let proxies = configuration.listener.trustedProxies
       return !failures.isBlocked(
         .operator, Credential.normalized(name, of: .operator) ?? "", from: proxies.client(of: request),
         at: proxies.site(of: request))
@@ -119,7 +119,7 @@ final class OperatorAccess {
   /// Returns the operator with this name and secret, or nil. Failures count for the address and the name.
   private func check(_ name: String, _ secret: String, _ request: HTTPRequest) async throws(PageError) -> Credential? {
     let known = Credential.normalized(name, of: .operator)
-    let proxies = configuration.trustedProxies
+    let proxies = configuration.listener.trustedProxies
     do throws(FailureLimit.Fault) {
       let found = try await failures.check(
         .operator, known ?? "", from: proxies.client(of: request), at: proxies.site(of: request)
@@ -138,7 +138,8 @@ final class OperatorAccess {
   }
 
   private func cookie(of request: HTTPRequest) -> SessionCookie {
-    SessionCookie(request, hasTLS: configuration.certificate != nil, trusting: configuration.trustedProxies)
+    let listener = configuration.listener
+    return SessionCookie(request, hasTLS: listener.certificate != nil, trusting: listener.trustedProxies)
   }
 }
 

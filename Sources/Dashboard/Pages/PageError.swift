@@ -1,9 +1,10 @@
 import Credentials
 import EventLoop
+import HTTPServer
 import Redis
 
 /// Why a page is not shown, or an action was not carried out. The answer is a page that says so.
-struct PageError: Error {
+struct PageError: HTTPRefusal {
   let status: Int
   let title: String
   /// What happened, in plain sentences.
@@ -12,11 +13,25 @@ struct PageError: Error {
   var headers: [(name: String, value: String)] = []
   /// The fault of Redis that caused it. For the log only.
   var cause: RedisError?
+  /// Who sees the page, and in which section; nil if the sender is not known.
+  private(set) var viewer: (operator: Operator, section: Section?)?
 
   init(_ status: Int, _ title: String, _ message: String) {
     self.status = status
     self.title = title
     self.message = message
+  }
+
+  var fault: HTTPFault? { cause.map { HTTPFault("\($0)", isKnown: $0.isNotSent) } }
+
+  /// Returns the error as an operator sees it, with further header fields.
+  func shown(
+    to operator: Operator, _ section: Section?, _ fields: [(name: String, value: String)]
+  ) -> PageError {
+    var error = self
+    error.viewer = (`operator`, section)
+    error.headers += fields
+    return error
   }
 
   /// Whether the step that failed may have been carried out nevertheless.

@@ -1,14 +1,10 @@
 public import Credentials
-public import Crypto
 public import HTTPServer
 public import Policy
 
 /// The settings of a dashboard.
 public struct DashboardConfiguration: Sendable {
-  /// `host:port` or `unix:/path`.
-  public var address: String
-  /// With one the dashboard speaks HTTPS only, without one HTTP only.
-  public var certificate: ServerCertificate?
+  public var listener: HTTPListener
   /// In strict order.
   public var queues: [String]
   public var policies = PolicyBook.standard
@@ -16,8 +12,6 @@ public struct DashboardConfiguration: Sendable {
   public var bundleID: String?
   /// Failed sign-ins of a client address for a name. Nil means no limit.
   public var failureLimit: WindowLimit?
-  /// The proxies whose `X-Forwarded-…` fields are trusted.
-  public var trustedProxies = TrustedProxies()
   /// The version of the program, shown at the foot of each page.
   public var version = ""
   /// The number of devices that one user may have.
@@ -28,7 +22,7 @@ public struct DashboardConfiguration: Sendable {
   public var fixOfStoppedRemoval = ""
 
   public init(address: String, queues: [String]) {
-    self.address = address
+    listener = HTTPListener(address: address)
     self.queues = queues
   }
 }

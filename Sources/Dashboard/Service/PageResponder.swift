@@ -17,22 +17,15 @@ struct PageResponder {
     forms = FormToken(connection: context.connection)
   }
 
-  func response(to http: HTTPRequest, _ match: PageRouter.Match?, by operator: Operator) async -> HTTPResponse {
-    guard let match else {
-      return error(.notFound("There is no such page."), PageRequest(http, operator: `operator`), nil)
-    }
-    var request = PageRequest(http, parameter: match.parameter, operator: `operator`)
-    do throws(PageError) {
-      switch http.method {
-      case "GET", "HEAD": return try await show(match.page, request)
-      case "POST":
-        request = PageRequest(
-          http, parameter: match.parameter, operator: `operator`, form: PageForm(try FormBody.fields(of: http)))
-        return try await perform(match.page, request)
-      default: throw .methodNotAllowed(match.page.actions.isEmpty ? "GET, HEAD" : "GET, HEAD, POST")
-      }
-    } catch {
-      return self.error(error, request, match.page.section)
+  func response(to route: PageRoute, by operator: Operator) async throws(PageError) -> HTTPResponse {
+    guard let page = route.endpoint else { throw .notFound("There is no such page.") }
+    let (http, parameter) = (route.http, route.parameter ?? "")
+    switch route.method {
+    case "GET", "HEAD": return try await show(page, PageRequest(http, parameter: parameter, operator: `operator`))
+    case "POST":
+      let form = PageForm(try FormBody.fields(of: http))
+      return try await perform(page, PageRequest(http, parameter: parameter, operator: `operator`, form: form))
+    default: throw .methodNotAllowed(page.actions.isEmpty ? "GET, HEAD" : "GET, HEAD, POST")
     }
   }
 
@@ -41,7 +34,7 @@ struct PageResponder {
     if let id = request.query(Notices.queryItem) { notice = try await refusingFaults(await notices.take(id)) }
     let content = try await page.show(request)
     if let location = content.location { return PageAnswer.redirect(to: location) }
-    return document(content, request, page.section, notice: notice)
+    return document(content, request.links, request.operator, page.section, notice: notice)
   }
 
   private func perform(_ page: any DashboardPage, _ request: PageRequest) async throws(PageError) -> HTTPResponse {
@@ -107,52 +100,32 @@ struct PageResponder {
       html.element("p") { $0.link("Back to the page", to: request.sameLink()) }
     }
     page.refreshes = false
-    return document(page, request, section)
+    return document(page, request.links, request.operator, section)
   }
 
-  /// Answers a request whose sender is not known.
   func response(to error: PageError, of http: HTTPRequest) -> HTTPResponse {
-    note(error, http)
-    var page = Page(error.title) { html in
-      html.notice(error.message, error.status >= 500 ? .bad : .warn)
-      html.element("p") { $0.link("Sign in", to: Links(from: http.path).link("sign-in")) }
-    }
-    page.status = error.status
-    page.refreshes = false
-    let layout = Layout(
-      links: Links(from: http.path), operator: nil, section: nil, version: context.configuration.version)
-    var response = PageAnswer.html(layout.document(page), status: page.status)
-    response.headers += error.headers
-    return response
-  }
-
-  private func note(_ error: PageError, _ http: HTTPRequest) {
-    guard let cause = error.cause else { return }
-    context.log.warn("a page failed", ["path": .init(http.path), "reason": .init("\(cause)")])
-  }
-
-  private func error(_ error: PageError, _ request: PageRequest, _ section: Section?) -> HTTPResponse {
-    note(error, request.http)
+    let links = Links(from: http.path)
     var page = Page(error.title) { html in
       html.notice(error.message, error.status >= 500 ? .bad : .warn)
       html.element("p") { html in
-        html.link("Back to the page", to: request.sameLink())
+        guard let viewer = error.viewer else { return html.link("Sign in", to: links.link("sign-in")) }
+        html.link("Back to the page", to: PageRequest(http, operator: viewer.operator).sameLink())
         html.text(" · ")
-        html.link("Overview", to: request.link(""))
+        html.link("Overview", to: links.link(""))
       }
     }
     page.status = error.status
     page.refreshes = false
-    var response = document(page, request, section)
+    var response = document(page, links, error.viewer?.operator, error.viewer?.section)
     response.headers += error.headers
     return response
   }
 
   private func document(
-    _ page: Page, _ request: PageRequest, _ section: Section?, notice: ActionOutcome? = nil
+    _ page: Page, _ links: Links, _ operator: Operator?, _ section: Section?, notice: ActionOutcome? = nil
   ) -> HTTPResponse {
     let layout = Layout(
-      links: request.links, operator: request.operator, section: section, version: context.configuration.version)
+      links: links, operator: `operator`, section: section, version: context.configuration.version)
     return PageAnswer.html(layout.document(page, notice: notice), status: page.status)
   }
 }

@@ -1,5 +1,6 @@
 import Dashboard
 import EventLoop
+import HTTPServer
 import Sidecar
 import Worker
 
@@ -34,10 +35,10 @@ enum DoctorCommand: Command {
         settings: sidecar, adminAddress: configuration.adminAddress,
         isEnvironmentNamed: EnvironmentReader(values).string("MARTLET_ENV") != nil
       ).findings()
-      if let address = dashboard?.dashboard?.address {
+      if let address = dashboard?.dashboard?.listener.address {
         findings.append(SidecarExamination.finding(ofDashboard: address))
       }
-      if let certificate = sidecar.sidecar.certificate {
+      if let certificate = sidecar.sidecar.listener.certificate {
         findings.append(CertificateExamination(certificate: certificate).finding(at: Clock.unixMilliseconds / 1000))
       }
     }

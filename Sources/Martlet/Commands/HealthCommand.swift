@@ -28,10 +28,10 @@ enum HealthCommand: Command {
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["address"], flags: ["ready"])
     try line.refuseArguments()
-    let setting = EnvironmentReader(EnvironmentReader.processValues).string(AdminServer.setting)
+    let setting = EnvironmentReader(EnvironmentReader.processValues).string(AdminPort.setting)
     let text = line.value("address") ?? setting ?? WorkerConfiguration.defaultAdminAddress
     guard text.lowercased() != "off" else {
-      throw CommandError.failed("\(AdminServer.setting) is off: nothing can be asked")
+      throw CommandError.failed("\(AdminPort.setting) is off: nothing can be asked")
     }
     let address: HTTPAddress
     do {

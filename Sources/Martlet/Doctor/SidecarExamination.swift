@@ -15,7 +15,7 @@ package struct SidecarExamination {
   let isEnvironmentNamed: Bool
 
   func findings() -> [Finding] {
-    let address = settings.sidecar.address
+    let address = settings.sidecar.listener.address
     var findings: [Finding] = []
     if SidecarExamination.isLocal(address) {
       findings.append(Finding("sidecar", .ok, "listens on \(address), for this machine only"))

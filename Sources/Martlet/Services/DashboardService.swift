@@ -15,7 +15,7 @@ final class DashboardService {
   private let metrics: Metrics
   private let log: Log
   private let adminAddress: String?
-  private var admin: AdminServer?
+  private var admin: AdminPort?
   /// Nil without TLS.
   private let certificate: ServedCertificate?
   private var isStopping = false
@@ -41,7 +41,7 @@ final class DashboardService {
     self.certificate =
       certificate
       ?? settings.certificateFiles.flatMap { files in
-        configuration.certificate.map { ServedCertificate(files, $0, metrics: metrics, log: log) }
+        configuration.listener.certificate.map { ServedCertificate(files, $0, metrics: metrics, log: log) }
       }
   }
 
@@ -60,7 +60,7 @@ final class DashboardService {
       try dashboard.replaceCertificate(with: certificate)
     }
     guard let adminAddress else { return }
-    let admin = try AdminServer(
+    let admin = AdminPort(
       address: adminAddress, metrics: metrics, log: log,
       readiness: { [weak self] in self?.dashboard.readiness ?? Readiness.gone.response })
     try admin.start()
@@ -81,7 +81,7 @@ final class DashboardService {
     Task { @EventLoop in
       await dashboard.stop(grace: settings.shutdownGrace)
       connection.close()
-      await admin?.stop()
+      await admin?.close()
       log.info("dashboard stopped")
       ended()
     }

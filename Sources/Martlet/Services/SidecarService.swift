@@ -23,7 +23,7 @@ final class SidecarService {
   private let isAlone: Bool
   private let metrics: Metrics
   private let adminAddress: String?
-  private var admin: AdminServer?
+  private var admin: AdminPort?
   /// Nil without TLS.
   let certificate: ServedCertificate?
   private var isStopping = false
@@ -54,7 +54,7 @@ final class SidecarService {
     ownClients = own
     apps = own.flatMap { own in settings.apps.map { ServedApps($0.file, clients: own, log: log) } }
     certificate = settings.certificateFiles.flatMap { files in
-      settings.sidecar.certificate.map { ServedCertificate(files, $0, metrics: metrics, log: log) }
+      settings.sidecar.listener.certificate.map { ServedCertificate(files, $0, metrics: metrics, log: log) }
     }
   }
 
@@ -107,7 +107,7 @@ final class SidecarService {
         ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
     }
     if let adminAddress {
-      let admin = try AdminServer(
+      let admin = AdminPort(
         address: adminAddress, metrics: metrics, log: log,
         readiness: { [weak self] in self?.sidecar.readiness ?? Readiness.gone.response })
       try admin.start()
@@ -140,7 +140,7 @@ final class SidecarService {
       await sidecar.stop(grace: settings.shutdownGrace)
       ownClients?.close()
       connection?.close()
-      await admin?.stop()
+      await admin?.close()
       log.info("sidecar stopped")
       ended()
     }

@@ -1,5 +1,6 @@
 import APNs
 import Dashboard
+import HTTPServer
 import Policy
 import Redis
 import Registry
@@ -35,7 +36,7 @@ package struct DashboardSettings {
     certificateFiles = pair?.files
     var configuration = DashboardConfiguration(
       address: DashboardSettings.defaultAddress, queues: SharedSettings.queues(&reader))
-    configuration.certificate = pair?.certificate
+    configuration.listener.certificate = pair?.certificate
     configuration.maximumDevices = SharedSettings.maximumDevices(&reader)
     configuration.policies = PolicySettings.read(&reader)
     configuration.bundleID = reader.first(of: ["APNS_BUNDLE_ID", "CLAUDIATOR_APNS_BUNDLE_ID"])?.value
@@ -45,9 +46,9 @@ package struct DashboardSettings {
     writesEvents = EventSettings.read(&reader).areWritten
     isAddressSet = reader.string(DashboardSettings.setting) != nil
     configuration.failureLimit = SharedSettings.failureLimit(&reader)
-    configuration.trustedProxies = SharedSettings.trustedProxies(&reader)
+    configuration.listener.trustedProxies = SharedSettings.trustedProxies(&reader)
     dashboard = DashboardSettings.readAddress(&reader).map { address in
-      configuration.address = address
+      configuration.listener.address = address
       return configuration
     }
     adminAddress = SharedSettings.adminAddress(&reader, default: DashboardSettings.defaultAdminAddress)

@@ -41,10 +41,10 @@ enum SharedSettings {
 
   /// `MARTLET_ADMIN_ADDRESS`. Nil if it is off.
   static func adminAddress(_ reader: inout EnvironmentReader, default fallback: String) -> String? {
-    guard let value = reader.string(AdminServer.setting) else { return fallback }
+    guard let value = reader.string(AdminPort.setting) else { return fallback }
     if value.lowercased() == "off" { return nil }
     if value == "0" { return "127.0.0.1:0" }
-    return reader.address(AdminServer.setting, value, or: "; or off")
+    return reader.address(AdminPort.setting, value, or: "; or off")
   }
 
   /// `MARTLET_SHUTDOWN_GRACE`

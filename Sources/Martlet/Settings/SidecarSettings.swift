@@ -1,5 +1,6 @@
 import APNs
 import Credentials
+import HTTPServer
 import PushModel
 import Redis
 import Sidecar
@@ -33,7 +34,7 @@ package struct SidecarSettings {
     var reader = EnvironmentReader(values)
     sidecar = SidecarConfiguration(address: SidecarSettings.readAddress(&reader))
     let pair = CertificateFiles.read(&reader)
-    sidecar.certificate = pair?.certificate
+    sidecar.listener.certificate = pair?.certificate
     certificateFiles = pair?.files
     redis = RedisSettings.read(&reader, isRequired: false)
     maximumDevices = SharedSettings.maximumDevices(&reader)
@@ -97,7 +98,7 @@ extension SidecarConfiguration {
   fileprivate mutating func readLimits(_ reader: inout EnvironmentReader) {
     let minute = Duration.seconds(60)
     failureLimit = SharedSettings.failureLimit(&reader)
-    trustedProxies = SharedSettings.trustedProxies(&reader)
+    listener.trustedProxies = SharedSettings.trustedProxies(&reader)
     registrationLimit = reader.limit("MARTLET_REGISTER_LIMIT", default: WindowLimit(120, per: minute))
     testLimit = reader.limit("MARTLET_TEST_LIMIT", default: WindowLimit(60, per: minute))
     broadcastLimit = reader.limit("MARTLET_BROADCAST_LIMIT", default: WindowLimit(600, per: minute))

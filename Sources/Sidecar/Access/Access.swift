@@ -28,7 +28,7 @@ struct Access {
   /// Returns the client's address, by which requests without credentials are counted.
   func client(of request: HTTPRequest) -> String { trustedProxies.client(of: request) }
 
-  var trustedProxies: TrustedProxies { configuration.trustedProxies }
+  var trustedProxies: TrustedProxies { configuration.listener.trustedProxies }
 
   /// Returns the API key that the request sends in `X-API-Key`.
   ///

@@ -45,7 +45,7 @@ package final class WorkerService {
   private let webhookMetrics: WebhookMetrics
   /// Nil without a webhook.
   private let webhook: WebhookSender?
-  private var admin: AdminServer?
+  private var admin: AdminPort?
   private var phase = Phase.running
   /// Resumed when no job is left, or the grace time is over.
   private var finishing: CheckedContinuation<Void, Never>?
@@ -132,7 +132,7 @@ package final class WorkerService {
     observeClient()
     addGauges()
     if let address = configuration.adminAddress {
-      let admin = try AdminServer(
+      let admin = AdminPort(
         address: address, metrics: metrics, log: log, readiness: { [weak self] in (self?.readiness ?? .gone).response })
       try admin.start()
       self.admin = admin
@@ -213,7 +213,7 @@ package final class WorkerService {
     await queue.leave()
     // The grace time may be over.
     if phase == .finishing { await context.tracer?.flush(within: WorkerService.flushTime) }
-    await admin?.stop()
+    await admin?.close()
     log.info("stopped", ["handedBack": .init(left)])
   }
 

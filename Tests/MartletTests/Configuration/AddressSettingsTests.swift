@@ -1,3 +1,4 @@
+import HTTPServer
 import Sidecar
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 struct AddressSettingsTests {
   @Test(arguments: ["127.0.0.1:0", "localhost:8080", "[::1]:8080", "unix:/run/martlet.sock"])
   func `a valid address is accepted`(address: String) throws {
-    #expect(try SidecarSettings(environment: ["MARTLET_HTTP_ADDRESS": address]).sidecar.address == address)
+    #expect(try SidecarSettings(environment: ["MARTLET_HTTP_ADDRESS": address]).sidecar.listener.address == address)
   }
 
   @Test func `a sidecar alone has its own default admin port`() throws {

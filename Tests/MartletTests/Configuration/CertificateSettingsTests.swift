@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import HTTPServer
 import Sidecar
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ struct CertificateSettingsTests {
 
   @Test func `without the settings there is no certificate`() throws {
     let settings = try SidecarSettings(environment: [:])
-    #expect(settings.sidecar.certificate == nil)
+    #expect(settings.sidecar.listener.certificate == nil)
     #expect(settings.certificateFiles == nil)
   }
 
@@ -27,8 +28,8 @@ struct CertificateSettingsTests {
     let made = try await TestCertificate(name: "push.example.com")
     try made.write(to: directory)
     let settings = try SidecarSettings(environment: directory.certificateSettings)
-    #expect(settings.sidecar.certificate?.subject == "CN=push.example.com")
-    #expect(try settings.certificateFiles?.read() == settings.sidecar.certificate)
+    #expect(settings.sidecar.listener.certificate?.subject == "CN=push.example.com")
+    #expect(try settings.certificateFiles?.read() == settings.sidecar.listener.certificate)
   }
 
   @Test(arguments: [("MARTLET_HTTP_CERT", "MARTLET_HTTP_KEY"), ("MARTLET_HTTP_KEY", "MARTLET_HTTP_CERT")])

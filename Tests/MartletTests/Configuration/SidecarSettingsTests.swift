@@ -57,7 +57,7 @@ struct SidecarSettingsTests {
     #expect(settings.sidecar.missingRedisVariables == ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"])
     #expect(
       settings.sidecar.missingAPNsVariables == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY"])
-    #expect(settings.sidecar.address == "127.0.0.1:8080")
+    #expect(settings.sidecar.listener.address == "127.0.0.1:8080")
     #expect(settings.sidecar.sendConcurrency == 4)
     #expect(settings.sidecar.lookupConcurrency == 8)
     #expect(!settings.sidecar.isBroadcastOpen)
@@ -95,7 +95,7 @@ struct SidecarSettingsTests {
     #expect(usual.registrationLimit == WindowLimit(120, per: .seconds(60)))
     #expect(usual.testLimit == WindowLimit(60, per: .seconds(60)))
     #expect(usual.broadcastLimit == WindowLimit(600, per: .seconds(60)))
-    #expect(usual.trustedProxies == TrustedProxies())
+    #expect(usual.listener.trustedProxies == TrustedProxies())
     let changed = try SidecarSettings(environment: [
       "MARTLET_AUTH_FAILURE_LIMIT": "5/30s", "MARTLET_REGISTER_LIMIT": " off ", "MARTLET_TEST_LIMIT": "1/24h",
       "MARTLET_BROADCAST_LIMIT": "OFF", "MARTLET_TRUSTED_PROXIES": "10.0.0.0/8, ::1,unix",
@@ -106,7 +106,7 @@ struct SidecarSettingsTests {
     #expect(changed.broadcastLimit == nil)
     var proxies = TrustedProxies()
     for word in ["10.0.0.0/8", "::1", "unix"] where !proxies.add(word) { Issue.record("\(word) is not added") }
-    #expect(changed.trustedProxies == proxies)
+    #expect(changed.listener.trustedProxies == proxies)
   }
 
   @Test(arguments: [

@@ -19,7 +19,7 @@ struct GuessingTests {
   ) async throws -> SidecarFixture {
     let settings: (inout SidecarConfiguration) -> Void = {
       $0.failureLimit = WindowLimit(limit, per: .seconds(3600))
-      _ = $0.trustedProxies.add("127.0.0.1")
+      _ = $0.listener.trustedProxies.add("127.0.0.1")
       adapt(&$0)
     }
     return try await SidecarFixture(settings, server: server, log: log)

@@ -123,7 +123,7 @@ struct LimitTests {
     let fixture = try await SidecarFixture {
       $0.broadcastLimit = WindowLimit(1, per: Self.window)
       $0.isBroadcastOpen = true
-      _ = $0.trustedProxies.add("127.0.0.1")
+      _ = $0.listener.trustedProxies.add("127.0.0.1")
     }
     let body = #"{"bundleId":"com.example.open","token":"\#(fixture.token("open"))"}"#
     func register(from address: String) async throws -> WebAnswer {

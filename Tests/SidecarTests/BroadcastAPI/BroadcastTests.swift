@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import HTTPServer
 import JSON
 import Jobs
 import Redis
@@ -71,7 +72,7 @@ struct BroadcastTests {
 
   @Test(arguments: ["bundleId", "bundledId"])
   func `a push is enqueued as a job for everyone of the app`(field: String) async throws {
-    let client = try await APIClient { $0.queue = "push:jobs:\($0.address):\(field)" }
+    let client = try await APIClient { $0.queue = "push:jobs:\($0.listener.address):\(field)" }
     let queue = "push:jobs:127.0.0.1:0:\(field)"
     _ = try await client.fixture.run("DEL", queue)
     let app = client.app("push")

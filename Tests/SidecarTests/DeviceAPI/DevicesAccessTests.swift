@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPServer
 import Registry
 import Sidecar
 import Telemetry

@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPServer
 import JSON
 import Redis
 import Registry

@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import HTTPServer
 import Registry
 import Sidecar
 import TestSupport

@@ -1,5 +1,6 @@
 import Crypto
 import EventLoop
+import HTTPServer
 import JSON
 import Jobs
 import Redis

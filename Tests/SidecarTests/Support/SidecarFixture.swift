@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPServer
 import Redis
 import Registry
 import Sidecar

@@ -1,40 +1,37 @@
-import EventLoop
-import Redis
-import Telemetry
+package import EventLoop
+package import Telemetry
 
-/// Logs requests that failed because of Redis: the first of each route at once, later ones once a minute with their number.
+/// Logs requests that failed because of a fault: the first of each route at once, later ones once a minute with their number.
 /// Other refused requests are only counted.
 @EventLoop
-final class FailedRequestLog {
+package final class FailedRequestLog {
   private let log: Log
   private let interval: Duration
   private var timer: LoopTimer?
   /// By route, since its last line: the number of failed requests and the last reason.
   private var routes: [String: (requests: Int, reason: String)] = [:]
 
-  init(_ log: Log, interval: Duration = .seconds(60)) {
+  package init(_ log: Log, interval: Duration = .seconds(60)) {
     self.log = log
     self.interval = interval
   }
 
-  /// Logs the refusal if a fault of Redis caused it.
-  func record(_ refusal: Refusal, of request: SidecarRequest) {
-    guard let cause = refusal.cause else { return }
-    // The connection logs its loss once. A warning for each request would hide that line.
-    if case .notSent(let reason) = cause {
-      return log.debug("a request was not tried", ["route": .init(request.route), "reason": .init(reason)])
+  package func record(_ fault: HTTPFault, of route: String) {
+    // What is known is logged once where it was found. A warning for each request would hide that line.
+    if fault.isKnown {
+      return log.debug("a request was not tried", ["route": .init(route), "reason": .init(fault.reason)])
     }
-    if let known = routes[request.route] {
-      routes[request.route] = (known.requests + 1, "\(cause)")
+    if let known = routes[route] {
+      routes[route] = (known.requests + 1, fault.reason)
     } else {
-      routes[request.route] = (0, "")
-      write(request.route, requests: 1, "\(cause)")
+      routes[route] = (0, "")
+      write(route, requests: 1, fault.reason)
       if timer == nil { startTimer() }
     }
   }
 
   /// Logs the requests that have failed since the last lines.
-  func flush() {
+  package func flush() {
     routes = routes.filter { $0.value.requests > 0 }
     for (route, since) in routes.sorted(by: { $0.key < $1.key }) {
       write(route, requests: since.requests, since.reason)

@@ -1,0 +1,25 @@
+import EventLoop
+public import Telemetry
+
+/// What an ``HTTPApplication`` counts.
+public struct RequestMetrics {
+  private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
+
+  private let requests: LabelledCounterFamily
+  private let durations: Histogram
+
+  /// The labels of `requests` are ``labels``.
+  public init(requests: LabelledCounterFamily, durations: Histogram) {
+    self.requests = requests
+    self.durations = durations
+  }
+
+  public static let labels = ["method", "route", "status"]
+
+  @EventLoop
+  func count<Endpoint>(_ request: RoutedRequest<Endpoint>, status: Int, since start: UInt64) {
+    let method = RequestMetrics.methods.contains(request.method) ? request.method : "OTHER"
+    requests[method, request.route, String(status)].increment()
+    durations.record(nanoseconds: Clock.monotonicNanoseconds - start)
+  }
+}

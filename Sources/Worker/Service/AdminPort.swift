@@ -1,0 +1,70 @@
+package import EventLoop
+package import HTTPServer
+package import Telemetry
+
+/// A service's port for its operator: /healthz, /readyz, /metrics.
+@EventLoop
+package final class AdminPort {
+  package nonisolated static let setting = "MARTLET_ADMIN_ADDRESS"
+
+  /// What connections may take: more than 100. Bytes.
+  private nonisolated static let budget = 4 << 20
+
+  private let application: HTTPApplication<AdminSite>
+
+  /// `readiness` makes the response of /readyz.
+  package init(address: String, metrics: Metrics, log: Log, readiness: @escaping @EventLoop () -> HTTPResponse) {
+    var listener = HTTPListener(address: address)
+    listener.announcement = "admin port listens"
+    listener.budget = AdminPort.budget
+    listener.allowsBodies = false
+    application = HTTPApplication(
+      AdminSite(metrics: metrics, readiness: readiness), on: listener, metrics: nil, log: log)
+  }
+
+  /// The error names the setting, as a service has several addresses.
+  package func start() throws(AdminPortError) {
+    do {
+      try application.start()
+    } catch {
+      throw AdminPortError(
+        description: "the admin port: \(error); set \(AdminPort.setting) to another address, or to off")
+    }
+  }
+
+  package func close() async {
+    await application.stop(grace: .milliseconds(500))
+  }
+}
+
+/// An admin port that cannot be opened.
+package struct AdminPortError: Error, CustomStringConvertible {
+  package let description: String
+}
+
+@EventLoop
+private struct AdminSite: HTTPSite {
+  typealias Endpoint = @EventLoop () -> HTTPResponse
+
+  let router: HTTPRouter<Endpoint>
+
+  init(metrics: Metrics, readiness: @escaping Endpoint) {
+    router = HTTPRouter([
+      ("/healthz", { .text("ok\n") }), ("/readyz", readiness), ("/metrics", { AdminSite.page(of: metrics) }),
+    ])
+  }
+
+  func respond(to request: RoutedRequest<Endpoint>) -> HTTPResponse {
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .text("method not allowed\n", status: 405)
+    }
+    return request.endpoint?() ?? .text("not found: /healthz, /readyz and /metrics are here\n", status: 404)
+  }
+
+  /// In Prometheus' text format.
+  private static func page(of metrics: Metrics) -> HTTPResponse {
+    var response = HTTPResponse.text(metrics.prometheusText())
+    response.headers = [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")]
+    return response
+  }
+}
