@@ -27,7 +27,7 @@ public final class HTTPServer {
   /// Those of earlier certificates, until their connections have ended.
   private var earlier: [Daemon] = []
   private var tick: LoopTimer?
-  private var graceTimer: LoopTimer?
+  private var graceTimers: [LoopTimer] = []
   private var onStopped: [@EventLoop () -> Void] = []
   private var isStopping = false
 
@@ -107,11 +107,11 @@ public final class HTTPServer {
 
   /// Stops listening, lets running requests finish, then closes all connections and calls `completion`.
   ///
-  /// Requests that are not answered within `grace` are answered 503. A second call sets another grace time.
+  /// Requests that are not answered within `grace` are answered 503. Of several calls, the one whose grace time ends first counts.
   public func stop(grace: Duration = .seconds(5), completion: @escaping @EventLoop () -> Void = {}) {
     guard listening != nil else { return completion() }
     onStopped.append(completion)
-    graceTimer = .after(grace) { [weak self] in self?.finish() }
+    graceTimers.append(.after(grace) { [weak self] in self?.finish() })
     guard !isStopping else { return }
     isStopping = true
     closeSocket()
@@ -147,7 +147,7 @@ public final class HTTPServer {
     guard listening != nil else { return }
     listening = nil
     tick = nil
-    graceTimer = nil
+    graceTimers = []
     for daemon in daemons { daemon.finish() }
     daemon = nil
     earlier = []

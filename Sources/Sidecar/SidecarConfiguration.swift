@@ -36,7 +36,7 @@ public struct SidecarConfiguration: Sendable {
   /// The queue of the jobs that `/newpush` enqueues.
   public var queue = "push:jobs"
 
-  public init(address: String) {
-    listener = HTTPListener(address: address)
+  public init(listener: HTTPListener) {
+    self.listener = listener
   }
 }

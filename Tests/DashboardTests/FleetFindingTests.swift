@@ -1,4 +1,5 @@
 import Events
+import HTTPServer
 import Jobs
 import Redis
 import Testing
@@ -22,7 +23,7 @@ struct FleetFindingTests {
   }
 
   private func findings(_ state: FleetState) -> [FleetFinding] {
-    var configuration = DashboardConfiguration(address: "", queues: [])
+    var configuration = DashboardConfiguration(listener: HTTPListener(address: ""), queues: [])
     configuration.fixOfPause = { "fix of \($0)" }
     configuration.fixOfStoppedRemoval = "fix of removal"
     return state.findings(configuration, now: now)

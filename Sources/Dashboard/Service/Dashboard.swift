@@ -72,7 +72,8 @@ public final class Dashboard {
     try application.replaceCertificate(with: certificate)
   }
 
-  /// Stops listening and lets running requests finish within `grace`. A second call sets another grace time.
+  /// Stops listening and lets running requests finish within `grace`. Of several calls, the grace time that ends first
+  /// counts.
   public func stop(grace: Duration) async {
     await application.stop(grace: grace)
     await context.audit.flush()

@@ -21,8 +21,8 @@ public struct DashboardConfiguration: Sendable {
   /// What an operator should do about a route whose tokens are no longer removed.
   public var fixOfStoppedRemoval = ""
 
-  public init(address: String, queues: [String]) {
-    listener = HTTPListener(address: address)
+  public init(listener: HTTPListener, queues: [String]) {
+    self.listener = listener
     self.queues = queues
   }
 }

@@ -54,7 +54,8 @@ public final class HTTPApplication<Site: HTTPSite> {
     try server?.replaceCertificate(with: certificate)
   }
 
-  /// Stops listening and lets running requests finish within `grace`. A second call sets another grace time.
+  /// Stops listening and lets running requests finish within `grace`. Of several calls, the grace time that ends first
+  /// counts.
   public func stop(grace: Duration) async {
     isStopping = true
     await server?.stop(grace: grace)

@@ -33,13 +33,13 @@ enum DashboardCommand: Command {
     guard let configuration = settings.dashboard else {
       throw CommandError.refused("\(DashboardSettings.setting) is off: set it to host:port, or remove it")
     }
-    let metrics = Metrics()
-    metrics.addProcess(version: Version.current)
-    let log = Log(level: settings.logLevel)
-    let service = DashboardService(configuration, settings, metrics: metrics, log: log)
-    try await service.start()
-    Reload.use(service.reload, log: log)
-    await Termination.wait { stopped in service.stop(then: stopped) }
+    let (metrics, log) = (Metrics(), Log(level: settings.service.logLevel))
+    let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)
+    let dashboard = DashboardService(settings, configuration, certificate: certificate, metrics: metrics, log: log)
+    try await ServiceList(
+      [dashboard], reloads: [certificate?.reload], settings.service, metrics: metrics, log: log,
+      readiness: { dashboard.readiness }
+    ).run()
     return .done
   }
 }

@@ -26,23 +26,24 @@ enum DoctorCommand: Command {
     let line = try CommandLineWords(words, flags: ["json"])
     try line.refuseArguments()
     let values = EnvironmentReader.processValues
-    let (configuration, sidecar, dashboard, faults) = settings(values)
+    var faults: [ConfigurationFaults.Fault] = []
+    let (worker, sidecar, dashboard) = AllConfiguration.read(values, &faults)
     var findings = faults.map { Finding("settings", .fail, "\($0.name): \($0.seen)", fix: "expected \($0.expected)") }
     if findings.isEmpty { findings.append(Finding("settings", .ok, "all are valid")) }
     findings += MachineExamination(timeZone: EnvironmentReader(values).string("MARTLET_TIME_ZONE")).findings()
-    if let configuration, let sidecar {
+    if let worker, let sidecar {
       findings += SidecarExamination(
-        settings: sidecar, adminAddress: configuration.adminAddress,
+        settings: sidecar, adminAddress: worker.service.adminAddress,
         isEnvironmentNamed: EnvironmentReader(values).string("MARTLET_ENV") != nil
       ).findings()
       if let address = dashboard?.dashboard?.listener.address {
         findings.append(SidecarExamination.finding(ofDashboard: address))
       }
-      if let certificate = sidecar.sidecar.listener.certificate {
+      if let certificate = sidecar.http.listener.certificate {
         findings.append(CertificateExamination(certificate: certificate).finding(at: Clock.unixMilliseconds / 1000))
       }
     }
-    if let configuration {
+    if let configuration = worker?.worker {
       findings += await RedisExamination(endpoint: configuration.redis, queues: configuration.queues).findings()
       if configuration.apns != nil || configuration.apps.isEmpty {
         findings += try await GatewayExamination(configuration: configuration.apns).findings()
@@ -55,31 +56,5 @@ enum DoctorCommand: Command {
     Console.print(line.has("json") ? DoctorReport.json(findings) : DoctorReport.text(findings))
     guard faults.isEmpty else { return .wrongUsage }
     return findings.contains { $0.status == .fail } ? .failed : .done
-  }
-
-  /// Returns the settings of the services and all faults, each once.
-  private static func settings(
-    _ values: [String: String]
-  ) -> (WorkerConfiguration?, SidecarSettings?, DashboardSettings?, [ConfigurationFaults.Fault]) {
-    var configuration: WorkerConfiguration?
-    var sidecar: SidecarSettings?
-    var dashboard: DashboardSettings?
-    var faults: [ConfigurationFaults.Fault] = []
-    do {
-      configuration = try WorkerConfiguration(environment: values)
-    } catch {
-      faults += error.faults
-    }
-    do {
-      sidecar = try SidecarSettings(environment: values)
-    } catch {
-      faults += error.faults.filter { !faults.contains($0) }
-    }
-    do {
-      dashboard = try DashboardSettings(environment: values)
-    } catch {
-      faults += error.faults.filter { !faults.contains($0) }
-    }
-    return (configuration, sidecar, dashboard, faults)
   }
 }

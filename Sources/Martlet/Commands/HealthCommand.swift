@@ -16,7 +16,7 @@ enum HealthCommand: Command {
     Asks the admin port of a worker, sidecar or dashboard on this machine for /healthz, with --ready for /readyz, and prints
     the answer.
 
-      --address HOST:PORT   the admin port; default MARTLET_ADMIN_ADDRESS, then \(WorkerConfiguration.defaultAdminAddress), the worker's (a sidecar's is
+      --address HOST:PORT   the admin port; default MARTLET_ADMIN_ADDRESS, then \(WorkerSettings.defaultAdminAddress), the worker's (a sidecar's is
                             \(SidecarSettings.defaultAdminAddress), a dashboard's \(DashboardSettings.defaultAdminAddress)). For an address of all interfaces, this
                             machine is asked.
       --ready               whether jobs and requests can be served, not only whether the process answers
@@ -29,7 +29,7 @@ enum HealthCommand: Command {
     let line = try CommandLineWords(words, options: ["address"], flags: ["ready"])
     try line.refuseArguments()
     let setting = EnvironmentReader(EnvironmentReader.processValues).string(AdminPort.setting)
-    let text = line.value("address") ?? setting ?? WorkerConfiguration.defaultAdminAddress
+    let text = line.value("address") ?? setting ?? WorkerSettings.defaultAdminAddress
     guard text.lowercased() != "off" else {
       throw CommandError.failed("\(AdminPort.setting) is off: nothing can be asked")
     }

@@ -11,7 +11,7 @@ enum WorkerCommand: Command {
     usage: martlet worker
 
     Claims jobs from the Redis lists of MARTLET_QUEUES (in strict order), sends them to APNs and writes their records.
-    /healthz, /readyz and /metrics are on MARTLET_ADMIN_ADDRESS (default \(WorkerConfiguration.defaultAdminAddress); off, or port 0 for any free port).
+    /healthz, /readyz and /metrics are on MARTLET_ADMIN_ADDRESS (default \(WorkerSettings.defaultAdminAddress); off, or port 0 for any free port).
     Reads its settings from the environment and reports every fault at once (exit code 2).
 
     SIGTERM or SIGINT: stops claiming, finishes within MARTLET_SHUTDOWN_GRACE, hands the other jobs back, exits with 0.
@@ -26,19 +26,17 @@ enum WorkerCommand: Command {
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words)
     try line.refuseArguments()
-    return try await serve(try WorkerConfiguration(environment: EnvironmentReader.processValues))
+    return try await serve(try WorkerSettings(environment: EnvironmentReader.processValues))
   }
 
   @EventLoop
-  private static func serve(_ configuration: WorkerConfiguration) async throws -> ExitCode {
-    let log = Log(level: configuration.logLevel)
-    let service = WorkerService(configuration, log: log)
-    service.metrics.addProcess(version: Version.current)
-    try service.start()
-    let apps = ServedApps(configuration, clients: service.clients, log: log)
-    apps?.onChange = { [weak service] in service?.configure(appShares: .init($0)) }
-    Reload.use(apps?.reload, log: log)
-    await Termination.wait { stopped in service.stop(then: stopped) }
+  private static func serve(_ settings: WorkerSettings) async throws -> ExitCode {
+    let log = Log(level: settings.service.logLevel)
+    let worker = WorkerService(settings.worker, log: log)
+    try await ServiceList(
+      worker.services, reloads: [ServedApps(settings.worker, worker, log: log)?.reload], settings.service,
+      metrics: worker.metrics, log: log, readiness: { worker.readiness }
+    ).run()
     return .done
   }
 }
@@ -74,13 +72,13 @@ enum SidecarCommand: Command {
 
   @EventLoop
   private static func serve(_ settings: SidecarSettings) async throws -> ExitCode {
-    let metrics = Metrics()
-    metrics.addProcess(version: Version.current)
-    let log = Log(level: settings.logLevel)
-    let service = SidecarService(settings, metrics: metrics, log: log)
-    try service.start()
-    Reload.use(service.reload, log: log)
-    await Termination.wait { stopped in service.stop(then: stopped) }
+    let (metrics, log) = (Metrics(), Log(level: settings.service.logLevel))
+    let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)
+    let sidecar = SidecarService(settings, certificate: certificate, metrics: metrics, log: log)
+    try await ServiceList(
+      [sidecar], reloads: [certificate?.reload, sidecar.apps?.reload], settings.service, metrics: metrics, log: log,
+      readiness: { sidecar.readiness }
+    ).run()
     return .done
   }
 }
@@ -106,70 +104,55 @@ enum AllCommand: Command {
 
   @EventLoop
   private static func serve(_ configuration: AllConfiguration) async throws -> ExitCode {
-    let log = Log(level: configuration.worker.logLevel)
-    let worker = WorkerService(configuration.worker, log: log)
-    worker.metrics.addProcess(version: Version.current)
+    let settings = configuration.worker
+    let log = Log(level: settings.service.logLevel)
+    let worker = WorkerService(settings.worker, log: log)
+    let metrics = worker.metrics
+    let certificate = ServedCertificate(configuration.sidecar.http, metrics: metrics, log: log)
     let sidecar = SidecarService(
-      configuration.sidecar, metrics: worker.metrics, clients: worker.clients, eventMetrics: worker.eventMetrics,
-      isAlone: false, log: log)
+      configuration.sidecar, beside: worker, certificate: certificate, metrics: metrics, log: log)
     let dashboard = configuration.dashboard.dashboard.map {
       DashboardService(
-        $0, configuration.dashboard, metrics: worker.metrics, eventMetrics: worker.eventMetrics,
-        certificate: sidecar.certificate, isAlone: false, log: log
-      )
+        configuration.dashboard, $0, beside: worker, certificate: certificate, metrics: metrics, log: log)
     }
-    // First, because it may refuse to start before there are jobs in hand.
-    do {
-      try await dashboard?.start()
-    } catch let error as HTTPServerError where !configuration.dashboard.isAddressSet {
-      // Deliveries must not depend on a port that nobody asked for.
-      log.warn(
-        "the dashboard is not served",
-        [
-          "reason": .init("\(error)"),
-          "fix": .init("set \(DashboardSettings.setting) to another address, or to off"),
-        ])
-    }
-    try sidecar.start()
-    try worker.start()
-    let apps = ServedApps(configuration.worker, clients: worker.clients, log: log)
-    apps?.onChange = { [weak worker] in worker?.configure(appShares: .init($0)) }
-    Reload.use(Reload.both(sidecar.reload, apps?.reload), log: log)
-    await Termination.wait { stopped in
-      worker.stop(
-        others: { ended in
-          sidecar.stop { if let dashboard { dashboard.stop(then: ended) } else { ended() } }
-        }, then: stopped)
-    }
+    // The dashboard first, because it may refuse to start before there are jobs in hand.
+    let services: [any Service] = (dashboard.map { [$0] } ?? []) + [sidecar] + worker.services
+    let apps = ServedApps(settings.worker, worker, log: log)
+    try await ServiceList(
+      services, reloads: [certificate?.reload, sidecar.apps?.reload, apps?.reload], settings.service, metrics: metrics,
+      log: log, readiness: { worker.readiness }
+    ).run()
     return .done
   }
 }
 
 /// The settings of all services of `martlet all`.
 package struct AllConfiguration {
-  let worker: WorkerConfiguration
+  let worker: WorkerSettings
   let sidecar: SidecarSettings
   let dashboard: DashboardSettings
 
   /// Throws the faults of all, each once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
     var faults: [ConfigurationFaults.Fault] = []
-    let worker = AllConfiguration.read(&faults) { () throws(ConfigurationFaults) in
-      try WorkerConfiguration(environment: values)
-    }
-    let sidecar = AllConfiguration.read(&faults) { () throws(ConfigurationFaults) in
-      try SidecarSettings(environment: values)
-    }
-    let dashboard = AllConfiguration.read(&faults) { () throws(ConfigurationFaults) in
-      try DashboardSettings(environment: values)
-    }
+    let (worker, sidecar, dashboard) = AllConfiguration.read(values, &faults)
     guard let worker, let sidecar, let dashboard else { throw ConfigurationFaults(faults) }
     self.worker = worker
     self.sidecar = sidecar
     self.dashboard = dashboard
   }
 
-  /// Returns what `body` reads, or nil if it has faults, which are added unless they are known.
+  /// Reads the settings of each service, nil for those with faults. Adds the faults that are not known yet.
+  static func read(
+    _ values: [String: String], _ faults: inout [ConfigurationFaults.Fault]
+  ) -> (worker: WorkerSettings?, sidecar: SidecarSettings?, dashboard: DashboardSettings?) {
+    (
+      read(&faults) { () throws(ConfigurationFaults) in try WorkerSettings(environment: values) },
+      read(&faults) { () throws(ConfigurationFaults) in try SidecarSettings(environment: values) },
+      read(&faults) { () throws(ConfigurationFaults) in try DashboardSettings(environment: values) }
+    )
+  }
+
   private static func read<Settings>(
     _ faults: inout [ConfigurationFaults.Fault], _ body: () throws(ConfigurationFaults) -> Settings
   ) -> Settings? {

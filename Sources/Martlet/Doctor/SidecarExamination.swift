@@ -26,7 +26,7 @@ package struct SidecarExamination {
       findings.append(
         Finding(
           "admin port", .note, "listens on \(adminAddress): others can read /metrics",
-          fix: "block others with a firewall, or listen on \(WorkerConfiguration.defaultAdminAddress)"))
+          fix: "block others with a firewall, or listen on \(WorkerSettings.defaultAdminAddress)"))
     }
     return findings
   }

@@ -11,7 +11,7 @@ final class ServedApps {
   private static let maximumLogged = 20
 
   /// Called with the apps that are used from now on.
-  var onChange: (@EventLoop ([APNsApp]) -> Void)?
+  private var onChange: (@EventLoop ([APNsApp]) -> Void)?
 
   private let file: AppsFile
   private let clients: AppClients
@@ -26,11 +26,12 @@ final class ServedApps {
   }
 
   /// The apps of a worker. Nil if it has no file of apps.
-  convenience init?(_ configuration: WorkerConfiguration, clients: AppClients?, log: Log) {
-    guard let path = configuration.appsPath, let clients else { return nil }
+  convenience init?(_ configuration: WorkerConfiguration, _ worker: WorkerService, log: Log) {
+    guard let path = configuration.appsPath, let clients = worker.clients else { return nil }
     let file = AppsFile(
       path: path, defaultEnvironment: configuration.defaultEnvironment, beside: configuration.apns)
     self.init(file, clients: clients, log: log)
+    onChange = { [weak worker] in worker?.configure(appShares: .init($0)) }
   }
 
   /// Reads the file again and uses its apps. With a fault those in use stay.

@@ -28,6 +28,12 @@ final class ServedCertificate {
     warn()
   }
 
+  /// Nil without TLS.
+  convenience init?(_ settings: ListenerSettings, metrics: Metrics, log: Log) {
+    guard let files = settings.certificateFiles, let certificate = settings.listener.certificate else { return nil }
+    self.init(files, certificate, metrics: metrics, log: log)
+  }
+
   /// Adds a server that gets each later certificate.
   func add(_ server: @escaping Replace) {
     servers.append(server)

@@ -11,57 +11,49 @@ import Telemetry
 
 /// A running sidecar and its connections.
 @EventLoop
-final class SidecarService {
+final class SidecarService: Service {
   private let settings: SidecarSettings
   private let log: Log
   private let connection: RedisClient?
   private let ownClients: AppClients?
   /// Nil without a file of apps, and if a worker runs in this process.
-  private let apps: ServedApps?
+  let apps: ServedApps?
   private let sidecar: Sidecar
-  /// False if a worker runs in this process. Its admin port then has the metrics of both, and it logs what they share.
+  /// False if a worker runs in this process. It logs what they share.
   private let isAlone: Bool
-  private let metrics: Metrics
-  private let adminAddress: String?
-  private var admin: AdminPort?
-  /// Nil without TLS.
-  let certificate: ServedCertificate?
-  private var isStopping = false
-  private var onStopped: [@EventLoop () -> Void] = []
 
-  /// `clients` are those of a worker in this process. Nil if there is none or if it is in polling-only mode.
-  /// So is `eventMetrics`.
+  /// - Parameters:
+  ///   - worker: the worker of this process, whose connections to APNs the sidecar uses.
+  ///   - certificate: nil without TLS.
   init(
-    _ settings: SidecarSettings, metrics: Metrics, clients: AppClients? = nil, eventMetrics: EventMetrics? = nil,
-    isAlone: Bool = true, log: Log
+    _ settings: SidecarSettings, beside worker: WorkerService? = nil, certificate: ServedCertificate?,
+    metrics: Metrics, log: Log
   ) {
     self.settings = settings
-    self.isAlone = isAlone
-    self.metrics = metrics
     self.log = log
-    adminAddress = isAlone ? settings.adminAddress : nil
-    let connection = settings.redis.map { RedisClient(endpoint: $0, name: "martlet-sidecar", log: log) }
+    isAlone = worker == nil
+    connection = settings.service.redis.map { RedisClient(endpoint: $0, name: "martlet-sidecar", log: log) }
     // The worker of this process reports on its own connection.
     if isAlone, let connection { _ = RedisInstruments(metrics, connection: connection) }
-    let events = eventMetrics ?? EventMetrics(metrics)
+    let events = worker?.eventMetrics ?? EventMetrics(metrics)
     let backend = connection.map { SidecarService.backend($0, settings, events, log) }
-    let own = clients == nil ? settings.clients(metrics, log) : nil
+    let own = worker?.clients == nil ? settings.clients(metrics, log) : nil
     sidecar = Sidecar(
       settings.sidecar, backend: backend,
-      sender: SidecarService.sender(clients ?? own, backend, settings.gateway, log),
+      sender: SidecarService.sender(worker?.clients ?? own, backend, settings.gateway, log),
       metrics: metrics, log: log)
-    self.connection = connection
     ownClients = own
     apps = own.flatMap { own in settings.apps.map { ServedApps($0.file, clients: own, log: log) } }
-    certificate = settings.certificateFiles.flatMap { files in
-      settings.sidecar.listener.certificate.map { ServedCertificate(files, $0, metrics: metrics, log: log) }
-    }
+    certificate?.add(sidecar.replaceCertificate)
   }
+
+  /// The answer of `/readyz`.
+  var readiness: HTTPResponse { sidecar.readiness }
 
   private static func backend(
     _ connection: RedisClient, _ settings: SidecarSettings, _ metrics: EventMetrics, _ log: Log
   ) -> Backend {
-    let events = settings.writesEvents ? EventLog(connection: connection, metrics: metrics, log: log) : nil
+    let events = settings.service.events.areWritten ? EventLog(connection: connection, metrics: metrics, log: log) : nil
     var backend = Backend(
       connection: connection, maximumDevices: settings.maximumDevices, events: events, log: log)
     backend.backupImport = backupImport(backend.registry, log)
@@ -92,7 +84,7 @@ final class SidecarService {
   }
 
   func start() throws {
-    if settings.redis == nil {
+    if settings.service.redis == nil {
       log.warn(
         "Redis is not configured: nothing can be registered",
         ["missing": .init(settings.sidecar.missingRedisVariables.joined(separator: ","))])
@@ -106,50 +98,22 @@ final class SidecarService {
         "APNs is not configured: no test pushes",
         ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
     }
-    if let adminAddress {
-      let admin = AdminPort(
-        address: adminAddress, metrics: metrics, log: log,
-        readiness: { [weak self] in self?.sidecar.readiness ?? Readiness.gone.response })
-      try admin.start()
-      self.admin = admin
-    }
     connection?.start()
     ownClients?.start()
     try sidecar.start()
-    certificate?.add { [sidecar] certificate throws(HTTPServerError) in
-      try sidecar.replaceCertificate(with: certificate)
-    }
   }
 
-  /// Reads the files of the certificate and of the apps again. Nil if there are none.
-  var reload: (@EventLoop () -> Void)? {
-    guard certificate != nil || apps != nil else { return nil }
-    return { [certificate, apps] in
-      certificate?.reload()
-      apps?.reload()
-    }
-  }
-
-  /// Stops the sidecar. A second call ends the wait for open requests, also for the first call.
-  func stop(then stopped: @escaping @EventLoop () -> Void) {
-    onStopped.append(stopped)
-    guard !isStopping else { return ended() }
-    isStopping = true
+  func stop() async {
     log.info("stopping: no more connections")
-    Task { @EventLoop in
-      await sidecar.stop(grace: settings.shutdownGrace)
-      ownClients?.close()
-      connection?.close()
-      await admin?.close()
-      log.info("sidecar stopped")
-      ended()
-    }
+    await sidecar.stop(grace: settings.service.shutdownGrace)
   }
 
-  private func ended() {
-    let waiting = onStopped
-    onStopped = []
-    for stopped in waiting { stopped() }
+  func endGrace() { Task { await sidecar.stop(grace: .zero) } }
+
+  func close() {
+    ownClients?.close()
+    connection?.close()
+    log.info("sidecar stopped")
   }
 }
 

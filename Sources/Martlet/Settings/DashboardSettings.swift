@@ -14,47 +14,31 @@ package struct DashboardSettings {
   /// Differs from those of the worker and of the sidecar, because all may run on one machine.
   static let defaultAdminAddress = "127.0.0.1:9092"
 
+  let service: ServiceSettings
+  let redis: RedisEndpoint
+  let http: ListenerSettings
   /// Whether `MARTLET_DASHBOARD_ADDRESS` is set.
-  var isAddressSet: Bool
+  let isAddressSet: Bool
   /// Nil if the dashboard is off.
-  var dashboard: DashboardConfiguration?
-  /// Nil without TLS.
-  var certificateFiles: CertificateFiles?
-  /// Whether events are written to `push:events`.
-  var writesEvents: Bool
-  var redis: RedisEndpoint
-  /// The admin address of a dashboard that runs alone. Nil if it is off.
-  var adminAddress: String?
-  var shutdownGrace: Duration
-  var logLevel: LogLevel
+  let dashboard: DashboardConfiguration?
 
   /// Reads the settings of a dashboard. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(values)
-    let redis = RedisSettings.read(&reader, isRequired: true)
-    let pair = CertificateFiles.read(&reader)
-    certificateFiles = pair?.files
-    var configuration = DashboardConfiguration(
-      address: DashboardSettings.defaultAddress, queues: SharedSettings.queues(&reader))
-    configuration.listener.certificate = pair?.certificate
+    let address = DashboardSettings.readAddress(&reader)
+    http = ListenerSettings(&reader, address: address ?? DashboardSettings.defaultAddress)
+    service = ServiceSettings(&reader, adminAddress: DashboardSettings.defaultAdminAddress)
+    var configuration = DashboardConfiguration(listener: http.listener, queues: SharedSettings.queues(&reader))
     configuration.maximumDevices = SharedSettings.maximumDevices(&reader)
     configuration.policies = PolicySettings.read(&reader)
     configuration.bundleID = reader.first(of: ["APNS_BUNDLE_ID", "CLAUDIATOR_APNS_BUNDLE_ID"])?.value
     configuration.fixOfPause = { RouteNotice.fix(ofPauseFor: $0) }
     configuration.fixOfStoppedRemoval = RouteNotice.fixOfStoppedRemoval
     configuration.version = Version.current
-    writesEvents = EventSettings.read(&reader).areWritten
     isAddressSet = reader.string(DashboardSettings.setting) != nil
     configuration.failureLimit = SharedSettings.failureLimit(&reader)
-    configuration.listener.trustedProxies = SharedSettings.trustedProxies(&reader)
-    dashboard = DashboardSettings.readAddress(&reader).map { address in
-      configuration.listener.address = address
-      return configuration
-    }
-    adminAddress = SharedSettings.adminAddress(&reader, default: DashboardSettings.defaultAdminAddress)
-    shutdownGrace = SharedSettings.shutdownGrace(&reader)
-    logLevel = SharedSettings.logLevel(&reader)
-    guard reader.faults.isEmpty, let redis else { throw ConfigurationFaults(reader.faults) }
+    dashboard = address == nil ? nil : configuration
+    guard reader.faults.isEmpty, let redis = service.redis else { throw ConfigurationFaults(reader.faults) }
     self.redis = redis
   }
 

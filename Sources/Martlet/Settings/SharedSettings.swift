@@ -39,41 +39,9 @@ enum SharedSettings {
       && !JobDraft.reservedPrefixes.contains(where: name.hasPrefix)
   }
 
-  /// `MARTLET_ADMIN_ADDRESS`. Nil if it is off.
-  static func adminAddress(_ reader: inout EnvironmentReader, default fallback: String) -> String? {
-    guard let value = reader.string(AdminPort.setting) else { return fallback }
-    if value.lowercased() == "off" { return nil }
-    if value == "0" { return "127.0.0.1:0" }
-    return reader.address(AdminPort.setting, value, or: "; or off")
-  }
-
-  /// `MARTLET_SHUTDOWN_GRACE`
-  static func shutdownGrace(_ reader: inout EnvironmentReader) -> Duration {
-    reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
-  }
-
-  /// `MARTLET_LOG`
-  static func logLevel(_ reader: inout EnvironmentReader) -> LogLevel {
-    guard let value = reader.string("MARTLET_LOG") else { return .info }
-    guard let level = LogLevel(value.lowercased()) else {
-      reader.report("MARTLET_LOG", wrong: value, expected: "one of error, warn, info, debug")
-      return .info
-    }
-    return level
-  }
-
   /// `MARTLET_AUTH_FAILURE_LIMIT`. Nil if it is off.
   static func failureLimit(_ reader: inout EnvironmentReader) -> WindowLimit? {
     reader.limit("MARTLET_AUTH_FAILURE_LIMIT", default: WindowLimit(20, per: .seconds(60)))
-  }
-
-  /// `MARTLET_TRUSTED_PROXIES`
-  static func trustedProxies(_ reader: inout EnvironmentReader) -> TrustedProxies {
-    var proxies = TrustedProxies()
-    for proxy in reader.list("MARTLET_TRUSTED_PROXIES") where !proxies.add(proxy) {
-      reader.report("MARTLET_TRUSTED_PROXIES", wrong: proxy, expected: TrustedProxies.expected)
-    }
-    return proxies
   }
 
   /// `MARTLET_MAX_DEVICES`: the maximum number of devices of a user in one app.

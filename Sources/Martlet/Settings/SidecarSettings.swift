@@ -12,36 +12,25 @@ package struct SidecarSettings {
   /// Differs from the worker's, because both may run on one machine.
   static let defaultAdminAddress = "127.0.0.1:9091"
 
+  let service: ServiceSettings
+  let http: ListenerSettings
   var sidecar: SidecarConfiguration
-  /// Nil without TLS.
-  var certificateFiles: CertificateFiles?
-  /// Nil if Redis is not configured.
-  var redis: RedisEndpoint?
   /// The maximum number of devices of a user in one app.
   var maximumDevices: Int
-  /// Whether events are written to `push:events`.
-  var writesEvents: Bool
   var gateway: APNsSettings
   /// Nil without `MARTLET_APPS`.
   var apps: AppsSettings?
-  /// The admin address of a sidecar that runs alone. Nil if it is off.
-  var adminAddress: String?
-  var shutdownGrace: Duration
-  var logLevel: LogLevel
 
   /// Reads the settings of a sidecar. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(values)
-    sidecar = SidecarConfiguration(address: SidecarSettings.readAddress(&reader))
-    let pair = CertificateFiles.read(&reader)
-    sidecar.listener.certificate = pair?.certificate
-    certificateFiles = pair?.files
-    redis = RedisSettings.read(&reader, isRequired: false)
+    http = ListenerSettings(&reader, address: SidecarSettings.readAddress(&reader))
+    service = ServiceSettings(&reader, adminAddress: SidecarSettings.defaultAdminAddress, isRedisRequired: false)
+    sidecar = SidecarConfiguration(listener: http.listener)
     maximumDevices = SharedSettings.maximumDevices(&reader)
-    writesEvents = EventSettings.read(&reader).areWritten
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
     apps = AppsSettings.read(&reader, beside: gateway)
-    sidecar.missingRedisVariables = redis == nil ? RedisSettings.missingPair(reader) : []
+    sidecar.missingRedisVariables = service.redis == nil ? RedisSettings.missingPair(reader) : []
     // The apps need none of them.
     sidecar.missingAPNsVariables = apps == nil ? gateway.missing : []
     sidecar.originPolicy = SidecarSettings.readOriginPolicy(&reader)
@@ -56,9 +45,6 @@ package struct SidecarSettings {
     let queues = SharedSettings.queues(&reader)
     sidecar.queue = queues.contains(sidecar.queue) ? sidecar.queue : queues[0]
     sidecar.readLimits(&reader)
-    adminAddress = SharedSettings.adminAddress(&reader, default: SidecarSettings.defaultAdminAddress)
-    shutdownGrace = SharedSettings.shutdownGrace(&reader)
-    logLevel = SharedSettings.logLevel(&reader)
     guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }
   }
 
@@ -94,11 +80,10 @@ package struct SidecarSettings {
 }
 
 extension SidecarConfiguration {
-  /// Reads the request limits and the trusted proxies.
+  /// Reads the request limits.
   fileprivate mutating func readLimits(_ reader: inout EnvironmentReader) {
     let minute = Duration.seconds(60)
     failureLimit = SharedSettings.failureLimit(&reader)
-    listener.trustedProxies = SharedSettings.trustedProxies(&reader)
     registrationLimit = reader.limit("MARTLET_REGISTER_LIMIT", default: WindowLimit(120, per: minute))
     testLimit = reader.limit("MARTLET_TEST_LIMIT", default: WindowLimit(60, per: minute))
     broadcastLimit = reader.limit("MARTLET_BROADCAST_LIMIT", default: WindowLimit(600, per: minute))

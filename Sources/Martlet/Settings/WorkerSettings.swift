@@ -5,13 +5,26 @@ import Redis
 import Telemetry
 import Worker
 
-extension WorkerConfiguration {
+/// The settings of a worker.
+package struct WorkerSettings {
+  static let defaultAdminAddress = "127.0.0.1:9090"
+
+  let service: ServiceSettings
+  let worker: WorkerConfiguration
+
   /// Reads the settings of a worker. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(values)
-    let redis = RedisSettings.read(&reader, isRequired: true)
+    service = ServiceSettings(&reader, adminAddress: WorkerSettings.defaultAdminAddress)
+    worker = WorkerConfiguration(&reader, service)
+    guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }
+  }
+}
+
+extension WorkerConfiguration {
+  fileprivate init(_ reader: inout EnvironmentReader, _ service: ServiceSettings) {
     // Without Redis the other settings are read for their faults alone.
-    self.init(redis: redis ?? .unset)
+    self.init(redis: service.redis ?? .unset)
     version = Version.current
     let gateway = APNsSettings.read(&reader)
     apns = gateway.configuration
@@ -28,14 +41,10 @@ extension WorkerConfiguration {
     results = reader.choice("MARTLET_RESULTS", default: results)
     resultTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: resultTimeToLive)
     notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: notifications)
-    let events = EventSettings.read(&reader)
-    writesEvents = events.areWritten
-    webhook = events.webhook
+    writesEvents = service.events.areWritten
+    webhook = service.events.webhook
     policies = PolicySettings.read(&reader)
-    shutdownGrace = SharedSettings.shutdownGrace(&reader)
-    adminAddress = SharedSettings.adminAddress(&reader, default: WorkerConfiguration.defaultAdminAddress)
-    logLevel = SharedSettings.logLevel(&reader)
+    shutdownGrace = service.shutdownGrace
     tracing = TracingSettings.read(&reader)
-    guard reader.faults.isEmpty, redis != nil else { throw ConfigurationFaults(reader.faults) }
   }
 }

@@ -3,7 +3,6 @@ package import Policy
 package import PushModel
 package import Queue
 package import Redis
-package import Telemetry
 
 /// The settings of a worker.
 package struct WorkerConfiguration: Sendable {
@@ -13,7 +12,6 @@ package struct WorkerConfiguration: Sendable {
   package enum NotificationPolicy: String, CaseIterable, Sendable { case unsent, all, off }
 
   package static let defaultQueues = ["push:jobs:high", "push:jobs", "push:jobs:low"]
-  package static let defaultAdminAddress = "127.0.0.1:9090"
 
   package var redis: RedisEndpoint
   /// Of the program, for operators.
@@ -45,9 +43,6 @@ package struct WorkerConfiguration: Sendable {
   /// Where events are sent; nil for nowhere.
   package var webhook: WebhookConfiguration?
   package var shutdownGrace = Duration.seconds(25)
-  /// Host and port; nil if the admin port is off.
-  package var adminAddress: String? = defaultAdminAddress
-  package var logLevel = LogLevel.info
   /// Nil if no spans are exported.
   package var tracing: TracingConfiguration?
 

@@ -2,7 +2,7 @@ import PushModel
 import Queue
 import APNs
 import EventLoop
-package import HTTPServer
+import HTTPServer
 import JSON
 import Jobs
 
@@ -86,10 +86,7 @@ extension RouteReport {
 }
 
 /// Whether a worker can do its work, and what prevents it.
-package struct Readiness: Equatable {
-  /// The readiness of a service that has ended.
-  package static let gone = Readiness(redis: .unreachable, apns: .unreachable, isStopping: true)
-
+struct Readiness: Equatable {
   enum Redis: String {
     /// The lease of the worker is confirmed for every queue.
     case confirmed = "ok"
@@ -155,5 +152,5 @@ package struct Readiness: Equatable {
     writer.endArray()
   }
 
-  package var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }
+  var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }
 }

@@ -2,7 +2,7 @@ import Queue
 package import APNs
 package import EventLoop
 package import Events
-import HTTPServer
+package import HTTPServer
 import Jobs
 import Redis
 import PushModel
@@ -44,8 +44,7 @@ package final class WorkerService {
   package let eventMetrics: EventMetrics
   private let webhookMetrics: WebhookMetrics
   /// Nil without a webhook.
-  private let webhook: WebhookSender?
-  private var admin: AdminPort?
+  package let webhook: WebhookSender?
   private var phase = Phase.running
   /// Resumed when no job is left, or the grace time is over.
   private var finishing: CheckedContinuation<Void, Never>?
@@ -119,24 +118,20 @@ package final class WorkerService {
   /// Replaces the shares of the apps, by bundle id. Pushes in flight and waiting jobs are not affected.
   package func configure(appShares: [String: AppShare]) { pipeline.window.configure(shares: appShares) }
 
-  private var readiness: Readiness {
+  /// The answer of `/readyz`.
+  package var readiness: HTTPResponse {
     let lease = queue.lease.mayClaim ? Readiness.Redis.confirmed : .unconfirmed
     let apns = clients.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
     return Readiness(
       redis: context.connection.isReady ? lease : .unreachable, apns: apns, isStopping: phase != .running,
-      pausedRoutes: (clients?.pausedRoutes ?? []).map(RouteReport.init), refusedKeys: clients?.refusedKeys ?? [])
+      pausedRoutes: (clients?.pausedRoutes ?? []).map(RouteReport.init), refusedKeys: clients?.refusedKeys ?? []
+    ).response
   }
 
   package func start() throws {
     observeQueue()
     observeClient()
     addGauges()
-    if let address = configuration.adminAddress {
-      let admin = AdminPort(
-        address: address, metrics: metrics, log: log, readiness: { [weak self] in (self?.readiness ?? .gone).response })
-      try admin.start()
-      self.admin = admin
-    }
     log.info(clients == nil ? "APNs not configured: polling-only mode" : "APNs push notifications enabled")
     log.info(
       "worker starts",
@@ -150,36 +145,22 @@ package final class WorkerService {
     concurrency?.start()
     queue.start()
     context.counters.start()
-    webhook?.start()
   }
 
-  /// For SIGTERM: stops claiming, finishes within the grace time, and hands the rest back. The second call ends the grace
-  /// time.
-  ///
-  /// `others` is called each time and ends the services that share the connections to APNs, which close after them.
-  package func stop(
-    others: @EventLoop (_ ended: @escaping @EventLoop () -> Void) -> Void = { $0() },
-    then exit: @escaping @EventLoop () -> Void
-  ) {
-    guard phase == .running else {
-      phase = .handingBack
-      context.tracer?.abandon()
-      others {}
-      return endIfFinished()
-    }
-    phase = .finishing
+  /// Stops claiming, and returns when the jobs in hand have ended or the grace time is over.
+  package func stop() async {
+    if phase == .running { phase = .finishing }
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
     queue.stopClaiming()
-    webhook?.stop()
     pipeline.stopBroadcasts()
-    let (ended, ending) = AsyncStream<Void>.makeStream()
-    others { ending.finish() }
-    Task { @EventLoop in
-      await finishWithinGrace()
-      for await _ in ended {}
-      await handBack()
-      exit()
-    }
+    await finishWithinGrace()
+  }
+
+  /// Ends the grace time.
+  package func endGrace() {
+    phase = .handingBack
+    context.tracer?.abandon()
+    endIfFinished()
   }
 
   private func finishWithinGrace() async {
@@ -201,7 +182,8 @@ package final class WorkerService {
     finishing = nil
   }
 
-  private func handBack() async {
+  /// Hands the jobs that are left back. Closes the connections to APNs, so whoever shares them must have ended.
+  package func close() async {
     let left = queue.outstanding
     pipeline.abandonWaiting()
     clients?.close()
@@ -213,7 +195,6 @@ package final class WorkerService {
     await queue.leave()
     // The grace time may be over.
     if phase == .finishing { await context.tracer?.flush(within: WorkerService.flushTime) }
-    await admin?.close()
     log.info("stopped", ["handedBack": .init(left)])
   }
 

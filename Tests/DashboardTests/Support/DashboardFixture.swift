@@ -29,7 +29,7 @@ final class DashboardFixture {
     server = try await RedisServer(users.arguments)
     redis = try await DashboardFixture.connect(server.url)
     connection = try await DashboardFixture.connect(users.url(of: "martlet-dashboard", on: server))
-    var configuration = DashboardConfiguration(address: "127.0.0.1:0", queues: queues)
+    var configuration = DashboardConfiguration(listener: HTTPListener(address: "127.0.0.1:0"), queues: queues)
     adapt(&configuration)
     dashboard = Dashboard(configuration, connection: connection, metrics: metrics, log: log)
     try await dashboard.start()

@@ -198,14 +198,14 @@ struct AppsFileTests {
   @Test func `the setting names its file and the worker is not in polling-only mode`() throws {
     try directory.write(apps: AppsDirectory.entry("com.a"))
     let values = ["REDIS_URL": "redis://localhost", "MARTLET_APPS": directory.file]
-    let configuration = try WorkerConfiguration(environment: values)
+    let configuration = try WorkerSettings(environment: values).worker
     #expect(configuration.apps.map(\.name) == ["com.a"])
     #expect(configuration.appsPath == directory.file)
     #expect(try SidecarSettings(environment: values).sidecar.missingAPNsVariables == [])
     try directory.write(apps: AppsDirectory.entry("com.a", more: #","share":0"#))
     let path = directory.file
     #expect {
-      _ = try WorkerConfiguration(environment: values)
+      _ = try WorkerSettings(environment: values)
     } throws: { error in
       (error as? ConfigurationFaults)?.faults.map(\.description) == [
         "MARTLET_APPS: '\(path)' apps[0].share: 0; expected a whole number from 1 to 1000"
@@ -213,7 +213,7 @@ struct AppsFileTests {
     }
     for missing in ["/nowhere/apps.json", directory.path] {
       do throws(ConfigurationFaults) {
-        _ = try WorkerConfiguration(environment: values.merging(["MARTLET_APPS": missing]) { $1 })
+        _ = try WorkerSettings(environment: values.merging(["MARTLET_APPS": missing]) { $1 })
         Issue.record("it was accepted")
       } catch {
         #expect(error.faults.map(\.name) == ["MARTLET_APPS"])

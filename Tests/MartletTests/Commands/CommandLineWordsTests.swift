@@ -16,7 +16,7 @@ struct CommandLineWordsTests {
   func `a list of any name of a producer can be a queue`(name: String) throws {
     #expect(try CommandLineWords(["--queue", name], options: ["queue"]).queue() == name)
     let values = ["REDIS_URL": "redis://localhost", "MARTLET_QUEUES": name]
-    #expect(try WorkerConfiguration(environment: values).queues == [name])
+    #expect(try WorkerSettings(environment: values).worker.queues == [name])
   }
 
   @Test(arguments: [
@@ -30,7 +30,7 @@ struct CommandLineWordsTests {
       try line.queue()
     }
     let error = #expect(throws: ConfigurationFaults.self) {
-      try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost", "MARTLET_QUEUES": "push:jobs,\(name)"])
+      try WorkerSettings(environment: ["REDIS_URL": "redis://localhost", "MARTLET_QUEUES": "push:jobs,\(name)"])
     }
     #expect(error?.faults.map(\.name) == ["MARTLET_QUEUES"])
     #expect(error?.faults.first?.expected.hasSuffix(SharedSettings.queueNameRule) == true)

@@ -13,9 +13,9 @@ struct AddressSettingsTests {
 
   @Test func `a sidecar alone has its own default admin port`() throws {
     let none = try SidecarSettings(environment: [:])
-    #expect(none.adminAddress == "127.0.0.1:9091")
+    #expect(none.service.adminAddress == "127.0.0.1:9091")
     for (value, address) in [("off", nil), ("OFF", nil), ("0", "127.0.0.1:0"), ("[::1]:7000", "[::1]:7000")] {
-      #expect(try SidecarSettings(environment: ["MARTLET_ADMIN_ADDRESS": value]).adminAddress == address)
+      #expect(try SidecarSettings(environment: ["MARTLET_ADMIN_ADDRESS": value]).service.adminAddress == address)
     }
   }
 
@@ -24,7 +24,7 @@ struct AddressSettingsTests {
     let settings = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_ADMIN_ADDRESS": address]
     let sidecar = #expect(throws: ConfigurationFaults.self) { try SidecarSettings(environment: settings) }
     #expect(sidecar?.faults.map(\.name) == ["MARTLET_HTTP_ADDRESS", "MARTLET_ADMIN_ADDRESS"])
-    let worker = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: settings) }
+    let worker = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: settings) }
     #expect(worker?.faults.filter { $0.name == "MARTLET_ADMIN_ADDRESS" }.map(\.seen) == ["'\(address)'"])
   }
 }

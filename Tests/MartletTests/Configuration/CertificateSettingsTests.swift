@@ -20,7 +20,7 @@ struct CertificateSettingsTests {
   @Test func `without the settings there is no certificate`() throws {
     let settings = try SidecarSettings(environment: [:])
     #expect(settings.sidecar.listener.certificate == nil)
-    #expect(settings.certificateFiles == nil)
+    #expect(settings.http.certificateFiles == nil)
   }
 
   @Test func `a certificate and its key are read`() async throws {
@@ -29,7 +29,7 @@ struct CertificateSettingsTests {
     try made.write(to: directory)
     let settings = try SidecarSettings(environment: directory.certificateSettings)
     #expect(settings.sidecar.listener.certificate?.subject == "CN=push.example.com")
-    #expect(try settings.certificateFiles?.read() == settings.sidecar.listener.certificate)
+    #expect(try settings.http.certificateFiles?.read() == settings.sidecar.listener.certificate)
   }
 
   @Test(arguments: [("MARTLET_HTTP_CERT", "MARTLET_HTTP_KEY"), ("MARTLET_HTTP_KEY", "MARTLET_HTTP_CERT")])

@@ -21,27 +21,29 @@ struct ClaudiatorSettingsTests {
   }
 
   @Test func `a key file, its id and the team are a complete configuration`() async throws {
-    let configuration = try WorkerConfiguration(environment: try await values())
+    let configuration = try WorkerSettings(environment: try await values()).worker
     #expect(configuration.apns != nil)
     #expect(configuration.bundleID == "com.claudiator.app")
     #expect(configuration.defaultEnvironment == .production)
   }
 
   @Test func `app and sandbox can be named`() async throws {
-    let configuration = try WorkerConfiguration(
-      environment: try await values(["CLAUDIATOR_APNS_BUNDLE_ID": "com.other", "CLAUDIATOR_APNS_SANDBOX": "true"]))
+    let configuration = try WorkerSettings(
+      environment: try await values(["CLAUDIATOR_APNS_BUNDLE_ID": "com.other", "CLAUDIATOR_APNS_SANDBOX": "true"])
+    ).worker
     #expect(configuration.bundleID == "com.other")
     #expect(configuration.defaultEnvironment == .sandbox)
     #expect(configuration.apns?.defaultEnvironment == .sandbox)
   }
 
   @Test func `Martlet's own names take precedence`() async throws {
-    let configuration = try WorkerConfiguration(
+    let configuration = try WorkerSettings(
       environment: try await values([
         "CLAUDIATOR_APNS_KEY_ID": "wrong", "APNS_KEY_ID": try await Self.gateway.value.ready.keyId,
         "APNS_BUNDLE_ID": "com.own", "CLAUDIATOR_APNS_BUNDLE_ID": "com.other", "APNS_USE_SANDBOX": "false",
         "CLAUDIATOR_APNS_SANDBOX": "true",
-      ]))
+      ])
+    ).worker
     #expect(configuration.defaultEnvironment == .production)
     #expect(configuration.apns != nil)
     #expect(configuration.bundleID == "com.own")
@@ -50,7 +52,7 @@ struct ClaudiatorSettingsTests {
   @Test(arguments: ["CLAUDIATOR_APNS_KEY_ID", "CLAUDIATOR_APNS_TEAM_ID", "CLAUDIATOR_APNS_KEY_PATH"])
   func `an incomplete configuration is a fault that names what is missing`(name: String) async throws {
     let environment = try await values([name: nil])
-    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
     let expected = name.hasSuffix("KEY_PATH") ? "APNS_PRIVATE_KEY" : String(name.dropFirst("CLAUDIATOR_".count))
     #expect(error?.faults.map(\.name) == [expected])
   }
@@ -58,20 +60,20 @@ struct ClaudiatorSettingsTests {
   @Test(arguments: [("CLAUDIATOR_APNS_BUNDLE_ID", "com.other"), ("CLAUDIATOR_APNS_SANDBOX", "false")])
   func `the app or the sandbox alone configures nothing`(name: String, value: String) throws {
     let values = ["REDIS_URL": "redis://localhost", name: value]
-    #expect(try WorkerConfiguration(environment: values).apns == nil)
+    #expect(try WorkerSettings(environment: values).worker.apns == nil)
     #expect(try SidecarSettings(environment: values).gateway.configuration == nil)
   }
 
   @Test func `APNS_BUNDLE_ID alone is an incomplete configuration`() {
     let error = #expect(throws: ConfigurationFaults.self) {
-      try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost", "APNS_BUNDLE_ID": "com.own"])
+      try WorkerSettings(environment: ["REDIS_URL": "redis://localhost", "APNS_BUNDLE_ID": "com.own"])
     }
     #expect(error?.faults.map(\.name) == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_PRIVATE_KEY"])
   }
 
   @Test func `a key file that cannot be read is a fault`() async throws {
     let environment = try await values(["CLAUDIATOR_APNS_KEY_PATH": "/nowhere/key.p8"])
-    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
     #expect(error?.faults.map(\.name) == ["CLAUDIATOR_APNS_KEY_PATH"])
     #expect(error?.text.contains("/nowhere/key.p8") == true)
   }

@@ -11,7 +11,7 @@ struct ClientCertificateSettingsTests {
   private static let made = Task { try await TestCertificate(name: "martlet") }
 
   private func endpoint(_ values: [String: String]) throws -> RedisEndpoint {
-    try WorkerConfiguration(environment: values.merging(["REDIS_URL": "rediss://redis.example"]) { $1 }).redis
+    try WorkerSettings(environment: values.merging(["REDIS_URL": "rediss://redis.example"]) { $1 }).worker.redis
   }
 
   private func faults(_ values: [String: String]) -> String {

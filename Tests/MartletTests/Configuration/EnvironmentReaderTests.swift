@@ -77,7 +77,7 @@ struct EnvironmentReaderTests {
 
   @Test func `every fault of a configuration is reported at once`() {
     let error = #expect(throws: ConfigurationFaults.self) {
-      try WorkerConfiguration(environment: [
+      try WorkerSettings(environment: [
         "MARTLET_CONCURRENCY": "many", "MARTLET_DELIVERY": "exactly-once", "MARTLET_QUEUES": "a,,b",
         "MARTLET_LOG": "loud", "MARTLET_RESULT_TTL": "soon", "APNS_KEY_ID": "K",
       ])
@@ -91,7 +91,7 @@ struct EnvironmentReaderTests {
 
   @Test func `an invalid private key is never quoted`() {
     let error = #expect(throws: ConfigurationFaults.self) {
-      try WorkerConfiguration(environment: [
+      try WorkerSettings(environment: [
         "REDIS_URL": "redis://localhost", "APNS_KEY_ID": "ABCDEFGHIJ", "APNS_TEAM_ID": "ABCDEFGHIJ",
         "APNS_BUNDLE_ID": "com.example.app",
         "APNS_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\\nSECRETSECRET\\n-----END PRIVATE KEY-----",
@@ -102,7 +102,8 @@ struct EnvironmentReaderTests {
   }
 
   @Test func `without APNs settings the worker is polling-only and has the other defaults`() throws {
-    let configuration = try WorkerConfiguration(environment: ["REDIS_URL": "redis://localhost"])
+    let settings = try WorkerSettings(environment: ["REDIS_URL": "redis://localhost"])
+    let configuration = settings.worker
     #expect(configuration.apns == nil)
     #expect(configuration.queues == ["push:jobs:high", "push:jobs", "push:jobs:low"])
     #expect(configuration.concurrency == 512)
@@ -112,8 +113,8 @@ struct EnvironmentReaderTests {
     #expect(configuration.resultTimeToLive == .seconds(86_400))
     #expect(configuration.notifications == .unsent)
     #expect(configuration.shutdownGrace == .seconds(25))
-    #expect(configuration.adminAddress == "127.0.0.1:9090")
-    #expect(configuration.logLevel == .info)
+    #expect(settings.service.adminAddress == "127.0.0.1:9090")
+    #expect(settings.service.logLevel == .info)
   }
 
   @Test func `the key-value store's pair becomes a TLS URL`() {

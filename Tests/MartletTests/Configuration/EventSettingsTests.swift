@@ -7,7 +7,7 @@ struct EventSettingsTests {
   private static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
   private func read(_ values: [String: String]) throws -> WorkerConfiguration {
-    try WorkerConfiguration(environment: values.merging(["REDIS_URL": "redis://127.0.0.1"]) { $1 })
+    try WorkerSettings(environment: values.merging(["REDIS_URL": "redis://127.0.0.1"]) { $1 }).worker
   }
 
   private func faults(_ values: [String: String]) -> [String] {
@@ -35,7 +35,7 @@ struct EventSettingsTests {
     let sidecar = try SidecarSettings(environment: [
       "MARTLET_WEBHOOK_URL": "https://example.com/", "MARTLET_WEBHOOK_SECRET": Self.secret,
     ])
-    #expect(sidecar.writesEvents)
+    #expect(sidecar.service.events.areWritten)
   }
 
   @Test(arguments: [

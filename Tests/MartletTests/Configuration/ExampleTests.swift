@@ -40,14 +40,14 @@ struct ExampleTests {
     #expect(settings.sidecar.missingRedisVariables == [])
     #expect(settings.sidecar.missingAPNsVariables == [])
     #expect(settings.sidecar.bundleID == "lu.ryo.os")
-    #expect(settings.redis?.summary.contains("upstash.io") == true)
+    #expect(settings.service.redis?.summary.contains("upstash.io") == true)
   }
 
   @Test func `the claudiator example is polling-only until its commented lines are used`() async throws {
-    #expect(try WorkerConfiguration(environment: settings("claudiator")).apns == nil)
+    #expect(try WorkerSettings(environment: settings("claudiator")).worker.apns == nil)
     var values = try settings("claudiator", isComplete: true)
     values["CLAUDIATOR_APNS_KEY_PATH"] = try await Self.keyPath.value
-    let configuration = try WorkerConfiguration(environment: values)
+    let configuration = try WorkerSettings(environment: values).worker
     #expect(configuration.apns != nil)
     #expect(configuration.bundleID == "com.claudiator.app")
     #expect(configuration.defaultEnvironment == .production)

@@ -11,7 +11,7 @@ struct GatewaySettingsTests {
   private func faults(_ changes: [String: String]) async throws -> [String] {
     let values = try await Self.gateway.value.environment.merging(["REDIS_URL": "redis://localhost"]) { $1 }
     do throws(ConfigurationFaults) {
-      _ = try WorkerConfiguration(environment: values.merging(changes) { $1 })
+      _ = try WorkerSettings(environment: values.merging(changes) { $1 })
       return []
     } catch {
       return error.faults.map(\.name)

@@ -18,7 +18,7 @@ struct PushServerSettingsTests {
   }
 
   @Test func `both names with a key are a complete configuration without an app`() async throws {
-    let configuration = try WorkerConfiguration(environment: try await values())
+    let configuration = try WorkerSettings(environment: try await values()).worker
     #expect(configuration.apns != nil)
     #expect(configuration.bundleID == nil)
     let sidecar = try SidecarSettings(environment: try await values(["APNS_BUNDLE_ID": "com.own"]))
@@ -30,13 +30,13 @@ struct PushServerSettingsTests {
   @Test func `Martlet's own names take precedence and need an app`() async throws {
     let keyID = try await Self.gateway.value.ready.keyId
     let environment = try await values(["keyId": "wrong name", "APNS_KEY_ID": keyID])
-    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
     #expect(error?.faults.map(\.name) == ["APNS_BUNDLE_ID"])
   }
 
   @Test(arguments: ["keyId", "teamId"]) func `one without the other is a fault`(name: String) async throws {
     let environment = try await values([name: nil, "APNS_KEY_PATH": nil])
-    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
     #expect(
       error?.faults.map(\.name) == [
         name == "keyId" ? "APNS_KEY_ID" : "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
@@ -45,7 +45,7 @@ struct PushServerSettingsTests {
 
   @Test func `the fault of a missing key file in the working directory names it`() async throws {
     let environment = try await values(["APNS_KEY_PATH": nil])
-    let error = #expect(throws: ConfigurationFaults.self) { try WorkerConfiguration(environment: environment) }
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
     #expect(error?.faults.map(\.name) == ["apns_push_key.p8"])
   }
 }

@@ -20,7 +20,7 @@ struct RedisSettingsTests {
 
   private func faults(_ values: [String: String]) -> String {
     do {
-      _ = try WorkerConfiguration(environment: values)
+      _ = try WorkerSettings(environment: values)
       return ""
     } catch {
       return error.text
@@ -29,14 +29,14 @@ struct RedisSettingsTests {
 
   @Test(arguments: ["redis://user:secret@redis.example:6380/2", "  redis://user:secret@redis.example:6380/2\n"])
   func `the URL is read from a file`(text: String) throws {
-    let configuration = try WorkerConfiguration(environment: ["REDIS_URL_FILE": try file(text)])
+    let configuration = try WorkerSettings(environment: ["REDIS_URL_FILE": try file(text)]).worker
     #expect(configuration.redis.summary == "redis://redis.example:6380/2")
     #expect(configuration.redis.password == "secret")
   }
 
   @Test func `REDIS_URL comes before the file`() throws {
-    let configuration = try WorkerConfiguration(
-      environment: ["REDIS_URL": "redis://first.example", "REDIS_URL_FILE": try file("redis://second.example")])
+    let configuration = try WorkerSettings(
+      environment: ["REDIS_URL": "redis://first.example", "REDIS_URL_FILE": try file("redis://second.example")]).worker
     #expect(configuration.redis.summary.contains("first.example"))
   }
 

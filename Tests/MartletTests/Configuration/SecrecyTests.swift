@@ -35,7 +35,7 @@ struct SecrecyTests {
 
   private func texts(_ values: [String: String]) -> [String] {
     var texts: [String] = []
-    do { _ = try WorkerConfiguration(environment: values) } catch { texts.append(error.text) }
+    do { _ = try WorkerSettings(environment: values) } catch { texts.append(error.text) }
     do { _ = try SidecarSettings(environment: values) } catch { texts.append(error.text) }
     return texts
   }

@@ -53,7 +53,7 @@ struct SidecarSettingsTests {
 
   @Test func `without settings the sidecar has defaults and names what is missing`() throws {
     let settings = try SidecarSettings(environment: [:])
-    #expect(settings.redis == nil)
+    #expect(settings.service.redis == nil)
     #expect(settings.sidecar.missingRedisVariables == ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"])
     #expect(
       settings.sidecar.missingAPNsVariables == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY"])
@@ -62,7 +62,7 @@ struct SidecarSettingsTests {
     #expect(settings.sidecar.lookupConcurrency == 8)
     #expect(!settings.sidecar.isBroadcastOpen)
     #expect(settings.sidecar.originPolicy.environment == .development)
-    #expect(settings.shutdownGrace == .seconds(25))
+    #expect(settings.service.shutdownGrace == .seconds(25))
   }
 
   @Test(
@@ -77,7 +77,7 @@ struct SidecarSettingsTests {
   ) throws {
     let settings = try SidecarSettings(environment: values)
     #expect(settings.sidecar.missingRedisVariables == missing)
-    #expect((settings.redis == nil) == !missing.isEmpty)
+    #expect((settings.service.redis == nil) == !missing.isEmpty)
   }
 
   @Test(arguments: [nil, "true", "1", "false"])

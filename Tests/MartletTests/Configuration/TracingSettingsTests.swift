@@ -6,7 +6,7 @@ import Testing
 /// The settings of the export of spans.
 struct TracingSettingsTests {
   private func configuration(_ values: [String: String]) throws(ConfigurationFaults) -> TracingConfiguration? {
-    try WorkerConfiguration(environment: ["REDIS_URL": "redis://127.0.0.1"].merging(values) { $1 }).tracing
+    try WorkerSettings(environment: ["REDIS_URL": "redis://127.0.0.1"].merging(values) { $1 }).worker.tracing
   }
 
   @Test func `without an endpoint nothing is exported`() throws {

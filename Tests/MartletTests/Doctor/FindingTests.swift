@@ -73,7 +73,7 @@ struct FindingTests {
     let values = ["REDIS_URL": "redis://localhost"].merging(changes) { $1 }
     let findings = SidecarExamination(
       settings: try SidecarSettings(environment: values),
-      adminAddress: try WorkerConfiguration(environment: values).adminAddress,
+      adminAddress: try WorkerSettings(environment: values).service.adminAddress,
       isEnvironmentNamed: values["MARTLET_ENV"] != nil
     ).findings()
     return Dictionary(uniqueKeysWithValues: findings.map { ($0.check, $0.status) })

@@ -29,15 +29,9 @@ import Testing
       limits: limits)
     configuration.queues = [queue]
     configuration.writesEvents = true
-    configuration.adminAddress = nil
     let service = WorkerService(configuration, log: .silent)
     try service.start()
     return service
-  }
-
-  @EventLoop
-  private func stop(_ service: WorkerService) async {
-    await withCheckedContinuation { continuation in service.stop { continuation.resume() } }
   }
 
   @Test func `a route that APNs refuses and accepts again is paused and resumed`() async throws {
@@ -66,6 +60,7 @@ import Testing
     #expect(resumed?["reason"]?.string == "TopicDisallowed")
     #expect(resumed?["fix"] == nil)
     #expect((found[1]["at"]?.time ?? 0) >= resumed?["since"]?.time ?? .max)
-    await stop(service)
+    await service.stop()
+    await service.close()
   }
 }

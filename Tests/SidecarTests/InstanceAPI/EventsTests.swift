@@ -109,7 +109,8 @@ struct EventsTests {
     #expect((answer.status, answer.body) == (500, #"{"error":"server_error"}"#))
     await fixture.sidecar.stop(grace: .seconds(1))
     let bare = Sidecar(
-      SidecarConfiguration(address: "127.0.0.1:0"), backend: nil, sender: nil, metrics: Metrics(), log: .silent)
+      SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0")), backend: nil, sender: nil,
+      metrics: Metrics(), log: .silent)
     try bare.start()
     let missing = try await WebAnswer.ask(port: bare.port, "GET", Self.path)
     #expect((missing.status, missing.body) == (500, #"{"error":"server_error"}"#))

@@ -43,7 +43,7 @@ struct PushGateTests {
 
   @Test(arguments: routes)
   func `without Redis the answer lists the missing settings if credentials were sent`(route: String) async throws {
-    var configuration = SidecarConfiguration(address: "127.0.0.1:0")
+    var configuration = SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0"))
     configuration.missingRedisVariables = ["REDIS_KV_REST_API_TOKEN"]
     let sidecar = Sidecar(configuration, backend: nil, sender: nil, metrics: Metrics(), log: .silent)
     try sidecar.start()
@@ -101,7 +101,8 @@ struct PushGateTests {
     redis.start()
     try await redis.ready(within: patience)
     let sidecar = Sidecar(
-      SidecarConfiguration(address: "127.0.0.1:0"), backend: Backend(connection: redis, log: .silent), sender: nil,
+      SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0")),
+      backend: Backend(connection: redis, log: .silent), sender: nil,
       metrics: Metrics(), log: .silent)
     try sidecar.start()
     try await server.stop()

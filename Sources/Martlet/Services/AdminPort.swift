@@ -1,11 +1,11 @@
-package import EventLoop
-package import HTTPServer
-package import Telemetry
+import EventLoop
+import HTTPServer
+import Telemetry
 
 /// A service's port for its operator: /healthz, /readyz, /metrics.
 @EventLoop
-package final class AdminPort {
-  package nonisolated static let setting = "MARTLET_ADMIN_ADDRESS"
+final class AdminPort: Service {
+  nonisolated static let setting = "MARTLET_ADMIN_ADDRESS"
 
   /// What connections may take: more than 100. Bytes.
   private nonisolated static let budget = 4 << 20
@@ -13,7 +13,7 @@ package final class AdminPort {
   private let application: HTTPApplication<AdminSite>
 
   /// `readiness` makes the response of /readyz.
-  package init(address: String, metrics: Metrics, log: Log, readiness: @escaping @EventLoop () -> HTTPResponse) {
+  init(address: String, metrics: Metrics, log: Log, readiness: @escaping @EventLoop () -> HTTPResponse) {
     var listener = HTTPListener(address: address)
     listener.announcement = "admin port listens"
     listener.budget = AdminPort.budget
@@ -23,7 +23,7 @@ package final class AdminPort {
   }
 
   /// The error names the setting, as a service has several addresses.
-  package func start() throws(AdminPortError) {
+  func start() throws(AdminPortError) {
     do {
       try application.start()
     } catch {
@@ -32,14 +32,14 @@ package final class AdminPort {
     }
   }
 
-  package func close() async {
+  func close() async {
     await application.stop(grace: .milliseconds(500))
   }
 }
 
 /// An admin port that cannot be opened.
-package struct AdminPortError: Error, CustomStringConvertible {
-  package let description: String
+struct AdminPortError: Error, CustomStringConvertible {
+  let description: String
 }
 
 @EventLoop

@@ -1,0 +1,59 @@
+import HTTPServer
+import Redis
+import Telemetry
+
+/// The settings that every service reads.
+package struct ServiceSettings {
+  /// Nil if Redis is not configured.
+  let redis: RedisEndpoint?
+  let events: EventSettings
+  /// Of a service that runs alone, and of `martlet all` the worker's. Nil if it is off.
+  let adminAddress: String?
+  let shutdownGrace: Duration
+  let logLevel: LogLevel
+
+  /// - Parameter adminAddress: the default.
+  init(_ reader: inout EnvironmentReader, adminAddress: String, isRedisRequired: Bool = true) {
+    redis = RedisSettings.read(&reader, isRequired: isRedisRequired)
+    events = EventSettings.read(&reader)
+    self.adminAddress = ServiceSettings.adminAddress(&reader, default: adminAddress)
+    shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
+    logLevel = ServiceSettings.logLevel(&reader)
+  }
+
+  /// `MARTLET_ADMIN_ADDRESS`. Nil if it is off.
+  private static func adminAddress(_ reader: inout EnvironmentReader, default fallback: String) -> String? {
+    guard let value = reader.string(AdminPort.setting) else { return fallback }
+    if value.lowercased() == "off" { return nil }
+    if value == "0" { return "127.0.0.1:0" }
+    return reader.address(AdminPort.setting, value, or: "; or off")
+  }
+
+  /// `MARTLET_LOG`
+  private static func logLevel(_ reader: inout EnvironmentReader) -> LogLevel {
+    guard let value = reader.string("MARTLET_LOG") else { return .info }
+    guard let level = LogLevel(value.lowercased()) else {
+      reader.report("MARTLET_LOG", wrong: value, expected: "one of error, warn, info, debug")
+      return .info
+    }
+    return level
+  }
+}
+
+/// The settings of a service's HTTP server: the address, `MARTLET_HTTP_CERT`, `MARTLET_HTTP_KEY`, `MARTLET_TRUSTED_PROXIES`.
+package struct ListenerSettings {
+  /// Nil without TLS.
+  let certificateFiles: CertificateFiles?
+  let listener: HTTPListener
+
+  init(_ reader: inout EnvironmentReader, address: String) {
+    let pair = CertificateFiles.read(&reader)
+    certificateFiles = pair?.files
+    var listener = HTTPListener(address: address)
+    listener.certificate = pair?.certificate
+    for proxy in reader.list("MARTLET_TRUSTED_PROXIES") where !listener.trustedProxies.add(proxy) {
+      reader.report("MARTLET_TRUSTED_PROXIES", wrong: proxy, expected: TrustedProxies.expected)
+    }
+    self.listener = listener
+  }
+}
