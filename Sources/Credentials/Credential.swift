@@ -72,18 +72,12 @@ public struct Credential: Sendable, Equatable {
   /// `{"sha256","createdAt","enabled"}`; for an API key also `scopes` and `quota`, for an operator `role`; `apps` if it is
   /// bound to apps.
   var json: [UInt8] {
-    var members = [
-      JSONMember(key: "sha256", value: .string(digest)), JSONMember(key: "createdAt", value: .integer(createdAt)),
-      JSONMember(key: "enabled", value: .bool(isEnabled)),
+    let object: JSONObject = [
+      "sha256": digest, "createdAt": createdAt, "enabled": isEnabled,
+      "scopes": kind == .key ? scopes.map(\.rawValue).sorted() : nil, "quota": kind == .key ? quota.json : nil,
+      "role": kind == .operator ? role.rawValue : nil, "apps": apps.isForEveryApp ? nil : apps.json,
     ]
-    if kind == .key {
-      let names = scopes.map(\.rawValue).sorted()
-      members.append(JSONMember(key: "scopes", value: .array(names.map(JSONValue.string))))
-      members.append(JSONMember(key: "quota", value: quota.json))
-    }
-    if kind == .operator { members.append(JSONMember(key: "role", value: .string(role.rawValue))) }
-    if !apps.isForEveryApp { members.append(JSONMember(key: "apps", value: apps.json)) }
-    return JSONValue.object(members).bytes
+    return object.bytes
   }
 }
 

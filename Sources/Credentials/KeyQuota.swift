@@ -1,4 +1,4 @@
-import JSON
+public import JSON
 
 /// How many requests an API key may send to `/devices`, counted over all sidecars.
 public struct KeyQuota: Sendable, Equatable {
@@ -23,13 +23,7 @@ public struct KeyQuota: Sendable, Equatable {
       perDay: number("perDay", KeyQuota.standard.perDay))
   }
 
-  var json: JSONValue {
-    .object([
-      JSONMember(key: "perSecond", value: .integer(Int64(perSecond))),
-      JSONMember(key: "burst", value: .integer(Int64(burst))),
-      JSONMember(key: "perDay", value: .integer(Int64(perDay))),
-    ])
-  }
+  public var json: JSONObject { ["perSecond": perSecond, "burst": burst, "perDay": perDay] }
 }
 
 /// What an API key may be used for.

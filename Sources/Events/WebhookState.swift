@@ -103,70 +103,25 @@ extension WebhookState {
       isParked: failure["parked"]?.bool ?? false)
   }
 
-  public var json: [UInt8] {
-    var writer = JSONWriter(capacity: 256)
-    write(to: &writer)
-    return writer.bytes
-  }
+  public var json: [UInt8] { object.bytes }
 
-  public func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("cursor")
-    writer.string(cursor)
-    if let position {
-      writer.key("position")
-      writer.integer(position)
-    }
-    writer.key("delivered")
-    writer.integer(delivered)
-    writer.key("lost")
-    writer.integer(lost)
-    if let batch { write(batch, to: &writer) }
-    if let gap {
-      writer.key("gap")
-      gap.write(to: &writer)
-    }
-    if let failure { write(failure, to: &writer) }
-    writer.endObject()
-  }
-
-  private func write(_ batch: Batch, to writer: inout JSONWriter) {
-    writer.key("batch")
-    writer.beginObject()
-    writer.key("first")
-    writer.string(batch.first)
-    writer.key("last")
-    writer.string(batch.last)
-    writer.key("count")
-    writer.integer(batch.count)
-    writer.endObject()
-  }
-
-  private func write(_ failure: Failure, to writer: inout JSONWriter) {
-    writer.key("failure")
-    writer.beginObject()
-    writer.key("since")
-    writer.integer(failure.since)
-    writer.key("attempts")
-    writer.integer(failure.attempts)
-    writer.key("nextAttemptAt")
-    writer.integer(failure.nextAttemptAt)
-    writer.key("answer")
-    writer.string(failure.answer)
-    writer.key("parked")
-    writer.bool(failure.isParked)
-    writer.endObject()
+  public var object: JSONObject {
+    [
+      "cursor": cursor, "position": position, "delivered": delivered, "lost": lost,
+      "batch": batch.map { ["first": $0.first, "last": $0.last, "count": $0.count] as JSONObject }, "gap": gap?.object,
+      "failure": failure.map {
+        [
+          "since": $0.since, "attempts": $0.attempts, "nextAttemptAt": $0.nextAttemptAt, "answer": $0.answer,
+          "parked": $0.isParked,
+        ] as JSONObject
+      },
+    ]
   }
 }
 
 extension WebhookState.Gap {
   /// `{"lost":12}`, or null if unknown.
-  public func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("lost")
-    if let lost { writer.integer(lost) } else { writer.null() }
-    writer.endObject()
-  }
+  public var object: JSONObject { ["lost": lost.map(JSONValue.integer) ?? .null] }
 }
 
 extension WebhookState {

@@ -1,3 +1,5 @@
+public import JSON
+
 /// An answer. The server adds Content-Length, Date and Connection.
 public struct HTTPResponse: Sendable {
   public var status: Int
@@ -12,6 +14,10 @@ public struct HTTPResponse: Sendable {
 
   public static func json(_ body: [UInt8], status: Int = 200) -> HTTPResponse {
     HTTPResponse(status: status, headers: [("Content-Type", "application/json")], body: body)
+  }
+
+  public static func json(_ object: JSONObject, status: Int = 200) -> HTTPResponse {
+    .json(object.bytes, status: status)
   }
 
   public static func text(_ body: String, status: Int = 200) -> HTTPResponse {

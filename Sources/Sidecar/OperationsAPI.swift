@@ -28,9 +28,6 @@ struct OperationsAPI: HTTPAPI {
     let apns = context.sender.map { $0.isConnected ? "ok" : "unreachable" } ?? "not configured"
     let isReady = redis == "ok" && !isStopping
     return .json(
-      .object([
-        JSONMember(key: "ready", value: .bool(isReady)), JSONMember(key: "redis", value: .string(redis)),
-        JSONMember(key: "apns", value: .string(apns)), JSONMember(key: "stopping", value: .bool(isStopping)),
-      ]), status: isReady ? 200 : 503)
+      ["ready": isReady, "redis": redis, "apns": apns, "stopping": isStopping], status: isReady ? 200 : 503)
   }
 }

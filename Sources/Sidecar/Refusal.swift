@@ -32,7 +32,7 @@ package struct Refusal: HTTPRefusal {
   /// The exact fault, where it is, and what was expected.
   var message: String?
   /// Further members of the push API's answer.
-  var members: [JSONMember] = []
+  var members: JSONObject = [:]
   var headers: [(name: String, value: String)] = []
   /// The fault of Redis that caused the refusal. For the log only.
   var cause: RedisError?
@@ -71,7 +71,7 @@ extension Refusal {
   /// - Parameter missing: the settings that are missing.
   static func notConfigured(_ service: String, missing: [String], _ fix: String) -> Refusal {
     var refusal = Refusal(.notConfigured(service: service), nil, "\(service) is not configured: \(fix)")
-    refusal.members = [JSONMember(key: "missingEnvVars", value: .array(missing.map(JSONValue.string)))]
+    refusal.members = ["missingEnvVars": missing]
     return refusal
   }
 
@@ -131,13 +131,12 @@ extension Refusal {
 
   /// `{"error","message"?}`: the form of the device API and the broadcast API.
   var responseWithMessage: HTTPResponse {
-    response(error: error, message.map { [JSONMember(key: "message", value: .string($0))] } ?? [])
+    response(error: error, ["message": message])
   }
 
   /// `{"error"}` and `members`, with the status and the header fields of the refusal.
-  func response(error: String, _ members: [JSONMember] = []) -> HTTPResponse {
-    var response = HTTPResponse.json(
-      .object([JSONMember(key: "error", value: .string(error))] + members), status: status)
+  func response(error: String, _ members: JSONObject = [:]) -> HTTPResponse {
+    var response = HTTPResponse.json(["error": error] + members, status: status)
     response.headers += headers
     return response
   }
@@ -178,10 +177,6 @@ extension Refusal.Reason {
 }
 
 extension HTTPResponse {
-  static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
-    .json(value.bytes, status: status)
-  }
-
   /// Returns the response with additional header fields.
   func with(_ fields: [(name: String, value: String)]) -> HTTPResponse {
     var response = self

@@ -54,13 +54,11 @@ struct Session: Sendable, Equatable {
   }
 
   var json: [UInt8] {
-    var members = [
-      JSONMember(key: "operator", value: .string(`operator`)), JSONMember(key: "digest", value: .string(digest)),
-      JSONMember(key: "signedInAt", value: .integer(signedInAt)),
-      JSONMember(key: "rotatedAt", value: .integer(rotatedAt)), JSONMember(key: "current", value: .string(current)),
+    let object: JSONObject = [
+      "operator": `operator`, "digest": digest, "signedInAt": signedInAt, "rotatedAt": rotatedAt, "current": current,
+      "previous": previous,
     ]
-    if let previous { members.append(JSONMember(key: "previous", value: .string(previous))) }
-    return JSONValue.object(members).bytes
+    return object.bytes
   }
 
   /// Decides about a request with `id`, by the operator's present credential, nil if there is none.

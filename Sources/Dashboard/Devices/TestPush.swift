@@ -10,30 +10,12 @@ struct TestPush: Sendable {
   /// `name`: the operator, who stands in the text.
   init(device: Device, query: DeviceSearch, by name: String, now: Int64) {
     id = "test-" + Secret.random().utf8.prefix(12).map { String(UnicodeScalar($0)) }.joined()
-    var writer = JSONWriter(capacity: 256)
-    writer.beginObject()
-    writer.key("id")
-    writer.string(id)
-    writer.key("to")
-    writer.beginObject()
-    if case .user(let user) = query {
-      writer.key("user")
-      writer.string(user)
-    }
-    writer.key("token")
-    writer.string(device.token)
-    writer.endObject()
-    if let app = device.bundleID {
-      writer.key("app")
-      writer.string(app)
-    }
-    writer.key("title")
-    writer.string("Test push")
-    writer.key("body")
-    writer.string("Sent by \(name) from the dashboard.")
-    writer.key("enqueuedAt")
-    writer.integer(now)
-    writer.endObject()
-    json = writer.bytes
+    var user: String?
+    if case .user(let name) = query { user = name }
+    let job: JSONObject = [
+      "id": id, "to": ["user": user, "token": device.token] as JSONObject, "app": device.bundleID,
+      "title": "Test push", "body": "Sent by \(name) from the dashboard.", "enqueuedAt": now,
+    ]
+    json = job.bytes
   }
 }

@@ -2,6 +2,7 @@ public import Crypto
 public import EventLoop
 public import Events
 public import HTTPServer
+import JSON
 public import Redis
 public import Telemetry
 
@@ -53,9 +54,7 @@ public final class Dashboard {
     let isStopping = application.isStopping
     let isReady = context.connection.isReady && !isStopping
     let redis = context.connection.isReady ? "ok" : "unreachable"
-    return .json(
-      Array("{\"ready\":\(isReady),\"redis\":\"\(redis)\",\"stopping\":\(isStopping)}".utf8),
-      status: isReady ? 200 : 503)
+    return .json(["ready": isReady, "redis": redis, "stopping": isStopping], status: isReady ? 200 : 503)
   }
 
   /// Binds the address and listens. Throws ``DashboardError/open(_:)`` if no operator exists and other machines can reach the

@@ -17,10 +17,7 @@ struct Notices {
   /// Keeps the outcome of an action. Returns its id.
   func add(_ outcome: ActionOutcome) async throws(RedisError) -> String {
     let id = Secret.random()
-    let value = JSONValue.object([
-      JSONMember(key: "kind", value: .string(outcome.kind.rawValue)),
-      JSONMember(key: "message", value: .string(outcome.message)),
-    ])
+    let value: JSONObject = ["kind": outcome.kind.rawValue, "message": outcome.message]
     var command = RedisCommand("SET", key(id))
     command.append(value.bytes)
     command.append("EX")

@@ -37,31 +37,12 @@ struct BroadcastLine {
   }
 
   var json: String {
-    var writer = JSONWriter()
-    writer.beginObject()
-    for (key, text) in [
-      ("id", entry.id), ("app", entry.app), ("queue", entry.queue), ("state", entry.state.rawValue),
-      ("worker", entry.worker),
-    ] {
-      writer.key(key)
-      writer.string(text)
-    }
-    for (key, number) in [
-      ("startedAt", entry.startedAt), ("changedAt", entry.changedAt), ("accepted", Int64(status.accepted)),
-      ("failed", Int64(status.failed)), ("audience", Int64(audience.size)), ("passed", Int64(audience.passed)),
-    ] {
-      writer.key(key)
-      writer.integer(number)
-    }
-    if let pace = status.pace(at: now) {
-      writer.key("pushesPerSecond")
-      writer.number((pace * 10).rounded() / 10)
-    }
-    if let pause = status.pause {
-      writer.key("paused")
-      pause.write(to: &writer)
-    }
-    writer.endObject()
-    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+    let object: JSONObject = [
+      "id": entry.id, "app": entry.app, "queue": entry.queue, "state": entry.state.rawValue, "worker": entry.worker,
+      "startedAt": entry.startedAt, "changedAt": entry.changedAt, "accepted": status.accepted, "failed": status.failed,
+      "audience": audience.size, "passed": audience.passed,
+      "pushesPerSecond": status.pace(at: now).map { ($0 * 10).rounded() / 10 }, "paused": status.pause,
+    ]
+    return object.line
   }
 }

@@ -77,21 +77,9 @@ struct CancelOutcome: Equatable {
 
   /// `{"id","outcome","stopped","status","sentence"}`
   func json(_ id: String) -> String {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.key("id")
-    writer.string(id)
-    writer.key("outcome")
-    writer.string(word)
-    writer.key("stopped")
-    writer.bool(isStopped)
-    if let status {
-      writer.key("status")
-      writer.string(status.rawValue)
-    }
-    writer.key("sentence")
-    writer.string(sentence)
-    writer.endObject()
-    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+    let object: JSONObject = [
+      "id": id, "outcome": word, "stopped": isStopped, "status": status?.rawValue, "sentence": sentence,
+    ]
+    return object.line
   }
 }

@@ -124,30 +124,22 @@ enum CredentialsCommand: Command {
 /// The output of `martlet credentials`. It contains no digest, and a secret only when it was added.
 enum CredentialReport {
   static func added(_ credential: Credential, secret: String) -> String {
-    line([
-      JSONMember(key: "kind", value: .string(credential.kind.rawValue)),
-      JSONMember(key: "name", value: .string(credential.name)), JSONMember(key: "secret", value: .string(secret)),
-    ])
+    let object: JSONObject = ["kind": credential.kind.rawValue, "name": credential.name, "secret": secret]
+    return object.line
   }
 
   /// Returns one object per line.
   static func json(_ credentials: [Credential]) -> String {
     credentials.map { credential in
-      var members = [
-        JSONMember(key: "kind", value: .string(credential.kind.rawValue)),
-        JSONMember(key: "name", value: .string(credential.name)),
-        JSONMember(key: "enabled", value: .bool(credential.isEnabled)),
-        JSONMember(key: "createdAt", value: .integer(credential.createdAt)),
+      let (isKey, apps) = (credential.kind == .key, credential.apps)
+      let object: JSONObject = [
+        "kind": credential.kind.rawValue, "name": credential.name, "enabled": credential.isEnabled,
+        "createdAt": credential.createdAt, "scopes": isKey ? scopes(credential) : nil,
+        "quota": isKey ? credential.quota.json : nil,
+        "role": credential.kind == .operator ? credential.role.rawValue : nil,
+        "apps": apps.isForEveryApp ? nil : apps.json,
       ]
-      if credential.kind == .key {
-        members.append(JSONMember(key: "scopes", value: .array(scopes(credential).map(JSONValue.string))))
-        members.append(JSONMember(key: "quota", value: quota(credential.quota)))
-      }
-      if credential.kind == .operator {
-        members.append(JSONMember(key: "role", value: .string(credential.role.rawValue)))
-      }
-      if !credential.apps.isForEveryApp { members.append(JSONMember(key: "apps", value: credential.apps.json)) }
-      return line(members)
+      return object.line
     }.joined()
   }
 
@@ -174,16 +166,4 @@ enum CredentialReport {
   }
 
   private static func scopes(_ credential: Credential) -> [String] { credential.scopes.map(\.rawValue).sorted() }
-
-  private static func quota(_ quota: KeyQuota) -> JSONValue {
-    .object([
-      JSONMember(key: "perSecond", value: .integer(Int64(quota.perSecond))),
-      JSONMember(key: "burst", value: .integer(Int64(quota.burst))),
-      JSONMember(key: "perDay", value: .integer(Int64(quota.perDay))),
-    ])
-  }
-
-  private static func line(_ members: [JSONMember]) -> String {
-    String(decoding: JSONValue.object(members).bytes, as: UTF8.self) + "\n"
-  }
 }

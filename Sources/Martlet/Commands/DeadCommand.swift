@@ -139,24 +139,12 @@ enum DeadCommand: Command {
   }
 
   private static func json(_ entry: Found) -> String {
-    var writer = JSONWriter()
-    writer.beginObject()
-    for (key, value) in [
-      ("id", entry.letter.id), ("queue", entry.queue), ("reason", entry.letter.reason),
-      ("job", String(decoding: entry.letter.envelope.job, as: UTF8.self)),
-    ] {
-      writer.key(key)
-      writer.string(value)
-    }
-    if entry.missingBytes > 0 {
-      writer.key("missingBytes")
-      writer.integer(Int64(entry.missingBytes))
-    }
-    writer.key("at")
-    writer.integer(entry.letter.at)
-    writer.key("attempts")
-    writer.integer(Int64(entry.letter.attempts))
-    writer.endObject()
-    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+    let letter = entry.letter
+    let object: JSONObject = [
+      "id": letter.id, "queue": entry.queue, "reason": letter.reason,
+      "job": String(decoding: letter.envelope.job, as: UTF8.self),
+      "missingBytes": entry.missingBytes > 0 ? entry.missingBytes : nil, "at": letter.at, "attempts": letter.attempts,
+    ]
+    return object.line
   }
 }

@@ -52,18 +52,12 @@ enum QueueCommand: Command {
   }
 
   private static func json(_ queue: String, _ pause: QueuePause?) -> String {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.key("queue")
-    writer.string(queue)
-    writer.key("paused")
-    if let pause { pause.write(to: &writer) } else { writer.null() }
-    writer.endObject()
-    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+    let object: JSONObject = ["queue": queue, "paused": pause ?? JSONValue.null as any JSONWritable]
+    return object.line
   }
 }
 
-extension QueuePause {
+extension QueuePause: JSONWritable {
   /// `since 2026-12-24T18:00:00.000Z by anna: maintenance`
   var summary: String {
     let who = by.isEmpty ? "" : " by \(by)"

@@ -40,43 +40,19 @@ struct RateStatus {
     return text
   }
 
-  /// Appends `"lastHour":{"seconds","jobs","accepted",…}`.
-  func write(to writer: inout JSONWriter) {
-    writer.key("lastHour")
-    writer.beginObject()
-    writer.key("seconds")
-    writer.integer(hour.seconds)
-    RateStatus.write("jobs", hour.jobs.map { ($0.key.rawValue, $0.value) }, to: &writer)
-    for (name, count) in [
-      ("ended", hour.endedJobs), ("retries", hour.retries), ("accepted", hour.accepted), ("failed", hour.failed),
-      ("stale", hour.stale), ("uncertain", hour.uncertain),
-    ] {
-      writer.key(name)
-      writer.integer(count)
-    }
-    RateStatus.write("refusals", hour.refusals.map { ($0.key, $0.value) }, to: &writer)
-    RateStatus.write("claims", hour.claims.map { ($0.key, $0.value) }, to: &writer)
-    writer.key("latency")
-    writer.beginObject()
-    writer.key("count")
-    writer.integer(hour.latency.count)
-    for (name, share) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
-      guard let milliseconds = hour.latency.quantile(share) else { continue }
-      writer.key(name)
-      writer.integer(Int64(milliseconds.rounded()))
-    }
-    writer.endObject()
-    writer.endObject()
-  }
-
-  private static func write(_ key: String, _ counts: [(String, Int)], to writer: inout JSONWriter) {
-    writer.key(key)
-    writer.beginObject()
-    for (name, count) in counts.sorted(by: { $0.0 < $1.0 }) {
-      writer.key(name)
-      writer.integer(count)
-    }
-    writer.endObject()
+  /// `{"seconds","jobs","accepted",…}`
+  var json: JSONObject {
+    func quantile(_ share: Double) -> Int64? { hour.latency.quantile(share).map { Int64($0.rounded()) } }
+    return [
+      "seconds": hour.seconds,
+      "jobs": JSONObject(Dictionary(uniqueKeysWithValues: hour.jobs.map { ($0.key.rawValue, $0.value) })),
+      "ended": hour.endedJobs, "retries": hour.retries, "accepted": hour.accepted, "failed": hour.failed,
+      "stale": hour.stale, "uncertain": hour.uncertain, "refusals": JSONObject(hour.refusals),
+      "claims": JSONObject(hour.claims),
+      "latency": [
+        "count": hour.latency.count, "p50": quantile(0.5), "p95": quantile(0.95), "p99": quantile(0.99),
+      ] as JSONObject,
+    ]
   }
 
   private static func rate(_ rate: Double) -> String {

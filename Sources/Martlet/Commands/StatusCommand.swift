@@ -90,10 +90,13 @@ enum StatusCommand: Command {
     writer.endArray()
     routes.write(to: &writer)
     SlowAppReport.write(slowApps.apps, to: &writer)
-    rates?.write(to: &writer)
+    if let rates {
+      writer.key("lastHour")
+      rates.json.write(to: &writer)
+    }
     if let webhook {
       writer.key("webhook")
-      webhook.state.write(to: &writer)
+      webhook.state.object.write(to: &writer)
     }
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self) + "\n"

@@ -149,20 +149,6 @@ struct BackupReport {
       let rows = counts.map { [$0.0, "\($0.1)"] } + reasons.map { ["\(rest.name): \($0.key)", "\($0.value)"] }
       return Console.table(["entries", "count"], rows)
     }
-    var writer = JSONWriter()
-    writer.beginObject()
-    for (name, count) in counts {
-      writer.key(name)
-      writer.integer(count)
-    }
-    writer.key(rest.name)
-    writer.beginObject()
-    for (reason, count) in reasons {
-      writer.key(reason)
-      writer.integer(count)
-    }
-    writer.endObject()
-    writer.endObject()
-    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+    return (JSONObject(counts) + [rest.name: JSONObject(rest.reasons)]).line
   }
 }

@@ -44,18 +44,10 @@ package enum DoctorReport {
   /// Returns one object `{"check","status","text","fix"}` per line.
   static func json(_ findings: [Finding]) -> String {
     findings.map { finding in
-      var writer = JSONWriter()
-      writer.beginObject()
-      for (key, value) in [
-        ("check", finding.check), ("status", finding.status.rawValue), ("text", finding.text),
-        ("fix", finding.fix),
-      ] {
-        guard let value else { continue }
-        writer.key(key)
-        writer.string(value)
-      }
-      writer.endObject()
-      return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+      let object: JSONObject = [
+        "check": finding.check, "status": finding.status.rawValue, "text": finding.text, "fix": finding.fix,
+      ]
+      return object.line
     }.joined()
   }
 }

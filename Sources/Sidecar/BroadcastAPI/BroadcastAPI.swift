@@ -71,7 +71,7 @@ struct BroadcastAPI: HTTPAPI {
     let registration = Registration(
       token: token, username: "", platform: .ios, bundleID: app, now: Clock.unixMilliseconds)
     _ = try await refusingFaults(await storage.backend.registry.register(registration))
-    return .json(.object([JSONMember(key: "success", value: .bool(true))]))
+    return .json(["success": true])
   }
 
   private func push(
@@ -83,10 +83,7 @@ struct BroadcastAPI: HTTPAPI {
     try await fallback?.prepare(app)
     let command = RedisCommand("LPUSH", context.configuration.queue).with(broadcast.job)
     _ = try await refusingFaults(await storage.backend.connection.send(command))
-    return .json(
-      .object([
-        JSONMember(key: "success", value: .bool(true)), JSONMember(key: "id", value: .string(broadcast.id)),
-      ]))
+    return .json(["success": true, "id": broadcast.id])
   }
 
   /// Returns the app's bundle id. The document uses both spellings of the field. A key of one app need not name it.
@@ -112,21 +109,19 @@ struct BroadcastJob {
     guard let body = request["body"]?.string, !body.isEmpty else {
       throw .invalid("body", "Invalid body", "body: expected a string that is not empty")
     }
-    var members = [
-      JSONMember(key: "id", value: .string(id)),
-      JSONMember(key: "to", value: .object([JSONMember(key: "app", value: .string(app))])),
-    ]
+    var title: String?
     switch request["title"] {
     case nil, .null, .string(""): break
-    case .string(let title): members.append(JSONMember(key: "title", value: .string(title)))
+    case .string(let text): title = text
     default: throw .invalid("title", "Invalid title", "title: expected a string")
     }
-    members.append(JSONMember(key: "body", value: .string(body)))
-    if let trace { members.append(JSONMember(key: "trace", value: .string(trace.text))) }
     self.id = id
-    job = JSONValue.object(members).bytes
+    let job: JSONObject = [
+      "id": id, "to": ["app": app] as JSONObject, "title": title, "body": body, "trace": trace?.text,
+    ]
+    self.job = job.bytes
     do {
-      _ = try Job(parsing: job).apnsPayload()
+      _ = try Job(parsing: self.job).apnsPayload()
     } catch {
       throw .invalid("push", "Invalid push", error.reason)
     }

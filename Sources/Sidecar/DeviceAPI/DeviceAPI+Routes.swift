@@ -25,11 +25,8 @@ extension DeviceAPI {
       token: fields.token, username: fields.username, platform: .ios, bundleID: app, isBundleAssumed: bundleID == nil,
       now: Clock.unixMilliseconds)
     let device = try await refusingFaults(await registry.enroll(registration).device)
-    return DeviceAPI.success(
-      [
-        ("platformEndpointArn", .string(arn(of: device))),
-        ("registrationDate", .string(Timestamp.text(device.createdAt ?? device.updatedAt))),
-      ], status: 201)
+    let date = Timestamp.text(device.createdAt ?? device.updatedAt)
+    return .json(["success": true, "platformEndpointArn": arn(of: device), "registrationDate": date], status: 201)
   }
 
   func update(
@@ -45,8 +42,8 @@ extension DeviceAPI {
       let device = try await refusingFaults(
         await registry.replace(token: current, with: new, of: userID, now: Clock.unixMilliseconds))
       guard let device else { continue }
-      return DeviceAPI.success([
-        ("platformEndpointArn", .string(arn(of: device))), ("lastUpdated", .string(Timestamp.text(device.updatedAt))),
+      return .json([
+        "success": true, "platformEndpointArn": arn(of: device), "lastUpdated": Timestamp.text(device.updatedAt),
       ])
     }
     throw Refusal(.notFound, "Device not found")
@@ -60,7 +57,7 @@ extension DeviceAPI {
       guard try await mayFind(token, key, registry) else { continue }
       let isRemoved = try await refusingFaults(await registry.forget(token: token))
       guard isRemoved else { continue }
-      return DeviceAPI.success([("deletedAt", .string(Timestamp.text(Clock.unixMilliseconds)))])
+      return .json(["success": true, "deletedAt": Timestamp.text(Clock.unixMilliseconds)])
     }
     throw Refusal(.notFound, "Device not found")
   }
@@ -70,12 +67,11 @@ extension DeviceAPI {
   ) async throws(Refusal) -> HTTPResponse {
     let query = try DeviceListQuery(request.http.query)
     let page = try await page(query, key, registry)
-    var members: [(String, JSONValue)] = [("devices", .array(page.devices.map { entry($0, of: query.userID) }))]
-    if page.hasMore, let last = page.devices.last {
-      let next = DevicePageToken(userID: query.userID, deviceToken: last.token)
-      members.append(("nextToken", .string(next.text)))
-    }
-    return DeviceAPI.success(members)
+    let last = page.hasMore ? page.devices.last : nil
+    return .json([
+      "success": true, "devices": page.devices.map { entry($0, of: query.userID) },
+      "nextToken": last.map { DevicePageToken(userID: query.userID, deviceToken: $0.token).text },
+    ])
   }
 
   /// The devices of the apps that the key is for. Those of others do not show, not even in where the next page begins.
@@ -100,15 +96,12 @@ extension DeviceAPI {
     try await key.mayFind(token, in: registry, else: context.configuration.bundleID)
   }
 
-  private func entry(_ device: Device, of userID: String) -> JSONValue {
-    .object([
-      JSONMember(key: "deviceToken", value: .string(device.token)),
-      JSONMember(key: "platformEndpointArn", value: .string(arn(of: device))),
-      JSONMember(key: "userId", value: .string(userID)),
-      JSONMember(key: "registrationDate", value: .string(Timestamp.text(device.createdAt ?? device.updatedAt))),
-      JSONMember(key: "lastUpdated", value: .string(Timestamp.text(device.updatedAt))),
-      JSONMember(key: "active", value: .bool(true)),
-    ])
+  private func entry(_ device: Device, of userID: String) -> JSONObject {
+    [
+      "deviceToken": device.token, "platformEndpointArn": arn(of: device), "userId": userID,
+      "registrationDate": Timestamp.text(device.createdAt ?? device.updatedAt),
+      "lastUpdated": Timestamp.text(device.updatedAt), "active": true,
+    ]
   }
 
   private func arn(of device: Device) -> String {
@@ -116,11 +109,6 @@ extension DeviceAPI {
       device: device, defaultBundleID: context.configuration.bundleID,
       defaultEnvironment: context.configuration.defaultEnvironment
     ).arn
-  }
-
-  private static func success(_ members: [(String, JSONValue)], status: Int = 200) -> HTTPResponse {
-    let success = JSONMember(key: "success", value: .bool(true))
-    return .json(.object([success] + members.map { JSONMember(key: $0.0, value: $0.1) }), status: status)
   }
 }
 

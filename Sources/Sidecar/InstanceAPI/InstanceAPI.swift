@@ -61,7 +61,7 @@ struct InstanceAPI: HTTPAPI {
     let record = try InstanceAPI.record(try RequestBody.object(request.body))
     try await storage.access.admit(.registration, of: "instance:" + instance)
     try await refusingFaults(await storage.backend.registry.register(instance: instance, record))
-    return .json(.object([JSONMember(key: "ok", value: .bool(true))]))
+    return .json(["ok": true])
   }
 
   private func events(

@@ -32,19 +32,12 @@ struct NotificationAPI: HTTPAPI {
 
 extension NotificationPage {
   /// `{"<list>":[records, each with its cursor],"cursor","hasMore"}`. Without new records the cursor stays the same.
-  func json(_ list: String, since: NotificationCursor) -> JSONValue {
+  func json(_ list: String, since: NotificationCursor) -> JSONObject {
     let records = entries.map { entry in
-      let members = (entry.record.members ?? []).filter { $0.key != "cursor" }
-      return JSONValue.object(members + [NotificationPage.cursor(NotificationCursor(id: entry.id))])
+      let cursor = JSONMember(key: "cursor", value: .string(NotificationCursor(id: entry.id).text))
+      return JSONValue.object((entry.record.members ?? []).filter { $0.key != "cursor" } + [cursor])
     }
-    return .object([
-      JSONMember(key: list, value: .array(records)),
-      NotificationPage.cursor(last.map(NotificationCursor.init(id:)) ?? since),
-      JSONMember(key: "hasMore", value: .bool(hasMore)),
-    ])
-  }
-
-  private static func cursor(_ cursor: NotificationCursor) -> JSONMember {
-    JSONMember(key: "cursor", value: .string(cursor.text))
+    let cursor = last.map(NotificationCursor.init(id:)) ?? since
+    return [list: records, "cursor": cursor.text, "hasMore": hasMore]
   }
 }

@@ -57,24 +57,17 @@ struct PushAPI: HTTPAPI {
         "a device was transferred to another user",
         ["token": .init(Log.shortened(request.token)), "from": .init(previous), "to": .init(username)])
     }
-    return .json(
-      .object([
-        JSONMember(key: "success", value: .bool(true)), JSONMember(key: "token", value: .string(request.token)),
-        JSONMember(key: "platform", value: .string(request.platform.rawValue)),
-      ]))
+    return .json(["success": true, "token": request.token, "platform": request.platform.rawValue])
   }
 
   func unregistered(_ counts: BulkUnregistration) -> HTTPResponse {
-    .json(
-      .object([
-        JSONMember(key: "success", value: .bool(true)),
-        .count("removed", counts.entries + counts.malformedEntries),
-        .count("metadataRemoved", counts.metadata),
-        .count("invalidStoredTokensRemoved", counts.malformedEntries),
-        // A Redis set holds strings only.
-        .count("skippedNonStringTokenCount", 0),
-        .count("pushMetadataLookupConcurrency", counts.hasLookedUp ? context.configuration.lookupConcurrency : 0),
-        .count("removedUserTokenSet", counts.isSetGone ? 1 : 0),
-      ]))
+    .json([
+      "success": true, "removed": counts.entries + counts.malformedEntries, "metadataRemoved": counts.metadata,
+      "invalidStoredTokensRemoved": counts.malformedEntries,
+      // A Redis set holds strings only.
+      "skippedNonStringTokenCount": 0,
+      "pushMetadataLookupConcurrency": counts.hasLookedUp ? context.configuration.lookupConcurrency : 0,
+      "removedUserTokenSet": counts.isSetGone ? 1 : 0,
+    ])
   }
 }

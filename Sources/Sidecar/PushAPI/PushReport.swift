@@ -14,32 +14,24 @@ struct PushReport {
     self.concurrency = concurrency
   }
 
-  var members: [JSONMember] {
+  var object: JSONObject {
     let failures = report.results.filter { !$0.ok }
+    let reasons = Dictionary(grouping: failures) { $0.reason ?? "HTTP_\($0.status)" }.mapValues(\.count)
     return [
-      .count("successCount", report.results.count - failures.count), .count("failureCount", failures.count),
-      JSONMember(key: "failureReasons", value: .object(reasons(failures))),
-      .count("apnsSendConcurrency", concurrency), .count("pushMetadataLookupConcurrency", cleanup.lookupConcurrency),
+      "successCount": report.results.count - failures.count, "failureCount": failures.count,
+      "failureReasons": JSONObject(reasons), "apnsSendConcurrency": concurrency,
+      "pushMetadataLookupConcurrency": cleanup.lookupConcurrency,
     ] + cleanup.storageMembers + [
-      .count("staleTokensRemoved", report.staleRemoved), .count("staleOwnershipTokensRemoved", cleanup.foreign),
-      JSONMember(key: "results", value: .array(report.results.map(result))),
+      "staleTokensRemoved": report.staleRemoved, "staleOwnershipTokensRemoved": cleanup.foreign,
+      "results": report.results.map(result),
     ]
   }
 
-  /// Returns how often each reason came, in alphabetical order.
-  private func reasons(_ failures: [DeviceResult]) -> [JSONMember] {
-    let counts = Dictionary(grouping: failures) { $0.reason ?? "HTTP_\($0.status)" }.mapValues(\.count)
-    return counts.sorted { $0.key < $1.key }.map { .count($0.key, $0.value) }
-  }
-
-  private func result(_ result: DeviceResult) -> JSONValue {
-    var members = [
-      JSONMember(key: "ok", value: .bool(result.ok)), .count("status", result.status),
-      JSONMember(key: "token", value: .string(result.token)),
+  private func result(_ result: DeviceResult) -> JSONObject {
+    [
+      "ok": result.ok, "status": result.status, "token": result.token,
+      "apnsId": result.apnsID.isEmpty ? nil : result.apnsID, "reason": result.reason,
     ]
-    if !result.apnsID.isEmpty { members.append(JSONMember(key: "apnsId", value: .string(result.apnsID))) }
-    if let reason = result.reason { members.append(JSONMember(key: "reason", value: .string(reason))) }
-    return .object(members)
   }
 }
 
@@ -52,20 +44,13 @@ struct SetCleanup: Equatable {
   /// 0 if no metadata was read.
   var lookupConcurrency = 0
 
-  var storageMembers: [JSONMember] {
+  var storageMembers: JSONObject {
     // A Redis set holds strings only.
-    [.count("invalidStoredTokensRemoved", malformed), .count("skippedNonStringTokenCount", 0)]
+    ["invalidStoredTokensRemoved": malformed, "skippedNonStringTokenCount": 0]
   }
 
   /// The members of an answer when nothing is left to send to.
-  var diagnostics: [JSONMember] {
-    [.count("staleOwnershipTokensRemoved", foreign), .count("pushMetadataLookupConcurrency", lookupConcurrency)]
-      + storageMembers
-  }
-}
-
-extension JSONMember {
-  static func count(_ key: String, _ count: Int) -> JSONMember {
-    JSONMember(key: key, value: .integer(Int64(count)))
+  var diagnostics: JSONObject {
+    ["staleOwnershipTokensRemoved": foreign, "pushMetadataLookupConcurrency": lookupConcurrency] + storageMembers
   }
 }

@@ -115,12 +115,10 @@ struct TestRequest: Equatable {
 
   /// The payload for APNs. `data` is sent under the key `data`.
   var payload: [UInt8] {
-    let alert = [JSONMember(key: "title", value: .string(title)), JSONMember(key: "body", value: .string(body))]
-    var aps = [JSONMember(key: "alert", value: .object(alert))]
-    if let badge { aps.append(JSONMember(key: "badge", value: .integer(badge))) }
-    aps.append(JSONMember(key: "sound", value: .string(sound ?? TestRequest.defaultSound)))
-    var members = [JSONMember(key: "aps", value: .object(aps))]
-    if let data { members.append(JSONMember(key: "data", value: data)) }
-    return JSONValue.object(members).bytes
+    let aps: JSONObject = [
+      "alert": ["title": title, "body": body] as JSONObject, "badge": badge, "sound": sound ?? TestRequest.defaultSound,
+    ]
+    let payload: JSONObject = ["aps": aps, "data": data]
+    return payload.bytes
   }
 }

@@ -114,43 +114,24 @@ struct Readiness: Equatable {
   /// An outage of APNs does not make a worker unready: another worker would not reach APNs either, and its jobs stay in Redis.
   var isReady: Bool { redis == .confirmed && !isStopping }
 
-  /// `{"ready":false,"redis":"unreachable","apns":"ok","stopping":false,"pausedRoutes":[…]}`
+  /// `{"ready":false,"redis":"unreachable","apns":"ok","stopping":false,"pausedRoutes":[…],"refusedKeys":[…]}` and a line end;
+  /// `refusedKeys` only if there are any.
   var json: String {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.key("ready")
-    writer.bool(isReady)
-    writer.key("redis")
-    writer.string(redis.rawValue)
-    writer.key("apns")
-    writer.string(apns.rawValue)
-    writer.key("stopping")
-    writer.bool(isStopping)
-    RouteReport.write(pausedRoutes, key: "pausedRoutes", to: &writer)
-    write(refusedKeys, to: &writer)
-    writer.endObject()
-    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
-  }
-
-  /// `"refusedKeys":[{"teamId","keyId","signs","since"}…]`; nothing without refused keys.
-  private func write(_ keys: [KeyNotice], to writer: inout JSONWriter) {
-    guard !keys.isEmpty else { return }
-    writer.key("refusedKeys")
-    writer.beginArray()
-    for key in keys {
-      writer.beginObject()
-      for (name, value) in [("teamId", key.teamID), ("keyId", key.keyID)] {
-        writer.key(name)
-        writer.string(value)
-      }
-      writer.key("signs")
-      writer.bool(key.signs)
-      writer.key("since")
-      writer.integer(key.since)
-      writer.endObject()
-    }
-    writer.endArray()
+    let object: JSONObject = [
+      "ready": isReady, "redis": redis.rawValue, "apns": apns.rawValue, "stopping": isStopping,
+      "pausedRoutes": pausedRoutes.map(Readiness.object),
+      "refusedKeys": refusedKeys.isEmpty ? nil : refusedKeys.map(Readiness.object),
+    ]
+    return object.line
   }
 
   var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }
+
+  private static func object(_ route: RouteReport) -> JSONObject {
+    ["environment": route.environment, "topic": route.topic, "reason": route.reason, "since": route.since]
+  }
+
+  private static func object(_ key: KeyNotice) -> JSONObject {
+    ["teamId": key.teamID, "keyId": key.keyID, "signs": key.signs, "since": key.since]
+  }
 }

@@ -38,7 +38,7 @@ struct WebhookBatch: Equatable {
     writer.beginObject()
     if let gap {
       writer.key("gap")
-      gap.write(to: &writer)
+      gap.object.write(to: &writer)
     }
     writer.key("events")
     writer.beginArray()
@@ -56,9 +56,7 @@ struct WebhookBatch: Equatable {
     guard let value = try? JSONValue(parsing: text), let type = value["type"]?.string,
       let at = value["at"]?.time, let data = value["data"]
     else { return nil }
-    return JSONValue.object([
-      JSONMember(key: "id", value: .string(entry.id)), JSONMember(key: "type", value: .string(type)),
-      JSONMember(key: "at", value: .integer(at)), JSONMember(key: "data", value: data),
-    ]).bytes
+    let event: JSONObject = ["id": entry.id, "type": type, "at": at, "data": data]
+    return event.bytes
   }
 }

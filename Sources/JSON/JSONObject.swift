@@ -1,0 +1,79 @@
+/// Something that has a form in JSON.
+public protocol JSONWritable: Sendable {
+  func write(to writer: inout JSONWriter)
+}
+
+/// The members of an object, in their order, for JSON that is written rarely. A member whose value is nil is left out.
+public struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
+  private var members: [(key: String, value: any JSONWritable)]
+
+  public init(dictionaryLiteral members: (String, (any JSONWritable)?)...) {
+    self.members = members.compactMap { key, value in value.map { (key, $0) } }
+  }
+
+  public init(_ counts: [(String, Int)]) {
+    members = counts.map { ($0, $1) }
+  }
+
+  /// The counts by their names, in the order of the names.
+  public init(_ counts: [String: Int]) {
+    members = counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  public static func + (left: JSONObject, right: JSONObject) -> JSONObject {
+    var sum = left
+    sum.members += right.members
+    return sum
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    for (key, value) in members {
+      writer.key(key)
+      value.write(to: &writer)
+    }
+    writer.endObject()
+  }
+
+  /// The text, without white space.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  /// The text and a line end.
+  public var line: String { String(decoding: bytes, as: UTF8.self) + "\n" }
+}
+
+extension String: JSONWritable {
+  public func write(to writer: inout JSONWriter) { writer.string(self) }
+}
+
+extension Int: JSONWritable {
+  public func write(to writer: inout JSONWriter) { writer.integer(self) }
+}
+
+extension Int64: JSONWritable {
+  public func write(to writer: inout JSONWriter) { writer.integer(self) }
+}
+
+extension Double: JSONWritable {
+  public func write(to writer: inout JSONWriter) { writer.number(self) }
+}
+
+extension Bool: JSONWritable {
+  public func write(to writer: inout JSONWriter) { writer.bool(self) }
+}
+
+extension Array: JSONWritable where Element: JSONWritable {
+  public func write(to writer: inout JSONWriter) {
+    writer.beginArray()
+    for element in self { element.write(to: &writer) }
+    writer.endArray()
+  }
+}
+
+extension JSONValue: JSONWritable {
+  public func write(to writer: inout JSONWriter) { writer.value(self) }
+}
