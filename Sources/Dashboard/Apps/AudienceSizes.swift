@@ -22,7 +22,7 @@ final class AudienceSizes {
     let commands = missing.flatMap { id in
       (0..<AudienceShard.count).map { RedisCommand("ZCARD", RegistryKeys.audience(id, shard: $0)) }
     }
-    let replies = try await Exchange.replies(to: commands, on: connection)
+    let replies = try await connection.replies(to: commands)
     for (index, id) in missing.enumerated() {
       let shards = replies[(index * AudienceShard.count)..<((index + 1) * AudienceShard.count)]
       counts[id] = (shards.reduce(0) { $0 + ($1.integer ?? 0) }, now)

@@ -129,7 +129,7 @@ final class AuditLog {
       command.append(count)
       commands.append(command)
     }
-    let found = try await Exchange.replies(to: commands, on: connection).flatMap { reply in
+    let found = try await connection.replies(to: commands).flatMap { reply in
       reply.array?.compactMap(AuditEntry.init) ?? []
     }
     return Array(found.sorted { $0.place > $1.place }.prefix(count))

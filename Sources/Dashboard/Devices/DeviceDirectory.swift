@@ -24,8 +24,8 @@ struct DeviceDirectory {
 
   /// Adds the last refusals.
   func noted(_ entries: [DeviceEntry]) async throws(RedisError) -> [DeviceEntry] {
-    let replies = try await Exchange.replies(
-      to: entries.map { RedisCommand("GET", RegistryKeys.refusal($0.device.token)) }, on: connection)
+    let replies = try await connection.replies(
+      to: entries.map { RedisCommand("GET", RegistryKeys.refusal($0.device.token)) })
     return zip(entries, replies).map { entry, reply in
       var entry = entry
       entry.refusal = reply.contents.flatMap(RefusalNote.init(parsing:))
@@ -34,7 +34,7 @@ struct DeviceDirectory {
   }
 
   private func registered(_ token: String) async throws(RedisError) -> Device? {
-    let reply = try await Exchange.replies(to: [RedisCommand("GET", RegistryKeys.token(token))], on: connection)
+    let reply = try await connection.replies(to: [RedisCommand("GET", RegistryKeys.token(token))])
     guard let metadata = reply[0].contents.flatMap(DeviceMetadata.init(parsing:)) else { return nil }
     return Device(
       token: token, username: metadata.username.isEmpty ? nil : metadata.username, platform: metadata.platform,
@@ -43,7 +43,7 @@ struct DeviceDirectory {
   }
 
   private func device(ofInstance id: String) async throws(RedisError) -> [DeviceEntry] {
-    let reply = try await Exchange.replies(to: [RedisCommand("GET", RegistryKeys.instance(id))], on: connection)
+    let reply = try await connection.replies(to: [RedisCommand("GET", RegistryKeys.instance(id))])
     guard let record = reply[0].contents.flatMap(InstanceRecord.init(parsing:)) else { return [] }
     let device = Device(
       token: record.token, bundleID: record.bundleID, environment: record.environment, updatedAt: record.updatedAt)

@@ -30,7 +30,7 @@ extension FleetWorker {
   @EventLoop
   static func all(of queues: [String], from connection: RedisClient) async throws(RedisError) -> [FleetWorker] {
     let keys = queues.map(QueueKeys.init(queue:))
-    let members = try await Exchange.replies(to: keys.map(\.namesOfWorkers), on: connection)
+    let members = try await connection.replies(to: keys.map(\.namesOfWorkers))
     let names = members.map { ($0.array ?? []).compactMap(\.string) }
     var commands: [RedisCommand] = []
     for (keys, names) in zip(keys, names) {
@@ -39,7 +39,7 @@ extension FleetWorker {
         commands.append(RedisCommand("LLEN", keys.inflight(name)))
       }
     }
-    let replies = try await Exchange.replies(to: commands, on: connection)
+    let replies = try await connection.replies(to: commands)
     return merged(queues, names, replies)
   }
 

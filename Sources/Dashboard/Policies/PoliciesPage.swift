@@ -52,7 +52,7 @@ struct PoliciesPage: DashboardPage {
   /// The state of every policy, in the order of the policies.
   private func uses(of instance: String, now: Int64) async throws(RedisError) -> [InstanceUse] {
     let commands = policies.map { RedisCommand("GET", PolicyKeys.state($0.name, instance: instance)) }
-    let replies = try await Exchange.replies(to: commands, on: context.connection)
+    let replies = try await context.connection.replies(to: commands)
     return zip(policies, replies).map { policy, reply in
       InstanceUse(PolicyState(json: reply.contents ?? []), of: policy, now: now, localTime: .system)
     }
