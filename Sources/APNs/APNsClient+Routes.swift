@@ -157,7 +157,7 @@ extension APNsClient {
       [
         "reason": .init(stop.reason), "environment": .init(route.environment.rawValue), "topic": .init(route.topic),
         "suspectOwners": .init(counts.suspect), "owners": .init(counts.all),
-        "fix": .init(RouteNotice.fixOfStoppedRemoval),
+        "fix": .init(PushReason.fixOfStoppedRemoval),
       ])
   }
 
@@ -178,7 +178,7 @@ extension APNsClient {
       "APNs route paused: its jobs are kept, one push a minute tries it again",
       [
         "reason": .init(reason), "environment": .init(route.environment.rawValue), "topic": .init(route.topic),
-        "fix": .init(RouteNotice.fix(ofPauseFor: reason)),
+        "fix": .init(PushReason.of(reason).fix),
       ])
     announceStateChange()
   }

@@ -1,3 +1,5 @@
+import PushModel
+
 /// What an answer asks for.
 ///
 /// Source: Apple's "Handling notification responses from APNs". A reason counts only with the status that Apple
@@ -39,13 +41,10 @@ public enum AnswerMeaning: Sendable, Equatable {
     case (410, _): self = .failed
     case (429, "TooManyProviderTokenUpdates"): self = .tooManyProviderTokens
     case (429, _): self = .deviceThrottled(after: after)
-    case (400..<500, let reason): self = AnswerMeaning.tokenReasons.contains(reason) ? .failed : .badJob
+    case (400..<500, let reason): self = PushReason.of(reason).isOfToken ? .failed : .badJob
     default: self = .retryLater(after: after)
     }
   }
-
-  /// Reasons that concern one device, so that a job to several devices continues.
-  private static let tokenReasons = ["BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered", "ExpiredToken"]
 
   /// Whether a wrong environment or topic would explain the answer as well as an invalid token does.
   static func isSuspect(_ answer: APNsAnswer) -> Bool {

@@ -23,23 +23,4 @@ public struct RouteNotice: Sendable, Equatable {
   static func listed(_ notices: [RouteNotice]) -> [RouteNotice] {
     Array(notices.sorted { ($0.since, $0.topic) < ($1.since, $1.topic) }.prefix(maximumListed))
   }
-
-  /// What an operator should do about a route that is paused for `reason`.
-  public static func fix(ofPauseFor reason: String) -> String {
-    switch reason {
-    case "TopicDisallowed":
-      "check the bundle id (of the job, the device, APNS_BUNDLE_ID) and its app: the key's team may not send to this topic"
-    case "ExpiredProviderToken": "check the clock of this machine: APNs calls a fresh provider token expired"
-    case "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken":
-      "check the key id, the team id and the private key (APNS_* or MARTLET_APPS) and this machine's clock; "
-        + "see whether the key was revoked"
-    case "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadCertificateEnvironment":
-      "use a key that is allowed in this environment, or set APNS_USE_SANDBOX"
-    default: "check that the key may send to this topic in this environment, and check proxies between here and APNs"
-    }
-  }
-
-  /// What an operator should do about a route whose tokens are no longer removed.
-  public static let fixOfStoppedRemoval =
-    "check the bundle id of the app and the environment of its tokens (APNS_USE_SANDBOX)"
 }

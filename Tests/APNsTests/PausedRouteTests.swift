@@ -47,7 +47,7 @@ extension SimulatorTests {
       #expect(lines.count(containing: "provider token minted") == 2)
       let said = lines.all(containing: "APNs route paused")
       #expect(said.count == 1)
-      #expect(said.first?.contains(RouteNotice.fix(ofPauseFor: reason)) == true)
+      #expect(said.first?.contains(PushReason.of(reason).fix) == true)
       let notice = try #require(client.pausedRoutes.first)
       #expect(notice.topic == "com.example.demo")
       #expect(notice.reason == reason)

@@ -1,6 +1,7 @@
 import Events
 import HTTPServer
 import Jobs
+import PushModel
 import Redis
 import Testing
 
@@ -23,9 +24,7 @@ struct FleetFindingTests {
   }
 
   private func findings(_ state: FleetState) -> [FleetFinding] {
-    var configuration = DashboardConfiguration(listener: HTTPListener(address: ""), queues: [])
-    configuration.fixOfPause = { "fix of \($0)" }
-    configuration.fixOfStoppedRemoval = "fix of removal"
+    let configuration = DashboardConfiguration(listener: HTTPListener(address: ""), queues: [])
     return state.findings(configuration, now: now)
   }
 
@@ -59,10 +58,10 @@ struct FleetFindingTests {
     state.queues = [queue(waiting: 1, since: now - 120_000)]
     let found = findings(state)
     #expect(found.map(\.severity) == [.fault, .warning, .warning])
-    #expect(found[0].fix == "fix of InvalidProviderToken")
+    #expect(found[0].fix == PushReason.of("InvalidProviderToken").fix)
     #expect(found[0].text.contains("com.a (production)") && found[0].text.contains("1 min"))
     #expect(state.pausedRoutes.first?.workers == 2)
-    #expect(found[1].fix == "fix of removal")
+    #expect(found[1].fix == PushReason.fixOfStoppedRemoval)
   }
 
   @Test func `a gateway that no worker reaches is a fault, and one that some reach a warning`() {

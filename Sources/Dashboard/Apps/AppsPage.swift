@@ -1,5 +1,6 @@
 import EventLoop
 import Inspection
+import PushModel
 import Queue
 
 /// `/apps`: how the pushes of each app reach APNs, and what prevents it.
@@ -101,12 +102,12 @@ struct AppsPage: DashboardPage {
     for route in FleetRoute.merged(reports.flatMap(\.pausedRoutes)).map(\.report) {
       html.notice(
         "The route \(route.topic) in \(route.environment) is paused: APNs answers \(route.reason). Its jobs are kept, and one push a minute tries it again. "
-          + "Since \(TimeText.exact(route.since)).", .bad, fix: configuration.fixOfPause(route.reason))
+          + "Since \(TimeText.exact(route.since)).", .bad, fix: PushReason.of(route.reason).fix)
     }
     for route in FleetRoute.merged(reports.flatMap(\.stoppedRemovals)).map(\.report) {
       html.notice(
         "Most tokens of \(route.topic) in \(route.environment) are refused (\(route.reason)), so none is removed. Pushes are still sent. "
-          + "Since \(TimeText.exact(route.since)).", .warn, fix: configuration.fixOfStoppedRemoval)
+          + "Since \(TimeText.exact(route.since)).", .warn, fix: PushReason.fixOfStoppedRemoval)
     }
   }
 }

@@ -1,6 +1,7 @@
 import Events
 import Inspection
 import Jobs
+import PushModel
 import Queue
 import Redis
 
@@ -113,14 +114,14 @@ extension FleetState {
         severity: .fault,
         text: "APNs refuses all pushes to \(report.topic) (\(report.environment)) with \(report.reason) since "
           + "\(TimeText.duration(now - report.since)). Their jobs are kept, and one push a minute is tried.",
-        fix: configuration.fixOfPause(report.reason))
+        fix: PushReason.of(report.reason).fix)
     }
     let stopped = stoppedRemovals.map { route in
       FleetFinding(
         severity: .warning,
         text: "Most tokens of \(route.report.topic) (\(route.report.environment)) look invalid "
           + "(\(route.report.reason)), so none is removed. Pushes are sent.",
-        fix: configuration.fixOfStoppedRemoval)
+        fix: PushReason.fixOfStoppedRemoval)
     }
     let slow = slowApps.map { app in
       FleetFinding(
@@ -166,7 +167,7 @@ extension FleetState {
 
   private var refusalFindings: [FleetFinding] {
     let hour = lastHour
-    let unusual = hour.refusals.filter { !ReasonMeaning.isUsual($0.key) }
+    let unusual = hour.refusals.filter { !PushReason.of($0.key).isUsual }
     let count = unusual.values.reduce(0, +)
     let all = max(1, hour.accepted + hour.failed)
     guard count >= FleetState.manyRefusals, Double(count) / Double(all) >= FleetState.highRefusalShare,
@@ -177,7 +178,7 @@ extension FleetState {
         severity: .warning,
         text: "APNs refused \(NumberText.count(Int64(count), "push", "pushes")) in the last hour, most of them with "
           + "\(top.key).",
-        fix: ReasonMeaning.text(top.key) ?? "look at the records of these jobs, and at Apple's list of reasons")
+        fix: PushReason.of(top.key).meaning ?? "look at the records of these jobs, and at Apple's list of reasons")
     ]
   }
 

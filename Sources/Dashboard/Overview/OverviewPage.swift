@@ -1,5 +1,6 @@
 import EventLoop
 import Inspection
+import PushModel
 import Queue
 import Redis
 
@@ -128,7 +129,7 @@ struct OverviewPage: DashboardPage {
   private func refusals(_ state: FleetState, _ html: inout HTML) {
     let reasons = state.lastHour.refusals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     let entries = reasons.prefix(OverviewPage.reasonsShown).map {
-      ShareBars.Entry(name: $0.key, count: $0.value, detail: ReasonMeaning.text($0.key))
+      ShareBars.Entry(name: $0.key, count: $0.value, detail: PushReason.of($0.key).meaning)
     }
     html.shareBars(
       ShareBars(caption: "Refusals by reason", nameTitle: "Reason", entries: entries),

@@ -16,10 +16,6 @@ public struct DashboardConfiguration: Sendable {
   public var version = ""
   /// The number of devices that one user may have.
   public var maximumDevices = 100
-  /// Returns what an operator should do about a route that is paused for a reason of APNs.
-  public var fixOfPause: @Sendable (_ reason: String) -> String = { _ in "" }
-  /// What an operator should do about a route whose tokens are no longer removed.
-  public var fixOfStoppedRemoval = ""
 
   public init(listener: HTTPListener, queues: [String]) {
     self.listener = listener

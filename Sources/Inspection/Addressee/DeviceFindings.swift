@@ -5,8 +5,6 @@ import Registry
 
 /// What decides whether a device gets pushes.
 struct DeviceFindings {
-  private static let staleReasons = ["Unregistered", "ExpiredToken", "BadDeviceToken", "DeviceTokenNotForTopic"]
-
   let facts: AddresseeFacts
 
   /// Returns the findings about a device, the problems among them. A device without a finding is reported as reachable.
@@ -61,7 +59,7 @@ struct DeviceFindings {
     return [
       AddresseeFinding(
         .problem, "Device \(name) is registered as android, which APNs does not serve.",
-        since: metadata.updatedAt, advice: ReasonAdvice.advice("UnsupportedPlatform"), device: name)
+        since: metadata.updatedAt, advice: PushReason.of("UnsupportedPlatform").advice, device: name)
     ]
   }
 
@@ -82,7 +80,7 @@ struct DeviceFindings {
       return [
         AddresseeFinding(
           .problem, "Device \(name) is registered for \(app), which no worker has an app for.",
-          since: metadata.updatedAt, advice: ReasonAdvice.advice("UnknownApp"), device: name)
+          since: metadata.updatedAt, advice: PushReason.of("UnknownApp").advice, device: name)
       ]
     }
     let environment = metadata.environment?.rawValue ?? facts.fleet.defaultEnvironment
@@ -91,7 +89,7 @@ struct DeviceFindings {
       AddresseeFinding(
         .problem,
         "The route \(route.topic) (\(route.environment)) is paused, because APNs refuses it: \(route.reason).",
-        since: route.since, advice: ReasonAdvice.sentence(RouteNotice.fix(ofPauseFor: route.reason)), device: name)
+        since: route.since, advice: PushReason.sentence(PushReason.of(route.reason).fix), device: name)
     ]
   }
 
@@ -112,7 +110,7 @@ struct DeviceFindings {
 
   private func refusal(_ device: DeviceFacts, _ note: RefusalNote) -> AddresseeFinding {
     let name = facts.shown(device.token)
-    let isStale = DeviceFindings.staleReasons.contains(note.reason)
+    let isStale = PushReason.of(note.reason).isOfToken
     let what = "APNs refused device \(name) with \(described(note))"
     let job = note.jobID.isEmpty ? "" : ", job \(note.jobID)"
     guard let metadata = device.metadata else {
@@ -130,7 +128,7 @@ struct DeviceFindings {
 
   /// A token of the other environment is refused as invalid.
   private func advice(_ note: RefusalNote) -> String? {
-    guard note.reason == "BadDeviceToken" else { return ReasonAdvice.advice(note.reason) }
+    guard note.reason == "BadDeviceToken" else { return PushReason.of(note.reason).advice }
     let other = note.environment == .production ? PushEnvironment.sandbox : .production
     return "The token may be of \(other.rawValue): builds from Xcode have sandbox tokens, TestFlight and the App Store "
       + "production tokens. Register with the right environment, or see APNS_USE_SANDBOX."

@@ -1,5 +1,5 @@
-import APNs
 import Jobs
+import PushModel
 import Queue
 
 /// What to do about a job.
@@ -33,10 +33,10 @@ enum JobAdvice {
   }
 
   private static func retrying(_ facts: JobFacts) -> String? {
-    if let reason = facts.record?.reason, let advice = ReasonAdvice.advice(reason) { return advice }
+    if let reason = facts.record?.reason, let advice = PushReason.of(reason).advice { return advice }
     let paused = facts.workers.values.flatMap(\.pausedRoutes).min { $0.since < $1.since }
     guard let paused, facts.record?.reason?.contains(paused.reason) == true else { return nil }
-    return "The route \(paused.topic) (\(paused.environment)) is paused: \(RouteNotice.fix(ofPauseFor: paused.reason))."
+    return "The route \(paused.topic) (\(paused.environment)) is paused: \(PushReason.of(paused.reason).fix)."
   }
 
   private static func dead(_ facts: JobFacts) -> String {
@@ -52,7 +52,7 @@ enum JobAdvice {
     if reason.hasPrefix("expired") { return "Nothing, if it is of no use any more. Otherwise send a new job." }
     if reason.hasPrefix("gave up") {
       let cause = reason.split(separator: ": ", maxSplits: 1).last.map(String.init) ?? ""
-      let advice = ReasonAdvice.advice(cause).map { "\($0) " } ?? "Remove the cause. "
+      let advice = PushReason.of(cause).advice.map { "\($0) " } ?? "Remove the cause. "
       return "\(advice)Then: \(requeue)"
     }
     return "Correct the producer and send the job again; a dead letter cannot be changed."
@@ -60,7 +60,7 @@ enum JobAdvice {
 
   private static func ended(_ record: JobResult, _ facts: JobFacts) -> String? {
     switch record.status {
-    case .partial, .failed: return record.reasons.lazy.compactMap { ReasonAdvice.advice($0.reason) }.first
+    case .partial, .failed: return record.reasons.lazy.compactMap { PushReason.of($0.reason).advice }.first
     case .noDevices: return "See why: martlet explain --user NAME (or --instance ID), with the addressee of the job."
     case .duplicate: return "Nothing, if the producer repeated the job. Otherwise give jobs different dedupe values."
     case .expired: return "Give it a later expiration or ttl, or run more workers if jobs wait long: martlet status"

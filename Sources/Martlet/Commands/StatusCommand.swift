@@ -1,8 +1,8 @@
-import APNs
 import EventLoop
 import Events
 import JSON
 import Jobs
+import PushModel
 import Queue
 import Redis
 import Telemetry
@@ -116,8 +116,8 @@ struct RouteStatus {
   var stoppedRemovals: [Entry]
 
   init(_ workers: [WorkerReport]) {
-    paused = RouteStatus.merged(workers.flatMap(\.pausedRoutes)) { RouteNotice.fix(ofPauseFor: $0) }
-    stoppedRemovals = RouteStatus.merged(workers.flatMap(\.stoppedRemovals)) { _ in RouteNotice.fixOfStoppedRemoval }
+    paused = RouteStatus.merged(workers.flatMap(\.pausedRoutes)) { PushReason.of($0).fix }
+    stoppedRemovals = RouteStatus.merged(workers.flatMap(\.stoppedRemovals)) { _ in PushReason.fixOfStoppedRemoval }
   }
 
   /// The tables of the routes; empty without routes.

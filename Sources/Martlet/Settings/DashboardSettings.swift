@@ -1,4 +1,3 @@
-import APNs
 import Dashboard
 import HTTPServer
 import Policy
@@ -32,8 +31,6 @@ package struct DashboardSettings {
     configuration.maximumDevices = SharedSettings.maximumDevices(&reader)
     configuration.policies = PolicySettings.read(&reader)
     configuration.bundleID = reader.first(of: ["APNS_BUNDLE_ID", "CLAUDIATOR_APNS_BUNDLE_ID"])?.value
-    configuration.fixOfPause = { RouteNotice.fix(ofPauseFor: $0) }
-    configuration.fixOfStoppedRemoval = RouteNotice.fixOfStoppedRemoval
     configuration.version = Version.current
     isAddressSet = reader.string(DashboardSettings.setting) != nil
     configuration.failureLimit = SharedSettings.failureLimit(&reader)

@@ -232,7 +232,7 @@ package final class WorkerService {
     let now = Clock.unixMilliseconds
     switch change {
     case .paused(let notice):
-      let fix = RouteNotice.fix(ofPauseFor: notice.reason)
+      let fix = PushReason.of(notice.reason).fix
       context.events?.append([.paused(EventRoute(notice, worker: queue.lease.name.value), fix: fix, at: now)])
     case .resumed(let notice):
       context.events?.append([.resumed(EventRoute(notice, worker: queue.lease.name.value), at: now)])
