@@ -162,7 +162,7 @@ extension Daemon {
     exchange.closesConnection = state != .open
     exchange.hasTLS = hasTLS
     exchanges[ObjectIdentifier(exchange)] = exchange
-    service.peers.begin(exchange)
+    service.peers.enter(.receiving, exchange)
     return exchange
   }
 
@@ -182,7 +182,7 @@ extension Daemon {
 
   func proceed(_ exchange: Exchange) -> Bool {
     calls += 1
-    service.peers.answer(exchange)
+    service.peers.enter(.answering, exchange)
     guard state == .finishing else { return exchange.proceed(service.handler) }
     return exchange.proceed { _, reply in reply(HTTPServer.unavailable) }
   }
@@ -190,7 +190,7 @@ extension Daemon {
   func completed(_ exchange: Exchange) {
     calls += 1
     if exchange.leavesBody { service.peers.linger(exchange.connection) }
-    service.peers.end(exchange)
+    service.peers.enter(.waiting, exchange)
     exchange.end()
     exchanges[ObjectIdentifier(exchange)] = nil
   }

@@ -46,32 +46,17 @@ final class Peers {
     budget.close(id(connection))
   }
 
-  /// The first line of a request has arrived.
-  func begin(_ exchange: Exchange) {
+  /// The request enters a phase: its first line has arrived, it is complete, or the daemon has finished with it.
+  func enter(_ phase: RequestBudget.Phase, _ exchange: Exchange) {
     let id = id(exchange.connection)
-    peers[id]?.deadline = deadline(within: configuration.connectionTimeout)
-    peers[id]?.exchange = exchange
-    drop(budget.enter(.receiving, id))
+    peers[id]?.deadline = phase == .answering ? .max : deadline(within: configuration.connectionTimeout)
+    peers[id]?.exchange = phase == .waiting ? nil : exchange
+    drop(budget.enter(phase, id))
   }
 
   /// More of the request has arrived.
   func receive(_ exchange: Exchange) {
     drop(budget.hold(exchange.heldBytes, id(exchange.connection)))
-  }
-
-  /// The request is complete.
-  func answer(_ exchange: Exchange) {
-    let id = id(exchange.connection)
-    peers[id]?.deadline = .max
-    drop(budget.enter(.answering, id))
-  }
-
-  /// The daemon has finished with the request.
-  func end(_ exchange: Exchange) {
-    let id = id(exchange.connection)
-    peers[id]?.deadline = deadline(within: configuration.connectionTimeout)
-    peers[id]?.exchange = nil
-    drop(budget.enter(.waiting, id))
   }
 
   /// The connection is closed while the client may still be sending.

@@ -8,14 +8,6 @@ import Testing
 /// Forms that are refused by their head, while the body has not arrived.
 @EventLoop
 struct HeadTests {
-  private func answer(_ fixture: DashboardFixture, _ line: String, _ fields: String) async throws -> String {
-    let port = fixture.dashboard.port
-    return try await blocking {
-      try Wire.answer(
-        to: "\(line) HTTP/1.1\r\nHost: localhost\r\n\(fields)Content-Length: 65000\r\n\r\n", port: port)
-    }
-  }
-
   @Test(arguments: [
     ("POST /nowhere", "Cookie: martlet-session=a\r\n", 401), ("PUT /dead", "Cookie: martlet-session=a\r\n", 401),
     ("POST /dead", "Authorization: Basic broken\r\n", 401), ("POST /dead", "Authorization: Bearer a\r\n", 401),
@@ -26,7 +18,7 @@ struct HeadTests {
   func `is answered at once`(line: String, fields: String, status: Int) async throws {
     let fixture = try await DashboardFixture()
     try await fixture.add(.admin, "head-admin", secret: "secret-of-the-admin")
-    let answer = try await answer(fixture, line, fields)
+    let answer = try await Wire.answer(toHead: line, fields, port: fixture.dashboard.port)
     #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(line) \(fields): \(answer.prefix(100))")
     #expect(answer.contains("Connection: close"))
     await fixture.stop()

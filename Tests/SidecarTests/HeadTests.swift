@@ -10,15 +10,6 @@ import Testing
 struct HeadTests {
   nonisolated private static let user = "Authorization: Bearer token-of-somebody\r\nX-Username: head-somebody\r\n"
 
-  /// Sends a head that announces a body, and returns what comes back until the connection ends.
-  private func answer(_ fixture: SidecarFixture, _ line: String, _ fields: String = "") async throws -> String {
-    let port = fixture.sidecar.port
-    return try await blocking {
-      try Wire.answer(
-        to: "\(line) HTTP/1.1\r\nHost: x\r\n\(fields)Content-Length: 65000\r\n\r\n", port: port)
-    }
-  }
-
   @Test(arguments: [
     ("POST /nothing", "", 404), ("POST /devices/a/b", "", 404), ("PUT /newpush", "", 405),
     ("GET /api/push/register", user, 405), ("POST /healthz", "", 405), ("GET /healthz", "", 200),
@@ -34,7 +25,7 @@ struct HeadTests {
   ])
   func `is answered at once`(line: String, fields: String, status: Int) async throws {
     let fixture = try await SidecarFixture()
-    let answer = try await answer(fixture, line, fields)
+    let answer = try await Wire.answer(toHead: line, fields, port: fixture.sidecar.port)
     #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(line): \(answer)")
     #expect(answer.contains("Connection: close"))
     await fixture.sidecar.stop(grace: .seconds(1))
@@ -46,8 +37,9 @@ struct HeadTests {
     // Known to be wrong only after a look at Redis, which a complete request causes.
     _ = try await fixture.push(
       "unregister", ["Authorization": "Bearer wrong-wrong-wrong", "X-Username": "head-guessed"])
-    let answer = try await answer(
-      fixture, "POST /api/push/unregister", "Authorization: Bearer wrong-wrong-wrong\r\n\(name)")
+    let answer = try await Wire.answer(
+      toHead: "POST /api/push/unregister", "Authorization: Bearer wrong-wrong-wrong\r\n\(name)",
+      port: fixture.sidecar.port)
     #expect(answer.hasPrefix("HTTP/1.1 429 "), "\(answer)")
     await fixture.sidecar.stop(grace: .seconds(1))
   }

@@ -37,6 +37,13 @@ public struct Wire: ~Copyable, Sendable {
     return try wire.readToEnd()
   }
 
+  /// Sends a head that announces a body, which does not follow. Returns what comes back until the connection ends.
+  public static func answer(toHead line: String, _ fields: String = "", port: Int) async throws -> String {
+    try await blocking {
+      try answer(to: "\(line) HTTP/1.1\r\nHost: localhost\r\n\(fields)Content-Length: 65000\r\n\r\n", port: port)
+    }
+  }
+
   public func send(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {

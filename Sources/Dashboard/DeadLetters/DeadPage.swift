@@ -121,7 +121,10 @@ struct DeadPage: DashboardPage {
       throw .badRequest("The form does not say which letters were shown. Nothing was done.")
     }
     let sweep = await DeadLetterSweep.run(verb, filter, queues: query.queues, connection: context.connection)
-    if let fault = sweep.fault { throw LetterActions.interrupted(verb, sweep, by: fault) }
+    if let fault = sweep.fault {
+      let text = "\(verb.past) \(sweep.done) letters before Redis failed. Try again to continue."
+      throw LetterActions.interrupted(sweep.done > 0 ? text : nil, by: fault)
+    }
     let isOver = sweep.left == 0
     return .done(
       LetterActions.sentence(verb, sweep),

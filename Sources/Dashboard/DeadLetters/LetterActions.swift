@@ -21,7 +21,8 @@ struct LetterActions {
           count.gone += 1
         }
       } catch {
-        throw LetterActions.interrupted(verb, count, of: letters.count, by: error)
+        throw LetterActions.interrupted(
+          LetterActions.progress(verb, count, of: letters.count, by: error), by: error)
       }
     }
     guard count.done > 0 else {
@@ -41,31 +42,24 @@ struct LetterActions {
     return sentence
   }
 
-  /// Redis failed on the way through all letters that match.
-  static func interrupted(_ verb: DeadLetterVerb, _ sweep: DeadLetterSweep, by error: RedisError) -> PageError {
+  /// Redis failed on the way. `text` says what was done before; nil if nothing was.
+  static func interrupted(_ text: String?, by error: RedisError) -> PageError {
     var fault = PageError(error)
-    guard sweep.done > 0 else { return fault }
-    fault = PageError(
-      fault.status, fault.title, "\(verb.past) \(sweep.done) letters before Redis failed. Try again to continue.")
+    guard let text else { return fault }
+    fault = PageError(fault.status, fault.title, text)
     fault.cause = error
     return fault
   }
 
-  static func interrupted(_ verb: DeadLetterVerb, _ count: DeadLetterSweep, of total: Int, by error: RedisError)
-    -> PageError
-  {
-    var fault = PageError(error)
-    guard count.done + count.gone > 0 else { return fault }
-    let next = count.done + count.gone + 1
-    let known =
-      switch error {
-      case .outcomeUnknown: "whether number \(next) was is not known, and the others were not touched."
-      default: "the others were not touched."
-      }
-    fault = PageError(
-      fault.status, fault.title, "\(verb.past) \(count.done) of \(total) letters before Redis failed; \(known)")
-    fault.cause = error
-    return fault
+  /// Says what was done to named letters before Redis failed.
+  static func progress(
+    _ verb: DeadLetterVerb, _ count: DeadLetterSweep, of total: Int, by error: RedisError
+  ) -> String? {
+    let seen = count.done + count.gone
+    guard seen > 0 else { return nil }
+    let unknown =
+      if case .outcomeUnknown = error { "whether number \(seen + 1) was is not known, and " } else { "" }
+    return "\(verb.past) \(count.done) of \(total) letters before Redis failed; \(unknown)the others were not touched."
   }
 }
 

@@ -10,7 +10,8 @@ import Testing
 @EventLoop
 struct LetterActionsTests {
   private func message(_ done: Int, _ gone: Int, of total: Int, by error: RedisError) -> String {
-    LetterActions.interrupted(.requeue, DeadLetterSweep(done: done, gone: gone), of: total, by: error).message
+    let text = LetterActions.progress(.requeue, DeadLetterSweep(done: done, gone: gone), of: total, by: error)
+    return LetterActions.interrupted(text, by: error).message
   }
 
   @Test func `the message says what was done before Redis failed`() {
