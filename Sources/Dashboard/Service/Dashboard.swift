@@ -20,7 +20,7 @@ public final class Dashboard {
   private static let patience = Duration.seconds(5)
 
   /// What connections and requests may take: more than 400 connections, or 250 with TLS. Bytes.
-  private static let budget = 16 << 20
+  private static let budget = 8 << 20
 
   private let context: DashboardContext
   private let access: OperatorAccess

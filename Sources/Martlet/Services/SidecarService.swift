@@ -12,6 +12,9 @@ import Telemetry
 /// A running sidecar and its connections.
 @EventLoop
 final class SidecarService: Service {
+  /// What connections may take in a process that has pushes and a dashboard, too. Bytes.
+  private nonisolated static let budgetBesideWorker = 40 << 20
+
   private let settings: SidecarSettings
   private let log: Log
   private let connection: RedisClient?
@@ -38,8 +41,10 @@ final class SidecarService: Service {
     let events = worker?.eventMetrics ?? EventMetrics(metrics)
     let backend = connection.map { SidecarService.backend($0, settings, events, log) }
     let own = worker?.clients == nil ? settings.clients(metrics, log) : nil
+    var served = settings.sidecar
+    if !isAlone { served.listener.budget = SidecarService.budgetBesideWorker }
     sidecar = Sidecar(
-      settings.sidecar, backend: backend,
+      served, backend: backend,
       sender: SidecarService.sender(worker?.clients ?? own, backend, settings.gateway, log),
       metrics: metrics, log: log)
     ownClients = own
