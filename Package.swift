@@ -143,7 +143,7 @@ let package = Package(
         "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis",
         "Registry", "Telemetry", "TestSupport",
       ]),
-    tests("Simulator", ["COpenSSL", "TestSupport"]),
+    tests("Simulator", ["COpenSSL", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     tests(
       "Worker",

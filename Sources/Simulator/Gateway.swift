@@ -12,6 +12,8 @@ import Telemetry
 final class Gateway {
   /// Time between two attempts to accept while descriptors are exhausted.
   private static let restTime = Duration.milliseconds(100)
+  /// Connections whose TLS handshake is not finished, at most. Beyond it, that which waits longest is closed.
+  static let maximumHandshakes = 512
 
   let tls: TLSContext
   var settings: GatewaySettings
@@ -29,6 +31,8 @@ final class Gateway {
   private var source: SocketSource?
   private var restTimer: LoopTimer?
   private var connections: [ObjectIdentifier: Connection] = [:]
+  /// Those of `connections` whose TLS handshake is not finished, the oldest first.
+  private var handshakes: [Connection] = []
   /// Descriptors of connections that a fault leaves without service.
   private var stalled: [Int32] = []
 
@@ -53,6 +57,11 @@ final class Gateway {
 
   func remove(_ connection: Connection) {
     connections[ObjectIdentifier(connection)] = nil
+    handshakeEnded(connection)
+  }
+
+  func handshakeEnded(_ connection: Connection) {
+    if let index = handshakes.firstIndex(where: { $0 === connection }) { handshakes.remove(at: index) }
   }
 
   /// Applies a change of ``settings`` to all connections.
@@ -112,7 +121,9 @@ final class Gateway {
     guard let connection = Connection(descriptor: descriptor, gateway: self) else {
       return log.warn("file descriptors or memory are exhausted; a connection was closed")
     }
+    if handshakes.count == Gateway.maximumHandshakes { handshakes[0].close() }
     connections[ObjectIdentifier(connection)] = connection
+    handshakes.append(connection)
   }
 
   private func serveStalled() {
@@ -179,6 +190,8 @@ struct GatewaySettings: Sendable {
   var checksAuthorization = true
   /// Minimum seconds between two new provider tokens of the key; 0 for no limit.
   var tokenUpdateSeconds: Int64 = 0
+  /// A connection whose TLS handshake takes longer is closed.
+  var handshakeTime = Duration.seconds(60)
 }
 
 /// Returns whether the text is one JSON object and nothing else.

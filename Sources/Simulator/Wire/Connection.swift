@@ -26,6 +26,10 @@ final class Connection {
   private var lastStream = Int32.max
   private var highestProcessed: Int32 = 0
   private var closesAfterFlush = false
+  /// Whether the client does not take the output. Nothing is read meanwhile, so no more output than that of one read waits.
+  private var isBlocked = false
+  /// Runs until the TLS handshake is finished.
+  private var handshakeTimer: LoopTimer?
 
   /// Whether the connection is to be closed when the session returns.
   private(set) var isCut = false
@@ -43,6 +47,7 @@ final class Connection {
       descriptor: descriptor, onReadable: { [unowned self] in read() }, onWritable: { [unowned self] in write() })
     guard session != nil, let source else { return nil }
     source.watchReading(true)
+    handshakeTimer = .after(gateway.settings.handshakeTime) { [unowned self] in close() }
   }
 
   /// Applies a change of the settings.
@@ -57,15 +62,17 @@ final class Connection {
     source.cancel()
     self.source = nil
     session = nil
-    // Its release may be delayed by a turn, in which it must not fire.
+    // Their release may be delayed by a turn, in which they must not fire.
     delayTimer?.cancel()
     delayTimer = nil
+    handshakeTimer?.cancel()
+    handshakeTimer = nil
     gateway.remove(self)
   }
 
   private func read() {
     for _ in 0..<Connection.readsPerTurn {
-      guard source != nil else { return }
+      guard source != nil, !isBlocked else { return }
       switch socket.read(into: &input) {
       case .bytes(let count):
         let isGood = input.withUnsafeBufferPointer {
@@ -76,6 +83,7 @@ final class Connection {
           flush()
           return close()
         }
+        flush()
       case .waits(let forWriting):
         if forWriting { source?.watchWriting(true) }
         return flush()
@@ -83,7 +91,6 @@ final class Connection {
         return close()
       }
     }
-    flush()
     // Bytes that TLS has buffered do not make the socket readable.
     EventLoop.atEndOfTurn { self.read() }
   }
@@ -97,6 +104,7 @@ final class Connection {
 
   private func flush() {
     guard let source, let session, socket.isSecured else { return }
+    endHandshake()
     while true {
       if sent == output.count {
         output.removeAll(keepingCapacity: true)
@@ -106,15 +114,36 @@ final class Connection {
       guard !output.isEmpty else { break }
       switch socket.write(output[sent...]) {
       case .bytes(let count): sent += count
-      case .waits: return source.watchWriting(true)
+      case .waits: return block(source)
       case .closed: return close()
       }
     }
-    source.watchWriting(false)
+    unblock(source)
     if session.isFinished || closesAfterFlush {
       socket.shutdown()
       close()
     }
+  }
+
+  private func block(_ source: SocketSource) {
+    isBlocked = true
+    source.watchReading(false)
+    source.watchWriting(true)
+  }
+
+  private func unblock(_ source: SocketSource) {
+    source.watchWriting(false)
+    guard isBlocked else { return }
+    isBlocked = false
+    source.watchReading(true)
+    EventLoop.atEndOfTurn { self.read() }
+  }
+
+  private func endHandshake() {
+    guard let handshakeTimer else { return }
+    handshakeTimer.cancel()
+    self.handshakeTimer = nil
+    gateway.handshakeEnded(self)
   }
 }
 
