@@ -22,6 +22,14 @@ struct HostileClientTests {
     #expect(try await simulator.push().hasPrefix("HTTP/2 200"))
   }
 
+  @Test func `trailers belong to their request`() async throws {
+    let simulator = try await SimulatedGateway(initialStreams: 1000)
+    let frames = try await simulator.pushes(5, trailer: "apns-topic: other")
+    #expect(frames.count(of: ":status: 200") == 5)
+    let ledger = try await simulator.ledger()
+    #expect(ledger.received == 5 && ledger.accepted == 5)
+  }
+
   @Test func `the connections that wait longest for a handshake are closed`() async throws {
     let simulator = try await SimulatedGateway()
     let (port, limit) = (simulator.ready.port, await Gateway.maximumHandshakes)

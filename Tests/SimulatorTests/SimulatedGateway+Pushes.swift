@@ -23,7 +23,8 @@ extension SimulatedGateway {
   }
 
   /// `count` pushes at once on one connection: nghttp's account of all frames, until it ends or has told of `answers`.
-  func pushes(_ count: Int, answers: Int? = nil) async throws -> String {
+  /// `trailer`: a field behind each body.
+  func pushes(_ count: Int, answers: Int? = nil, trailer: String? = nil) async throws -> String {
     let body = "\(directory)/body.json"
     try #"{"aps":{"alert":"Hello"}}"#.write(toFile: body, atomically: true, encoding: .utf8)
     let nghttp = try ChildProcess(
@@ -31,7 +32,8 @@ extension SimulatedGateway {
       [
         "-nv", "--no-dep", "-m", "\(count)", "-d", body, "-H", ":method: POST",
         "-H", "authorization: \(try authorization)", "-H", "apns-topic: com.example.demo",
-        "\(ready.url)/3/device/\(RequestHead.token)",
+      ] + (trailer.map { ["--trailer", $0] } ?? []) + [
+        "\(ready.url)/3/device/\(RequestHead.token)"
       ])
     if let answers {
       try await eventually("\(answers) answers") {

@@ -134,7 +134,8 @@ extension HTTP2Session {
   /// nghttp2 calls these within ``receive(_:)``, on the loop.
   fileprivate nonisolated static func set(_ callbacks: OpaquePointer) {
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
-      guard let id = frame?.pointee.hd.stream_id else { return 0 }
+      guard let frame, isRequest(frame) else { return 0 }
+      let id = frame.pointee.hd.stream_id
       nonisolated(unsafe) let (session, context) = (session, context)
       return EventLoop.assumeIsolated {
         let slot = delegate(context).streamBegan(id)
@@ -143,7 +144,8 @@ extension HTTP2Session {
     }
     nghttp2_session_callbacks_set_on_header_callback(callbacks) {
       session, frame, name, nameCount, value, valueCount, _, context in
-      guard let id = frame?.pointee.hd.stream_id else { return 0 }
+      guard let frame, isRequest(frame) else { return 0 }
+      let id = frame.pointee.hd.stream_id
       nonisolated(unsafe) let (session, context, name, value) = (session, context, name, value)
       EventLoop.assumeIsolated {
         delegate(context).streamHeader(
@@ -190,6 +192,12 @@ private let readAnswer: nghttp2_data_source_read_callback = { session, id, buffe
   }
 }
 
+/// Whether a HEADERS frame begins a request. Trailers, which end one, are not a push of their own, and their fields are
+/// ignored.
+private func isRequest(_ frame: UnsafePointer<nghttp2_frame>) -> Bool {
+  frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
+}
+
 @EventLoop
 private func received(_ frame: UnsafePointer<nghttp2_frame>, _ session: OpaquePointer?, _ delegate: Connection) {
   let header = frame.pointee.hd
@@ -199,7 +207,9 @@ private func received(_ frame: UnsafePointer<nghttp2_frame>, _ session: OpaquePo
     let slot = streamSlot(session, header.stream_id)
     guard slot >= 0 else { return }
     let isEnd = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
-    if UInt32(header.type) == NGHTTP2_HEADERS.rawValue { delegate.streamHeadEnded(header.stream_id, slot) }
+    if UInt32(header.type) == NGHTTP2_HEADERS.rawValue, isRequest(frame) {
+      delegate.streamHeadEnded(header.stream_id, slot)
+    }
     if isEnd { delegate.streamEnded(header.stream_id, slot) }
   case NGHTTP2_PING.rawValue where !isAcknowledgement:
     delegate.pinged(withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.load(as: UInt64.self) })
