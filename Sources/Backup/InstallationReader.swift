@@ -63,7 +63,9 @@ package struct InstallationReader: BackupSource {
   private mutating func step(_ byte: UInt8) throws(JSONWindow.Fault) -> Place? {
     switch place {
     case .start where byte == UInt8(ascii: "{"):
-      return window.take(["{", "\"results\"", ":", "["]).map { $0 ? .element(isFirst: true, isWrapped: true) : .line }
+      return window.take(["{", "\"results\"", ":", "["], maximumBytes: InstallationReader.maximumBytes).map {
+        $0 ? .element(isFirst: true, isWrapped: true) : .line
+      }
     case .start: return try mark("[").map { _ in .element(isFirst: true, isWrapped: false) }
     case .afterElement(let isWrapped):
       return try mark(",]").map {

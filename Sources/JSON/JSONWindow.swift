@@ -62,16 +62,16 @@ public struct JSONWindow: Sendable {
     index += 1
   }
 
-  /// Consumes these parts, with or without white space between them, and returns true; if they do not follow, consumes
-  /// nothing and returns false.
-  public mutating func take(_ parts: [StaticString]) -> Bool? {
+  /// Consumes these parts, with or without white space between them, and returns true; if they do not follow, or do not
+  /// end within `maximumBytes`, consumes nothing and returns false.
+  public mutating func take(_ parts: [StaticString], maximumBytes: Int) -> Bool? {
     guard peek() != nil else { return isClosed ? false : nil }
     let (first, firstLine) = (index, line)
     for part in parts {
       skipWhitespace()
       for position in 0..<part.utf8CodeUnitCount {
-        guard index < bytes.count, bytes[index] == part.utf8Start[position] else {
-          let isCut = index == bytes.count && !isClosed
+        guard index - first < maximumBytes, index < bytes.count, bytes[index] == part.utf8Start[position] else {
+          let isCut = index == bytes.count && !isClosed && index - first < maximumBytes
           (index, line) = (first, firstLine)
           return isCut ? nil : false
         }

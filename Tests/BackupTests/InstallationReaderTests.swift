@@ -1,3 +1,4 @@
+import JSON
 import Registry
 import Testing
 @testable import Backup
@@ -75,5 +76,18 @@ struct InstallationReaderTests {
   ])
   func `the fault of an invalid export has its position`(text: String, fault: String) {
     for size in [1, 3, 1 << 20] { #expect(read(text, size: size).fault == fault) }
+  }
+
+  @Test func `white space without an end is refused before it fills the memory`() throws {
+    var reader = InstallationReader(bundleIDs: ["com.a"])
+    reader.append([UInt8(ascii: "{")])
+    var (fed, fault) = (1, nil as JSONWindow.Fault?)
+    while fault == nil, fed < 4 << 20 {
+      reader.append([UInt8](repeating: 0x20, count: 65_536))
+      fed += 65_536
+      do throws(JSONWindow.Fault) { _ = try reader.next() } catch { fault = error }
+    }
+    #expect(fault?.description == "line 1, byte 0: an installation is longer than 262144 bytes")
+    #expect(fed <= 5 * 65_536 + 1)
   }
 }

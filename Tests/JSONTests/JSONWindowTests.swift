@@ -33,16 +33,31 @@ struct JSONWindowTests {
   @Test func `parts are taken together or not at all`() {
     let parts: [StaticString] = ["{", "\"results\"", ":", "["]
     var whole = window(" { \"results\"\n: [1")
-    #expect(whole.take(parts) == true)
+    #expect(whole.take(parts, maximumBytes: 100) == true)
     #expect(whole.peek() == UInt8(ascii: "1"))
     var other = window("{\"result\":1}")
-    #expect(other.take(parts) == false)
+    #expect(other.take(parts, maximumBytes: 100) == false)
     #expect(other.peek() == UInt8(ascii: "{"))
     var cut = JSONWindow()
     cut.append(Array("{ \"resu".utf8))
-    #expect(cut.take(parts) == nil)
+    #expect(cut.take(parts, maximumBytes: 100) == nil)
     cut.close()
-    #expect(cut.take(parts) == false)
+    #expect(cut.take(parts, maximumBytes: 100) == false)
+  }
+
+  @Test func `parts that do not end within the maximum are not awaited`() {
+    var window = JSONWindow()
+    window.append([UInt8(ascii: "{")])
+    var (answer, kept) = (nil as Bool?, 1)
+    while answer == nil, kept < 10_000 {
+      answer = window.take(["{", "\"results\""], maximumBytes: 500)
+      guard answer == nil else { break }
+      window.append([UInt8](repeating: 0x20, count: 100))
+      kept += 100
+    }
+    #expect(answer == false)
+    #expect(kept <= 600)
+    #expect(window.peek() == UInt8(ascii: "{"))
   }
 
   @Test func `a byte order mark is skipped, however it comes`() {
