@@ -6,7 +6,7 @@ public enum BackupError: Error, Sendable, Equatable {
   /// The file cannot be opened, read or written.
   case file(String)
   /// The file is not a valid backup from this position on.
-  case format(JSONWindow.Fault)
+  case format(JSONWindow.Fault, file: String)
   case redis(RedisError)
 }
 
@@ -14,7 +14,7 @@ extension BackupError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .file(let text): text
-    case .format(let fault): "\(fault)"
+    case .format(let fault, let file): "\(file): \(fault)"
     case .redis(let error): "Redis: \(error)"
     }
   }

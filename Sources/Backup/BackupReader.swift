@@ -72,11 +72,12 @@ package struct BackupReader: BackupSource {
     return nil
   }
 
-  private func entry(_ record: JSONValue) -> BackupEntry? {
-    switch section {
-    case .app(let app): BackupEntry(app: app, token: token, record: record)
-    case .instances: BackupEntry(instance: token, record: record)
-    case .unknown: nil
+  private func entry(_ record: BackupRecord) -> BackupEntry? {
+    switch (section, record) {
+    case (.unknown, _): nil
+    case (_, .ambiguous): .refused(.malformedRecord)
+    case (.app(let app), .object(let object)): BackupEntry(app: app, token: token, record: object)
+    case (.instances, .object(let object)): BackupEntry(instance: token, record: object)
     }
   }
 

@@ -20,7 +20,7 @@ final class BackupStream<Source: BackupSource> {
     while batch.count < limit {
       if let fault {
         guard batch.isEmpty else { return batch }
-        throw .format(fault)
+        throw .format(fault, file: file.name)
       }
       do throws(JSONWindow.Fault) {
         if let entry = try source.next() {
@@ -49,6 +49,13 @@ package protocol BackupSource: Sendable {
   mutating func next() throws(JSONWindow.Fault) -> BackupEntry?
 }
 
+/// The record of an entry, which is valid JSON.
+enum BackupRecord {
+  case object(JSONValue)
+  /// Its meaning is not defined: a number is out of range, or a key is there twice.
+  case ambiguous
+}
+
 extension JSONWindow {
   /// Returns the text of a key, or nil if more bytes are needed.
   mutating func key(_ what: String) throws(Fault) -> String? {
@@ -62,12 +69,19 @@ extension JSONWindow {
   }
 
   /// Returns an object, or nil if more bytes are needed.
-  mutating func record(_ what: String, maximumBytes: Int) throws(Fault) -> JSONValue? {
+  mutating func record(_ what: String, maximumBytes: Int) throws(Fault) -> BackupRecord? {
     guard let piece = try object(what, maximumBytes: maximumBytes) else { return nil }
-    do {
-      return try JSONValue(parsing: piece.bytes)
+    do throws(JSONError) {
+      var reader = JSONReader(piece.bytes)
+      try reader.skipValue()
+      try reader.end()
     } catch {
       throw piece.fault("in \(what) that begins here: \(error), counted from there")
+    }
+    do throws(JSONError) {
+      return .object(try JSONValue(parsing: piece.bytes))
+    } catch {
+      return .ambiguous
     }
   }
 

@@ -43,10 +43,10 @@ package struct InstallationReader: BackupSource {
       case .element(_, let isWrapped):
         guard let record = try record() else { return nil }
         place = .afterElement(isWrapped: isWrapped)
-        return BackupEntry(installation: record, of: bundleIDs)
+        return entry(record)
       case .line:
         guard let record = try record() else { return nil }
-        return BackupEntry(installation: record, of: bundleIDs)
+        return entry(record)
       default:
         guard let next = try step(byte) else { return nil }
         place = next
@@ -56,8 +56,15 @@ package struct InstallationReader: BackupSource {
     return nil
   }
 
-  private mutating func record() throws(JSONWindow.Fault) -> JSONValue? {
+  private mutating func record() throws(JSONWindow.Fault) -> BackupRecord? {
     try window.record("an installation", maximumBytes: InstallationReader.maximumBytes)
+  }
+
+  private func entry(_ record: BackupRecord) -> BackupEntry {
+    switch record {
+    case .object(let object): BackupEntry(installation: object, of: bundleIDs)
+    case .ambiguous: .refused(.malformedRecord)
+    }
   }
 
   private mutating func step(_ byte: UInt8) throws(JSONWindow.Fault) -> Place? {

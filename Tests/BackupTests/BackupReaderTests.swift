@@ -60,10 +60,20 @@ struct BackupReaderTests {
     (#""\#(one)":{"username":7}"#, "malformed_record"), (#""\#(one)":{"username":"a\u0000b"}"#, "malformed_username"),
     (#""\#(one)":{"updatedAt":"yesterday"}"#, "malformed_date"), (#""\#(one)":{"createdAt":1.5}"#, "malformed_date"),
     (#""\#(one)":{"platform":"vax"}"#, "malformed_record"), (#""\#(one)":{"environment":""}"#, "malformed_record"),
+    (#""\#(one)":{"username":"a","username":"b"}"#, "malformed_record"),
+    (#""\#(one)":{"updatedAt":1e999}"#, "malformed_record"),
+    (#""\#(one)":{"of a later version":[{"a":-1e999}]}"#, "malformed_record"),
   ])
   func `an invalid entry is left out and the next one is read`(entry: String, reason: String) {
     let reading = read(#"{"com.a":{\#(entry),"\#(Self.two)":{}}}"#)
     #expect(reading.names == [reason, "com.a/\(Self.two)"])
+    #expect(reading.fault == nil)
+  }
+
+  @Test func `an instance with a number out of range is left out, a section of a later version is skipped`() {
+    let record = #"{"x":1e999}"#
+    let reading = read(#"{"martlet:later":{"a":\#(record)},"martlet:instances":{"i":\#(record)}}"#)
+    #expect(reading.names == ["malformed_record"])
     #expect(reading.fault == nil)
   }
 
@@ -89,8 +99,8 @@ struct BackupReaderTests {
     (#"{"com.a":["t"]}"#, "line 1, byte 13: expected a colon, found ']'"),
     (#"{"com.a":{"t":{"a":1"#, "line 1, byte 14: the record of a token begins here and has no end"),
     (
-      #"{"com.a":{"t":{"a":1,"a":2}}}"#,
-      #"line 1, byte 14: in the record of a token that begins here: duplicate key "a" at byte 7, counted from there"#
+      #"{"com.a":{"t":{"a":1,"a":}}}"#,
+      #"line 1, byte 14: in the record of a token that begins here: unexpected character '}' at byte 11, counted from there"#
     ),
     (
       #"{"com.a":{"t":{"a":nope}}}"#,

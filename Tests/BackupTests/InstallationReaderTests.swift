@@ -55,6 +55,8 @@ struct InstallationReaderTests {
     (#"{"appIdentifier":"com.a","deviceType":"ios"}"#, "no_token"),
     (#"{"appIdentifier":"com.a","deviceType":"ios","deviceToken":null}"#, "no_token"),
     (installation(token, more: #","createdAt":[]"#), "malformed_date"),
+    (installation(token, more: #","badge":1e999"#), "malformed_record"),
+    (installation(token, more: #","badge":1,"badge":1"#), "malformed_record"),
   ])
   func `a refused installation has a reason`(installation: String, reason: String) {
     #expect(read("[\(installation),\(Self.two)]").names == [reason, "com.a/\(Self.other)"])

@@ -52,7 +52,7 @@ enum TokensCommand: Command {
       }
     } catch let failure as BackupFailure {
       report.stopped(failure.done)
-      throw CommandError.failed("\(file): \(failure.cause)")
+      throw CommandError.failed("\(failure.cause)")
     } catch let error as BackupError {
       throw CommandError.failed("\(error)")
     }

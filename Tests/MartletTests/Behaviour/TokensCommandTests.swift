@@ -182,11 +182,15 @@ import Testing
 
   @Test func `a failed command leaves no file behind`() async throws {
     #expect(try await fleet.martlet("tokens", "export", "/nowhere/backup.json").exitCode == 1)
-    #expect(try await fleet.martlet("tokens", "import", path("nothing.json")).exitCode == 1)
+    let nothing = try await fleet.martlet("tokens", "import", path("nothing.json"))
+    #expect(nothing.exitCode == 1)
+    #expect(
+      nothing.lines.last == "martlet tokens: cannot open '\(path("nothing.json"))': No such file or directory")
     #expect(try await fleet.martlet("tokens", "import", directory.path).exitCode == 1)
     let bad = try write("7", to: "bad.json")
     let failed = try await fleet.martlet("tokens", "migrate", bad, "--bundle", "com.a", "--output", path("out.json"))
     #expect(failed.exitCode == 1)
+    #expect(failed.lines.last?.hasPrefix("martlet tokens: \(bad): line 1, byte 0: expected an export") == true)
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["bad.json"])
     for wrong in [["migrate", bad], ["import", bad, "--bundle", "x"], ["export"], ["eat", bad]] {
       let child = try ChildProcess(
