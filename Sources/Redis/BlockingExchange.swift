@@ -26,14 +26,16 @@ struct BlockingExchange {
       case .broken(let reason), .tooLarge(let reason): throw .notSent("\(server): \(reason)")
       case .needsMore: break
       }
+      // Also of a server that sends without an end.
+      guard Clock.monotonicNanoseconds < deadline else { throw late }
       switch transport.read(into: &buffer) {
       case .bytes(let count): reader.feed(buffer, count: count)
       case .ended: throw .notSent("\(server) closed the connection")
       case .wouldBlock:
-        guard Poll.wait(transport.descriptor, for: POLLIN, until: deadline) else {
-          throw .notSent("\(server) did not answer in time")
-        }
+        guard Poll.wait(transport.descriptor, for: POLLIN, until: deadline) else { throw late }
       }
     }
   }
+
+  private var late: RedisError { .notSent("\(server) did not answer in time") }
 }

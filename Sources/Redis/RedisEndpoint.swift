@@ -3,8 +3,16 @@ public import Crypto
 /// Address and credentials of Redis, from REDIS_URL.
 public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
   struct HostAndPort: Sendable, Hashable {
+    /// Of a name or an address, in bytes.
+    private static let maximumHostBytes = 255
+
     let host: String
     let port: UInt16
+
+    /// Whether a name that a server sent can be resolved.
+    static func isHost(_ text: some StringProtocol) -> Bool {
+      (1...maximumHostBytes).contains(text.utf8.count) && !text.utf8.contains(0)
+    }
 
     var summary: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
   }

@@ -46,9 +46,11 @@ extension RedisError: CustomStringConvertible {
     switch self {
     case .configuration(let text), .notSent(let text), .replyTooLarge(let text): text
     case .outcomeUnknown(let text): "outcome unknown: \(text)"
-    // A client of a cluster follows it.
-    case .reply(let error) where error.code == "MOVED":
-      "\(error.message): the server belongs to a cluster; write redis+cluster:// in REDIS_URL"
+    case .reply(let error) where error.isRedirection:
+      "\(error.message): "
+        + (error.wasFollowed
+          ? "the servers of the cluster do not agree where the slot is; see redis-cli --cluster check"
+          : "the server belongs to a cluster; write redis+cluster:// in REDIS_URL")
     case .reply(let error): error.message
     }
   }
@@ -71,6 +73,8 @@ public struct RedisReplyError: Error, Sendable, Equatable {
   public let message: String
   /// The keys of the command, if one of them has another type and the caller waited for the reply.
   public internal(set) var keys: [String] = []
+  /// Of a redirection, whether a client of a cluster has followed it until it gave up.
+  var wasFollowed = false
 
   public init(message: String) {
     self.message = message
@@ -111,6 +115,8 @@ extension RedisReplyError {
     default: false
     }
   }
+
+  var isRedirection: Bool { code == "MOVED" || code == "ASK" }
 
   /// Whether the slot of the command's keys is not, or not now, at the server that replied.
   var isOfMovedSlot: Bool { code == "MOVED" || code == "CLUSTERDOWN" }

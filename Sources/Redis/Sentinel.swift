@@ -40,7 +40,7 @@ enum Sentinel {
   /// From `["10.0.0.1", "6379"]`.
   static func address(_ parts: [RedisValue]) -> RedisEndpoint.HostAndPort? {
     guard parts.count == 2, let host = parts[0].string, let port = parts[1].string?.integer(in: 1...UInt16.max),
-      !host.isEmpty, !host.utf8.contains(0)
+      RedisEndpoint.HostAndPort.isHost(host)
     else { return nil }
     return RedisEndpoint.HostAndPort(host: host, port: port)
   }

@@ -71,7 +71,9 @@ struct RedisSentinelTests {
 
   @Test func `a reply that is not an address is refused`() {
     #expect(Sentinel.address([.bytes(Array("10.0.0.1".utf8)), .bytes(Array("6379".utf8))])?.summary == "10.0.0.1:6379")
-    for (host, port) in [("", "1"), ("a\0", "1"), ("a", "0"), ("a", "65536"), ("a", "x")] {
+    for (host, port) in [
+      ("", "1"), ("a\0", "1"), (String(repeating: "a", count: 256), "1"), ("a", "0"), ("a", "65536"), ("a", "x"),
+    ] {
       #expect(Sentinel.address([.bytes(Array(host.utf8)), .bytes(Array(port.utf8))]) == nil)
     }
     #expect(Sentinel.address([]) == nil)

@@ -163,9 +163,12 @@ extension ClusterRouter {
   private func take(_ result: Result<RedisValue, RedisError>, of request: ClusterRequest, from server: ClusterServer) {
     switch result {
     case .success: return request.finish(result)
-    case .failure(.reply(let error)):
+    case .failure(.reply(var error)):
       guard let redirection = Redirection(error, from: server.address) else { return request.finish(result) }
-      guard request.mayContinue, !isClosed else { return request.finish(result) }
+      guard request.mayContinue, !isClosed else {
+        error.wasFollowed = true
+        return request.finish(.failure(.reply(error)))
+      }
       follow(redirection, request, from: server, or: result)
     case .failure(.notSent), .failure(.outcomeUnknown):
       refresh()

@@ -24,10 +24,11 @@ struct ClusterTopology: Equatable {
         first <= last, last < HashSlot.count, let primary = parts[2].array, primary.count >= 2,
         let port = primary[1].integer(in: 1...65_535).map({ UInt16($0) })
       else { throw .notSent("\(askedServer.summary) replied to CLUSTER SLOTS with something else") }
-      let name = primary[0].string ?? ""
+      let named = primary[0].string ?? ""
+      let name = named.isEmpty ? askedServer.host : named
       // A server whose name is not known yet.
-      if name == "?" || name.utf8.contains(0) { continue }
-      guard let place = insert(Server(host: name.isEmpty ? askedServer.host : name, port: port)) else {
+      guard name != "?", Server.isHost(name) else { continue }
+      guard let place = insert(Server(host: name, port: port)) else {
         throw .notSent(
           "\(askedServer.summary) named more than \(ClusterTopology.maximumServers) servers of its cluster")
       }

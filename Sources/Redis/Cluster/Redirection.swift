@@ -35,6 +35,7 @@ enum Redirection: Equatable {
     }
     var host = text[..<colon]
     if host.first == "[", host.last == "]" { host = host.dropFirst().dropLast() }
-    return ClusterTopology.Server(host: host.isEmpty ? asked.host : String(host), port: port)
+    if host.isEmpty { return ClusterTopology.Server(host: asked.host, port: port) }
+    return ClusterTopology.Server.isHost(host) ? ClusterTopology.Server(host: String(host), port: port) : nil
   }
 }

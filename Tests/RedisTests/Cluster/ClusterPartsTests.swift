@@ -72,7 +72,10 @@ struct ClusterPartsTests {
     #expect(redirection("ASK 1 redis.example.com:6381") == .ask(Server(host: "redis.example.com", port: 6381)))
     #expect(redirection("TRYAGAIN Multiple keys request during rehashing of slot") == .tryAgain)
     #expect(redirection("CLUSTERDOWN Hash slot not served") == .unavailable)
-    for text in ["MOVED", "MOVED x 127.0.0.1:1", "MOVED 16384 h:1", "MOVED 1 h:0", "MOVED 1 h", "ERR no"] {
+    let long = String(repeating: "h", count: 256)
+    for text in [
+      "MOVED", "MOVED 1 \(long):1", "MOVED x 127.0.0.1:1", "MOVED 16384 h:1", "MOVED 1 h:0", "MOVED 1 h", "ERR no",
+    ] {
       #expect(redirection(text) == nil, "\(text)")
     }
   }

@@ -1,27 +1,23 @@
 import Foundation
-import TestSupport
+import Glibc
 
-/// A scripted server on a unix socket.
+/// A scripted server on a unix socket, or on the loopback interface.
 ///
 /// `answer` gets the number of the connection (from 0) and the words of each command. Nil sends nothing, and
 /// ``FakeRedis/hangUp`` closes.
-final class FakeRedis: Sendable {
-  typealias Answer = @Sendable (_ connection: Int, _ words: [String]) -> String?
+public final class FakeRedis: Sendable {
+  public typealias Answer = @Sendable (_ connection: Int, _ words: [String]) -> String?
 
-  static let hangUp = "hang up"
+  public static let hangUp = "hang up"
 
   private let directory: TemporaryDirectory
   private let listener: Int32
-  private let welcome: String
-  private let answer: Answer
 
-  var url: String { "unix://\(directory.path)/fake.sock" }
+  public var url: String { "unix://\(directory.path)/fake.sock" }
 
   /// `welcome` is sent on every new connection.
-  init(welcome: String = "", _ answer: @escaping Answer) throws {
+  public init(welcome: String = "", _ answer: @escaping Answer) throws {
     directory = try TemporaryDirectory()
-    self.welcome = welcome
-    self.answer = answer
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -33,10 +29,45 @@ final class FakeRedis: Sendable {
       }
     }
     guard bound == 0, listen(listener, 16) == 0 else { throw TestTimeout("cannot listen on \(path)") }
-    Thread.detachNewThread { [listener, welcome, answer] in
+    FakeRedis.accept(listener, welcome, answer)
+  }
+
+  /// Listens on `port` of the loopback interface instead.
+  public init(port: Int, _ answer: @escaping Answer) throws {
+    directory = try TemporaryDirectory()
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    let bound = withUnsafeBytes(of: &address) { bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) {
+        bind(listener, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard bound == 0, listen(listener, 16) == 0 else { throw TestTimeout("cannot listen on port \(port)") }
+    FakeRedis.accept(listener, "", answer)
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+  }
+
+  /// The replies of a healthy server to the commands of the greeting; nil for others.
+  public static func greeting(_ words: [String]) -> String? {
+    switch words[0] {
+    case "CLIENT", "SELECT", "AUTH": "+OK\r\n"
+    case "SCRIPT": "$40\r\n\(String(repeating: "a", count: 40))\r\n"
+    case "PING": "+PONG\r\n"
+    default: nil
+    }
+  }
+
+  private static func accept(_ listener: Int32, _ welcome: String, _ answer: @escaping Answer) {
+    Thread.detachNewThread {
       var count = 0
       while true {
-        let peer = accept(listener, nil, nil)
+        let peer = Glibc.accept(listener, nil, nil)
         guard peer >= 0 else {
           // Only here: after a close elsewhere this would accept the connections of the next server with the descriptor.
           close(listener)
@@ -46,20 +77,6 @@ final class FakeRedis: Sendable {
         count += 1
         Thread.detachNewThread { FakeRedis.serve(peer, number, welcome, answer) }
       }
-    }
-  }
-
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-  }
-
-  /// The replies of a healthy server to the commands of the greeting; nil for others.
-  static func greeting(_ words: [String]) -> String? {
-    switch words[0] {
-    case "CLIENT", "SELECT", "AUTH": "+OK\r\n"
-    case "SCRIPT": "$40\r\n\(String(repeating: "a", count: 40))\r\n"
-    case "PING": "+PONG\r\n"
-    default: nil
     }
   }
 
