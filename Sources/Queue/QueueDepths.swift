@@ -157,7 +157,10 @@ final class QueueDepths {
     for command in commands {
       connection.send(command) { [weak self] result in
         switch result {
-        case .success(let value): lengths.append(value.integer ?? 0)
+        case .success(let value):
+          // Without a number there is no sample.
+          guard let length = value.count else { return }
+          lengths.append(Int64(length))
         // Another program's key.
         case .failure(.reply(let error)) where error.code == "WRONGTYPE": lengths.append(0)
         case .failure: return

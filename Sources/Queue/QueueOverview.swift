@@ -35,12 +35,13 @@ public struct QueueOverview: Sendable, Equatable {
 
 @EventLoop
 extension QueueOverview {
-  /// Reads the overview, in two exchanges. A key of another type counts as empty.
+  /// Reads the overview, in two exchanges. A key of another type counts as empty. Throws if a length is not a number.
   public static func read(_ queue: String, from connection: RedisClient) async throws(RedisError) -> QueueOverview {
     try await read([queue], from: connection)[0]
   }
 
-  /// Reads the overviews of queues, in their order, in two exchanges. A key of another type counts as empty.
+  /// Reads the overviews of queues, in their order, in two exchanges. A key of another type counts as empty. Throws if a
+  /// length is not a number.
   public static func read(_ queues: [String], from connection: RedisClient) async throws(RedisError) -> [QueueOverview]
   {
     let keys = queues.map(QueueKeys.init(queue:))
@@ -57,7 +58,7 @@ extension QueueOverview {
       var values: [RedisValue] = []
       for answer in answers.prefix(commands.count) { values.append(try answer.absentIfWrongType()) }
       answers = answers.dropFirst(commands.count)
-      overviews.append(QueueOverview(keys.queue, values))
+      overviews.append(try QueueOverview(keys.queue, values))
       members.append((keys, (values[4].array ?? []).compactMap(\.string)))
     }
     let inflight = members.flatMap { keys, names in names.map { RedisCommand("LLEN", keys.inflight($0)) } }
@@ -65,7 +66,7 @@ extension QueueOverview {
     var rest = lengths[...]
     for (index, (_, names)) in members.enumerated() {
       for length in rest.prefix(names.count) {
-        overviews[index].inFlight += try length.absentIfWrongType().integer ?? 0
+        overviews[index].inFlight += try QueueOverview.length(length.absentIfWrongType(), overviews[index].queue)
       }
       rest = rest.dropFirst(names.count)
       for name in names { overviews[index].workers[name] = reports[name] }
@@ -74,11 +75,23 @@ extension QueueOverview {
   }
 
   /// `values` are the replies to the first commands, in their order.
-  private init(_ queue: String, _ values: [RedisValue]) {
+  private init(_ queue: String, _ values: [RedisValue]) throws(RedisError) {
     self.init(
-      queue: queue, waiting: values[0].integer ?? 0, inFlight: 0, retry: values[1].integer ?? 0,
-      scheduled: values[2].integer ?? 0, dead: values[3].integer ?? 0,
+      queue: queue, waiting: try QueueOverview.length(values[0], queue), inFlight: 0,
+      retry: try QueueOverview.length(values[1], queue), scheduled: try QueueOverview.length(values[2], queue),
+      dead: try QueueOverview.length(values[3], queue),
       pause: values[5].contents.flatMap(ControlState.init(bytes:))?.pause, workers: [:])
+  }
+}
+
+extension QueueOverview {
+  /// Returns the length that Redis replied with; 0 for no reply.
+  private static func length(_ reply: RedisValue, _ queue: String) throws(RedisError) -> Int64 {
+    if reply.isNull { return 0 }
+    guard let count = reply.count else {
+      throw .outcomeUnknown("the numbers of \(queue) cannot be read: Redis sent an unexpected reply")
+    }
+    return Int64(count)
   }
 }
 

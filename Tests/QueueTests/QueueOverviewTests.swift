@@ -1,5 +1,7 @@
 import EventLoop
 import Redis
+import Telemetry
+import TestSupport
 import Testing
 
 @testable import Queue
@@ -42,6 +44,26 @@ struct QueueOverviewTests {
     #expect(overviews.map { $0.workers.keys.sorted() } == [["late"], ["late", "single"], ["late"]])
     let reports = try await WorkerReport.read(of: queues, from: redis.connection)
     #expect(reports == overviews.workers)
+  }
+
+  @Test(arguments: ["+OK", ":-1", ":9223372036854775807", "$1\r\n7"], ["LLEN", "ZCARD"])
+  func `a length that is not a number is not taken for 0`(reply: String, command: String) async throws {
+    let server = try FakeRedis { _, words in
+      switch words[0] {
+      case command: "\(reply)\r\n"
+      case "LLEN", "ZCARD": ":0\r\n"
+      case "SRANDMEMBER": "*0\r\n"
+      case "GET": "$-1\r\n"
+      default: FakeRedis.greeting(words) ?? "-ERR no\r\n"
+      }
+    }
+    let connection = RedisClient(
+      endpoint: try RedisEndpoint(url: server.url), name: "martlet", timeout: patience, log: .silent)
+    connection.start()
+    try await connection.ready(within: patience)
+    let error = await #expect(throws: RedisError.self) { try await QueueOverview.read("jobs", from: connection) }
+    #expect(error?.description.contains("the numbers of jobs cannot be read") == true)
+    connection.close()
   }
 
   @Test func `each queue has its own numbers, and a key of another type counts as empty`() async throws {
