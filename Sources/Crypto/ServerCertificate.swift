@@ -48,6 +48,7 @@ private final class CertificateChain {
     let (certificates, isComplete) = pem.withUnsafeBytes(CertificateChain.read)
     // From here on deinit frees them, even if this throws.
     self.certificates = certificates
+    guard certificates.count <= ServerCertificateError.maximumCertificates else { throw .tooManyCertificates }
     guard isComplete else { throw .malformedCertificate(number: certificates.count + 1) }
     guard !certificates.isEmpty else { throw .noCertificate }
   }
@@ -87,13 +88,18 @@ private final class CertificateChain {
     return ASN1_TIME_to_tm(time, &parts) == 1 ? Int64(timegm(&parts)) : nil
   }
 
-  /// Returns the certificates before the first that cannot be read, and whether these are all.
+  /// Returns the certificates before the first that cannot be read, and whether these are all. Ends behind one more than
+  /// there may be.
   private static func read(_ bytes: UnsafeRawBufferPointer) -> ([OpaquePointer], isComplete: Bool) {
     var certificates: [OpaquePointer] = []
     guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return ([], false) }
     defer { BIO_free(bio) }
     ERR_clear_error()
-    while let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil) { certificates.append(certificate) }
+    while certificates.count <= ServerCertificateError.maximumCertificates,
+      let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil)
+    {
+      certificates.append(certificate)
+    }
     let isComplete = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
     ERR_clear_error()
     return (certificates, isComplete)

@@ -41,7 +41,8 @@ package struct CertificateFiles: Sendable, Equatable {
     do throws(SettingFile.Fault) {
       return try SettingFile.read(path, maximumBytes: CertificateFiles.maximumBytes)
     } catch {
-      throw Fault(setting: setting, path: path, reason: error.reason, expected: CertificateFiles.expectedFile)
+      throw Fault(
+        setting: setting, path: path, reason: error.reason, expected: error.expected ?? CertificateFiles.expectedFile)
     }
   }
 }

@@ -212,7 +212,7 @@ package struct EnvironmentReader {
     do throws(SettingFile.Fault) {
       return try SettingFile.read(path, maximumBytes: maximumBytes)
     } catch {
-      report(name, seen: "the file \(quoted(name, path)) \(error.reason)", expected: expected)
+      report(name, seen: "the file \(quoted(name, path)) \(error.reason)", expected: error.expected ?? expected)
       return nil
     }
   }

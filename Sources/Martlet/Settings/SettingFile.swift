@@ -7,6 +7,8 @@ enum SettingFile {
   struct Fault: Error, Equatable, CustomStringConvertible {
     /// The reason, for example `cannot be read (No such file or directory)`.
     let reason: String
+    /// What is expected of the file; nil for what the setting expects.
+    var expected: String?
 
     var description: String { "the file \(reason)" }
   }
@@ -37,7 +39,9 @@ enum SettingFile {
       if read == 0 { break }
       count += read
     }
-    guard count <= maximumBytes else { throw Fault(reason: "is larger than \(maximumBytes) bytes") }
+    guard count <= maximumBytes else {
+      throw Fault(reason: "is larger than \(maximumBytes) bytes", expected: "a file of at most \(maximumBytes) bytes")
+    }
     return Array(bytes[..<count])
   }
 }

@@ -62,6 +62,10 @@ struct CertificateSettingsTests {
     }
     let certificate = "MARTLET_HTTP_CERT: the file '\(directory.path)/cert.pem' "
     let key = "MARTLET_HTTP_KEY: the file '\(directory.path)/key.pem' "
+    let many = try fault(String(repeating: made.chain, count: 17), made.key)
+    #expect(many.hasPrefix(certificate + "contains more than 16 certificates"))
+    let large = try fault(String(repeating: " ", count: 1 << 20) + made.chain, made.key)
+    #expect(large.contains("is larger than 1048576 bytes") && large.contains("a file of at most 1048576 bytes"))
     #expect(try fault("no PEM", made.key).hasPrefix(certificate + "contains no certificate in PEM form"))
     #expect(try fault(other.chain + made.chain, made.key).hasPrefix(certificate + "begins with another certificate"))
     #expect(try fault(made.chain, "no PEM").hasPrefix(key + "contains no private key in PEM form"))

@@ -27,7 +27,9 @@ struct AppsFile: Sendable {
       let bytes = try SettingFile.read(path, maximumBytes: AppsFile.maximumBytes)
       return read(bytes, files: AppsKeyFiles(directory: directory))
     } catch {
-      return ([], [AppsFault(place: "", seen: "the file \(error.reason)", expected: AppsFile.expected)])
+      return (
+        [], [AppsFault(place: "", seen: "the file \(error.reason)", expected: error.expected ?? AppsFile.expected)]
+      )
     }
   }
 

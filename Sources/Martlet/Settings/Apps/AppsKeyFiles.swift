@@ -83,7 +83,8 @@ struct AppsKeyFiles {
     do throws(SettingFile.Fault) {
       return try read(path.hasPrefix("/") ? path : "\(directory)/\(path)", maximumBytes)
     } catch {
-      throw Fault(seen: "the file \(SettingQuote.text(path, as: .path)) \(error.reason)", expected: expected)
+      throw Fault(
+        seen: "the file \(SettingQuote.text(path, as: .path)) \(error.reason)", expected: error.expected ?? expected)
     }
   }
 }
