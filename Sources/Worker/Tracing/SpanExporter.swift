@@ -101,20 +101,21 @@ final class SpanExporter {
       metrics.exported.increment(by: batch.count)
       if failures > 0 { log.info("the collector of traces accepts spans again") }
       failures = 0
-    case .retry(let reason):
+    case .retry(let reason, let fix):
       changeBuffer { $0.putBack(batch) }
-      failed(reason)
-    case .refused(let reason):
+      failed(reason, fix)
+    case .refused(let reason, let fix):
       changeBuffer { $0.drop(batch.count) }
-      failed(reason)
+      failed(reason, fix)
     }
     sendNext()
   }
 
-  private func failed(_ reason: String) {
+  private func failed(_ reason: String, _ fix: String) {
     if failures == 0 {
       log.warn(
-        "the collector of traces does not accept spans; those that do not fit are dropped", ["error": .init(reason)])
+        "the collector of traces does not accept spans; those that do not fit are dropped",
+        ["url": .init(configuration.origin), "error": .init(reason), "fix": .init(fix)])
     }
     failures += 1
   }

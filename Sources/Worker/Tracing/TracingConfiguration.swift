@@ -1,3 +1,5 @@
+import HTTPClient
+
 /// Where spans go, and of which jobs.
 package struct TracingConfiguration: Sendable, Equatable {
   /// Of the collector, http or https. Spans go to `/v1/traces` below it.
@@ -29,6 +31,9 @@ package struct TracingConfiguration: Sendable, Equatable {
     self.serviceVersion = serviceVersion
     self.ratio = ratio
   }
+
+  /// The endpoint without user, password and path, for logs.
+  var origin: String { WebAddress(endpoint)?.origin ?? "" }
 
   /// The URL that spans are sent to.
   var url: String { (endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint) + "/v1/traces" }

@@ -34,6 +34,21 @@ struct SpanExporterTests {
     #expect((metrics.exported.value, metrics.dropped.value) == (UInt64(SpanBuffer.batch + 3), 0))
   }
 
+  @Test func `a collector whose authority is unknown is told with its origin and what to do`() async throws {
+    let server = try await TLSServer()
+    let lines = Locked<[String]>([])
+    let exporter = SpanExporter(
+      TracingConfiguration(endpoint: "https://user:secret@localhost:\(server.port)/path"), instance: "w",
+      metrics: SpanMetrics(Metrics()),
+      log: Log(level: .info, isText: false) { line in lines.withLock { $0.append(line) } })
+    exporter.add(spans(1))
+    await exporter.flush(within: patience)
+    let line = try #require(lines.withLock { $0 }.first)
+    #expect(line.contains(#""url":"https://localhost:\#(server.port)""#))
+    #expect(line.contains("update-ca-certificates"))
+    #expect(!line.contains("secret"))
+  }
+
   @Test func `nothing to send ends at once`() async throws {
     let (exporter, _) = exporter("http://127.0.0.1:1")
     await exporter.flush(within: patience)

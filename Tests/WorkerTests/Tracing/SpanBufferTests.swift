@@ -54,9 +54,14 @@ struct SpanBufferTests {
   }
 
   @Test func `a collector that cannot be reached is tried again`() {
-    for error in [HTTPClientError.refused("x"), .timedOut("x"), .unresolved("x"), .connection("x"), .certificate("x")] {
+    for error in [HTTPClientError.refused("x"), .timedOut("x"), .unresolved("x"), .connection("x")] {
       #expect(ExportResult(error) == .retry("x"))
     }
+    guard case .retry("x", let fix) = ExportResult(HTTPClientError.certificate("x")) else {
+      Issue.record("it is not tried again")
+      return
+    }
+    #expect(fix.contains("update-ca-certificates"))
     #expect(ExportResult(HTTPClientError.configuration("x")) == .refused("x"))
   }
 }
