@@ -1,5 +1,6 @@
 import JSON
 import PushModel
+import Telemetry
 
 /// Checks the fields of requests. Each function takes the value that was sent, or nil.
 enum RequestFields {
@@ -45,6 +46,18 @@ enum RequestFields {
     guard userIDLength.contains(id.unicodeScalars.count), isPrintable else {
       throw .invalid(
         "userId", "Invalid userId", "userId: expected 1 to 256 characters, not blank, no control characters")
+    }
+    return id
+  }
+
+  /// Returns the id of a user who may be new: one that shows as it is. Users from before, whose names may contain format
+  /// characters, are still found.
+  static func newUserID(_ value: String?) throws(Refusal) -> String {
+    let id = try userID(value)
+    guard TerminalText.line(id) == id else {
+      throw .invalid(
+        "userId", "Invalid userId",
+        "userId: expected no format characters and no line separators, which make a name look like another one")
     }
     return id
   }

@@ -1,6 +1,7 @@
 import Credentials
 import PushModel
 import Registry
+import Telemetry
 
 /// The credential that a command line names.
 struct CredentialWords {
@@ -23,6 +24,12 @@ struct CredentialWords {
     guard let name = Credential.normalized(line.positional[2], of: kind) else {
       throw .usage(
         "'\(line.positional[2])' is not a name of a \(kind.rawValue); expected \(Credential.expectedName(of: kind))"
+      )
+    }
+    // Users from before keep their names, and can be revoked.
+    if isNew, TerminalText.line(name) != name {
+      throw .usage(
+        "'\(TerminalText.line(name))' has format characters or line separators, which make a name look like another one"
       )
     }
     if isNew, kind == .operator, name.contains(":") {

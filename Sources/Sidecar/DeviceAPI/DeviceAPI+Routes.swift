@@ -17,7 +17,7 @@ extension DeviceAPI {
     let bundleID = try RequestFields.bundleID(body["bundleId"], "bundleId")
     let fields = (
       token: try RequestFields.hexToken(body["deviceToken"]?.string, "deviceToken"),
-      username: try RequestFields.userID(body["userId"]?.string)
+      username: try RequestFields.newUserID(body["userId"]?.string)
     )
     let app = try key.app(named: bundleID, else: context.configuration.bundleID)
     try await key.refuseForeign(fields.token, in: registry, else: context.configuration.bundleID)

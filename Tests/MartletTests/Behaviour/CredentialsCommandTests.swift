@@ -118,6 +118,19 @@ import Testing
     #expect(try await add("user", "leaver").secret != user.secret)
   }
 
+  @Test func `no new user has a name that does not show as it is, and one from before can be revoked`() async throws {
+    let name = "al\u{202E}ice"
+    let refused = try await fleet.martlet("credentials", "add", "user", name)
+    #expect(refused.exitCode == 2)
+    #expect(refused.lines.joined().contains(#"'al\u202eice' has format characters"#))
+    try await fleet.redis(
+      "HSET", CredentialKeys.credentials(.user), name,
+      #"{"sha256":"\#(Credential.digest(of: "s"))","createdAt":1,"enabled":true}"#)
+    let revoked = try await fleet.martlet("credentials", "revoke", "user", name)
+    #expect(revoked.exitCode == 0)
+    #expect(try await fleet.redis("HLEN", CredentialKeys.credentials(.user)).integer == 0)
+  }
+
   @Test func `a given secret works`() async throws {
     let added = try await add("instance", "old", "--secret", "-", input: "old-device-key-1\r\n")
     #expect(added.secret == "old-device-key-1")

@@ -53,6 +53,28 @@ struct DevicesBadInputTests {
     await client.stop()
   }
 
+  /// A right-to-left override, a zero-width space, a language tag.
+  @Test(arguments: ["\u{202E}", "\u{200B}", "\u{E0041}", "\u{2028}"])
+  func `no new user has a name that does not show as it is, and one from before is found`(scalar: String) async throws {
+    let client = try await APIClient()
+    let (token, user) = (client.token("shown"), client.unique("shown") + scalar + "x")
+    let answer = try await client.send(
+      "POST", "/devices", "{\(fields([("deviceToken", token), ("userId", user)]))}")
+    answer.isError(400, "Invalid userId")
+    #expect(try await client.metadata(token) == nil)
+    try await client.register(token, user)
+    #expect(try await client.devices(of: user) == [token])
+    await client.stop()
+  }
+
+  @Test(arguments: ["می\u{200C}خواهم", "👩\u{200D}🚀"])
+  func `a new user's name may have joiners`(name: String) async throws {
+    let client = try await APIClient()
+    let body = "{\(fields([("deviceToken", client.token("joined")), ("userId", client.unique("joined") + name)]))}"
+    #expect(try await client.send("POST", "/devices", body).status == 201)
+    await client.stop()
+  }
+
   @Test func `unknown members are ignored`() async throws {
     let client = try await APIClient()
     let good = fields([("deviceToken", client.token("more")), ("userId", client.unique("more"))])
