@@ -17,7 +17,7 @@ struct BroadcastsPage: DashboardPage {
   let actions = [BroadcastSteering.pause, BroadcastSteering.resume]
 
   func subject(of action: PageAction, _ request: PageRequest) -> String {
-    "broadcast \(request.field("broadcast") ?? "")"
+    "broadcast \(request.named("broadcast"))"
   }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {

@@ -38,7 +38,7 @@ struct CredentialsPage: DashboardPage {
   }
 
   func subject(of action: PageAction, _ request: PageRequest) -> String {
-    "\(request.field("kind") ?? "") \(request.field("name") ?? "")"
+    "\(request.field("kind") ?? "credential") \(request.named("name"))"
   }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {

@@ -88,7 +88,8 @@ struct DeadPage: DashboardPage {
     default:
       let query = try? DeadQuery(request, queues: [])
       let filter = query.flatMap { BulkPreview.filter($0, of: request) }
-      return "dead letters of \(request.query("queue") ?? "all queues"): \(filter?.description ?? "no filter")"
+      return
+        "dead letters of \(request.query("queue") ?? "all queues"): \(filter?.description ?? "a filter that is not valid")"
     }
   }
 

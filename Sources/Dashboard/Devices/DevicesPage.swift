@@ -86,11 +86,12 @@ struct DevicesPage: DashboardPage {
   // MARK: - Actions
 
   func subject(of action: PageAction, _ request: PageRequest) async -> String {
+    let device = "device \(request.named("device", TokenText.shortened))"
     do throws(PageError) {
-      guard let query = try await query(request) else { return "no device" }
-      return try await entry(request, query)?.subject(query) ?? query.subject
+      guard let query = try await query(request) else { return device }
+      return try await entry(request, query)?.subject(query) ?? "\(device) of \(query.subject)"
     } catch {
-      return "a device that is not known"
+      return device
     }
   }
 

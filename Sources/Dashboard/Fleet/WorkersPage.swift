@@ -102,7 +102,7 @@ struct WorkersPage: DashboardPage {
 
   // MARK: - Actions
 
-  func subject(of action: PageAction, _ request: PageRequest) -> String { "worker \(request.field("worker") ?? "")" }
+  func subject(of action: PageAction, _ request: PageRequest) -> String { "worker \(request.named("worker"))" }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
     guard let name = request.field("worker") else {

@@ -39,6 +39,11 @@ struct PageRequest: Sendable {
     form[name]
   }
 
+  /// What a field of the form names, for the audit log.
+  func named(_ name: String, _ text: (String) -> String = { $0 }) -> String {
+    field(name).map(text) ?? "(not named)"
+  }
+
   /// Returns all values of a field of the form, for example of checked boxes.
   func fields(_ name: String) -> [String] { form.fields.filter { $0.name == name }.map(\.value) }
 

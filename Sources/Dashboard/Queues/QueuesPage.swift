@@ -11,7 +11,7 @@ struct QueuesPage: DashboardPage {
   let section = Section.queues
   let actions = [QueueSteering.pause, QueueSteering.resume]
 
-  func subject(of action: PageAction, _ request: PageRequest) -> String { "queue \(request.field("queue") ?? "")" }
+  func subject(of action: PageAction, _ request: PageRequest) -> String { "queue \(request.named("queue"))" }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
     let queue = try context.queue(named: request.field("queue") ?? "")

@@ -12,7 +12,7 @@ struct ScheduledPage: DashboardPage {
   let section = Section.scheduled
   let actions = [JobSteering.cancel, JobSteering.runNow]
 
-  func subject(of action: PageAction, _ request: PageRequest) -> String { "job \(request.field("job") ?? "")" }
+  func subject(of action: PageAction, _ request: PageRequest) -> String { "job \(request.named("job"))" }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
     let steering = JobSteering(context: context)
