@@ -20,6 +20,8 @@ public enum QueueEvent {
   case claimed([Claim])
   /// Jobs were moved to the dead letters because of their size. The worker writes their records.
   case oversized([OversizedJob])
+  /// Jobs were moved to the dead letters because workers died with them. The worker writes their records.
+  case crashed([CrashedJob])
   /// Redis has confirmed a heartbeat: pushes that waited for a fresh lease may be sent.
   case leaseConfirmed
   /// The lease is lost. At least once, so is every claim: each is fenced.
@@ -138,13 +140,11 @@ public final class JobQueue {
   /// leave together.
   public func settle(_ claim: Claim, _ settlement: Settlement) { settler.settle(claim, settlement) }
 
-  /// Writes the record of a job that no worker holds.
-  public func write(_ record: Settlement.Record, queue: String) {
-    context.connection.call(QueueScripts.record, keys: [QueueKeys.result(record.jobID)]) { command in
-      command.append(record.json)
-      command.append(record.timeToLive.milliseconds)
-    } _: { [context] result in
-      if case .success(.integer(0)) = result { context.warnings.noteKeptRecord(id: record.jobID, queue: queue) }
+  /// Writes the record of a job that no worker holds. `nonce` is the job's.
+  public func write(_ record: Settlement.Record, nonce: String? = nil, queue: String) {
+    SeparateRecords(connection: context.connection).write(Settlement(.acknowledge, record: record), nonce: nonce) {
+      [context] result in
+      if case .success(false) = result { context.warnings.noteKeptRecord(id: record.jobID, queue: queue) }
     }
   }
 

@@ -126,7 +126,8 @@ extension QueueScripts {
   ///   5  the first line of a dead letter
   ///   6  the TTL of the tombstone in ms
   /// Returns {jobs left, jobs moved back, jobs buried, dead letters deleted because there were too many, the beginning of
-  /// each buried element}; {-1, 0, 0, 0, {}} if the worker lives, the seal is lost, or a key holds another type.
+  /// each buried element: what the fleet knows of it, and the first bytes of the job}; {-1, 0, 0, 0, {}} if the worker
+  /// lives, the seal is lost, or a key holds another type.
   static let reap = RedisScript(
     """
     local seal = redis.call('GET', KEYS[8])
@@ -143,12 +144,13 @@ extension QueueScripts {
         job = redis.call('LPOP', KEYS[2])
         if not job then break end
         local _, last, crashes = string.find(job, '^MARTLET1 (%d+) ')
+        local _, head, state = string.find(job, '^MARTLET1 %d+ %d+ %S+ (%d+)\\n')
         crashes = tonumber(crashes or 0) + 1
         if last then job = 'MARTLET1 ' .. crashes .. ' ' .. string.sub(job, last + 1) end
         if crashes > tonumber(ARGV[3]) then
           redis.call('ZADD', KEYS[5], ARGV[4], ARGV[5] .. job)
           buried = buried + 1
-          letters[buried] = string.sub(job, 1, \(QueueLimits.buriedBeginning))
+          letters[buried] = string.sub(job, 1, (head or 0) + (state or 0) + \(QueueLimits.buriedBeginning))
         else
           if last then job = '\(Seal.marker)' .. seal .. ' ' .. job end
           redis.call('RPUSH', KEYS[3], job)

@@ -40,20 +40,6 @@ extension QueueScripts {
     end
     """
 
-  /// Writes the record of a job that no worker holds.
-  ///
-  /// KEYS
-  ///   1  the record
-  /// ARGV
-  ///   1  the record, JSON
-  ///   2  its TTL in ms
-  /// Returns 1, or 0 if another job has a record there.
-  static let record = RedisScript(
-    """
-    \(writing)
-    return write(KEYS[1], ARGV[1], ARGV[2], '') and 1 or 0
-    """)
-
   /// Acknowledges many jobs, with their records.
   ///
   /// KEYS

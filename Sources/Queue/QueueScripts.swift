@@ -8,7 +8,7 @@ import Redis
 enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
-    claim, ghosts, acknowledge, settle, record, join, heartbeat, leave, handBack, reap, promote, commitProgress,
+    claim, ghosts, acknowledge, settle, separateRecord, join, heartbeat, leave, handBack, reap, promote, commitProgress,
     clearProgress, keepNotification, oldest, ControlScripts.screen, ControlScripts.forget, ControlScripts.noteBroadcast,
   ]
 }

@@ -1,6 +1,5 @@
 import EventLoop
 import Events
-import Jobs
 import Redis
 import Telemetry
 
@@ -68,7 +67,12 @@ final class Reaper {
       else { return }
       context.metrics.reaped.increment(by: back)
       context.metrics.buried.increment(by: buried)
-      if buried > 0 { noteBurials(parts[4].array?.compactMap(\.bytes) ?? [], keys, at: now) }
+      if buried > 0 {
+        noteBurials(
+          (parts[4].array?.compactMap(\.bytes) ?? []).map {
+            CrashedJob(beginning: $0, worker: worker, queue: keys.queue)
+          }, keys, at: now)
+      }
       context.warnings.noteDroppedLetters(dropped, keys)
       let moved = moved + back + buried
       guard left == 0 else { return reap(worker, keys, moved: moved) }
@@ -79,20 +83,14 @@ final class Reaper {
     }
   }
 
-  /// Writes the events of buried jobs, by the beginnings of their elements, and removes what operators have asked of them.
+  /// Writes the events of buried jobs, removes what operators have asked of them, and lets the worker write their records.
   /// If this worker ends just now, nothing of this is done.
-  private func noteBurials(_ elements: [[UInt8]], _ keys: QueueKeys, at now: Int64) {
-    var (events, ids): ([Event], [String]) = ([], [])
-    for element in elements {
-      let envelope = Envelope(element: element)
-      let id = Job.salvagedID(fromBeginning: envelope.job) ?? JobID.derived(nonce: envelope.nonce ?? "")
-      ids.append(id)
-      events.append(
-        .dead(
-          EventJob(id: id, queue: keys.queue), reason: DeadLetter.crashedWorkers, attempts: envelope.attempts + 1,
-          at: now))
-    }
-    context.events?.append(events)
-    context.forget(ids, keys)
+  private func noteBurials(_ jobs: [CrashedJob], _ keys: QueueKeys, at now: Int64) {
+    context.events?.append(
+      jobs.map {
+        .dead(EventJob(id: $0.id, queue: $0.queue), reason: $0.reason, attempts: $0.attempts, at: now)
+      })
+    context.forget(jobs.map(\.id), keys)
+    context.emit(.crashed(jobs))
   }
 }

@@ -2,7 +2,8 @@ import EventLoop
 import Events
 import Redis
 
-/// In a cluster: writes what belongs to a settlement and is in another hash slot than the queue.
+/// Writes what belongs to a settlement and, in a cluster, is in another hash slot than the queue. Also the records of jobs
+/// that no worker holds.
 ///
 /// It is written before the job leaves the in-flight list, so that a crash in between loses no record. The job then runs
 /// again, and so each step may be repeated.
@@ -121,7 +122,7 @@ private final class RecordSteps {
 
 // Their first write takes no memory, so that a full server does not hold up the jobs.
 extension QueueScripts {
-  static let separate = [separateRecord, separateReply, separateNotification]
+  static let separate = [separateReply, separateNotification]
 
   /// Writes the record of a job before the job leaves the in-flight list.
   ///

@@ -1,4 +1,5 @@
 import EventLoop
+import Jobs
 import Redis
 import TestSupport
 import Testing
@@ -155,6 +156,24 @@ extension ControlScriptTests {
   }
 
   // MARK: - Workers
+
+  @Test func `a job that is buried for its crashes is told with all of its state`() async throws {
+    var state = AttemptState()
+    state.open = (0..<500).map { "token-\($0)" }
+    let envelope = Envelope(
+      crashes: 3, attempts: 2, nonce: "n", state: state.json(), job: Array(#"{"id":"crashed"}"#.utf8))
+    _ = try await connection.send(RedisCommand("LPUSH", keys.inflight("gone")).with(envelope.element))
+    let scriptKeys = [
+      keys.heartbeat("gone"), keys.inflight("gone"), keys.queue, keys.workers, keys.dead, keys.tombstone("gone"),
+      keys.landing("gone"), keys.seal, keys.drained,
+    ]
+    let answer = try await connection.run(
+      QueueScripts.reap, keys: scriptKeys, arguments: ["gone", "100", "3", "1", "{}\n", "1000"])
+    let told = try #require(answer.array?.last?.array?.first?.bytes)
+    let job = CrashedJob(beginning: told, worker: "gone", queue: keys.queue)
+    #expect((job.id, job.nonce, job.attempts) == ("crashed", "n", 3))
+    #expect(job.state == state)
+  }
 
   @Test func `a dead worker is drained no more`() async throws {
     for key in [keys.workers, keys.drained] { try await send("SADD", key, "gone") }

@@ -111,4 +111,13 @@ extension Pipeline {
       queue.write(record, queue: job.queue)
     }
   }
+
+  /// The reaper buried the jobs of a worker that died: writes their records. If this worker crashes before that, the dead
+  /// letters stay without a record.
+  func recordCrashed(_ jobs: [CrashedJob]) {
+    for job in jobs {
+      guard let record = settlements.record(of: job) else { continue }
+      queue.write(record, nonce: job.nonce, queue: job.queue)
+    }
+  }
 }

@@ -64,6 +64,22 @@ struct SettlementWriter {
     return record(result.json(), id: id, .dead, isFirst: true)
   }
 
+  /// The record of a job that the reaper buried. It replaces those of the job's earlier attempts.
+  func record(of job: CrashedJob) -> Settlement.Record? {
+    let now = Clock.unixMilliseconds
+    // The worker has been silent for at least that long.
+    let claimedAt = now - QueueLimits.heartbeatTimeToLive.milliseconds
+    var result = JobResult(
+      id: job.id, status: .dead, reason: job.reason, attempts: job.attempts, worker: job.worker, claimedAt: claimedAt,
+      finishedAt: now)
+    if let earlier = job.state.result { result.merge(earlier: earlier) }
+    result.history = job.state.history
+    result.history.append(now, .buried(reason: job.reason))
+    var record = record(result.json(nonce: job.nonce), id: job.id, .dead, isFirst: false)
+    record?.author = job.state.recordAuthor
+    return record
+  }
+
   private func verb(
     of delivery: Delivery, _ outcome: JobOutcome, hasRecord: Bool, at now: Int64
   ) -> Settlement.Verb {

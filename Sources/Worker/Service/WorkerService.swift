@@ -207,6 +207,7 @@ package final class WorkerService {
     switch event {
     case .claimed(let claims): pipeline.take(claims)
     case .oversized(let jobs): pipeline.recordOversized(jobs)
+    case .crashed(let jobs): pipeline.recordCrashed(jobs)
     case .leaseConfirmed: pipeline.leaseConfirmed()
     case .leaseLost: pipeline.leaseLost()
     case .cancelled: pipeline.broadcasts.stopCancelled()

@@ -47,6 +47,36 @@ import Testing
     #expect(try await worker.metric("martlet_records_kept_total") == 0)
   }
 
+  @Test(arguments: [nil, "n"])
+  func `a job that has killed its workers is dead in its record, unless the record is another job's`(nonce: String?)
+    async throws
+  {
+    let (queue, id) = (fleet.unique("crashed"), fleet.unique("job"))
+    let keys = QueueKeys(queue: queue)
+    var earlier = JobResult(id: id, status: .retrying, attempts: 1, worker: "w", claimedAt: 1, finishedAt: 2)
+    earlier.add(DeviceResult(token: fleet.uniqueToken(), ok: true, status: 200, apnsID: "a"), as: .accepted)
+    earlier.history.append(1, .claimed(worker: "w", attempt: 1, waited: nil))
+    let kept = earlier.json(nonce: nonce)
+    try await fleet.pipelined([kept]) { [RedisCommand("SET", QueueKeys.result(id)).with($0)] }
+    var state = AttemptState()
+    state.result = earlier
+    let envelope = Envelope(
+      crashes: QueueLimits.maximumCrashes, attempts: 1, nonce: "n", state: state.json(), job: Array(job(id).utf8))
+    try await fleet.pipelined([envelope.element]) { [RedisCommand("LPUSH", keys.inflight("gone")).with($0)] }
+    try await fleet.redis("SADD", keys.workers, "gone")
+    let worker = try await fleet.worker(on: queue)
+    #expect(try await fleet.deadLetters(queue, count: 1).map(\.id) == [id])
+    if nonce == nil {
+      try await eventually("it is noted") { try await worker.metric("martlet_records_kept_total") == 1 }
+      #expect(try await fleet.redis("GET", QueueKeys.result(id)).bytes == kept)
+    } else {
+      let record = try await fleet.record(id, "its end") { $0.status == "dead" }
+      #expect(record.reason == "crashed 4 workers in a row")
+      #expect((record.attempts, record.accepted, record.worker) == (2, 1, "gone"))
+    }
+    #expect(try await worker.stop() == 0)
+  }
+
   /// A job with a replyTo uses another script.
   @Test(arguments: ["retrying", "deferred"], [false, true])
   func `the record of another job that has not ended stays, which is logged once`(
