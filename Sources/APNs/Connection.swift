@@ -26,7 +26,7 @@ final class Connection {
   /// One full TLS record.
   private static let writeBytes = 16 * 1024
   private static let readBytes = 32 * 1024
-  /// After so many answers of a batch the next pushes are written, so that client and server work at the same time.
+  /// After this many answers of a batch, the next pushes are written, so that client and server work at the same time.
   private static let endedPerRefill = 64
   /// Maximum number of reads in one turn of the loop.
   private static let readsPerTurn = 64

@@ -55,7 +55,7 @@ struct GatewayPause {
       return recordError(
         reason: answer.reason ?? "HTTP_\(answer.status)", retryAfter: after.map { .seconds($0) }, now: now,
         random: random())
-    // They come from the edge of the gateway, whatever is behind it.
+    // The edge of the gateway sends these. They say nothing about the servers behind it.
     case .newConnection, .providerRefused, .tooManyProviderTokens, .ourBug: return nil
     default: return recordSuccess()
     }

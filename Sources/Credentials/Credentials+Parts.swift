@@ -10,7 +10,7 @@ extension Credentials {
     public let next: String?
   }
 
-  /// Returns about `count` credentials, whatever their number. A credential that is added or removed meanwhile may be missing.
+  /// Returns about `count` credentials. A credential that is added or removed between two parts may be missing.
   ///
   /// - Parameter cursor: `0`, or the beginning of the next part.
   public func part(_ kind: Credential.Kind, cursor: String, count: Int) async throws(RedisError) -> Part {

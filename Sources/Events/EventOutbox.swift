@@ -1,10 +1,10 @@
 import EventLoop
 public import Redis
 
-// On a cluster, the event of a device waits in the slot of the device, where it is written with the change, until it is
-// moved to the stream. The number of each event, and the number of the latest that was moved, keep the events of a device
-// in their order, and each once, however many processes move them. The number of the latest stays in the outbox without its
-// event, so that the next one is greater whatever the clock of the server says that the slot has moved to.
+// On a cluster, an event is written together with the change, to an outbox in the slot of the device. It is moved to the
+// stream later, by any number of processes. Each event has a number, and the latest number that was moved is stored: so the
+// stream has the events of a device in order, and each once. The last number stays in the outbox. So numbers always
+// increase, even if the slot moves to a server whose clock is behind.
 extension EventLog {
   /// Moves the events of a device to the stream. Passes false if they must be moved later.
   public func forward(_ token: String, outbox: String, _ completion: @escaping @EventLoop (Bool) -> Void) {

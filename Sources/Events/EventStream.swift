@@ -5,7 +5,7 @@ public enum EventStream {
   /// Entries with one field, `event`.
   public static let key = "push:events"
 
-  /// About so many events are kept.
+  /// The approximate number of events that are kept.
   static let maximumLength = 100_000
 
   /// String with a TTL: the worker that sends the webhook.

@@ -16,7 +16,7 @@ public final class HTTPClient: Sendable {
     transfer = Transfer(authorities: authorities)
   }
 
-  /// Sends the request and returns its answer, whatever the status.
+  /// Sends the request and returns its answer, for any status.
   public func send(
     _ call: HTTPCall, isolation: isolated (any Actor)? = #isolation
   ) async throws(HTTPClientError) -> HTTPAnswer {
@@ -28,7 +28,7 @@ public final class HTTPClient: Sendable {
     return try result.get()
   }
 
-  /// Sends `body` and returns the answer, whatever its status.
+  /// Sends `body` and returns the answer, for any status.
   public func post(
     _ url: String, headers: [(name: String, value: String)], body: [UInt8], timeout: Duration = .seconds(10),
     isolation: isolated (any Actor)? = #isolation

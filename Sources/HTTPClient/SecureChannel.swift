@@ -24,7 +24,7 @@ public final class SecureChannel: @unchecked Sendable {
     case small
   }
 
-  /// libcurl reads at most so many bytes at once with ``Buffers/small``.
+  /// The maximum number of bytes that libcurl reads at once with ``Buffers/small``.
   private static let smallBytes = 4096
   private static let noHTTP2 = "the server did not agree to HTTP/2: it selected no protocol by ALPN; h2 was offered"
   private static let alpn: [UInt8] = [2] + Array("h2".utf8)

@@ -29,7 +29,7 @@ final class Daemon {
     case finishing
   }
 
-  /// After so many runs without progress the next ones are delayed.
+  /// After this many runs without progress, the next ones are delayed.
   private static let maximumIdleRuns = 64
   /// The same if no request is under way. Then only incomplete TLS handshakes can make the daemon ask for another run.
   private static let maximumIdleRunsWithoutRequest = 2

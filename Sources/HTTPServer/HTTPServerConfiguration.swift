@@ -13,7 +13,7 @@ public struct HTTPServerConfiguration: Sendable {
   public var maximumHeaderBytes = 16_384
   /// A connection is closed after this time without data, or if one request takes longer to arrive. Seconds.
   public var connectionTimeout = 30
-  /// The limit is lower if the process may not open so many descriptors. Above nine tenths of it, connections without a
+  /// The limit is lower if the process may open fewer descriptors. Above nine tenths of it, connections without a
   /// complete request are closed: those of the client with the most connections first, and of these the longest waiting.
   public var maximumConnections = 2000
   /// How much all connections and their requests may take, and each client.

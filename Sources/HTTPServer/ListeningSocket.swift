@@ -7,7 +7,7 @@ package struct ListeningSocket {
   /// The number of connections that may wait to be accepted.
   private static let backlog: Int32 = 4096
 
-  /// Of the file of a unix socket, whatever the umask: the owner and its group may connect.
+  /// The mode of a unix socket's file, for any umask: its owner and group may connect.
   private static let socketMode: mode_t = 0o660
 
   package let descriptor: Int32

@@ -6,7 +6,7 @@ extension JSONReader {
 
   /// Greater integers with a fraction or an exponent are not exact.
   private static let exactIntegers: ClosedRange<Int64> = -9_007_199_254_740_992...9_007_199_254_740_992
-  /// Numbers of so many characters are exact.
+  /// Integers of up to this many characters are exact as a `Double`.
   private static let exactDigits = 15
 
   /// Reads a number without fraction: `12`, or `12.0` and `1.2e1`, which have the same value.

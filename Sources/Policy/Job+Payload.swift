@@ -13,7 +13,7 @@ extension Job {
     return bytes
   }
 
-  /// Returns the payload whatever its size, for clients that poll.
+  /// Returns the payload without a limit of its size, for clients that poll.
   public func payload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
     switch content {
     case .payload(let bytes): bytes

@@ -30,7 +30,7 @@ extension DeliveryPolicy {
   public func usage(of state: PolicyState, now: Int64) -> [LimitUse] {
     limits.map { limit in
       let recent = state.grants.map(\.at).filter { now - $0 < limit.seconds * 1000 }.sorted()
-      // The limit allows one more when so many have left the period that one place is free.
+      // One more is allowed as soon as fewer than `limit.count` are left in the period.
       let full = recent.count >= limit.count ? recent[recent.count - limit.count] + limit.seconds * 1000 : nil
       return LimitUse(limit: limit, used: recent.count, fullUntil: full)
     }
@@ -73,7 +73,7 @@ extension DeliveryPolicy {
     }
   }
 
-  /// One notification of these classes is allowed in so many seconds.
+  /// One notification of these classes is allowed every `seconds` seconds.
   private func grounds(of names: [String], in seconds: Int64, _ state: PolicyState) -> PolicyGrounds {
     let last = state.grants.filter { names.contains($0.className) }.map(\.at).max()
     return PolicyGrounds(limit: 1, used: 1, seconds: seconds, until: last.map { $0 + seconds * 1000 })

@@ -2,7 +2,7 @@
 ///
 /// `MARTLET1 <crashes> <attempts> <nonce> <length of state>\n<state><producer's bytes>`, all numbers decimal. In a
 /// queue's list, where producers write too, a ``Seal`` is in front of it. A producer's element has no envelope,
-/// whatever its bytes are; the claiming script gives it one. The nonce distinguishes equal bytes, and jobs without an
+/// even if its bytes look like one; the claiming script adds it. The nonce distinguishes equal bytes, and jobs without an
 /// id get theirs from it on every attempt. Scripts change only the first number.
 public struct Envelope: Sendable, Equatable {
   static let marker = Array("MARTLET1 ".utf8)
@@ -56,7 +56,7 @@ public struct Envelope: Sendable, Equatable {
 
 /// The word in front of the fleet's own elements in a queue's list: `MARTLET <seal> `, then the envelope.
 ///
-/// Producers write to the same list, and their elements are jobs whatever they contain. The seal is random, one per
+/// Producers write to the same list, and each of their elements is a job, even if it looks like an envelope. The seal is random, one per
 /// queue, made by the first worker that joins. Only elements of the list itself carry it, as only the fleet writes to
 /// the other keys.
 package enum Seal {

@@ -3,7 +3,7 @@ import EventLoop
 import Events
 package import Redis
 
-/// Reads a user's set in parts, whatever its size. Not used to send a push.
+/// Reads a user's set of any size in parts. Not used to send a push.
 extension Registry {
   /// Approximate number of entries of one SCAN or SSCAN.
   package static let scanCount = 1000

@@ -180,7 +180,7 @@ extension RegistryScripts {
   ///   2… the metadata of the first entries
   /// ARGV
   ///   1  the owner
-  ///   2… the entries; those without a key are removed whatever their metadata is
+  ///   2… the entries; those without a key are removed with any metadata
   /// Returns how many entries were removed.
   static let cleanUser = EventfulScript(
     reading + """
@@ -204,7 +204,7 @@ extension RegistryScripts {
   ///   2… the metadata of the first entries
   /// ARGV
   ///   1  the bundle id
-  ///   2… the entries; those without a key are removed whatever their metadata is
+  ///   2… the entries; those without a key are removed with any metadata
   /// Returns how many entries were removed.
   static let cleanAudience = RedisScript(
     read + """

@@ -58,7 +58,7 @@ extension Registry {
     }
   }
 
-  /// Reads entries and their metadata with one SORT. SORT reads the whole set, whatever its LIMIT, so a large set is
+  /// Reads entries and their metadata with one SORT. SORT reads the whole set for any LIMIT, so a large set is
   /// read in this way only once.
   private func sendSort(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
     var command = RedisCommand("SORT")

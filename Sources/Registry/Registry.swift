@@ -16,7 +16,7 @@ public final class Registry {
   /// before.
   package nonisolated static let maximumConflicts = 32
 
-  /// After so many attempts a token is taken from its current owner, and removed from the other sets afterwards.
+  /// After this many conflicts, a token is taken from its current owner; the other sets are cleaned later.
   nonisolated static let politeAttempts = 8
 
   /// Valid values of ``maximumDevices``.

@@ -4,7 +4,7 @@ package import HTTPServer
 /// The endpoints of one document in docs/http.
 @EventLoop
 package protocol HTTPAPI {
-  /// The paths that the API answers, whatever the method. The last part may be a parameter: `/devices/{deviceToken}`.
+  /// The paths that the API answers, for any method. The last part may be a parameter: `/devices/{deviceToken}`.
   var routes: [String] { get }
 
   /// Prefixes of further paths that belong to the API, which answers them with 404. Each ends with `/`.

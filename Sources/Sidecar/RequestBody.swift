@@ -6,7 +6,7 @@ enum RequestBody {
   /// How much of the sender's text an answer may quote. Scalars, because a character may be as long as the body.
   private static let maximumQuote = 200
 
-  /// Returns the body as a JSON object, whatever its content type: many clients send another one.
+  /// Returns the body as a JSON object, for any content type: many clients send another one.
   static func object(_ body: [UInt8]) throws(Refusal) -> JSONValue {
     let value: JSONValue
     do {

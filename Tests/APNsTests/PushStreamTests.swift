@@ -19,7 +19,7 @@ struct PushStreamTests {
     #expect(stream(.reset(2)).outcome == .uncertain("StreamReset_2"))
   }
 
-  @Test func `a push whose payload was not written was not processed, whatever the reset`() {
+  @Test func `a push whose payload was not written was not processed, for any code of a reset`() {
     #expect(stream(isWritten: false, .reset(2)).outcome == .notProcessed("StreamReset_2"))
   }
 

@@ -58,13 +58,13 @@ extension SimulatorTests {
     }
 
     @Test(arguments: [400, 404, 410, 413, 429, 500, 503]) func `a refusal is logged`(status: Int) async throws {
-      try await apns.fault(#"{"kind":"status","status":\#(status),"reason":"Whatever","count":10}"#)
+      try await apns.fault(#"{"kind":"status","status":\#(status),"reason":"Unheard","count":10}"#)
       let lines = Lines()
       let client = try apns.client(log: lines.log)
       defer { client.close() }
       #expect(await client.outcomes(1...12).count(where: \.isAccepted) == 2)
       #expect(lines.count(containing: "APNs refused a push") == 10)
-      let loud = lines.all(containing: "\"reason\":\"Whatever\"").filter { !$0.contains("\"level\":\"debug\"") }
+      let loud = lines.all(containing: "\"reason\":\"Unheard\"").filter { !$0.contains("\"level\":\"debug\"") }
       #expect(loud.count == 1)
     }
   }

@@ -101,7 +101,7 @@ struct RestoreTests {
     #expect(try await !fixture.audience("com.set", of: bad))
   }
 
-  @Test func `the newer of two records of a token is kept, whatever their order`() async throws {
+  @Test func `the newer of two records of a token is kept, in either order`() async throws {
     let fixture = try await Fixture()
     let (first, second) = (fixture.token("twice-1"), fixture.token("twice-2"))
     let done = try await fixture.registry.restore([

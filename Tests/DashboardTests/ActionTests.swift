@@ -273,7 +273,7 @@ struct AuditTextTests {
     #expect(AuditPage.cut([]).entries.isEmpty)
   }
 
-  @Test func `only so many entries of an operator are written in a window, and those of others are not affected`() {
+  @Test func `an operator has a maximum number of entries in a window, and those of others are not affected`() {
     var limit = AuditLimit()
     let admitted = (0..<30).count { _ in limit.admits("vera") }
     #expect(admitted == AuditLimit.entries)

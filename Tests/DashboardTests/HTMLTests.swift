@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "what a form sends back is exactly the value, whatever is shown",
+    "a form sends back exactly the value, even if another text is shown",
     arguments: ["a\u{AD}b", "\u{202E}x", "<\"'&>", "é\n"])
   func hidden(_ value: String) {
     let field = rendered { $0.hidden("name", value) }
@@ -59,7 +59,7 @@ import Testing
     #expect(FormEncoding.decoded(part[...]).map(PathPart.id) == id)
   }
 
-  @Test("links are relative, whatever the depth of the page") func links() {
+  @Test("links are relative on pages of any depth") func links() {
     #expect(Links(from: "/").link("queues").text == "./queues")
     #expect(Links(from: "/queues").link("queues", "a/b c").text == "./queues/a%2Fb%20c")
     #expect(Links(from: "/queues/x").link("").text == "../")

@@ -39,7 +39,7 @@ struct LocalAccessTests {
     }
   }
 
-  @Test func `the origin of a browser must be this machine, whatever a proxy made of the host`() {
+  @Test func `the origin of a browser must be this machine, even if a proxy has changed the host`() {
     #expect(isLocal(host: "127.0.0.1:8081", [("Origin", "http://localhost:8081")]))
     #expect(!isLocal(host: "127.0.0.1:8081", [("Origin", "https://ops.example.com")]))
   }

@@ -11,7 +11,7 @@ struct TrustedProxiesTests {
     return proxies.client(of: HTTPRequest(method: "GET", path: "/", headers: headers, peerAddress: peer))
   }
 
-  @Test func `without trusted proxies the peer is the client, whatever header it sends`() {
+  @Test func `without trusted proxies the peer is the client, regardless of its headers`() {
     #expect(client("192.0.2.1", ["198.51.100.1"]) == "192.0.2.1")
     #expect(client("192.0.2.1", ["198.51.100.1"], trusting: ["192.0.2.2", "2001:db8::/32"]) == "192.0.2.1")
     #expect(client("unix", ["198.51.100.1"]) == "unix")

@@ -121,7 +121,7 @@ struct JobTests {
   }
 
   @Test(arguments: [#""e%""#, #"{"e%":1,"e%":2}"#])
-  func `a reason stays short, whatever the name that it quotes`(text: String) throws {
+  func `a reason stays short, even if it quotes a long name`(text: String) throws {
     // One character of many bytes.
     let name = String(repeating: "\u{301}", count: 10_000)
     let field = text.replacing("%", with: name)

@@ -75,7 +75,7 @@ struct BuiltInPolicyTests {
 
   // MARK: - 4 Throttling
 
-  @Test func `4.1: a fourth notification within five minutes is suppressed, whatever the classes`() {
+  @Test func `4.1: a fourth notification of any class within five minutes is suppressed`() {
     var scene = Scene()
     #expect(scene.decide("attention_ping", "a", at: Self.noon) == .send)
     #expect(scene.decide("action_needed", "b", at: Self.noon, plus: 1) == .send)

@@ -83,7 +83,7 @@ struct QuietHoursTests {
       "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Apia", "America/St_Johns",
       "UTC",
     ], ["23:00-08:00", "02:30-02:00", "00:15-05:45", "09:00-17:00"])
-  func `whatever the wall shows between the hours is quiet, in every zone, all through a year`(
+  func `every local time between the hours is quiet, in every zone, all through a year`(
     zone: String, text: String
   ) throws {
     let zone = try #require(TimeZone(identifier: zone))

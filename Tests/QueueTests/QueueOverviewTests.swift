@@ -24,7 +24,7 @@ struct QueueOverviewTests {
     }
   }
 
-  @Test func `the heartbeat of a worker is read once, whatever the number of its queues`() async throws {
+  @Test func `the heartbeat of a worker is read once for all of its queues`() async throws {
     for worker in ["a", "b"] { try await serve(worker, queues, heartbeats: queues) }
     try await redis.send("CONFIG", "RESETSTAT")
     let overviews = try await QueueOverview.read(queues, from: redis.connection)

@@ -4,7 +4,7 @@ import Testing
 
 /// The parts that need no socket.
 struct RedisPartsTests {
-  @Test func `a command is its words, whatever their type`() {
+  @Test func `a command consists of words of any type`() {
     var command = RedisCommand("ZADD", "key")
     command.append(-7)
     command.append([0, 255] as [UInt8])

@@ -49,7 +49,7 @@ struct ReplyLimitTests {
 
   @Test(arguments: Limit.allCases, [7, 16_384, 1_000_003])
   func `a reply past a limit is read past, and those around it are replies`(limit: Limit, size: Int) throws {
-    // So many bytes would come in millions of pieces.
+    // A large reply in pieces of 7 bytes would be millions of pieces. Only that of `depth` is short.
     let size = limit == .depth ? size : max(size, 16_384)
     let reply = limit.reply
     let stream = Array("+before\r\n\(reply)*2\r\n$5\r\nafter\r\n:7\r\n\(reply)+end\r\n".utf8)

@@ -41,7 +41,7 @@ struct OwnershipTests {
   }
 
   @Test(arguments: ["", "short", "abcdef 0123456789abcdef", "abcdef0123456789abcde\0", "abcdef0123456789abcdé"])
-  func `an entry that is not a token is removed whatever its metadata is`(entry: String) {
+  func `an entry that is not a token is removed, even if it has metadata`(entry: String) {
     #expect(decision(entry, own) == removal(entry, .malformedToken))
   }
 
@@ -84,7 +84,7 @@ struct OwnershipTests {
     #expect(shards == Set(0..<AudienceShard.count))
   }
 
-  @Test func `a cursor comes back as it was, whatever the entry`() {
+  @Test func `a cursor with any entry is read as it was written`() {
     for entry in [[], Array("abc:d".utf8), [0, 255, 37, 48]] as [[UInt8]] {
       let cursor = AudienceCursor(shard: 15, lastEntry: entry)
       #expect(AudienceCursor(cursor.description) == cursor)

@@ -79,7 +79,7 @@ struct PushRulesTests {
     #expect(isJSONObject(Array(text.utf8)) == isObject)
   }
 
-  @Test func `a device's rule is found whatever the case of its token`() {
+  @Test func `a device's rule is found for a token in upper or lower case`() {
     var devices = Devices()
     devices.set(.unregistered(since: 7), for: RequestHead.token.uppercased())
     #expect(devices.refusal(of: RequestHead())?.reason == nil)

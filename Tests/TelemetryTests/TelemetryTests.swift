@@ -4,7 +4,7 @@ import Testing
 
 @EventLoop
 struct TelemetryTests {
-  @Test func `a log line is one JSON object, whatever its values contain`() {
+  @Test func `a log line is one JSON object for values with any characters`() {
     nonisolated(unsafe) var lines: [String] = []
     let log = Log(level: .info, isText: false) { lines.append($0) }
     log.info("job done", ["id": .init("a\"\n\u{1}"), "pushes": 3, "late": false])

@@ -80,7 +80,7 @@ struct BroadcastProgressTests {
     #expect(progress.pageLocated(0, next: Self.position(1)) == [.fetch(from: Self.cursor(1), page: 1)])
   }
 
-  @Test func `pages are committed in order, whatever the order in which their pushes end`() {
+  @Test func `pages are committed in order, even if their pushes end in another order`() {
     var progress = inProgress(pages: 3)
     #expect(progress.pushEnded(Self.accepted("t2"), page: 2) == [])
     #expect(progress.pushEnded(Self.accepted("t1"), page: 1) == [])

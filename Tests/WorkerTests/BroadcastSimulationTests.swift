@@ -8,7 +8,7 @@ import Testing
 /// Broadcasts whose events come in random order, with random faults, over as many attempts as it takes.
 struct BroadcastSimulationTests {
   @Test(arguments: 0..<400 as Range<UInt64>)
-  func `whatever the order of events, every device is sent to once and every attempt ends once`(seed: UInt64) {
+  func `with events in any order, every device is sent to once and every attempt ends once`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let tokens = (0..<Int.random(in: 0...70, using: &random)).map { "\(1000 + $0)" }
     var state = SimulatedAttempt.Remembered()

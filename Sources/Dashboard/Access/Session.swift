@@ -2,7 +2,7 @@ import Credentials
 import Crypto
 import JSON
 
-/// What is stored of a session: one value for a sign-in, whatever the number of its ids. Times are unix milliseconds.
+/// What is stored of a session: one value for a sign-in, which all of its ids share. Times are unix milliseconds.
 struct Session: Sendable, Equatable {
   /// A session ends so long after the sign-in.
   static let lifetime: Int64 = 12 * 3_600_000

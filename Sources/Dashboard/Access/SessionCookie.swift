@@ -36,7 +36,7 @@ struct SessionCookie: Sendable, Equatable {
     return SessionID(found[0])
   }
 
-  /// Returns the value of `Set-Cookie` that stores a session for so many seconds.
+  /// Returns the value of `Set-Cookie` that stores a session for `seconds` seconds.
   func setting(_ id: SessionID, seconds: Int) -> String { "\(name)=\(id.text); Max-Age=\(seconds)\(attributes)" }
 
   /// The value of `Set-Cookie` that removes the cookie.

@@ -1,7 +1,7 @@
 import JSON
 import Redis
 
-/// One action of an operator, whatever became of it.
+/// One action of an operator: done, refused or failed.
 struct AuditEntry: Sendable, Equatable {
   /// The id of the stream entry; empty before it is written.
   var id = ""

@@ -5,7 +5,8 @@ import Telemetry
 
 /// What operators did: two streams in Redis, and a log line for each entry.
 ///
-/// What changed nothing has a stream of its own, and so many entries of an operator a minute: a viewer cannot push out what others did.
+/// Entries that changed nothing go to a second stream, with a limit for each operator and minute. So a viewer cannot
+/// displace the entries of others.
 @EventLoop
 final class AuditLog {
   /// The streams that are read.

@@ -5,7 +5,7 @@ struct DeadView {
   let request: PageRequest
   let query: DeadQuery
   let queueField: FilterField
-  /// Letters of the queues that are shown, whatever the filter is.
+  /// All letters of the queues that are shown, regardless of the filter.
   let total: Int64
   let list: MergedList
   let reasons: DeadReasons

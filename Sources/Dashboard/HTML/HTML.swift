@@ -22,7 +22,7 @@ struct HTML: Sendable {
     HTMLEscaping.append(text, to: &bytes)
   }
 
-  /// Appends the value of an attribute that a form sends back unchanged, whatever characters it has.
+  /// Appends the value of an attribute. A form sends it back unchanged, with any characters.
   mutating func exactly(_ text: String) {
     HTMLEscaping.appendExactly(text, to: &bytes)
   }

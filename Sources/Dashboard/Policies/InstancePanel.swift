@@ -15,7 +15,7 @@ struct InstancePanel {
       html.table(forecast)
       html.table(limits)
       if let held = use.state.held, held.until > request.now {
-        html.notice("A job is held until \(TimeText.exact(held.until)); others of its kind are suppressed.", .info)
+        html.notice("A job is held until \(TimeText.exact(held.until)); other jobs to hold are suppressed.", .info)
       }
       html.table(
         sent, empty: EmptyState("Nothing was sent lately", "No rule of this policy remembers a notification."))

@@ -23,7 +23,7 @@ struct InstanceUse: Sendable, Equatable {
     limits = policy.limits.map { limit in
       let window = limit.seconds * 1000
       let counted = state.grants.map(\.at).filter { now - $0 < window }.sorted()
-      // So many must leave the window until one more fits.
+      // One more fits as soon as fewer than `limit.count` are left in the window.
       let excess = counted.count - limit.count
       return Limit(limit: limit, used: counted.count, freeAt: excess >= 0 ? counted[excess] + window : nil)
     }

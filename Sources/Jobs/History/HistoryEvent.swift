@@ -3,7 +3,7 @@ public enum HistoryEvent: Sendable, Equatable {
   /// A worker took the job from its queue. `attempt` counts from 1. `waited` is how long the job was due, in ms; nil if its
   /// producer did not say when it was enqueued.
   case claimed(worker: String, attempt: Int, waited: Int64?)
-  /// The job came back from a dead worker. So many workers in a row died while they held it.
+  /// The job came back from a dead worker. `crashes` is how many workers in a row died while they held it.
   case takenOver(crashes: Int)
   /// The addressee's devices were looked up. `removed` counts the entries of the addressee's set that were not its devices.
   case resolved(devices: Int, removed: [ReasonCount])
@@ -21,7 +21,7 @@ public enum HistoryEvent: Sendable, Equatable {
   case buried(reason: String)
   /// The job has ended.
   case ended(JobStatus, reason: String?)
-  /// So many entries were dropped here.
+  /// This number of entries was dropped here.
   case omitted(Int)
 }
 

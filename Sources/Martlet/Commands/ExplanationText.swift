@@ -41,7 +41,7 @@ struct ExplanationText {
     }
   }
 
-  /// A line must stay one, whatever its sentence quotes.
+  /// Joins the lines. Line breaks and control characters in quoted text are escaped, so that each line stays one line.
   private static func joined(_ lines: [String]) -> String {
     var lines = lines.map(TerminalText.line)
     while lines.last?.isEmpty == true { lines.removeLast() }

@@ -2,7 +2,7 @@ public import EventLoop
 import Jobs
 public import Redis
 
-/// Reads the jobs of a queue for an operator, and changes nothing. What it reads is bounded whatever the queue holds.
+/// Reads the jobs of a queue for an operator, and changes nothing. Each call reads a bounded amount.
 @EventLoop
 public struct QueueBrowser {
   /// Jobs at either end of a list that can be looked at: what lies deeper takes Redis long to reach.

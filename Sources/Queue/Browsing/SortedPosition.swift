@@ -1,6 +1,6 @@
 import JSON
 
-/// A place in a sorted set from which a page of it is read: so many members of one score were read before.
+/// The place in a sorted set at which a page begins: a score, and the number of its members on earlier pages.
 ///
 /// It stays right while members before it come and go, and finding it takes O(log n).
 public struct SortedPosition: Sendable, Equatable {

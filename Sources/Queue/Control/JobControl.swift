@@ -31,7 +31,7 @@ public struct JobControl {
     case notDue(JobLocation)
   }
 
-  /// A job may move while it is looked for. After so many moves it is left to its mark.
+  /// A job may move during the search. After this many moves, the worker that claims the job cancels it by its mark.
   private static let maximumMoves = 3
 
   let queues: [String]

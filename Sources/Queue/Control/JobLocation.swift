@@ -29,7 +29,7 @@ public struct JobLocation: Sendable, Equatable {
   public var queue: String?
   /// The job and what the fleet knows of it, where it was found; nil if it has ended, or is unknown.
   public var envelope: Envelope?
-  /// The record, whatever the place: that of an earlier attempt, or of an earlier job with the id.
+  /// The record, for a job at any place. It may be that of an earlier attempt, or of an earlier job with the id.
   public var record: JobResult?
   /// The bytes of the record.
   public var recordJSON: [UInt8]?

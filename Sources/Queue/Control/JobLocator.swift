@@ -2,7 +2,7 @@ public import EventLoop
 import Jobs
 public import Redis
 
-/// Finds jobs by their ids, in bounded time whatever the length of the queues.
+/// Finds jobs by their ids, in bounded time for queues of any length.
 ///
 /// A job in `retry`, `scheduled` or `dead` has a locator. The lists in flight are searched whole, because they are short. Of a
 /// queue, ``QueueLimits/lookElements`` elements are searched at each end, fewer if they are large.

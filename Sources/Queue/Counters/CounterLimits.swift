@@ -12,7 +12,7 @@ public enum CounterLimits {
   static let maximumReasons = 32
   /// Apps that a worker counts by name. Further ones are counted as ``otherName``.
   static let maximumApps = 100
-  /// Fields of a hash, which all workers share. Redis stores so many compactly. Beyond it a new name is counted as
+  /// Fields of a hash, which all workers share. Redis stores this number compactly. Further names are counted as
   /// ``otherName``.
   static let maximumFields = 480
   /// Bytes of a name.

@@ -23,7 +23,7 @@ extension Registry {
 
   /// Returns how far a broadcast has come. `cursor` is the text of an ``AudienceCursor``, or `~`; nil at the start.
   ///
-  /// It costs the same whatever the size of the audience.
+  /// Its cost does not depend on the size of the audience.
   public func audienceProgress(app: String, cursor: String?) async throws(RedisError) -> AudienceProgress {
     var sizes: [Int] = []
     for shard in 0..<AudienceShard.count {

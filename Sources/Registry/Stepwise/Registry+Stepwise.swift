@@ -158,7 +158,7 @@ extension Registry {
   }
 
   /// Writes each device, unless the one in Redis is at least as new. Returns for each: 1 created, 2 replaced an older
-  /// one, 0 the one in Redis stays, -1 a key has another type, -2 the user has so many devices that they must be read; as
+  /// one, 0 the one in Redis stays, -1 a key has another type, -2 the user has too many devices, which must be read; as
   /// the script of one server does.
   package func restoreInSteps(
     _ devices: [(token: String, metadata: DeviceMetadata, isAdmitted: Bool)]

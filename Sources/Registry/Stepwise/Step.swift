@@ -4,7 +4,7 @@ enum Step: Sendable, Equatable {
   case read
   /// Whether the key of a set has its type or does not exist: ``StepReply/flag(_:)``.
   case check(DeviceSet)
-  /// Whether a set has at least so many entries: ``StepReply/flag(_:)``.
+  /// Whether a set has at least `limit` entries: ``StepReply/flag(_:)``.
   case isFull(DeviceSet, limit: Int)
   /// Writes the journal's entry: ``StepReply/flag(_:)``.
   case open

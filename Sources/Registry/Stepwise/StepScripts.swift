@@ -37,7 +37,7 @@ enum StepScripts {
   ///   2  the new text; empty deletes the key
   ///   3  the lifetime (seconds)
   ///   4  1 to write also if Redis is full
-  ///   5  1 to write whatever is stored
+  ///   5  1 to write even if another text than the expected one is stored
   /// Returns {1 if written else 0, the text before}.
   static let swap = RedisScript(
     """

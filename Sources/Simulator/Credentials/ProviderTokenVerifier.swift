@@ -167,7 +167,7 @@ struct ConnectionProvider {
 
   /// Checks `authorization` at `now` in unix seconds, and stores a valid one.
   ///
-  /// `updateSeconds` is the minimum time between two new tokens of the key, on whatever connection; 0 for no limit.
+  /// `updateSeconds` is the minimum time between two new tokens of the key, on all connections together; 0 for no limit.
   mutating func check(
     _ authorization: ArraySlice<UInt8>?, with verifier: inout ProviderTokenVerifier, updateSeconds: Int64, now: Int64
   ) -> ProviderTokenCheck {

@@ -11,7 +11,7 @@ struct BroadcastProgress {
   static let maximumPages = 40
   /// Devices of a page. Small, because a page is committed when all of its pushes have ended.
   static let pageSize = 100
-  /// So many open devices indicate a problem of the gateway: no more pages are requested in this attempt.
+  /// With this many open devices, the gateway is assumed to have a problem: no more pages are requested in this attempt.
   static let maximumOpen = 1000
 
   /// Pushes of pages that are submitted and not committed, at most. A crash repeats these, and what Redis has not
@@ -140,7 +140,7 @@ struct BroadcastProgress {
     return advance()
   }
 
-  /// The payload is invalid, whatever the device.
+  /// The payload is invalid for every device.
   mutating func refused(_ number: Int, because reason: String) -> [Action] {
     guard let index = index(of: number), case .submitting = pages[index].stage else { return [] }
     ending.refusal = reason

@@ -41,7 +41,7 @@ package struct DirectDelivery {
   }
 }
 
-/// One payload to some devices. Ends within ``timeout``, whatever the gateway does.
+/// One payload to some devices. Ends within ``timeout``, even if the gateway does not answer.
 @EventLoop
 private final class DirectAttempt {
   /// From the first push to the last result. Leaves time for the rest of a request, which has 20 s in all.

@@ -3,7 +3,7 @@ import APNs
 /// How quickly the pushes of one app are answered, counted without a clock: time passes in epochs of ``ConcurrencyControl``'s
 /// interval, and each push knows the epoch in which it was sent. Pure.
 struct AnswerEpochs: Equatable {
-  /// An answer is slow if the push was sent at least so many epochs before; with epochs of half a second, in 1 to 1.5 s.
+  /// An answer is slow if the push was sent at least this many epochs before; with epochs of half a second, in 1 to 1.5 s.
   static let slowAge = 3
 
   /// The epoch of pushes that are sent now.

@@ -13,7 +13,7 @@ final class AppLanes {
   static let otherApps = "other"
   /// Configured apps that metrics show one by one, at most.
   static let maximumLabels = 99
-  /// An app without pushes is forgotten after so many intervals of ``ConcurrencyControl``: ten minutes.
+  /// An app without pushes is forgotten after this many intervals of ``ConcurrencyControl``: ten minutes.
   static let forgottenAfter = 1200
 
   /// Whether permits may be needed for more than one app. If not, pushes are sent as if there were no apps.

@@ -1,8 +1,9 @@
 /// Divides the permits among the apps whose pushes are in flight or wait. Pure.
 ///
-/// An app may have at most so many pushes in flight as are free, times seven and its share among the active apps. Alone, it
-/// gets seven eighths of the permits; with others, it gets seven eighths of them by its share, and more while the others use
-/// less than theirs. Some permits are always free, so that jobs of other apps can still be claimed.
+/// An app may have at most 7 × free permits × its share of pushes in flight. Its share is its weight divided by the sum of
+/// the weights of all active apps. A single active app gets seven eighths of the permits. Several divide seven eighths of
+/// them by their shares, and an app gets more while the others use less than theirs. Some permits are always free, so that
+/// jobs of other apps can still be claimed.
 struct FairShares: Equatable {
   /// The pushes of all apps in flight per free permit.
   static let pushesPerFreePermit = 7

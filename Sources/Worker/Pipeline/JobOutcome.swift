@@ -164,7 +164,7 @@ struct JobOutcome: Equatable {
   static let postponed = JobOutcome(
     status: .retrying, verb: .retry(delay: PushOutcome.faultDelay, countsAttempt: false))
 
-  /// Ends the job, whatever is still open.
+  /// Ends the job, even if some of its devices are open.
   static let cancelled = JobOutcome(status: .cancelled, verb: .cancel)
   /// Keeps a broadcast until it is resumed.
   static let held = JobOutcome(status: .retrying, verb: .pause)

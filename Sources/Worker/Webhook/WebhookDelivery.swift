@@ -23,7 +23,7 @@ struct WebhookDelivery {
     /// The first attempt at a batch has failed.
     case failing(String)
     case parked(String)
-    /// The receiver accepts events again, after so many milliseconds.
+    /// The receiver accepts events again, after this many milliseconds.
     case resumed(after: Int64)
     /// Events were deleted before they were sent. Nil if it is unknown how many.
     case lost(Int64?)

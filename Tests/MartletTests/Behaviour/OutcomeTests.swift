@@ -75,7 +75,7 @@ import Testing
     #expect(try await fleet.redis("TTL", key).integer == -1)
   }
 
-  @Test func `a replyTo that names a queue of the fleet is refused, whatever its name`() async throws {
+  @Test func `a replyTo that names any queue of the fleet is refused`() async throws {
     let other = fleet.unique("any-name")
     let worker = try await fleet.worker(["MARTLET_QUEUES": "\(fleet.unique("jobs")),\(other)"])
     for (number, queue) in [worker.queue, other].enumerated() {

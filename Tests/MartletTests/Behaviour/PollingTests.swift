@@ -55,7 +55,7 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `each user of an audience has one record, on whatever pages the devices are`() async throws {
+  @Test func `each user of an audience has one record, even if the devices are on several pages`() async throws {
     let (app, prefix) = ("com.example.\(fleet.unique("news"))", fleet.unique("reader"))
     let users = try await audience(of: 600, devicesEach: 2, app: app, prefix: prefix)
     try await fleet.register(fleet.uniqueTokens(20), to: "", bundleID: app)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 @testable import Queue
 
-/// Only the fleet makes envelopes. An element of a producer is a job, whatever its bytes.
+/// Only the fleet makes envelopes. An element of a producer is a job, even if it looks like an envelope.
 @Suite(.serialized) struct SealTests {
   private static let shared = Task { try await Fleet() }
   private let fleet: Fleet

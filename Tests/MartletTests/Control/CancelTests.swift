@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(arguments: ["at-least-once", "at-most-once"])
-  func `a job whose cancellation says that it is not sent has no push, whatever the workers do`(
+  func `a job whose cancellation is certain has no push, even while workers claim jobs`(
     mode: String
   ) async throws {
     let count = 600

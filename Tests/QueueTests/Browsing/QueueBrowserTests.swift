@@ -64,7 +64,7 @@ struct QueueBrowserTests {
     #expect(jobs.map(\.id) == [nil, nil, nil])
   }
 
-  @Test func `what one page returns is bounded, whatever the jobs are`() async throws {
+  @Test func `the bytes of one page are limited, even if its jobs are large`() async throws {
     for _ in 0..<40 { try await redis.send("LPUSH", redis.keys.queue, String(repeating: "x", count: 60_000)) }
     let jobs = try await redis.browser.waiting(.front, limit: 40)
     #expect(jobs.count == 40)

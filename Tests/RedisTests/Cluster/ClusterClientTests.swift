@@ -161,7 +161,7 @@ private final class CommandStream {
     for _ in 0..<8 { next() }
   }
 
-  /// Waits until so many more were carried out.
+  /// Waits until `count` more commands were carried out.
   func advance(by count: Int) async throws {
     let goal = replies.count + count
     try await eventually("\(goal) commands were carried out, \(failures.last.debugDescription)") {

@@ -43,7 +43,7 @@ struct PushRegisterTests {
     #expect(try await fixture.metadata(token)?.environment == .sandbox)
   }
 
-  @Test func `the body is read whatever its content type is`() async throws {
+  @Test func `a body of any content type is read`() async throws {
     let fixture = try await fixture()
     let (token, alice) = (fixture.token("reg-type"), try await fixture.user("reg-type"))
     for type in ["text/plain", "application/x-www-form-urlencoded", "nonsense", ""] {

@@ -134,7 +134,7 @@ struct FairSharesTests {
     #expect(scene.shares.activeShares == 8)
   }
 
-  /// Apps come and go, stall and recover. Whatever happens, the sum stays within the limit, the counts agree, and an app
+  /// Apps come and go, stall and recover. After each step, the sum is within the limit, the counts agree, and an app
   /// with work and a small part in flight may send.
   @Test(arguments: 1...40) func `random walks keep the sum within the limit and starve no app`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)

@@ -25,7 +25,7 @@ struct JobTraceTests {
 
   // MARK: - Sampling
 
-  @Test func `the producer's trace decides, whatever the ratio`() throws {
+  @Test func `the producer's trace decides, regardless of the ratio`() throws {
     let parent = try #require(TraceParent(Self.sampled))
     let trace = try #require(Tracer.trace(of: parent, jobID: "j", ratio: 0, claimedAt: 5))
     #expect(trace.traceID == parent.traceID)

@@ -5,7 +5,7 @@ struct Population: Sendable {
   private static let devicesPerUser = 3
   private static let movingDevices = 10
   private static let audience = 700
-  /// Over so many keys the registry spreads the devices of an app, and its journal.
+  /// The number of keys over which the registry spreads the devices of an app, and its journal.
   private static let shards = 16
 
   /// A device that two users take from each other.
