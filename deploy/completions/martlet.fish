@@ -43,9 +43,9 @@ complete -c martlet -n '__martlet_ends queue' -a resume -d 'Let workers take its
 
 complete -c martlet -n '__martlet_ends broadcast' -a list -d 'List the latest broadcasts'
 complete -c martlet -n '__martlet_ends broadcast' -a show -d 'Show a broadcast'
-complete -c martlet -n '__martlet_ends broadcast' -a pause -d 'Stop after the pages under way'
+complete -c martlet -n '__martlet_ends broadcast' -a pause -d 'Stop after the current pages'
 complete -c martlet -n '__martlet_ends broadcast' -a resume -d 'Continue after the last page'
-complete -c martlet -n '__martlet_ends broadcast' -a cancel -d 'End after the pages under way'
+complete -c martlet -n '__martlet_ends broadcast' -a cancel -d 'End after the current pages'
 
 complete -c martlet -n '__martlet_ends dead' -a list -d 'List dead letters'
 complete -c martlet -n '__martlet_ends dead' -a show -d 'Show a dead letter'

@@ -20,8 +20,8 @@ enum BroadcastCommand: Command {
     Works on the broadcasts that a worker has taken from the queues of MARTLET_QUEUES (or of --queue) in the last 7 days, the
     latest 1,000 of each. list shows 50 unless --limit is given.
 
-    A paused broadcast sends no page after those under way, keeps its progress, and delays no other job; resume continues it
-    after its last page. --by is your login name unless it is given. cancel ends a broadcast after the pages under way; its
+    A paused broadcast sends no page after its current ones, keeps its progress, and delays no other job; resume continues it
+    after its last page. --by is your login name unless it is given. cancel ends a broadcast after its current pages; its
     record says `cancelled`, and what had been accepted.
 
     Exit code 1 if the broadcast is not known or has ended.

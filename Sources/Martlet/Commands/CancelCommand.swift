@@ -10,8 +10,8 @@ enum CancelCommand: Command {
   static let help = """
     usage: martlet cancel ID [--queue LIST] [--json]
 
-    Cancels the job with this id in the queues of MARTLET_QUEUES (or of --queue), and prints what became of it. Of a job in
-    flight, the pushes that were not sent yet are not sent; a broadcast ends after the pages under way. The record says
+    Cancels the job with this id in the queues of MARTLET_QUEUES (or of --queue), and prints the result. If the job
+    is in flight, its remaining pushes are not sent. A broadcast stops after its current pages. The record says
     `cancelled`, and what had been accepted. A job that is not found at either end of a long queue is cancelled when a
     worker takes it, within 7 days; so is one that waits there under the id of a job that has ended.
 
