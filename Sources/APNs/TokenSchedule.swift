@@ -3,9 +3,9 @@ import EventLoop
 /// When a provider token may be minted, and when it says that it was issued. Times are nanoseconds on CLOCK_MONOTONIC; a clock
 /// offset leads from there to unix time.
 ///
-/// Apple refuses tokens older than 60 minutes, and more than one new token in 20 minutes for a key. So that a fleet has one token
-/// without sharing anything, every worker says that its token was issued at the start of the current window of 50 minutes of
-/// unix time. The key signs deterministically, so all workers mint the same bytes and change them at the same moment.
+/// Apple refuses tokens older than 60 minutes, and more than one new token in 20 minutes for a key. Workers share one
+/// token without communicating: each dates its token to the start of the current window of 50 minutes of unix time. The key
+/// signs deterministically, so all workers mint the same bytes and change them at the same moment.
 ///
 /// Apple's clock decides how old a token is. A worker whose token is refused because its clock is off mints its own instead, issued
 /// now by its clock, and returns to the fleet's token in the next window or when its clock was set.

@@ -1,6 +1,6 @@
 import JSON
 
-/// What events tell about a device.
+/// A device, as events describe it.
 public struct EventDevice: Sendable, Equatable {
   public var token: String
   /// Nil or empty for an anonymous device, and for that of an instance.

@@ -1,6 +1,6 @@
 import JSON
 
-/// What events tell about a job.
+/// A job, as events describe it.
 public struct EventJob: Sendable, Equatable {
   public var id: String
   public var queue: String

@@ -1,6 +1,6 @@
 import JSON
 
-/// What events tell about a route to APNs.
+/// A route to APNs, as events describe it.
 public struct EventRoute: Sendable, Equatable {
   public var topic: String
   public var environment: String
@@ -8,7 +8,7 @@ public struct EventRoute: Sendable, Equatable {
   public var reason: String
   /// Unix milliseconds.
   public var since: Int64
-  /// The worker that has paused it. Others may go on.
+  /// The worker that has paused it. Others may still send to it.
   public var worker: String
 
   public init(topic: String, environment: String, reason: String, since: Int64, worker: String) {

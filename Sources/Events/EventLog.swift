@@ -120,8 +120,8 @@ public final class EventLog {
     return .success(reply.reply)
   }
 
-  /// Calls `script` with the stream, which must be on the server of the keys; without it if the user of Redis may not
-  /// write there.
+  /// Calls `script` with the stream, which must be on the server of the keys. Calls it without the stream if the user of
+  /// Redis may not write there.
   public func call(
     _ script: EventfulScript, keys: [String], arguments: @escaping (inout RedisCommand) -> Void,
     _ completion: @escaping RedisClient.Completion
@@ -129,7 +129,7 @@ public final class EventLog {
     connection.call(script.emitting, keys: keys + [EventStream.key], arguments: arguments) { [self] result in
       guard case .failure(.reply(let error)) = result, error.code == "NOPERM" else { return completion(take(result)) }
       connection.call(script.plain, keys: keys, arguments: arguments) { [self] result in
-        // Otherwise it was not the stream that Redis refused, and there is nothing to tell.
+        // Otherwise Redis did not refuse because of the stream.
         if case .success = result { refuse(1, error.message) }
         completion(result)
       }

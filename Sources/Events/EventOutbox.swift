@@ -55,7 +55,7 @@ public enum EventOutbox {
   /// An event that is found in an outbox after a longer time may be in the stream twice.
   static let markSeconds = 3600
   private static let outboxSeconds = 604_800
-  /// Of the number that stays in an outbox. It outlives the number of the latest event that was moved.
+  /// The TTL of the number that stays in an outbox. It outlives the number of the latest event that was moved.
   private static let numberSeconds = 2 * markSeconds
 
   /// Lua: appends an event to the outbox `key`, both expressions, with a number that is greater than the last one's.

@@ -1,6 +1,6 @@
-/// What an event tells about. The raw value stands in the event.
+/// The type of an event. The raw value is the `type` of its JSON.
 public enum EventType: String, Sendable, CaseIterable {
-  /// A device was registered that was not, or its app, environment, platform or missing owner has changed.
+  /// A new device was registered, or the app, environment, platform or missing owner of a known one has changed.
   case tokenRegistered = "token.registered"
   /// A device was taken from its owner by another one.
   case tokenTransferred = "token.transferred"

@@ -1,6 +1,6 @@
 public import Redis
 
-/// A script that makes events, if there is a stream for them: in the same atomic step as its changes.
+/// A script that makes events in the same atomic step as its changes, if there is a stream for them.
 ///
 /// The source may call `emit(type, data)` with a table of texts, if `emit` is not nil. If there is a stream, it is one more
 /// key, behind those of the source, which does not see it.

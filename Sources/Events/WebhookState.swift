@@ -2,7 +2,7 @@ public import EventLoop
 public import JSON
 public import Redis
 
-/// How far the webhook has come, and what is the matter with it: the value of ``EventStream/webhook``.
+/// The position and the last error of the webhook: the value of ``EventStream/webhook``.
 public struct WebhookState: Sendable, Equatable {
   /// The events of one request.
   public struct Batch: Sendable, Equatable {
@@ -34,9 +34,9 @@ public struct WebhookState: Sendable, Equatable {
     public var attempts: Int
     /// Unix milliseconds.
     public var nextAttemptAt: Int64
-    /// What the last attempt brought.
+    /// The result of the last attempt.
     public var answer: String
-    /// Whether it is tried only now and then.
+    /// Whether attempts are made only at long intervals.
     public var isParked: Bool
 
     public init(since: Int64, attempts: Int, nextAttemptAt: Int64, answer: String, isParked: Bool) {
@@ -50,7 +50,7 @@ public struct WebhookState: Sendable, Equatable {
 
   /// The id of the last event that the receiver has accepted.
   public var cursor = EventPage.beginning
-  /// How many events had been written when that of the cursor was; nil if unknown.
+  /// How many events had been written up to that of the cursor; nil if unknown.
   public var position: Int64?
   /// The batch that is being sent. Nil between batches.
   public var batch: Batch?

@@ -40,7 +40,7 @@ public struct HTTPCall: Sendable {
     }
   }
 
-  /// Returns the header fields as lines, with the fields that libcurl would add of its own accord taken away.
+  /// Returns the header fields as lines, and removes the fields that libcurl adds by default.
   func headerLines() throws(HTTPClientError) -> [String] {
     // libcurl would wait for the server's consent before a large body, and name the type of a form.
     var lines = ["Expect:"]

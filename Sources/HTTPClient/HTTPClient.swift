@@ -2,7 +2,7 @@ import Dispatch
 
 /// Sends requests to other programs' servers, by libcurl.
 ///
-/// Requests of one client are sent one after the other, on a queue of its own, because they block. Connections stay open
+/// Requests of one client are sent one after the other, on a separate queue, because they block. Connections stay open
 /// for the next request. Redirects are not followed. Proxies are those of the environment (`https_proxy`, `NO_PROXY`).
 public final class HTTPClient: Sendable {
   private let queue: DispatchQueue

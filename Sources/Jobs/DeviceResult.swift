@@ -1,4 +1,4 @@
-/// What became of a push to one device.
+/// The result of a push to one device.
 public struct DeviceResult: Sendable, Equatable {
   public let token: String
   public let ok: Bool
@@ -28,7 +28,7 @@ public enum DeviceOutcome: Sendable {
   case uncertain
 }
 
-/// What became of pushes that were sent without a job.
+/// The results of pushes that were sent without a job.
 public struct DirectReport: Sendable, Equatable {
   /// In the order of the devices.
   public let results: [DeviceResult]

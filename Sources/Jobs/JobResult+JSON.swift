@@ -1,8 +1,8 @@
 import JSON
 
 extension JobResult {
-  /// The record of docs/jobs.md, without white space. `nonce` is that of the job's envelope; a
-  /// job that is simply accepted has no further record, and needs none to know its own again.
+  /// The record of docs/jobs.md, without white space. `nonce` is that of the job's envelope, by which the job recognizes its
+  /// record. A job that is simply accepted needs none, because it writes no further record.
   public func json(nonce: String? = nil) -> [UInt8] {
     var json = JSONWriter(capacity: 256 + results.count * 192)
     json.beginObject()

@@ -1,4 +1,4 @@
-/// What became of a job.
+/// The status of a job, as its record has it.
 public enum JobStatus: String, Sendable, CaseIterable {
   /// Every push was accepted by APNs.
   case accepted

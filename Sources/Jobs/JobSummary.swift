@@ -3,7 +3,7 @@ import PushModel
 
 /// What a list of jobs shows of each one: whom it is for, and nothing of its content.
 ///
-/// Also of an invalid job, and of the beginning of one: what could be read before the fault.
+/// For an invalid job, or the beginning of a job, it has what could be read before the fault.
 public struct JobSummary: Sendable, Equatable {
   /// The job's own; nil if it has none that is valid.
   public private(set) var id: String?
@@ -18,7 +18,7 @@ public struct JobSummary: Sendable, Equatable {
     do {
       try read(from: &reader)
     } catch {
-      // What the job is otherwise, its reason tells.
+      // The fields before the fault are kept.
     }
   }
 

@@ -5,8 +5,8 @@ public enum TraceID {
 
   /// The trace of a job that names none: the same for every attempt and on every machine.
   ///
-  /// `share` places the id among all ids, from 0 to 1: what is recorded of a share of the traces is recorded of whole
-  /// traces.
+  /// `share` places the id among all ids, from 0 to 1. A job has the same share in each attempt, so its trace is recorded
+  /// completely or not at all.
   public static func derived(jobID: String) -> (text: String, share: Double) {
     var hash = SipHash128(key: key)
     hash.append(jobID)

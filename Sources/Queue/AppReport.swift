@@ -51,10 +51,10 @@ public struct AppReport: Sendable, Equatable {
   public var servesOthers = false
   public var team: String
   public var keys: [Key]
-  /// Of devices that were registered without one.
+  /// The environment of devices that were registered without one.
   public var environment: String
   public var share: Int
-  /// Those that pushes have needed lately.
+  /// The gateways that recent pushes needed.
   public var gateways: [Gateway]
   public var inFlight: Int
   /// Tokens that APNs reported as stale and that were removed since the worker started.

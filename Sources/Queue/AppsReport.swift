@@ -12,7 +12,7 @@ public struct AppsReport: Sendable, Equatable {
   public var servesOthers: Bool
   /// The app of jobs and devices that do not name one.
   public var defaultApp: String?
-  /// Of devices registered without one.
+  /// The environment of devices that were registered without one.
   public var defaultEnvironment: String
 
   public init(

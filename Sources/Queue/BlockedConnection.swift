@@ -2,7 +2,7 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// A connection of its own that waits in Redis for a job.
+/// A separate connection that waits in Redis for a job.
 @EventLoop
 final class BlockedConnection {
   let connection: RedisConnection
@@ -22,7 +22,7 @@ final class BlockedConnection {
   /// Nanoseconds of the monotonic clock.
   private var blockedSince: UInt64 = 0
 
-  /// Of a cluster, the connection is to the server of `queue`.
+  /// In a cluster, connects to the server of `queue`.
   init(endpoint: RedisEndpoint, queue: String, instruments: RedisInstruments?) {
     self.queue = queue
     // The worker's main connection logs outages; this one would repeat them.

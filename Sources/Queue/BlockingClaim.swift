@@ -7,7 +7,7 @@ protocol BlockingClaim: AnyObject {
   var blocked: BlockedConnection { get }
   /// The one queue it waits on; nil when it waits on all of them.
   var queueIndex: Int? { get }
-  /// Whether it may wait now: not while everything that it waits on is paused.
+  /// Whether it may wait now. False while all queues that it waits on are paused.
   var mayBegin: Bool { get }
   /// Waits for a job, and claims it under the worker's present name.
   func begin(_ completion: @escaping @EventLoop (BlockingClaimResult) -> Void)

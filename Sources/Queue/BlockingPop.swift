@@ -19,7 +19,7 @@ final class BlockingPop: BlockingClaim {
   let blocked: BlockedConnection
   let queueIndex: Int?
   private let queues: [QueueKeys]
-  /// Those that it waits on unless they are paused.
+  /// The queues that it waits on, unless they are paused.
   private let waitedOn: ArraySlice<QueueKeys>
   private let lease: Lease
   private let control: ControlWatch

@@ -47,7 +47,7 @@ package struct ClaimAnswer: Equatable {
 
 /// A job that Redis moved to the dead letters because of its size.
 public struct OversizedJob: Sendable, Equatable {
-  /// Of the producer's bytes.
+  /// The number of the producer's bytes.
   public let size: Int
   public let queue: String
   /// The id in the first bytes of the job, else one derived from its nonce; nil if it has no nonce.

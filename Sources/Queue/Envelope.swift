@@ -56,9 +56,9 @@ public struct Envelope: Sendable, Equatable {
 
 /// The word in front of the fleet's own elements in a queue's list: `MARTLET <seal> `, then the envelope.
 ///
-/// Producers write to the same list, and each of their elements is a job, even if it looks like an envelope. The seal is random, one per
-/// queue, made by the first worker that joins. Only elements of the list itself carry it, as only the fleet writes to
-/// the other keys.
+/// Producers write to the same list, and each of their elements is a job, even if it looks like an envelope. The seal is
+/// random, one per queue, made by the first worker that joins. Only elements of the list itself carry it, as only the
+/// fleet writes to the other keys.
 package enum Seal {
   static let marker = "MARTLET "
 

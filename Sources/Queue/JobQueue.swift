@@ -11,7 +11,7 @@ public enum DeliveryMode: String, Sendable, CaseIterable {
   case atMostOnce = "at-most-once"
 }
 
-/// Reads from a job, as its producer wrote it, since when it waits: Unix milliseconds, or nil if it does not say.
+/// Returns since when a job waits, read from the producer's bytes. Unix milliseconds, or nil if the job does not say.
 public typealias WaitingSince = @Sendable (_ job: [UInt8]) -> Int64?
 
 /// What a worker learns from its ``JobQueue``.

@@ -2,10 +2,10 @@ import EventLoop
 import Jobs
 public import Redis
 
-/// Since when the oldest job of a queue waits: the one at the end of its list, if it is a producer's.
+/// Reads since when the oldest job of a queue waits: the job at the end of its list, if it is a producer's.
 ///
-/// The fleet's own elements are not considered. They were claimed before, or waited for their time in a sorted set: how
-/// old such a job is does not tell how long the queue makes jobs wait.
+/// The fleet's own elements are not considered. They were claimed before, or waited for their time in a sorted set, so
+/// their age does not show how long jobs wait in the queue.
 @EventLoop
 final class OldestJob {
   /// Redis copies an element to answer. A large one is not asked for at each reading.

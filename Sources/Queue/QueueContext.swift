@@ -54,7 +54,7 @@ final class QueueContext {
     forget(answer.oversized.compactMap(\.id), queues[queueIndex])
   }
 
-  /// Jobs have ended that no settlement ends: what operators have asked of them ends, too.
+  /// Removes the marks and pauses of jobs that have ended without a settlement.
   func forget(_ ids: [String], _ keys: QueueKeys) {
     guard !ids.isEmpty else { return }
     connection.run(

@@ -60,9 +60,9 @@ public enum QueueLimits {
   public static let maximumCancellations = 10_000
   /// Paused broadcasts of a queue at most.
   public static let maximumHeldBroadcasts = 1000
-  /// Jobs of paused broadcasts of a queue that are kept aside at most: a producer may enqueue many with one id.
+  /// The maximum number of jobs of paused broadcasts that a queue keeps: a producer may enqueue many with one id.
   static let maximumPausedJobs = 1000
-  /// When a job of a paused broadcast is tried again for which there is no room.
+  /// The delay of the next attempt at a job of a paused broadcast for which there is no room.
   static let pausedRetryDelay = Duration.seconds(60)
   /// Broadcasts of a queue that operators see, at most.
   public static let knownBroadcasts = 1000

@@ -172,7 +172,7 @@ extension QueueScripts {
     """)
 
   /// Moves jobs that are due to the front of the queue, and elects the worker as promoter if the queue has none. The
-  /// promoter also removes cancellations that have ended, and the letters of the control string that stand for nothing.
+  /// promoter also removes cancellations that have ended, and the flags of the control string that are not needed.
   ///
   /// KEYS
   ///   1  the promoter

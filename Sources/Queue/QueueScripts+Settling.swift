@@ -110,10 +110,9 @@ extension QueueScripts {
   ///   then the events, JSON
   ///   then of a job that is forgotten: its id
   ///
-  /// A job that ends is forgotten if it is a broadcast, or if there may be marks: the mark of its id ends with it, and the
-  /// pause of a broadcast. A job that is scheduled replaces the one that is scheduled under its id; so does one that is put off
-  /// before it could be looked up. A broadcast that an operator has resumed meanwhile is not paused, but goes back to the
-  /// queue.
+  /// A job that ends is forgotten if it is a broadcast, or if there may be marks: the mark of its id is removed, and the
+  /// pause of a broadcast. `schedule` replaces the job that is scheduled under the same id. So does `retry` if the lookup
+  /// of the job has failed. A broadcast that an operator has resumed meanwhile is not paused, but goes back to the queue.
   /// Returns a ``SettleAnswer``.
   static let settle = RedisScript(
     """

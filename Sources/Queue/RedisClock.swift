@@ -7,7 +7,7 @@ import Telemetry
 @EventLoop
 final class RedisClock {
   private let connection: RedisClient
-  /// Of the last answer; nil if there is none that is recent enough to show.
+  /// The offset at the last answer; nil if no answer is recent enough to show.
   private var offset: Double?
 
   init(connection: RedisClient, metrics: Metrics) {

@@ -2,8 +2,8 @@ public import JSON
 
 /// A route to APNs that a worker has trouble with, as a ``WorkerReport`` stores it.
 ///
-/// It has the members of the notice that the APNs client gives to the worker. The queue has a type of its own because
-/// it does not know APNs: the worker converts one into the other.
+/// It has the members of the notice that the APNs client gives to the worker. The queue has a separate type because
+/// it does not know APNs. The worker converts the notice.
 public struct RouteReport: Sendable, Equatable {
   /// Entries that are read of a list in a report, at most.
   static let maximumListed = 20

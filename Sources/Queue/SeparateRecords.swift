@@ -53,7 +53,7 @@ struct SeparateRecords {
     }
   }
 
-  /// A list that Redis refuses to write to, of another type for example, gets no reply: the job ends all the same.
+  /// A list that Redis refuses to write to, for example a key of another type, gets no reply. The job still ends.
   private func reply(
     _ record: [UInt8], to list: String, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
@@ -120,7 +120,7 @@ private final class RecordSteps {
   }
 }
 
-// Their first write takes no memory, so that a full server does not hold up the jobs.
+// Their first write takes no memory, so that a full server does not delay the jobs.
 extension QueueScripts {
   static let separate = [separateReply, separateNotification]
 

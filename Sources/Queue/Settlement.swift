@@ -27,7 +27,7 @@ public struct Settlement: Sendable, Equatable {
     public var jobID: String
     public var json: [UInt8]
     public var timeToLive: Duration
-    /// Of the last record that the job itself wrote, ``AttemptState/recordAuthor``.
+    /// The author of the last record that the job itself wrote, ``AttemptState/recordAuthor``.
     public var author: String?
 
     public init(jobID: String, json: [UInt8], timeToLive: Duration, author: String? = nil) {
@@ -49,12 +49,12 @@ public struct Settlement: Sendable, Equatable {
     }
   }
 
-  /// Under what a job is found again while it waits for its time, or is dead.
+  /// How operators find a job while it waits for its time, or is dead.
   public struct Locator: Sendable, Equatable {
     public var jobID: String
-    /// Whether the producer has given the id: another job with it replaces this one while it is scheduled.
+    /// Whether the id is the producer's. Another job with the same id then replaces this one while it is scheduled.
     public var isProducers: Bool
-    /// Whether the job takes the place of the one that is scheduled under its id, also if it is retried.
+    /// Whether the job replaces the one that is scheduled under its id, also if it is retried.
     public var replaces: Bool
 
     public init(jobID: String, isProducers: Bool = false, replaces: Bool = false) {
@@ -70,7 +70,7 @@ public struct Settlement: Sendable, Equatable {
   /// The key of a list that gets the record, too.
   public var replyTo: String?
   public var notifications: [Notification]
-  /// Nil if the job needs not be found.
+  /// Nil if operators do not need to find the job.
   public var locator: Locator?
   /// What other programs may want to know of this; empty if no events are written.
   public var events: [Event] = []

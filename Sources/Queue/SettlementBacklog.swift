@@ -41,7 +41,7 @@ struct SettlementBatch {
   var laterAcknowledgements: [PendingSettlement] = []
   /// Those whose records must be written first, in a cluster.
   var unrecorded: [PendingSettlement] = []
-  /// All others. Each takes a script of its own.
+  /// All others. Each is written by a separate script call.
   var moves: [PendingSettlement] = []
 }
 

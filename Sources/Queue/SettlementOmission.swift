@@ -1,7 +1,7 @@
 /// What is left out of a settlement because this user of Redis may not write it. Redis checks the keys before it runs a
 /// script, and does not name the key.
 ///
-/// The cases are in the order of the attempts. The last one has nothing but what the job itself needs.
+/// The cases are in the order of the attempts. The last one writes neither events nor the reply.
 enum SettlementOmission: CaseIterable {
   case nothing
   case events

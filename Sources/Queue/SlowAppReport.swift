@@ -5,7 +5,7 @@ public struct SlowAppReport: Sendable, Equatable {
   /// Entries of a report, at most.
   public static let maximumListed = 20
 
-  /// The first bundle id of the app; `other` for those without a share of their own.
+  /// The first bundle id of the app; `other` for the apps that have no separate share.
   public var app: String
   /// Pushes in flight.
   public var inFlight: Int

@@ -139,6 +139,6 @@ public struct WorkerReport: Sendable, Equatable {
 }
 
 extension JSONValue? {
-  /// A number of a report, of which many are added up; nil for any other value.
+  /// A number of a report, limited so that sums of many fit; nil for any other value.
   var present: Int? { self?.integer(in: WorkerReport.numbers).map { Int($0) } }
 }

@@ -4,11 +4,11 @@ import JSON
 
 /// What is stored of a session: one value for a sign-in, which all of its ids share. Times are unix milliseconds.
 struct Session: Sendable, Equatable {
-  /// A session ends so long after the sign-in.
+  /// The time from the sign-in to the end of a session.
   static let lifetime: Int64 = 12 * 3_600_000
-  /// Its id changes so long after the last change.
+  /// The time after which its id changes again.
   private static let rotation: Int64 = 15 * 60_000
-  /// The earlier id is accepted so long, for requests that are on their way.
+  /// The time for which the earlier id is accepted, for requests that are on their way.
   static let overlap: Int64 = 60_000
 
   /// What to do with a session that a request names.

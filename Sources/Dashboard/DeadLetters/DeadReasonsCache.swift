@@ -2,7 +2,7 @@ import EventLoop
 import Queue
 import Redis
 
-/// The reasons of the newest dead letters, counted again every few seconds at most, however many browsers look.
+/// The reasons of the newest dead letters, counted again every few seconds at most, for any number of browsers.
 @EventLoop
 final class DeadReasonsCache {
   /// Letters of a queue that are looked at.

@@ -2,7 +2,7 @@ import EventLoop
 import Jobs
 import Queue
 
-/// Cancels a job, or runs it before its time, and says what became of that.
+/// Cancels a job, or runs it before its time, and reports the result.
 @EventLoop
 struct JobSteering {
   nonisolated static let cancel = PageAction("cancel")

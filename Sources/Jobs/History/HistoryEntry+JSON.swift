@@ -15,9 +15,9 @@ extension JobHistory {
 }
 
 extension HistoryEntry {
-  /// Of a reason, in bytes. Reasons quote what APNs, Redis and producers wrote.
+  /// The maximum bytes of a reason. Reasons quote what APNs, Redis and producers wrote.
   private static let maximumReasonBytes = 120
-  /// Of a list of reasons.
+  /// The maximum number of entries in a list of reasons.
   private static let maximumReasons = 5
 
   /// The entry with its texts and lists cut.

@@ -12,7 +12,7 @@ public enum HistoryEvent: Sendable, Equatable {
   case answered(HistoryAnswers)
   /// The attempt counts, and the next one is due at this time.
   case retry(at: Int64, reason: String?)
-  /// The job is looked at again without an attempt being counted. `times` counts postponements in a row for the same reason.
+  /// The job was postponed without an attempt being counted. `times` counts postponements in a row for the same reason.
   case postponed(until: Int64, reason: String?, times: Int)
   /// A delivery policy holds the job.
   case deferred(until: Int64)

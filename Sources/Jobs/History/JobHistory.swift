@@ -5,7 +5,7 @@ import JSON
 /// It is bounded. When it is full, entries of its middle are dropped and counted, so that the beginning and the latest attempts stay.
 public struct JobHistory: Sendable, Equatable {
   public static let maximumEntries = 50
-  /// Of the JSON, in bytes.
+  /// The maximum size of the JSON.
   public static let maximumBytes = 8192
   /// Entries of the beginning that are never dropped.
   private static let kept = 4
@@ -22,7 +22,7 @@ public struct JobHistory: Sendable, Equatable {
 
   public var isEmpty: Bool { entries.isEmpty }
 
-  /// The highest number of workers that died with the job in hand, of those that the history tells.
+  /// The highest crash count that the history has: workers in a row that died while they held the job.
   public var crashes: Int {
     entries.reduce(0) { most, entry in
       if case .takenOver(let crashes) = entry.event { max(most, crashes) } else { most }

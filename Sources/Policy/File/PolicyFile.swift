@@ -6,7 +6,7 @@ public enum PolicyFile {
   static let maximumPolicies = 32
 
   /// Returns the built-in policy, adapted by the file, with the file's own policies, and every fault of the file.
-  /// `quietHours` applies to policies without quiet hours of their own.
+  /// `quietHours` applies to policies that define no quiet hours.
   public static func read(_ bytes: [UInt8], quietHours: QuietHours?) -> (book: PolicyBook, faults: [PolicyFault]) {
     var reader = PolicyReader()
     var builtIn = DeliveryPolicy.builtIn

@@ -2,7 +2,7 @@ import JSON
 import Jobs
 import Redis
 
-/// A job as a page shows it: read, not taken. Of a long one only the beginning.
+/// A job for display, which stays where it is. Only the beginning of a long job is read.
 public struct BrowsedJob: Sendable, Equatable {
   /// Where it is in its sorted set; nil in a list.
   public let position: SortedPosition?
@@ -42,7 +42,7 @@ public struct BrowsedJob: Sendable, Equatable {
     position.map { Reference(position: $0, digest: digest) }
   }
 
-  /// An element of a sorted set, so that it can be found again when somebody acts on it.
+  /// An element of a sorted set, by which a later action finds it.
   public struct Reference: Sendable, Equatable {
     public let position: SortedPosition
     public let digest: String
@@ -81,7 +81,7 @@ extension BrowsedJob.Burial {
 }
 
 extension BrowsedJob {
-  /// Of an envelope, which has up to nine digits.
+  /// The numbers of an envelope, which have up to nine digits.
   private static let counts = 0...999_999_999
 
   /// Reads what `describe` of ``QueueScripts/describing`` returns. Returns nil for anything else.

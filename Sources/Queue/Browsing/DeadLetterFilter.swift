@@ -39,7 +39,7 @@ public struct DeadLetterFilter: Sendable, Equatable {
     return at >= since ?? .min && at <= until ?? .max
   }
 
-  /// Where the letters begin that are early enough.
+  /// Where letters are read from: ``until``, or nil for the newest letter.
   var start: SortedPosition? { until.map { SortedPosition(score: $0) } }
 
   /// As the first line of a letter contains it; empty without a reason.

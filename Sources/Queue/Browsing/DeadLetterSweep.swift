@@ -1,19 +1,19 @@
 import EventLoop
 public import Redis
 
-/// What became of the dead letters that match a filter.
+/// The result of an action on the dead letters that match a filter.
 public struct DeadLetterSweep: Sendable, Equatable {
-  /// Letters that were requeued or purged; of a dry run, that match.
+  /// Letters that were requeued or purged; for a dry run, letters that match.
   public var done = 0
-  /// Letters that matched, and that somebody else had taken before.
+  /// Letters that matched, but were already removed by another process.
   public var gone = 0
-  /// Letters that were not looked at because the time was over. The same call again continues with them.
+  /// Letters that were not examined because the time was over. The same call again continues with them.
   public var left = 0
-  /// What Redis refused, or why it is not known what it did. It ended the sweep.
+  /// The error that ended the sweep. If it is not a refusal, Redis may have carried out the last commands.
   public var fault: RedisError?
 
-  /// A call begins no further page after this time, if it has done anything by then. So each call makes progress, even behind many
-  /// letters that do not match.
+  /// A call that has changed a letter begins no further page after this time. So each call makes progress, even if many
+  /// letters in front do not match.
   public static let time = Duration.seconds(5)
 
   public init(done: Int = 0, gone: Int = 0, left: Int = 0) {

@@ -2,14 +2,14 @@ import EventLoop
 import JSON
 public import Redis
 
-/// For what reasons the newest dead letters of a queue were given up.
+/// The reasons of the newest dead letters of a queue.
 public struct DeadReasons: Sendable, Equatable {
   public struct Entry: Sendable, Equatable {
     public let reason: String
     public var count: Int
   }
 
-  /// Letters that were looked at.
+  /// Letters that were examined.
   public private(set) var examined = 0
   /// The most frequent first.
   public private(set) var entries: [Entry] = []

@@ -1,6 +1,6 @@
 import JSON
 
-/// The position of a walk over dead letters, some of which are taken.
+/// The position of a walk over dead letters that takes some of them.
 ///
 /// Letters that are taken leave the set, so only those that stay count in the position.
 struct PageWalk {
@@ -15,7 +15,7 @@ struct PageWalk {
     self.since = since
   }
 
-  /// Takes the next letter into account. Returns false if neither it nor those behind it are to be looked at.
+  /// Counts the next letter in the position. Returns false if the walk ends before it.
   mutating func examine(score: String, isTaken: Bool) -> Bool {
     if let since, let value = score.number(in: -Double.infinity...Double.infinity), value < Double(since) {
       isOver = true

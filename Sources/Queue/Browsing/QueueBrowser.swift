@@ -5,7 +5,7 @@ public import Redis
 /// Reads the jobs of a queue for an operator, and changes nothing. Each call reads a bounded amount.
 @EventLoop
 public struct QueueBrowser {
-  /// Jobs at either end of a list that can be looked at: what lies deeper takes Redis long to reach.
+  /// The number of jobs at either end of a list that can be read. Redis needs long to reach those further inside.
   public nonisolated static let listDepth = 1000
   /// Members that one script examines for a filter.
   private static let examinedAtOnce = 500
@@ -45,12 +45,12 @@ public struct QueueBrowser {
     return try await list(keys.queue, from: -first - present, count: present, source: "queue").reversed()
   }
 
-  /// Reads jobs that a worker holds, the one that it claimed last first.
+  /// Reads jobs that a worker holds, latest claim first.
   public func inFlight(of worker: String, limit: Int) async throws(RedisError) -> [BrowsedJob] {
     try await list(keys.inflight(worker), from: 0, count: limit, source: "inflight")
   }
 
-  /// Reads a page of the jobs that wait for their time, the one that is due first first.
+  /// Reads a page of the jobs that wait for their time, earliest due time first.
   public func due(
     _ set: DueSet, from position: SortedPosition? = nil, limit: Int
   ) async throws(RedisError) -> BrowsedPage {

@@ -9,7 +9,7 @@ extension QueueScripts {
   private static let smallBytes = 2048
   /// Bytes at the beginning of a dead letter in which its first line ends.
   private static let headBytes = 16_384
-  /// Bytes at the beginning of an element that its digest is made of. Its nonce is among them.
+  /// The bytes at the beginning of an element that its digest covers. They include its nonce.
   private static let digestBytes = 8192
   /// Bytes of a job that are returned in any case.
   private static let leastBytes = 1024
@@ -19,7 +19,7 @@ extension QueueScripts {
   private static let examinedBytes = 4 * 1024 * 1024
   /// Members of the same score around the place of a reference that are compared with it, in each direction.
   private static let searchedNeighbours = 1000
-  /// Reasons that one script tells apart.
+  /// The maximum number of reasons that one script counts separately.
   private static let distinctReasons = 50
 
   /// Lua: `digest(element)`; `headEnd(letter)` returns where the first line of a dead letter ends, 0 if it has none; and
@@ -177,8 +177,8 @@ extension QueueScripts {
   ///   4  the score of the oldest, empty for all
   ///   5  what the reason contains, as JSON writes it, or empty
   ///   6  what the job contains, or empty
-  /// Returns the number of letters examined, then each reason as JSON writes it and its count; under an empty reason
-  /// those of other reasons, beyond as many as are told apart, and of entries that are no dead letters.
+  /// Returns the number of letters examined, then each reason as JSON writes it and its count. The empty reason counts
+  /// the letters of further reasons, and entries that are not dead letters.
   static let countReasons = RedisScript(
     """
     \(describing)

@@ -4,12 +4,12 @@ public import Redis
 
 /// The latest broadcasts of a fleet: lists, pauses and resumes them. ``JobControl`` cancels them.
 ///
-/// The size of an audience, and how far a cursor has come in it, is known to `Registry`.
+/// `Registry` reports the size of an audience and the position of a cursor in it.
 @EventLoop
 public struct BroadcastDirectory {
-  /// What became of a request to pause a broadcast.
+  /// The result of a request to pause a broadcast.
   public enum Pausing: Sendable, Equatable {
-    /// It is paused, or will be when its pages under way have ended, or when a worker takes it.
+    /// It is paused, or will be after its current pages or when a worker takes it.
     case paused
     /// It has ended.
     case ended
@@ -69,8 +69,8 @@ public struct BroadcastDirectory {
     return status
   }
 
-  /// What the last committed page left, or the element if the broadcast is paused or waits for its next attempt, or the
-  /// record if it has ended.
+  /// The progress at the last committed page. It is read from the element if the broadcast is paused or waits for its next
+  /// attempt, and from the record if it has ended.
   private func progress(of entry: BroadcastEntry, _ keys: QueueKeys) async throws(RedisError) -> AttemptState? {
     let stored = try await connection.send(RedisCommand("GET", keys.progress(entry.nonce))).contents
     if let stored, let line = stored.firstIndex(of: UInt8(ascii: "\n")) {
@@ -94,7 +94,7 @@ public struct BroadcastDirectory {
 
   // MARK: - Acting
 
-  /// Pauses a broadcast behind the pages under way. Its progress is kept, and it holds up nothing else.
+  /// Pauses a broadcast after its current pages. Its progress is kept, and other jobs are not delayed.
   public func pause(_ id: String, by operatorName: String) async throws(RedisError) -> Pausing {
     guard Job.isID(id), let (keys, entry) = try await find(id) else { return .unknown }
     guard entry.state != .finished, entry.state != .cancelled else { return .ended }

@@ -8,7 +8,7 @@ public struct BroadcastEntry: Sendable, Equatable {
     case waiting
     case running
     case paused
-    /// Has ended; the record tells how.
+    /// Has ended; the record has the result.
     case finished
     case cancelled
   }
@@ -20,9 +20,9 @@ public struct BroadcastEntry: Sendable, Equatable {
   public var state: State
   /// When a worker took it first, unix ms.
   public var startedAt: Int64
-  /// Of its last change of state, unix ms.
+  /// When its state last changed, unix ms.
   public var changedAt: Int64
-  /// That had it last.
+  /// The worker that had it last.
   public var worker: String
   /// The nonce of its element.
   var nonce: String

@@ -1,11 +1,11 @@
 public import EventLoop
 public import Redis
 
-/// Cancels jobs for a service that does not wait for their end, and follows each in the background until its mark is not
-/// needed any more.
+/// Cancels jobs for a service that does not wait for their end. Follows each job in the background until its mark is no
+/// longer needed.
 @EventLoop
 public final class CancellationWatch {
-  /// More are marked all the same, but not followed.
+  /// Further jobs are marked, but not followed.
   private static let maximumFollowed = 200
   /// How long a mark is looked after. The worker of a job in flight knows of it within a second; if it is dead, its jobs
   /// wait again within 20 s.
@@ -46,7 +46,7 @@ public final class CancellationWatch {
   private func follow(_ marked: JobLocation, until end: ContinuousClock.Instant) async {
     while ContinuousClock.now < end {
       do {
-        // A worker that takes a waiting job sees the mark. One that has a job may still end it without.
+        // A worker that takes a waiting job sees the mark. A worker that already has the job may end it before it does.
         guard case .marked(let location) = try await control.follow(marked, within: CancellationWatch.patience),
           case .inFlight = location.place
         else { return }

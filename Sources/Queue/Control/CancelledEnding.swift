@@ -2,12 +2,12 @@ import EventLoop
 import Events
 import Jobs
 
-/// What a job leaves that is cancelled before a worker took it (again).
+/// What is written for a job that is cancelled while no worker has it.
 struct CancelledEnding {
   var result: JobResult
   let record: Settlement.Record
   var replyTo: String?
-  /// Of a broadcast.
+  /// The event of a broadcast; nil for other jobs.
   var event: Event?
 
   @EventLoop

@@ -39,8 +39,8 @@ extension ControlScripts {
     end
     """
 
-  /// Looks up claimed jobs before they are worked on. A job with a locator replaces the one that is scheduled under its
-  /// id.
+  /// Looks up claimed jobs before they are worked on. A job with a locator replaces the job that is scheduled under the
+  /// same id.
   ///
   /// KEYS
   ///   1  the cancelled ids

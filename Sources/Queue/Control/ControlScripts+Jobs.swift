@@ -18,8 +18,8 @@ extension ControlScripts {
     return element and {letter, score, element} or false
     """)
 
-  /// Lua: `leave(none, record, reply, stream)` writes what a job leaves that is cancelled: its record, its reply, and its
-  /// event, if there is a stream of events. ARGV 2 to 4 and 6 are those of ``cancelDue``. Needs ``QueueScripts/writing``.
+  /// Lua: `leave(none, record, reply, stream)` writes the record and the reply of a cancelled job, and its event if there
+  /// is a stream of events. ARGV 2 to 4 and 6 are those of ``cancelDue``. Needs ``QueueScripts/writing``.
   static let leaving = """
     local function leave(none, record, reply, stream)
       if record ~= none then write(record, ARGV[2], ARGV[3], ARGV[4]) end
@@ -98,7 +98,8 @@ extension ControlScripts {
     return 1
     """)
 
-  /// Marks an id as cancelled. The ends of the marks differ, and grow: workers read those since the last one.
+  /// Marks an id as cancelled. Each mark ends later than the one before, so that workers can read the marks since the
+  /// last one that they know.
   ///
   /// KEYS
   ///   1  the control string

@@ -41,8 +41,8 @@ extension ControlScripts {
   ///   1  the id
   ///   2  since when and by whom, JSON
   ///   3  paused broadcasts at most
-  /// Returns 1, also if it was paused already; 0 if there are too many, -1 if it has ended: its worker says so before it
-  /// settles it.
+  /// Returns 1, also if it was paused already; 0 if there are too many; -1 if it has ended, which its worker writes before
+  /// it settles the job.
   static let hold = RedisScript(
     """
     \(changing)

@@ -15,7 +15,7 @@ public struct ControlState: Sendable, Equatable {
     case heldBroadcasts = "B"
     /// ``QueueKeys/drained`` may have entries.
     case drainedWorkers = "D"
-    /// Jobs with an id of their producer are scheduled, which another job with the same id replaces.
+    /// Jobs with a producer's id are scheduled. Another job with the same id replaces them.
     case scheduledIDs = "S"
   }
 

@@ -10,7 +10,7 @@ final class ControlWatch {
 
   private let queues: [QueueKeys]
   private var states: [ControlState?]
-  /// Queues to which this worker is scheduling a job with an id. The control string of its last claim does not tell yet.
+  /// Queues to which this worker is scheduling a job with an id, which the control string of its last claim does not show.
   private var scheduling: Set<Int> = []
   /// Queues whose last change could not be carried out, because Redis did not answer.
   private var unfinished: Set<Int> = []
@@ -36,7 +36,7 @@ final class ControlWatch {
   /// The flags that concern single jobs.
   private static let aboutJobs: Set<ControlState.Flag> = [.cancellations, .heldBroadcasts, .scheduledIDs]
 
-  /// Lets the next answer of Redis be taken for a change, even if it is the same.
+  /// Treats the next answer of Redis as a change, even if it is the same.
   func repeatChange(queueIndex: Int) { unfinished.insert(queueIndex) }
 
   func hasScheduledIDs(queueIndex: Int) -> Bool {
@@ -54,7 +54,7 @@ final class ControlWatch {
 
   func noteScheduledID(queueIndex: Int) { scheduling.insert(queueIndex) }
 
-  /// Takes what Redis has returned.
+  /// Applies the control string that Redis has returned.
   func take(_ new: ControlState?, queueIndex: Int) {
     if !scheduling.isEmpty { scheduling.remove(queueIndex) }
     let old = states[queueIndex]

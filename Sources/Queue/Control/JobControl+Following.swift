@@ -7,14 +7,14 @@ extension JobControl {
   /// How soon the end is looked for again; twice as long each time.
   private static let firstPause = Duration.milliseconds(50)
   private static let lastPause = Duration.milliseconds(400)
-  /// A waiting job may wait for long: how long one is followed that may be taken at once.
+  /// How long a waiting job is followed. A worker may take it at once, or after a long time.
   private static let waitingPatience = Duration.seconds(1)
 
-  /// Waits for the end of a job that ``cancel(_:)`` has marked, at most for `patience`, and takes the mark back if no job is
-  /// left for it.
+  /// Waits at most `patience` for the end of a job that ``cancel(_:)`` has marked. Removes the mark if no job is left for
+  /// it.
   ///
-  /// A worker learns of a mark within a second, and then removes it with the job. A job that ends before that leaves its
-  /// mark, and a later job with the id would be dropped.
+  /// A worker learns of a mark within a second, and then removes it with the job. A job that ends earlier leaves its mark,
+  /// which would cancel a later job with the id.
   public func follow(_ marked: JobLocation, within patience: Duration) async throws(RedisError) -> Cancellation {
     var end = ContinuousClock.now + patience
     if case .waiting = marked.place { end = min(end, ContinuousClock.now + JobControl.waitingPatience) }
@@ -66,7 +66,7 @@ extension JobControl {
     return (bytes, result)
   }
 
-  /// Removes the mark of an id of which no job is left.
+  /// Removes the mark of an id if no job is left for it.
   func unmarkIfUnneeded(_ id: String) async throws(RedisError) {
     let location = try await locator.locate(id)
     guard !location.isAlive, !location.mayWait else { return }

@@ -6,12 +6,12 @@ public import Redis
 /// Cancels jobs, or runs them before their time. A job that has moved on meanwhile is never run or ended twice.
 @EventLoop
 public struct JobControl {
-  /// What became of a request to cancel.
+  /// The result of a request to cancel.
   public enum Cancellation: Sendable, Equatable {
     /// The job will not be sent, or not any further. `record` was written.
     case cancelled(record: JobResult)
     /// The job is waiting or in flight, or may be waiting (``JobLocation/mayWait``), also if an earlier one has ended or is
-    /// dead. The worker that has it, or takes it, ends it: its record tells.
+    /// dead. The worker that has or takes it ends it and writes the record.
     case marked(JobLocation)
     /// It is a dead letter. Nothing was changed.
     case dead(JobLocation)
@@ -23,7 +23,7 @@ public struct JobControl {
     case tooMany
   }
 
-  /// What became of a request to run a job now.
+  /// The result of a request to run a job now.
   public enum Advance: Sendable, Equatable {
     /// It is at the front of its queue.
     case done
@@ -61,8 +61,8 @@ public struct JobControl {
 
   /// Cancels a job.
   ///
-  /// The id is marked first, so that a job that is claimed meanwhile is found by its worker. The mark is removed again if it
-  /// is not needed. A job in flight that ends before its worker knows of the mark leaves it: see ``follow(_:within:)``.
+  /// The id is marked first, so that a worker that claims the job meanwhile finds the mark. The mark is removed if it is
+  /// not needed. It stays if a job in flight ends before its worker knows of it: see ``follow(_:within:)``.
   public func cancel(_ id: String) async throws(RedisError) -> Cancellation {
     guard Job.isID(id) else { return .unknown }
     guard try await mark(id) else { return .tooMany }
@@ -82,10 +82,10 @@ public struct JobControl {
       }
       location = try await locator.locate(id)
       moves += 1
-      // A job that is kept for later by now was put off between the two steps.
+      // A job that is found here was put off between the two steps.
     } while location.isKept && moves < JobControl.maximumMoves
     if location.isAlive {
-      // The other queues have no job for their marks.
+      // The other queues have no job with this id.
       try await unmark(id, except: location.queue)
       return .marked(location)
     }
@@ -196,8 +196,8 @@ public struct JobControl {
     return Cancellable(envelope: Envelope(element: element), field: field)
   }
 
-  /// Neither the producer's choice of a key nor the events must keep the job: what the user of Redis may not write is left
-  /// out.
+  /// Leaves out what the user of Redis may not write: neither the producer's reply list nor the events may prevent the
+  /// end of the job.
   private func endAsAllowed(
     _ found: Cancellable, _ ending: CancelledEnding, _ keys: QueueKeys
   ) async throws(RedisError) -> Bool {

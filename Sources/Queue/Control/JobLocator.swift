@@ -16,7 +16,7 @@ public struct JobLocator {
     self.connection = connection
   }
 
-  /// Returns where a job is now. Of several jobs with the id, the one that is furthest from its end.
+  /// Returns where a job is now. If several jobs have the id, returns the one that is furthest from its end.
   public func locate(_ id: String) async throws(RedisError) -> JobLocation {
     guard Job.isID(id) else { return JobLocation(id: id, place: .unknown(isWaitingPossible: false)) }
     let recordJSON = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents

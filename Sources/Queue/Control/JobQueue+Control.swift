@@ -9,7 +9,7 @@ extension JobQueue {
     let id: String
     public let replaces: Bool
 
-    /// `replaces`: it takes the place of the job that is scheduled under its id.
+    /// `replaces`: whether it replaces the job that is scheduled under its id.
     public init(id: String, replaces: Bool) {
       self.id = id
       self.replaces = replaces
@@ -23,7 +23,7 @@ extension JobQueue {
     case paused = 2
   }
 
-  /// Whether jobs that were claimed from this queue must be screened. False for a queue of which nothing is asked.
+  /// Whether jobs that were claimed from this queue must be screened. False if operators have asked nothing of the queue.
   public func mustScreen(queueIndex: Int) -> Bool { context.control.mustScreen(queueIndex: queueIndex) }
 
   /// Whether jobs are cancelled.
@@ -41,10 +41,10 @@ extension JobQueue {
     context.control.hasScheduledIDs(queueIndex: queueIndex)
   }
 
-  /// This worker schedules a job under an id of its producer: the jobs that were claimed with it must be screened.
+  /// Notes that this worker schedules a job under its producer's id. The jobs that were claimed with it must be screened.
   public func noteScheduledID(queueIndex: Int) { context.control.noteScheduledID(queueIndex: queueIndex) }
 
-  /// What operators ask could not be read: it is read again with the next answer of Redis.
+  /// Notes that the requests of operators could not be read. They are read again with the next answer of Redis.
   public func repeatControlChange(queueIndex: Int) { context.control.repeatChange(queueIndex: queueIndex) }
 
   /// Looks up which of the jobs are cancelled, and which broadcasts are paused. Removes the scheduled jobs that are

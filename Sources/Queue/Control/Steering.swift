@@ -8,7 +8,7 @@ final class Steering {
   var onDrainChange: (@EventLoop () -> Void)?
 
   private let context: QueueContext
-  /// Of each queue, the end of the last cancellation that was read: they are read in this order.
+  /// The end of the last cancellation that was read, for each queue. Cancellations are read in the order of their ends.
   private var lastCancellation: [String]
   /// The queues in which an operator drains this worker, each with the name that is known to be drained there.
   private var draining: [Int: String] = [:]
@@ -29,7 +29,7 @@ final class Steering {
     } else if flags.contains(.drainedWorkers) {
       readDrain(queueIndex)
     } else if draining[queueIndex] != nil, !context.lease.isFresh {
-      // The fleet may have taken this worker for dead, and then nobody drains it any more: it stays drained.
+      // The fleet may have taken this worker for dead and removed it from the drained ones. It stays drained.
       context.control.repeatChange(queueIndex: queueIndex)
     } else {
       setDraining(nil, queueIndex)

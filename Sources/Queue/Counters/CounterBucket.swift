@@ -11,7 +11,7 @@ public struct CounterBucket: Sendable, Equatable {
 
   /// Unix seconds.
   public var start: Int64
-  /// 60 or 3,600; of a sum all of it.
+  /// 60 or 3,600; for a sum of buckets, their total.
   public var seconds: Int64
   /// Attempts by the status in which they ended. Retries are those with ``JobStatus/retrying``.
   public internal(set) var jobs: [JobStatus: Int] = [:]
@@ -22,7 +22,7 @@ public struct CounterBucket: Sendable, Equatable {
   public internal(set) var claims: [String: Int] = [:]
   /// Pushes by app.
   public internal(set) var apps: [String: App] = [:]
-  /// Of jobs with `enqueuedAt`.
+  /// The latencies of jobs with `enqueuedAt`.
   public internal(set) var latency = LatencyCounts()
 
   public init(start: Int64, seconds: Int64) {

@@ -34,7 +34,7 @@ public enum CounterHistory {
     }
   }
 
-  /// Returns a bucket for each minute, or each hour, the earliest first. The last one is the present, which is not over.
+  /// Returns a bucket for each minute, or each hour, the earliest first. The last one is the current one, which is not complete.
   /// Where nothing was counted, the bucket is empty.
   ///
   /// Costs Redis one exchange for its time, and one for all buckets.

@@ -7,7 +7,7 @@ public struct LatencyCounts: Sendable, Equatable {
 
   /// Jobs in each bucket, one more than there are bounds.
   public internal(set) var buckets = [Int](repeating: 0, count: bounds.count + 1)
-  /// Of all times, in milliseconds.
+  /// The sum of all times, in milliseconds.
   public internal(set) var sum = 0
 
   public init() {}

@@ -5,7 +5,7 @@ public import Redis
 /// Reads the notification records of users and instances, for polling.
 @EventLoop
 public struct NotificationLog {
-  /// Bytes of records in one page at most. A larger record is a page of its own.
+  /// Bytes of records in one page at most. A larger record is the only one of its page.
   public static let maximumPageBytes = 256 * 1024
 
   /// Entries that the script reads at once; each may contain a whole job.

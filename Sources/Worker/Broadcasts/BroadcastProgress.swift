@@ -5,7 +5,7 @@ import Registry
 /// actions to carry out, in order.
 ///
 /// Up to ``maximumPages`` are in memory at once: the next ones are requested while the pushes of earlier ones are in flight.
-/// Pages are submitted and committed in order, so that after a crash another worker continues behind the last committed
+/// Pages are submitted and committed in order, so that after a crash another worker continues after the last committed
 /// page.
 struct BroadcastProgress {
   static let maximumPages = 40
@@ -14,8 +14,8 @@ struct BroadcastProgress {
   /// With this many open devices, the gateway is assumed to have a problem: no more pages are requested in this attempt.
   static let maximumOpen = 1000
 
-  /// Pushes of pages that are submitted and not committed, at most. A crash repeats these, and what Redis has not
-  /// committed yet: about 500.
+  /// The maximum number of pushes in pages that are submitted and not committed. A crash repeats these pushes, and those
+  /// of commits that Redis has not confirmed yet: about 500.
   static let maximumUncommitted = 400
 
   private enum Phase: Equatable {

@@ -14,7 +14,7 @@ final class Broadcasts {
   private static let maximumInProgressPerApp = 2
   private static let maximumWaitingPerApp = 6
   static let maximumTotal = 256
-  /// The waiting broadcasts of an app get fewer when there is little room, so that no few apps take it all.
+  /// When there is little room, an app may have fewer waiting broadcasts, so that a few apps cannot take all of it.
   private static let roomDivisor = 16
 
   let context: PipelineContext
@@ -58,7 +58,7 @@ final class Broadcasts {
     startNext(of: app)
   }
 
-  /// Ends each broadcast behind the pages in flight; another worker continues.
+  /// Ends each broadcast after its current pages; another worker continues.
   func stop() {
     isStopping = true
     for broadcast in broadcasts.values.flatMap({ $0 }) { broadcast.stop() }
@@ -127,7 +127,7 @@ final class Broadcast {
     carryOut(progress.start())
   }
 
-  /// An operator has paused it: ends behind the pages under way.
+  /// Ends after the current pages, because an operator has paused the broadcast.
   func hold() {
     delivery.isHeld = true
     stop()

@@ -4,13 +4,13 @@ import Queue
 /// The pushes of one app: those that wait, and the counts of those in flight.
 @EventLoop
 final class AppLane {
-  /// A job of which no push was sent.
+  /// A job without a sent push.
   struct WaitingJob {
     let drafts: [PushDraft]
     let bytes: Int
   }
 
-  /// Bytes that a waiting push takes, about, beside its job.
+  /// The approximate number of bytes that a waiting push takes in addition to its job.
   private static let bytesPerPush = 256
 
   /// The app's name for logs: its first bundle id, or ``AppLanes/otherApps``.

@@ -1,10 +1,10 @@
 import EventLoop
 import Queue
 
-/// The lanes of the apps whose jobs this worker has had lately.
+/// The lanes of the apps that this worker had jobs of in the last ten minutes.
 ///
-/// If apps are configured, all bundle ids that are not are one app together. Otherwise each bundle id is an app. Their
-/// number is limited, because bundle ids come from producers: those that find no place are one app together.
+/// If apps are configured, all other bundle ids together are one app. Otherwise each bundle id is an app. The number of
+/// apps is limited, because bundle ids come from producers: further bundle ids together are one app.
 @EventLoop
 final class AppLanes {
   /// Apps that are not configured, at most.

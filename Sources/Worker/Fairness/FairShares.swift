@@ -20,7 +20,7 @@ struct FairShares: Equatable {
     /// Pushes in flight, at most; fewer while APNs answers slowly for the app.
     var limit: Int
     var inFlight = 0
-    /// Jobs of which no push was sent, without a permit or holding one.
+    /// Jobs without a sent push, with or without a permit.
     var waitingJobs = 0
     /// Bytes of ``waitingJobs``.
     var waitingBytes = 0

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Pushes that wait, of jobs that take turns, one push each: a thousand devices of one job do not hold up two of another.
+/// Waiting pushes. Their jobs take turns, one push each, so that a job to a thousand devices does not delay a job to two.
 @EventLoop
 struct PushTurns {
   /// The waiting pushes of one job, oldest first; never empty between turns.
@@ -84,7 +84,7 @@ struct FrontQueue<Element> {
 
   mutating func popLast() -> Element? { isEmpty ? nil : all.popLast() }
 
-  /// Removes the elements before `head` now and then.
+  /// Removes the elements before `head` if there are many of them, or no others.
   static func compact(_ elements: inout [Element], _ head: inout Int) {
     if head == elements.count {
       elements.removeAll(keepingCapacity: head <= compactAfter)

@@ -1,14 +1,14 @@
 import EventLoop
 
-/// When jobs that were put off are due: one behind the other, about as fast as their app's pushes end. Pure.
+/// When jobs that were put off are due: one after the other, about as fast as the pushes of their app end. Pure.
 ///
 /// A backlog of any size comes back slowly, so a stalled app costs Redis little.
 struct PutOffSchedule: Equatable {
-  /// Jobs that come back in a second, at least: the backlog of a stalled app. Fewer if the worker cannot put twice as many
-  /// off: they come back to the front of the queue, and the jobs of other apps behind them would never be claimed.
+  /// The minimum number of jobs of a stalled app that come back in a second. It is lower if the worker cannot put off twice
+  /// as many: jobs come back to the front of the queue, and those of other apps behind them would never be claimed.
   static let jobsPerSecond = 500
   static let shortestDelay = Duration.milliseconds(250)
-  /// Of the first job put off.
+  /// The maximum delay of the first job that is put off.
   static let longestFirstDelay = Duration.seconds(2)
   static let longestDelay = Duration.seconds(600)
   /// A delay is up to this fraction shorter or longer.
@@ -16,7 +16,7 @@ struct PutOffSchedule: Equatable {
 
   /// When the last job is due, without jitter; on CLOCK_MONOTONIC, nanoseconds.
   private var last: UInt64 = 0
-  /// When the last job was put off, likewise.
+  /// When the last job was put off; on CLOCK_MONOTONIC, nanoseconds.
   private var latest: UInt64 = 0
 
   /// Returns the delay of the next job. `now`: on CLOCK_MONOTONIC, nanoseconds. `waitingJobs` are sent before it.
@@ -35,7 +35,7 @@ struct PutOffSchedule: Equatable {
       now + PutOffSchedule.longestDelay.unsignedNanoseconds)
     let jitter = PutOffSchedule.jitter * (2 * random - 1)
     let delay = Duration.nanoseconds(Int64(last - now)) * (1 + jitter)
-    // A job that would be due after its expiration is looked at before.
+    // A job that would be due after its expiration comes back before it.
     return max(.zero, untilExpiration.map { min(delay, $0 / 2) } ?? delay)
   }
 }

@@ -4,7 +4,7 @@ import EventLoop
 import Jobs
 import Registry
 
-/// How much of what was open an attempt has tried.
+/// How many of the open devices an attempt has tried.
 enum AttemptExtent {
   case complete
   /// A part: Redis did not let the attempt begin, or a broadcast stopped midway.
@@ -32,7 +32,7 @@ final class Delivery {
   var hasPermit = true
   /// The devices found; nil before the addressee is resolved, and always for a broadcast.
   var devices: [Device]?
-  /// The job could not be looked up: it takes the place of the one that is scheduled under its id when it is put off.
+  /// Whether the job replaces the one scheduled under the same id when it is retried, because its lookup failed.
   var stillReplaces = false
   /// An operator has paused this broadcast.
   var isHeld = false
@@ -133,7 +133,7 @@ final class Delivery {
 
   // MARK: - Push
 
-  /// Built once, however many pages a broadcast has. Throws if it is too large for APNs.
+  /// Built once for all pages of a broadcast. Throws if it is too large for APNs.
   func payload() throws(JobError) -> [UInt8] {
     if let builtPayload { return builtPayload }
     let payload = try job.apnsPayload(match)
@@ -209,8 +209,8 @@ final class Delivery {
     reachedOwners.insert(owner)
   }
 
-  /// Owners of the tokens that the job names for whom the job is over: at its end all, before that those without an open
-  /// device.
+  /// The owners of the job's tokens for whom the job is over: those without an open device, and all owners when the job
+  /// ends.
   func owners(reached wantsReached: Bool, isFinal: Bool) -> [String] {
     guard let devices else { return [] }
     var owners = Set(devices.compactMap(\.username))

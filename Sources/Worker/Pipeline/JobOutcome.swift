@@ -155,7 +155,7 @@ struct JobOutcome: Equatable {
     }
   }
 
-  /// At most once: whether pushes that may have arrived are sent again is an operator's decision.
+  /// At most once: an operator decides whether pushes that may have arrived are sent again.
   init(buryingUncertain tally: Tally, because reason: String) {
     self.init(status: tally.result.accepted > 0 ? .partial : .dead, verb: .bury(reason: reason))
   }

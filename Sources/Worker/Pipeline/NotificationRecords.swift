@@ -32,7 +32,7 @@ struct NotificationRecords {
 
   /// The records that are written with the settlement of an attempt; none for a broadcast. `now` is Unix ms.
   func records(of delivery: Delivery, _ status: JobStatus, at now: Int64) -> [Settlement.Notification] {
-    // What was cancelled is not to be read either.
+    // Clients that poll do not get a cancelled job either.
     guard areKept, status != .duplicate, status != .cancelled, policy == .all || status != .accepted else { return [] }
     switch delivery.job.addressee {
     case .user(let name), .userToken(let name, _): return ofWholeJob(delivery, status, for: .user(name), at: now)

@@ -30,7 +30,7 @@ extension Pipeline {
     }
   }
 
-  /// Keeps a job until its time has come. It replaces the one that is scheduled under its id.
+  /// Keeps a job until its time has come. It replaces the one that is scheduled under the same id.
   private func schedule(_ delivery: Delivery, at: Int64) {
     let element = delivery.scheduledElement(recordAuthor: delivery.state.recordAuthor)
     var settlement = Settlement(.schedule(element: element, at: at))
@@ -54,7 +54,7 @@ extension Pipeline {
     let jobs = deliveries.map { delivery in
       JobQueue.Screened(id: delivery.id, replaces: hasScheduledIDs && delivery.replacesScheduled)
     }
-    // Behind the settlements of this turn, which may schedule a job under the same id.
+    // After the settlements of this turn, which may schedule a job under the same id.
     EventLoop.atEndOfTurn { [self] in
       queue.screen(jobs, queueIndex: queueIndex) { [self] result in
         switch result {
@@ -110,7 +110,7 @@ extension Pipeline {
     return true
   }
 
-  /// The record of a broadcast says what it has sent before its worker died.
+  /// Ends a cancelled job. The record of a broadcast includes what was sent before its worker died.
   private func cancel(_ delivery: Delivery) {
     guard case .app = delivery.job.addressee, delivery.extent == .untouched else {
       return end(delivery, as: .cancelled)
@@ -148,7 +148,7 @@ extension Pipeline {
 }
 
 extension Delivery {
-  /// Whether the job takes the place of one that is scheduled under its id: not if it was scheduled or tried itself.
+  /// Whether the job replaces the one that is scheduled under its id. False if it was scheduled or tried before.
   fileprivate var replacesScheduled: Bool { job.id != nil && !state.isReleased && claim.envelope.attempts == 0 }
 }
 

@@ -33,8 +33,8 @@ extension Pipeline {
 
   // MARK: - Crashed workers
 
-  /// At most once: whether the pushes of a worker that died are sent again is an operator's decision. A requeued broadcast
-  /// continues behind its last committed page.
+  /// At most once: an operator decides whether the pushes of a worker that died are sent again. A requeued broadcast
+  /// continues after its last committed page.
   func buryCrashed(_ delivery: Delivery) {
     guard case .app = delivery.job.addressee else { return buryUncertain(delivery) }
     queue.loadProgress(of: delivery.claim) { [self] result in
@@ -57,7 +57,7 @@ extension Pipeline {
 
   // MARK: - SIGTERM
 
-  /// Broadcasts end behind the pages in flight; another worker continues.
+  /// Broadcasts end after the pages in flight; another worker continues.
   func stopBroadcasts() { broadcasts.stop() }
 
   /// Gives up the pushes that were not sent to APNs; their devices stay open.

@@ -78,7 +78,7 @@ extension Pipeline {
     guard case .app(let app) = delivery.job.addressee else { return }
     queue.note(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     guard delivery.extent != .untouched else { return }
-    // Behind the settlement, whose element holds the progress from then on.
+    // After the settlement, whose element holds the progress from then on.
     EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
   }
 

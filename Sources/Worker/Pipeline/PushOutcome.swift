@@ -1,7 +1,7 @@
 import APNs
 import Jobs
 
-/// What became of one push, as it concerns its device.
+/// The outcome of one push for its device.
 enum PushOutcome: Equatable {
   case accepted
   /// No retry would help; the token stays registered.

@@ -24,7 +24,7 @@ final class SendWindow {
   private var isFilling = false
 
   /// `shares` and `hasOtherApps` are those of ``AppLanes``. `send` is called for each push as its turn comes, `putOff` for each
-  /// job that is to be looked at later.
+  /// job that is to be put off.
   init(
     permits: Permits, shares: [String: AppShare] = [:], hasOtherApps: Bool = false,
     send: @escaping @EventLoop (PushDraft) -> Void,
@@ -125,7 +125,7 @@ final class SendWindow {
     }
   }
 
-  /// Adds a job of which no push was sent.
+  /// Adds a job without a sent push.
   private func wait(_ drafts: [PushDraft], _ lane: AppLane) {
     let job = AppLane.WaitingJob(drafts: drafts, bytes: AppLane.bytes(of: drafts))
     lane.jobs.append(job)

@@ -116,7 +116,7 @@ struct SettlementWriter {
 }
 
 extension Delivery {
-  /// Under what the job is found while it waits for its time, or is dead.
+  /// How operators find the job while it waits for its time, or is dead.
   var locator: Settlement.Locator {
     Settlement.Locator(jobID: id, isProducers: job.id != nil, replaces: stillReplaces)
   }

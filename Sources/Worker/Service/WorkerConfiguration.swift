@@ -14,7 +14,7 @@ package struct WorkerConfiguration: Sendable {
   package static let defaultQueues = ["push:jobs:high", "push:jobs", "push:jobs:low"]
 
   package var redis: RedisEndpoint
-  /// Of the program, for operators.
+  /// The version of the program, for operators.
   package var version = ""
   /// For bundle ids that no app names. Nil if only apps are pushed to, or in polling-only mode.
   package var apns: APNsConfiguration?

@@ -190,7 +190,7 @@ package final class WorkerService {
     // Pushes that were ended by closing are settled at the end of this turn.
     await EventLoop.endOfTurn()
     await queue.handBackAll()
-    // Written before the worker leaves, which is answered.
+    // Before the worker leaves: the answer to that shows that the counters were written.
     context.counters.stop()
     await queue.leave()
     // The grace time may be over.
@@ -222,7 +222,7 @@ package final class WorkerService {
     context.clients?.mayWrite = { [weak queue] in queue?.lease.isFresh ?? true }
     context.clients?.onStateChange = { [weak self] in
       guard let self, let clients = self.clients else { return }
-      // Not a gateway that no push needs: it is open while the other one is out of reach.
+      // A gateway that no push needs does not count: it may be open while the other one is out of reach.
       self.concurrency?.connectionChanged(isConnected: clients.isServing)
       self.queue.pause(!clients.takesPushes)
     }

@@ -25,7 +25,7 @@ struct SpanBuffer {
     return batch
   }
 
-  /// Puts spans back that could not be sent, in front of the others. Of what is too much, the latest are dropped.
+  /// Puts back spans that could not be sent, in front of the others. Drops the latest spans if there is no room.
   mutating func putBack(_ batch: [Span]) {
     let all = batch + spans
     spans = Array(all.prefix(SpanBuffer.maximumSpans))

@@ -145,7 +145,7 @@ final class SpanExporter {
   }
 }
 
-/// What became of spans. Without a collector both counters stay 0.
+/// The counters of spans. Without a collector both stay 0.
 @EventLoop
 struct SpanMetrics {
   let exported: Counter

@@ -1,6 +1,6 @@
 import Jobs
 
-/// What the spans of an attempt tell about its job.
+/// What the spans of an attempt contain about its job.
 struct TracedJob: Equatable {
   var id: String
   var queue: String

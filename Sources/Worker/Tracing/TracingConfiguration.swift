@@ -1,14 +1,14 @@
 import HTTPClient
 
-/// Where spans go, and of which jobs.
+/// Where spans are sent, and for which jobs.
 package struct TracingConfiguration: Sendable, Equatable {
-  /// Of the collector, http or https. Spans go to `/v1/traces` below it.
+  /// The URL of the collector, http or https. Spans are sent to `/v1/traces` below it.
   package var endpoint: String
   /// Sent with each request.
   package var headers: [Header]
   package var serviceName: String
   package var serviceVersion: String
-  /// The share of the jobs without a trace of their own that are recorded, from 0 to 1.
+  /// The share of the jobs without a producer's trace that are recorded, from 0 to 1.
   package var ratio: Double
 
   package struct Header: Sendable, Equatable {

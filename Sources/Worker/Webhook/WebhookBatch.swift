@@ -10,7 +10,7 @@ struct WebhookBatch: Equatable {
   let skipped: Int
   let body: [UInt8]
 
-  /// `webhook-id`: a receiver that gets it again has got the batch before.
+  /// `webhook-id`: a receiver that gets the same id again has received the batch before.
   var id: String { "evt_\(bounds.first)_\(bounds.last)" }
 
   /// Returns nil without entries.

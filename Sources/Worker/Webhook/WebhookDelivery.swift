@@ -3,8 +3,8 @@ import Events
 
 /// Decides what is sent to the webhook, and when. Pure: times come in, actions come out.
 ///
-/// One action after the other: each but ``Action/wait(until:)`` is answered by the function of its name, a wait by
-/// ``due(at:)``.
+/// There is one action at a time. ``due(at:)`` answers ``Action/wait(until:)``. Any other action is answered by the
+/// function named after it.
 struct WebhookDelivery {
   enum Action: Equatable {
     /// Read the entries behind `after`, up to `through`.
@@ -31,7 +31,7 @@ struct WebhookDelivery {
     case skipped(Int)
     /// Redis has lost its latest changes. It is continued from the state that Redis has.
     case rewound
-    /// The stream ends before the cursor, and so does not go on. It is sent from its beginning.
+    /// The stream ends before the cursor, so it is another stream. It is sent from its beginning.
     case restarted
   }
 
@@ -42,7 +42,7 @@ struct WebhookDelivery {
   /// Events of this time share a request.
   static let interval = Duration.seconds(1)
   private static let backoff = Backoff(base: .seconds(5), cap: .seconds(15 * 60))
-  /// Redis cannot tell whether a shorter stream has lost entries.
+  /// Entries of a full stream. A shorter one is taken to have lost none.
   private static let fullLength: Int64 = 100_000
 
   private(set) var state: WebhookState
@@ -103,9 +103,9 @@ struct WebhookDelivery {
     return .save
   }
 
-  /// The stream ends before the cursor. A server that has lost its latest changes, after a failover for example, has lost
-  /// those of the state, too: the stream goes behind the cursor that it has. Otherwise another stream has taken the place
-  /// of this one.
+  /// The stream ends before the cursor. A server that has lost its latest changes, for example in a failover, has lost
+  /// those of the state, too: then the stream reaches at least the cursor that is stored there. If it does not, it is
+  /// another stream.
   private mutating func startOver(_ page: EventPage, at now: Int64) -> Action {
     guard isReloaded else { return .reload }
     isReloaded = false
@@ -137,7 +137,7 @@ struct WebhookDelivery {
       return noteLoss(of: nil)
     }
     let before = total - page.length
-    // Of the entries that were deleted before the first batch nobody was to be told.
+    // Entries that were deleted before the first batch are not reported.
     let position = state.position ?? before
     state.position = before
     if before > position { noteLoss(of: before - position) }

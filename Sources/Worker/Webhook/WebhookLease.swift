@@ -12,7 +12,7 @@ struct WebhookLease {
   /// Unique.
   let holder: String
 
-  /// What became of a state that was to be written.
+  /// The result of writing a state.
   enum Saving {
     case saved
     /// Another process may send now: the state is not written.

@@ -7,7 +7,7 @@ package import Telemetry
 
 /// Sends events to the webhook while this process holds the lease; carries out what ``WebhookDelivery`` decides.
 ///
-/// Nothing else waits for it: requests run on a queue of their own, and events wait in the stream.
+/// Nothing else waits for it: requests run on a separate queue, and events wait in the stream.
 @EventLoop
 package final class WebhookSender {
   /// After an error of Redis.
@@ -46,7 +46,7 @@ package final class WebhookSender {
     timer = .after(WebhookSender.pause) { [weak self] in self?.renew() }
   }
 
-  /// Another worker continues. A request on its way is repeated by that one.
+  /// Stops sending. Another worker continues, and repeats a request that is not answered.
   package func stop() {
     isStopped = true
     renewal = nil

@@ -8,7 +8,7 @@ final class ClusterGroup: RedisServers {
   /// After this long without an answer a server counts as failed, and its slots are not served. A vote is given to each
   /// shard once in twice the time.
   private static let nodeTimeout = "5000"
-  /// Writes are refused for so long at most while the replica catches up.
+  /// The maximum time for which writes are refused while the replica catches up.
   private static let pause = "20000"
   /// Redis gives up a planned failover after 5 s.
   private static let attemptTime = Duration.seconds(6)

@@ -9,7 +9,7 @@ final class RedisGroup: RedisServers {
   /// Longer than any run: a master that is only slow or restarted stays the master.
   private static let patience = "3600000"
   private static let impatience = "500"
-  /// Writes are refused for so long at most while the replica catches up.
+  /// The maximum time for which writes are refused while the replica catches up.
   private static let pause = "20000"
 
   private let nodes: [RedisNode]

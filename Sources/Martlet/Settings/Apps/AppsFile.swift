@@ -10,7 +10,7 @@ struct AppsFile: Sendable {
   static let expected = "the path of a readable JSON file of apps"
 
   let path: String
-  /// Of apps that name no environment.
+  /// The environment of apps that name none.
   let defaultEnvironment: PushEnvironment
   /// The ids of the `APNS_*` key, which the keys of the file must not contradict. Nil if there is none.
   let ownKey: (keyID: String, teamID: String)?
