@@ -95,41 +95,14 @@ public struct AppReport: Sendable, Equatable {
     (value?.array ?? []).prefix(maximumListed).compactMap(AppReport.init)
   }
 
-  /// Writes the member `"appStates":[{"app","bundleIds","team","keys","environment","share","gateways",…}]`.
-  static func write(_ apps: [AppReport], to writer: inout JSONWriter) {
-    writer.key("appStates")
-    writer.beginArray()
-    for app in apps { app.write(to: &writer) }
-    writer.endArray()
-  }
-
-  private func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    for (key, value) in [("app", app), ("team", team), ("environment", environment)] {
-      writer.key(key)
-      writer.string(value)
-    }
-    writer.key("bundleIds")
-    writer.beginArray()
-    for bundleID in bundleIDs.prefix(AppReport.maximumBundleIDs) { writer.string(bundleID) }
-    writer.endArray()
-    writer.key("keys")
-    writer.beginArray()
-    for key in keys { key.write(to: &writer) }
-    writer.endArray()
-    writer.key("gateways")
-    writer.beginArray()
-    for gateway in gateways { gateway.write(to: &writer) }
-    writer.endArray()
-    for (key, value) in [("share", Int64(share)), ("inFlight", Int64(inFlight)), ("removedTokens", removedTokens)] {
-      writer.key(key)
-      writer.integer(value)
-    }
-    if servesOthers {
-      writer.key("servesOthers")
-      writer.bool(true)
-    }
-    writer.endObject()
+  /// `{"app","team","environment","bundleIds","keys","gateways","share","inFlight","removedTokens","servesOthers"?}`
+  var object: JSONObject {
+    [
+      "app": app, "team": team, "environment": environment,
+      "bundleIds": Array(bundleIDs.prefix(AppReport.maximumBundleIDs)), "keys": keys.map(\.object),
+      "gateways": gateways.map(\.object), "share": share, "inFlight": inFlight, "removedTokens": removedTokens,
+      "servesOthers": servesOthers ? true : nil,
+    ]
   }
 }
 
@@ -139,14 +112,7 @@ extension AppReport.Key {
     self.init(id: id, state: state)
   }
 
-  fileprivate func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("id")
-    writer.string(id)
-    writer.key("state")
-    writer.string(state.rawValue)
-    writer.endObject()
-  }
+  fileprivate var object: JSONObject { ["id": id, "state": state.rawValue] }
 }
 
 extension AppReport.Gateway {
@@ -158,14 +124,7 @@ extension AppReport.Gateway {
       environment: environment, url: url, connections: value["connections"].present ?? 0, state: state)
   }
 
-  fileprivate func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    for (key, value) in [("environment", environment), ("url", url), ("state", state.rawValue)] {
-      writer.key(key)
-      writer.string(value)
-    }
-    writer.key("connections")
-    writer.integer(connections)
-    writer.endObject()
+  fileprivate var object: JSONObject {
+    ["environment": environment, "url": url, "state": state.rawValue, "connections": connections]
   }
 }

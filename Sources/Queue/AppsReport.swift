@@ -42,26 +42,11 @@ public struct AppsReport: Sendable, Equatable {
       defaultEnvironment: value["environment"]?.string ?? "production")
   }
 
-  /// Writes the member `"apps":{"bundleIds","more"?,"others","default"?,"environment"}`.
-  func write(to writer: inout JSONWriter) {
-    writer.key("apps")
-    writer.beginObject()
-    writer.key("bundleIds")
-    writer.beginArray()
-    for bundleID in bundleIDs { writer.string(bundleID) }
-    writer.endArray()
-    if !isComplete {
-      writer.key("more")
-      writer.bool(true)
-    }
-    writer.key("others")
-    writer.bool(servesOthers)
-    if let defaultApp {
-      writer.key("default")
-      writer.string(defaultApp)
-    }
-    writer.key("environment")
-    writer.string(defaultEnvironment)
-    writer.endObject()
+  /// `{"bundleIds","more"?,"others","default"?,"environment"}`
+  var object: JSONObject {
+    [
+      "bundleIds": bundleIDs, "more": isComplete ? nil : true, "others": servesOthers, "default": defaultApp,
+      "environment": defaultEnvironment,
+    ]
   }
 }

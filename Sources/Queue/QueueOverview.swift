@@ -15,23 +15,15 @@ public struct QueueOverview: Sendable, Equatable {
   /// The reports of the living workers, by name.
   public var workers: [String: WorkerReport]
 
-  public func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("queue")
-    writer.string(queue)
-    for (name, value) in [
-      ("waiting", waiting), ("inFlight", inFlight), ("retry", retry), ("scheduled", scheduled), ("dead", dead),
-    ] {
-      writer.key(name)
-      writer.integer(value)
-    }
-    if let pause {
-      writer.key("paused")
-      pause.write(to: &writer)
-    }
-    writer.endObject()
+  public var object: JSONObject {
+    [
+      "queue": queue, "waiting": waiting, "inFlight": inFlight, "retry": retry, "scheduled": scheduled, "dead": dead,
+      "paused": pause,
+    ]
   }
 }
+
+extension QueuePause: JSONWritable {}
 
 @EventLoop
 extension QueueOverview {

@@ -34,26 +34,5 @@ public struct RouteReport: Sendable, Equatable {
     (value?.array ?? []).prefix(maximumListed).compactMap(RouteReport.init)
   }
 
-  /// Writes the member `"<key>":[{"environment","topic","reason","since"}]`.
-  public static func write(_ routes: [RouteReport], key: StaticString, to writer: inout JSONWriter) {
-    writer.key(key)
-    writer.beginArray()
-    for route in routes {
-      writer.beginObject()
-      route.writeMembers(to: &writer)
-      writer.endObject()
-    }
-    writer.endArray()
-  }
-
-  public func writeMembers(to writer: inout JSONWriter) {
-    writer.key("environment")
-    writer.string(environment)
-    writer.key("topic")
-    writer.string(topic)
-    writer.key("reason")
-    writer.string(reason)
-    writer.key("since")
-    writer.integer(since)
-  }
+  public var object: JSONObject { ["environment": environment, "topic": topic, "reason": reason, "since": since] }
 }

@@ -31,22 +31,5 @@ public struct RouteUseReport: Sendable, Equatable {
     (value?.array ?? []).prefix(maximumListed).compactMap(RouteUseReport.init)
   }
 
-  /// Writes the member `"routes":[{"environment","topic","owners","suspects"}]`.
-  static func write(_ routes: [RouteUseReport], to writer: inout JSONWriter) {
-    writer.key("routes")
-    writer.beginArray()
-    for route in routes {
-      writer.beginObject()
-      writer.key("environment")
-      writer.string(route.environment)
-      writer.key("topic")
-      writer.string(route.topic)
-      writer.key("owners")
-      writer.integer(route.owners)
-      writer.key("suspects")
-      writer.integer(route.suspects)
-      writer.endObject()
-    }
-    writer.endArray()
-  }
+  var object: JSONObject { ["environment": environment, "topic": topic, "owners": owners, "suspects": suspects] }
 }

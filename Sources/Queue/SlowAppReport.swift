@@ -33,20 +33,7 @@ public struct SlowAppReport: Sendable, Equatable {
     (value?.array ?? []).prefix(maximumListed).compactMap(SlowAppReport.init)
   }
 
-  /// Writes the member `"slowApps":[{"app","inFlight","concurrency","waiting"}]`.
-  public static func write(_ apps: [SlowAppReport], to writer: inout JSONWriter) {
-    writer.key("slowApps")
-    writer.beginArray()
-    for app in apps {
-      writer.beginObject()
-      writer.key("app")
-      writer.string(app.app)
-      for (key, value) in [("inFlight", app.inFlight), ("concurrency", app.concurrency), ("waiting", app.waiting)] {
-        writer.key(key)
-        writer.integer(value)
-      }
-      writer.endObject()
-    }
-    writer.endArray()
+  public var object: JSONObject {
+    ["app": app, "inFlight": inFlight, "concurrency": concurrency, "waiting": waiting]
   }
 }

@@ -71,9 +71,8 @@ public struct WorkerReport: Sendable, Equatable {
   public func json() -> [UInt8] {
     var report = self
     while true {
-      var writer = JSONWriter()
-      report.write(to: &writer)
-      guard writer.bytes.count > WorkerReport.maximumBytes, report.removeHalf() else { return writer.bytes }
+      let bytes = report.object.bytes
+      guard bytes.count > WorkerReport.maximumBytes, report.removeHalf() else { return bytes }
     }
   }
 
@@ -92,49 +91,19 @@ public struct WorkerReport: Sendable, Equatable {
     return true
   }
 
-  public func write(to writer: inout JSONWriter, name: String? = nil) {
-    writer.beginObject()
-    if let name {
-      writer.key("name")
-      writer.string(name)
+  /// Lists and marks that are empty are left out.
+  public var object: JSONObject {
+    func list<Entry>(_ entries: [Entry], _ object: (Entry) -> JSONObject) -> [JSONObject]? {
+      entries.isEmpty ? nil : entries.map(object)
     }
-    writer.key("startedAt")
-    writer.integer(startedAt)
-    writer.key("jobs")
-    writer.integer(jobs)
-    writer.key("jobsPerSecond")
-    writer.number((jobsPerSecond * 10).rounded() / 10)
-    writer.key("outstanding")
-    writer.integer(Int64(outstanding))
-    writer.key("inFlight")
-    writer.integer(Int64(inFlight))
-    writer.key("concurrency")
-    writer.integer(Int64(concurrency))
-    if !pausedRoutes.isEmpty { RouteReport.write(pausedRoutes, key: "pausedRoutes", to: &writer) }
-    if !stoppedRemovals.isEmpty { RouteReport.write(stoppedRemovals, key: "stoppedRemovals", to: &writer) }
-    if !slowApps.isEmpty { SlowAppReport.write(slowApps, to: &writer) }
-    writeFleetMembers(to: &writer)
-    apps?.write(to: &writer)
-    if isDraining {
-      writer.key("draining")
-      writer.bool(true)
-    }
-    writer.endObject()
-  }
-
-  private func writeFleetMembers(to writer: inout JSONWriter) {
-    if !version.isEmpty {
-      writer.key("version")
-      writer.string(version)
-    }
-    if let redisMicroseconds {
-      writer.key("redisMicroseconds")
-      writer.integer(redisMicroseconds)
-    }
-    writer.key("removedTokens")
-    writer.integer(removedTokens)
-    if !appStates.isEmpty { AppReport.write(appStates, to: &writer) }
-    if !routes.isEmpty { RouteUseReport.write(routes, to: &writer) }
+    return [
+      "startedAt": startedAt, "jobs": jobs, "jobsPerSecond": (jobsPerSecond * 10).rounded() / 10,
+      "outstanding": outstanding, "inFlight": inFlight, "concurrency": concurrency,
+      "pausedRoutes": list(pausedRoutes, \.object), "stoppedRemovals": list(stoppedRemovals, \.object),
+      "slowApps": list(slowApps, \.object), "version": version.isEmpty ? nil : version,
+      "redisMicroseconds": redisMicroseconds, "removedTokens": removedTokens, "appStates": list(appStates, \.object),
+      "routes": list(routes, \.object), "apps": apps?.object, "draining": isDraining ? true : nil,
+    ]
   }
 }
 

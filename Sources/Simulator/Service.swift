@@ -87,21 +87,10 @@ struct ReadyLine: Equatable {
 
   /// One line, without a line end.
   var json: [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.key("ready")
-    writer.bool(true)
-    writer.key("port")
-    writer.integer(port)
-    let texts: [(StaticString, String?)] = [
-      ("url", url), ("control", control), ("dir", directory), ("caCertificate", authorityPath), ("keyPath", keyPath),
-      ("keyId", keyID), ("teamId", teamID),
+    let object: JSONObject = [
+      "ready": true, "port": port, "url": url, "control": control, "dir": directory, "caCertificate": authorityPath,
+      "keyPath": keyPath, "keyId": keyID, "teamId": teamID,
     ]
-    for case (let name, let text?) in texts {
-      writer.key(name)
-      writer.string(text)
-    }
-    writer.endObject()
-    return writer.bytes
+    return object.bytes
   }
 }

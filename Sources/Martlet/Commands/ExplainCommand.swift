@@ -46,7 +46,7 @@ enum ExplainCommand: Command {
       let explanation = try await configuration.withConnection { connection in
         try await JobInspector(connection: connection, queues: queues).explain(id)
       }
-      show(line, text: { $0.text(explanation) }, json: { explanation.write(to: &$0) })
+      show(line, text: { $0.text(explanation) }, json: explanation.object)
       return explanation.isKnown ? .done : .failed
     case .addressee(let addressee):
       let explanation = try await configuration.withConnection { connection in
@@ -54,7 +54,7 @@ enum ExplainCommand: Command {
           connection: connection, queues: queues, policies: book, showsWholeTokens: isWhole
         ).explain(addressee)
       }
-      show(line, text: { $0.text(explanation) }, json: { explanation.write(to: &$0) })
+      show(line, text: { $0.text(explanation) }, json: explanation.object)
       return explanation.isKnown ? .done : .failed
     }
   }
@@ -71,13 +71,11 @@ enum ExplainCommand: Command {
   }
 
   private static func show(
-    _ line: CommandLineWords, text: (ExplanationText) -> String, json: (inout JSONWriter) -> Void
+    _ line: CommandLineWords, text: (ExplanationText) -> String, json: JSONObject
   ) {
     guard line.has("json") else {
       return Console.print(text(ExplanationText(time: TimeText(now: Clock.unixMilliseconds))))
     }
-    var writer = JSONWriter()
-    json(&writer)
-    Console.print(String(decoding: writer.bytes, as: UTF8.self) + "\n")
+    Console.print(json.line)
   }
 }

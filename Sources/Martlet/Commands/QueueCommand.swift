@@ -57,7 +57,7 @@ enum QueueCommand: Command {
   }
 }
 
-extension QueuePause: JSONWritable {
+extension QueuePause {
   /// `since 2026-12-24T18:00:00.000Z by anna: maintenance`
   var summary: String {
     let who = by.isEmpty ? "" : " by \(by)"

@@ -78,28 +78,12 @@ enum StatusCommand: Command {
     _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ routes: RouteStatus,
     _ slowApps: SlowAppStatus, _ rates: RateStatus?, _ webhook: WebhookStatus?
   ) -> String {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.key("queues")
-    writer.beginArray()
-    for overview in overviews { overview.write(to: &writer) }
-    writer.endArray()
-    writer.key("workers")
-    writer.beginArray()
-    for (name, report) in workers { report.write(to: &writer, name: name) }
-    writer.endArray()
-    routes.write(to: &writer)
-    SlowAppReport.write(slowApps.apps, to: &writer)
-    if let rates {
-      writer.key("lastHour")
-      rates.json.write(to: &writer)
-    }
-    if let webhook {
-      writer.key("webhook")
-      webhook.state.object.write(to: &writer)
-    }
-    writer.endObject()
-    return String(decoding: writer.bytes, as: UTF8.self) + "\n"
+    let json: JSONObject = [
+      "queues": overviews.map(\.object), "workers": workers.map { name, report in ["name": name] + report.object },
+      "pausedRoutes": routes.paused.map(\.object), "stoppedRemovals": routes.stoppedRemovals.map(\.object),
+      "slowApps": slowApps.apps.map(\.object), "lastHour": rates?.json, "webhook": webhook?.state.object,
+    ]
+    return json.line
   }
 }
 
@@ -110,6 +94,8 @@ struct RouteStatus {
     /// The number of workers that report the route.
     let workers: Int
     let fix: String
+
+    var object: JSONObject { route.object + ["workers": workers, "fix": fix] }
   }
 
   var paused: [Entry]
@@ -132,23 +118,6 @@ struct RouteStatus {
       text += RouteStatus.table(stoppedRemovals)
     }
     return text
-  }
-
-  func write(to writer: inout JSONWriter) {
-    for (key, entries) in [("pausedRoutes", paused), ("stoppedRemovals", stoppedRemovals)] {
-      writer.key(key)
-      writer.beginArray()
-      for entry in entries {
-        writer.beginObject()
-        entry.route.writeMembers(to: &writer)
-        writer.key("workers")
-        writer.integer(entry.workers)
-        writer.key("fix")
-        writer.string(entry.fix)
-        writer.endObject()
-      }
-      writer.endArray()
-    }
   }
 
   private static func merged(_ reports: [RouteReport], fix: (String) -> String) -> [Entry] {

@@ -119,17 +119,13 @@ struct Readiness: Equatable {
   var json: String {
     let object: JSONObject = [
       "ready": isReady, "redis": redis.rawValue, "apns": apns.rawValue, "stopping": isStopping,
-      "pausedRoutes": pausedRoutes.map(Readiness.object),
+      "pausedRoutes": pausedRoutes.map(\.object),
       "refusedKeys": refusedKeys.isEmpty ? nil : refusedKeys.map(Readiness.object),
     ]
     return object.line
   }
 
   var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }
-
-  private static func object(_ route: RouteReport) -> JSONObject {
-    ["environment": route.environment, "topic": route.topic, "reason": route.reason, "since": route.since]
-  }
 
   private static func object(_ key: KeyNotice) -> JSONObject {
     ["teamId": key.teamID, "keyId": key.keyID, "signs": key.signs, "since": key.since]
