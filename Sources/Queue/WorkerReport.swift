@@ -96,9 +96,10 @@ public struct WorkerReport: Sendable, Equatable {
     func list<Entry>(_ entries: [Entry], _ object: (Entry) -> JSONObject) -> [JSONObject]? {
       entries.isEmpty ? nil : entries.map(object)
     }
+    let rate = (jobsPerSecond * 10).rounded() / 10
     return [
-      "startedAt": startedAt, "jobs": jobs, "jobsPerSecond": (jobsPerSecond * 10).rounded() / 10,
-      "outstanding": outstanding, "inFlight": inFlight, "concurrency": concurrency,
+      "startedAt": startedAt, "jobs": jobs, "jobsPerSecond": rate, "outstanding": outstanding, "inFlight": inFlight,
+      "concurrency": concurrency,
       "pausedRoutes": list(pausedRoutes, \.object), "stoppedRemovals": list(stoppedRemovals, \.object),
       "slowApps": list(slowApps, \.object), "version": version.isEmpty ? nil : version,
       "redisMicroseconds": redisMicroseconds, "removedTokens": removedTokens, "appStates": list(appStates, \.object),

@@ -78,8 +78,12 @@ enum StatusCommand: Command {
     _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ routes: RouteStatus,
     _ slowApps: SlowAppStatus, _ rates: RateStatus?, _ webhook: WebhookStatus?
   ) -> String {
+    let named = workers.map { entry in
+      let name: JSONObject = ["name": entry.key]
+      return name + entry.value.object
+    }
     let json: JSONObject = [
-      "queues": overviews.map(\.object), "workers": workers.map { name, report in ["name": name] + report.object },
+      "queues": overviews.map(\.object), "workers": named,
       "pausedRoutes": routes.paused.map(\.object), "stoppedRemovals": routes.stoppedRemovals.map(\.object),
       "slowApps": slowApps.apps.map(\.object), "lastHour": rates?.json, "webhook": webhook?.state.object,
     ]
