@@ -54,6 +54,9 @@ extension Registry {
       "slots of the cluster moved to other servers while the devices were read, so some would be missing; "
         + "export again when the cluster is not being changed"))
 
+  /// Approximate number of keys of one SCAN.
+  private static let scanCount = 1000
+
   private typealias ScannedPage = (entries: [([UInt8], [UInt8]?)], next: String)
 
   private func page(

@@ -47,7 +47,6 @@ public enum RemovalCause {
   public static let expired = "expired"
 }
 
-// The scripts of the registry make the same events: ``EventfulScript/devices``.
 extension Event {
   public static func removed(_ device: EventDevice, reason: String, at now: Int64) -> Event {
     var data = device.members

@@ -111,28 +111,4 @@ public final class EventLog {
     metrics.refused.increment(by: count)
     refusals.note(error, count: count)
   }
-
-  /// Returns the reply of the script itself.
-  func take(_ result: Result<RedisValue, RedisError>) -> Result<RedisValue, RedisError> {
-    guard case .success(let value) = result, let reply = EventfulReply(value) else { return result }
-    noteWritten(reply.written)
-    if let refusal = reply.refusal { refuse(1, refusal) }
-    return .success(reply.reply)
-  }
-
-  /// Calls `script` with the stream, which must be on the server of the keys. Calls it without the stream if the user of
-  /// Redis may not write there.
-  public func call(
-    _ script: EventfulScript, keys: [String], arguments: @escaping (inout RedisCommand) -> Void,
-    _ completion: @escaping RedisClient.Completion
-  ) {
-    connection.call(script.emitting, keys: keys + [EventStream.key], arguments: arguments) { [self] result in
-      guard case .failure(.reply(let error)) = result, error.code == "NOPERM" else { return completion(take(result)) }
-      connection.call(script.plain, keys: keys, arguments: arguments) { [self] result in
-        // Otherwise Redis did not refuse because of the stream.
-        if case .success = result { refuse(1, error.message) }
-        completion(result)
-      }
-    }
-  }
 }

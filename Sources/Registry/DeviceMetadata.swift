@@ -64,7 +64,7 @@ public struct DeviceMetadata: Sendable, Equatable {
     case (.platform, .string): platform = Platform(rawValue: try reader.readString()) ?? .ios
     case (.bundleId, .string): bundleID = try reader.readString()
     case (.environment, .string): environment = PushEnvironment(rawValue: try reader.readString())
-    case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader)
+    case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader) ?? 0
     case (.createdAt, .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
     default:
       try reader.skipValue()
@@ -76,9 +76,14 @@ public struct DeviceMetadata: Sendable, Equatable {
   /// Of a time, which may be another program's.
   package static let timeRange: ClosedRange<Int64> = -9_000_000_000_000_000 + 1...9_000_000_000_000_000 - 1
 
-  /// Rounds towards zero. Returns 0 for a number that cannot be a time.
-  private static func milliseconds(from reader: inout JSONReader) throws(JSONError) -> Int64 {
-    try reader.readDouble().integer(in: timeRange) ?? 0
+  /// Rounds towards zero. Returns nil for a number that cannot be a time.
+  private static func milliseconds(from reader: inout JSONReader) throws(JSONError) -> Int64? {
+    do {
+      return try reader.readDouble().integer(in: timeRange)
+    } catch {
+      guard case .numberOutOfRange = error else { throw error }
+      return nil
+    }
   }
 
   public func json() -> [UInt8] {

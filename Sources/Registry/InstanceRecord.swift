@@ -44,8 +44,7 @@ public struct InstanceRecord: Sendable, Equatable {
 }
 
 extension InstanceRecord {
-  /// The events of a registration, as ``RegistryScripts/registerInstance`` makes them. `before` is the record that it
-  /// replaced.
+  /// The events of a registration. `before` is the record that it replaced.
   func events(ofInstance id: String, from before: InstanceRecord?, at now: Int64) -> [Event] {
     let before = before?.isActive == true ? before : nil
     var events: [Event] = []

@@ -82,9 +82,9 @@ extension Registry {
     var cursor: String? = "0"
     do throws(RedisError) {
       while let from = cursor, devices.count <= Registry.maximumResolved {
-        let page = try await scan(user, from: from)
+        let page = try await reader.scan(user, from: from)
         var found = Resolution()
-        for (entry, stored) in zip(page.entries, try await stored(page.entries)) {
+        for (entry, stored) in zip(page.entries, try await reader.stored(page.entries)) {
           found.apply(Ownership.decide(entry: entry, metadata: stored, owner: user))
         }
         for device in found.devices { devices[device.token] = device }

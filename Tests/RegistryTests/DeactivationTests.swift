@@ -45,7 +45,7 @@ struct DeactivationTests {
   @Test func `a record with numbers that cannot be written is marked inactive`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("wild")
-    let record = #"{"token":"\#(token)","updatedAt":-1e999,"other":1e999,"active":true,"bundleId":"com.example"}"#
+    let record = #"{"token":"\#(token)","updatedAt":-1e300,"other":1e300,"active":true,"bundleId":"com.example"}"#
     _ = try await fixture.run("SET", RegistryKeys.instance("wild"), record)
     #expect(try await deactivate(fixture, "wild", token: token, notAfter: 1) == 1)
     #expect(try await stored(fixture, "wild")?.isActive == false)

@@ -103,7 +103,8 @@ struct DeviceLimitOfAppTests {
     }
     #expect(failures == 0)
     #expect(try await fixture.members("storm").isSuperset(of: others))
-    // Registrations that make room at the same time may count on the same device. The next one takes away what is too much.
+    if Way.current == .atomic { #expect(try await fixture.members("storm").count == 19) }
+    // On a cluster, those that make room at the same time may count on the same device. The next one takes away what is too much.
     let last = fixture.token("after the storm")
     _ = try await fixture.register(last, "storm", app: "com.storm.a", now: 100)
     let members = try await fixture.members("storm")
@@ -126,8 +127,9 @@ struct DeviceLimitOfAppTests {
     }
     let done = try await fixture.registry.restore(entries)
     #expect(try await fixture.members("saved") == Set([present, a[3], a[4]] + b.suffix(3)))
-    #expect(done.created == 5)
-    #expect(done.refused["too_many_devices"] == 5)
+    #expect(done.total == 10)
+    // On a cluster, one may be created before a newer one that makes it leave.
+    #expect(Way.current == .atomic ? done.created == 5 : done.created >= 5)
     #expect(try await fixture.registry.restore(entries).created == 0)
     #expect(try await fixture.members("saved") == Set([present, a[3], a[4]] + b.suffix(3)))
   }

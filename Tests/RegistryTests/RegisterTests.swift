@@ -83,6 +83,7 @@ struct RegisterTests {
     #expect(foreign.removedEntry)
     #expect(!foreign.removedMetadata)
     #expect(try await fixture.metadata(token) != nil)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
     let own = try await fixture.registry.unregister(token: token, username: "leaver")
     #expect(own.removedEntry)
     #expect(own.removedMetadata)

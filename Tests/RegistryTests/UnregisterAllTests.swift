@@ -26,20 +26,6 @@ struct UnregisterAllTests {
     #expect(try await fixture.registry.unregisterAll(username: "all") == BulkUnregistration())
   }
 
-  @Test func `a token whose metadata only the script can read is removed from its audience too`() async throws {
-    let fixture = try await Fixture()
-    let token = fixture.token("all-odd")
-    _ = try await fixture.register(token, "all-odd", app: "com.odd")
-    // Not JSON, but Redis reads it: the app in it is not known before.
-    let odd = #"{"username":"all-odd","bundleId":"com.odd","updatedAt":nan}"#
-    _ = try await fixture.run("SET", RegistryKeys.token(token), odd)
-    let result = try await fixture.registry.unregisterAll(username: "all-odd")
-    #expect(result.metadata == 1)
-    #expect(result.isSetGone)
-    #expect(try await !fixture.audience("com.odd", of: token))
-    #expect(try await fixture.run("EXISTS", RegistryKeys.token(token)).integer == 0)
-  }
-
   @Test func `more devices than fit one script call`() async throws {
     let fixture = try await Fixture(maximumDevices: 1000)
     for index in 0..<701 { _ = try await fixture.register(fixture.token("bulk-\(index)"), "bulk", app: "com.bulk") }

@@ -1,3 +1,6 @@
+import EventLoop
+import Events
+
 /// Carries out an operation on one token in steps, each with the keys of one hash slot.
 ///
 /// Order, and what another process or a crash between two steps finds:
@@ -20,28 +23,15 @@ struct Settlement: Sendable {
   }
 
   struct Outcome: Sendable, Equatable {
-    enum End: Sendable, Equatable {
-      case unchanged, written
-      /// The user's set has the maximum number of entries.
-      case full
-      /// A key has another type than this place.
-      case misfit(DeviceSet)
-      /// Others changed the token too often.
-      case conflict
-    }
-
-    var end = End.unchanged
-    /// The device before.
-    var before = StoredDevice.absent
-    /// The metadata that is stored now.
-    var bytes: [UInt8] = []
+    var device: DeviceOutcome
     /// Whether the user has more devices now than one app may have.
     var isOverfull = false
-    /// The sets that contained the token and do not any more.
-    var left: Set<DeviceSet> = []
     /// Whether no event of the device waits for another process.
     var isPublished = true
   }
+
+  /// Rounds of step 5 in which a device that made room stays out of the user's set.
+  private static let limitedRounds = 8
 
   private enum Phase {
     case start, reading, checking, joining, evicting, swapping
@@ -55,7 +45,7 @@ struct Settlement: Sendable {
   let token: String
   /// The member of the journal.
   let entry: String
-  /// Whether steps write also if Redis is full, because others are removed in favour of this device.
+  /// Whether steps write also if Redis is full.
   private(set) var isForced = false
 
   private let operation: DeviceOperation
@@ -64,8 +54,8 @@ struct Settlement: Sendable {
   /// Whether there may be events of the device to be published.
   private var hasEvents = false
   private var phase = Phase.start
-  private var decision = DeviceOperation.Decision.nothing
-  private var outcome = Outcome()
+  private var change = DeviceChange.nothing
+  private var outcome: Outcome
   /// The sets that must agree with the metadata in the end.
   private var touched: [DeviceSet] = []
   private var checked: Set<DeviceSet> = []
@@ -83,10 +73,10 @@ struct Settlement: Sendable {
     self.operation = operation
     self.maximumDevices = maximumDevices
     self.makesEvents = makesEvents
+    outcome = Outcome(device: DeviceOutcome(before: StoredDevice(token, [])))
     // A process that ended may have left some.
     if makesEvents, operation == .repair { hasEvents = true }
     entry = "\(token) \(String(nonce, radix: 16))"
-    isForced = operation.shrinks
   }
 
   /// Returns what to do after these replies to the last steps; none at the beginning.
@@ -99,17 +89,19 @@ struct Settlement: Sendable {
       return prepare()
     case .joining:
       guard !replies.contains(.flag(false)) else {
-        outcome.end = .full
-        return apply(outcome.before)
+        outcome.device.end = .full
+        return apply(outcome.device.before)
       }
       return swap()
     case .evicting:
-      guard replies.first == .flag(true) else { return outcome.left.isEmpty ? close() : apply(outcome.before) }
-      if case .evict(let user, _, _) = operation { outcome.left.insert(.user(user)) }
+      guard replies.first == .flag(true) else {
+        return outcome.device.left.isEmpty ? close() : apply(outcome.device.before)
+      }
+      if case .evict(let user, _, _) = operation { outcome.device.left.insert(.user(user)) }
       return swap()
     case .swapping: return swapped(replies)
     case .applying(let device):
-      for case (.leave(let place, _), .flag(true)) in zip(sent, replies) { outcome.left.insert(place) }
+      for case (.leave(let place, _), .flag(true)) in zip(sent, replies) { outcome.device.left.insert(place) }
       isRefused = zip(sent, replies).contains { step, reply in
         if case .join = step { reply == .flag(false) } else { false }
       }
@@ -149,21 +141,14 @@ struct Settlement: Sendable {
   private mutating func decided(_ replies: [StepReply]) -> Action {
     guard case .device(let stored)? = replies.first else { return end(.conflict) }
     if replies.dropFirst().first == .flag(true) { isForced = true }
-    outcome.before = stored
-    outcome.bytes = stored.bytes
-    decision = operation.decide(stored)
-    switch decision {
-    case .nothing:
-      // After a lost race, what was added before must be removed again.
-      return touched.isEmpty ? .done(outcome) : apply(stored)
-    case .keep(let places): touch(places)
-    case .write(let metadata, let leaving):
-      let joined = metadata?.places ?? []
-      touch(joined + stored.places + leaving)
-      if case .restore = operation { break }
-      if stored.places.contains(where: { !joined.contains($0) }) { isForced = true }
-    }
-    guard !touched.isEmpty || decision != .keep([]) else { return close() }
+    outcome.device.before = stored
+    outcome.device.bytes = stored.bytes
+    change = operation.decide(stored)
+    // After a lost race, what was added before must be removed again.
+    if change == .nothing, !touched.isEmpty { return apply(stored) }
+    if change.isForced { isForced = true }
+    touch(change.joined + change.left)
+    guard !touched.isEmpty || change.record != .kept else { return close() }
     let unchecked = touched.filter { checked.insert($0).inserted }
     guard !unchecked.isEmpty || !isOpen else { return prepare() }
     phase = .checking
@@ -182,9 +167,8 @@ struct Settlement: Sendable {
       phase = .evicting
       return send([.leave(.user(user), above: limit)])
     }
-    guard case .write(let metadata?, _) = decision else { return swap() }
-    let known = outcome.before.places
-    let added = metadata.places.filter { !known.contains($0) }
+    let known = outcome.device.before.places
+    let added = change.record == .kept ? [] : change.joined.filter { !known.contains($0) }
     guard !added.isEmpty else { return swap() }
     phase = .joining
     return send(added.map { .join($0, limit: admission(to: $0)) })
@@ -197,33 +181,26 @@ struct Settlement: Sendable {
   }
 
   private mutating func swap() -> Action {
-    guard case .write(let metadata, _) = decision else { return apply(outcome.before) }
+    let before = outcome.device.before
+    if change.record == .kept { return apply(before) }
     phase = .swapping
-    let isExpected = tries < Registry.politeAttempts || !operation.prevails
-    let cause = makesEvents ? operation.removalCause : nil
-    if cause != nil { hasEvents = true }
-    return send([
-      .swap(expected: isExpected ? outcome.before.bytes : nil, metadata: metadata?.json(), cause: cause)
-    ])
+    let event = makesEvents ? change.report?.event(at: Clock.unixMilliseconds) : nil
+    if event != nil { hasEvents = true }
+    return send([.swap(expected: before.bytes, metadata: change.result(from: before).bytes, event: event)])
   }
 
   private mutating func swapped(_ replies: [StepReply]) -> Action {
-    guard case .write(let metadata, _) = decision, case .swapped(let former)? = replies.first else {
-      return end(.conflict)
-    }
-    guard let former else {
+    guard replies.first == .flag(true) else {
       tries += 1
       guard tries < Registry.maximumConflicts else {
-        outcome.end = .conflict
-        return apply(outcome.before)
+        outcome.device.end = .conflict
+        return apply(outcome.device.before)
       }
-      return read()
+      return decided(replies)
     }
-    touch(former.places)
-    outcome.before = former.bytes == outcome.before.bytes ? outcome.before : former
-    let device = StoredDevice(written: metadata)
-    outcome.bytes = device.bytes
-    outcome.end = .written
+    let device = change.result(from: outcome.device.before)
+    outcome.device.bytes = device.bytes
+    outcome.device.end = .written
     return apply(device)
   }
 
@@ -237,7 +214,7 @@ struct Settlement: Sendable {
   /// A device that was removed to make room for another must not come back before its metadata is deleted, or a third
   /// one would have to leave. If its metadata stays, the device comes back after a few rounds.
   private func limit(of place: DeviceSet) -> Int? {
-    place == limitedSet && rounds < Registry.politeAttempts ? maximumDevices : nil
+    place == limitedSet && rounds < Settlement.limitedRounds ? maximumDevices : nil
   }
 
   private mutating func verified(_ device: StoredDevice, _ replies: [StepReply]) -> Action {
@@ -251,8 +228,8 @@ struct Settlement: Sendable {
     return apply(found)
   }
 
-  private mutating func end(_ end: Outcome.End) -> Action {
-    outcome.end = end
+  private mutating func end(_ end: DeviceOutcome.End) -> Action {
+    outcome.device.end = end
     return close()
   }
 

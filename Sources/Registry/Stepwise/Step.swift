@@ -1,3 +1,5 @@
+import Events
+
 /// One command of a settlement, with keys of one hash slot only.
 enum Step: Sendable, Equatable {
   /// Reads the metadata: ``StepReply/device(_:)``.
@@ -14,11 +16,9 @@ enum Step: Sendable, Equatable {
   case join(DeviceSet, limit: Int?)
   /// Removes the token from a set, if that has more than `above` entries. The flag is whether it was removed.
   case leave(DeviceSet, above: Int?)
-  /// Writes the metadata, or deletes it if `metadata` is nil, if the stored one is `expected`; nil expects nothing.
-  /// ``StepReply/swapped(_:)``.
-  /// With a `cause`, which is the reason if the device is removed, an event is written beside the metadata, until
-  /// ``publish``.
-  case swap(expected: [UInt8]?, metadata: [UInt8]?, cause: String? = nil)
+  /// Writes the metadata, or deletes it if `metadata` is empty, if the stored one is `expected`. The flag is true then;
+  /// else the reply is ``StepReply/device(_:)``. The event is written beside the metadata, until ``publish``.
+  case swap(expected: [UInt8], metadata: [UInt8], event: Event?)
   /// Moves the events of the device to the stream. The flag is false if that must be done later.
   case publish
 }
@@ -27,6 +27,4 @@ enum Step: Sendable, Equatable {
 enum StepReply: Sendable, Equatable {
   case device(StoredDevice)
   case flag(Bool)
-  /// The metadata that was replaced; nil if it was not the expected one.
-  case swapped(StoredDevice?)
 }

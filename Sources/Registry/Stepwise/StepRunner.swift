@@ -2,66 +2,78 @@ import EventLoop
 import Events
 import Redis
 
-/// Sends the steps of settlements to Redis. Settlements that run together share their round trips.
+/// Sends the steps of settlements to Redis. Those of one token run one after the other, and commands of the same turn of
+/// the event loop share their round trip.
 @EventLoop
-struct StepRunner {
+final class StepRunner {
+  typealias Completion = @EventLoop (Result<Settlement.Outcome, RedisError>) -> Void
+
   private static let unexpected = RedisError.outcomeUnknown(
     "Redis sent an unexpected reply to a step of a registration")
 
   private let connection: RedisClient
   /// Nil if no events are written.
-  let events: EventLog?
+  private let events: EventLog?
+  /// Of tokens.
+  private let turns = Turns()
 
   init(connection: RedisClient, events: EventLog?) {
     self.connection = connection
     self.events = events
-    connection.preload(StepScripts.all + (events == nil ? [] : [StepScripts.swapWithEvent] + EventOutbox.all))
+    connection.preload(StepScripts.all + (events == nil ? [] : EventOutbox.all))
   }
 
   /// Returns the outcomes in the order of the settlements.
   func run(_ settlements: [Settlement]) async -> [Result<Settlement.Outcome, RedisError>] {
-    var settlements = settlements
-    var results: [Result<Settlement.Outcome, RedisError>?] = Array(repeating: nil, count: settlements.count)
-    var replies: [Int: [StepReply]] = [:]
-    var open = Array(settlements.indices)
-    while !open.isEmpty {
-      var sent: [(index: Int, steps: [Step])] = []
-      for index in open {
-        switch settlements[index].next(replies[index] ?? []) {
-        case .send(let steps): sent.append((index, steps))
-        case .done(let outcome): results[index] = .success(outcome)
-        }
-      }
-      let received = await exchange(sent.map { ($0.steps, settlements[$0.index]) })
-      replies = [:]
-      open = []
-      for ((index, _), received) in zip(sent, received) {
-        switch received {
-        case .success(let parts):
-          replies[index] = parts
-          open.append(index)
-        case .failure(let error): results[index] = .failure(error)
+    guard !settlements.isEmpty else { return [] }
+    return await withCheckedContinuation { continuation in
+      var results = settlements.map { _ in Result<Settlement.Outcome, RedisError>.failure(StepRunner.unexpected) }
+      var missing = settlements.count
+      for (index, settlement) in settlements.enumerated() {
+        turns.take(settlement.token) { [self] in
+          advance(settlement, []) { [self] result in
+            results[index] = result
+            missing -= 1
+            turns.leave(settlement.token)
+            if missing == 0 { continuation.resume(returning: results) }
+          }
         }
       }
     }
-    return results.map { $0 ?? .failure(StepRunner.unexpected) }
   }
 
-  /// Sends steps of one settlement, and returns their replies, for tests.
-  func carryOut(_ steps: [Step], of settlement: Settlement) async -> Result<[StepReply], RedisError> {
-    await exchange([(steps, settlement)])[0]
+  private func advance(_ settlement: Settlement, _ replies: [StepReply], _ completion: @escaping Completion) {
+    var settlement = settlement
+    switch settlement.next(replies) {
+    case .done(let outcome): completion(.success(outcome))
+    case .send(let steps):
+      carryOut(steps, of: settlement) { [self] result in
+        switch result {
+        case .success(let replies): advance(settlement, replies, completion)
+        case .failure(let error): completion(.failure(error))
+        }
+      }
+    }
   }
 
-  /// Sends all steps, and returns their replies when the last has arrived.
-  private func exchange(
-    _ sent: [(steps: [Step], settlement: Settlement)]
-  ) async -> [Result<[StepReply], RedisError>] {
-    guard !sent.isEmpty else { return [] }
-    return await withCheckedContinuation { continuation in
-      let group = StepExchange(sent.map(\.steps.count)) { continuation.resume(returning: $0) }
-      for (index, (steps, settlement)) in sent.enumerated() {
-        for (number, step) in steps.enumerated() {
-          send(step, of: settlement) { group.receive(index, number, decode($0, of: step)) }
+  /// Sends steps of one settlement, and passes their replies when the last has arrived.
+  func carryOut(
+    _ steps: [Step], of settlement: Settlement,
+    _ completion: @escaping @EventLoop (Result<[StepReply], RedisError>) -> Void
+  ) {
+    var replies: [Result<StepReply, RedisError>?] = Array(repeating: nil, count: steps.count)
+    var missing = steps.count
+    for (number, step) in steps.enumerated() {
+      send(step, of: settlement) { [self] result in
+        replies[number] = decode(result, of: step, settlement.token)
+        missing -= 1
+        guard missing == 0 else { return }
+        do throws(RedisError) {
+          var values: [StepReply] = []
+          for case let reply? in replies { values.append(try reply.get()) }
+          completion(.success(values))
+        } catch {
+          completion(.failure(error))
         }
       }
     }
@@ -72,7 +84,7 @@ struct StepRunner {
     let forced = settlement.isForced ? "1" : ""
     let journal = RegistryKeys.journal(shard: AudienceShard.shard(of: token))
     switch step {
-    case .read: connection.run(StepScripts.view, keys: [RegistryKeys.token(token)], completion)
+    case .read: connection.send(RedisCommand("GET", RegistryKeys.token(token)), completion)
     case .check(let place): connection.send(RedisCommand("TYPE", place.key(of: token)), completion)
     case .isFull(let place, _): connection.send(RedisCommand("SCARD", place.key(of: token)), completion)
     case .open: connection.run(StepScripts.open, keys: [journal], arguments: [settlement.entry, forced], completion)
@@ -82,28 +94,22 @@ struct StepRunner {
     case .leave(.user(let user), let above?):
       let arguments = [String(above), token]
       connection.run(StepScripts.leave, keys: [RegistryKeys.userTokens(user)], arguments: arguments, completion)
-    case .leave(.user(let user), nil):
-      connection.send(RedisCommand("SREM", RegistryKeys.userTokens(user), token), completion)
-    case .leave(let place, _): connection.send(RedisCommand("ZREM", place.key(of: token), token), completion)
+    case .leave(let place, _): connection.send(place.removal(from: place.key(of: token)).with(token), completion)
     case .publish:
       guard let events else { return EventLoop.atEndOfTurn { completion(.success(.integer(1))) } }
       events.forward(token, outbox: EventStream.outbox(of: RegistryKeys.token(token))) { isPublished in
         completion(.success(.integer(isPublished ? 1 : 0)))
       }
-    case .swap(let expected, let metadata, let cause):
+    case .swap(let expected, let metadata, let event):
       let key = RegistryKeys.token(token)
       connection.call(
-        cause == nil ? StepScripts.swap : StepScripts.swapWithEvent,
-        keys: [key] + (cause == nil ? [] : [EventStream.outbox(of: key)]),
+        StepScripts.swap, keys: [key] + (event == nil ? [] : [EventStream.outbox(of: key)]),
         arguments: { command in
-          command.append(expected ?? [])
-          command.append(metadata ?? [])
+          command.append(expected)
+          command.append(metadata)
           command.append(Registry.metadataLifetime)
           command.append(forced)
-          command.append(expected == nil ? "1" as String : "")
-          guard let cause else { return }
-          command.append(token)
-          command.append(cause)
+          command.append(event?.json ?? [])
         }, completion)
     }
   }
@@ -122,61 +128,32 @@ struct StepRunner {
     }
   }
 
-  private func decode(_ result: Result<RedisValue, RedisError>, of step: Step) -> Result<StepReply, RedisError> {
-    switch result {
-    case .success(let value): return decode(value, of: step)
-    case .failure(let error):
-      // The type is checked later, by a step that knows the key.
-      if case .isFull = step, error.isWrongType { return .success(.flag(false)) }
-      return .failure(error)
+  private func decode(
+    _ result: Result<RedisValue, RedisError>, of step: Step, _ token: String
+  ) -> Result<StepReply, RedisError> {
+    switch (step, result) {
+    // The type is checked later, by a step that knows the key.
+    case (.isFull, .failure(let error)) where error.isWrongType: return .success(.flag(false))
+    case (.read, .failure(let error)) where error.isWrongType: return .success(.device(StoredDevice(token, [])))
+    case (_, .failure(let error)): return .failure(error)
+    case (_, .success(let value)): return decode(value, of: step, token)
     }
   }
 
-  private func decode(_ value: RedisValue, of step: Step) -> Result<StepReply, RedisError> {
+  private func decode(_ value: RedisValue, of step: Step, _ token: String) -> Result<StepReply, RedisError> {
     switch step {
-    case .read:
-      guard let device = StoredDevice(value) else { return .failure(StepRunner.unexpected) }
-      return .success(.device(device))
+    case .read: return .success(.device(StoredDevice(token, value.bytes ?? [])))
     case .check(let place): return .success(.flag(["none", place.type].contains(value.string)))
     case .isFull(_, let limit): return .success(.flag(value.integer ?? 0 >= limit))
     case .open, .close: return .success(.flag(true))
     // SADD and ZADD return 0 for an entry that is in the set already.
     case .join(_, let limit): return .success(.flag(limit == nil || value.integer == 1))
     case .leave, .publish: return .success(.flag(value.integer == 1))
-    case .swap(let expected, _, _):
+    case .swap:
       guard let parts = value.array, parts.count == 2, let found = parts[1].bytes else {
         return .failure(StepRunner.unexpected)
       }
-      guard parts[0].integer == 1 else { return .success(.swapped(nil)) }
-      let metadata = DeviceMetadata(parsing: expected ?? found)
-      return .success(.swapped(StoredDevice(bytes: found, metadata: metadata, exists: !found.isEmpty)))
+      return .success(parts[0].integer == 1 ? .flag(true) : .device(StoredDevice(token, found)))
     }
-  }
-}
-
-/// Collects the replies to the steps of several settlements.
-@EventLoop
-private final class StepExchange {
-  private var replies: [[StepReply?]]
-  private var errors: [RedisError?]
-  private var open: Int
-  private let completion: @EventLoop ([Result<[StepReply], RedisError>]) -> Void
-
-  init(_ counts: [Int], completion: @escaping @EventLoop ([Result<[StepReply], RedisError>]) -> Void) {
-    replies = counts.map { Array(repeating: nil, count: $0) }
-    errors = Array(repeating: nil, count: counts.count)
-    open = counts.reduce(0, +)
-    self.completion = completion
-  }
-
-  func receive(_ index: Int, _ number: Int, _ reply: Result<StepReply, RedisError>) {
-    switch reply {
-    case .success(let reply): replies[index][number] = reply
-    case .failure(let error): errors[index] = errors[index] ?? error
-    }
-    open -= 1
-    guard open == 0 else { return }
-    completion(
-      zip(replies, errors).map { replies, error in error.map(Result.failure) ?? .success(replies.compactMap { $0 }) })
   }
 }

@@ -7,85 +7,34 @@ import Redis
 /// Then Redis refuses to access a key that the script itself has deleted, so none does. PERSIST changes nothing here; as
 /// the first write it makes a full Redis accept the next one.
 enum StepScripts {
-  static let all = [view, swap, join, joinAudience, leave, open, overdue]
+  static let all = [swap, join, joinAudience, leave, open, overdue]
 
   /// KEYS
   ///   1  metadata of a token
-  /// Returns the text (empty if there is none), whether the key exists, whether the text can be read, the owner, the
-  /// bundle id, the platform, the environment, updatedAt, createdAt and the time of the first registration.
-  static let view = RedisScript(
-    RegistryScripts.read + """
-      local function number(value)
-        if type(value) == 'number' then return string.format('%.17g', value) end
-        return ''
-      end
-      local raw = redis.pcall('GET', KEYS[1])
-      local exists = redis.call('EXISTS', KEYS[1])
-      if type(raw) ~= 'string' then raw = '' end
-      local value = read(KEYS[1])
-      if not value then return {raw, exists, 0, '', '', '', '', '', '', ''} end
-      return {
-        raw, exists, 1, owner(value), text(value.bundleId), text(value.platform), text(value.environment),
-        number(tonumber(value.updatedAt)), number(value.createdAt), number(value.createdAt or value.updatedAt),
-      }
-      """)
-
-  /// KEYS
-  ///   1  metadata of a token
+  ///   2  the outbox of the token, if there is an event
   /// ARGV
   ///   1  the expected text; empty for none
   ///   2  the new text; empty deletes the key
   ///   3  the lifetime (seconds)
   ///   4  1 to write also if Redis is full
-  ///   5  1 to write even if another text than the expected one is stored
+  ///   5  the event
   /// Returns {1 if written else 0, the text before}.
   static let swap = RedisScript(
     """
     local found = redis.pcall('GET', KEYS[1])
     if type(found) ~= 'string' then found = '' end
-    if found ~= ARGV[1] and ARGV[5] ~= '1' then return {0, found} end
+    if found ~= ARGV[1] then return {0, found} end
     if ARGV[2] == '' then
       redis.call('DEL', KEYS[1])
     else
       if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
       redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
     end
+    if KEYS[2] then
+      \(EventOutbox.append(to: "KEYS[2]", "ARGV[5]"))
+    end
     return {1, found}
     """)
-
-  /// As ``swap``, with an event.
-  ///
-  /// KEYS
-  ///   1  metadata of a token
-  ///   2  the outbox of the token
-  /// ARGV
-  ///   1…5  as those of ``swap``
-  ///   6  the token
-  ///   7  the reason, if the device is removed
-  /// Returns what ``swap`` does.
-  static let swapWithEvent = RedisScript(
-    RegistryScripts.read + EventfulScript.formatting + """
-      local event
-      local function emit(kind, data) event = format(kind, data) end
-
-      """ + EventfulScript.devices + """
-        local found = redis.pcall('GET', KEYS[1])
-        if type(found) ~= 'string' then found = '' end
-        if found ~= ARGV[1] and ARGV[5] ~= '1' then return {0, found} end
-        local former = read(KEYS[1])
-        if ARGV[2] == '' then
-          redis.call('DEL', KEYS[1])
-          if former then announceRemoval(ARGV[6], former, ARGV[7]) end
-        else
-          if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
-          redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
-          announce(ARGV[6], former, cjson.decode(ARGV[2]))
-        end
-        if event then
-          \(EventOutbox.append(to: "KEYS[2]", "event"))
-        end
-        return {1, found}
-        """)
 
   /// KEYS
   ///   1  a user's set

@@ -75,8 +75,8 @@ import Testing
   private func faults(_ registry: Registry, _ tokens: [String], isExact: Bool) async throws -> [String] {
     var faults: [String] = []
     for token in tokens {
-      let stored = try await registry.stored([Array(token.utf8)]).first ?? nil
-      let places = stored.flatMap(DeviceMetadata.init(parsing:))?.places ?? []
+      let stored = try await registry.reader.device(token)
+      let places = stored.places
       for set in Self.users.map(DeviceSet.user) + Self.apps.map(DeviceSet.audience) {
         let key = set.key(of: token)
         let isMember =
@@ -119,7 +119,7 @@ import Testing
     }
     let (registry, failures) = try await load.value
     #expect(failures == [])
-    if let steps = registry.steps { _ = try await registry.repair(steps, after: 0) }
+    _ = try await (registry.executor as? ClusterExecutor)?.repair(after: 0)
     #expect(try await faults(registry, tokens, isExact: false) == [])
   }
 
@@ -142,7 +142,7 @@ import Testing
         }
       }
     }
-    if let steps = registry.steps { _ = try await registry.repair(steps, after: 0) }
+    _ = try await (registry.executor as? ClusterExecutor)?.repair(after: 0)
     #expect(try await faults(registry, tokens, isExact: false) == [])
     try await cluster.stop()
   }

@@ -8,6 +8,11 @@ import Testing
 @testable import Events
 @testable import Registry
 
+extension Fixture {
+  /// What changes devices in steps.
+  var cluster: ClusterExecutor? { registry.executor as? ClusterExecutor }
+}
+
 /// A process that ends between the change of a device and its event.
 @EventLoop
 @Suite(.serialized)
@@ -18,10 +23,13 @@ struct EventCrashTests {
   ) async throws {
     let registration = Registration(token: token, username: user, platform: .ios, now: 1000)
     var settlement = Settlement(token, .register(registration), maximumDevices: 10, makesEvents: true, nonce: 1)
-    let steps = try #require(fixture.registry.steps)
+    let steps = try #require(fixture.cluster).steps
     var replies: [StepReply] = []
     while case .send(let next) = settlement.next(replies), !next.contains(where: isLast) {
-      replies = try await steps.carryOut(next, of: settlement).get()
+      let sent = settlement
+      replies = try await withCheckedContinuation { continuation in
+        steps.carryOut(next, of: sent) { continuation.resume(returning: $0) }
+      }.get()
     }
   }
 
@@ -38,10 +46,10 @@ struct EventCrashTests {
       let token = fixture.token("events-crash")
       try await register(token, "events-crash", fixture, until: isPublish)
       #expect(try await fixture.events(of: token).isEmpty)
-      let steps = try #require(fixture.registry.steps)
-      #expect(try await fixture.registry.repair(steps, after: -1) >= 1)
+      let cluster = try #require(fixture.cluster)
+      #expect(try await cluster.repair(after: -1) >= 1)
       #expect(try await fixture.events(of: token).map { $0["type"]?.string } == ["token.registered"])
-      #expect(try await fixture.registry.repair(steps, after: -1) == 0)
+      #expect(try await cluster.repair(after: -1) == 0)
     }
   }
 
@@ -50,7 +58,7 @@ struct EventCrashTests {
       let fixture = try await Fixture(writesEvents: true)
       let token = fixture.token("events-early")
       try await register(token, "events-early", fixture, until: isSwap)
-      _ = try await fixture.registry.repair(try #require(fixture.registry.steps), after: -1)
+      _ = try await fixture.cluster?.repair(after: -1)
       #expect(try await fixture.events(of: token).isEmpty)
     }
   }

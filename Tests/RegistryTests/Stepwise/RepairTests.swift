@@ -25,9 +25,9 @@ struct RepairTests {
       _ = try await fixture.run("SREM", RegistryKeys.userTokens("repaired"), token)
       let shard = AudienceShard.shard(of: token)
       _ = try await fixture.run("ZREM", RegistryKeys.audience("com.repaired", shard: shard), token)
-      let steps = try #require(fixture.registry.steps)
+      let cluster = try #require(fixture.cluster)
       _ = try await fixture.run("ZADD", RegistryKeys.journal(shard: shard), "5", "\(token) 1")
-      #expect(try await fixture.registry.repair(steps, after: 60) >= 1)
+      #expect(try await cluster.repair(after: 60) >= 1)
       #expect(try await fixture.members("repaired") == [token])
       #expect(try await fixture.audience("com.repaired", of: token))
       #expect(try await journal(fixture, token).isEmpty)
@@ -38,12 +38,12 @@ struct RepairTests {
     try await Way.$current.withValue(.stepwise) {
       let fixture = try await Fixture()
       let token = fixture.token("under-way")
-      let steps = try #require(fixture.registry.steps)
+      let cluster = try #require(fixture.cluster)
       let key = RegistryKeys.journal(shard: AudienceShard.shard(of: token))
       _ = try await fixture.redis.run(StepScripts.open, keys: [key], arguments: ["\(token) 1", ""])
-      _ = try await fixture.registry.repair(steps, after: 60)
+      _ = try await cluster.repair(after: 60)
       #expect(try await journal(fixture, token) == ["\(token) 1"])
-      #expect(try await fixture.registry.repair(steps, after: 0) >= 1)
+      #expect(try await cluster.repair(after: 0) >= 1)
       #expect(try await journal(fixture, token).isEmpty)
     }
   }

@@ -10,10 +10,7 @@ struct TokenModel: Hashable {
   var sets: Set<DeviceSet> = []
   var journal: Set<String> = []
 
-  var device: StoredDevice {
-    guard let metadata else { return .absent }
-    return StoredDevice(bytes: metadata, metadata: DeviceMetadata(parsing: metadata))
-  }
+  var device: StoredDevice { StoredDevice(TokenModel.token, metadata ?? []) }
 
   /// Whether each set that the metadata names contains the token.
   var isComplete: Bool { device.places.allSatisfy(sets.contains) }
@@ -33,10 +30,9 @@ struct TokenModel: Hashable {
       return .flag(true)
     case .leave(let set, _): return .flag(sets.remove(set) != nil)
     case .swap(let expected, let replacement, _):
-      let former = device
-      guard expected == nil || former.bytes == expected else { return .swapped(nil) }
-      metadata = replacement
-      return .swapped(former)
+      guard device.bytes == expected else { return .device(device) }
+      metadata = replacement.isEmpty ? nil : replacement
+      return .flag(true)
     }
   }
 
@@ -89,7 +85,6 @@ struct SteppedActor {
     switch reply {
     case .device(let device): device.bytes.hashValue
     case .flag(let flag): flag ? 1 : 0
-    case .swapped(let device): device?.bytes.hashValue ?? -1
     }
   }
 }

@@ -24,6 +24,10 @@ enum DeviceSet: Hashable, Sendable {
     }
   }
 
+  var isAudience: Bool {
+    if case .audience = self { true } else { false }
+  }
+
   /// The type of the key, as TYPE names it.
   var type: String {
     switch self {

@@ -1,0 +1,117 @@
+import EventLoop
+import Redis
+
+/// An operation, and the token of its device.
+typealias TokenOperation = (token: String, operation: DeviceOperation)
+
+/// Carries out what ``DeviceOperation`` and ``InstanceOperation`` decide.
+@EventLoop
+protocol DeviceExecutor: AnyObject {
+  var reader: DeviceReader { get }
+  /// How many devices a user may have in one app.
+  var maximumDevices: Int { get }
+
+  /// Carries out operations, each on its own, and returns their outcomes in the same order.
+  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [DeviceOutcome]
+
+  /// Registers a device. Returns how many other devices of the user have made room, too.
+  func register(_ registration: Registration) async throws(RedisError) -> (outcome: DeviceOutcome, removed: Int)
+
+  /// Replaces the token of a user's device; `new` may equal `current`. Returns the new device, or nil if the user has no
+  /// device `current`, and how many other devices have made room.
+  func replace(
+    token current: String, with new: String, of user: String, now: Int64
+  ) async throws(RedisError) -> (device: StoredDevice?, removed: Int)
+
+  /// Carries out operations on instances, each on its own. Returns for each the record before, and whether it was
+  /// replaced.
+  func run(
+    _ operations: [(id: String, operation: InstanceOperation)]
+  ) async throws(RedisError) -> [(before: InstanceRecord?, isWritten: Bool)]
+}
+
+/// What became of an operation.
+struct DeviceOutcome: Sendable, Equatable {
+  enum End: Sendable, Equatable {
+    case unchanged, written
+    /// The user has so many devices that others must make room.
+    case full
+    /// A key has another type than this place.
+    case misfit(DeviceSet)
+    /// Others changed the token too often.
+    case conflict
+  }
+
+  var end = End.unchanged
+  /// The device before.
+  var before: StoredDevice
+  /// The metadata that is stored now.
+  var bytes: [UInt8] = []
+  /// The sets that contained the token and do not any more.
+  var left: Set<DeviceSet> = []
+
+  /// The error of an operation that was not completed.
+  var error: RedisError? {
+    switch end {
+    case .unchanged, .written, .full: nil
+    case .conflict: Registry.conflict
+    case .misfit(let place):
+      .reply(RedisReplyError(message: "WRONGTYPE \(place.key(of: before.token)) is not a \(place.type)"))
+    }
+  }
+}
+
+extension DeviceExecutor {
+  /// Carries out operations, and throws if one of them was not completed.
+  func complete(_ operations: [TokenOperation]) async throws(RedisError) -> [DeviceOutcome] {
+    let outcomes = try await run(operations)
+    if let error = outcomes.lazy.compactMap(\.error).first { throw error }
+    return outcomes
+  }
+
+  /// Carries out one operation.
+  func complete(_ operation: DeviceOperation, on token: String) async throws(RedisError) -> DeviceOutcome {
+    guard let outcome = try await complete([(token, operation)]).first else { throw Registry.conflict }
+    return outcome
+  }
+
+  /// Removes entries from a set, each only if its metadata is still missing or another's. Returns their number.
+  func clean(_ place: DeviceSet, _ removals: [Removal]) async throws(RedisError) -> Int {
+    var removed = 0
+    // An entry that is not a token has no metadata that others could change.
+    let malformed = removals.filter { $0.reason == .malformedToken }.map(\.entry)
+    for (key, entries) in Dictionary(grouping: malformed, by: place.key) {
+      for start in stride(from: 0, to: entries.count, by: Registry.maximumBatch) {
+        var command = place.removal(from: key)
+        for entry in entries[start..<min(start + Registry.maximumBatch, entries.count)] { command.append(entry) }
+        removed += try await reader.connection.send(command).count ?? 0
+      }
+    }
+    let tokens = removals.filter { $0.reason != .malformedToken }.map { String(decoding: $0.entry, as: UTF8.self) }
+    return removed + (try await complete(tokens.map { ($0, .clean(place)) })).count { $0.left.contains(place) }
+  }
+
+  /// Removes devices of a user, each unless it has changed, while the user has more than `limit`. Returns how many were
+  /// removed.
+  func evict(
+    _ members: some Collection<Registry.Member>, from user: String, keeping limit: Int = 0
+  ) async throws(RedisError) -> Int {
+    let outcomes = try await complete(members.map { $0.eviction(from: user, keeping: limit) })
+    return outcomes.count { $0.left.contains(.user(user)) }
+  }
+
+  /// Reads the devices of a user, and decides which must make room for one of `app`. Removes entries that are not the
+  /// user's, up to ``Registry/maximumBatch``. The new device, which may have joined the set already, and one that it
+  /// replaces, are `tokens`.
+  func room(
+    in user: String, for app: String, except tokens: [String], hasJoined: Bool = false
+  ) async throws(RedisError) -> DeviceRoom {
+    let all = try await reader.members(of: user)
+    let strangers = all.filter { $0.metadata == nil && !tokens.contains($0.token) }.prefix(Registry.maximumBatch)
+    if !strangers.isEmpty { _ = try await clean(.user(user), strangers.map(\.removal)) }
+    let removed = Set(strangers.map(\.entry))
+    return DeviceRoom(
+      among: all.filter { !removed.contains($0.entry) }, for: app, except: tokens, hasJoined: hasJoined,
+      limit: maximumDevices)
+  }
+}

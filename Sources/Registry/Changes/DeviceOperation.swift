@@ -1,0 +1,141 @@
+import Events
+
+/// What is to be done with one token, and the rules of ownership: the stored metadata names the owner and the app of a
+/// device, and every change follows from it.
+enum DeviceOperation: Sendable, Equatable {
+  case register(Registration)
+  /// Gives the token this metadata, whoever has it.
+  case take(DeviceMetadata)
+  /// Registers a device of this user again with its own data, at this time (unix ms).
+  case renew(String, now: Int64)
+  /// Gives the token back what it had before, if it still has the metadata `written`.
+  case giveBack(DeviceMetadata?, written: [UInt8])
+  /// Removes the device, if it is registered.
+  case forget
+  /// Removes the device from a user. Another owner keeps it. The reason is for the event.
+  case unregister(String, reason: String = RemovalCause.unregistered)
+  /// Removes the device if it has the same owner and was not registered later.
+  case removeStale(StaleDevice)
+  /// Writes the metadata, unless the one in Redis is at least as new, or the user has many devices and this one is not
+  /// admitted.
+  case restore(DeviceMetadata, isAdmitted: Bool)
+  /// Removes the device from a user if its metadata is `stored`, so that the user has at most `above` devices left.
+  case evict(user: String, stored: [UInt8], above: Int)
+  /// Removes the token from a set, unless its metadata names the set.
+  case clean(DeviceSet)
+  /// Adds the token to the sets that its metadata names.
+  case repair
+
+  /// Decides what becomes of the device.
+  func decide(_ stored: StoredDevice) -> DeviceChange {
+    switch self {
+    case .register(let registration): DeviceOperation.register(registration, stored)
+    case .take(let metadata): .write(metadata, over: stored, isForced: true)
+    case .renew(let user, let now):
+      stored.owner == user
+        ? stored.exchanged(at: now).map { .write($0, over: stored, isForced: true) } ?? .nothing : .nothing
+    case .giveBack(let metadata, let written):
+      if stored.bytes != written {
+        .nothing
+      } else if let metadata {
+        .write(metadata, over: stored, isForced: true)
+      } else {
+        .delete(stored, reason: RemovalCause.replaced)
+      }
+    case .forget: stored.metadata == nil ? .nothing : .delete(stored, reason: RemovalCause.unregistered)
+    case .unregister(let user, let reason):
+      stored.metadata != nil && stored.owner == user
+        ? .delete(stored, from: .user(user), reason: reason) : .leave(.user(user))
+    case .removeStale(let device): DeviceOperation.removeStale(device, stored)
+    case .restore(let metadata, let isAdmitted): DeviceOperation.restore(metadata, isAdmitted, stored)
+    case .evict(let user, let read, _):
+      if stored.bytes != read {
+        .nothing
+      } else if stored.owner == user {
+        .delete(stored, from: .user(user), reason: RemovalCause.limit)
+      } else {
+        .leave(.user(user))
+      }
+    case .clean(let place): DeviceOperation.clean(place, stored)
+    case .repair: DeviceChange(joined: stored.places, isForced: true)
+    }
+  }
+
+  private static func register(_ registration: Registration, _ stored: StoredDevice) -> DeviceChange {
+    let (user, given) = (registration.username, registration.bundleID ?? "")
+    // An anonymous registration takes a device neither from its owner nor from its app.
+    if user.isEmpty, !stored.owner.isEmpty || (!stored.app.isEmpty && stored.app != given) { return .nothing }
+    let keepsApp = given.isEmpty || (registration.isBundleAssumed && !stored.app.isEmpty)
+    let app = keepsApp ? stored.app : given
+    var change = DeviceChange.write(
+      DeviceMetadata(
+        username: user, platform: registration.platform, updatedAt: registration.now,
+        bundleID: app.isEmpty ? nil : app, environment: registration.environment ?? stored.metadata?.environment,
+        createdAt: stored.metadata?.createdAt ?? registration.now),
+      over: stored)
+    if !user.isEmpty, stored.metadata == nil || stored.owner != user || stored.app != app { change.newOwner = user }
+    return change
+  }
+
+  private static func removeStale(_ device: StaleDevice, _ stored: StoredDevice) -> DeviceChange {
+    var places: [DeviceSet] = []
+    if !device.owner.isEmpty { places.append(.user(device.owner)) }
+    if let app = device.bundleID, !app.isEmpty { places.append(.audience(app)) }
+    if let metadata = stored.metadata, metadata.username == device.owner, metadata.updatedAt <= device.notAfter {
+      var change = DeviceChange.delete(stored, reason: device.reason)
+      change.left += places.filter { !change.left.contains($0) }
+      return change
+    }
+    return stored.bytes.isEmpty ? DeviceChange(left: places, isForced: true) : .nothing
+  }
+
+  private static func restore(
+    _ metadata: DeviceMetadata, _ isAdmitted: Bool, _ stored: StoredDevice
+  ) -> DeviceChange {
+    if let former = stored.metadata {
+      if former.updatedAt >= metadata.updatedAt { return .nothing }
+      if metadata.username.isEmpty, !former.username.isEmpty { return .nothing }
+    }
+    var change = DeviceChange.write(metadata, over: stored)
+    // A full Redis refuses a backup, so that an import is complete or not begun; and a backup tells no events.
+    change.isForced = false
+    change.report = nil
+    if !isAdmitted, stored.owner != metadata.username { change.newOwner = metadata.username }
+    return change
+  }
+
+  private static func clean(_ place: DeviceSet, _ stored: StoredDevice) -> DeviceChange {
+    if stored.places.contains(place) { return .nothing }
+    var change = DeviceChange.leave(place)
+    guard case .user(let user) = place else { return change }
+    let reason = stored.metadata == nil ? RemovalCause.expired : RemovalCause.mismatch
+    change.report = DeviceChange.Report(device: EventDevice(token: stored.token, user: user), removal: reason)
+    change.requiresEntry = true
+    return change
+  }
+}
+
+extension DeviceChange {
+  fileprivate static func write(
+    _ metadata: DeviceMetadata, over stored: StoredDevice, isForced: Bool = false
+  ) -> DeviceChange {
+    let places = metadata.places
+    let left = stored.places.filter { !places.contains($0) }
+    let report = Report(
+      device: EventDevice(stored.token, metadata), before: stored.metadata.map { EventDevice(stored.token, $0) })
+    return DeviceChange(
+      record: .written(metadata), joined: places, left: left, report: report, isForced: isForced || !left.isEmpty)
+  }
+
+  fileprivate static func delete(
+    _ stored: StoredDevice, from place: DeviceSet? = nil, reason: String
+  ) -> DeviceChange {
+    let left = stored.places + (place.map { stored.places.contains($0) ? [] : [$0] } ?? [])
+    let report = stored.metadata.map { Report(device: EventDevice(stored.token, $0), removal: reason) }
+    return DeviceChange(record: .deleted, left: left, report: report, isForced: true)
+  }
+
+  fileprivate static func leave(_ place: DeviceSet) -> DeviceChange {
+    DeviceChange(left: place == .user("") ? [] : [place], isForced: true)
+  }
+}

@@ -1,0 +1,32 @@
+import Events
+
+/// What is to be done with the device of one instance.
+enum InstanceOperation: Sendable, Equatable {
+  /// Replaces the device.
+  case register(InstanceRecord)
+  /// Marks the record inactive if it still has this token and was not registered later (unix ms).
+  case deactivate(token: String, notAfter: Int64, reason: String)
+  /// Writes the record, unless the one in Redis is at least as new.
+  case restore(InstanceRecord)
+
+  /// Whether Redis must accept it also when it is full, because it replaces a record by a shorter one.
+  var isForced: Bool {
+    if case .deactivate = self { true } else { false }
+  }
+
+  /// Decides what is written, and what events tell. Nil: nothing is to be done.
+  func decide(_ stored: InstanceRecord?, of id: String, at now: Int64) -> (record: InstanceRecord, events: [Event])? {
+    switch self {
+    case .register(let record): return (record, record.events(ofInstance: id, from: stored, at: now))
+    case .deactivate(let token, let notAfter, let reason):
+      guard var record = stored, record.token == token, record.isActive, record.updatedAt <= notAfter else {
+        return nil
+      }
+      record.isActive = false
+      return (record, [.removed(record.device(ofInstance: id), reason: reason, at: now)])
+    case .restore(let record):
+      if let stored, stored.updatedAt >= record.updatedAt { return nil }
+      return (record, [])
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/// What is stored about a token.
+struct StoredDevice: Sendable, Equatable {
+  let token: String
+  /// The metadata as it is stored; empty if there is none.
+  let bytes: [UInt8]
+  /// Nil if there is none or it cannot be read.
+  let metadata: DeviceMetadata?
+
+  /// Empty `bytes` stand for a key that does not exist or has another type.
+  init(_ token: String, _ bytes: [UInt8]) {
+    self.token = token
+    self.bytes = bytes
+    metadata = bytes.isEmpty ? nil : DeviceMetadata(parsing: bytes)
+  }
+
+  /// Empty if the device has no owner.
+  var owner: String { metadata?.username ?? "" }
+  /// Empty if the device has no app.
+  var app: String { metadata?.bundleID ?? "" }
+  var places: [DeviceSet] { metadata?.places ?? [] }
+
+  /// The metadata of the device after its token was replaced; nil if there is none.
+  func exchanged(at now: Int64) -> DeviceMetadata? {
+    guard var metadata else { return nil }
+    // The first registration was not later than the last one that is known.
+    metadata.createdAt = metadata.createdAt ?? (metadata.updatedAt == 0 ? now : metadata.updatedAt)
+    metadata.updatedAt = now
+    return metadata
+  }
+}

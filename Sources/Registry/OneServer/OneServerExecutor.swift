@@ -1,0 +1,152 @@
+import EventLoop
+import Events
+import Redis
+
+/// Changes devices on one server: reads what is stored, decides, and applies the decision with its event in one atomic
+/// step, if what was read is still stored. Otherwise it decides again.
+///
+/// A change fails only because another has succeeded. After ``Registry/maximumConflicts`` of these an operation ends with
+/// ``DeviceOutcome/End/conflict``.
+@EventLoop
+final class OneServerExecutor: DeviceExecutor {
+  let reader: DeviceReader
+  let maximumDevices: Int
+  private let devices: TransactionSender
+  private let instances: TransactionSender
+  private let makesEvents: Bool
+  /// Of users whose devices make room.
+  let turns = Turns()
+  private var predictions = Predictions()
+
+  init(connection: RedisClient, maximumDevices: Int, events: EventLog?) {
+    reader = DeviceReader(connection: connection)
+    self.maximumDevices = maximumDevices
+    devices = TransactionSender(connection, events: events, lifetime: Registry.metadataLifetime)
+    instances = TransactionSender(connection, events: events, lifetime: nil)
+    makesEvents = events != nil
+    connection.preload([ChangeScript.apply])
+  }
+
+  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [DeviceOutcome] {
+    var outcomes: [DeviceOutcome] = []
+    for start in stride(from: 0, to: operations.count, by: Registry.maximumBatch) {
+      outcomes += try await run(operations[start..<min(start + Registry.maximumBatch, operations.count)])
+    }
+    return outcomes
+  }
+
+  private func run(_ operations: ArraySlice<TokenOperation>) async throws(RedisError) -> [DeviceOutcome] {
+    let stored = try await read(operations.map(\.token))
+    var outcomes = stored.map { DeviceOutcome(before: $0) }
+    var open = Array(stored.indices)
+    for _ in 0..<Registry.maximumConflicts where !open.isEmpty {
+      var sent: [(index: Int, step: DeviceStep)] = []
+      for index in open {
+        let device = latest(outcomes[index].before)
+        let change = operations[operations.startIndex + index].operation.decide(device)
+        outcomes[index] = DeviceOutcome(before: device, bytes: device.bytes)
+        // What is only predicted is compared, too.
+        if change == .nothing, predictions.device(device.token) == nil { continue }
+        sent.append((index, begin([(device, change)], limit: maximumDevices)))
+      }
+      open = []
+      for ((index, step), reply) in zip(sent, await send(sent.map(\.step))) {
+        outcomes[index] = step.outcome(try reply.get())
+        if outcomes[index].end == .conflict { open.append(index) }
+      }
+    }
+    return outcomes
+  }
+
+  // MARK: - Steps
+
+  /// Returns what is stored about tokens.
+  func read(_ tokens: [String]) async throws(RedisError) -> [StoredDevice] {
+    if tokens.count == 1 {
+      if let device = predictions.device(tokens[0]) { return [device] }
+      return [try await reader.device(tokens[0])]
+    }
+    return zip(tokens, try await reader.stored(tokens.map { Array($0.utf8) })).map { StoredDevice($0, $1 ?? []) }
+  }
+
+  /// The device as it will be after the changes that are under way.
+  func latest(_ device: StoredDevice) -> StoredDevice { predictions.device(device.token) ?? device }
+
+  /// Begins changes that are applied together. They must be sent before any other is begun that depends on them.
+  ///
+  /// `limit` is how many devices a user may have who gets one more; nil for any number. `compared` is what was read of a
+  /// user's devices.
+  func begin(
+    _ changes: [(device: StoredDevice, change: DeviceChange)], limit: Int?,
+    compared: (user: String, room: DeviceRoom)? = nil
+  ) -> DeviceStep {
+    let now = makesEvents ? Clock.unixMilliseconds : 0
+    var transaction = Transaction(
+      changes.map { device, change in
+        var result = Transaction.Change(device, change)
+        if change.newOwner != nil { result.limit = limit }
+        if makesEvents, let event = change.report?.event(at: now) { result.events = [event] }
+        return result
+      })
+    if let (user, room) = compared { transaction.compare(room, of: user) }
+    let rounds = changes.map { predictions.begin($1.result(from: $0)) }
+    return DeviceStep(changes: changes, transaction: transaction, rounds: rounds)
+  }
+
+  /// Applies steps, and notes what they have found.
+  func send(_ steps: [DeviceStep]) async -> [Result<Transaction.Reply, RedisError>] {
+    await withCheckedContinuation { continuation in
+      devices.send(steps.map(\.transaction)) { [self] replies in
+        for (step, reply) in zip(steps, replies) { end(step, reply) }
+        continuation.resume(returning: replies)
+      }
+    }
+  }
+
+  private func end(_ step: DeviceStep, _ reply: Result<Transaction.Reply, RedisError>) {
+    for (index, (device, _)) in step.changes.enumerated() {
+      let found: StoredDevice? =
+        switch reply {
+        case .success(.done): nil
+        case .success(.otherRecord(index, let bytes)): StoredDevice(device.token, bytes)
+        default: device
+        }
+      predictions.end(device.token, round: step.rounds[index], found: found)
+    }
+  }
+
+  // MARK: - Instances
+
+  func run(
+    _ operations: [(id: String, operation: InstanceOperation)]
+  ) async throws(RedisError) -> [(before: InstanceRecord?, isWritten: Bool)] {
+    try await instances.run(operations).map { ($0.before, $0.isWritten) }
+  }
+}
+
+/// Changes of devices that are applied together.
+struct DeviceStep {
+  let changes: [(device: StoredDevice, change: DeviceChange)]
+  let transaction: Transaction
+  let rounds: [Int]
+
+  /// The outcome of a step with one change.
+  func outcome(_ reply: Transaction.Reply) -> DeviceOutcome {
+    let (device, change) = changes[changes.count - 1]
+    var outcome = DeviceOutcome(before: device, bytes: device.bytes)
+    switch reply {
+    case .done(let left):
+      outcome.end = change.record == .kept ? .unchanged : .written
+      outcome.bytes = change.result(from: device).bytes
+      outcome.left = Set(zip(change.left, left.suffix(change.left.count)).filter(\.1).map(\.0))
+    case .otherRecord(_, let bytes):
+      outcome.end = .conflict
+      outcome.before = StoredDevice(device.token, bytes)
+    case .otherType(_, let set): outcome.end = .misfit(set)
+    case .full: outcome.end = .full
+    case .othersChanged: outcome.end = .conflict
+    case .absent: break
+    }
+    return outcome
+  }
+}

@@ -1,0 +1,116 @@
+import EventLoop
+import Events
+import Redis
+
+/// Sends transactions to Redis, which applies each in one atomic step with its events.
+@EventLoop
+struct TransactionSender {
+  /// Of one script, which blocks Redis for about a millisecond.
+  private static let maximumTransactions = 100
+  /// Words of a request beside those of its transactions.
+  private static let wordsOfScript = 8
+  private static let unexpected = RedisError.outcomeUnknown("Redis sent an unexpected reply to a change of a device")
+
+  let connection: RedisClient
+  /// Nil if no events are written with the changes.
+  let events: EventLog?
+  /// Of a record, seconds; nil for any time.
+  let lifetime: Int?
+  /// Whether a script may have the keys of several transactions.
+  let isCombined: Bool
+
+  init(_ connection: RedisClient, events: EventLog?, lifetime: Int?, isCombined: Bool = true) {
+    self.connection = connection
+    self.events = events
+    self.lifetime = lifetime
+    self.isCombined = isCombined
+  }
+
+  /// Sends all transactions at once, and passes their replies in the same order when the last has arrived.
+  func send(
+    _ transactions: [Transaction], _ completion: @escaping @EventLoop ([Result<Transaction.Reply, RedisError>]) -> Void
+  ) {
+    let batches = batches(transactions)
+    var replies = transactions.map { _ in Result<Transaction.Reply, RedisError>.failure(TransactionSender.unexpected) }
+    var missing = batches.count
+    for batch in batches {
+      call(batch, of: transactions) { result in
+        let values = (try? result.get())?.array ?? []
+        for (index, value) in zip(batch, values) {
+          if let reply = transactions[index].reply(value) { replies[index] = .success(reply) }
+        }
+        if case .failure(let error) = result { for index in batch { replies[index] = .failure(error) } }
+        missing -= 1
+        if missing == 0 { completion(replies) }
+      }
+    }
+    if batches.isEmpty { completion([]) }
+  }
+
+  func send(_ transactions: [Transaction]) async -> [Result<Transaction.Reply, RedisError>] {
+    await withCheckedContinuation { continuation in send(transactions) { continuation.resume(returning: $0) } }
+  }
+
+  /// Divides transactions so that no request has more words than any server accepts.
+  private func batches(_ transactions: [Transaction]) -> [Range<Int>] {
+    var batches: [Range<Int>] = []
+    var words = 0
+    for (index, transaction) in transactions.enumerated() {
+      let isFull =
+        words + transaction.words + TransactionSender.wordsOfScript > RequestLimits.maximumWords
+        || batches.last?.count == TransactionSender.maximumTransactions || !isCombined
+      if let last = batches.last, !isFull {
+        batches[batches.count - 1] = last.lowerBound..<index + 1
+        words += transaction.words
+      } else {
+        batches.append(index..<index + 1)
+        words = transaction.words
+      }
+    }
+    return batches
+  }
+
+  /// Calls the script with the stream of events; without it if the user of Redis may not write there.
+  private func call(
+    _ batch: Range<Int>, of transactions: [Transaction], writesEvents: Bool = true,
+    _ completion: @escaping RedisClient.Completion
+  ) {
+    let events = writesEvents ? events : nil
+    let keys = transactions[batch].flatMap(\.keys) + (events == nil ? [] : [EventStream.key])
+    connection.call(
+      ChangeScript.apply, keys: keys,
+      arguments: { command in
+        command.append(lifetime.map { String($0) } ?? "")
+        command.append(events == nil ? "" : "1")
+        for transaction in transactions[batch] { transaction.append(to: &command) }
+      }
+    ) { result in
+      if let events, case .failure(.reply(let error)) = result, error.code == "NOPERM" {
+        return call(batch, of: transactions, writesEvents: false) { result in
+          // Otherwise it was not the stream that Redis refused, and there is nothing to tell.
+          if case .success = result { events.refuse(1, error.message) }
+          completion(result)
+        }
+      }
+      completion(
+        result.map { value in
+          let parts = value.array ?? []
+          let replies = parts.count == 2 ? parts[1] : .null
+          if let events, let refusal = parts.first?.string {
+            note(transactions[batch], replies.array ?? [], refusal, events)
+          }
+          return replies
+        })
+    }
+  }
+
+  /// Counts the events of transactions that were applied.
+  private func note(
+    _ transactions: ArraySlice<Transaction>, _ replies: [RedisValue], _ refusal: String, _ events: EventLog
+  ) {
+    let written = zip(transactions, replies).filter { $1.array?.first?.string == "done" }
+      .flatMap { transaction, _ in transaction.changes.flatMap { $0.events.map(\.type) } }
+    guard !written.isEmpty else { return }
+    if refusal.isEmpty { events.noteWritten(written) } else { events.refuse(written.count, refusal) }
+  }
+}

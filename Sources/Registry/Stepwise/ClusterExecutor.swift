@@ -1,0 +1,174 @@
+import EventLoop
+import Events
+import Redis
+import Telemetry
+
+/// Changes devices on a cluster, where their keys are in several hash slots: in steps, each with the keys of one slot.
+/// See ``Settlement``.
+@EventLoop
+final class ClusterExecutor: DeviceExecutor {
+  let reader: DeviceReader
+  let maximumDevices: Int
+  let steps: StepRunner
+  private let instances: TransactionSender
+  /// Nil if no events are written.
+  private let events: EventLog?
+  private let log: Log
+  /// When this process last looked for changes that others had begun.
+  private var repairedAt: ContinuousClock.Instant?
+
+  init(connection: RedisClient, maximumDevices: Int, events: EventLog?, log: Log) {
+    reader = DeviceReader(connection: connection)
+    self.maximumDevices = maximumDevices
+    self.events = events
+    self.log = log
+    steps = StepRunner(connection: connection, events: events)
+    // The stream of events is in another slot.
+    instances = TransactionSender(connection, events: nil, lifetime: nil, isCombined: false)
+    connection.preload([ChangeScript.apply])
+  }
+
+  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [DeviceOutcome] {
+    try await settle(operations).map(\.device)
+  }
+
+  /// Carries out operations in batches. Throws the first error of Redis after all of its batch have ended.
+  private func settle(_ operations: [TokenOperation]) async throws(RedisError) -> [Settlement.Outcome] {
+    repairIfDue()
+    var outcomes: [Settlement.Outcome] = []
+    for start in stride(from: 0, to: operations.count, by: Registry.maximumBatch) {
+      let batch = operations[start..<min(start + Registry.maximumBatch, operations.count)]
+      let results = await steps.run(batch.map { settlement($0.token, $0.operation) })
+      for ((_, operation), result) in zip(batch, results) {
+        let outcome = try result.get()
+        if case .clean(let place) = operation { announce(outcome.device, leftFrom: place, operation) }
+        outcomes.append(outcome)
+      }
+    }
+    return outcomes
+  }
+
+  private func settlement(_ token: String, _ operation: DeviceOperation) -> Settlement {
+    Settlement(
+      token, operation, maximumDevices: maximumDevices, makesEvents: events != nil,
+      nonce: UInt64.random(in: .min ... .max))
+  }
+
+  /// Writes the event of a token that was removed from a user's set: its metadata, with which others are written, stays.
+  private func announce(_ outcome: DeviceOutcome, leftFrom place: DeviceSet, _ operation: DeviceOperation) {
+    guard let events, outcome.left.contains(place) else { return }
+    let event = operation.decide(outcome.before).report?.event(at: Clock.unixMilliseconds)
+    events.append(event.map { [$0] } ?? [])
+  }
+
+  // MARK: - Devices that need room
+
+  func register(_ registration: Registration) async throws(RedisError) -> (outcome: DeviceOutcome, removed: Int) {
+    let (token, user) = (registration.token, registration.username)
+    guard let outcome = try await settle([(token, .register(registration))]).first else { throw Registry.conflict }
+    if let error = outcome.device.error { throw error }
+    let device = StoredDevice(token, outcome.device.bytes)
+    // A device that the user has in this app already needs no room.
+    let before = outcome.device.before
+    guard outcome.isOverfull, before.owner != user || before.app != device.app else { return (outcome.device, 0) }
+    return (outcome.device, try await makeRoom(in: user, for: token, of: device.app))
+  }
+
+  /// The new token gets its metadata before the current one is removed: after a crash the user has both.
+  func replace(
+    token current: String, with new: String, of user: String, now: Int64
+  ) async throws(RedisError) -> (device: StoredDevice?, removed: Int) {
+    if new == current {
+      let outcome = try await complete(.renew(user, now: now), on: current)
+      return (outcome.end == .written ? StoredDevice(new, outcome.bytes) : nil, 0)
+    }
+    let stored = try await reader.device(current)
+    guard stored.owner == user, let metadata = stored.exchanged(at: now) else { return (nil, 0) }
+    let taken = try await complete(.take(metadata), on: new)
+    let removed = try await complete(.unregister(user, reason: RemovalCause.replaced), on: current)
+    guard removed.end == .written else {
+      // Another exchange of the current token was faster.
+      _ = try await complete(.giveBack(taken.before.metadata, written: taken.bytes), on: new)
+      return (nil, 0)
+    }
+    let device = StoredDevice(new, taken.bytes)
+    // The new device takes the place of the one that it replaces, if that was in the set.
+    if removed.left.contains(.user(user)) { return (device, 0) }
+    return (device, try await makeRoom(in: user, for: new, of: device.app))
+  }
+
+  /// Removes the devices that must make room for one that was registered. Returns how many were removed, at most
+  /// ``Registry/maximumBatch``.
+  private func makeRoom(in user: String, for token: String, of app: String) async throws(RedisError) -> Int {
+    var gone = 0
+    for _ in 0..<Registry.maximumConflicts {
+      let room = try await room(in: user, for: app, except: [token], hasJoined: true)
+      let leaving = room.leaving.prefix(Registry.maximumBatch - gone)
+      guard !leaving.isEmpty else { break }
+      // While others remove devices, too, none leaves because of what was read before.
+      let removed = try await evict(leaving, from: user, keeping: room.members.count - leaving.count)
+      gone += removed
+      if removed == leaving.count { break }
+    }
+    return gone
+  }
+
+  // MARK: - Instances
+
+  func run(
+    _ operations: [(id: String, operation: InstanceOperation)]
+  ) async throws(RedisError) -> [(before: InstanceRecord?, isWritten: Bool)] {
+    try await instances.run(operations).map { before, isWritten, told in
+      events?.append(told)
+      return (before, isWritten)
+    }
+  }
+
+  // MARK: - Repair
+
+  /// Seconds after which an entry of a journal belongs to a process that has ended.
+  private static let overdueSeconds = 60
+
+  /// How often a process looks for such entries.
+  private static let repairInterval = Duration.seconds(60)
+
+  /// Completes the settlements of processes that ended, in the background. The next operation after an interval does it
+  /// again.
+  private func repairIfDue() {
+    let now = ContinuousClock.now
+    if let repairedAt, now - repairedAt < ClusterExecutor.repairInterval { return }
+    repairedAt = now
+    Task { @EventLoop in
+      do throws(RedisError) {
+        let count = try await repair(after: ClusterExecutor.overdueSeconds)
+        if count > 0 {
+          log.info("completed changes to devices that other processes had begun", ["devices": .init(count)])
+        }
+      } catch {
+        log.debug("changes to devices could not be completed", ["error": .init("\(error)")])
+      }
+    }
+  }
+
+  /// Adds the tokens of journal entries that are older than `seconds` to the sets that their metadata names. Returns
+  /// their number.
+  func repair(after seconds: Int) async throws(RedisError) -> Int {
+    let connection = reader.connection
+    var count = 0
+    for shard in 0..<AudienceShard.count {
+      let journal = RegistryKeys.journal(shard: shard)
+      let arguments = [String(seconds), String(Registry.maximumBatch)]
+      let entries = try await connection.run(StepScripts.overdue, keys: [journal], arguments: arguments).array ?? []
+      let tokens = entries.compactMap { $0.string?.prefix { $0 != " " } }.map { String($0) }
+      guard !tokens.isEmpty else { continue }
+      for result in await steps.run(tokens.map { settlement($0, .repair) }) {
+        guard try result.get().isPublished else { throw Registry.conflict }
+      }
+      var remove = RedisCommand("ZREM", journal)
+      for entry in entries.compactMap(\.bytes) { remove.append(entry) }
+      _ = try await connection.send(remove)
+      count += tokens.count
+    }
+    return count
+  }
+}
