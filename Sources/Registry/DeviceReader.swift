@@ -2,7 +2,7 @@ import EventLoop
 import PushModel
 import Redis
 
-/// Reads a user's set in parts, whatever its size. Not used to send a push.
+/// Reads a user's set in parts, of any size. Not used to send a push.
 @EventLoop
 struct DeviceReader {
   /// Approximate number of entries of one SCAN or SSCAN.

@@ -49,7 +49,7 @@ struct ProcessesTests {
     }
   }
 
-  @Test func `whatever processes do to a token at once, its sets agree with its metadata`() async throws {
+  @Test func `when processes change a token at the same time, its sets agree with its metadata`() async throws {
     let fixtures = try await fixtures(3)
     let tokens = (0..<3).map { fixtures[0].token("agreed-\($0)") }
     let (users, apps) = (["agreed-a", "agreed-b"], ["com.agreed.x", "com.agreed.y"])
