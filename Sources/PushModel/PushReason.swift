@@ -24,102 +24,66 @@ public struct PushReason: Sendable {
   /// Makes a sentence of a fix.
   public static func sentence(_ fix: String) -> String { fix.prefix(1).uppercased() + fix.dropFirst() + "." }
 
-  private static let table = Dictionary(
-    uniqueKeysWithValues: (ofDevices + ofJobs + ofProviders + ofAPNs).flatMap { reasons, known in
-      reasons.map { ($0, known) }
-    })
-
-  private typealias Row = (reasons: [String], known: PushReason)
-
-  private static let ofDevices: [Row] = [
-    (
-      ["Unregistered", "ExpiredToken"],
-      PushReason(
-        meaning: "The app was removed from the device, so the token was removed. Nothing to do.",
-        advice: "Nothing, if the app was deleted from the device. It registers again when the app is opened there.",
-        isUsual: true, isOfToken: true)
-    ),
-    (
-      ["BadDeviceToken"],
-      PushReason(
-        meaning: "Tokens of the other environment, or damaged ones. Check APNS_USE_SANDBOX and the registration.",
-        advice:
-          "Check that the token is of the right environment (sandbox for builds from Xcode, production for TestFlight "
-          + "and the App Store), and that the app registered it unchanged.", isOfToken: true)
-    ),
-    (
-      ["DeviceTokenNotForTopic"],
-      PushReason(
-        meaning: "The bundle id is not the one of the app on the device. Check apps and bundle ids.",
-        advice:
-          "Check the bundle id: the token was made for another app than the one that the job or the registration names.",
-        isOfToken: true)
-    ),
-    (
-      ["UnsupportedPlatform"],
-      PushReason(advice: "Nothing: the device is registered as android, which APNs does not serve.")
-    ),
-    (
-      ["UnknownApp"],
-      PushReason(advice: "Add the device's bundle id to MARTLET_APPS, or register the device with the right one.")
-    ),
-    (
-      ["TooManyRequests"],
-      PushReason(
-        meaning: "Too many pushes to one device. They are tried again.",
-        advice: "Send fewer pushes to this device, or let them replace each other with collapseId.", isUsual: true)
-    ),
-  ]
-
-  private static let ofJobs: [Row] = [
-    (
-      ["PayloadTooLarge"],
-      PushReason(
-        meaning: "Over 4 KiB. The producer must shorten the payload.",
-        advice: "Correct the job; docs/jobs.md has the rules.")
-    ),
-    (
-      ["PayloadEmpty", "BadExpirationDate", "BadCollapseId", "BadPriority", "BadTopic", "InvalidPushType"],
-      PushReason(advice: "Correct the job; docs/jobs.md has the rules.")
-    ),
-  ]
-
-  /// They pause a route.
-  private static let ofProviders: [Row] = [
-    paused(
-      ["TopicDisallowed"], "The key's team may not send to this topic. Check the bundle id.",
+  private static let table: [String: PushReason] = [
+    "Unregistered": removed, "ExpiredToken": removed,
+    "BadDeviceToken": PushReason(
+      meaning: "Tokens of the other environment, or damaged ones. Check APNS_USE_SANDBOX and the registration.",
+      advice:
+        "Check that the token is of the right environment (sandbox for builds from Xcode, production for TestFlight "
+        + "and the App Store), and that the app registered it unchanged.", isOfToken: true),
+    "DeviceTokenNotForTopic": PushReason(
+      meaning: "The bundle id is not the one of the app on the device. Check apps and bundle ids.",
+      advice:
+        "Check the bundle id: the token was made for another app than the one that the job or the registration names.",
+      isOfToken: true),
+    "UnsupportedPlatform": PushReason(
+      advice: "Nothing: the device is registered as android, which APNs does not serve."),
+    "UnknownApp": PushReason(
+      advice: "Add the device's bundle id to MARTLET_APPS, or register the device with the right one."),
+    "TooManyRequests": PushReason(
+      meaning: "Too many pushes to one device. They are tried again.",
+      advice: "Send fewer pushes to this device, or let them replace each other with collapseId.", isUsual: true),
+    "PayloadTooLarge": PushReason(
+      meaning: "Over 4 KiB. The producer must shorten the payload.", advice: invalid.advice),
+    "PayloadEmpty": invalid, "BadExpirationDate": invalid, "BadCollapseId": invalid, "BadPriority": invalid,
+    "BadTopic": invalid, "InvalidPushType": invalid,
+    "TopicDisallowed": paused(
+      "The key's team may not send to this topic. Check the bundle id.",
       "check the bundle id (of the job, the device, APNS_BUNDLE_ID) and its app: the key's team may not send to this topic"
     ),
-    paused(
-      ["ExpiredProviderToken"], "Check the clock of the workers.",
-      "check the clock of this machine: APNs calls a fresh provider token expired"),
-    paused(
-      ["InvalidProviderToken", "MissingProviderToken"], "Check the key id, the team id and the key.", fixOfKey),
-    paused(["UnrelatedKeyIdInToken"], nil, fixOfKey),
-    paused(
-      ["BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadCertificateEnvironment"], nil,
-      "use a key that is allowed in this environment, or set APNS_USE_SANDBOX"),
-    (
-      ["TooManyProviderTokenUpdates"],
-      PushReason(meaning: "Provider tokens are renewed too often. Do not share a key between several fleets.")
-    ),
+    "ExpiredProviderToken": paused(
+      "Check the clock of the workers.", "check the clock of this machine: APNs calls a fresh provider token expired"),
+    "InvalidProviderToken": refusedKey, "MissingProviderToken": refusedKey,
+    "UnrelatedKeyIdInToken": paused(nil, refusedKey.fix),
+    "BadEnvironmentKeyIdInToken": wrongEnvironment, "BadEnvironmentKeyInToken": wrongEnvironment,
+    "BadCertificateEnvironment": wrongEnvironment,
+    "TooManyProviderTokenUpdates": PushReason(
+      meaning: "Provider tokens are renewed too often. Do not share a key between several fleets."),
+    "InternalServerError": ofAPNs, "ServiceUnavailable": ofAPNs, "Shutdown": ofAPNs,
+    "IdleTimeout": PushReason(advice: ofAPNs.advice),
   ]
 
-  private static let fixOfKey =
+  private static let removed = PushReason(
+    meaning: "The app was removed from the device, so the token was removed. Nothing to do.",
+    advice: "Nothing, if the app was deleted from the device. It registers again when the app is opened there.",
+    isUsual: true, isOfToken: true)
+
+  private static let invalid = PushReason(advice: "Correct the job; docs/jobs.md has the rules.")
+
+  private static let refusedKey = paused(
+    "Check the key id, the team id and the key.",
     "check the key id, the team id and the private key (APNS_* or MARTLET_APPS) and this machine's clock; "
-    + "see whether the key was revoked"
+      + "see whether the key was revoked")
 
-  private static func paused(_ reasons: [String], _ meaning: String?, _ fix: String) -> Row {
-    (reasons, PushReason(meaning: meaning, advice: sentence(fix), fix: fix))
+  private static let wrongEnvironment = paused(
+    nil, "use a key that is allowed in this environment, or set APNS_USE_SANDBOX")
+
+  private static let ofAPNs = PushReason(
+    meaning: "A fault of APNs. They are tried again.",
+    advice: "Wait: APNs has a fault of its own. See https://developer.apple.com/system-status/.", isUsual: true)
+
+  /// A reason that pauses a route.
+  private static func paused(_ meaning: String?, _ fix: String) -> PushReason {
+    PushReason(meaning: meaning, advice: sentence(fix), fix: fix)
   }
-
-  private static let ofAPNs: [Row] = [
-    (
-      ["InternalServerError", "ServiceUnavailable", "Shutdown"],
-      PushReason(meaning: "A fault of APNs. They are tried again.", advice: wait, isUsual: true)
-    ),
-    (["IdleTimeout"], PushReason(advice: wait)),
-  ]
-
-  private static let wait = "Wait: APNs has a fault of its own. See https://developer.apple.com/system-status/."
 }

@@ -110,14 +110,8 @@ enum EnqueueCommand: Command {
 
   private static func report(_ job: CheckedJob, _ queue: String, _ line: CommandLineWords) {
     guard line.has("json") else { return Console.print("\(job.id)\n") }
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.key("id")
-    writer.string(job.id)
-    writer.key("queue")
-    writer.string(queue)
-    writer.endObject()
-    Console.print(String(decoding: writer.bytes, as: UTF8.self) + "\n")
+    let object: JSONObject = ["id": job.id, "queue": queue]
+    Console.print(object.line)
   }
 
   /// Returns a valid job with its id and `enqueuedAt`. Members that it lacks are inserted in front. A job that `enqueuedAt`
