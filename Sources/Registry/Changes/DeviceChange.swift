@@ -41,8 +41,8 @@ struct DeviceChange: Sendable, Equatable {
   func result(from stored: StoredDevice) -> StoredDevice {
     switch record {
     case .kept: stored
-    case .deleted: StoredDevice(stored.token, [])
-    case .written(let metadata): StoredDevice(stored.token, metadata.json())
+    case .deleted: StoredDevice(stored.token, written: nil)
+    case .written(let metadata): StoredDevice(stored.token, written: metadata)
     }
   }
 }

@@ -34,7 +34,7 @@ protocol DeviceExecutor: AnyObject {
 struct DeviceOutcome: Sendable, Equatable {
   enum End: Sendable, Equatable {
     case unchanged, written
-    /// The user has more devices than it may, so that others must make room.
+    /// The user has the maximum number of devices, so others must make room.
     case full
     /// A key has another type than this place.
     case misfit(DeviceSet)

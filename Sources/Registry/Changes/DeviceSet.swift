@@ -6,13 +6,15 @@ enum DeviceSet: Hashable, Sendable {
   case audience(String)
 
   /// The key of the set that may contain `token`.
-  func key(of token: String) -> String { key(of: Array(token.utf8)) }
+  func key(of token: String) -> String { key { AudienceShard.shard(of: token) } }
 
   /// The key of the set that may contain `entry`, which may be any bytes.
-  func key(of entry: [UInt8]) -> String {
+  func key(of entry: [UInt8]) -> String { key { AudienceShard.shard(of: entry) } }
+
+  private func key(_ shard: () -> Int) -> String {
     switch self {
     case .user(let name): RegistryKeys.userTokens(name)
-    case .audience(let app): RegistryKeys.audience(app, shard: AudienceShard.shard(of: entry))
+    case .audience(let app): RegistryKeys.audience(app, shard: shard())
     }
   }
 

@@ -13,6 +13,13 @@ struct StoredDevice: Sendable, Equatable {
     metadata = bytes.isEmpty ? nil : DeviceMetadata(parsing: bytes)
   }
 
+  /// What is stored after `metadata` was written; nil if it was deleted.
+  init(_ token: String, written metadata: DeviceMetadata?) {
+    self.token = token
+    self.metadata = metadata
+    bytes = metadata?.json() ?? []
+  }
+
   /// Empty if the device has no owner.
   var owner: String { metadata?.username ?? "" }
   /// Empty if the device has no app.

@@ -57,7 +57,7 @@ extension OneServerExecutor {
       if attempt == Registry.maximumConflicts { room = .waived }
       let isRoomRead = if case .unread = room { false } else { true }
       guard let changes = decide(devices, isRoomRead) else { return (nil, removed) }
-      let step = begin(Array(zip(devices, changes)), room, of: user)
+      let step = begin(zip(devices, changes).map { DecidedChange($0, $1) }, room, of: user)
       let reply = try await send([step])[0].get()
       switch reply {
       case .otherRecord(let index, let bytes) where index >= step.changes.count - devices.count:
@@ -67,7 +67,7 @@ extension OneServerExecutor {
         // Others of this process would only be in each other's way.
         if !hasTurn { await turns.take(user) }
         hasTurn = true
-        let app = step.changes.last.map { $1.result(from: $0).app } ?? ""
+        let app = step.changes.last?.result.app ?? ""
         let read = try await self.room(in: user, for: app, except: devices.map(\.token))
         (room, removed) = try await reduced(read, of: user, removed)
       default:
@@ -88,16 +88,14 @@ extension OneServerExecutor {
     return (room.isPartial ? .waived : .unread, removed + gone)
   }
 
-  private func begin(
-    _ changes: [(device: StoredDevice, change: DeviceChange)], _ room: Room, of user: String
-  ) -> DeviceStep {
+  private func begin(_ changes: [DecidedChange], _ room: Room, of user: String) -> DeviceStep {
     switch room {
     case .unread: return begin(changes, limit: maximumDevices)
     case .waived: return begin(changes, limit: nil)
     case .read(let room):
       let evictions = room.leaving.map { member in
         let device = StoredDevice(member.token, member.stored)
-        return (device, member.eviction(from: user).operation.decide(device))
+        return DecidedChange(device, member.eviction(from: user).operation.decide(device))
       }
       return begin(evictions + changes, limit: nil, compared: (user, room))
     }

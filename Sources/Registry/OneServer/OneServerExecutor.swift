@@ -16,7 +16,7 @@ final class OneServerExecutor: DeviceExecutor {
   private let makesEvents: Bool
   /// Of users whose devices make room.
   let turns = Turns()
-  private var predictions = Predictions()
+  private var known = KnownDevices()
 
   init(connection: RedisClient, maximumDevices: Int, events: EventLog?) {
     reader = DeviceReader(connection: connection)
@@ -45,9 +45,9 @@ final class OneServerExecutor: DeviceExecutor {
         let device = latest(outcomes[index].before)
         let change = operations[operations.startIndex + index].operation.decide(device)
         outcomes[index] = DeviceOutcome(before: device, bytes: device.bytes)
-        // What is only predicted is compared, too.
-        if change == .nothing, predictions.device(device.token) == nil { continue }
-        sent.append((index, begin([(device, change)], limit: maximumDevices)))
+        // What was not just read is compared, too.
+        if change == .nothing, known.device(device.token) == nil { continue }
+        sent.append((index, begin([DecidedChange(device, change)], limit: maximumDevices)))
       }
       open = []
       for ((index, step), reply) in zip(sent, await send(sent.map(\.step))) {
@@ -63,33 +63,32 @@ final class OneServerExecutor: DeviceExecutor {
   /// Returns what is stored about tokens.
   func read(_ tokens: [String]) async throws(RedisError) -> [StoredDevice] {
     if tokens.count == 1 {
-      if let device = predictions.device(tokens[0]) { return [device] }
+      if let device = known.device(tokens[0]) { return [device] }
       return [try await reader.device(tokens[0])]
     }
     return zip(tokens, try await reader.stored(tokens.map { Array($0.utf8) })).map { StoredDevice($0, $1 ?? []) }
   }
 
   /// The device as it will be after the changes that are under way.
-  func latest(_ device: StoredDevice) -> StoredDevice { predictions.device(device.token) ?? device }
+  func latest(_ device: StoredDevice) -> StoredDevice { known.changing(device.token) ?? device }
 
   /// Begins changes that are applied together. They must be sent before any other is begun that depends on them.
   ///
   /// `limit` is how many devices a user may have who gets one more; nil for any number. `compared` is what was read of a
   /// user's devices.
   func begin(
-    _ changes: [(device: StoredDevice, change: DeviceChange)], limit: Int?,
-    compared: (user: String, room: DeviceRoom)? = nil
+    _ changes: [DecidedChange], limit: Int?, compared: (user: String, room: DeviceRoom)? = nil
   ) -> DeviceStep {
     let now = makesEvents ? Clock.unixMilliseconds : 0
     var transaction = Transaction(
-      changes.map { device, change in
-        var result = Transaction.Change(device, change)
-        if change.newOwner != nil { result.limit = limit }
-        if makesEvents, let event = change.report?.event(at: now) { result.events = [event] }
-        return result
+      changes.map { decided in
+        var change = Transaction.Change(decided)
+        if decided.change.newOwner != nil { change.limit = limit }
+        if makesEvents, let event = decided.change.report?.event(at: now) { change.events = [event] }
+        return change
       })
     if let (user, room) = compared { transaction.compare(room, of: user) }
-    let rounds = changes.map { predictions.begin($1.result(from: $0)) }
+    let rounds = changes.map { known.begin($0.result) }
     return DeviceStep(changes: changes, transaction: transaction, rounds: rounds)
   }
 
@@ -104,14 +103,15 @@ final class OneServerExecutor: DeviceExecutor {
   }
 
   private func end(_ step: DeviceStep, _ reply: Result<Transaction.Reply, RedisError>) {
-    for (index, (device, _)) in step.changes.enumerated() {
+    for (index, decided) in step.changes.enumerated() {
+      let device = decided.device
       let found: StoredDevice? =
         switch reply {
         case .success(.done): nil
         case .success(.otherRecord(index, let bytes)): StoredDevice(device.token, bytes)
         default: device
         }
-      predictions.end(device.token, round: step.rounds[index], found: found)
+      known.end(device.token, round: step.rounds[index], found: found)
     }
   }
 
@@ -124,24 +124,37 @@ final class OneServerExecutor: DeviceExecutor {
   }
 }
 
+/// A change of a device, and what the device is then.
+struct DecidedChange {
+  let device: StoredDevice
+  let change: DeviceChange
+  let result: StoredDevice
+
+  init(_ device: StoredDevice, _ change: DeviceChange) {
+    (self.device, self.change) = (device, change)
+    result = change.result(from: device)
+  }
+}
+
 /// Changes of devices that are applied together.
 struct DeviceStep {
-  let changes: [(device: StoredDevice, change: DeviceChange)]
+  let changes: [DecidedChange]
   let transaction: Transaction
   let rounds: [Int]
 
-  /// The outcome of a step with one change.
+  /// The outcome of the last change.
   func outcome(_ reply: Transaction.Reply) -> DeviceOutcome {
-    let (device, change) = changes[changes.count - 1]
-    var outcome = DeviceOutcome(before: device, bytes: device.bytes)
+    let last = changes[changes.count - 1]
+    var outcome = DeviceOutcome(before: last.device, bytes: last.device.bytes)
     switch reply {
     case .done(let left):
-      outcome.end = change.record == .kept ? .unchanged : .written
-      outcome.bytes = change.result(from: device).bytes
-      outcome.left = Set(zip(change.left, left.suffix(change.left.count)).filter(\.1).map(\.0))
+      outcome.end = last.change.record == .kept ? .unchanged : .written
+      outcome.bytes = last.result.bytes
+      let own = left.suffix(last.change.left.count)
+      outcome.left = Set(zip(last.change.left, own).filter(\.1).map(\.0))
     case .otherRecord(_, let bytes):
       outcome.end = .conflict
-      outcome.before = StoredDevice(device.token, bytes)
+      outcome.before = StoredDevice(last.device.token, bytes)
     case .otherType(_, let set): outcome.end = .misfit(set)
     case .full: outcome.end = .full
     case .othersChanged: outcome.end = .conflict

@@ -48,7 +48,6 @@ struct Transaction: Sendable {
   }
 
   private static let keptRecord = Array("=".utf8)
-  private static let separator = Array("\n".utf8)
 
   var keys: [String] {
     var keys: [String] = []
@@ -81,7 +80,8 @@ struct Transaction: Sendable {
       command.append(change.letters)
       command.append(change.limit.map { String($0) } ?? "")
       command.append(change.isForced ? "1" : "")
-      command.append(change.events.map(\.json).joined(separator: Transaction.separator).map { $0 })
+      command.append(
+        change.events.isEmpty ? [] : Array(change.events.map(\.json).joined(separator: [UInt8(ascii: "\n")])))
     }
   }
 
@@ -115,17 +115,14 @@ extension Transaction.Change {
 }
 
 extension Transaction.Change {
-  init(_ device: StoredDevice, _ change: DeviceChange) {
-    let record: [UInt8]? =
-      switch change.record {
-      case .kept: nil
-      case .deleted: []
-      case .written(let metadata): metadata.json()
-      }
+  init(_ decided: DecidedChange) {
+    let (device, change) = (decided.device, decided.change)
+    let isKept = change.record == .kept
     self.init(
-      key: RegistryKeys.token(device.token), entry: device.token, expected: device.bytes, record: record,
-      joined: change.joined, left: change.left, requiresEntry: change.requiresEntry,
+      key: RegistryKeys.token(device.token), entry: device.token, expected: device.bytes,
+      record: isKept ? nil : decided.result.bytes, joined: change.joined, left: change.left,
+      requiresEntry: change.requiresEntry,
       // A record that is kept also keeps its lifetime.
-      isForced: change.isForced && record != nil)
+      isForced: change.isForced && !isKept)
   }
 }

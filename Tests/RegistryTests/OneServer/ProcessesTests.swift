@@ -49,7 +49,7 @@ struct ProcessesTests {
     }
   }
 
-  @Test func `when processes change a token at the same time, its sets agree with its metadata`() async throws {
+  @Test func `the sets of a token that processes change at once agree with its metadata`() async throws {
     let fixtures = try await fixtures(3)
     let tokens = (0..<3).map { fixtures[0].token("agreed-\($0)") }
     let (users, apps) = (["agreed-a", "agreed-b"], ["com.agreed.x", "com.agreed.y"])
