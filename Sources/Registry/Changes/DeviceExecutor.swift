@@ -12,10 +12,10 @@ protocol DeviceExecutor: AnyObject {
   var maximumDevices: Int { get }
 
   /// Carries out operations, each on its own, and returns their outcomes in the same order.
-  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [DeviceOutcome]
+  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome]
 
   /// Registers a device. Returns how many other devices of the user have made room, too.
-  func register(_ registration: Registration) async throws(RedisError) -> (outcome: DeviceOutcome, removed: Int)
+  func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int)
 
   /// Replaces the token of a user's device; `new` may equal `current`. Returns the new device, or nil if the user has no
   /// device `current`, and how many other devices have made room.
@@ -31,7 +31,7 @@ protocol DeviceExecutor: AnyObject {
 }
 
 /// What became of an operation.
-struct DeviceOutcome: Sendable, Equatable {
+struct ChangeOutcome: Sendable, Equatable {
   enum End: Sendable, Equatable {
     case unchanged, written
     /// The user has the maximum number of devices, so others must make room.
@@ -63,14 +63,14 @@ struct DeviceOutcome: Sendable, Equatable {
 
 extension DeviceExecutor {
   /// Carries out operations, and throws if one of them was not completed.
-  func complete(_ operations: [TokenOperation]) async throws(RedisError) -> [DeviceOutcome] {
+  func complete(_ operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
     let outcomes = try await run(operations)
     if let error = outcomes.lazy.compactMap(\.error).first { throw error }
     return outcomes
   }
 
   /// Carries out one operation.
-  func complete(_ operation: DeviceOperation, on token: String) async throws(RedisError) -> DeviceOutcome {
+  func complete(_ operation: DeviceOperation, on token: String) async throws(RedisError) -> ChangeOutcome {
     guard let outcome = try await complete([(token, operation)]).first else { throw Registry.conflict }
     return outcome
   }

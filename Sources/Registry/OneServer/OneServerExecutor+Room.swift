@@ -19,13 +19,13 @@ extension OneServerExecutor {
   /// Reads the device, and says what it becomes. Nil: nothing is to be done.
   private typealias Decide = ([StoredDevice], _ isRoomRead: Bool) -> [DeviceChange]?
 
-  func register(_ registration: Registration) async throws(RedisError) -> (outcome: DeviceOutcome, removed: Int) {
+  func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
     let operation = DeviceOperation.register(registration)
     let stored = try await read([registration.token])
     let (outcome, removed) = try await join(
       stored, of: registration.username
     ) { devices, _ in [operation.decide(devices[0])] }
-    return (outcome ?? DeviceOutcome(before: stored[0], bytes: stored[0].bytes), removed)
+    return (outcome ?? ChangeOutcome(before: stored[0], bytes: stored[0].bytes), removed)
   }
 
   func replace(
@@ -48,7 +48,7 @@ extension OneServerExecutor {
   /// Applies the changes of devices, the last of which may need room. Returns its outcome; nil if nothing is to be done.
   private func join(
     _ stored: [StoredDevice], of user: String, _ decide: Decide
-  ) async throws(RedisError) -> (DeviceOutcome?, removed: Int) {
+  ) async throws(RedisError) -> (ChangeOutcome?, removed: Int) {
     var (devices, room, removed) = (stored, Room.unread, 0)
     var hasTurn = false
     defer { if hasTurn { turns.leave(user) } }

@@ -6,7 +6,7 @@ import Redis
 /// step, if what was read is still stored. Otherwise it decides again.
 ///
 /// A change fails only because another has succeeded. After ``Registry/maximumConflicts`` of these an operation ends with
-/// ``DeviceOutcome/End/conflict``.
+/// ``ChangeOutcome/End/conflict``.
 @EventLoop
 final class OneServerExecutor: DeviceExecutor {
   let reader: DeviceReader
@@ -27,24 +27,24 @@ final class OneServerExecutor: DeviceExecutor {
     connection.preload([ChangeScript.apply])
   }
 
-  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [DeviceOutcome] {
-    var outcomes: [DeviceOutcome] = []
+  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
+    var outcomes: [ChangeOutcome] = []
     for start in stride(from: 0, to: operations.count, by: Registry.maximumBatch) {
       outcomes += try await run(operations[start..<min(start + Registry.maximumBatch, operations.count)])
     }
     return outcomes
   }
 
-  private func run(_ operations: ArraySlice<TokenOperation>) async throws(RedisError) -> [DeviceOutcome] {
+  private func run(_ operations: ArraySlice<TokenOperation>) async throws(RedisError) -> [ChangeOutcome] {
     let stored = try await read(operations.map(\.token))
-    var outcomes = stored.map { DeviceOutcome(before: $0) }
+    var outcomes = stored.map { ChangeOutcome(before: $0) }
     var open = Array(stored.indices)
     for _ in 0..<Registry.maximumConflicts where !open.isEmpty {
       var sent: [(index: Int, step: DeviceStep)] = []
       for index in open {
         let device = latest(outcomes[index].before)
         let change = operations[operations.startIndex + index].operation.decide(device)
-        outcomes[index] = DeviceOutcome(before: device, bytes: device.bytes)
+        outcomes[index] = ChangeOutcome(before: device, bytes: device.bytes)
         // What was not just read is compared, too.
         if change == .nothing, known.device(device.token) == nil { continue }
         sent.append((index, begin([DecidedChange(device, change)], limit: maximumDevices)))
@@ -143,9 +143,9 @@ struct DeviceStep {
   let rounds: [Int]
 
   /// The outcome of the last change.
-  func outcome(_ reply: Transaction.Reply) -> DeviceOutcome {
+  func outcome(_ reply: Transaction.Reply) -> ChangeOutcome {
     let last = changes[changes.count - 1]
-    var outcome = DeviceOutcome(before: last.device, bytes: last.device.bytes)
+    var outcome = ChangeOutcome(before: last.device, bytes: last.device.bytes)
     switch reply {
     case .done(let left):
       outcome.end = last.change.record == .kept ? .unchanged : .written

@@ -4,7 +4,7 @@ import Redis
 import Telemetry
 
 /// Changes devices on a cluster, where their keys are in several hash slots: in steps, each with the keys of one slot.
-/// See ``Settlement``.
+/// See ``StepwiseChange``.
 @EventLoop
 final class ClusterExecutor: DeviceExecutor {
   let reader: DeviceReader
@@ -28,14 +28,14 @@ final class ClusterExecutor: DeviceExecutor {
     connection.preload([ChangeScript.apply])
   }
 
-  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [DeviceOutcome] {
+  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
     try await settle(operations).map(\.device)
   }
 
   /// Carries out operations in batches. Throws the first error of Redis after all of its batch have ended.
-  private func settle(_ operations: [TokenOperation]) async throws(RedisError) -> [Settlement.Outcome] {
+  private func settle(_ operations: [TokenOperation]) async throws(RedisError) -> [StepwiseChange.Outcome] {
     repairIfDue()
-    var outcomes: [Settlement.Outcome] = []
+    var outcomes: [StepwiseChange.Outcome] = []
     for start in stride(from: 0, to: operations.count, by: Registry.maximumBatch) {
       let batch = operations[start..<min(start + Registry.maximumBatch, operations.count)]
       let results = await steps.run(batch.map { settlement($0.token, $0.operation) })
@@ -48,14 +48,14 @@ final class ClusterExecutor: DeviceExecutor {
     return outcomes
   }
 
-  private func settlement(_ token: String, _ operation: DeviceOperation) -> Settlement {
-    Settlement(
+  private func settlement(_ token: String, _ operation: DeviceOperation) -> StepwiseChange {
+    StepwiseChange(
       token, operation, maximumDevices: maximumDevices, makesEvents: events != nil,
       nonce: UInt64.random(in: .min ... .max))
   }
 
   /// Writes the event of a token that was removed from a user's set: its metadata, with which others are written, stays.
-  private func announce(_ outcome: DeviceOutcome, leftFrom place: DeviceSet, _ operation: DeviceOperation) {
+  private func announce(_ outcome: ChangeOutcome, leftFrom place: DeviceSet, _ operation: DeviceOperation) {
     guard let events, outcome.left.contains(place) else { return }
     let event = operation.decide(outcome.before).report?.event(at: Clock.unixMilliseconds)
     events.append(event.map { [$0] } ?? [])
@@ -63,7 +63,7 @@ final class ClusterExecutor: DeviceExecutor {
 
   // MARK: - Devices that need room
 
-  func register(_ registration: Registration) async throws(RedisError) -> (outcome: DeviceOutcome, removed: Int) {
+  func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
     let (token, user) = (registration.token, registration.username)
     guard let outcome = try await settle([(token, .register(registration))]).first else { throw Registry.conflict }
     if let error = outcome.device.error { throw error }

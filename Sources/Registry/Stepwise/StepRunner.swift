@@ -6,7 +6,7 @@ import Redis
 /// the event loop share their round trip.
 @EventLoop
 final class StepRunner {
-  typealias Completion = @EventLoop (Result<Settlement.Outcome, RedisError>) -> Void
+  typealias Completion = @EventLoop (Result<StepwiseChange.Outcome, RedisError>) -> Void
 
   private static let unexpected = RedisError.outcomeUnknown(
     "Redis sent an unexpected reply to a step of a registration")
@@ -24,10 +24,10 @@ final class StepRunner {
   }
 
   /// Returns the outcomes in the order of the settlements.
-  func run(_ settlements: [Settlement]) async -> [Result<Settlement.Outcome, RedisError>] {
+  func run(_ settlements: [StepwiseChange]) async -> [Result<StepwiseChange.Outcome, RedisError>] {
     guard !settlements.isEmpty else { return [] }
     return await withCheckedContinuation { continuation in
-      var results = settlements.map { _ in Result<Settlement.Outcome, RedisError>.failure(StepRunner.unexpected) }
+      var results = settlements.map { _ in Result<StepwiseChange.Outcome, RedisError>.failure(StepRunner.unexpected) }
       var missing = settlements.count
       for (index, settlement) in settlements.enumerated() {
         turns.take(settlement.token) { [self] in
@@ -42,7 +42,7 @@ final class StepRunner {
     }
   }
 
-  private func advance(_ settlement: Settlement, _ replies: [StepReply], _ completion: @escaping Completion) {
+  private func advance(_ settlement: StepwiseChange, _ replies: [StepReply], _ completion: @escaping Completion) {
     var settlement = settlement
     switch settlement.next(replies) {
     case .done(let outcome): completion(.success(outcome))
@@ -58,7 +58,7 @@ final class StepRunner {
 
   /// Sends steps of one settlement, and passes their replies when the last has arrived.
   func carryOut(
-    _ steps: [Step], of settlement: Settlement,
+    _ steps: [Step], of settlement: StepwiseChange,
     _ completion: @escaping @EventLoop (Result<[StepReply], RedisError>) -> Void
   ) {
     var replies: [Result<StepReply, RedisError>?] = Array(repeating: nil, count: steps.count)
@@ -79,7 +79,7 @@ final class StepRunner {
     }
   }
 
-  private func send(_ step: Step, of settlement: Settlement, _ completion: @escaping RedisClient.Completion) {
+  private func send(_ step: Step, of settlement: StepwiseChange, _ completion: @escaping RedisClient.Completion) {
     let token = settlement.token
     let forced = settlement.isForced ? "1" : ""
     let journal = RegistryKeys.journal(shard: AudienceShard.shard(of: token))

@@ -17,8 +17,6 @@ struct TidyTests {
     "Sources/Queue/QueueScripts+Settling.swift",
     "Sources/Redis/Cluster/ClusterRouter.swift",
     "Sources/Redis/RedisConnection.swift",
-    "Sources/Registry/Registry+Removal.swift",
-    "Sources/Registry/Stepwise/Settlement.swift",
     "Sources/Simulator/Wire/Connection.swift",
     "Sources/Worker/Broadcasts/BroadcastProgress.swift",
     "Sources/Worker/Broadcasts/Broadcasts.swift",

@@ -22,7 +22,7 @@ struct EventCrashTests {
     _ token: String, _ user: String, _ fixture: Fixture, until isLast: (Step) -> Bool
   ) async throws {
     let registration = Registration(token: token, username: user, platform: .ios, now: 1000)
-    var settlement = Settlement(token, .register(registration), maximumDevices: 10, makesEvents: true, nonce: 1)
+    var settlement = StepwiseChange(token, .register(registration), maximumDevices: 10, makesEvents: true, nonce: 1)
     let steps = try #require(fixture.cluster).steps
     var replies: [StepReply] = []
     while case .send(let next) = settlement.next(replies), !next.contains(where: isLast) {

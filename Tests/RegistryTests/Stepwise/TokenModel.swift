@@ -38,7 +38,7 @@ struct TokenModel: Hashable {
 
   /// Runs a settlement without interruption.
   mutating func run(_ operation: DeviceOperation, number: UInt64 = 99) {
-    var settlement = Settlement(TokenModel.token, operation, maximumDevices: 100, nonce: number)
+    var settlement = StepwiseChange(TokenModel.token, operation, maximumDevices: 100, nonce: number)
     var replies: [StepReply] = []
     while case .send(let steps) = settlement.next(replies) {
       replies = steps.map { apply($0, of: settlement.entry) }
@@ -48,7 +48,7 @@ struct TokenModel: Hashable {
 
 /// A settlement that is carried out one command at a time.
 struct SteppedActor {
-  private var settlement: Settlement
+  private var settlement: StepwiseChange
   private var steps: [Step] = []
   private var replies: [StepReply] = []
   /// Identifies the state: a settlement depends on nothing but its replies.
@@ -56,7 +56,7 @@ struct SteppedActor {
   private(set) var isDone = false
 
   init(_ operation: DeviceOperation, number: UInt64) {
-    settlement = Settlement(TokenModel.token, operation, maximumDevices: 100, nonce: number)
+    settlement = StepwiseChange(TokenModel.token, operation, maximumDevices: 100, nonce: number)
     proceed()
   }
 

@@ -16,14 +16,14 @@ import Events
 ///    metadata says: if the metadata changes after this step, its writer does step 5 later.
 /// 7. If events are written: move those of the device to the stream. Step 4 has written the event beside the metadata.
 /// 8. Remove the entry from the journal.
-struct Settlement: Sendable {
+struct StepwiseChange: Sendable {
   enum Action: Sendable, Equatable {
     case send([Step])
     case done(Outcome)
   }
 
   struct Outcome: Sendable, Equatable {
-    var device: DeviceOutcome
+    var device: ChangeOutcome
     /// Whether the user has more devices now than one app may have.
     var isOverfull = false
     /// Whether no event of the device waits for another process.
@@ -73,7 +73,7 @@ struct Settlement: Sendable {
     self.operation = operation
     self.maximumDevices = maximumDevices
     self.makesEvents = makesEvents
-    outcome = Outcome(device: DeviceOutcome(before: StoredDevice(token, [])))
+    outcome = Outcome(device: ChangeOutcome(before: StoredDevice(token, [])))
     // A process that ended may have left some.
     if makesEvents, operation == .repair { hasEvents = true }
     entry = "\(token) \(String(nonce, radix: 16))"
@@ -214,7 +214,7 @@ struct Settlement: Sendable {
   /// A device that was removed to make room for another must not come back before its metadata is deleted, or a third
   /// one would have to leave. If its metadata stays, the device comes back after a few rounds.
   private func limit(of place: DeviceSet) -> Int? {
-    place == limitedSet && rounds < Settlement.limitedRounds ? maximumDevices : nil
+    place == limitedSet && rounds < StepwiseChange.limitedRounds ? maximumDevices : nil
   }
 
   private mutating func verified(_ device: StoredDevice, _ replies: [StepReply]) -> Action {
@@ -228,7 +228,7 @@ struct Settlement: Sendable {
     return apply(found)
   }
 
-  private mutating func end(_ end: DeviceOutcome.End) -> Action {
+  private mutating func end(_ end: ChangeOutcome.End) -> Action {
     outcome.device.end = end
     return close()
   }
