@@ -131,7 +131,7 @@ struct DeadPageTests {
     try await fixture.bury("old", at: now - 1000)
     let preview = try await fixture.dashboard.get("/dead?confirm=purge")
     let until = try #require(preview.attribute("value", ofElementWith: "name=\"until\""))
-    try await fixture.bury("new", at: now + 100_000)
+    try await fixture.bury("new", at: now + 86_400_000)
     _ = try await fixture.dashboard.act("/dead?confirm=purge", [("action", "purge-all"), ("until", until)])
     #expect(try await fixture.length("ZCARD", fixture.keys.dead) == 1)
     #expect(fixture.boxes(try await fixture.dashboard.get("/dead")).first?.contains("new") == true)

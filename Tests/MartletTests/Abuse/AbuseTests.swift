@@ -51,15 +51,16 @@ import Testing
     #expect(count == Int64(entries))
   }
 
-  @Test func `a user with half a million entries does not delay others`() async throws {
+  @Test func `a user with a hundred thousand entries does not delay others`() async throws {
     let attacker = try await fleet.userWithCredentials("hoarder")
-    try await fill(attacker, entries: 524_289)
-    let account = try await victim.served("524,289 entries") {
+    try await fill(attacker, entries: 100_001)
+    let account = try await victim.served("100,001 entries") {
       for _ in 0..<21 {
         try await fleet.enqueue(#"{"to":{"user":"\#(attacker)"},"title":"Mine"}"#, on: queue)
       }
       for _ in 0..<3 { _ = try await sidecar.push("test", as: attacker) }
-      #expect(try await sidecar.push("unregister", as: attacker).status == 200)
+      let answer = try await sidecar.push("unregister", as: attacker)
+      #expect(answer.status == 200, "\(answer.json)")
       try await fleet.settled(queue)
     }
     account.expectServed()

@@ -39,9 +39,12 @@ import Testing
     return try JSONDecoder().decode(Shown.self, from: Data(line.utf8))
   }
 
-  /// Starts a broadcast to `count` devices, slowly, and waits until a page is committed.
-  private func begin(_ count: Int) async throws -> FleetWorker {
-    try await fleet.register(fleet.uniqueTokens(count), to: fleet.unique("readers"), bundleID: app)
+  /// Of a broadcast that takes a minute until ``hurry()``.
+  private static let devices = 10_000
+
+  /// Starts a broadcast, slowly, and waits until a page is committed.
+  private func begin() async throws -> FleetWorker {
+    try await fleet.register(fleet.uniqueTokens(Self.devices), to: fleet.unique("readers"), bundleID: app)
     try await fleet.gateway.settings(#"{"rttMs":200,"maxStreams":40}"#)
     let worker = try await fleet.worker(on: queue)
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: queue)
@@ -58,14 +61,14 @@ import Testing
   }
 
   @Test func `a paused broadcast keeps its progress, survives its worker, and holds up nothing`() async throws {
-    let worker = try await begin(2000)
+    let worker = try await begin()
     #expect(try await broadcast("pause", id, "--by", "anna") == ["\(id) is paused"])
     try await eventually("it is kept in Redis") { try await isKept() }
     let shown = try await show()
     #expect(shown.state == "paused")
-    #expect(shown.audience == 2000)
+    #expect(shown.audience == Self.devices)
     let sent = try await fleet.gateway.ledger().accepted
-    #expect(sent > 0 && sent < 2000)
+    #expect(sent > 0 && sent < Self.devices)
     #expect(shown.accepted == sent)
     #expect(shown.passed == sent)
     try await worker.kill()
@@ -80,9 +83,9 @@ import Testing
     #expect(try await broadcast("resume", id) == ["\(id) continues"])
     let record = try await fleet.record(id)
     #expect(record.status == "accepted")
-    #expect(record.accepted == 2000)
+    #expect(record.accepted == Self.devices)
     let ledger = try await fleet.gateway.ledger()
-    #expect(ledger.distinct == 2001)
+    #expect(ledger.distinct == Self.devices + 1)
     #expect(ledger.duplicates == 0)
     #expect(try await show().state == "finished")
     #expect(try await second.stop() == 0)
@@ -91,31 +94,31 @@ import Testing
   }
 
   @Test func `a broadcast whose worker is killed while it is being paused is not continued by another`() async throws {
-    let worker = try await begin(2000)
+    let worker = try await begin()
     _ = try await broadcast("pause", id)
     try await worker.kill()
     try await fleet.forgetHeartbeat(of: worker)
     let second = try await fleet.worker(on: queue)
     try await eventually("it is kept in Redis") { try await isKept() }
     let before = try await fleet.gateway.ledger()
-    #expect(before.accepted < 2000)
+    #expect(before.accepted < Self.devices)
     try await hurry()
     _ = try await broadcast("resume", id)
     let record = try await fleet.record(id)
-    #expect(record.accepted == 2000)
+    #expect(record.accepted == Self.devices)
     let ledger = try await fleet.gateway.ledger()
-    #expect(ledger.distinct == 2000)
+    #expect(ledger.distinct == Self.devices)
     #expect(ledger.duplicates <= 500)
     #expect(try await second.stop() == 0)
   }
 
   @Test func `a cancelled broadcast stops at its next page, and its record says what it has sent`() async throws {
-    let worker = try await begin(3000)
+    let worker = try await begin()
     let child = try await fleet.martlet("broadcast", "cancel", id, environment: ["MARTLET_QUEUES": queue])
     #expect(child.exitCode == 0, "\(child.lines)")
     let record = try await fleet.record(id)
     #expect(record.status == "cancelled")
-    #expect(record.accepted > 0 && record.accepted < 3000)
+    #expect(record.accepted > 0 && record.accepted < Self.devices)
     #expect(try await fleet.gateway.ledger().accepted == record.accepted)
     #expect(try await show().state == "cancelled")
     #expect(try await fleet.unsettled(queue) == 0)
@@ -125,7 +128,7 @@ import Testing
   }
 
   @Test func `a paused broadcast is cancelled at once`() async throws {
-    let worker = try await begin(2000)
+    let worker = try await begin()
     _ = try await broadcast("pause", id)
     try await eventually("it is kept in Redis") { try await isKept() }
     let sent = try await fleet.gateway.ledger().accepted
