@@ -72,7 +72,7 @@ chaos: build-chaos ## Inject faults into a fleet and judge whether it keeps its 
 	@$(RELEASE)/martlet-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLUSTER),--cluster)
 
 test-quick: deps ## Run the tests that need no server
-	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|PolicyTests|QueueTests|WorkerTests'
+	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|OperationsTests|PolicyTests|QueueTests|WorkerTests'
 
 bench: build ## Measure every budget into docs/bench.md; QUICK=1 takes under two minutes
 	@bench/install-dependencies

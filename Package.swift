@@ -58,7 +58,7 @@ let package = Package(
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
     module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "Redis", "Telemetry"]),
     module(
-      "Inspection",
+      "Operations",
       ["APNs", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
 
     module(
@@ -71,7 +71,7 @@ let package = Package(
     module(
       "Dashboard",
       [
-        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Inspection", "JSON", "Jobs", "Policy",
+        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "Policy",
         "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [
@@ -90,7 +90,7 @@ let package = Package(
       name: "Martlet",
       dependencies: [
         "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient", "HTTPServer",
-        "Inspection", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
+        "JSON", "Jobs", "Operations", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
         "Worker",
       ],
       swiftSettings: strict, linkerSettings: hardened),
@@ -121,8 +121,16 @@ let package = Package(
     tests("Jobs", ["JSON", "Policy", "PushModel", "TestSupport"]),
     tests("Policy", ["Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
-    tests("Queue", ["EventLoop", "Jobs", "Redis", "Telemetry", "TestSupport"]),
-    tests("Inspection", ["Jobs", "Policy", "PushModel", "Queue", "Registry"]),
+    .target(
+      name: "QueueSupport", dependencies: ["EventLoop", "Queue", "Redis", "Telemetry", "TestSupport"],
+      path: "Tests/QueueSupport", swiftSettings: strict),
+    tests("Queue", ["EventLoop", "Jobs", "QueueSupport", "Redis", "Telemetry", "TestSupport"]),
+    tests(
+      "Operations",
+      [
+        "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "QueueSupport", "Redis", "Registry", "Telemetry",
+        "TestSupport",
+      ]),
     tests(
       "Registry",
       [
@@ -140,8 +148,8 @@ let package = Package(
     tests(
       "Dashboard",
       [
-        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis",
-        "Registry", "Telemetry", "TestSupport",
+        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "PushModel",
+        "Queue", "Redis", "Registry", "Telemetry", "TestSupport",
       ]),
     tests("Simulator", ["COpenSSL", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),

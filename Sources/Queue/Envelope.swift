@@ -60,9 +60,9 @@ public struct Envelope: Sendable, Equatable {
 /// random, one per queue, made by the first worker that joins. Only elements of the list itself carry it, as only the
 /// fleet writes to the other keys.
 package enum Seal {
-  static let marker = "MARTLET "
+  package static let marker = "MARTLET "
 
-  static func random() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 36) }
+  package static func random() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 36) }
 
   /// The bytes in front of an envelope.
   static func prefix(_ seal: String) -> [UInt8] { Array((marker + seal + " ").utf8) }

@@ -1,6 +1,6 @@
 import EventLoop
 import Jobs
-public import Redis
+package import Redis
 
 /// Reads since when the oldest job of a queue waits: the job at the end of its list, if it is a producer's.
 ///
@@ -51,31 +51,6 @@ final class OldestJob {
   }
 }
 
-/// What is known about the oldest waiting job of a queue.
-public enum OldestWaiting: Sendable, Equatable {
-  /// No job waits.
-  case none
-  /// A producer's job; unix milliseconds, nil if it does not tell since when it waits.
-  case job(since: Int64?)
-  /// One that the fleet put back, which says nothing about the queue.
-  case returned
-
-  /// Reads the oldest job of a queue. `waitingSince` returns the time of a job's bytes.
-  @EventLoop
-  public static func read(
-    _ queue: String, from connection: RedisClient, waitingSince: WaitingSince
-  ) async throws(RedisError) -> OldestWaiting {
-    let keys = QueueKeys(queue: queue)
-    let reply = try await connection.run(
-      QueueScripts.oldest, keys: [keys.queue, keys.seal], arguments: ["\(Job.maximumBytes)"])
-    switch reply {
-    case .bytes(let job): return .job(since: waitingSince(job))
-    case .integer: return .job(since: nil)
-    default: return try await connection.send(RedisCommand("LLEN", keys.queue)).integer ?? 0 == 0 ? .none : .returned
-    }
-  }
-}
-
 extension QueueScripts {
   /// Reads the oldest job of a queue.
   ///
@@ -85,7 +60,7 @@ extension QueueScripts {
   /// ARGV
   ///   1  bytes of the job at most
   /// Returns the element; its length if it is longer; false if there is none, or if it is the fleet's own.
-  static let oldest = RedisScript(
+  package static let oldest = RedisScript(
     """
     local job = redis.call('LINDEX', KEYS[1], -1)
     if not job then return false end

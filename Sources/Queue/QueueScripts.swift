@@ -1,14 +1,24 @@
-import Redis
+package import Redis
 
 /// The atomic steps of a job's life, in one file for each part of it.
 ///
 /// The first write of a script that settles or moves jobs takes no memory, as Redis then runs it even when its memory is full.
 /// Every key is declared. Nothing fails after a write: what others may have changed is checked before. A key that a script
 /// has emptied is not accessed again: while a cluster moves its slot, Redis refuses that.
-enum QueueScripts {
+package enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
     claim, ghosts, acknowledge, settle, separateRecord, join, heartbeat, leave, handBack, reap, promote, commitProgress,
     clearProgress, keepNotification, oldest, ControlScripts.screen, ControlScripts.forget, ControlScripts.noteBroadcast,
   ]
+}
+
+/// What operators' actions on dead letters share with control.
+extension QueueScripts {
+  /// Lua: `unmark(control, cancelled, ids)` removes the marks of cancelled ids.
+  package static let unmarking = ControlScripts.changing + "\n" + ControlScripts.unmarking
+  /// See ``ControlScripts/findDue``.
+  package static let findDue = ControlScripts.findDue
+  /// The letter by which ``findDue`` names the dead letters.
+  package static let deadPlace = DueLocator.Place.dead.rawValue
 }

@@ -6,6 +6,7 @@ import Redis
 import Testing
 
 @testable import Dashboard
+@testable import Operations
 @testable import Queue
 
 /// What the overview says first. Times are unix milliseconds.

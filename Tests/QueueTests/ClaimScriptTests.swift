@@ -1,4 +1,5 @@
 import EventLoop
+import QueueSupport
 import Redis
 import Telemetry
 import TestSupport

@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import QueueSupport
 import Redis
 import TestSupport
 import Testing
@@ -28,21 +29,6 @@ extension ControlScriptTests {
     var command = RedisCommand("LPUSH", keys.queue)
     for number in 0..<count { command.append(#"{"id":"other-\#(number)","to":{"user":"c"}}"#) }
     _ = try await connection.send(command)
-  }
-
-  // MARK: - Requeued jobs
-
-  @Test func `a dead job that is requeued is not cancelled any more, and others are`() async throws {
-    try await redis.bury("a", at: 77)
-    for id in ["a", "b"] {
-      _ = try await connection.run(
-        ControlScripts.mark, keys: [keys.control, keys.cancelled], arguments: [id, "3600000", "100"])
-    }
-    let letter = try #require(try await redis.letters.page(from: 0).first?.entry)
-    #expect(try await redis.letters.requeue(letter))
-    #expect(try await send("ZRANGE", keys.cancelled, "0", "-1").array?.map(\.string) == ["b"])
-    #expect(try await send("EXISTS", keys.control).integer == 1)
-    #expect(try await send("LLEN", keys.queue).integer == 1)
   }
 
   // MARK: - Cancelled broadcasts

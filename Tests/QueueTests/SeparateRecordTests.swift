@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import QueueSupport
 import Redis
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Credentials
 import EventLoop
 import HTTPServer
-import Inspection
+import Operations
 import Redis
 import Telemetry
 

@@ -1,3 +1,4 @@
+import Operations
 import Queue
 
 /// An app, as all workers together report it. Pure.

@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 
 /// The content of a cell of a table, or of a definition.
 enum Cell: Sendable {

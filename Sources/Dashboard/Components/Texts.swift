@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 import JSON
 import Telemetry
 

@@ -1,6 +1,7 @@
 import Credentials
 import EventLoop
 import JSON
+import Operations
 import Queue
 
 /// What requeueing or purging all letters that match would do, before it is done.

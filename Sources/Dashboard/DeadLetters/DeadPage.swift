@@ -1,5 +1,6 @@
 import Credentials
 import EventLoop
+import Operations
 import Queue
 import Redis
 

@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 import Queue
 
 /// The filter in the address of the page of dead letters.

@@ -1,3 +1,4 @@
+import Operations
 import Queue
 
 /// The parts of the page of dead letters.

@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 import Queue
 
 /// A letter that an operator checked: where it was, and in which queue. The value of its box.

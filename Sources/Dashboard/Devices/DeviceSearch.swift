@@ -1,5 +1,5 @@
 import Credentials
-import Inspection
+import Operations
 import PushModel
 
 /// Whose devices are shown: `?user=`, `?token=` or `?instance=`.

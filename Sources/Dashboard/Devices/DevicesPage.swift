@@ -1,6 +1,6 @@
 import Credentials
 import EventLoop
-import Inspection
+import Operations
 import JSON
 import PushModel
 import Redis

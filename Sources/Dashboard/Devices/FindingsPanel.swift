@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 
 /// Why an addressee gets pushes or gets none.
 struct FindingsPanel {

@@ -1,4 +1,5 @@
 import EventLoop
+import Operations
 import Queue
 
 /// The jobs of a queue that a worker has in flight.

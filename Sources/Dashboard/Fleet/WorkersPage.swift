@@ -1,5 +1,5 @@
 import EventLoop
-import Inspection
+import Operations
 import Queue
 import Redis
 

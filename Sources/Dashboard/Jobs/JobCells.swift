@@ -1,6 +1,7 @@
 import Credentials
 import Jobs
 import PushModel
+import Operations
 import Queue
 
 /// What lists of jobs show of each one.

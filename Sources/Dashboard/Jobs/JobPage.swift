@@ -1,6 +1,6 @@
 import Credentials
 import EventLoop
-import Inspection
+import Operations
 import Jobs
 import Queue
 

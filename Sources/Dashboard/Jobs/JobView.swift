@@ -1,5 +1,5 @@
 import Credentials
-import Inspection
+import Operations
 import Jobs
 import Queue
 

@@ -1,3 +1,4 @@
+import Operations
 import Queue
 
 /// Sorted sets that a page shows as one list, a part of it at a time.

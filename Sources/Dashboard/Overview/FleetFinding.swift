@@ -1,5 +1,5 @@
 import Events
-import Inspection
+import Operations
 import Jobs
 import PushModel
 import Queue

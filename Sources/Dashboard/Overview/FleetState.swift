@@ -1,6 +1,7 @@
 import EventLoop
 import Events
 import Jobs
+import Operations
 import Queue
 import Redis
 

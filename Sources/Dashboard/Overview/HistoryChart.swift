@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 import Queue
 
 /// The charts of what the fleet did.

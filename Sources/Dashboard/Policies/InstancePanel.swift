@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 import Policy
 
 /// What an instance has used of one policy.

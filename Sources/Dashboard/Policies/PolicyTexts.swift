@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 import Policy
 
 /// The rules of delivery policies in words. Pure.

@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import Operations
 import Queue
 
 /// `/queues/{name}`: a look at each state of one queue.

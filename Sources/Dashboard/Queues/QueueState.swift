@@ -1,5 +1,5 @@
 import EventLoop
-import Inspection
+import Operations
 import Jobs
 import Queue
 import Redis

@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 import Queue
 
 /// The parts of the page of a queue.

@@ -1,5 +1,5 @@
 import EventLoop
-import Inspection
+import Operations
 import Queue
 
 /// `/queues`: how many jobs of each queue are in each state, how long they wait, and whether it is paused.

@@ -1,4 +1,5 @@
 import EventLoop
+import Operations
 import Queue
 
 /// `/scheduled`: jobs that wait for their time, those that are retried and those that were scheduled.

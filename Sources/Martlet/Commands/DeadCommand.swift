@@ -1,3 +1,4 @@
+import Operations
 import Queue
 import EventLoop
 import JSON

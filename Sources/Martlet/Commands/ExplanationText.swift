@@ -1,4 +1,4 @@
-import Inspection
+import Operations
 import Telemetry
 
 /// Explanations as text for a terminal: each sentence in one line, with its time.

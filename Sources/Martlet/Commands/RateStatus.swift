@@ -1,5 +1,6 @@
 import JSON
 import Jobs
+import Operations
 import Queue
 import Redis
 

@@ -3,6 +3,7 @@ import Events
 import JSON
 import Jobs
 import PushModel
+import Operations
 import Queue
 import Redis
 import Telemetry

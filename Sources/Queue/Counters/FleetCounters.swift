@@ -87,12 +87,12 @@ public final class FleetCounters {
 }
 
 /// The keys of the counters, all in one hash slot.
-enum CounterKeys {
+package enum CounterKeys {
   /// Hash: the counters of a minute since 1970.
-  static func minute(_ number: Int64) -> String { "martlet:{counters}:minute:\(number)" }
+  package static func minute(_ number: Int64) -> String { "martlet:{counters}:minute:\(number)" }
 
   /// Hash: the counters of an hour since 1970.
-  static func hour(_ number: Int64) -> String { "martlet:{counters}:hour:\(number)" }
+  package static func hour(_ number: Int64) -> String { "martlet:{counters}:hour:\(number)" }
 }
 
 /// The script that adds to the counters.

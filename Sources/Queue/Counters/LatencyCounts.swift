@@ -6,9 +6,9 @@ public struct LatencyCounts: Sendable, Equatable {
   ]
 
   /// Jobs in each bucket, one more than there are bounds.
-  public internal(set) var buckets = [Int](repeating: 0, count: bounds.count + 1)
+  public package(set) var buckets = [Int](repeating: 0, count: bounds.count + 1)
   /// The sum of all times, in milliseconds.
-  public internal(set) var sum = 0
+  public package(set) var sum = 0
 
   public init() {}
 
@@ -52,7 +52,7 @@ public struct LatencyCounts: Sendable, Equatable {
     return Double(LatencyCounts.bounds[LatencyCounts.bounds.count - 1])
   }
 
-  mutating func add(_ other: LatencyCounts) {
+  package mutating func add(_ other: LatencyCounts) {
     for index in buckets.indices { buckets[index] += other.buckets[index] }
     sum += other.sum
   }

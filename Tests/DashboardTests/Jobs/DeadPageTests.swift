@@ -1,6 +1,6 @@
 import EventLoop
 import Foundation
-import Inspection
+import Operations
 import Redis
 import TestSupport
 import Testing

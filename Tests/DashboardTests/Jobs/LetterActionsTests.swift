@@ -4,6 +4,7 @@ import Redis
 import Testing
 
 @testable import Dashboard
+@testable import Operations
 @testable import Queue
 
 /// What an operator reads when Redis fails in the middle of an action.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Dashboard
+@testable import Operations
 @testable import Queue
 
 /// Lists of several sorted sets in one.

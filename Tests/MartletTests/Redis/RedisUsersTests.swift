@@ -237,7 +237,7 @@ import Testing
   private static let operatorsFiles = [
     "AudienceProgress.swift", "BroadcastDirectory.swift", "CancellationWatch.swift", "JobControl.swift",
     "JobControl+Following.swift", "JobLocator.swift", "QueueControl.swift", "WorkerControl.swift",
-    "ControlScripts+Jobs.swift", "ControlScripts+Operators.swift", "CounterHistory.swift",
+    "ControlScripts+Jobs.swift", "ControlScripts+Operators.swift",
   ]
 
   /// Only sidecars read notification records, only workers read events, only dashboards browse queues, and operators do
@@ -247,21 +247,21 @@ import Testing
     if file.hasSuffix("EventPage.swift") { return user == "martlet-worker" }
     let isForOperators = operatorsFiles.contains(where: file.hasSuffix)
     let isOperator = user == "martlet-operator" || user == "martlet-dashboard"
-    guard module == "Queue" else { return isOperator || !isForOperators }
     if file.hasPrefix("Browsing/") { return user == "martlet-dashboard" }
+    guard module == "Queue" else { return isOperator || !isForOperators }
     return isOperator ? isForOperators : !isForOperators && !file.hasSuffix("NotificationLog.swift")
   }
 
   @Test(arguments: [
     ("martlet-worker", ["Events", "Queue", "Registry", "Policy", "Worker"]),
     ("martlet-sidecar", ["Events", "Registry", "Credentials", "Sidecar"]),
-    ("martlet-operator", ["Queue", "Inspection"]),
-    ("martlet-dashboard", ["Events", "Queue", "Registry", "Policy", "Credentials", "Inspection", "Dashboard"]),
+    ("martlet-operator", ["Queue", "Operations"]),
+    ("martlet-dashboard", ["Events", "Queue", "Registry", "Policy", "Credentials", "Operations", "Dashboard"]),
     (
       "martlet",
       [
         "Events", "Queue", "Registry", "Policy", "Worker", "Credentials", "Sidecar", "Dashboard", "Backup",
-        "Inspection", "Martlet",
+        "Operations", "Martlet",
       ]
     ),
   ])

@@ -1,0 +1,49 @@
+import Jobs
+import EventLoop
+import Queue
+public import Redis
+
+/// What an operator does with a dead letter.
+public enum DeadLetterVerb: String, Sendable, CaseIterable {
+  /// Its job goes to the back of the queue.
+  case requeue
+  /// It is deleted.
+  case purge
+}
+
+/// Finds the letters that an operator selected.
+extension DeadLetters {
+  /// Reads the letter that a page showed. Returns nil if it is gone.
+  public func entry(_ reference: BrowsedJob.Reference) async throws(RedisError) -> Entry? {
+    let answer = try await connection.call(BrowsingScripts.findLetter, keys: [keys.dead]) { command in
+      command.append(reference.position.score)
+      command.append(reference.position.skip)
+      command.append(reference.digest)
+      command.append(DeadLetters.maximumBytes)
+      command.append(DeadLetters.beginningBytes)
+    }
+    return Entry(answer)
+  }
+
+  /// Requeues or purges a letter. Returns false if it is gone.
+  public func act(_ verb: DeadLetterVerb, on entry: Entry) async throws(RedisError) -> Bool {
+    switch verb {
+    case .requeue: try await requeue(entry)
+    case .purge: try await purge(entry)
+    }
+  }
+
+}
+
+extension DeadLetters {
+  /// Finds the letter of a job. Returns nil if there is none, or if it is so old that it has no locator.
+  public func entry(of id: String) async throws(RedisError) -> Entry? {
+    guard Job.isID(id) else { return nil }
+    let answer = try await connection.call(
+      QueueScripts.findDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.dead])
+    guard let parts = answer.array, parts.count == 3, parts[0].string == QueueScripts.deadPlace,
+      let score = parts[1].string, let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
+    else { return nil }
+    return Entry(letter: letter, bytes: bytes, length: bytes.count, score: score)
+  }
+}
