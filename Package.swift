@@ -56,7 +56,7 @@ let package = Package(
     module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
-    module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "Redis", "Telemetry"]),
+    module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "PushModel", "Redis", "Telemetry"]),
     module(
       "Operations",
       ["APNs", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
@@ -124,7 +124,7 @@ let package = Package(
     .target(
       name: "QueueSupport", dependencies: ["EventLoop", "Queue", "Redis", "Telemetry", "TestSupport"],
       path: "Tests/QueueSupport", swiftSettings: strict),
-    tests("Queue", ["EventLoop", "Jobs", "QueueSupport", "Redis", "Telemetry", "TestSupport"]),
+    tests("Queue", ["EventLoop", "Jobs", "PushModel", "QueueSupport", "Redis", "Telemetry", "TestSupport"]),
     tests(
       "Operations",
       [

@@ -48,6 +48,11 @@ enum ClientGauges {
 
 extension RouteNotice {
   fileprivate var sample: ([String], Double) { ([environment.rawValue, topic, reason], 1) }
+
+  /// Returns the longest standing of `notices`, at most ``maximumListed``.
+  static func listed(_ notices: [RouteNotice]) -> [RouteNotice] {
+    Array(notices.sorted { ($0.since, $0.topic) < ($1.since, $1.topic) }.prefix(maximumListed))
+  }
 }
 
 extension APNsClient {

@@ -1,3 +1,5 @@
+public import PushModel
+
 /// A route was paused, or resumed.
 public enum RouteChange: Sendable, Equatable {
   case paused(RouteNotice)

@@ -29,10 +29,6 @@ public struct SlowAppReport: Sendable, Equatable {
       waiting: value["waiting"].present ?? 0)
   }
 
-  static func list(_ value: JSONValue?) -> [SlowAppReport] {
-    (value?.array ?? []).prefix(maximumListed).compactMap(SlowAppReport.init)
-  }
-
   public var object: JSONObject {
     ["app": app, "inFlight": inFlight, "concurrency": concurrency, "waiting": waiting]
   }

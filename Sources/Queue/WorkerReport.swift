@@ -1,4 +1,5 @@
 public import JSON
+public import PushModel
 
 /// The state that a worker publishes, as the value of its heartbeat.
 public struct WorkerReport: Sendable, Equatable {
@@ -11,9 +12,9 @@ public struct WorkerReport: Sendable, Equatable {
   public var inFlight: Int
   public var concurrency: Int
   /// Routes that get one push a minute to find out whether APNs accepts it; their jobs are kept.
-  public var pausedRoutes: [RouteReport] = []
+  public var pausedRoutes: [RouteNotice] = []
   /// Routes whose tokens are not removed, because too many are refused. Pushes are sent.
-  public var stoppedRemovals: [RouteReport] = []
+  public var stoppedRemovals: [RouteNotice] = []
   /// Apps that APNs answers slowly.
   public var slowApps: [SlowAppReport] = []
   /// An operator has asked that it claims nothing more.
@@ -27,9 +28,9 @@ public struct WorkerReport: Sendable, Equatable {
   /// The apps that the worker pushes to; nil in the reports of older workers.
   public var apps: AppsReport?
   /// How the pushes of the apps reach APNs; empty in polling-only mode.
-  public var appStates: [AppReport] = []
+  public var appStates: [AppState] = []
   /// The routes with an accepted push, the latest first.
-  public var routes: [RouteUseReport] = []
+  public var routes: [RouteState] = []
 
   /// The bytes of a report, at most: a heartbeat writes it for every queue. Entries that do not fit are left out.
   static let maximumBytes = 8 * 1024
@@ -51,14 +52,17 @@ public struct WorkerReport: Sendable, Equatable {
       jobsPerSecond: value["jobsPerSecond"]?.number(in: WorkerReport.rates) ?? 0,
       outstanding: value["outstanding"].present ?? 0, inFlight: value["inFlight"].present ?? 0,
       concurrency: value["concurrency"].present ?? 0)
-    pausedRoutes = RouteReport.list(value["pausedRoutes"])
-    stoppedRemovals = RouteReport.list(value["stoppedRemovals"])
-    slowApps = SlowAppReport.list(value["slowApps"])
+    func list<Entry>(_ key: String, atMost maximum: Int, _ read: (JSONValue) -> Entry?) -> [Entry] {
+      (value[key]?.array ?? []).prefix(maximum).compactMap(read)
+    }
+    pausedRoutes = list("pausedRoutes", atMost: RouteNotice.maximumListed, RouteNotice.init)
+    stoppedRemovals = list("stoppedRemovals", atMost: RouteNotice.maximumListed, RouteNotice.init)
+    slowApps = list("slowApps", atMost: SlowAppReport.maximumListed, SlowAppReport.init)
     version = value["version"]?.string ?? ""
     redisMicroseconds = value["redisMicroseconds"].present.map(Int64.init)
     removedTokens = Int64(value["removedTokens"].present ?? 0)
-    appStates = AppReport.list(value["appStates"])
-    routes = RouteUseReport.list(value["routes"])
+    appStates = list("appStates", atMost: AppState.maximumListed, AppState.init)
+    routes = list("routes", atMost: RouteState.maximumListed, RouteState.init)
     apps = AppsReport(value["apps"])
     isDraining = value["draining"]?.bool ?? false
   }

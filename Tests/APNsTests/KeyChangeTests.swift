@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import PushModel
 import Telemetry
 import TestSupport
 import Testing

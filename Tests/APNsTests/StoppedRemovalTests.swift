@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Telemetry
 import TestSupport
 import Testing

@@ -52,9 +52,9 @@ struct FleetFindingTests {
     var state = healthy
     var worker = report()
     worker.pausedRoutes = [
-      RouteReport(environment: "production", topic: "com.a", reason: "InvalidProviderToken", since: now - 60_000)
+      RouteNotice(environment: .production, topic: "com.a", reason: "InvalidProviderToken", since: now - 60_000)
     ]
-    worker.stoppedRemovals = [RouteReport(environment: "sandbox", topic: "com.b", reason: "BadDeviceToken", since: now)]
+    worker.stoppedRemovals = [RouteNotice(environment: .sandbox, topic: "com.b", reason: "BadDeviceToken", since: now)]
     state.workers = ["a": worker, "b": worker]
     state.queues = [queue(waiting: 1, since: now - 120_000)]
     let found = findings(state)
@@ -66,14 +66,11 @@ struct FleetFindingTests {
   }
 
   @Test func `a gateway that no worker reaches is a fault, and one that some reach a warning`() {
-    func worker(_ state: AppReport.Gateway.State) -> WorkerReport {
-      var app = AppReport(
-        app: "com.a", bundleIDs: ["com.a"], team: "TEAM123456", keys: [], environment: "production", share: 1,
-        gateways: [])
+    func worker(_ state: AppState.Gateway.State) -> WorkerReport {
       let url = "https://api.push.apple.com"
-      app.gateways = [AppReport.Gateway(environment: "production", url: url, connections: 2, state: state)]
+      let gateway = AppState.Gateway(environment: .production, url: url, connections: 2, state: state)
       var report = report()
-      report.appStates = [app]
+      report.appStates = [AppState(bundleIDs: ["com.a"], team: "TEAM123456", keys: [], gateways: [gateway])]
       return report
     }
     var state = healthy
@@ -86,19 +83,15 @@ struct FleetFindingTests {
   }
 
   @Test func `a key that APNs refuses is a fault unless another one signs`() {
-    func worker(_ keys: AppReport.Key...) -> WorkerReport {
-      var app = AppReport(
-        app: "com.a", bundleIDs: ["com.a"], team: "TEAM123456", keys: [], environment: "production", share: 1,
-        gateways: [])
-      app.keys = keys
+    func worker(_ keys: AppState.Key...) -> WorkerReport {
       var report = report()
-      report.appStates = [app]
+      report.appStates = [AppState(bundleIDs: ["com.a"], team: "TEAM123456", keys: keys)]
       return report
     }
     var state = healthy
-    state.workers = ["a": worker(AppReport.Key(id: "KEY1", state: .refused))]
+    state.workers = ["a": worker(AppState.Key(id: "KEY1", state: .refused))]
     #expect(findings(state).map(\.severity) == [.fault])
-    state.workers = ["a": worker(AppReport.Key(id: "KEY1", state: .refused), AppReport.Key(id: "KEY2", state: .signs))]
+    state.workers = ["a": worker(AppState.Key(id: "KEY1", state: .refused), AppState.Key(id: "KEY2", state: .signs))]
     #expect(findings(state).map(\.severity) == [.warning])
   }
 

@@ -1,4 +1,5 @@
 import JSON
+import PushModel
 import Testing
 
 @testable import Queue
@@ -23,15 +24,17 @@ struct WorkerReportTests {
     #expect(WorkerReport(json: odd)?.slowApps == [SlowAppReport(app: "a", inFlight: 0, concurrency: 0, waiting: 0)])
   }
 
-  private func app(_ name: String) -> AppReport {
-    AppReport(
-      app: name, bundleIDs: [name], team: "TEAM123456",
+  private func app(_ name: String) -> AppState {
+    var app = AppState(
+      bundleIDs: [name], team: "TEAM123456",
       keys: [.init(id: "KEY1234567", state: .signs), .init(id: "KEY7654321", state: .refused)],
-      environment: "production", share: 2,
       gateways: [
-        .init(environment: "sandbox", url: "https://apns.example", connections: 1, state: .connected),
-        .init(environment: "production", url: "https://apns.example", connections: 0, state: .unreachable),
-      ], inFlight: 3, removedTokens: 4)
+        .init(environment: .sandbox, url: "https://apns.example", connections: 1, state: .connected),
+        .init(environment: .production, url: "https://apns.example", connections: 0, state: .unreachable),
+      ])
+    app.environment = .production
+    (app.share, app.inFlight, app.removedTokens) = (2, 3, 4)
+    return app
   }
 
   @Test func `apps, routes, the version and the round trip to Redis are read as they were written`() {
@@ -40,7 +43,7 @@ struct WorkerReportTests {
     report.redisMicroseconds = 450
     report.removedTokens = 9
     report.appStates = [app("com.a"), app("<b>")]
-    report.routes = [RouteUseReport(environment: "sandbox", topic: "com.a.voip", owners: 100, suspects: 40)]
+    report.routes = [RouteState(environment: .sandbox, topic: "com.a.voip", owners: 100, suspects: 40)]
     #expect(WorkerReport(json: report.json()) == report)
   }
 
@@ -48,8 +51,8 @@ struct WorkerReportTests {
     var report = report()
     report.appStates = (0..<20).map { app(String(repeating: "a", count: 200) + "\($0)") }
     report.routes = (0..<20).map {
-      RouteUseReport(
-        environment: "production", topic: String(repeating: "\u{1}", count: 255) + "\($0)", owners: 1, suspects: 0)
+      RouteState(
+        environment: .production, topic: String(repeating: "\u{1}", count: 255) + "\($0)", owners: 1, suspects: 0)
     }
     let json = report.json()
     #expect(json.count <= WorkerReport.maximumBytes)
@@ -59,12 +62,16 @@ struct WorkerReportTests {
     #expect(!read.routes.isEmpty)
   }
 
-  @Test func `parts of an app that are malformed are skipped`() {
+  @Test func `what is malformed in an app or a route is skipped`() {
     let odd = Array(
-      #"{"startedAt":1,"appStates":[{"app":"a","keys":[{"id":"K","state":"odd"},7],"gateways":{}},{}]}"#.utf8)
-    let read = WorkerReport(json: odd)?.appStates
-    #expect(read?.map(\.app) == ["a"])
-    #expect(read?.first?.keys == [])
+      #"""
+      {"startedAt":1,"appStates":[{"app":"a","bundleIds":["a"],"keys":[{"id":"K","state":"odd"},7],"gateways":{}},{}],
+      "pausedRoutes":[{"environment":"moon","topic":"a","reason":"b","since":1}]}
+      """#.utf8)
+    let read = WorkerReport(json: odd)
+    #expect(read?.appStates.map(\.name) == ["a"])
+    #expect(read?.appStates.first?.keys == [])
+    #expect(read?.pausedRoutes == [])
   }
 }
 

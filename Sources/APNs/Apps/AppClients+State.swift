@@ -1,4 +1,5 @@
 import EventLoop
+public import PushModel
 
 // What a worker asks about APNs as a whole.
 extension AppClients {

@@ -1,3 +1,4 @@
+import PushModel
 import Queue
 
 /// The part of the page of apps about one app.
@@ -22,7 +23,8 @@ struct AppPanel {
   private var definitions: [(String, Cell)] {
     var entries: [(String, Cell)] = [
       ("Bundle ids", bundleIDs),
-      ("Team", app.team.isEmpty ? .none : .code(app.team)), ("Default environment", .text(app.environment)),
+      ("Team", app.team.isEmpty ? .none : .code(app.team)),
+      ("Default environment", app.environment.map { .text($0.rawValue) } ?? .none),
       ("Share of the permits", .number(app.share)), ("Workers", .number(app.workers)),
     ]
     if let slow = app.slow {
@@ -82,7 +84,7 @@ struct AppPanel {
         } else {
           .badge("connecting", .info)
         }
-      table.row(.name(gateway.url), .text(gateway.environment), state, .number(gateway.connections))
+      table.row(.name(gateway.url), .text(gateway.environment.rawValue), state, .number(gateway.connections))
     }
     return table
   }
@@ -96,17 +98,17 @@ struct AppPanel {
     }
     for topic in app.topics {
       table.row(
-        .name(topic.topic), .text(topic.environment), state(topic.environment, topic.topic),
+        .name(topic.topic), .text(topic.environment.rawValue), state(topic.environment, topic.topic),
         .text("\(topic.suspects) of the last \(NumberText.count(Int64(topic.owners), "owner"))"))
     }
     for route in others {
-      table.row(.name(route.topic), .text(route.environment), state(route.environment, route.topic), .none)
+      table.row(.name(route.topic), .text(route.environment.rawValue), state(route.environment, route.topic), .none)
     }
     return table
   }
 
-  private func state(_ environment: String, _ topic: String) -> Cell {
-    func isThis(_ route: RouteReport) -> Bool { route.environment == environment && route.topic == topic }
+  private func state(_ environment: PushEnvironment, _ topic: String) -> Cell {
+    func isThis(_ route: RouteNotice) -> Bool { route.environment == environment && route.topic == topic }
     if let route = app.paused.first(where: isThis) { return .badge("paused: \(route.reason)", .bad) }
     if app.stoppedRemovals.contains(where: isThis) { return .badge("refused tokens are kept", .warn) }
     return .badge("accepted", .good)

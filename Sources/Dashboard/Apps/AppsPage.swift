@@ -99,15 +99,17 @@ struct AppsPage: DashboardPage {
   nonisolated static func problems(
     _ reports: [WorkerReport], _ configuration: DashboardConfiguration, _ request: PageRequest, _ html: inout HTML
   ) {
-    for route in FleetRoute.merged(reports.flatMap(\.pausedRoutes)).map(\.report) {
+    for paused in FleetRoute.paused(reports) {
+      let route = paused.notice
       html.notice(
-        "The route \(route.topic) in \(route.environment) is paused: APNs answers \(route.reason). Its jobs are kept, and one push a minute tries it again. "
-          + "Since \(TimeText.exact(route.since)).", .bad, fix: PushReason.of(route.reason).fix)
+        "The route \(route.topic) in \(route.environment.rawValue) is paused: APNs answers \(route.reason). Its jobs are kept, and one push a minute tries it again. "
+          + "Since \(TimeText.exact(route.since)).", .bad, fix: paused.fix)
     }
-    for route in FleetRoute.merged(reports.flatMap(\.stoppedRemovals)).map(\.report) {
+    for stopped in FleetRoute.stoppedRemovals(reports) {
+      let route = stopped.notice
       html.notice(
-        "Most tokens of \(route.topic) in \(route.environment) are refused (\(route.reason)), so none is removed. Pushes are still sent. "
-          + "Since \(TimeText.exact(route.since)).", .warn, fix: PushReason.fixOfStoppedRemoval)
+        "Most tokens of \(route.topic) in \(route.environment.rawValue) are refused (\(route.reason)), so none is removed. Pushes are still sent. "
+          + "Since \(TimeText.exact(route.since)).", .warn, fix: stopped.fix)
     }
   }
 }

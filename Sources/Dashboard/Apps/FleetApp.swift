@@ -1,4 +1,5 @@
 import Operations
+import PushModel
 import Queue
 
 /// An app, as all workers together report it. Pure.
@@ -6,17 +7,17 @@ struct FleetApp: Sendable, Equatable {
   struct Key: Sendable, Equatable {
     let id: String
     /// The workers that report each state.
-    var states: [AppReport.Key.State: Int]
+    var states: [AppState.Key.State: Int]
 
     /// The state that matters most to an operator.
-    var state: AppReport.Key.State {
+    var state: AppState.Key.State {
       if states[.refused] != nil { return .refused }
       return states[.signs] != nil ? .signs : .spare
     }
   }
 
   struct Gateway: Sendable, Equatable {
-    let environment: String
+    let environment: PushEnvironment
     let url: String
     var connections = 0
     /// The workers that cannot reach it.
@@ -25,27 +26,19 @@ struct FleetApp: Sendable, Equatable {
     var workers = 0
   }
 
-  /// A route that a worker has sent pushes to.
-  struct Topic: Sendable, Equatable {
-    let environment: String
-    let topic: String
-    /// Owners whose latest answer is remembered, of the worker that remembers the most.
-    var owners = 0
-    var suspects = 0
-  }
-
   let name: String
   var bundleIDs: [String]
   /// Whether the bundle ids that no other app names are this app's.
   let servesOthers: Bool
   var team: String
-  var environment: String
+  var environment: PushEnvironment?
   var share: Int
   var keys: [Key] = []
   var gateways: [Gateway] = []
-  var topics: [Topic] = []
-  var paused: [RouteReport] = []
-  var stoppedRemovals: [RouteReport] = []
+  /// The routes with pushes, each of the worker that remembers the most owners.
+  var topics: [RouteState] = []
+  var paused: [RouteNotice] = []
+  var stoppedRemovals: [RouteNotice] = []
   /// Nil unless APNs answers slowly for it.
   var slow: SlowAppReport?
   var inFlight = 0
@@ -70,27 +63,29 @@ struct FleetApp: Sendable, Equatable {
     var apps: [FleetApp] = []
     for report in reports {
       for app in report.appStates {
-        let index = apps.firstIndex { $0.name == app.app } ?? apps.endIndex
+        let index = apps.firstIndex { $0.name == app.name } ?? apps.endIndex
         if index == apps.endIndex { apps.append(FleetApp(app)) }
         apps[index].add(app)
       }
     }
     let named = apps
-    let paused = FleetRoute.merged(reports.flatMap(\.pausedRoutes)).map(\.report)
-    let stoppedRemovals = FleetRoute.merged(reports.flatMap(\.stoppedRemovals)).map(\.report)
+    let slow = SlowAppReport.sums(reports)
+    let paused = FleetRoute.paused(reports).map(\.notice)
+    let stoppedRemovals = FleetRoute.stoppedRemovals(reports).map(\.notice)
     for index in apps.indices {
       func isOwn(_ topic: String) -> Bool {
         named[index].names(topic) || named[index].servesOthers && !named.contains { $0.names(topic) }
       }
-      for report in reports { apps[index].add(report, where: isOwn) }
+      for route in reports.flatMap(\.routes) where isOwn(route.topic) { apps[index].add(route) }
+      apps[index].slow = slow.first { $0.app == named[index].name }
       apps[index].paused = paused.filter { isOwn($0.topic) }
       apps[index].stoppedRemovals = stoppedRemovals.filter { isOwn($0.topic) }
     }
     return apps
   }
 
-  private init(_ report: AppReport) {
-    name = report.app
+  private init(_ report: AppState) {
+    name = report.name
     bundleIDs = report.bundleIDs
     servesOthers = report.servesOthers
     team = report.team
@@ -98,7 +93,7 @@ struct FleetApp: Sendable, Equatable {
     share = report.share
   }
 
-  private mutating func add(_ report: AppReport) {
+  private mutating func add(_ report: AppState) {
     workers += 1
     inFlight += report.inFlight
     removedTokens += report.removedTokens
@@ -119,23 +114,9 @@ struct FleetApp: Sendable, Equatable {
     }
   }
 
-  /// Adds the topics that are the app's, and how slowly APNs answers for it.
-  private mutating func add(_ report: WorkerReport, where isOwn: (String) -> Bool) {
-    for route in report.routes where isOwn(route.topic) {
-      let index =
-        topics.firstIndex { $0.topic == route.topic && $0.environment == route.environment } ?? topics.endIndex
-      if index == topics.endIndex { topics.append(Topic(environment: route.environment, topic: route.topic)) }
-      if route.owners > topics[index].owners {
-        topics[index].owners = route.owners
-        topics[index].suspects = route.suspects
-      }
-    }
-    if let report = report.slowApps.first(where: { $0.app == name }) {
-      var sum = slow ?? SlowAppReport(app: name, inFlight: 0, concurrency: 0, waiting: 0)
-      sum.inFlight += report.inFlight
-      sum.concurrency += report.concurrency
-      sum.waiting += report.waiting
-      slow = sum
-    }
+  private mutating func add(_ route: RouteState) {
+    guard let index = topics.firstIndex(where: { $0.topic == route.topic && $0.environment == route.environment })
+    else { return topics.append(route) }
+    if route.owners > topics[index].owners { topics[index] = route }
   }
 }

@@ -109,19 +109,19 @@ extension FleetState {
 
   private func routeFindings(_ configuration: DashboardConfiguration, _ now: Int64) -> [FleetFinding] {
     let paused = pausedRoutes.map { route in
-      let report = route.report
+      let notice = route.notice
       return FleetFinding(
         severity: .fault,
-        text: "APNs refuses all pushes to \(report.topic) (\(report.environment)) with \(report.reason) since "
-          + "\(TimeText.duration(now - report.since)). Their jobs are kept, and one push a minute is tried.",
-        fix: PushReason.of(report.reason).fix)
+        text: "APNs refuses all pushes to \(notice.topic) (\(notice.environment.rawValue)) with \(notice.reason) since "
+          + "\(TimeText.duration(now - notice.since)). Their jobs are kept, and one push a minute is tried.",
+        fix: route.fix)
     }
     let stopped = stoppedRemovals.map { route in
       FleetFinding(
         severity: .warning,
-        text: "Most tokens of \(route.report.topic) (\(route.report.environment)) look invalid "
-          + "(\(route.report.reason)), so none is removed. Pushes are sent.",
-        fix: PushReason.fixOfStoppedRemoval)
+        text: "Most tokens of \(route.notice.topic) (\(route.notice.environment.rawValue)) look invalid "
+          + "(\(route.notice.reason)), so none is removed. Pushes are sent.",
+        fix: route.fix)
     }
     let slow = slowApps.map { app in
       FleetFinding(

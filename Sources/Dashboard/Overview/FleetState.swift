@@ -1,6 +1,7 @@
 import EventLoop
 import Events
 import Jobs
+import PushModel
 import Operations
 import Queue
 import Redis
@@ -35,15 +36,15 @@ struct FleetState: Sendable {
     return DrainTime.seconds(jobs: waiting + inFlight, rates: workers.values.map(DrainTime.rate))
   }
 
-  var pausedRoutes: [FleetRoute] { FleetRoute.merged(workers.values.flatMap(\.pausedRoutes)) }
-  var stoppedRemovals: [FleetRoute] { FleetRoute.merged(workers.values.flatMap(\.stoppedRemovals)) }
-  var slowApps: [String] { Set(workers.values.flatMap(\.slowApps).map(\.app)).sorted() }
+  var pausedRoutes: [FleetRoute] { FleetRoute.paused(workers.values) }
+  var stoppedRemovals: [FleetRoute] { FleetRoute.stoppedRemovals(workers.values) }
+  var slowApps: [String] { SlowAppReport.sums(workers.values).map(\.app).sorted() }
 
   /// The gateways of all apps, those with the most connections first.
   var gateways: [FleetApp.Gateway] {
     var gateways: [[String]: FleetApp.Gateway] = [:]
     for gateway in apps.flatMap(\.gateways) {
-      let key = [gateway.environment, gateway.url]
+      let key = [gateway.environment.rawValue, gateway.url]
       var sum = gateways[key] ?? FleetApp.Gateway(environment: gateway.environment, url: gateway.url)
       sum.connections += gateway.connections
       sum.unreachable += gateway.unreachable
@@ -51,7 +52,7 @@ struct FleetState: Sendable {
       gateways[key] = sum
     }
     return gateways.values.sorted {
-      ($1.connections, $0.url, $0.environment) < ($0.connections, $1.url, $1.environment)
+      ($1.connections, $0.url, $0.environment.rawValue) < ($0.connections, $1.url, $1.environment.rawValue)
     }
   }
 }

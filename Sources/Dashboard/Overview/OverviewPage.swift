@@ -147,7 +147,7 @@ struct OverviewPage: DashboardPage {
         ? .badge("out of reach for \(gateway.unreachable)", .bad)
         : gateway.connections > 0 ? .badge("connected", .good) : .badge("no connection", .neutral)
       table.row(
-        .name(gateway.url), .text(gateway.environment), state, .number(Int64(gateway.connections)),
+        .name(gateway.url), .text(gateway.environment.rawValue), state, .number(Int64(gateway.connections)),
         .number(Int64(gateway.workers)))
     }
     html.table(
@@ -164,10 +164,10 @@ struct OverviewPage: DashboardPage {
       (state.pausedRoutes, "paused", Tone.bad), (state.stoppedRemovals, "tokens kept", .warn),
     ] {
       for route in routes {
-        let report = route.report
+        let notice = route.notice
         table.row(
-          .text("\(report.topic) (\(report.environment))"), .badge(title, tone), .text(report.reason),
-          .time(report.since, now: request.now), .number(route.workers))
+          .text("\(notice.topic) (\(notice.environment.rawValue))"), .badge(title, tone), .text(notice.reason),
+          .time(notice.since, now: request.now), .number(route.workers))
       }
     }
     html.table(

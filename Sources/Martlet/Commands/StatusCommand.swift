@@ -2,7 +2,6 @@ import EventLoop
 import Events
 import JSON
 import Jobs
-import PushModel
 import Operations
 import Queue
 import Redis
@@ -43,9 +42,8 @@ enum StatusCommand: Command {
     _ overviews: [QueueOverview], _ rates: RateStatus?, _ webhook: WebhookStatus?, _ line: CommandLineWords
   ) {
     let sorted = overviews.workers.sorted { $0.key < $1.key }
-    let routes = RouteStatus(sorted.map(\.value))
-    let slowApps = SlowAppStatus(sorted.map(\.value))
-    if line.has("json") { return Console.print(json(overviews, sorted, routes, slowApps, rates, webhook)) }
+    let troubles = FleetTroubles(sorted.map(\.value))
+    if line.has("json") { return Console.print(json(overviews, sorted, troubles, rates, webhook)) }
     if line.has("watch"), Console.isTerminal { Console.clearScreen() }
     Console.print(
       Console.table(
@@ -63,7 +61,7 @@ enum StatusCommand: Command {
     }
     let total = Int(sorted.map(\.value).jobsPerSecond)
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
-    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + lastHour + routes.text + slowApps.text + events)
+    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + lastHour + troubles.text + events)
   }
 
   /// The paused queues; empty without any.
@@ -76,8 +74,8 @@ enum StatusCommand: Command {
   }
 
   private static func json(
-    _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ routes: RouteStatus,
-    _ slowApps: SlowAppStatus, _ rates: RateStatus?, _ webhook: WebhookStatus?
+    _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ troubles: FleetTroubles,
+    _ rates: RateStatus?, _ webhook: WebhookStatus?
   ) -> String {
     let named = workers.map { entry in
       let name: JSONObject = ["name": entry.key]
@@ -85,64 +83,9 @@ enum StatusCommand: Command {
     }
     let json: JSONObject = [
       "queues": overviews.map(\.object), "workers": named,
-      "pausedRoutes": routes.paused.map(\.object), "stoppedRemovals": routes.stoppedRemovals.map(\.object),
-      "slowApps": slowApps.apps.map(\.object), "lastHour": rates?.json, "webhook": webhook?.state.object,
+      "pausedRoutes": troubles.paused.map(\.object), "stoppedRemovals": troubles.stoppedRemovals.map(\.object),
+      "slowApps": troubles.slowApps.map(\.object), "lastHour": rates?.json, "webhook": webhook?.state.object,
     ]
     return json.line
-  }
-}
-
-/// The paused routes and the routes with stopped removals, each once for the whole fleet.
-struct RouteStatus {
-  struct Entry {
-    let route: RouteReport
-    /// The number of workers that report the route.
-    let workers: Int
-    let fix: String
-
-    var object: JSONObject { route.object + ["workers": workers, "fix": fix] }
-  }
-
-  var paused: [Entry]
-  var stoppedRemovals: [Entry]
-
-  init(_ workers: [WorkerReport]) {
-    paused = RouteStatus.merged(workers.flatMap(\.pausedRoutes)) { PushReason.of($0).fix }
-    stoppedRemovals = RouteStatus.merged(workers.flatMap(\.stoppedRemovals)) { _ in PushReason.fixOfStoppedRemoval }
-  }
-
-  /// The tables of the routes; empty without routes.
-  var text: String {
-    var text = ""
-    if !paused.isEmpty {
-      text +=
-        "\npaused routes: their jobs are kept, and one push a minute probes each route\n" + RouteStatus.table(paused)
-    }
-    if !stoppedRemovals.isEmpty {
-      text += "\nstopped removals: most tokens of these routes look invalid, so they are kept; sending continues\n"
-      text += RouteStatus.table(stoppedRemovals)
-    }
-    return text
-  }
-
-  private static func merged(_ reports: [RouteReport], fix: (String) -> String) -> [Entry] {
-    FleetRoute.merged(reports).map { Entry(route: $0.report, workers: $0.workers, fix: fix($0.report.reason)) }
-  }
-
-  private static func table(_ entries: [Entry]) -> String {
-    Console.table(
-      ["environment", "topic", "reason", "seconds", "workers", "fix"],
-      entries.map { entry in
-        let route = entry.route
-        return [
-          route.environment, printable(route.topic), printable(route.reason),
-          "\(max(0, Clock.unixMilliseconds - route.since) / 1000)", "\(entry.workers)", entry.fix,
-        ]
-      })
-  }
-
-  /// Replaces control characters, which topics and reasons from outside may contain.
-  private static func printable(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "�" : $0 }))
   }
 }

@@ -13,7 +13,7 @@ final class AppLane {
   /// The approximate number of bytes that a waiting push takes in addition to its job.
   private static let bytesPerPush = 256
 
-  /// The app's name for logs: its first bundle id, or ``AppLanes/otherApps``.
+  /// The app's name for logs: its first bundle id, or ``AppState/otherApps``.
   let name: String
   var app: FairShares.App
   var jobs = FrontQueue<WaitingJob>()

@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Queue
 
 /// The lanes of the apps that this worker had jobs of in the last ten minutes.
@@ -9,8 +10,6 @@ import Queue
 final class AppLanes {
   /// Apps that are not configured, at most.
   static let maximumUnlisted = 64
-  /// The name of all other apps together.
-  static let otherApps = "other"
   /// Configured apps that metrics show one by one, at most.
   static let maximumLabels = 99
   /// An app without pushes is forgotten after this many intervals of ``ConcurrencyControl``: ten minutes.
@@ -74,8 +73,8 @@ final class AppLanes {
     return lane
   }
 
-  /// The value of the label `app` in metrics: the name of a configured app, of a few, or ``otherApps``.
-  func label(of lane: AppLane) -> String { labels.contains(lane.name) ? lane.name : AppLanes.otherApps }
+  /// The value of the label `app` in metrics: the name of a configured app, of a few, or ``AppState/otherApps``.
+  func label(of lane: AppLane) -> String { labels.contains(lane.name) ? lane.name : AppState.otherApps }
 
   /// Forgets the apps that had no push for a long time.
   func removeIdle(after intervals: Int = AppLanes.forgottenAfter) {
@@ -111,10 +110,10 @@ final class AppLanes {
       byBundleID[bundleID] = lane
       return lane
     }
-    guard shares.isEmpty else { return named(AppLanes.otherApps, share: AppShare.standard) }
+    guard shares.isEmpty else { return named(AppState.otherApps, share: AppShare.standard) }
     if unlistedCount >= AppLanes.maximumUnlisted { removeIdle(after: 1) }
     guard unlistedCount < AppLanes.maximumUnlisted else {
-      return named(AppLanes.otherApps, share: AppShare.standard)
+      return named(AppState.otherApps, share: AppShare.standard)
     }
     let lane = named(bundleID, share: AppShare.standard)
     byBundleID[bundleID] = lane

@@ -38,33 +38,35 @@ final class WorkerReporter {
     var report = WorkerReport(
       startedAt: startedAt, jobs: Int64(jobCount), jobsPerSecond: rate, outstanding: context.queue.outstanding,
       inFlight: context.permits.taken, concurrency: context.permits.limit)
-    report.pausedRoutes = (context.clients?.pausedRoutes ?? []).map(RouteReport.init)
-    report.stoppedRemovals = (context.clients?.stoppedRemovals ?? []).map(RouteReport.init)
+    report.pausedRoutes = context.clients?.pausedRoutes ?? []
+    report.stoppedRemovals = context.clients?.stoppedRemovals ?? []
     report.slowApps = window.lanes.slowApps
     report.version = context.configuration.version
     report.redisMicroseconds = context.queue.lease.roundTrip.map { $0.nanoseconds / 1000 }
     report.removedTokens = removed.total
     report.apps = apps
     report.appStates = appStates
-    report.routes = (context.clients?.routesInUse ?? []).map(RouteUseReport.init)
+    report.routes = context.clients?.routesInUse ?? []
     report.isDraining = context.queue.isDraining
     return report.json()
   }
 
-  private var appStates: [AppReport] {
+  private var appStates: [AppState] {
     guard let clients = context.clients else { return [] }
     let configuration = context.configuration
     let states = clients.states
     let named = Set(states.flatMap(\.bundleIDs))
     var inFlight: [String: Int] = [:]
     for lane in window.lanes.all {
-      inFlight[named.contains(lane.name) ? lane.name : AppLanes.otherApps, default: 0] += lane.app.inFlight
+      inFlight[named.contains(lane.name) ? lane.name : AppState.otherApps, default: 0] += lane.app.inFlight
     }
     return states.map { state in
-      AppReport(
-        state, bundleID: configuration.bundleID, environment: configuration.defaultEnvironment.rawValue,
-        inFlight: inFlight[state.bundleIDs.first ?? AppLanes.otherApps] ?? 0,
-        removedTokens: state.bundleIDs.isEmpty ? removed.count(except: named) : removed.count(of: state.bundleIDs))
+      var state = state
+      state.inFlight = inFlight[state.name] ?? 0
+      state.removedTokens = state.servesOthers ? removed.count(except: named) : removed.count(of: state.bundleIDs)
+      state.environment = state.environment ?? configuration.defaultEnvironment
+      if state.servesOthers { state.bundleIDs = [configuration.bundleID].compactMap { $0 } }
+      return state
     }
   }
 
@@ -75,13 +77,6 @@ final class WorkerReporter {
       bundleIDs: Array(bundleIDs.prefix(AppsReport.maximumListed)),
       isComplete: bundleIDs.count <= AppsReport.maximumListed, servesOthers: context.clients?.servesOthers ?? false,
       defaultApp: configuration.bundleID, defaultEnvironment: configuration.defaultEnvironment.rawValue)
-  }
-}
-
-extension RouteReport {
-  init(_ notice: RouteNotice) {
-    self.init(
-      environment: notice.environment.rawValue, topic: notice.topic, reason: notice.reason, since: notice.since)
   }
 }
 
@@ -107,7 +102,7 @@ struct Readiness: Equatable {
   var apns: Gateway
   var isStopping: Bool
   /// They do not make a worker unready: pushes of other routes are sent.
-  var pausedRoutes: [RouteReport] = []
+  var pausedRoutes: [RouteNotice] = []
   /// They do not make a worker unready: another key of the team signs.
   var refusedKeys: [KeyNotice] = []
 

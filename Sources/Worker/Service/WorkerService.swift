@@ -124,7 +124,7 @@ package final class WorkerService {
     let apns = clients.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
     return Readiness(
       redis: context.connection.isReady ? lease : .unreachable, apns: apns, isStopping: phase != .running,
-      pausedRoutes: (clients?.pausedRoutes ?? []).map(RouteReport.init), refusedKeys: clients?.refusedKeys ?? []
+      pausedRoutes: clients?.pausedRoutes ?? [], refusedKeys: clients?.refusedKeys ?? []
     ).response
   }
 

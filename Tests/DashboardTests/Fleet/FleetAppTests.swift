@@ -1,3 +1,4 @@
+import PushModel
 import Queue
 import Testing
 
@@ -5,19 +6,18 @@ import Testing
 
 struct FleetAppTests {
   private func app(
-    _ name: String, key: AppReport.Key.State = .signs, gateway: AppReport.Gateway.State = .connected,
+    _ name: String, key: AppState.Key.State = .signs, gateway: AppState.Gateway.State = .connected,
     others: Bool = false
-  ) -> AppReport {
-    var app = AppReport(
-      app: name, bundleIDs: [name], team: "TEAM123456", keys: [.init(id: "KEY1", state: key)],
-      environment: "production", share: 1,
-      gateways: [.init(environment: "production", url: "https://apns.example", connections: 2, state: gateway)],
-      inFlight: 3, removedTokens: 4)
+  ) -> AppState {
+    var app = AppState(
+      bundleIDs: [name], team: "TEAM123456", keys: [.init(id: "KEY1", state: key)],
+      gateways: [.init(environment: .production, url: "https://apns.example", connections: 2, state: gateway)])
+    (app.inFlight, app.removedTokens) = (3, 4)
     app.servesOthers = others
     return app
   }
 
-  private func report(_ apps: [AppReport], routes: [RouteUseReport] = [], paused: [RouteReport] = []) -> WorkerReport {
+  private func report(_ apps: [AppState], routes: [RouteState] = [], paused: [RouteNotice] = []) -> WorkerReport {
     var report = WorkerReport(startedAt: 1, jobs: 0, jobsPerSecond: 0, outstanding: 0, inFlight: 0, concurrency: 8)
     report.appStates = apps
     report.routes = routes
@@ -25,8 +25,8 @@ struct FleetAppTests {
     return report
   }
 
-  private func route(_ topic: String, owners: Int = 1, suspects: Int = 0) -> RouteUseReport {
-    RouteUseReport(environment: "production", topic: topic, owners: owners, suspects: suspects)
+  private func route(_ topic: String, owners: Int = 1, suspects: Int = 0) -> RouteState {
+    RouteState(environment: .production, topic: topic, owners: owners, suspects: suspects)
   }
 
   @Test func `what the workers report of an app is added up`() throws {
@@ -62,12 +62,12 @@ struct FleetAppTests {
       report([app("com.a")], routes: [route("com.a", owners: 5, suspects: 5)]),
       report([app("com.a")], routes: [route("com.a", owners: 90, suspects: 1)]),
     ])
-    #expect(apps[0].topics == [.init(environment: "production", topic: "com.a", owners: 90, suspects: 1)])
+    #expect(apps[0].topics == [.init(environment: .production, topic: "com.a", owners: 90, suspects: 1)])
   }
 
   @Test func `a paused route is listed once, since the first worker paused it`() {
-    func paused(_ since: Int64) -> RouteReport {
-      RouteReport(environment: "production", topic: "com.a", reason: "TopicDisallowed", since: since)
+    func paused(_ since: Int64) -> RouteNotice {
+      RouteNotice(environment: .production, topic: "com.a", reason: "TopicDisallowed", since: since)
     }
     let apps = FleetApp.merged([
       report([app("com.a")], paused: [paused(20)]), report([app("com.a")], paused: [paused(10)]),

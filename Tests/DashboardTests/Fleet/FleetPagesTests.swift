@@ -2,6 +2,7 @@ import Credentials
 import EventLoop
 import Foundation
 import JSON
+import PushModel
 import Queue
 import Redis
 import Registry
@@ -245,12 +246,10 @@ struct FleetPagesTests {
       "host-12-abc",
       { report in
         report.appStates = [
-          AppReport(
-            app: "com.a", bundleIDs: ["com.a"], team: "TEAM123456", keys: [.init(id: "KEY1", state: .signs)],
-            environment: "production", share: 1, gateways: [])
+          AppState(bundleIDs: ["com.a"], team: "TEAM123456", keys: [.init(id: "KEY1", state: .signs)])
         ]
         report.pausedRoutes = [
-          RouteReport(environment: "production", topic: "com.a", reason: "TopicDisallowed", since: 1)
+          RouteNotice(environment: .production, topic: "com.a", reason: "TopicDisallowed", since: 1)
         ]
       }, on: fixture)
     _ = try await fixture.run("ZADD", RegistryKeys.audience("com.a", shard: 3), "0", FleetPagesTests.token)

@@ -96,8 +96,8 @@ struct AddresseeExplanationTests {
   @Test func `a paused route`() {
     var facts = facts(.user("alice"), [device()])
     facts.fleet.workers["w"]?.pausedRoutes = [
-      RouteReport(environment: "sandbox", topic: "com.a", reason: "x", since: 3),
-      RouteReport(environment: "production", topic: "com.a", reason: "TopicDisallowed", since: 7),
+      RouteNotice(environment: .sandbox, topic: "com.a", reason: "x", since: 3),
+      RouteNotice(environment: .production, topic: "com.a", reason: "TopicDisallowed", since: 7),
     ]
     let finding = AddresseeExplanation(facts).findings[0]
     #expect(

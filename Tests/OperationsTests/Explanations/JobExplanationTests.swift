@@ -1,4 +1,5 @@
 import Policy
+import PushModel
 import Testing
 
 @testable import Operations
@@ -219,7 +220,7 @@ struct JobExplanationTests {
   @Test func `a job of a paused route tells what to fix`() {
     var facts = facts(.retry(due: Self.now), record(.retrying, reason: "TopicDisallowed"))
     facts.workers["w"]?.pausedRoutes = [
-      RouteReport(environment: "production", topic: "com.a", reason: "TopicDisallowed", since: 1)
+      RouteNotice(environment: .production, topic: "com.a", reason: "TopicDisallowed", since: 1)
     ]
     #expect(JobExplanation(facts).advice?.hasPrefix("Check the bundle id") == true)
   }

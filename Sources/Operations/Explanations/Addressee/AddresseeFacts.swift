@@ -41,10 +41,10 @@ struct FleetFacts {
   var defaultEnvironment: String? { apps.first?.defaultEnvironment }
 
   /// The longest pause of a route to the app.
-  func pausedRoute(of bundleID: String, _ environment: String?) -> RouteReport? {
+  func pausedRoute(of bundleID: String, _ environment: String?) -> RouteNotice? {
     workers.values.flatMap(\.pausedRoutes)
       .filter { route in
-        (environment == nil || route.environment == environment)
+        (environment == nil || route.environment.rawValue == environment)
           && (route.topic == bundleID || route.topic.hasPrefix(bundleID + "."))
       }
       .min { $0.since < $1.since }

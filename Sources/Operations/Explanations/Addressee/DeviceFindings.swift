@@ -88,7 +88,7 @@ struct DeviceFindings {
     return [
       AddresseeFinding(
         .problem,
-        "The route \(route.topic) (\(route.environment)) is paused, because APNs refuses it: \(route.reason).",
+        "The route \(route.topic) (\(route.environment.rawValue)) is paused, because APNs refuses it: \(route.reason).",
         since: route.since, advice: PushReason.sentence(PushReason.of(route.reason).fix), device: name)
     ]
   }

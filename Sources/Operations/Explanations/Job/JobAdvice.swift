@@ -36,7 +36,7 @@ enum JobAdvice {
     if let reason = facts.record?.reason, let advice = PushReason.of(reason).advice { return advice }
     let paused = facts.workers.values.flatMap(\.pausedRoutes).min { $0.since < $1.since }
     guard let paused, facts.record?.reason?.contains(paused.reason) == true else { return nil }
-    return "The route \(paused.topic) (\(paused.environment)) is paused: \(PushReason.of(paused.reason).fix)."
+    return "The route \(paused.topic) (\(paused.environment.rawValue)) is paused: \(PushReason.of(paused.reason).fix)."
   }
 
   private static func dead(_ facts: JobFacts) -> String {

@@ -1,0 +1,53 @@
+import EventLoop
+import Operations
+import PushModel
+import Queue
+
+/// What workers have trouble with, each once for the whole fleet, as `martlet status` shows it.
+struct FleetTroubles {
+  let paused: [FleetRoute]
+  let stoppedRemovals: [FleetRoute]
+  let slowApps: [SlowAppReport]
+
+  init(_ workers: [WorkerReport]) {
+    paused = FleetRoute.paused(workers)
+    stoppedRemovals = FleetRoute.stoppedRemovals(workers)
+    slowApps = SlowAppReport.sums(workers)
+  }
+
+  /// A table for each kind of trouble; empty without any.
+  var text: String {
+    var text = ""
+    if !paused.isEmpty {
+      text +=
+        "\npaused routes: their jobs are kept, and one push a minute probes each route\n" + FleetTroubles.table(paused)
+    }
+    if !stoppedRemovals.isEmpty {
+      text += "\nstopped removals: most tokens of these routes look invalid, so they are kept; sending continues\n"
+      text += FleetTroubles.table(stoppedRemovals)
+    }
+    if !slowApps.isEmpty {
+      let rows = slowApps.map { [$0.app, "\($0.inFlight)/\($0.concurrency)", "\($0.waiting)"] }
+      text += "\nslow apps: APNs answers late; fewer pushes are in flight, and further jobs are retried later\n"
+      text += Console.table(["app", "pushes in flight", "waiting in memory"], rows)
+    }
+    return text
+  }
+
+  private static func table(_ routes: [FleetRoute]) -> String {
+    Console.table(
+      ["environment", "topic", "reason", "seconds", "workers", "fix"],
+      routes.map { route in
+        let notice = route.notice
+        return [
+          notice.environment.rawValue, printable(notice.topic), printable(notice.reason),
+          "\(max(0, Clock.unixMilliseconds - notice.since) / 1000)", "\(route.workers)", route.fix,
+        ]
+      })
+  }
+
+  /// Replaces control characters, which topics and reasons from outside may contain.
+  private static func printable(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "�" : $0 }))
+  }
+}
