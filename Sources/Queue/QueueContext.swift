@@ -50,16 +50,6 @@ final class QueueContext {
     warnings.noteBurials(answer, queues[queueIndex])
     guard !answer.oversized.isEmpty else { return }
     emit(.oversized(answer.oversized))
-    guard control.hasCancellations(queueIndex: queueIndex) else { return }
-    forget(answer.oversized.compactMap(\.id), queues[queueIndex])
-  }
-
-  /// Removes the marks and pauses of jobs that have ended without a settlement.
-  func forget(_ ids: [String], _ keys: QueueKeys) {
-    guard !ids.isEmpty else { return }
-    connection.run(
-      ControlScripts.forget, keys: [keys.control, keys.cancelled, keys.held, keys.pausedJobs], arguments: ids
-    ) { _ in }
   }
 
   /// Makes claims of elements from the in-flight list. Each has one permit.

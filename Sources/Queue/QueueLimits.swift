@@ -54,9 +54,9 @@ public enum QueueLimits {
 
   // MARK: Control
 
-  /// How long a cancellation waits for its job.
-  public static let cancellationTimeToLive = Duration.seconds(7 * 24 * 3600)
-  /// Cancellations of a queue at most that wait for their jobs.
+  /// How long an id stays cancelled.
+  public static let cancellationTimeToLive = Duration.seconds(24 * 3600)
+  /// Cancelled ids of a queue at most.
   public static let maximumCancellations = 10_000
   /// Paused broadcasts of a queue at most.
   public static let maximumHeldBroadcasts = 1000

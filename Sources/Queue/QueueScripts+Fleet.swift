@@ -221,11 +221,9 @@ extension QueueScripts {
       local unused = ''
       if left == 0 then unused = 'S' end
       if string.find(control, '^%d+ %u*C') then
-        local count = redis.call('ZCARD', KEYS[5])
-        for _, id in ipairs(redis.call('ZRANGE', KEYS[5], '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[3])) do
-          count = count - redis.call('ZREM', KEYS[5], id)
-        end
-        if count == 0 then unused = unused .. 'C' end
+        local count, over = redis.call('ZCARD', KEYS[5]), redis.call('ZCOUNT', KEYS[5], '-inf', now)
+        if over > 0 then redis.call('ZREMRANGEBYRANK', KEYS[5], 0, over - 1) end
+        if over == count then unused = unused .. 'C' end
       end
       if string.find(control, '^%d+ %u*D') and redis.call('SCARD', KEYS[6]) == 0 then unused = unused .. 'D' end
       if unused ~= '' and string.find(control, '^%d+ %u*[' .. unused .. ']') then

@@ -45,36 +45,27 @@ extension QueueScripts {
   /// KEYS
   ///   1  the in-flight list
   ///   2… the record of each job
-  ///   then, with 4 arguments of each job, the control string and the cancelled ids
   /// ARGV
   ///   1  the TTL of the records in ms
   ///   2  the delivery mode; at-most-once has no in-flight list
-  ///   3  arguments of each job, 2 to 4
-  ///   4… of each job: the element; the record (empty: none); with 3 arguments, the author of its record before; with 4,
-  ///      its id, whose mark is removed
+  ///   3  arguments of each job, 2 or 3
+  ///   4… of each job: the element; the record (empty: none); with 3 arguments, the author of its record before
   /// Returns an ``AcknowledgeAnswer``.
   static let acknowledge = RedisScript(
     """
     \(writing)
     local answer, words, isKept = {}, tonumber(ARGV[3]), ARGV[2] ~= 'at-most-once'
-    local ended = words == 4 and {}
     if not isKept then redis.call('DEL', KEYS[1]) end
-    for i = 2, ended and #KEYS - 2 or #KEYS do
+    for i = 2, #KEYS do
       local at = 4 + (i - 2) * words
       if not isKept or redis.call('LREM', KEYS[1], -1, ARGV[at]) == 1 then
         local record = ARGV[at + 1]
         if record ~= '' and not write(KEYS[i], record, ARGV[1], words > 2 and ARGV[at + 2] or '') then
           answer[#answer + 1] = 1 - i
         end
-        if ended then ended[#ended + 1] = ARGV[at + 3] end
       else
         answer[#answer + 1] = i - 2
       end
-    end
-    if ended then
-      \(ControlScripts.changing)
-      \(ControlScripts.unmarking)
-      unmark(KEYS[#KEYS - 1], KEYS[#KEYS], ended)
     end
     return answer
     """)
@@ -87,12 +78,11 @@ extension QueueScripts {
   ///   3  the record, or KEYS 1 for none
   ///   4  the reply list, or KEYS 1 for none
   ///   5  the locator, or KEYS 1 for none; of `pause`, the queue
-  ///   6  the control string, if the job is scheduled under an id of its producer, or ends and is forgotten, or KEYS 1;
+  ///   6  the control string, if the job is scheduled under an id of its producer, or is a broadcast that ends, or KEYS 1;
   ///      of `retry`, the scheduled jobs if the job replaces one of them; of `pause`, the paused broadcasts
   ///   7… of each reader of a notification record: its stream, its credentials, its device
   ///   then the stream of events, if there are any
-  ///   then of a job that is forgotten: the cancelled ids, and of a broadcast the paused broadcasts and their jobs, of
-  ///   other jobs twice KEYS 1
+  ///   then of a broadcast that ends: the paused broadcasts and their jobs
   /// ARGV
   ///   1  the element
   ///   2  the delivery mode; at-most-once has no in-flight list
@@ -108,10 +98,9 @@ extension QueueScripts {
   ///  12  the number of notification records
   ///  13… of each notification record: the record, JSON; the names of its readers, a JSON array
   ///   then the events, JSON
-  ///   then of a job that is forgotten: its id
+  ///   then of a broadcast that ends: its id, whose pause is removed
   ///
-  /// A job that ends is forgotten if it is a broadcast, or if there may be marks: the mark of its id is removed, and the
-  /// pause of a broadcast. `schedule` replaces the job that is scheduled under the same id. So does `retry` if the lookup
+  /// `schedule` replaces the job that is scheduled under the same id. So does `retry` if the lookup
   /// of the job has failed. A broadcast that an operator has resumed meanwhile is not paused, but goes back to the queue.
   /// Returns a ``SettleAnswer``.
   static let settle = RedisScript(
@@ -121,13 +110,12 @@ extension QueueScripts {
     \(ControlScripts.changing)
     local verb, dropped, isWritten = ARGV[3], 0, true
     local types = {handback = 'list', pause = 'hash'}
-    local isForgotten = (verb == 'acknowledge' or verb == 'bury') and KEYS[6] ~= KEYS[1]
-    local id, paused, held, cancelled
-    if isForgotten then
+    local isEnded = (verb == 'acknowledge' or verb == 'bury') and KEYS[6] ~= KEYS[1]
+    local id, paused, held
+    if isEnded then
       id = table.remove(ARGV)
       paused = table.remove(KEYS)
       held = table.remove(KEYS)
-      cancelled = table.remove(KEYS)
     end
     if verb ~= 'acknowledge' then
       local found = redis.call('TYPE', KEYS[2]).ok
@@ -193,11 +181,9 @@ extension QueueScripts {
         key = key + 3
       end
     end
-    if isForgotten then
-      \(ControlScripts.unmarking)
+    if isEnded then
       \(ControlScripts.unholding)
-      unmark(KEYS[6], cancelled, {id})
-      if held ~= KEYS[1] then unhold(KEYS[6], held, paused, id) end
+      unhold(KEYS[6], held, paused, id)
     end
     local refusal
     for place = 13 + 2 * ARGV[12], #ARGV do

@@ -9,14 +9,12 @@ package enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
     claim, ghosts, acknowledge, settle, separateRecord, join, heartbeat, leave, handBack, reap, promote, commitProgress,
-    clearProgress, keepNotification, oldest, ControlScripts.screen, ControlScripts.forget, ControlScripts.noteBroadcast,
+    clearProgress, keepNotification, oldest, ControlScripts.screen, ControlScripts.noteBroadcast,
   ]
 }
 
 /// What operators' actions on dead letters share with control.
 extension QueueScripts {
-  /// Lua: `unmark(control, cancelled, ids)` removes the marks of cancelled ids.
-  package static let unmarking = ControlScripts.changing + "\n" + ControlScripts.unmarking
   /// See ``ControlScripts/findDue``.
   package static let findDue = ControlScripts.findDue
   /// The letter by which ``findDue`` names the dead letters.

@@ -83,14 +83,13 @@ final class Reaper {
     }
   }
 
-  /// Writes the events of buried jobs, removes what operators have asked of them, and lets the worker write their records.
+  /// Writes the events of buried jobs, and lets the worker write their records.
   /// If this worker ends just now, nothing of this is done.
   private func noteBurials(_ jobs: [CrashedJob], _ keys: QueueKeys, at now: Int64) {
     context.events?.append(
       jobs.map {
         .dead(EventJob(id: $0.id, queue: $0.queue), reason: $0.reason, attempts: $0.attempts, at: now)
       })
-    context.forget(jobs.map(\.id), keys)
     context.emit(.crashed(jobs))
   }
 }

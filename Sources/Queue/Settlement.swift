@@ -14,8 +14,6 @@ public struct Settlement: Sendable, Equatable {
     case schedule(element: [UInt8], at: Int64)
     /// Moves the job to the dead letters, as `letter` (``DeadLetter/bytes``), given up `at` (unix milliseconds).
     case bury(letter: [UInt8], at: Int64)
-    /// The job ends because an operator has cancelled its id.
-    case cancel
     /// Keeps a broadcast as `element` until an operator resumes it.
     case pause(element: [UInt8], field: String)
     /// Hands the job back to the front of its queue, as it was claimed. Nothing was sent for it.
@@ -93,11 +91,10 @@ public struct Settlement: Sendable, Equatable {
     return replyTo == nil && notifications.isEmpty && events.isEmpty && !isOfBroadcast
   }
 
-  /// Whether what operators have asked of the job ends with it. `hasMarks`: jobs of the queue are cancelled.
-  func isForgotten(hasMarks: Bool) -> Bool {
+  /// Whether the pause of a broadcast ends with it.
+  var endsBroadcast: Bool {
     switch verb {
-    case .acknowledge, .bury: isOfBroadcast || hasMarks
-    case .cancel: true
+    case .acknowledge, .bury: isOfBroadcast
     case .retry, .schedule, .pause, .handBack: false
     }
   }
@@ -109,7 +106,7 @@ extension Settlement.Verb {
   /// The key that the job moves to; nil if the job ends.
   func target(_ keys: QueueKeys) -> String? {
     switch self {
-    case .acknowledge, .cancel: nil
+    case .acknowledge: nil
     case .retry: keys.retry
     case .schedule: keys.scheduled
     case .bury: keys.dead
@@ -122,7 +119,7 @@ extension Settlement.Verb {
   @EventLoop
   func append(to command: inout RedisCommand, claimed: Claim, seal: String) {
     switch self {
-    case .acknowledge, .cancel: command.append(verb: "acknowledge", [], 0, "")
+    case .acknowledge: command.append(verb: "acknowledge", [], 0, "")
     case .retry(let element, let delay): command.append(verb: "retry", element, delay.milliseconds, "")
     case .schedule(let element, let at): command.append(verb: "schedule", element, at, "")
     case .bury(let letter, let at): command.append(verb: "bury", letter, at, "\(QueueLimits.maximumDeadLetters)")
@@ -138,9 +135,9 @@ extension Settlement.Verb {
 
 extension Settlement {
   /// KEYS 5 and 6 of ``QueueScripts/settle``; `none` stands for none.
-  func controlKeys(_ keys: QueueKeys, none: String, isForgotten: Bool) -> [String] {
+  func controlKeys(_ keys: QueueKeys, none: String) -> [String] {
     if case .pause = verb { return [keys.queue, keys.held] }
-    let control = isForgotten ? keys.control : none
+    let control = endsBroadcast ? keys.control : none
     guard let locator, dueLocator != nil else { return [none, control] }
     switch verb {
     case .schedule where locator.isProducers: return [keys.due(locator.jobID), keys.control]
@@ -149,10 +146,8 @@ extension Settlement {
     }
   }
 
-  /// The last KEYS of ``QueueScripts/settle`` for a job that is forgotten.
-  func forgottenKeys(_ keys: QueueKeys, none: String) -> [String] {
-    [keys.cancelled] + (isOfBroadcast ? [keys.held, keys.pausedJobs] : [none, none])
-  }
+  /// The last KEYS of ``QueueScripts/settle``.
+  func broadcastKeys(_ keys: QueueKeys) -> [String] { endsBroadcast ? [keys.held, keys.pausedJobs] : [] }
 
   /// ARGV 10 and 11 of ``QueueScripts/settle``.
   private var dueLocator: (head: [UInt8], outlives: Duration)? {
@@ -161,7 +156,7 @@ extension Settlement {
     case .retry(let element, _): return (DueLocator.head(.retry, element), DueLocator.outlives)
     case .schedule(let element, _): return (DueLocator.head(.scheduled, element), DueLocator.outlives)
     case .bury: return (DueLocator.head(ofLetter: locator.jobID), DueLocator.outlivesDeath)
-    case .acknowledge, .handBack, .cancel, .pause: return nil
+    case .acknowledge, .handBack, .pause: return nil
     }
   }
 

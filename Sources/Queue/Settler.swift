@@ -85,11 +85,9 @@ final class Settler {
   }
 
   private func acknowledge(_ entries: ArraySlice<PendingSettlement>, queueIndex: Int, haveAuthors: Bool) {
-    let queueKeys = context.queues[queueIndex]
-    let inflight = queueKeys.inflight(context.lease.name.value)
-    let hasMarks = context.control.hasCancellations(queueIndex: queueIndex)
+    let inflight = context.queues[queueIndex].inflight(context.lease.name.value)
     var keys = [inflight]
-    keys.reserveCapacity(entries.count + 3)
+    keys.reserveCapacity(entries.count + 1)
     var timeToLive = Duration.zero
     for entry in entries {
       if let record = entry.settlement.record {
@@ -99,16 +97,14 @@ final class Settler {
         keys.append(inflight)
       }
     }
-    if hasMarks { keys += [queueKeys.control, queueKeys.cancelled] }
     context.connection.call(QueueScripts.acknowledge, keys: keys) { command in
       command.append(timeToLive.milliseconds)
       command.append(context.mode.rawValue)
-      command.append(hasMarks ? 4 : haveAuthors ? 3 : 2)
+      command.append(haveAuthors ? 3 : 2)
       for entry in entries {
         command.append(entry.claim.element)
         command.append(entry.settlement.record?.json ?? [])
-        if haveAuthors || hasMarks { command.append(entry.settlement.record?.author ?? "") }
-        if hasMarks { command.append(entry.claim.jobID) }
+        if haveAuthors { command.append(entry.settlement.record?.author ?? "") }
       }
     } _: { [self] result in
       switch result {
@@ -142,12 +138,10 @@ final class Settler {
       inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight,
       omission.hasReply ? inflight : settlement.replyTo ?? inflight,
     ]
-    let isForgotten = settlement.isForgotten(hasMarks: context.control.hasCancellations(queueIndex: queueIndex))
-    let controlKeys = settlement.controlKeys(keys, none: inflight, isForgotten: isForgotten)
+    let controlKeys = settlement.controlKeys(keys, none: inflight)
     let events = omission.hasEvents ? [] : settlement.events
     let eventKeys = events.isEmpty ? [] : [EventStream.key]
-    let forgottenKeys = isForgotten ? settlement.forgottenKeys(keys, none: inflight) : []
-    let otherKeys = controlKeys + settlement.readerKeys + eventKeys + forgottenKeys
+    let otherKeys = controlKeys + settlement.readerKeys + eventKeys + settlement.broadcastKeys(keys)
     context.connection.call(QueueScripts.settle, keys: scriptKeys + otherKeys) { command in
       command.append(entry.claim.element)
       command.append(context.mode.rawValue)
@@ -158,7 +152,7 @@ final class Settler {
       settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
       for event in events { command.append(event.json) }
-      if isForgotten { command.append(entry.claim.jobID) }
+      if settlement.endsBroadcast { command.append(entry.claim.jobID) }
     } _: { [self] result in
       switch result {
       case .success(let answer):
@@ -241,7 +235,7 @@ final class Settler {
     switch verb {
     case .retry: context.metrics.retries.increment()
     case .bury: context.metrics.buried.increment()
-    case .acknowledge, .schedule, .handBack, .cancel, .pause: break
+    case .acknowledge, .schedule, .handBack, .pause: break
     }
   }
 }

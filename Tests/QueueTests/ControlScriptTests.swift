@@ -34,11 +34,9 @@ struct ControlScriptTests: QueueScriptTests {
     connection.send(RedisCommand("LPUSH", inflight).with(claimed)) { _ in }
     var settlement = Settlement(verb)
     settlement.locator = Settlement.Locator(jobID: id, isProducers: isProducers)
-    let isForgotten = settlement.isForgotten(hasMarks: true)
     let scriptKeys =
       [inflight, verb.target(keys) ?? inflight, inflight, inflight]
-      + settlement.controlKeys(keys, none: inflight, isForgotten: isForgotten)
-      + (isForgotten ? settlement.forgottenKeys(keys, none: inflight) : [])
+      + settlement.controlKeys(keys, none: inflight)
     let claim = Claim(queueIndex: 0, element: claimed, nonce: nonce, now: 0, monotonic: 0)
     let answer = try await connection.call(QueueScripts.settle, keys: scriptKeys) { command in
       command.append(claimed)
@@ -47,7 +45,6 @@ struct ControlScriptTests: QueueScriptTests {
       for word in ["", "0", ""] { command.append(word) }
       settlement.appendLocator(to: &command)
       settlement.appendNotifications(to: &command)
-      if isForgotten { command.append(id) }
     }
     return SettleAnswer(answer)
   }
@@ -141,25 +138,26 @@ struct ControlScriptTests: QueueScriptTests {
   func `an id that no job can have is unknown, and leaves nothing behind`(id: String) async throws {
     try await send("LPUSH", keys.queue, #"{"to":{"user":"a"}}"#)
     #expect(try await locator.locate(id).place == .unknown(isWaitingPossible: false))
-    #expect(try await jobs.cancel(id) == .unknown)
+    #expect(try await jobs.cancel(id) == .invalid)
     #expect(try await send("EXISTS", keys.control, keys.cancelled).integer == 0)
   }
 
   // MARK: - Cancel and run now
 
-  @Test func `a scheduled job is cancelled with its record, and leaves no mark`() async throws {
+  @Test func `a scheduled job is cancelled with its record, and its id stays cancelled`() async throws {
     try await schedule("later", nonce: "n")
     guard case .cancelled(let record) = try await jobs.cancel("later") else { Issue.record("not cancelled"); return }
     #expect(record.status == .cancelled)
     #expect(try await send("ZCARD", keys.scheduled).integer == 0)
-    #expect(try await send("EXISTS", keys.cancelled, keys.due("later")).integer == 0)
+    #expect(try await send("EXISTS", keys.due("later")).integer == 0)
+    #expect(try await screen(["later"]) == [1])
     let stored = try #require(try await send("GET", QueueKeys.result("later")).bytes)
     #expect(JobResult(parsing: stored)?.status == .cancelled)
     guard case .ended(let location) = try await jobs.cancel("later") else { Issue.record("not ended"); return }
     #expect(location.record?.status == .cancelled)
   }
 
-  @Test func `a waiting job is marked, and the mark ends with the job`() async throws {
+  @Test func `a waiting job is marked for 24 h, and the mark outlives it`() async throws {
     try await send("LPUSH", keys.queue, #"{"id":"a","to":{"user":"c"}}"#)
     guard case .marked(let location) = try await jobs.cancel("a") else { Issue.record("not marked"); return }
     #expect(location.place == .waiting(place: 0, of: 1))
@@ -168,8 +166,9 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(answer.control?.flags == [.cancellations])
     let screening = try await screen(["a", "b"])
     #expect(screening == [1, 0])
-    try await settle(.cancel, "a")
-    #expect(try await send("EXISTS", keys.cancelled).integer == 0)
+    try await settle(.acknowledge, "a")
+    let end = try #require(try await send("ZSCORE", keys.cancelled, "a").string.flatMap(Int64.init))
+    #expect((end - Clock.unixMilliseconds - 24 * 3_600_000).magnitude < 60_000)
   }
 
   func screen(_ ids: [String], replaces: Bool = false) async throws -> [Int64] {
@@ -179,12 +178,13 @@ struct ControlScriptTests: QueueScriptTests {
     return (answer.array ?? []).compactMap(\.integer)
   }
 
-  @Test func `only the queue that has the job keeps a mark`() async throws {
+  @Test func `an id that is found nowhere is cancelled in every queue`() async throws {
     let both = JobControl(queues: ["other", keys.queue], connection: connection)
-    try await send("LPUSH", keys.queue, #"{"id":"a","to":{"user":"c"}}"#)
-    guard case .marked = try await both.cancel("a") else { Issue.record("not marked"); return }
-    #expect(try await send("EXISTS", QueueKeys(queue: "other").cancelled).integer == 0)
-    #expect(try await send("ZCARD", keys.cancelled).integer == 1)
+    guard case .marked(let location) = try await both.cancel("a") else { Issue.record("not marked"); return }
+    #expect(location.place == .unknown(isWaitingPossible: false))
+    for queue in ["other", keys.queue] {
+      #expect(try await send("ZSCORE", QueueKeys(queue: queue).cancelled, "a") != .null)
+    }
   }
 
   @Test func `marks end in different moments, and are counted`() async throws {
@@ -196,8 +196,6 @@ struct ControlScriptTests: QueueScriptTests {
     let full = try await connection.run(
       ControlScripts.mark, keys: [keys.control, keys.cancelled], arguments: ["one-more", "1000", "20"])
     #expect(full.integer == 0)
-    for number in 0..<20 { try await jobs.unmark("job-\(number)") }
-    #expect(try await send("EXISTS", keys.control, keys.cancelled).integer == 0)
   }
 
   @Test func `a job runs before its time once, sealed, at the front of its queue`() async throws {
@@ -258,9 +256,11 @@ struct ControlScriptTests: QueueScriptTests {
     try await settle(.pause(element: element("b", nonce: "n"), field: "b n"), "b")
     #expect(try await locator.locate("b").place == .paused)
     #expect(try await directory.show("b")?.pause?.by == "anna")
+    try await send("ZADD", keys.cancelled, "4000000000000", "b")
     #expect(try await directory.resume("b"))
     #expect(try await !directory.resume("b"))
     #expect(try await state() == nil)
+    #expect(try await send("EXISTS", keys.cancelled).integer == 0)
     let answer = try await claim(keys.claimWaiting(by: "w"))
     #expect(answer?.elements == [element("b", nonce: "n")])
   }
@@ -284,7 +284,7 @@ struct ControlScriptTests: QueueScriptTests {
     try await settle(.pause(element: paused, field: "b n"), "b")
     guard case .cancelled(let record) = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(record.accepted == 1)
-    #expect(try await send("EXISTS", keys.pausedJobs, keys.held, keys.control, keys.cancelled).integer == 0)
+    #expect(try await send("EXISTS", keys.pausedJobs, keys.held).integer == 0)
     #expect(try await directory.show("b")?.entry.state == .cancelled)
   }
 

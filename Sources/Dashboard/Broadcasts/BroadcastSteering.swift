@@ -31,7 +31,8 @@ struct BroadcastSteering {
       guard let status = try await refusingFaults(await directory.show(id)) else { throw BroadcastSteering.unknown }
       throw .movedOn("The broadcast has moved on: it is now \(status.entry.state.rawValue). Nothing was changed.")
     default:
-      return try JobSteering.outcome(try await refusingFaults(await context.cancellations.cancel(id)), id)
+      guard try await refusingFaults(await directory.show(id)) != nil else { throw BroadcastSteering.unknown }
+      return try await JobSteering(context: context).cancel(id)
     }
   }
 

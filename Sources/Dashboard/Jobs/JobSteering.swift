@@ -8,12 +8,14 @@ struct JobSteering {
   nonisolated static let cancel = PageAction("cancel")
   nonisolated static let runNow = PageAction("run-now")
 
+  private static let stays = " The id stays cancelled for 24 h: a job that is enqueued with it is not sent."
+
   let context: DashboardContext
 
   private var control: JobControl { JobControl(queues: context.queues, connection: context.connection) }
 
   func cancel(_ id: String) async throws(PageError) -> ActionOutcome {
-    try JobSteering.outcome(try await refusingFaults(await context.cancellations.cancel(id)), id)
+    try JobSteering.outcome(try await refusingFaults(await control.cancel(id)), id)
   }
 
   static func outcome(_ cancellation: JobControl.Cancellation, _ id: String) throws(PageError) -> ActionOutcome {
@@ -21,21 +23,14 @@ struct JobSteering {
     case .cancelled(let record):
       let sent =
         record.accepted > 0 ? " APNs had accepted \(NumberText.count(Int64(record.accepted), "push", "pushes"))." : ""
-      return .done("Cancelled \(id): nothing more is sent.\(sent)")
-    case .marked(let location) where location.mayWait:
-      return .done(
-        "\(id) was not found among the first and last \(QueueLimits.lookElements) jobs of its queue. It is marked: a worker that takes a job with this id ends it."
-      )
-    case .marked(let location) where location.place == .unknown(isWaitingPossible: false):
-      return .done("\(id) was not found. If a worker is just taking it, it ends before the next push: look again soon.")
+      return .done("Cancelled \(id): nothing more is sent.\(sent)\(stays)")
     case .marked(let location):
-      return .done(
-        "\(id) is \(JobPlaceText.now(location.place)). It is marked: its worker ends it before the next push. This page shows its record then."
-      )
-    case .dead(let location), .ended(let location): throw JobPlaceText.movedOn(location.place)
-    case .unknown: throw .notFound("No job and no record has the id \(id). Nothing was changed.")
-    case .tooMany:
-      return .refused("Too many cancelled jobs wait for their workers. Nothing was changed; try again later.")
+      if case .unknown = location.place { return .done("\(id) was not found.\(stays)") }
+      return .done("\(id) is \(JobPlaceText.now(location.place)). Its worker ends it before the next push.\(stays)")
+    case .dead(let location), .ended(let location):
+      throw .movedOn("The job has moved on: it is now \(JobPlaceText.now(location.place)).\(stays)")
+    case .invalid: throw .notFound("No job can have the id \(id). Nothing was changed.")
+    case .tooMany: return .refused("Too many ids are cancelled. Try again later.")
     }
   }
 

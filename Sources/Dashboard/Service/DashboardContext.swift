@@ -15,7 +15,6 @@ struct DashboardContext {
   let credentials: Credentials
   let lastUses: LastUses
   let audit: AuditLog
-  let cancellations: CancellationWatch
   let log: Log
 
   /// The names of the queues, in strict order.
@@ -31,6 +30,5 @@ struct DashboardContext {
     credentials = Credentials(connection: connection)
     lastUses = LastUses(connection: connection)
     audit = AuditLog(connection: connection, log: log)
-    cancellations = CancellationWatch(queues: configuration.queues, connection: connection)
   }
 }

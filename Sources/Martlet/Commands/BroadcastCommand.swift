@@ -53,7 +53,11 @@ enum BroadcastCommand: Command {
       case "resume":
         guard try await directory.resume(id) else { throw CommandError.failed("broadcast '\(id)' is not paused") }
         Console.print("\(id) continues\n")
-      default: return try await cancel(id, JobControl(queues: queues, connection: connection), line)
+      default:
+        let isTaken = try await directory.show(id) != nil
+        let isWaiting = try await JobLocator(queues: queues, connection: connection).locate(id).isAlive
+        guard isTaken || isWaiting else { throw CommandError.failed("no broadcast '\(id)' is known") }
+        return try await cancel(id, JobControl(queues: queues, connection: connection), line)
       }
       return .done
     }

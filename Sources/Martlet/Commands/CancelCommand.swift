@@ -12,14 +12,18 @@ enum CancelCommand: Command {
 
     Cancels the job with this id in the queues of MARTLET_QUEUES (or of --queue), and prints the result. If the job
     is in flight, its remaining pushes are not sent. A broadcast stops after its current pages. The record says
-    `cancelled`, and what had been accepted. A job that is not found at either end of a long queue is cancelled when a
-    worker takes it, within 7 days; so is one that waits there under the id of a job that has ended.
+    `cancelled`, and what had been accepted. A waiting job is cancelled when a worker takes it.
 
-    Exit code 0 if the job is not sent (any further), 1 if it has been sent, is dead, or is not known.
+    The id stays cancelled for 24 h, or until its dead letter is requeued: a job that is enqueued with it meanwhile is
+    not sent. That includes the id of a job that was not found, has ended or is dead.
+
+    Exit code 0 if the job is not sent (any further), 1 if it has been sent, is dead, or is still in flight after 5 s.
 
     """
 
+  /// How long a job in flight is waited for. Its worker knows of the cancellation within a second.
   private static let patience = Duration.seconds(5)
+  private static let pause = Duration.milliseconds(100)
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["queue"], flags: ["json"])
@@ -43,8 +47,12 @@ enum CancelCommand: Command {
   /// Cancels, and waits a few seconds for the worker that has the job.
   @EventLoop
   static func cancel(_ id: String, _ control: JobControl) async throws -> CancelOutcome {
-    let answer = try await control.cancel(id)
-    guard case .marked(let location) = answer else { return CancelOutcome(answer) }
-    return CancelOutcome(try await control.follow(location, within: patience))
+    let end = ContinuousClock.now + patience
+    var answer = try await control.cancel(id)
+    while case .marked(let location) = answer, case .inFlight = location.place, ContinuousClock.now < end {
+      try await Task.sleep(for: pause)
+      answer = try await control.cancel(id)
+    }
+    return CancelOutcome(answer)
   }
 }

@@ -4,9 +4,11 @@ import Queue
 
 /// What became of a request to cancel, for a terminal.
 struct CancelOutcome: Equatable {
+  private static let stays = "The id stays cancelled for 24 h: a job that is enqueued with it is not sent."
+
   /// Whether nothing (further) is sent.
   let isStopped: Bool
-  /// `cancelled`, `marked`, `ended`, `dead`, `unknown` or `refused`.
+  /// `cancelled`, `marked`, `ended`, `dead` or `refused`.
   let word: String
   /// The status of the job's record; nil without one.
   var status: JobStatus?
@@ -17,7 +19,7 @@ struct CancelOutcome: Equatable {
     status = record.status
     guard record.status == .cancelled else {
       (isStopped, word) = (false, "ended")
-      sentence = "The job had ended before it could be cancelled: \(record.status.rawValue)."
+      sentence = "The job had ended before it could be cancelled: \(record.status.rawValue). \(CancelOutcome.stays)"
       return
     }
     (isStopped, word) = (true, "cancelled")
@@ -39,15 +41,15 @@ struct CancelOutcome: Equatable {
       self.init(record)
     case .dead(let location):
       self.init(
-        false, "dead", "The job is a dead letter and is not sent; martlet dead purge \(location.id) deletes it.",
+        false, "dead",
+        "The job is a dead letter: it is not sent unless it is requeued; martlet dead purge \(location.id) deletes it.",
         location.record?.status)
     case .marked(let location): self.init(marked: location)
-    case .unknown:
-      self.init(false, "unknown", "No job with this id is known: it was never enqueued, or its record has expired.")
+    case .invalid: self.init(false, "refused", "No job can have this id.")
     case .tooMany:
       self.init(
         false, "refused",
-        "Too many cancellations wait for their jobs (\(QueueLimits.maximumCancellations)). Nothing was changed.")
+        "\(QueueLimits.maximumCancellations) ids of a queue are cancelled already, each for 24 h. Try again later.")
     }
   }
 
@@ -59,12 +61,8 @@ struct CancelOutcome: Equatable {
     case .inFlight(let worker):
       self.init(
         false, "marked", "The job is in flight at \(worker), which sends no further push; its record tells the rest.")
-    case .dead, .ended:
-      self.init(
-        true, "marked",
-        "A job with this id has ended; if another one waits in the long queue, it is dropped when a worker takes it.")
-    case .unknown, .retry, .scheduled, .paused:
-      self.init(true, "marked", "The job was not found yet; a job with this id is dropped when a worker takes it.")
+    case .unknown, .retry, .scheduled, .paused, .dead, .ended:
+      self.init(true, "marked", "The job was not found. \(CancelOutcome.stays)")
     }
   }
 

@@ -52,8 +52,7 @@ public struct DeadLetters {
   ///   1  the dead letters
   ///   2  the queue
   ///   3  the seal
-  ///   4  the control string
-  ///   5  the cancelled ids
+  ///   4  the cancelled ids
   /// ARGV
   ///   1  the letter
   ///   2  the element for the queue; empty to purge
@@ -62,12 +61,11 @@ public struct DeadLetters {
   /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
   private static let take = RedisScript(
     """
-    \(QueueScripts.unmarking)
     local found = redis.call('TYPE', KEYS[2]).ok
     if ARGV[2] ~= '' and found ~= 'none' and found ~= 'list' then return redis.call('LLEN', KEYS[2]) end
     if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
     if ARGV[2] ~= '' then
-      unmark(KEYS[4], KEYS[5], {ARGV[3]})
+      redis.pcall('ZREM', KEYS[4], ARGV[3])
       redis.call('SET', KEYS[3], ARGV[4], 'NX')
       redis.call('LPUSH', KEYS[2], '\(Seal.marker)' .. redis.call('GET', KEYS[3]) .. ' ' .. ARGV[2])
     end
@@ -81,8 +79,7 @@ public struct DeadLetters {
   ///   1  the dead letters
   ///   2  the queue
   ///   3  the seal
-  ///   4  the control string
-  ///   5  the cancelled ids
+  ///   4  the cancelled ids
   /// ARGV
   ///   1  the letter's score
   ///   2  its length in bytes
@@ -93,7 +90,6 @@ public struct DeadLetters {
   /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
   private static let takeLong = RedisScript(
     """
-    \(QueueScripts.unmarking)
     local found = redis.call('TYPE', KEYS[2]).ok
     if ARGV[4] == 'requeue' and found ~= 'none' and found ~= 'list' then return redis.call('LLEN', KEYS[2]) end
     local beginning = #ARGV[3]
@@ -102,7 +98,7 @@ public struct DeadLetters {
       if #letter == tonumber(ARGV[2]) and string.sub(letter, 1, beginning) == ARGV[3] then
         redis.call('ZREM', KEYS[1], letter)
         if ARGV[4] == 'requeue' then
-          unmark(KEYS[4], KEYS[5], {ARGV[5]})
+          redis.pcall('ZREM', KEYS[4], ARGV[5])
           redis.call('SET', KEYS[3], ARGV[6], 'NX')
           local element = string.sub(letter, string.find(letter, '\\n', 1, true) + 1)
           redis.call('LPUSH', KEYS[2], '\(Seal.marker)' .. redis.call('GET', KEYS[3]) .. ' ' .. element)
@@ -191,7 +187,7 @@ public struct DeadLetters {
   ) {
     let isWhole = entry.missingBytes == 0
     let script = isWhole ? DeadLetters.take : DeadLetters.takeLong
-    connection.call(script, keys: [keys.dead, keys.queue, keys.seal, keys.control, keys.cancelled]) { command in
+    connection.call(script, keys: [keys.dead, keys.queue, keys.seal, keys.cancelled]) { command in
       if isWhole {
         command.append(entry.bytes)
         command.append(element)

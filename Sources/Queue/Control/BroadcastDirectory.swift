@@ -116,7 +116,7 @@ public struct BroadcastDirectory {
   public func resume(_ id: String) async throws(RedisError) -> Bool {
     var wasPaused = false
     for keys in queues {
-      let scriptKeys = [keys.control, keys.held, keys.pausedJobs, keys.queue, keys.seal]
+      let scriptKeys = [keys.control, keys.held, keys.pausedJobs, keys.queue, keys.seal, keys.cancelled]
       var answer: Int64
       repeat {
         let value = try await connection.run(ControlScripts.release, keys: scriptKeys, arguments: [id, Seal.random()])

@@ -74,19 +74,4 @@ extension ControlScripts {
     end
     return answer
     """)
-
-  /// Removes the mark of an id.
-  ///
-  /// KEYS
-  ///   1  the control string
-  ///   2  the cancelled ids
-  /// ARGV
-  ///   1  the id
-  /// Returns 1, or 0 without such a mark.
-  static let unmark = RedisScript(
-    """
-    \(changing)
-    \(unmarking)
-    return unmark(KEYS[1], KEYS[2], ARGV)
-    """)
 }

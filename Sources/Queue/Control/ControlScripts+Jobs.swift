@@ -32,7 +32,7 @@ extension ControlScripts {
     end
     """
 
-  /// Removes a retried or scheduled job for good, with the mark of its id, and the pause of a broadcast.
+  /// Removes a retried or scheduled job for good, with the pause of a broadcast.
   ///
   /// KEYS
   ///   1  the locator
@@ -41,10 +41,9 @@ extension ControlScripts {
   ///   4  the record, or KEYS 1 for none
   ///   5  the reply list, or KEYS 1 for none
   ///   6  the control string
-  ///   7  the cancelled ids
-  ///   8  the paused broadcasts
-  ///   9  the jobs of paused broadcasts
-  ///  10  the stream of events, or KEYS 1 for none
+  ///   7  the paused broadcasts
+  ///   8  the jobs of paused broadcasts
+  ///   9  the stream of events, or KEYS 1 for none
   /// ARGV
   ///   1  the beginning of the element: the job may have moved on
   ///   2  the record, JSON
@@ -59,16 +58,14 @@ extension ControlScripts {
     \(locating)
     \(leaving)
     \(changing)
-    \(unmarking)
     \(unholding)
     local sets = {r = KEYS[2], s = KEYS[3]}
     local letter, score, element = locate(KEYS[1], sets)
     if not element or string.sub(element, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
     redis.call('ZREM', sets[letter], element)
     redis.call('DEL', KEYS[1])
-    leave(KEYS[1], KEYS[4], KEYS[5], KEYS[10])
-    unmark(KEYS[6], KEYS[7], {ARGV[5]})
-    unhold(KEYS[6], KEYS[8], KEYS[9], ARGV[5])
+    leave(KEYS[1], KEYS[4], KEYS[5], KEYS[9])
+    unhold(KEYS[6], KEYS[7], KEYS[8], ARGV[5])
     return 1
     """)
 

@@ -66,8 +66,9 @@ extension ControlScripts {
   ///   3  the jobs of paused broadcasts
   ///   4  the queue
   ///   5  the seal
+  ///   6  the cancelled ids
   /// ARGV
-  ///   1  the id
+  ///   1  the id, which is not cancelled any more
   ///   2  a seal, for a queue that has none
   /// Returns 1, 2 if there are more jobs, or 0 if it was not paused. An error if the queue's key is not a list.
   static let release = RedisScript(
@@ -75,6 +76,7 @@ extension ControlScripts {
     \(changing)
     local found = redis.call('TYPE', KEYS[4]).ok
     if found ~= 'none' and found ~= 'list' then return redis.call('LLEN', KEYS[4]) end
+    redis.pcall('ZREM', KEYS[6], ARGV[1])
     local count, answer, moved, bytes, fields = redis.call('HLEN', KEYS[2]), 0, 0, 0, {}
     for _, field in ipairs(redis.call('HKEYS', KEYS[3])) do
       if string.match(field, '^%S+') == ARGV[1] then fields[#fields + 1] = field end
@@ -109,7 +111,7 @@ extension ControlScripts {
     return false
     """)
 
-  /// Removes a job of a paused broadcast for good, with the mark of its id, and with its pause if it is the last one.
+  /// Removes a job of a paused broadcast for good, and its pause if it is the last one.
   ///
   /// KEYS
   ///   1  the control string
@@ -117,8 +119,7 @@ extension ControlScripts {
   ///   3  the jobs of paused broadcasts
   ///   4  the record, or KEYS 1 for none
   ///   5  the reply list, or KEYS 1 for none
-  ///   6  the cancelled ids
-  ///   7  the stream of events, or KEYS 1 for none
+  ///   6  the stream of events, or KEYS 1 for none
   /// ARGV
   ///   1  the field
   ///   2  the record, JSON
@@ -132,13 +133,11 @@ extension ControlScripts {
     \(QueueScripts.writing)
     \(leaving)
     \(changing)
-    \(unmarking)
     \(unholding)
     if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 0 then return 0 end
     unhold(KEYS[1], KEYS[2], KEYS[3], ARGV[5], ARGV[1])
     redis.call('HDEL', KEYS[3], ARGV[1])
-    leave(KEYS[1], KEYS[4], KEYS[5], KEYS[7])
-    unmark(KEYS[1], KEYS[6], {ARGV[5]})
+    leave(KEYS[1], KEYS[4], KEYS[5], KEYS[6])
     return 1
     """)
 

@@ -29,18 +29,6 @@ enum ControlScripts {
     end
     """
 
-  /// Lua: `unmark(control, cancelled, ids)` removes the marks of ids, at most 1,000, and returns how many had one. Needs
-  /// ``changing``.
-  static let unmarking = """
-    local function unmark(control, cancelled, ids)
-      local count = redis.pcall('ZCARD', cancelled)
-      if type(count) ~= 'number' or count == 0 or #ids == 0 then return 0 end
-      local removed = redis.call('ZREM', cancelled, unpack(ids))
-      if removed == count then change(control, '', 'C') end
-      return removed
-    end
-    """
-
   /// Lua: `unhold(control, held, paused, id, except)` removes the pause of a broadcast that ends, unless a job with its id
   /// is paused in another field than `except`. Needs ``changing``.
   ///
@@ -55,25 +43,6 @@ enum ControlScripts {
       if redis.pcall('HDEL', held, id) == 1 and count == 1 then change(control, '', 'B') end
     end
     """
-
-  /// Removes the marks and pauses of jobs that have ended.
-  ///
-  /// KEYS
-  ///   1  the control string
-  ///   2  the cancelled ids
-  ///   3  the paused broadcasts
-  ///   4  the jobs of paused broadcasts
-  /// ARGV  the ids
-  /// Returns 1.
-  static let forget = RedisScript(
-    """
-    \(changing)
-    \(unmarking)
-    \(unholding)
-    unmark(KEYS[1], KEYS[2], ARGV)
-    for _, id in ipairs(ARGV) do unhold(KEYS[1], KEYS[3], KEYS[4], id) end
-    return 1
-    """)
 
   /// Drains a worker under its new name.
   ///

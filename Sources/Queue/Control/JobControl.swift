@@ -10,16 +10,15 @@ public struct JobControl {
   public enum Cancellation: Sendable, Equatable {
     /// The job will not be sent, or not any further. `record` was written.
     case cancelled(record: JobResult)
-    /// The job is waiting or in flight, or may be waiting (``JobLocation/mayWait``), also if an earlier one has ended or is
-    /// dead. The worker that has or takes it ends it and writes the record.
+    /// The job is waiting or in flight, or was not found. The worker that has or takes it ends it and writes the record.
     case marked(JobLocation)
-    /// It is a dead letter. Nothing was changed.
+    /// It is a dead letter, and stays one.
     case dead(JobLocation)
-    /// It had ended before. Nothing was changed.
+    /// It had ended before. Its record stays.
     case ended(JobLocation)
-    /// No job and no record has the id.
-    case unknown
-    /// ``QueueLimits/maximumCancellations`` wait for their jobs. Nothing was changed.
+    /// No job can have the id.
+    case invalid
+    /// A queue has ``QueueLimits/maximumCancellations`` already. In the queues before it the id is cancelled.
     case tooMany
   }
 
@@ -34,9 +33,9 @@ public struct JobControl {
   /// A job may move during the search. After this many moves, the worker that claims the job cancels it by its mark.
   private static let maximumMoves = 3
 
-  let queues: [String]
-  let connection: RedisClient
-  let locator: JobLocator
+  private let queues: [String]
+  private let connection: RedisClient
+  private let locator: JobLocator
   private let recordTimeToLive: Duration
 
   /// `recordTimeToLive` is that of the records of jobs that are cancelled here: MARTLET_RESULT_TTL.
@@ -61,58 +60,28 @@ public struct JobControl {
 
   /// Cancels a job.
   ///
-  /// The id is marked first, so that a worker that claims the job meanwhile finds the mark. The mark is removed if it is
-  /// not needed. It stays if a job in flight ends before its worker knows of it: see ``follow(_:within:)``.
+  /// The id is marked first, so that a worker that claims the job meanwhile finds the mark. The mark stays for
+  /// ``QueueLimits/cancellationTimeToLive``, or until its dead letter is requeued or its broadcast is resumed: a job that is
+  /// enqueued under the id meanwhile is cancelled, too.
   public func cancel(_ id: String) async throws(RedisError) -> Cancellation {
-    guard Job.isID(id) else { return .unknown }
+    guard Job.isID(id) else { return .invalid }
     guard try await mark(id) else { return .tooMany }
-    return try await conclude(id)
-  }
-
-  /// Cancels a job whose id is marked if no worker has it. Removes the mark if no job is left for it.
-  ///
-  /// `isSought`: the job was looked for before, some seconds ago. One that is not found again does not exist.
-  func conclude(_ id: String, isSought: Bool = false) async throws(RedisError) -> Cancellation {
     var location: JobLocation
     var moves = 0
     repeat {
-      if let record = try await cancelDue(id) {
-        try await unmark(id)
-        return .cancelled(record: record)
-      }
+      if let record = try await cancelDue(id) { return .cancelled(record: record) }
       location = try await locator.locate(id)
       moves += 1
       // A job that is found here was put off between the two steps.
     } while location.isKept && moves < JobControl.maximumMoves
-    if location.isAlive {
-      // The other queues have no job with this id.
-      try await unmark(id, except: location.queue)
-      return .marked(location)
-    }
-    // A dead or ended job may have been enqueued again under its id.
-    if location.mayWait { return .marked(location) }
-    if case .unknown = location.place, !isSought {
-      // A worker may just have taken it, or be about to write its record.
-      guard try await fleetIsIdle() else { return .marked(location) }
-    }
-    try await unmark(id)
     return switch location.place {
     case .dead: .dead(location)
     case .ended: .ended(location)
-    default: .unknown
+    case .waiting, .inFlight, .retry, .scheduled, .paused, .unknown: .marked(location)
     }
   }
 
-  /// Removes the cancellation of an id whose job has ended otherwise.
-  public func unmark(_ id: String) async throws(RedisError) { try await unmark(id, except: nil) }
-
-  private func unmark(_ id: String, except queue: String?) async throws(RedisError) {
-    for keys in queues.map(QueueKeys.init(queue:)) where keys.queue != queue {
-      _ = try await connection.run(ControlScripts.unmark, keys: [keys.control, keys.cancelled], arguments: [id])
-    }
-  }
-
-  /// Returns false, and leaves no mark, if a queue has too many.
+  /// Returns false if a queue has too many marks.
   private func mark(_ id: String) async throws(RedisError) -> Bool {
     for keys in queues.map(QueueKeys.init(queue:)) {
       let answer = try await connection.call(ControlScripts.mark, keys: [keys.control, keys.cancelled]) { command in
@@ -120,23 +89,7 @@ public struct JobControl {
         command.append(QueueLimits.cancellationTimeToLive.milliseconds)
         command.append(QueueLimits.maximumCancellations)
       }
-      guard answer.integer == 1 else {
-        try await unmark(id)
-        return false
-      }
-    }
-    return true
-  }
-
-  /// Whether nothing waits and nothing is in flight.
-  private func fleetIsIdle() async throws(RedisError) -> Bool {
-    for queue in queues {
-      do {
-        let overview = try await QueueOverview.read(queue, from: connection)
-        guard overview.waiting == 0, overview.inFlight == 0 else { return false }
-      } catch let error where error.isWrongType {
-        continue
-      }
+      guard answer.integer == 1 else { return false }
     }
     return true
   }
@@ -230,9 +183,8 @@ public struct JobControl {
     let scriptKeys =
       found.field == nil
       ? [
-        none, keys.retry, keys.scheduled, record, reply, keys.control, keys.cancelled, keys.held, keys.pausedJobs,
-        stream,
-      ] : [none, keys.held, keys.pausedJobs, record, reply, keys.cancelled, stream]
+        none, keys.retry, keys.scheduled, record, reply, keys.control, keys.held, keys.pausedJobs, stream,
+      ] : [none, keys.held, keys.pausedJobs, record, reply, stream]
     let answer = try await connection.call(script, keys: scriptKeys) { command in
       command.append(found.field ?? Array(found.envelope.element.prefix { $0 != UInt8(ascii: "\n") }))
       command.append(ending.record.json)

@@ -22,17 +22,12 @@ public struct JobLocation: Sendable, Equatable {
 
   public let id: String
   public var place: Place
-  /// Whether a job with the id may wait where it was not looked for: a queue is too long to be searched whole. False if a
-  /// job was found that the fleet still has.
-  public var mayWait = false
   /// Nil if the job is known by its record alone, or not at all.
   public var queue: String?
   /// The job and what the fleet knows of it, where it was found; nil if it has ended, or is unknown.
   public var envelope: Envelope?
   /// The record, for a job at any place. It may be that of an earlier attempt, or of an earlier job with the id.
   public var record: JobResult?
-  /// The bytes of the record.
-  public var recordJSON: [UInt8]?
 
   public init(id: String, place: Place) {
     self.id = id

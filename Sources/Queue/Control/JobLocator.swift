@@ -19,11 +19,9 @@ public struct JobLocator {
   /// Returns where a job is now. If several jobs have the id, returns the one that is furthest from its end.
   public func locate(_ id: String) async throws(RedisError) -> JobLocation {
     guard Job.isID(id) else { return JobLocation(id: id, place: .unknown(isWaitingPossible: false)) }
-    let recordJSON = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents
+    let record = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents
     var location = try await find(id)
-    if case .unknown = location.place { location.place = .unknown(isWaitingPossible: location.mayWait) }
-    location.recordJSON = recordJSON
-    location.record = recordJSON.flatMap(JobResult.init(parsing:))
+    location.record = record.flatMap(JobResult.init(parsing:))
     if case .unknown = location.place, let record = location.record, record.status.isFinal {
       location.place = .ended(record.status)
     }
@@ -44,9 +42,7 @@ public struct JobLocator {
       if let waiting = search.found { return waiting }
       isWhole = isWhole && search.isWhole
     }
-    var location = dead ?? JobLocation(id: id, place: .unknown(isWaitingPossible: false))
-    location.mayWait = !isWhole
-    return location
+    return dead ?? JobLocation(id: id, place: .unknown(isWaitingPossible: !isWhole))
   }
 
   // MARK: - Sorted sets

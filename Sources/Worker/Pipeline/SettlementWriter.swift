@@ -86,7 +86,7 @@ struct SettlementWriter {
     // The next attempt needs to know who wrote the record that it replaces. Computed on use: most jobs have no next attempt.
     var recordAuthor: String? { hasRecord ? delivery.tally.result.author : delivery.state.recordAuthor }
     switch outcome.verb {
-    case .acknowledge: return .acknowledge
+    case .acknowledge, .cancel: return .acknowledge
     case .schedule(let time): return .schedule(element: delivery.scheduledElement(recordAuthor: recordAuthor), at: time)
     case .retry(let delay, let countsAttempt):
       return .retry(
@@ -96,7 +96,6 @@ struct SettlementWriter {
         id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts,
         envelope: delivery.buriedEnvelope(recordAuthor: recordAuthor))
       return .bury(letter: letter.bytes, at: now)
-    case .cancel: return .cancel
     case .pause:
       return .pause(
         element: delivery.nextElement(countsAttempt: false, recordAuthor: recordAuthor),

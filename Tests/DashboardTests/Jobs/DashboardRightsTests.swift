@@ -33,7 +33,7 @@ struct DashboardRightsTests {
     }
     for (path, form, status) in [
       ("/queues/push:jobs", "action=pause", 303), ("/queues/push:jobs", "action=resume", 303),
-      ("/dead", "action=requeue-all&until=1", 303), ("/jobs/x", "action=cancel", 404),
+      ("/dead", "action=requeue-all&until=1", 303), ("/jobs/x", "action=cancel", 303),
       ("/jobs/x", "action=run-now", 409), ("/jobs/x", "action=requeue", 409), ("/broadcasts/x", "action=cancel", 404),
       ("/broadcasts/x", "action=pause", 404), ("/broadcasts/x", "action=resume", 404),
     ] {

@@ -83,22 +83,16 @@ struct JobPageTests {
     await fixture.stop()
   }
 
-  @Test func `a job that ends before its worker knows of the cancellation leaves no mark`() async throws {
+  @Test func `a job in flight is marked for its worker`() async throws {
     let fixture = try await JobsFixture()
     let job = #"{"id":"flying","to":{"user":"alice"},"title":"x"}"#
     let element = Envelope(nonce: "n", job: fixture.bytes(job)).element
     try await fixture.run("SADD", [fixture.bytes(fixture.keys.workers), fixture.bytes("w")])
     try await fixture.run("LPUSH", [fixture.bytes(fixture.keys.inflight("w")), element])
     let done = try await fixture.dashboard.act("/jobs/flying?confirm=cancel", [("action", "cancel")])
-    #expect(done.body.contains("in flight at worker w. It is marked"))
+    #expect(done.body.contains("in flight at worker w. Its worker ends it"))
+    #expect(done.body.contains("The id stays cancelled for 24 h"))
     #expect(try await fixture.length("ZCARD", fixture.keys.cancelled) == 1)
-    let record = JobResult(id: "flying", status: .accepted, worker: "w", claimedAt: now, finishedAt: now)
-    try await fixture.run("SET", [fixture.bytes(QueueKeys.result("flying")), record.json()])
-    try await fixture.run("DEL", [fixture.bytes(fixture.keys.inflight("w"))])
-    try await eventually("the mark is taken back") {
-      try await fixture.length("EXISTS", fixture.keys.cancelled) == 0
-    }
-    #expect(try await fixture.length("EXISTS", fixture.keys.control) == 0)
     await fixture.stop()
   }
 
@@ -174,7 +168,9 @@ struct JobPageTests {
     #expect(!page.body.contains("<script>alert") && !page.body.contains("onclick=\"x"))
     for action in ["cancel", "run-now", "requeue", "purge", "reveal"] {
       let answer = try await fixture.dashboard.post("/jobs/\(id)", [("action", action)])
-      #expect([404, 409].contains(answer.status), "\(action) \(answer.status)")
+      // A job may get this id later: it is cancelled then.
+      let isMarked = action == "cancel" && id == "%2e"
+      #expect(isMarked ? answer.status == 303 : [404, 409].contains(answer.status), "\(action) \(answer.status)")
     }
     await fixture.stop()
   }
