@@ -4,7 +4,7 @@ import Redis
 /// At least once: waits for a job of one queue.
 ///
 /// BLMOVE moves the element to the landing list, and its reply is left out
-/// (``RedisConnection/call(_:keys:behindSilent:timeout:arguments:_:)``), as the job may be of any size. The claiming
+/// (``RedisConnection/send(_:behindSilent:timeout:_:)``), as the job may be of any size. The claiming
 /// script runs behind it on the same connection, checks the element, and answers. The reconciler or the reaper finds
 /// what a crash between the two leaves in the landing list.
 @EventLoop
@@ -31,30 +31,22 @@ final class BlockingMove: BlockingClaim {
 
   func begin(_ completion: @escaping @EventLoop (BlockingClaimResult) -> Void) {
     let worker = lease.name.value
-    let noncePrefix = lease.makeNoncePrefix()
+    let claim = keys.claim(
+      landed: true, by: worker, upTo: 1, noncePrefix: lease.makeNoncePrefix(), .atLeastOnce)
     var move = RedisCommand("BLMOVE", keys.queue, keys.landing(worker), "RIGHT", "LEFT")
     move.append(QueueLimits.blockSeconds)
-    let arguments = { (command: inout RedisCommand) in
-      command.append(1)
-      command.append(noncePrefix)
-      command.append(DeliveryMode.atLeastOnce.rawValue)
-    }
     let finish: RedisConnection.Completion = { [weak self] result in
       guard let self else { return }
       blocked.endWait()
       completion(read(result))
     }
     blocked.beginWait()
-    let scriptKeys = keys.claimLanded(by: worker)
     if blocked.canSkipReplies == true {
-      blocked.connection.call(
-        QueueScripts.claim, keys: scriptKeys, behindSilent: move, timeout: QueueLimits.blockDeadline,
-        arguments: arguments, finish)
+      blocked.connection.send(claim, behindSilent: move, timeout: QueueLimits.blockDeadline, finish)
     } else {
       // The element is transferred once more than necessary.
       blocked.connection.send(move, timeout: QueueLimits.blockDeadline) { _ in }
-      blocked.connection.call(
-        QueueScripts.claim, keys: scriptKeys, timeout: QueueLimits.blockDeadline, arguments: arguments, finish)
+      blocked.connection.send(claim, timeout: QueueLimits.blockDeadline, finish)
     }
   }
 

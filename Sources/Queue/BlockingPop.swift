@@ -93,9 +93,8 @@ final class BlockingPop: BlockingClaim {
   ) {
     blocked.extendWait()
     let keys = queues[queueIndex]
-    blocked.connection.call(ControlScripts.putBack, keys: [keys.queue], timeout: QueueLimits.buryDeadline) { command in
-      command.append(element)
-    } _: { [weak self] result in
+    let call = ControlScripts.putBack(queue: keys.queue, element: element)
+    blocked.connection.send(call, timeout: QueueLimits.buryDeadline) { [weak self] result in
       guard let self else { return }
       blocked.endWait()
       if case .failure(let error) = result {
@@ -114,10 +113,8 @@ final class BlockingPop: BlockingClaim {
     // One attempt at a time: the connection may have come back before the timer fires.
     buryTimer = nil
     let keys = queues[job.queueIndex]
-    blocked.connection.call(QueueScripts.buryPopped, keys: [keys.dead], timeout: QueueLimits.buryDeadline) { command in
-      command.append(job.element)
-      command.append(job.size)
-    } _: { [weak self] result in
+    let call = QueueScripts.buryPopped(dead: keys.dead, element: job.element, size: job.size)
+    blocked.connection.send(call, timeout: QueueLimits.buryDeadline) { [weak self] result in
       guard let self else { return }
       switch result {
       case .success(let value):

@@ -118,13 +118,9 @@ final class Fetcher {
   private func claim(queueIndex: Int, upTo count: Int) {
     let keys = context.queues[queueIndex]
     let worker = context.lease.name.value
-    let noncePrefix = context.lease.makeNoncePrefix()
+    let call = keys.claim(by: worker, upTo: count, noncePrefix: context.lease.makeNoncePrefix(), context.mode)
     unanswered += 1
-    context.connection.call(QueueScripts.claim, keys: keys.claimWaiting(by: worker)) { command in
-      command.append(count)
-      command.append(noncePrefix)
-      command.append(context.mode.rawValue)
-    } _: { [weak self] result in
+    context.connection.send(call) { [weak self] result in
       guard let self else { return }
       unanswered -= 1
       takeAnswer(result, queueIndex: queueIndex, asked: count, worker: worker)

@@ -23,11 +23,10 @@ extension JobQueue {
   /// Writes the progress of a broadcast, unless a cursor that is further is stored. The claim of a fenced worker is
   /// fenced.
   public func commitProgress(_ progress: AttemptState, of claim: Claim) {
-    context.connection.call(QueueScripts.commitProgress, keys: progressKeys(claim)) { command in
-      command.append(progress.cursor ?? "")
-      command.append(progress.json())
-      command.append(JobQueue.progressTimeToLive.milliseconds)
-    } _: { [self] result in
+    let call = QueueScripts.commitProgress(
+      progress: progressKey(claim), tombstone: tombstone(claim), cursor: progress.cursor ?? "", json: progress.json(),
+      ttl: JobQueue.progressTimeToLive.milliseconds)
+    context.connection.send(call) { [self] result in
       // A commit that fails costs one page that is sent again after a crash: the next commit contains it.
       if case .success(.integer(-1)) = result { fence(claim) }
     }
@@ -35,51 +34,40 @@ extension JobQueue {
 
   /// Removes the progress of a broadcast that has ended, unless another worker was given the job.
   public func clearProgress(of claim: Claim) {
-    context.connection.run(QueueScripts.clearProgress, keys: progressKeys(claim)) { _ in }
+    let call = QueueScripts.clearProgress(progress: progressKey(claim), tombstone: tombstone(claim))
+    context.connection.send(call) { _ in }
   }
 
   private func progressKey(_ claim: Claim) -> String {
     queues[claim.queueIndex].progress(claim.envelope.nonce ?? "")
   }
 
-  private func progressKeys(_ claim: Claim) -> [String] {
-    [progressKey(claim), queues[claim.queueIndex].tombstone(lease.name.value)]
-  }
+  private func tombstone(_ claim: Claim) -> String { queues[claim.queueIndex].tombstone(lease.name.value) }
 }
 
 extension QueueScripts {
-  /// Writes the progress of a broadcast; its cursor never goes back.
+  /// Writes the progress of a broadcast, JSON; its cursor never goes back.
   ///
-  /// KEYS
-  ///   1  the progress
-  ///   2  the tombstone
-  /// ARGV
-  ///   1  the cursor
-  ///   2  the progress, JSON
-  ///   3  its TTL in ms
   /// Returns 1; 0 if the stored cursor is further; -1 if the worker is fenced.
   static let commitProgress = RedisScript(
+    keys: ["progress", "tombstone"], arguments: ["cursor", "json", "ttl"],
     """
-    if redis.call('EXISTS', KEYS[2]) == 1 then return -1 end
-    redis.call('PEXPIRE', KEYS[1], ARGV[3])
-    local stored = redis.call('GET', KEYS[1])
+    if redis.call('EXISTS', tombstone) == 1 then return -1 end
+    redis.call('PEXPIRE', progress, ttl)
+    local stored = redis.call('GET', progress)
     if stored then
-      local cursor = string.match(stored, '^(%C*)\\n')
-      if cursor and cursor > ARGV[1] then return 0 end
+      local reached = string.match(stored, '^(%C*)\\n')
+      if reached and reached > cursor then return 0 end
     end
-    redis.call('SET', KEYS[1], ARGV[1] .. '\\n' .. ARGV[2], 'PX', ARGV[3])
+    redis.call('SET', progress, cursor .. '\\n' .. json, 'PX', ttl)
     return 1
     """)
 
-  /// Removes the progress of a broadcast, unless the worker is fenced.
-  ///
-  /// KEYS
-  ///   1  the progress
-  ///   2  the tombstone
-  /// Returns the number of keys removed.
+  /// Removes the progress of a broadcast, unless the worker is fenced. Returns the number of keys removed.
   static let clearProgress = RedisScript(
+    keys: ["progress", "tombstone"],
     """
-    if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
-    return redis.call('DEL', KEYS[1])
+    if redis.call('EXISTS', tombstone) == 1 then return 0 end
+    return redis.call('DEL', progress)
     """)
 }

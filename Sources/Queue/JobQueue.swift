@@ -29,7 +29,7 @@ public enum QueueEvent {
   /// Jobs in flight were cancelled.
   case cancelled([Claim])
   /// An operator has paused broadcasts of a queue: ``JobQueue/screen(_:queueIndex:_:)`` tells which.
-  case broadcastsHeld(queueIndex: Int)
+  case broadcastsPaused(queueIndex: Int)
   /// Claims have ended, or an answer to a claim has arrived: ``JobQueue/outstanding`` and
   /// ``JobQueue/mayStillBringJobs`` may have changed.
   case progress
@@ -181,9 +181,10 @@ public final class JobQueue {
   private func handBackStrays(_ keys: QueueKeys) async {
     let worker = lease.name.value
     while true {
-      let answer = try? await context.connection.call(
-        QueueScripts.handBack, keys: [keys.inflight(worker), keys.landing(worker), keys.queue, keys.seal]
-      ) { $0.append(QueueLimits.moveBatch) }
+      let answer = try? await context.connection.send(
+        QueueScripts.handBackAll(
+          inflight: keys.inflight(worker), landing: keys.landing(worker), queue: keys.queue, seal: keys.seal,
+          most: QueueLimits.moveBatch))
       guard let count = answer?.integer, count > 0 else { return }
     }
   }

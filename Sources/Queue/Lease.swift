@@ -119,14 +119,10 @@ public final class Lease {
     _ completion: @escaping RedisClient.Completion
   ) {
     let keys = queues[queueIndex]
-    connection.call(QueueScripts.join, keys: [keys.heartbeat(worker), keys.workers, keys.seal]) { command in
-      command.append(worker)
-      command.append(timeToLive.milliseconds)
-      command.append(report)
-      command.append(seals[queueIndex])
-    } _: { result in
-      completion(result)
-    }
+    connection.send(
+      QueueScripts.join(
+        heartbeat: keys.heartbeat(worker), workers: keys.workers, seal: keys.seal, worker: worker,
+        ttl: timeToLive.milliseconds, report: report, word: seals[queueIndex]), completion)
   }
 
   private func renew() {
@@ -135,16 +131,11 @@ public final class Lease {
     let report = report()
     var left = queues.count
     for (index, keys) in queues.enumerated() {
-      let scriptKeys = [
-        keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.tombstone(worker), keys.landing(worker),
-        keys.seal,
-      ]
-      connection.call(QueueScripts.heartbeat, keys: scriptKeys) { command in
-        command.append(worker)
-        command.append(QueueLimits.heartbeatTimeToLive.milliseconds)
-        command.append(report)
-        command.append(seals[index])
-      } _: { [weak self] result in
+      let call = QueueScripts.heartbeat(
+        heartbeat: keys.heartbeat(worker), workers: keys.workers, inflight: keys.inflight(worker),
+        tombstone: keys.tombstone(worker), landing: keys.landing(worker), seal: keys.seal, worker: worker,
+        ttl: QueueLimits.heartbeatTimeToLive.milliseconds, report: report, word: seals[index])
+      connection.send(call) { [weak self] result in
         guard let self, worker == name.value else { return }
         guard case .success(let value) = result, let answer = HeartbeatAnswer(value) else {
           return noteRefusal(result, index)
@@ -208,14 +199,11 @@ public final class Lease {
     phase.leave()
     let worker = name.value
     for keys in queues {
-      let scriptKeys = [
-        keys.heartbeat(worker), keys.workers, keys.inflight(worker), keys.promoter, keys.landing(worker),
-      ]
-      connection.call(QueueScripts.leave, keys: scriptKeys) { command in
-        command.append(worker)
-        command.append(mayStillGetJobs ? QueueLimits.blockDeadline.milliseconds : 0)
-      } _: { _ in
-      }
+      let call = QueueScripts.leave(
+        heartbeat: keys.heartbeat(worker), workers: keys.workers, inflight: keys.inflight(worker),
+        promoter: keys.promoter, landing: keys.landing(worker), worker: worker,
+        wait: mayStillGetJobs ? QueueLimits.blockDeadline.milliseconds : 0)
+      connection.send(call) { _ in }
     }
   }
 }

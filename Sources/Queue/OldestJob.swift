@@ -32,8 +32,8 @@ final class OldestJob {
 
   func read() {
     guard Clock.monotonicNanoseconds >= notBefore else { return since = nil }
-    connection.run(QueueScripts.oldest, keys: [keys.queue, keys.seal], arguments: ["\(Job.maximumBytes)"]) {
-      [weak self] result in
+    let call = QueueScripts.oldest(queue: keys.queue, seal: keys.seal, limit: Job.maximumBytes)
+    connection.send(call) { [weak self] result in
       guard let self else { return }
       switch result {
       case .success(.integer):
@@ -52,22 +52,18 @@ final class OldestJob {
 }
 
 extension QueueScripts {
-  /// Reads the oldest job of a queue.
+  /// Reads the oldest job of a queue. `limit`: its bytes at most.
   ///
-  /// KEYS
-  ///   1  the queue
-  ///   2  the seal
-  /// ARGV
-  ///   1  bytes of the job at most
   /// Returns the element; its length if it is longer; false if there is none, or if it is the fleet's own.
   package static let oldest = RedisScript(
+    keys: ["queue", "seal"], arguments: ["limit"],
     """
-    local job = redis.call('LINDEX', KEYS[1], -1)
+    local job = redis.call('LINDEX', queue, -1)
     if not job then return false end
-    if #job > tonumber(ARGV[1]) then return #job end
-    local seal = redis.call('GET', KEYS[2])
-    local prefix = '\(Seal.marker)' .. (seal or '') .. ' '
-    if seal and string.sub(job, 1, #prefix) == prefix then return false end
+    if #job > tonumber(limit) then return #job end
+    local word = redis.call('GET', seal)
+    local prefix = '\(Seal.marker)' .. (word or '') .. ' '
+    if word and string.sub(job, 1, #prefix) == prefix then return false end
     return job
     """)
 }

@@ -38,20 +38,27 @@ final class Promoter {
     guard context.connection.isReady, context.lease.isHeld else {
       return schedule(index, in: QueueLimits.electionInterval)
     }
-    let keys = context.queues[index]
-    context.connection.call(QueueScripts.promote, keys: keys.promoting) { command in
-      command.append(context.lease.name.value)
-      command.append(QueueLimits.promoterTimeToLive.milliseconds)
-      command.append(QueueLimits.moveBatch)
-    } _: { [weak self] result in
+    let call = context.queues[index].promote(by: context.lease.name.value)
+    context.connection.send(call) { [weak self] result in
       guard let self else { return }
       guard case .success(let value) = result, let answer = PromotionAnswer(value) else {
         return schedule(index, in: QueueLimits.electionInterval)
       }
+      if answer.isElected, !isElected[index] { adoptPaused(index) }
       isElected[index] = answer.isElected
       context.metrics.promoted.increment(by: answer.moved)
       context.control.take(answer.control, queueIndex: index)
       schedule(index, in: answer.delayToNext)
+    }
+  }
+
+  /// Takes over what an earlier version has paused.
+  private func adoptPaused(_ index: Int) {
+    let keys = context.queues[index]
+    let call = QueueScripts.adoptPaused(
+      jobs: keys.pausedJobs, queue: keys.queue, seal: keys.seal, most: QueueLimits.adoptBatch)
+    context.connection.send(call) { [weak self] result in
+      if case .success(.integer(1...)) = result { self?.adoptPaused(index) }
     }
   }
 
@@ -62,8 +69,12 @@ final class Promoter {
 }
 
 extension QueueKeys {
-  /// The keys of ``QueueScripts/promote``.
-  var promoting: [String] { [promoter, queue, seal, control, cancelled, drained, retry, scheduled] }
+  func promote(by worker: String) -> RedisCall {
+    QueueScripts.promote(
+      promoter: promoter, queue: queue, seal: seal, control: control, cancelled: cancelled, drained: drained,
+      retry: retry, scheduled: scheduled, worker: worker, ttl: QueueLimits.promoterTimeToLive.milliseconds,
+      most: QueueLimits.moveBatch)
+  }
 }
 
 /// The answer of ``QueueScripts/promote``.

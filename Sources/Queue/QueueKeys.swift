@@ -6,7 +6,7 @@ public struct QueueKeys: Sendable, Equatable {
   public let queue: String
   /// Sorted set of jobs that are retried, by due time in unix milliseconds.
   public let retry: String
-  /// Sorted set of jobs whose `sendAt` has not come, by due time in unix milliseconds.
+  /// Sorted set of jobs whose `sendAt` has not come, by due time in unix milliseconds, and of paused broadcasts.
   public let scheduled: String
   /// Sorted set of dead letters, by the time at which they were given up in unix milliseconds.
   public let dead: String
@@ -20,9 +20,9 @@ public struct QueueKeys: Sendable, Equatable {
   public let control: String
   /// Sorted set of the ids of cancelled jobs, by the time at which the cancellation ends in unix milliseconds.
   public let cancelled: String
-  /// Hash: by the ids of paused broadcasts, JSON `{"since","by"}`.
+  /// Hash: by the ids of paused broadcasts, JSON of ``QueuePause``. Their jobs are in ``scheduled``, behind every date.
   public let held: String
-  /// Hash: the jobs of paused broadcasts, by id and nonce.
+  /// Hash: where an earlier version kept the jobs of paused broadcasts, by id and nonce.
   public let pausedJobs: String
   /// Set of the workers that claim no more jobs.
   public let drained: String

@@ -1,3 +1,5 @@
+import JSON
+
 /// The limits, timeouts and intervals of a queue.
 public enum QueueLimits {
   // MARK: Claims
@@ -59,11 +61,9 @@ public enum QueueLimits {
   /// Cancelled ids of a queue at most.
   public static let maximumCancellations = 10_000
   /// Paused broadcasts of a queue at most.
-  public static let maximumHeldBroadcasts = 1000
-  /// The maximum number of jobs of paused broadcasts that a queue keeps: a producer may enqueue many with one id.
-  static let maximumPausedJobs = 1000
-  /// The delay of the next attempt at a job of a paused broadcast for which there is no room.
-  static let pausedRetryDelay = Duration.seconds(60)
+  public static let maximumPausedBroadcasts = 1000
+  /// The score of a paused broadcast among the scheduled jobs, behind every date.
+  static let withoutDate = Timestamp.maximum + 1
   /// Broadcasts of a queue that operators see, at most.
   public static let knownBroadcasts = 1000
   /// How long operators see a broadcast after its last change.
@@ -95,6 +95,8 @@ public enum QueueLimits {
   static let reapInterval = Duration.seconds(2)
   /// Jobs that one script reaps or hands back at most, or promotes from each sorted set.
   static let moveBatch = 200
+  /// Jobs of broadcasts that an earlier version has paused which one script takes over at most: each may be large.
+  static let adoptBatch = 50
   /// A job is buried when more workers than this have died while they held it.
   public static let maximumCrashes = 3
 }

@@ -8,8 +8,8 @@ package import Redis
 package enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
-    claim, ghosts, acknowledge, settle, separateRecord, join, heartbeat, leave, handBack, reap, promote, commitProgress,
-    clearProgress, keepNotification, oldest, ControlScripts.screen, ControlScripts.noteBroadcast,
+    claim, ghosts, acknowledge, finish, move, handBack, separateRecord, join, heartbeat, leave, handBackAll, reap,
+    promote, commitProgress, clearProgress, keepNotification, oldest, ControlScripts.screen, ControlScripts.noteBroadcast,
   ]
 }
 

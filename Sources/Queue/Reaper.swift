@@ -49,19 +49,8 @@ final class Reaper {
 
   /// Runs the script until no job is left. `moved` counts the jobs of earlier runs.
   private func reap(_ worker: String, _ keys: QueueKeys, moved: Int) {
-    let scriptKeys = [
-      keys.heartbeat(worker), keys.inflight(worker), keys.queue, keys.workers, keys.dead, keys.tombstone(worker),
-      keys.landing(worker), keys.seal, keys.drained,
-    ]
     let now = Clock.unixMilliseconds
-    context.connection.call(QueueScripts.reap, keys: scriptKeys) { command in
-      command.append(worker)
-      command.append(QueueLimits.moveBatch)
-      command.append(QueueLimits.maximumCrashes)
-      command.append(now)
-      command.append(DeadLetter.head(id: nil, reason: DeadLetter.crashedWorkers, at: now, attempts: 0))
-      command.append(QueueLimits.tombstoneTimeToLive.milliseconds)
-    } _: { [weak self] result in
+    context.connection.send(keys.reap(worker, at: now)) { [weak self] result in
       guard let self, case .success(.array(let parts)) = result, parts.count == 5, let left = parts[0].integer,
         let back = parts[1].count, let buried = parts[2].count, let dropped = parts[3].count, left >= 0
       else { return }
@@ -91,5 +80,17 @@ final class Reaper {
         .dead(EventJob(id: $0.id, queue: $0.queue), reason: $0.reason, attempts: $0.attempts, at: now)
       })
     context.emit(.crashed(jobs))
+  }
+}
+
+extension QueueKeys {
+  /// `now` is in unix ms.
+  func reap(_ worker: String, at now: Int64) -> RedisCall {
+    QueueScripts.reap(
+      heartbeat: heartbeat(worker), inflight: inflight(worker), queue: queue, workers: workers, dead: dead,
+      tombstone: tombstone(worker), landing: landing(worker), seal: seal, drained: drained, worker: worker,
+      most: QueueLimits.moveBatch, crashes: QueueLimits.maximumCrashes, at: now,
+      head: DeadLetter.head(id: nil, reason: DeadLetter.crashedWorkers, at: now, attempts: 0),
+      ttl: QueueLimits.tombstoneTimeToLive.milliseconds)
   }
 }

@@ -45,11 +45,10 @@ final class Reconciler {
   /// Moves what has landed to the in-flight list. It is adopted from there.
   private func claimLanded(queueIndex: Int, upTo room: Int) {
     let keys = context.queues[queueIndex]
-    context.connection.call(QueueScripts.claim, keys: keys.claimLanded(by: context.lease.name.value)) { command in
-      command.append(room)
-      command.append(context.lease.makeNoncePrefix())
-      command.append(DeliveryMode.atLeastOnce.rawValue)
-    } _: { [context] result in
+    let call = keys.claim(
+      landed: true, by: context.lease.name.value, upTo: room, noncePrefix: context.lease.makeNoncePrefix(), .atLeastOnce
+    )
+    context.connection.send(call) { [context] result in
       guard case .success(let value) = result, let answer = ClaimAnswer(value, queue: keys.queue) else { return }
       context.noteBurials(answer, queueIndex: queueIndex)
     }
@@ -59,10 +58,9 @@ final class Reconciler {
     let worker = context.lease.name.value
     let known = context.ledger.outstanding(queueIndex: queueIndex).compactMap(\.envelope.nonce)
     let lastKnown = context.ledger.lastSerial
-    context.connection.call(QueueScripts.ghosts, keys: [context.queues[queueIndex].inflight(worker)]) { command in
-      command.append(room)
-      command.append(known.joined(separator: " "))
-    } _: { [weak self, context] result in
+    let call = QueueScripts.ghosts(
+      inflight: context.queues[queueIndex].inflight(worker), most: room, nonces: known.joined(separator: " "))
+    context.connection.send(call) { [weak self, context] result in
       guard let self, worker == context.lease.name.value, case .success(.array(let values)) = result else {
         return context.permits.release(room)
       }

@@ -43,23 +43,17 @@ struct SeparateRecords {
   private func write(
     _ record: Settlement.Record, _ nonce: String?, _ completion: @escaping RedisClient.Completion
   ) {
-    connection.call(QueueScripts.separateRecord, keys: [QueueKeys.result(record.jobID)]) { command in
-      command.append(record.json)
-      command.append(record.timeToLive.milliseconds)
-      command.append(record.author ?? "")
-      command.append(nonce ?? "")
-    } _: {
-      completion($0)
-    }
+    let call = QueueScripts.separateRecord(
+      record: QueueKeys.result(record.jobID), json: record.json, ttl: record.timeToLive.milliseconds,
+      author: record.author ?? "", nonce: nonce ?? "")
+    connection.send(call, completion)
   }
 
   /// A list that Redis refuses to write to, for example a key of another type, gets no reply. The job still ends.
   private func reply(
     _ record: [UInt8], to list: String, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
-    connection.call(QueueScripts.separateReply, keys: [list]) {
-      $0.append(record)
-    } _: { result in
+    connection.send(QueueScripts.separateReply(list: list, json: record)) { result in
       if case .failure(let error) = result, !error.isRefusal { return completion(.failure(error)) }
       completion(.success(true))
     }
@@ -72,9 +66,7 @@ struct SeparateRecords {
   ) {
     let finding = RecordSteps { found in
       guard case .success(false) = found else { return completion(found.map { _ in 0 }) }
-      connection.call(QueueScripts.separateNotification, keys: [reader.stream]) {
-        $0.append(record)
-      } _: { result in
+      connection.send(QueueScripts.separateNotification(stream: reader.stream, json: record)) { result in
         if case .failure(let error) = result, error.isWrongType { return completion(.success(0)) }
         completion(result.map { $0.count ?? 0 })
       }
@@ -124,54 +116,41 @@ private final class RecordSteps {
 extension QueueScripts {
   static let separate = [separateReply, separateNotification]
 
-  /// Writes the record of a job before the job leaves the in-flight list.
+  /// Writes the record of a job before the job leaves the in-flight list. `author`: that of the record before.
   ///
-  /// KEYS
-  ///   1  the record
-  /// ARGV
-  ///   1  the record, JSON
-  ///   2  its TTL in ms
-  ///   3  the author of the record before
-  ///   4  the nonce of the job
   /// Returns 1, or 0 if another job has a record there.
   static let separateRecord = RedisScript(
+    keys: ["record"], arguments: ["json", "ttl", "author", "nonce"],
     """
     \(writing)
-    redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    return write(KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]) and 1 or 0
+    redis.call('PEXPIRE', record, ttl)
+    return write(record, json, ttl, author, nonce) and 1 or 0
     """)
 
-  /// Puts a record on the list that its producer has named, unless it is there already. A list that this creates expires after 1 h.
-  ///
-  /// KEYS
-  ///   1  the list
-  /// ARGV
-  ///   1  the record, JSON
-  /// Returns 1, or 0 if the record was there.
+  /// Puts a record on the list that its producer has named, unless it is there already. A list that this creates expires
+  /// after 1 h. Returns 1, or 0 if the record was there.
   static let separateReply = RedisScript(
+    keys: ["list"], arguments: ["json"],
     """
-    redis.call('LTRIM', KEYS[1], 0, -1)
-    if redis.call('LINDEX', KEYS[1], 0) == ARGV[1] then return 0 end
-    if redis.call('LPUSH', KEYS[1], ARGV[1]) == 1 then redis.call('EXPIRE', KEYS[1], 3600) end
+    redis.call('LTRIM', list, 0, -1)
+    if redis.call('LINDEX', list, 0) == json then return 0 end
+    if redis.call('LPUSH', list, json) == 1 then redis.call('EXPIRE', list, 3600) end
     return 1
     """)
 
-  /// Writes a notification record, unless one of the job is among the latest.
+  /// Writes a notification record, JSON that begins with the job's id, unless one of the job is among the latest.
   ///
-  /// KEYS
-  ///   1  the stream
-  /// ARGV
-  ///   1  the notification record, JSON that begins with the job's id
   /// Returns the number of records written.
   static let separateNotification = RedisScript(
+    keys: ["stream"], arguments: ["json"],
     """
-    local head = string.match(ARGV[1], '^{"id":"[^"]*",') or ARGV[1]
-    redis.call('EXPIRE', KEYS[1], 2592000)
-    for _, entry in ipairs(redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 20)) do
+    local head = string.match(json, '^{"id":"[^"]*",') or json
+    redis.call('EXPIRE', stream, 2592000)
+    for _, entry in ipairs(redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 20)) do
       if string.sub(entry[2][2] or '', 1, #head) == head then return 0 end
     end
-    redis.call('XADD', KEYS[1], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[1])
-    redis.call('EXPIRE', KEYS[1], 2592000)
+    redis.call('XADD', stream, 'MAXLEN', '~', 1000, '*', 'notification', json)
+    redis.call('EXPIRE', stream, 2592000)
     return 1
     """)
 }

@@ -20,13 +20,6 @@ final class PendingSettlement {
     let old = settlement
     settlement = Settlement(old.verb)
     settlement.locator = old.locator
-    settlement.isOfBroadcast = old.isOfBroadcast
-  }
-
-  /// There is no room for another job of a paused broadcast: it is retried, and then paused.
-  func retryInsteadOfPause() {
-    guard case .pause(let element, _) = settlement.verb else { return }
-    settlement.verb = .retry(element: element, delay: QueueLimits.pausedRetryDelay)
   }
 
   /// Whether the fleet has taken the job, given that the script did not find it in the in-flight list.
@@ -35,14 +28,12 @@ final class PendingSettlement {
 
 /// The settlements of one queue, grouped by the script that writes them.
 struct SettlementBatch {
-  /// Acknowledgements of first attempts.
+  /// Plain acknowledgements: many of them are written by one script.
   var acknowledgements: [PendingSettlement] = []
-  /// Acknowledgements of jobs that wrote a record in an earlier attempt.
-  var laterAcknowledgements: [PendingSettlement] = []
   /// Those whose records must be written first, in a cluster.
   var unrecorded: [PendingSettlement] = []
   /// All others. Each is written by a separate script call.
-  var moves: [PendingSettlement] = []
+  var others: [PendingSettlement] = []
 }
 
 /// The settlements that are to be written, per queue, for the first time or again.
@@ -76,12 +67,10 @@ struct SettlementBacklog {
     for entry in entries where !entry.claim.isFenced {
       if mustBeRecorded(entry) {
         batch.unrecorded.append(entry)
-      } else if !entry.settlement.isPlain {
-        batch.moves.append(entry)
-      } else if entry.settlement.record?.author == nil {
+      } else if entry.settlement.isPlain {
         batch.acknowledgements.append(entry)
       } else {
-        batch.laterAcknowledgements.append(entry)
+        batch.others.append(entry)
       }
     }
     return batch

@@ -38,9 +38,8 @@ final class Settler {
     for index in context.queues.indices {
       let batch = backlog.takeBatch(queueIndex: index)
       for entry in batch.unrecorded { record(entry) }
-      acknowledge(all: batch.acknowledgements, queueIndex: index, haveAuthors: false)
-      acknowledge(all: batch.laterAcknowledgements, queueIndex: index, haveAuthors: true)
-      for entry in batch.moves { move(entry) }
+      acknowledge(all: batch.acknowledgements, queueIndex: index)
+      for entry in batch.others { settle(entry) }
     }
   }
 
@@ -77,36 +76,29 @@ final class Settler {
 
   // MARK: - Acknowledgements
 
-  private func acknowledge(all entries: [PendingSettlement], queueIndex: Int, haveAuthors: Bool) {
+  private func acknowledge(all entries: [PendingSettlement], queueIndex: Int) {
     for start in stride(from: 0, to: entries.count, by: QueueLimits.acknowledgeBatch) {
       let end = min(start + QueueLimits.acknowledgeBatch, entries.count)
-      acknowledge(entries[start..<end], queueIndex: queueIndex, haveAuthors: haveAuthors)
+      acknowledge(entries[start..<end], queueIndex: queueIndex)
     }
   }
 
-  private func acknowledge(_ entries: ArraySlice<PendingSettlement>, queueIndex: Int, haveAuthors: Bool) {
+  private func acknowledge(_ entries: ArraySlice<PendingSettlement>, queueIndex: Int) {
     let inflight = context.queues[queueIndex].inflight(context.lease.name.value)
-    var keys = [inflight]
-    keys.reserveCapacity(entries.count + 1)
     var timeToLive = Duration.zero
-    for entry in entries {
-      if let record = entry.settlement.record {
-        keys.append(QueueKeys.result(record.jobID))
-        timeToLive = record.timeToLive
-      } else {
-        keys.append(inflight)
-      }
+    let records = entries.map { entry in
+      guard let record = entry.settlement.record else { return inflight }
+      timeToLive = record.timeToLive
+      return QueueKeys.result(record.jobID)
     }
-    context.connection.call(QueueScripts.acknowledge, keys: keys) { command in
-      command.append(timeToLive.milliseconds)
-      command.append(context.mode.rawValue)
-      command.append(haveAuthors ? 3 : 2)
-      for entry in entries {
-        command.append(entry.claim.element)
-        command.append(entry.settlement.record?.json ?? [])
-        if haveAuthors { command.append(entry.settlement.record?.author ?? "") }
-      }
-    } _: { [self] result in
+    var call = QueueScripts.acknowledge(
+      inflight: inflight, records: RedisList(records), mode: context.mode.rawValue, ttl: timeToLive.milliseconds,
+      jobs: RedisList())
+    for entry in entries {
+      call.append(entry.claim.element)
+      call.append(entry.settlement.record?.json ?? [])
+    }
+    context.connection.send(call) { [self] result in
       switch result {
       case .success(let answer): finish(entries, AcknowledgeAnswer(answer))
       case .failure(let error): keep(entries, after: error)
@@ -126,44 +118,27 @@ final class Settler {
   // MARK: - Other settlements
 
   /// Writes one settlement. `refusal` is the error that the omission is due to.
-  private func move(_ entry: PendingSettlement, omitting omission: SettlementOmission = .nothing, refusal: String = "")
-  {
-    let queueIndex = entry.claim.queueIndex
-    let keys = context.queues[queueIndex]
-    let inflight = keys.inflight(context.lease.name.value)
-    let settlement = entry.settlement
-    let target = settlement.verb.target(keys) ?? inflight
-    let record = settlement.record
-    let scriptKeys = [
-      inflight, target, record.map { QueueKeys.result($0.jobID) } ?? inflight,
-      omission.hasReply ? inflight : settlement.replyTo ?? inflight,
-    ]
-    let controlKeys = settlement.controlKeys(keys, none: inflight)
+  private func settle(
+    _ entry: PendingSettlement, omitting omission: SettlementOmission = .nothing, refusal: String = ""
+  ) {
+    let (claim, settlement) = (entry.claim, entry.settlement)
+    let keys = context.queues[claim.queueIndex]
     let events = omission.hasEvents ? [] : settlement.events
-    let eventKeys = events.isEmpty ? [] : [EventStream.key]
-    let otherKeys = controlKeys + settlement.readerKeys + eventKeys + settlement.broadcastKeys(keys)
-    context.connection.call(QueueScripts.settle, keys: scriptKeys + otherKeys) { command in
-      command.append(entry.claim.element)
-      command.append(context.mode.rawValue)
-      settlement.verb.append(to: &command, claimed: entry.claim, seal: context.lease.seal(queueIndex: queueIndex))
-      command.append(record?.json ?? [])
-      command.append(record?.timeToLive.milliseconds ?? 0)
-      command.append(record?.author ?? "")
-      settlement.appendLocator(to: &command)
-      settlement.appendNotifications(to: &command)
-      for event in events { command.append(event.json) }
-      if settlement.endsBroadcast { command.append(entry.claim.jobID) }
-    } _: { [self] result in
+    let call = settlement.call(
+      of: claim, keys, worker: context.lease.name.value, context.mode,
+      seal: context.lease.seal(queueIndex: claim.queueIndex), replyTo: omission.hasReply ? nil : settlement.replyTo,
+      events: events)
+    context.connection.send(call) { [self] result in
       switch result {
       case .success(let answer):
         note(omission, of: settlement, refusal)
-        finish(entry, SettleAnswer(answer), target: target, events: events)
+        finish(entry, SettleAnswer(answer), events: events)
       case .failure(let error):
         // The producer's choice of a key must not keep the job here, and neither must an event.
         guard case .reply(let reply) = error, reply.code == "NOPERM",
           let next = omission.next(hasEvents: !settlement.events.isEmpty, hasReply: settlement.replyTo != nil)
         else { return keep(CollectionOfOne(entry), after: error) }
-        move(entry, omitting: next, refusal: reply.message)
+        settle(entry, omitting: next, refusal: reply.message)
       }
     }
   }
@@ -173,15 +148,13 @@ final class Settler {
     if omission.hasReply, let reply = settlement.replyTo { context.warnings.noteForbiddenReply(reply) }
   }
 
-  private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, target: String, events: [Event]) {
+  private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, events: [Event]) {
+    let target = entry.settlement.verb.target(context.queues[entry.claim.queueIndex])
     switch answer {
     case .wrongType:
+      guard let target else { return keep(CollectionOfOne(entry), after: nil) }
       if wrongTypes.insert(target).inserted { context.warnings.logWrongType(target) }
       return keep(CollectionOfOne(entry), after: nil)
-    case .full:
-      entry.retryInsteadOfPause()
-      backlog.append(entry)
-      return scheduleFlush()
     case .missing: end(entry, isMissing: true)
     case .settled(let droppedLetters, let keptRecord, let refusedEvents):
       note(events, refused: refusedEvents)
@@ -190,7 +163,7 @@ final class Settler {
       context.warnings.noteDroppedLetters(droppedLetters, context.queues[entry.claim.queueIndex])
       end(entry, isMissing: false)
     }
-    wrongTypes.remove(target)
+    if let target { wrongTypes.remove(target) }
     noteRecovery()
     context.emit(.progress)
   }

@@ -48,6 +48,9 @@ public struct SortedPosition: Sendable, Equatable {
     score.number(in: -Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude)
   }
 
+  /// Whether this is the place of a paused broadcast among the scheduled jobs.
+  public var isWithoutDate: Bool { score == String(QueueLimits.withoutDate) }
+
   /// Unix ms, of a set that is sorted by time.
   public var milliseconds: Int64 { SortedPosition.milliseconds(score) }
 

@@ -150,6 +150,17 @@ public final class RedisClient {
     }
   }
 
+  /// Calls a script by its digest.
+  ///
+  /// If Redis does not know the script (NOSCRIPT), its source is sent once; then it runs after commands that were sent
+  /// after it. ``preload(_:)`` makes that rare.
+  public func send(_ call: RedisCall, timeout: Duration? = nil, _ completion: @escaping Completion) {
+    switch server {
+    case .one(let connection): connection.send(call, timeout: timeout, completion)
+    case .cluster(let router): router.send(call.command, of: call.script, timeout: timeout, completion)
+    }
+  }
+
   /// Calls `script` by its digest. The closure `arguments` appends ARGV.
   ///
   /// If Redis does not know the script (NOSCRIPT), its source is sent once; then it runs after commands that were sent
@@ -218,6 +229,14 @@ extension RedisClient {
       send(command, timeout: timeout) { continuation.resume(returning: $0) }
     }
     return try result.mapError { $0.naming(command.keys) }.get()
+  }
+
+  /// Calls a script and returns its reply; see ``send(_:timeout:_:)``.
+  public func send(_ call: RedisCall, timeout: Duration? = nil) async throws(RedisError) -> RedisValue {
+    let result = await withCheckedContinuation { continuation in
+      send(call, timeout: timeout) { continuation.resume(returning: $0) }
+    }
+    return try result.mapError { $0.naming(call.command.keys) }.get()
   }
 
   /// Calls `script` and returns its reply; see ``call(_:keys:timeout:arguments:_:)``.

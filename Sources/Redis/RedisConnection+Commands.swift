@@ -1,25 +1,4 @@
-import Crypto
 import EventLoop
-
-/// A Lua script, which is called by its digest.
-public struct RedisScript: Sendable {
-  let source: String
-  /// 40 hexadecimal digits.
-  let sha1: String
-
-  public init(_ source: String) {
-    self.source = source
-    sha1 = SHA1.hex(source)
-  }
-
-  func command(keys: [String]) -> RedisCommand {
-    var command = RedisCommand("EVALSHA")
-    command.append(sha1)
-    command.append(keys.count)
-    for key in keys { command.append(key) }
-    return command
-  }
-}
 
 extension RedisConnection {
   /// Calls `script` by its digest. The closure `arguments` appends ARGV.
@@ -35,17 +14,22 @@ extension RedisConnection {
     run(command, of: script, timeout: timeout, completion)
   }
 
-  /// Sends `command` without a reply, by `CLIENT REPLY SKIP`, and then calls `script` in the same write.
+  /// Calls a script by its digest.
+  ///
+  /// If Redis does not know the script (NOSCRIPT), its source is sent once; then it runs after commands that were sent
+  /// after it. ``preload(_:)`` makes that rare.
+  public func send(_ call: RedisCall, timeout: Duration? = nil, _ completion: @escaping Completion) {
+    run(call.command, of: call.script, timeout: timeout, completion)
+  }
+
+  /// Sends `command` without a reply, by `CLIENT REPLY SKIP`, and then `call` in the same write.
   ///
   /// The reply of the script arrives after both have finished, however long `command` blocks.
-  public func call(
-    _ script: RedisScript, keys: [String], behindSilent command: RedisCommand, timeout: Duration? = nil,
-    arguments: (inout RedisCommand) -> Void, _ completion: @escaping Completion
+  public func send(
+    _ call: RedisCall, behindSilent command: RedisCommand, timeout: Duration? = nil, _ completion: @escaping Completion
   ) {
-    var call = script.command(keys: keys)
-    arguments(&call)
     let silent = [RedisCommand("CLIENT", "REPLY", "SKIP"), command]
-    run(call, behind: silent, of: script, timeout: timeout, completion)
+    run(call.command, behind: silent, of: call.script, timeout: timeout, completion)
   }
 
   func run(

@@ -16,15 +16,6 @@ extension ControlScriptTests {
     Envelope(nonce: nonce, job: Array(#"{"id":"\#(id)","to":{"app":"com.example"},"title":"x"}"#.utf8)).element
   }
 
-  private func keepPaused(_ id: String, count: Int) async throws {
-    var command = RedisCommand("HSET", keys.pausedJobs)
-    for number in 0..<count {
-      command.append("\(id) n.\(number)")
-      command.append(broadcast(id, nonce: "n.\(number)"))
-    }
-    _ = try await connection.send(command)
-  }
-
   // MARK: - Cancelled broadcasts
 
   @Test func `a paused broadcast that waits for its retry is cancelled with its pause`() async throws {
@@ -39,7 +30,7 @@ extension ControlScriptTests {
   @Test func `a broadcast that is cancelled while no worker has it is an event, if events are written`() async throws {
     try await note("b", .running)
     _ = try await directory.pause("b", by: "")
-    try await settle(.pause(element: broadcast("b"), field: "b n"), "b")
+    try await settle(.pause(element: broadcast("b")), "b")
     guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(try await send("EXISTS", "push:events").integer == 0)
     try await send("XADD", "push:events", "*", "event", "{}")
@@ -62,34 +53,25 @@ extension ControlScriptTests {
   @Test(arguments: [BroadcastEntry.State.finished, .cancelled])
   func `a broadcast that ends just before it is paused leaves no pause`(state: BroadcastEntry.State) async throws {
     try await note("b", state)
-    let answer = try await connection.run(
-      ControlScripts.hold, keys: [keys.control, keys.held, keys.broadcast("b")], arguments: ["b", "{}", "10"])
+    let answer = try await connection.send(
+      ControlScripts.hold(
+        control: keys.control, held: keys.held, broadcast: keys.broadcast("b"), id: "b", reason: "{}", most: 10))
     #expect(answer.integer == -1)
     #expect(try await send("EXISTS", keys.held, keys.control).integer == 0)
   }
 
-  // MARK: - Many jobs with one id
-
-  @Test func `the jobs of a paused broadcast are released in parts, and all of them`() async throws {
-    try await send("HSET", keys.held, "b", "{}")
-    try await keepPaused("b", count: 250)
-    try await keepPaused("c", count: 1)
-    let scriptKeys = [keys.control, keys.held, keys.pausedJobs, keys.queue, keys.seal, keys.cancelled]
-    _ = try await connection.run(ControlScripts.release, keys: scriptKeys, arguments: ["b", "seal"])
-    #expect(try await send("LLEN", keys.queue).integer == 200)
-    #expect(try await send("HEXISTS", keys.held, "b").integer == 0)
-    #expect(try await directory.resume("b"))
-    #expect(try await send("LLEN", keys.queue).integer == 250)
-    #expect(try await send("HKEYS", keys.pausedJobs).array?.compactMap(\.string) == ["c n.0"])
-  }
-
-  @Test func `all paused jobs with an id are cancelled`() async throws {
-    try await send("HSET", keys.held, "b", "{}")
-    try await keepPaused("b", count: 5)
-    try await keepPaused("c", count: 1)
-    guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
-    #expect(try await send("HKEYS", keys.pausedJobs).array?.compactMap(\.string) == ["c n.0"])
-    #expect(try await send("EXISTS", keys.held).integer == 0)
+  @Test func `a broadcast that an earlier version has paused is paused again by who claims it`() async throws {
+    try await send("SET", keys.seal, "s3al")
+    for number in 0..<120 { try await send("HSET", keys.pausedJobs, "b n.\(number)", "MARTLET1 0 0 n.\(number) 0\nx") }
+    var left: [Int64] = []
+    repeat {
+      let call = QueueScripts.adoptPaused(jobs: keys.pausedJobs, queue: keys.queue, seal: keys.seal, most: 50)
+      left.append(try #require(try await connection.send(call).integer))
+    } while left.last != 0
+    #expect(left == [70, 20, 0])
+    #expect(try await send("EXISTS", keys.pausedJobs).integer == 0)
+    let elements = try #require(try await claim(upTo: 200)).elements
+    #expect(Set(elements.map { Envelope(element: $0).nonce }) == Set((0..<120).map { "n.\($0)" }))
   }
 
   // MARK: - Long queues
@@ -124,11 +106,12 @@ extension ControlScriptTests {
 
   @Test func `a look at large elements reads few of them`() async throws {
     for _ in 0..<12 { try await send("LPUSH", keys.queue, String(repeating: "x", count: 100_000)) }
-    let answer = try await connection.run(
-      ControlScripts.look, keys: [keys.queue, keys.seal], arguments: ["a", "0", "1000", "500000", "sealed"])
+    func look(limit: Int) -> RedisCall {
+      ControlScripts.look(list: keys.queue, seal: keys.seal, id: "a", first: 0, most: 1000, limit: limit, sealed: 1)
+    }
+    let answer = try await connection.send(look(limit: 500_000))
     #expect(answer.array?.prefix(2) == [.integer(12), .integer(5)])
-    let all = try await connection.run(
-      ControlScripts.look, keys: [keys.queue, keys.seal], arguments: ["a", "0", "1000", "9000000", "sealed"])
+    let all = try await connection.send(look(limit: 9_000_000))
     #expect(all.array?.prefix(2) == [.integer(12), .integer(12)])
   }
 
@@ -140,12 +123,7 @@ extension ControlScriptTests {
     let envelope = Envelope(
       crashes: 3, attempts: 2, nonce: "n", state: state.json(), job: Array(#"{"id":"crashed"}"#.utf8))
     _ = try await connection.send(RedisCommand("LPUSH", keys.inflight("gone")).with(envelope.element))
-    let scriptKeys = [
-      keys.heartbeat("gone"), keys.inflight("gone"), keys.queue, keys.workers, keys.dead, keys.tombstone("gone"),
-      keys.landing("gone"), keys.seal, keys.drained,
-    ]
-    let answer = try await connection.run(
-      QueueScripts.reap, keys: scriptKeys, arguments: ["gone", "100", "3", "1", "{}\n", "1000"])
+    let answer = try await connection.send(keys.reap("gone", at: 1))
     let told = try #require(answer.array?.last?.array?.first?.bytes)
     let job = CrashedJob(beginning: told, worker: "gone", queue: keys.queue)
     #expect((job.id, job.nonce, job.attempts) == ("crashed", "n", 3))
@@ -154,12 +132,7 @@ extension ControlScriptTests {
 
   @Test func `a dead worker is drained no more`() async throws {
     for key in [keys.workers, keys.drained] { try await send("SADD", key, "gone") }
-    let scriptKeys = [
-      keys.heartbeat("gone"), keys.inflight("gone"), keys.queue, keys.workers, keys.dead, keys.tombstone("gone"),
-      keys.landing("gone"), keys.seal, keys.drained,
-    ]
-    let answer = try await connection.run(
-      QueueScripts.reap, keys: scriptKeys, arguments: ["gone", "100", "3", "1", "{}\n", "1000"])
+    let answer = try await connection.send(keys.reap("gone", at: 1))
     #expect(answer.array?.first?.integer == 0)
     #expect(try await send("EXISTS", keys.workers, keys.drained).integer == 0)
   }

@@ -30,22 +30,12 @@ struct ControlScriptTests: QueueScriptTests {
     _ verb: Settlement.Verb, _ id: String, nonce: String = "n", isProducers: Bool = true
   ) async throws -> SettleAnswer {
     let claimed = element(id, nonce: nonce)
-    let inflight = keys.inflight("w")
-    connection.send(RedisCommand("LPUSH", inflight).with(claimed)) { _ in }
+    connection.send(RedisCommand("LPUSH", keys.inflight("w")).with(claimed)) { _ in }
     var settlement = Settlement(verb)
     settlement.locator = Settlement.Locator(jobID: id, isProducers: isProducers)
-    let scriptKeys =
-      [inflight, verb.target(keys) ?? inflight, inflight, inflight]
-      + settlement.controlKeys(keys, none: inflight)
     let claim = Claim(queueIndex: 0, element: claimed, nonce: nonce, now: 0, monotonic: 0)
-    let answer = try await connection.call(QueueScripts.settle, keys: scriptKeys) { command in
-      command.append(claimed)
-      command.append(DeliveryMode.atLeastOnce.rawValue)
-      verb.append(to: &command, claimed: claim, seal: "s3al")
-      for word in ["", "0", ""] { command.append(word) }
-      settlement.appendLocator(to: &command)
-      settlement.appendNotifications(to: &command)
-    }
+    let call = settlement.call(of: claim, keys, worker: "w", .atLeastOnce, seal: "s3al", replyTo: nil, events: [])
+    let answer = try await connection.send(call)
     return SettleAnswer(answer)
   }
 
@@ -63,14 +53,14 @@ struct ControlScriptTests: QueueScriptTests {
     try await send("LPUSH", keys.queue, "a")
     let pause = try await control.pause(by: "anna", reason: "P \"paused\"\n7 P")
     #expect(try await control.pause(by: "bob", reason: "later") == pause)
-    let answer = try await claim(keys.claimWaiting(by: "w"), mode: mode)
+    let answer = try await claim(mode: mode)
     #expect(answer?.isPaused == true)
     #expect(answer?.control?.pause == pause)
     #expect(try await send("LLEN", keys.queue).integer == 1)
     #expect(try await control.resume())
     #expect(try await !control.resume())
     #expect(try await send("EXISTS", keys.control).integer == 0)
-    let claimed = try await claim(keys.claimWaiting(by: "w"), mode: mode)
+    let claimed = try await claim(mode: mode)
     #expect(claimed?.elements.count == 1)
     #expect(claimed?.control == nil)
   }
@@ -80,7 +70,7 @@ struct ControlScriptTests: QueueScriptTests {
     try await send("LPUSH", keys.queue, "c")
     for job in ["a", "b"] { try await send("LPUSH", keys.landing("w"), job) }
     try await fill()
-    #expect(try await claim(keys.claimLanded(by: "w"))?.isPaused == true)
+    #expect(try await claim(landed: true)?.isPaused == true)
     #expect(try await send("LRANGE", keys.queue, "0", "-1") == .array(["c", "b", "a"].map { .bytes(Array($0.utf8)) }))
     #expect(try await send("EXISTS", keys.landing("w")).integer == 0)
   }
@@ -109,7 +99,7 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(try await locator.locate("a").place == .waiting(place: 0, of: 3))
     #expect(try await locator.locate("c").place == .waiting(place: 2, of: 3))
     try await send("SADD", keys.workers, "w")
-    _ = try await claim(keys.claimWaiting(by: "w"))
+    _ = try await claim()
     #expect(try await locator.locate("b").place == .inFlight(worker: "w"))
     #expect(try await locator.locate("b").envelope?.nonce == "p.2")
   }
@@ -117,7 +107,7 @@ struct ControlScriptTests: QueueScriptTests {
   @Test func `a job without an id of its own is found in flight by the one that its nonce gives`() async throws {
     try await send("SADD", keys.workers, "w")
     try await send("LPUSH", keys.queue, #"{"to":{"user":"a"}}"#)
-    _ = try await claim(keys.claimWaiting(by: "w"))
+    _ = try await claim()
     #expect(try await locator.locate(JobID.derived(nonce: "p.1")).place == .inFlight(worker: "w"))
   }
 
@@ -162,7 +152,7 @@ struct ControlScriptTests: QueueScriptTests {
     guard case .marked(let location) = try await jobs.cancel("a") else { Issue.record("not marked"); return }
     #expect(location.place == .waiting(place: 0, of: 1))
     #expect(try await state()?.flags == [.cancellations])
-    let answer = try #require(try await claim(keys.claimWaiting(by: "w")))
+    let answer = try #require(try await claim())
     #expect(answer.control?.flags == [.cancellations])
     let screening = try await screen(["a", "b"])
     #expect(screening == [1, 0])
@@ -173,8 +163,10 @@ struct ControlScriptTests: QueueScriptTests {
 
   func screen(_ ids: [String], replaces: Bool = false) async throws -> [Int64] {
     let locators = ids.map { replaces ? keys.due($0) : keys.cancelled }
-    let answer = try await connection.run(
-      ControlScripts.screen, keys: [keys.cancelled, keys.held, keys.scheduled] + locators, arguments: ids)
+    let answer = try await connection.send(
+      ControlScripts.screen(
+        cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(locators),
+        ids: RedisList(ids)))
     return (answer.array ?? []).compactMap(\.integer)
   }
 
@@ -193,8 +185,8 @@ struct ControlScriptTests: QueueScriptTests {
     let scores = try await send("ZRANGE", keys.cancelled, "0", "-1", "WITHSCORES").array ?? []
     #expect(scores.count == 40)
     #expect(Set(stride(from: 1, to: 40, by: 2).map { scores[$0] }.compactMap(\.string)).count == 20)
-    let full = try await connection.run(
-      ControlScripts.mark, keys: [keys.control, keys.cancelled], arguments: ["one-more", "1000", "20"])
+    let full = try await connection.send(
+      ControlScripts.mark(control: keys.control, cancelled: keys.cancelled, id: "one-more", ttl: 1000, most: 20))
     #expect(full.integer == 0)
   }
 
@@ -204,7 +196,7 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(try await jobs.runNow("later") == .done)
     guard case .notDue(let location) = try await jobs.runNow("later") else { Issue.record("ran twice"); return }
     #expect(location.place == .waiting(place: 0, of: 2))
-    let answer = try await claim(keys.claimWaiting(by: "w"))
+    let answer = try await claim()
     #expect(answer?.elements.first.map { Envelope(element: $0).nonce } == "n")
   }
 
@@ -231,15 +223,15 @@ struct ControlScriptTests: QueueScriptTests {
 
   @Test func `the promoter removes letters that stand for nothing, and keeps the others`() async throws {
     try await schedule("due", nonce: "n", at: 1)
-    _ = try await connection.run(
-      ControlScripts.mark, keys: [keys.control, keys.cancelled], arguments: ["over", "-10", "100"])
+    _ = try await connection.send(
+      ControlScripts.mark(control: keys.control, cancelled: keys.cancelled, id: "over", ttl: -10, most: 100))
     try await control.pause(by: "anna", reason: "")
     #expect(try await state()?.flags == [.scheduledIDs, .cancellations, .paused])
-    let answer = try await connection.run(QueueScripts.promote, keys: keys.promoting, arguments: ["w", "1000", "10"])
+    let answer = try await connection.send(keys.promote(by: "w"))
     #expect(PromotionAnswer(answer)?.moved == 1)
     #expect(PromotionAnswer(answer)?.control?.flags == [.paused])
     #expect(try await state()?.pause?.by == "anna")
-    let other = try await connection.run(QueueScripts.promote, keys: keys.promoting, arguments: ["v", "1000", "10"])
+    let other = try await connection.send(keys.promote(by: "v"))
     #expect(PromotionAnswer(other)?.promotion == .notElected)
     #expect(PromotionAnswer(other)?.control?.isPaused == true)
   }
@@ -251,24 +243,35 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(try await directory.pause("b", by: "anna") == .unknown)
     try await note("b", .running)
     #expect(try await directory.pause("b", by: "anna") == .paused)
-    #expect(try await state()?.flags == [.heldBroadcasts])
+    #expect(try await state()?.flags == [.pausedBroadcasts])
     #expect(try await screen(["b", "c"]) == [2, 0])
-    try await settle(.pause(element: element("b", nonce: "n"), field: "b n"), "b")
+    try await settle(.pause(element: element("b", nonce: "n")), "b")
     #expect(try await locator.locate("b").place == .paused)
     #expect(try await directory.show("b")?.pause?.by == "anna")
     try await send("ZADD", keys.cancelled, "4000000000000", "b")
     #expect(try await directory.resume("b"))
     #expect(try await !directory.resume("b"))
-    #expect(try await state() == nil)
-    #expect(try await send("EXISTS", keys.cancelled).integer == 0)
-    let answer = try await claim(keys.claimWaiting(by: "w"))
+    #expect(try await state()?.flags == [.scheduledIDs])
+    #expect(try await send("EXISTS", keys.cancelled, keys.scheduled, keys.due("b")).integer == 0)
+    let answer = try await claim()
     #expect(answer?.elements == [element("b", nonce: "n")])
   }
 
-  @Test func `a broadcast that is resumed before its worker has stopped goes back to the queue`() async throws {
-    try await settle(.pause(element: element("b", nonce: "n"), field: "b n"), "b")
-    #expect(try await send("EXISTS", keys.pausedJobs).integer == 0)
-    #expect(try await claim(keys.claimWaiting(by: "w"))?.elements == [element("b", nonce: "n")])
+  @Test func `a broadcast that is resumed before its worker has stopped is due at once`() async throws {
+    try await settle(.pause(element: element("b", nonce: "n")), "b")
+    let answer = try await connection.send(keys.promote(by: "w"))
+    #expect(PromotionAnswer(answer)?.moved == 1)
+    #expect(try await claim()?.elements == [element("b", nonce: "n")])
+  }
+
+  @Test func `a paused broadcast does not run before it is resumed`() async throws {
+    try await note("b", .running)
+    _ = try await BroadcastDirectory(queues: [keys.queue], connection: connection).pause("b", by: "")
+    try await settle(.pause(element: element("b", nonce: "n")), "b")
+    guard case .notDue(let location) = try await jobs.runNow("b") else { Issue.record("runs"); return }
+    #expect(location.place == .paused)
+    let answer = try #require(PromotionAnswer(try await connection.send(keys.promote(by: "w"))))
+    #expect(answer.moved == 0)
   }
 
   @Test func `a paused broadcast is cancelled with what it had sent`() async throws {
@@ -281,19 +284,17 @@ struct ControlScriptTests: QueueScriptTests {
     state.result = result
     let job = Array(#"{"id":"b","to":{"app":"com.example"},"title":"x"}"#.utf8)
     let paused = Envelope(nonce: "n", state: state.json(), job: job).element
-    try await settle(.pause(element: paused, field: "b n"), "b")
+    try await settle(.pause(element: paused), "b")
     guard case .cancelled(let record) = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(record.accepted == 1)
-    #expect(try await send("EXISTS", keys.pausedJobs, keys.held).integer == 0)
+    #expect(try await send("EXISTS", keys.scheduled, keys.held).integer == 0)
     #expect(try await directory.show("b")?.entry.state == .cancelled)
   }
 
   func note(_ id: String, _ state: BroadcastEntry.State) async throws {
     let entry = BroadcastEntry(
       id: id, queue: keys.queue, app: "com.example", state: state, startedAt: 1, changedAt: 2, worker: "w", nonce: "n")
-    _ = try await connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {
-      entry.append(to: &$0)
-    }
+    _ = try await connection.send(entry.noting(keys))
   }
 
   @Test func `the latest broadcasts are listed, the last changed first, and the oldest forgotten`() async throws {
@@ -302,9 +303,10 @@ struct ControlScriptTests: QueueScriptTests {
       let entry = BroadcastEntry(
         id: "b\(number)", queue: keys.queue, app: "com.example", state: .running, startedAt: 1,
         changedAt: Int64(number), worker: "w", nonce: "n")
-      _ = try await connection.run(
-        ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(entry.id)],
-        arguments: [entry.id, String(decoding: entry.json(), as: UTF8.self), "60000", "\(number)", "3"])
+      _ = try await connection.send(
+        ControlScripts.noteBroadcast(
+          latest: keys.broadcasts, broadcast: keys.broadcast(entry.id), control: keys.control, held: keys.held,
+          id: entry.id, entry: entry.json(), ttl: 60_000, at: number, most: 3, hasEnded: 0))
     }
     #expect(try await directory.list().map(\.entry.id) == ["b4", "b3", "b2"])
     #expect(try await directory.list(limit: 1).map(\.entry.id) == ["b4"])

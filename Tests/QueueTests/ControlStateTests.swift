@@ -15,7 +15,7 @@ struct ControlStateTests {
 
   @Test func `each letter stands for something that a worker observes`() throws {
     let found = try #require(state("7 CBDS"))
-    #expect(found.flags == [.cancellations, .heldBroadcasts, .drainedWorkers, .scheduledIDs])
+    #expect(found.flags == [.cancellations, .pausedBroadcasts, .drainedWorkers, .scheduledIDs])
     #expect(!found.isPaused)
     #expect(found.pause == nil)
   }

@@ -48,9 +48,8 @@ struct MovingSlotTests {
 
   @Test(arguments: [false, true]) func `a claim takes the last job`(isLanded: Bool) async throws {
     try await whileMoving {
-      let source = isLanded ? keys.claimLanded(by: "w") : keys.claimWaiting(by: "w")
-      let answer = try await connection.run(
-        QueueScripts.claim, keys: source, arguments: ["10", "p.", DeliveryMode.atLeastOnce.rawValue])
+      let answer = try await connection.send(
+        keys.claim(landed: isLanded, by: "w", upTo: 10, noncePrefix: "p.", .atLeastOnce))
       #expect(ClaimAnswer(answer, queue: keys.queue)?.elements.count == 1)
     }
     #expect(try await send("LLEN", keys.inflight("w")).integer == 2)
@@ -58,9 +57,7 @@ struct MovingSlotTests {
 
   @Test func `the last due jobs are promoted`() async throws {
     try await whileMoving {
-      let answer = try await connection.run(
-        QueueScripts.promote, keys: keys.promoting,
-        arguments: ["w", "10000", "100"])
+      let answer = try await connection.send(keys.promote(by: "w"))
       #expect(answer == .array([.integer(2), .integer(-1), .bytes(Array("1 Z".utf8))]))
     }
     #expect(try await send("LLEN", keys.queue).integer == 3)
@@ -68,8 +65,9 @@ struct MovingSlotTests {
 
   @Test func `the last jobs in hand are handed back`() async throws {
     try await whileMoving {
-      let answer = try await connection.run(
-        QueueScripts.handBack, keys: [keys.inflight("w"), keys.landing("w"), keys.queue, keys.seal], arguments: ["10"])
+      let answer = try await connection.send(
+        QueueScripts.handBackAll(
+          inflight: keys.inflight("w"), landing: keys.landing("w"), queue: keys.queue, seal: keys.seal, most: 10))
       #expect(answer.integer == 2)
     }
     #expect(try await send("LLEN", keys.queue).integer == 3)
@@ -77,9 +75,10 @@ struct MovingSlotTests {
 
   @Test func `a worker joins under a name that has a heartbeat`() async throws {
     try await whileMoving {
-      let answer = try await connection.run(
-        QueueScripts.join, keys: [keys.heartbeat("w"), keys.workers, keys.seal],
-        arguments: ["w", "15000", "{}", "seal"])
+      let answer = try await connection.send(
+        QueueScripts.join(
+          heartbeat: keys.heartbeat("w"), workers: keys.workers, seal: keys.seal, worker: "w", ttl: 15_000,
+          report: "{}", word: "seal"))
       #expect(answer.string == "s3al")
     }
     #expect(try await send("GET", keys.heartbeat("w")).string == "{}")
@@ -90,15 +89,16 @@ struct MovingSlotTests {
     try await send("DEL", keys.scheduled)
     for (id, element) in zip(["p", "q"], elements) {
       _ = try await connection.send(RedisCommand("ZADD", keys.scheduled, "7").with(element))
-      let head = DueLocator.head(.scheduled, element)
       _ = try await connection.send(
-        RedisCommand("SET", keys.due(id)).with(Array(head.prefix(2)) + Array("7 ".utf8) + Array(head.dropFirst(2))))
+        RedisCommand("SET", keys.due(id)).with(Array("s 7 ".utf8) + DueLocator.head(element)))
     }
     try await send("HSET", keys.held, "x", "{}")
     try await whileMoving {
       let ids = ["p", "q", "p", "q"]
-      let answer = try await connection.run(
-        ControlScripts.screen, keys: [keys.cancelled, keys.held, keys.scheduled] + ids.map(keys.due), arguments: ids)
+      let answer = try await connection.send(
+        ControlScripts.screen(
+          cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(ids.map(keys.due)),
+          ids: RedisList(ids)))
       #expect(answer == .array([.integer(0), .integer(0), .integer(0), .integer(0)]))
     }
     #expect(try await send("EXISTS", keys.scheduled).integer == 0)

@@ -54,8 +54,8 @@ final class QueueFixture {
 
   /// Marks an id as operators do.
   func mark(_ id: String) async throws {
-    _ = try await redis.run(
-      ControlScripts.mark, keys: [keys.control, keys.cancelled], arguments: [id, "3600000", "100"])
+    _ = try await redis.send(
+      ControlScripts.mark(control: keys.control, cancelled: keys.cancelled, id: id, ttl: 3_600_000, most: 100))
   }
 
   func isMarked(_ id: String) async throws -> Bool { try await send("ZSCORE", keys.cancelled, id) != .null }

@@ -29,14 +29,10 @@ extension QueueScriptTests {
   }
 
   func claim(
-    _ scriptKeys: [String], upTo count: Int = 10, mode: DeliveryMode = .atLeastOnce
+    landed: Bool = false, by worker: String = "w", upTo count: Int = 10, mode: DeliveryMode = .atLeastOnce
   ) async throws -> ClaimAnswer? {
-    let value = try await connection.call(QueueScripts.claim, keys: scriptKeys) { command in
-      command.append(count)
-      command.append("p.")
-      command.append(mode.rawValue)
-    }
-    return ClaimAnswer(value, queue: keys.queue)
+    let call = keys.claim(landed: landed, by: worker, upTo: count, noncePrefix: "p.", mode)
+    return ClaimAnswer(try await connection.send(call), queue: keys.queue)
   }
 
   /// Fills the memory of Redis.

@@ -1,4 +1,6 @@
 import EventLoop
+import Events
+import Jobs
 import QueueSupport
 import Redis
 import Testing
@@ -17,14 +19,13 @@ struct SettleScriptTests: QueueScriptTests {
   init() async throws { redis = try await Self.server() }
 
   private func acknowledge(_ mode: DeliveryMode) async throws -> SettleAnswer {
-    let inflight = keys.inflight("w")
-    let answer = try await connection.call(
-      QueueScripts.settle, keys: [inflight, inflight, record, reply, inflight, inflight, stream]
-    ) { command in
-      for word in ["element", mode.rawValue, "acknowledge", "", "0", ""] { command.append(word) }
-      for word in [#"{"id":"a","claimedAt":1}"#, "60000", "", "", "0", "0"] { command.append(word) }
-      command.append(#"{"type":"job.failed","at":1,"data":{"id":"a"}}"#)
-    }
+    let claim = Claim(queueIndex: 0, element: Array("element".utf8), nonce: "n", now: 0, monotonic: 0)
+    let json = Array(#"{"id":"a","claimedAt":1}"#.utf8)
+    let settlement = Settlement(
+      .acknowledge, record: Settlement.Record(jobID: "a", json: json, timeToLive: .seconds(60)))
+    let event = Event.dead(EventJob(id: "a", queue: keys.queue), reason: "r", attempts: 1, at: 1)
+    let answer = try await connection.send(
+      settlement.call(of: claim, keys, worker: "w", mode, seal: "s3al", replyTo: reply, events: [event]))
     return SettleAnswer(answer)
   }
 

@@ -20,17 +20,16 @@ struct SettlementBacklogTests {
 
   @Test func `settlements are grouped by the script that writes them, in their order`() {
     let plain = [pending(), pending(Settlement(.acknowledge, record: record()))]
-    let later = pending(Settlement(.acknowledge, record: record(author: "w 1")))
-    let moves = [
-      pending(Settlement(.handBack)), pending(Settlement(.acknowledge, replyTo: "list")),
+    let others = [
+      pending(Settlement(.handBack)), pending(Settlement(.acknowledge, record: record(author: "w 1"))),
+      pending(Settlement(.acknowledge, replyTo: "list")),
       pending(Settlement(.retry(element: [1], delay: .seconds(1)), record: record())),
     ]
     var backlog = SettlementBacklog(queueCount: 1)
-    for entry in [moves[0], plain[0], later, moves[1], plain[1], moves[2]] { backlog.append(entry) }
+    for entry in [others[0], plain[0], others[1], others[2], plain[1], others[3]] { backlog.append(entry) }
     let batch = backlog.takeBatch(queueIndex: 0)
     #expect(ids(batch.acknowledgements) == ids(plain))
-    #expect(ids(batch.laterAcknowledgements) == ids([later]))
-    #expect(ids(batch.moves) == ids(moves))
+    #expect(ids(batch.others) == ids(others))
     #expect(backlog.isEmpty)
   }
 
@@ -45,7 +44,7 @@ struct SettlementBacklogTests {
     let first = backlog.takeBatch(queueIndex: 0)
     #expect(ids(first.unrecorded) == ids([entries[1], entries[2], entries[3]]))
     #expect(ids(first.acknowledgements) == ids([entries[0]]))
-    #expect(ids(first.moves) == ids([entries[4]]))
+    #expect(ids(first.others) == ids([entries[4]]))
     // Whether the records were written or not, the job is still in the in-flight list.
     backlog.keep(first.unrecorded, after: .outcomeUnknown("the server of the records was lost"))
     #expect(first.unrecorded.allSatisfy { !$0.mayBeWritten })
@@ -56,7 +55,7 @@ struct SettlementBacklogTests {
     let second = backlog.takeBatch(queueIndex: 0)
     #expect(second.unrecorded.isEmpty)
     #expect(ids(second.acknowledgements) == ids([entries[1], entries[3]]))
-    #expect(second.moves.map(\.settlement) == [Settlement(.retry(element: [1], delay: .seconds(1)))])
+    #expect(second.others.map(\.settlement) == [Settlement(.retry(element: [1], delay: .seconds(1)))])
   }
 
   @Test func `each queue has its own settlements`() {

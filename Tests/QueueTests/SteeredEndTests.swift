@@ -68,53 +68,24 @@ struct SteeredEndTests {
 
   private func hold(_ id: String, _ fixture: QueueFixture) async throws -> Int64? {
     let keys = fixture.keys
-    let answer = try await fixture.redis.run(
-      ControlScripts.hold, keys: [keys.control, keys.held, keys.broadcast(id)], arguments: [id, "{}", "10"])
+    let answer = try await fixture.redis.send(
+      ControlScripts.hold(
+        control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: "{}", most: 10))
     return answer.integer
   }
 
-  /// Also if the worker does not know of the pause yet.
-  @Test(arguments: [true, false])
-  func `the pause of a broadcast that ends ends with it, but not with another job`(isBroadcast: Bool) async throws {
+  @Test func `the pause of a broadcast ends with the broadcast`() async throws {
     let fixture = try await QueueFixture()
     let claim = try await fixture.claim("b")
+    fixture.queue.note(.running, ofBroadcast: "b", app: "com.example", claim: claim)
     #expect(try await hold("b", fixture) == 1)
-    var settlement = Settlement(.acknowledge)
-    settlement.isOfBroadcast = isBroadcast
-    try await fixture.settle(claim, settlement)
-    let left = try await fixture.send("EXISTS", fixture.keys.held, fixture.keys.control).integer
-    #expect(left == (isBroadcast ? 0 : 2))
-    await fixture.stop()
-  }
-
-  @Test func `the pause of an id stays while another of its broadcasts is paused`() async throws {
-    let fixture = try await QueueFixture()
-    let claim = try await fixture.claim("b")
-    #expect(try await hold("b", fixture) == 1)
-    try await fixture.send("HSET", fixture.keys.pausedJobs, "b other", "x")
-    var settlement = Settlement(.acknowledge)
-    settlement.isOfBroadcast = true
-    try await fixture.settle(claim, settlement)
-    #expect(try await fixture.send("HEXISTS", fixture.keys.held, "b").integer == 1)
-    await fixture.stop()
-  }
-
-  @Test func `with too many jobs of paused broadcasts, a further one is retried`() async throws {
-    let fixture = try await QueueFixture()
-    let claim = try await fixture.claim("b")
-    try await fixture.send("HSET", fixture.keys.held, "b", "{}")
-    var command = RedisCommand("HSET", fixture.keys.pausedJobs)
-    for number in 0..<1000 {
-      command.append("b \(number)")
-      command.append("x")
+    try await fixture.settle(claim, Settlement(.acknowledge))
+    #expect(try await fixture.send("EXISTS", fixture.keys.held, fixture.keys.control).integer == 2)
+    fixture.queue.note(.finished, ofBroadcast: "b", app: "com.example", claim: claim)
+    try await eventually("nothing is paused") {
+      try await fixture.send("EXISTS", fixture.keys.held, fixture.keys.control).integer == 0
     }
-    _ = try await fixture.redis.send(command)
-    var settlement = Settlement(.pause(element: claim.element, field: "b n"))
-    settlement.locator = Settlement.Locator(jobID: "b")
-    try await fixture.settle(claim, settlement)
-    #expect(try await fixture.send("HLEN", fixture.keys.pausedJobs).integer == 1000)
-    #expect(try await fixture.send("ZCARD", fixture.keys.retry).integer == 1)
-    #expect(try await fixture.send("EXISTS", fixture.keys.due("b")).integer == 1)
+    #expect(try await hold("b", fixture) == -1)
     await fixture.stop()
   }
 

@@ -32,7 +32,7 @@ struct SteeredDeliveryTests {
 
   @Test func `operators see what a broadcast does after each outcome`() {
     #expect(JobOutcome.cancelled.broadcastState == .cancelled)
-    #expect(JobOutcome.held.broadcastState == .paused)
+    #expect(JobOutcome.paused.broadcastState == .paused)
     #expect(JobOutcome.postponed.broadcastState == .waiting)
     #expect(JobOutcome(status: .partial, verb: .acknowledge).broadcastState == .finished)
     #expect(JobOutcome(status: .dead, verb: .bury(reason: "r")).broadcastState == .finished)

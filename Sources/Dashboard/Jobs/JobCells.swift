@@ -47,6 +47,11 @@ struct JobCells {
     .content { $0.link(name, to: request.link("queues", name), class: "queue-name") }
   }
 
+  /// When a job that waits for its time is due.
+  func due(_ job: BrowsedJob) -> Cell {
+    job.isPaused ? .text("when it is resumed") : .time(job.position?.milliseconds ?? 0, now: request.now)
+  }
+
   func size(_ job: BrowsedJob) -> Cell { .text(NumberText.bytes(Int64(job.jobBytes))) }
 }
 

@@ -143,8 +143,7 @@ struct QueueView {
       isCaptionHidden: true)
     for job in jobs {
       table.row(
-        cells.id(job.id), cells.addressee(job), .time(job.position?.milliseconds ?? 0, now: request.now),
-        .number(job.attempts), cells.size(job))
+        cells.id(job.id), cells.addressee(job), cells.due(job), .number(job.attempts), cells.size(job))
     }
     return table
   }

@@ -93,18 +93,25 @@ struct ScheduledPage: DashboardPage {
       let source = sources[entry.source]
       table.row(
         cells.id(entry.job.id), cells.addressee(entry.job), cells.queue(source.queue),
-        source.set == .retry ? .badge("retry", .warn) : .badge("scheduled", .info),
-        .time(entry.job.position?.milliseconds ?? 0, now: request.now), .number(entry.job.attempts),
-        cells.size(entry.job), buttons(entry.job, source.set, request))
+        state(entry.job, source.set),
+        cells.due(entry.job), .number(entry.job.attempts), cells.size(entry.job),
+        buttons(entry.job, source.set, request))
     }
     return table
+  }
+
+  private func state(_ job: BrowsedJob, _ set: QueueBrowser.DueSet) -> Cell {
+    guard set == .scheduled else { return .badge("retry", .warn) }
+    return job.isPaused ? .badge("paused", .warn) : .badge("scheduled", .info)
   }
 
   private func buttons(_ job: BrowsedJob, _ set: QueueBrowser.DueSet, _ request: PageRequest) -> Cell {
     guard let id = job.id else { return .none }
     return .content { html in
-      html.actionForm(
-        request, JobSteering.runNow, set == .retry ? "Retry now" : "Run now", fields: [("job", id)], describedBy: id)
+      if !job.isPaused {
+        html.actionForm(
+          request, JobSteering.runNow, set == .retry ? "Retry now" : "Run now", fields: [("job", id)], describedBy: id)
+      }
       if request.may(JobSteering.cancel) {
         // The page of the job asks first.
         html.element(

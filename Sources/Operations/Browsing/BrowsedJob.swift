@@ -7,6 +7,9 @@ import Redis
 public struct BrowsedJob: Sendable, Equatable {
   /// Where it is in its sorted set; nil in a list.
   public let position: SortedPosition?
+  /// Whether it is a paused broadcast, which waits among the scheduled jobs.
+  public var isPaused: Bool { position?.isWithoutDate ?? false }
+
   /// Bytes of its whole element in Redis.
   public let storedBytes: Int
   /// Tells this element from others of the same score.

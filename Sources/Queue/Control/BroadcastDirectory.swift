@@ -15,7 +15,7 @@ public struct BroadcastDirectory {
     case ended
     /// No queue knows a broadcast with the id.
     case unknown
-    /// ``QueueLimits/maximumHeldBroadcasts`` are paused.
+    /// ``QueueLimits/maximumPausedBroadcasts`` are paused.
     case tooMany
   }
 
@@ -76,10 +76,6 @@ public struct BroadcastDirectory {
     if let stored, let line = stored.firstIndex(of: UInt8(ascii: "\n")) {
       return AttemptState(json: Array(stored[(line + 1)...]))
     }
-    let field = "\(entry.id) \(entry.nonce)"
-    if let element = try await connection.send(RedisCommand("HGET", keys.pausedJobs, field)).contents {
-      return AttemptState(json: Envelope(element: element).state)
-    }
     switch entry.state {
     case .waiting, .running, .paused:
       let due = try await JobLocator(queues: [], connection: connection).due(entry.id, keys)
@@ -99,12 +95,10 @@ public struct BroadcastDirectory {
     guard Job.isID(id), let (keys, entry) = try await find(id) else { return .unknown }
     guard entry.state != .finished, entry.state != .cancelled else { return .ended }
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: "")
-    let scriptKeys = [keys.control, keys.held, keys.broadcast(id)]
-    let answer = try await connection.call(ControlScripts.hold, keys: scriptKeys) { command in
-      command.append(id)
-      command.append(pause.json())
-      command.append(QueueLimits.maximumHeldBroadcasts)
-    }
+    let answer = try await connection.send(
+      ControlScripts.hold(
+        control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: pause.json(),
+        most: QueueLimits.maximumPausedBroadcasts))
     switch answer.integer {
     case 1: return .paused
     case -1: return .ended
@@ -116,13 +110,11 @@ public struct BroadcastDirectory {
   public func resume(_ id: String) async throws(RedisError) -> Bool {
     var wasPaused = false
     for keys in queues {
-      let scriptKeys = [keys.control, keys.held, keys.pausedJobs, keys.queue, keys.seal, keys.cancelled]
-      var answer: Int64
-      repeat {
-        let value = try await connection.run(ControlScripts.release, keys: scriptKeys, arguments: [id, Seal.random()])
-        answer = value.integer ?? 0
-        if answer > 0 { wasPaused = true }
-      } while answer == 2
+      let answer = try await connection.send(
+        ControlScripts.release(
+          control: keys.control, held: keys.held, due: keys.due(id), scheduled: keys.scheduled, queue: keys.queue,
+          seal: keys.seal, cancelled: keys.cancelled, id: id, word: Seal.random()))
+      if answer.integer == 1 { wasPaused = true }
     }
     return wasPaused
   }
@@ -137,12 +129,11 @@ public struct BroadcastDirectory {
 }
 
 extension BroadcastEntry {
-  /// Appends the arguments of ``ControlScripts/noteBroadcast``.
-  func append(to command: inout RedisCommand) {
-    command.append(id)
-    command.append(json())
-    command.append(QueueLimits.broadcastTimeToLive.milliseconds)
-    command.append(changedAt)
-    command.append(QueueLimits.knownBroadcasts)
+  /// Writes the entry.
+  func noting(_ keys: QueueKeys) -> RedisCall {
+    ControlScripts.noteBroadcast(
+      latest: keys.broadcasts, broadcast: keys.broadcast(id), control: keys.control, held: keys.held, id: id,
+      entry: json(), ttl: QueueLimits.broadcastTimeToLive.milliseconds, at: changedAt,
+      most: QueueLimits.knownBroadcasts, hasEnded: state == .finished || state == .cancelled ? 1 : 0)
   }
 }

@@ -1,6 +1,6 @@
 import Redis
 
-/// How a worker finds cancelled jobs, paused broadcasts and scheduled jobs by their ids.
+/// How a job is found by its id.
 extension ControlScripts {
   /// Lua: `find(key, score, head)` returns the element of a sorted set that has this score and begins with `head`, by
   /// binary search: elements of one score are sorted by their bytes. False if there is none.
@@ -42,33 +42,29 @@ extension ControlScripts {
   /// Looks up claimed jobs before they are worked on. A job with a locator replaces the job that is scheduled under the
   /// same id.
   ///
-  /// KEYS
-  ///   1  the cancelled ids
-  ///   2  the paused broadcasts
-  ///   3  the scheduled jobs
-  ///   4… the locator of each job that replaces, or KEYS 1
-  /// ARGV
-  ///   1… of each job: the id
+  /// `locators`: of each job its locator if it replaces, or `cancelled`. `ids`: the id of each job.
+  ///
   /// Returns of each job 0, 1 if it is cancelled, or 2 if an operator has paused it.
   static let screen = RedisScript(
+    keys: ["cancelled", "held", "scheduled", "locators..."], arguments: ["ids..."],
     """
     \(locating)
-    local answer, sets, left, gone = {}, {s = KEYS[3]}, redis.call('ZCARD', KEYS[3]), {}
-    local marks, holds = redis.call('ZCARD', KEYS[1]) > 0, redis.call('EXISTS', KEYS[2]) == 1
+    local answer, left, gone = {}, redis.call('ZCARD', scheduled), {}
+    local marks, holds = redis.call('ZCARD', cancelled) > 0, redis.call('EXISTS', held) == 1
     for i, id in ipairs(ARGV) do
-      local key = KEYS[i + 3]
+      local due = KEYS[locators + i]
       answer[i] = 0
-      if marks and redis.call('ZSCORE', KEYS[1], id) then
+      if marks and redis.call('ZSCORE', cancelled, id) then
         answer[i] = 1
-      elseif holds and redis.call('HEXISTS', KEYS[2], id) == 1 then
+      elseif holds and redis.call('HEXISTS', held, id) == 1 then
         answer[i] = 2
       end
-      if answer[i] == 0 and key ~= KEYS[1] and left > 0 and not gone[key] then
-        local letter, score, element = locate(key, sets)
+      if answer[i] == 0 and due ~= cancelled and left > 0 and not gone[due] then
+        local _, _, element = locate(due, {s = scheduled})
         if element then
-          left = left - redis.call('ZREM', KEYS[3], element)
-          redis.call('DEL', key)
-          gone[key] = true
+          left = left - redis.call('ZREM', scheduled, element)
+          redis.call('DEL', due)
+          gone[due] = true
         end
       end
     end

@@ -29,78 +29,58 @@ enum ControlScripts {
     end
     """
 
-  /// Lua: `unhold(control, held, paused, id, except)` removes the pause of a broadcast that ends, unless a job with its id
-  /// is paused in another field than `except`. Needs ``changing``.
-  ///
-  /// What Redis refuses is left out, as the job has ended already.
-  static let unholding = """
-    local function unhold(control, held, paused, id, except)
-      if redis.pcall('HEXISTS', held, id) ~= 1 then return end
-      for _, field in ipairs(redis.pcall('HKEYS', paused)) do
-        if field ~= except and string.match(field, '^%S+') == id then return end
-      end
-      local count = redis.call('HLEN', held)
-      if redis.pcall('HDEL', held, id) == 1 and count == 1 then change(control, '', 'B') end
+  /// Lua: `unpause(control, held, id)` removes the pause of a broadcast. Returns whether there was one. Needs ``changing``.
+  static let unpausing = """
+    local function unpause(control, held, id)
+      local count = redis.pcall('HLEN', held)
+      if redis.pcall('HDEL', held, id) ~= 1 then return false end
+      if count == 1 then change(control, '', 'B') else change(control, 'B', '') end
+      return true
     end
     """
-
-  /// Drains a worker under its new name.
-  ///
-  /// KEYS
-  ///   1  the control string
-  ///   2  the drained workers
-  /// ARGV
-  ///   1  its old name
-  ///   2  its new name
-  /// Returns 1.
-  static let keepDrained = RedisScript(
-    """
-    \(changing)
-    redis.call('PERSIST', KEYS[2])
-    redis.call('SADD', KEYS[2], ARGV[2])
-    redis.call('SREM', KEYS[2], ARGV[1])
-    change(KEYS[1], 'D', '')
-    return 1
-    """)
 
   /// Lua pattern of a ``ControlState`` that asks that no job is claimed.
   static let pausedPattern = "^%d+ %u*P"
 
-  /// Puts an element back to the front of a queue.
-  ///
-  /// KEYS
-  ///   1  the queue
-  /// ARGV
-  ///   1  the element
-  /// Returns the length of the queue.
-  static let putBack = RedisScript(
+  /// Drains a worker under its new name.
+  static let keepDrained = RedisScript(
+    keys: ["control", "drained"], arguments: ["old", "new"],
     """
-    redis.call('PERSIST', KEYS[1])
-    return redis.call('RPUSH', KEYS[1], ARGV[1])
+    \(changing)
+    redis.call('PERSIST', drained)
+    redis.call('SADD', drained, new)
+    redis.call('SREM', drained, old)
+    change(control, 'D', '')
+    return 1
     """)
 
-  /// Writes what a broadcast does, for operators.
-  ///
-  /// KEYS
-  ///   1  the latest broadcasts
-  ///   2  the broadcast
-  /// ARGV
-  ///   1  the id
-  ///   2  the broadcast, JSON
-  ///   3  its TTL in ms
-  ///   4  the time in unix ms
-  ///   5  broadcasts at most
-  /// An earlier attempt's beginning stays. Returns 1.
-  static let noteBroadcast = RedisScript(
+  /// Puts an element back to the front of a queue. Returns the length of the queue.
+  static let putBack = RedisScript(
+    keys: ["queue"], arguments: ["element"],
     """
-    local old, nonce = redis.call('MGET', KEYS[2])[1], string.match(ARGV[2], '"nonce":"[^"]*"')
+    redis.call('PERSIST', queue)
+    return redis.call('RPUSH', queue, element)
+    """)
+
+  /// Writes what a broadcast does, for operators. The time at which an earlier attempt began stays. The pause of a
+  /// broadcast that has ended is removed.
+  ///
+  /// - `entry`, `ttl`, `at`: JSON of ``BroadcastEntry``, its TTL in ms, and the time in unix ms.
+  /// - `most`: entries of `latest` at most.
+  /// - `hasEnded`: 1 or 0.
+  static let noteBroadcast = RedisScript(
+    keys: ["latest", "broadcast", "control", "held"], arguments: ["id", "entry", "ttl", "at", "most", "hasEnded"],
+    """
+    \(changing)
+    \(unpausing)
+    local old, nonce = redis.call('MGET', broadcast)[1], string.match(entry, '"nonce":"[^"]*"')
     local since = old and nonce and string.find(old, nonce, 1, true) and string.match(old, '"startedAt":%d+')
-    local new = ARGV[2]
-    if since then new = string.gsub(new, '"startedAt":%d+', since) end
-    redis.call('PERSIST', KEYS[1])
-    redis.call('SET', KEYS[2], new, 'PX', ARGV[3])
-    redis.call('ZADD', KEYS[1], ARGV[4], ARGV[1])
-    redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[5])
+    if since then entry = string.gsub(entry, '"startedAt":%d+', since) end
+    redis.call('PERSIST', latest)
+    redis.call('SET', broadcast, entry, 'PX', ttl)
+    redis.call('ZADD', latest, at, id)
+    redis.call('ZREMRANGEBYRANK', latest, 0, -1 - most)
+    if hasEnded == '1' then unpause(control, held, id) end
     return 1
     """)
 }

@@ -12,7 +12,7 @@ public struct ControlState: Sendable, Equatable {
     /// ``QueueKeys/cancelled`` may have entries.
     case cancellations = "C"
     /// ``QueueKeys/held`` has entries: broadcasts are paused.
-    case heldBroadcasts = "B"
+    case pausedBroadcasts = "B"
     /// ``QueueKeys/drained`` may have entries.
     case drainedWorkers = "D"
     /// Jobs with a producer's id are scheduled. Another job with the same id replaces them.

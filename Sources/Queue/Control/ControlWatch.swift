@@ -34,7 +34,7 @@ final class ControlWatch {
   }
 
   /// The flags that concern single jobs.
-  private static let aboutJobs: Set<ControlState.Flag> = [.cancellations, .heldBroadcasts, .scheduledIDs]
+  private static let aboutJobs: Set<ControlState.Flag> = [.cancellations, .pausedBroadcasts, .scheduledIDs]
 
   /// Treats the next answer of Redis as a change, even if it is the same.
   func repeatChange(queueIndex: Int) { unfinished.insert(queueIndex) }
@@ -48,8 +48,8 @@ final class ControlWatch {
     states[queueIndex]?.flags.contains(.cancellations) ?? false
   }
 
-  func hasHeldBroadcasts(queueIndex: Int) -> Bool {
-    states[queueIndex]?.flags.contains(.heldBroadcasts) ?? false
+  func hasPausedBroadcasts(queueIndex: Int) -> Bool {
+    states[queueIndex]?.flags.contains(.pausedBroadcasts) ?? false
   }
 
   func noteScheduledID(queueIndex: Int) { scheduling.insert(queueIndex) }

@@ -1,6 +1,6 @@
 /// Where a job is in a sorted set: `<letter> <score> <beginning of the element>`, the value of ``QueueKeys/due(_:)``.
 ///
-/// The settling script writes it. It may be out of date: then no element has this beginning and score.
+/// The script that moves the job there writes it. It may be out of date: then no element has this beginning and score.
 enum DueLocator {
   enum Place: String {
     case retry = "r"
@@ -13,12 +13,12 @@ enum DueLocator {
   /// How long it stays after the job has died.
   static let outlivesDeath = Duration.seconds(30 * 24 * 3600)
 
-  /// The letter, and the first line of an element: its nonce makes it unique.
-  static func head(_ place: Place, _ element: [UInt8]) -> [UInt8] {
+  /// The first line of an element: its nonce makes it unique.
+  static func head(_ element: [UInt8]) -> [UInt8] {
     let end = element.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? element.endIndex
-    return Array((place.rawValue + " ").utf8) + element[..<end]
+    return Array(element[..<end])
   }
 
-  /// The letter, and the beginning of a dead letter. No id contains what JSON escapes.
-  static func head(ofLetter id: String) -> [UInt8] { Array((Place.dead.rawValue + #" {"id":"\#(id)","#).utf8) }
+  /// The beginning of a dead letter. No id contains what JSON escapes.
+  static func head(ofLetter id: String) -> [UInt8] { Array(#"{"id":"\#(id)","#.utf8) }
 }

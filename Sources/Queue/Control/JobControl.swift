@@ -50,9 +50,10 @@ public struct JobControl {
   public func runNow(_ id: String) async throws(RedisError) -> Advance {
     guard Job.isID(id) else { return .notDue(try await locator.locate(id)) }
     for keys in queues.map(QueueKeys.init(queue:)) {
-      let answer = try await connection.run(
-        ControlScripts.runDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.queue, keys.seal],
-        arguments: [Seal.random()])
+      let answer = try await connection.send(
+        ControlScripts.runDue(
+          due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, queue: keys.queue, seal: keys.seal,
+          word: Seal.random()))
       if answer.integer == 1 { return .done }
     }
     return .notDue(try await locator.locate(id))
@@ -84,11 +85,10 @@ public struct JobControl {
   /// Returns false if a queue has too many marks.
   private func mark(_ id: String) async throws(RedisError) -> Bool {
     for keys in queues.map(QueueKeys.init(queue:)) {
-      let answer = try await connection.call(ControlScripts.mark, keys: [keys.control, keys.cancelled]) { command in
-        command.append(id)
-        command.append(QueueLimits.cancellationTimeToLive.milliseconds)
-        command.append(QueueLimits.maximumCancellations)
-      }
+      let answer = try await connection.send(
+        ControlScripts.mark(
+          control: keys.control, cancelled: keys.cancelled, id: id,
+          ttl: QueueLimits.cancellationTimeToLive.milliseconds, most: QueueLimits.maximumCancellations))
       guard answer.integer == 1 else { return false }
     }
     return true
@@ -96,7 +96,7 @@ public struct JobControl {
 
   // MARK: - Jobs that no worker has
 
-  /// Ends a retried or scheduled job, or paused broadcasts. Returns the record; nil if there is no such job.
+  /// Ends a retried or scheduled job, or a paused broadcast. Returns the record; nil if there is no such job.
   private func cancelDue(_ id: String) async throws(RedisError) -> JobResult? {
     for keys in queues.map(QueueKeys.init(queue:)) {
       if let record = try await cancelDue(id, keys) { return record }
@@ -105,22 +105,17 @@ public struct JobControl {
   }
 
   private func cancelDue(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobResult? {
-    var record: JobResult?
-    var moves = 0
     // The job may have moved between the two steps, and back again.
-    while moves < JobControl.maximumMoves, let found = try await cancellable(id, keys) {
-      var ending = CancelledEnding(id: id, queue: keys.queue, envelope: found.envelope, timeToLive: recordTimeToLive)
+    for _ in 0..<JobControl.maximumMoves {
+      guard let due = try await locator.due(id, keys), due.isAlive, let envelope = due.envelope else { return nil }
+      var ending = CancelledEnding(id: id, queue: keys.queue, envelope: envelope, timeToLive: recordTimeToLive)
       if let list = ending.replyTo, queues.contains(list) { ending.replyTo = nil }
-      guard try await endAsAllowed(found, ending, keys) else {
-        moves += 1
-        continue
+      if try await endAsAllowed(envelope, ending, keys) {
+        try await noteBroadcast(id, keys)
+        return ending.result
       }
-      try await noteBroadcast(id, keys)
-      record = ending.result
-      // A producer may have enqueued several broadcasts under one id.
-      guard found.field != nil else { break }
     }
-    return record
+    return nil
   }
 
   /// If the job is a broadcast, operators see that it is cancelled.
@@ -129,30 +124,13 @@ public struct JobControl {
     guard var entry = bytes.flatMap({ BroadcastEntry(json: $0, queue: keys.queue) }) else { return }
     entry.state = .cancelled
     entry.changedAt = Clock.unixMilliseconds
-    _ = try await connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {
-      entry.append(to: &$0)
-    }
-  }
-
-  private struct Cancellable {
-    let envelope: Envelope
-    /// The field of a paused broadcast; nil for a retried or scheduled job.
-    var field: [UInt8]?
-  }
-
-  private func cancellable(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> Cancellable? {
-    if let due = try await locator.due(id, keys), due.isAlive, let envelope = due.envelope {
-      return Cancellable(envelope: envelope)
-    }
-    let held = try await connection.run(ControlScripts.heldJob, keys: [keys.pausedJobs], arguments: [id]).array ?? []
-    guard held.count == 2, let field = held[0].bytes, let element = held[1].bytes else { return nil }
-    return Cancellable(envelope: Envelope(element: element), field: field)
+    _ = try await connection.send(entry.noting(keys))
   }
 
   /// Leaves out what the user of Redis may not write: neither the producer's reply list nor the events may prevent the
   /// end of the job.
   private func endAsAllowed(
-    _ found: Cancellable, _ ending: CancelledEnding, _ keys: QueueKeys
+    _ found: Envelope, _ ending: CancelledEnding, _ keys: QueueKeys
   ) async throws(RedisError) -> Bool {
     var ending = ending
     while true {
@@ -171,30 +149,20 @@ public struct JobControl {
 
   /// In a cluster record, reply and event are in other hash slots, and are written when the job is gone.
   private func end(
-    _ found: Cancellable, _ ending: CancelledEnding, _ keys: QueueKeys
+    _ found: Envelope, _ ending: CancelledEnding, _ keys: QueueKeys
   ) async throws(RedisError) -> Bool {
-    let id = ending.result.id
-    let none = found.field == nil ? keys.due(id) : keys.control
+    let due = keys.due(ending.result.id)
     let isSeparate = connection.isCluster
-    let record = isSeparate ? none : QueueKeys.result(id)
-    let reply = isSeparate ? none : ending.replyTo ?? none
-    let stream = isSeparate || ending.event == nil ? none : EventStream.key
-    let script = found.field == nil ? ControlScripts.cancelDue : ControlScripts.cancelHeld
-    let scriptKeys =
-      found.field == nil
-      ? [
-        none, keys.retry, keys.scheduled, record, reply, keys.control, keys.held, keys.pausedJobs, stream,
-      ] : [none, keys.held, keys.pausedJobs, record, reply, stream]
-    let answer = try await connection.call(script, keys: scriptKeys) { command in
-      command.append(found.field ?? Array(found.envelope.element.prefix { $0 != UInt8(ascii: "\n") }))
-      command.append(ending.record.json)
-      command.append(ending.record.timeToLive.milliseconds)
-      command.append(ending.record.author ?? "")
-      command.append(id)
-      command.append(ending.event?.json ?? [])
-    }
+    let answer = try await connection.send(
+      ControlScripts.cancelDue(
+        due: due, retry: keys.retry, scheduled: keys.scheduled,
+        record: isSeparate ? due : QueueKeys.result(ending.result.id), reply: isSeparate ? due : ending.replyTo ?? due,
+        stream: isSeparate || ending.event == nil ? due : EventStream.key,
+        head: Array(found.element.prefix { $0 != UInt8(ascii: "\n") }), json: ending.record.json,
+        ttl: ending.record.timeToLive.milliseconds, author: ending.record.author ?? "", event: ending.event?.json ?? [])
+    )
     guard answer.integer == 1 else { return false }
-    if isSeparate { await writeSeparately(ending, nonce: found.envelope.nonce) }
+    if isSeparate { await writeSeparately(ending, nonce: found.nonce) }
     return true
   }
 

@@ -36,7 +36,6 @@ public struct JobLocator {
       let due = try await due(id, keys)
       if let due, due.isAlive { return due }
       dead = dead ?? due
-      if let held = try await held(id, keys) { return held }
       if let inFlight = try await inFlight(id, keys) { return inFlight }
       let search = try await waiting(id, keys)
       if let waiting = search.found { return waiting }
@@ -49,15 +48,18 @@ public struct JobLocator {
 
   /// A retried, scheduled or dead job of one queue; nil if it has none.
   func due(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
-    let value = try await connection.call(
-      ControlScripts.findDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.dead])
+    let value = try await connection.send(
+      ControlScripts.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
     guard let parts = value.array, parts.count == 3, let place = parts[0].string.flatMap(DueLocator.Place.init),
       let score = parts[1].string, let element = parts[2].bytes
     else { return nil }
     let time = SortedPosition.milliseconds(score)
     switch place {
     case .retry: return JobLocation(id: id, place: .retry(due: time), queue: keys.queue, element: element)
-    case .scheduled: return JobLocation(id: id, place: .scheduled(due: time), queue: keys.queue, element: element)
+    case .scheduled:
+      let isPaused = score == "\(QueueLimits.withoutDate)"
+      return JobLocation(
+        id: id, place: isPaused ? .paused : .scheduled(due: time), queue: keys.queue, element: element)
     case .dead:
       guard let letter = DeadLetter(bytes: element) else { return nil }
       var location = JobLocation(id: id, place: .dead(since: letter.at, reason: letter.reason))
@@ -65,12 +67,6 @@ public struct JobLocator {
       location.envelope = letter.envelope
       return location
     }
-  }
-
-  private func held(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
-    let found = try await connection.run(ControlScripts.heldJob, keys: [keys.pausedJobs], arguments: [id]).array ?? []
-    guard found.count == 2, let element = found[1].bytes else { return nil }
-    return JobLocation(id: id, place: .paused, queue: keys.queue, element: element)
   }
 
   // MARK: - Lists
@@ -116,13 +112,10 @@ public struct JobLocator {
   ) async throws(RedisError) -> Look {
     let value: RedisValue
     do {
-      value = try await connection.call(ControlScripts.look, keys: [list, keys.seal]) { command in
-        command.append(id)
-        command.append(start)
-        command.append(QueueLimits.lookElements)
-        command.append(QueueLimits.lookBytes)
-        command.append(isSealed ? "sealed" : "")
-      }
+      value = try await connection.send(
+        ControlScripts.look(
+          list: list, seal: keys.seal, id: id, first: start, most: QueueLimits.lookElements,
+          limit: QueueLimits.lookBytes, sealed: isSealed ? 1 : 0))
     } catch let error where error.isWrongType {
       return Look()
     }

@@ -32,8 +32,8 @@ extension JobQueue {
   }
 
   /// Whether broadcasts are paused.
-  public func hasHeldBroadcasts(queueIndex: Int) -> Bool {
-    context.control.hasHeldBroadcasts(queueIndex: queueIndex)
+  public func hasPausedBroadcasts(queueIndex: Int) -> Bool {
+    context.control.hasPausedBroadcasts(queueIndex: queueIndex)
   }
 
   /// Whether scheduled jobs may have to be replaced.
@@ -55,10 +55,10 @@ extension JobQueue {
   ) {
     let keys = queues[queueIndex]
     let locators = jobs.map { $0.replaces ? keys.due($0.id) : keys.cancelled }
-    context.connection.call(ControlScripts.screen, keys: [keys.cancelled, keys.held, keys.scheduled] + locators) {
-      command in
-      for job in jobs { command.append(job.id) }
-    } _: { result in
+    let call = ControlScripts.screen(
+      cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(locators),
+      ids: RedisList(jobs.map(\.id)))
+    context.connection.send(call) { result in
       completion(result.map { value in (value.array ?? []).map { $0.integer.flatMap(Screening.init) ?? .go } })
     }
   }
@@ -69,9 +69,6 @@ extension JobQueue {
     let entry = BroadcastEntry(
       id: id, queue: keys.queue, app: app, state: state, startedAt: claim.claimedAt, changedAt: Clock.unixMilliseconds,
       worker: lease.name.value, nonce: claim.envelope.nonce ?? "")
-    context.connection.call(ControlScripts.noteBroadcast, keys: [keys.broadcasts, keys.broadcast(id)]) {
-      entry.append(to: &$0)
-    } _: { _ in
-    }
+    context.connection.send(entry.noting(keys)) { _ in }
   }
 }

@@ -24,13 +24,13 @@ public struct QueueControl {
   @discardableResult
   public func pause(by operatorName: String, reason: String) async throws(RedisError) -> QueuePause {
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: reason)
-    let answer = try await connection.call(ControlScripts.pause, keys: [keys.control]) { $0.append(pause.json()) }
+    let answer = try await connection.send(ControlScripts.pause(control: keys.control, reason: pause.json()))
     return answer.contents.flatMap(ControlState.init(bytes:))?.pause ?? pause
   }
 
   /// Resumes the queue. Returns whether it was paused.
   @discardableResult
   public func resume() async throws(RedisError) -> Bool {
-    try await connection.call(ControlScripts.resume, keys: [keys.control]).integer == 1
+    try await connection.send(ControlScripts.resume(control: keys.control)).integer == 1
   }
 }

@@ -23,7 +23,7 @@ final class Steering {
   func controlChanged(_ queueIndex: Int, _ old: ControlState?) {
     let flags = context.control.state(queueIndex: queueIndex)?.flags ?? []
     if flags.contains(.cancellations) { readCancellations(queueIndex) }
-    if flags.contains(.heldBroadcasts) { context.emit(.broadcastsHeld(queueIndex: queueIndex)) }
+    if flags.contains(.pausedBroadcasts) { context.emit(.broadcastsPaused(queueIndex: queueIndex)) }
     if let name = draining[queueIndex], name != context.lease.name.value {
       keepDraining(queueIndex, name)
     } else if flags.contains(.drainedWorkers) {
@@ -92,8 +92,8 @@ final class Steering {
   private func keepDraining(_ queueIndex: Int, _ old: String) {
     let new = context.lease.name.value
     let keys = context.queues[queueIndex]
-    context.connection.run(ControlScripts.keepDrained, keys: [keys.control, keys.drained], arguments: [old, new]) {
-      [weak self] result in
+    let call = ControlScripts.keepDrained(control: keys.control, drained: keys.drained, old: old, new: new)
+    context.connection.send(call) { [weak self] result in
       guard let self else { return }
       guard case .success = result else { return context.control.repeatChange(queueIndex: queueIndex) }
       if draining[queueIndex] == old { draining[queueIndex] = new }

@@ -23,8 +23,9 @@ public struct WorkerControl {
   private func change(_ worker: String, _ verb: String) async throws(RedisError) -> Bool {
     var isKnown = false
     for keys in queues {
-      let answer = try await connection.run(
-        ControlScripts.drain, keys: [keys.control, keys.drained, keys.workers], arguments: [worker, verb])
+      let answer = try await connection.send(
+        ControlScripts.drain(
+          control: keys.control, drained: keys.drained, workers: keys.workers, worker: worker, verb: verb))
       if answer.integer == 1 { isKnown = true }
     }
     return isKnown

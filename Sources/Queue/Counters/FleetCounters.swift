@@ -68,9 +68,7 @@ public final class FleetCounters {
 
   /// If the minute of Redis is another one, it is used instead.
   private func write(_ batch: CounterBatch, minute: Int64, mayCorrect: Bool) {
-    connection.call(CounterScript.add, keys: [CounterKeys.minute(minute), CounterKeys.hour(minute / 60)]) { command in
-      CounterScript.append(batch, minute: minute, to: &command)
-    } _: { [weak self] result in
+    connection.send(CounterScript.call(batch, minute: minute)) { [weak self] result in
       guard let self else { return }
       isWriting = false
       switch result {
@@ -101,42 +99,40 @@ enum CounterScript {
   ///
   /// A field that has a fallback is not added to a full hash.
   ///
-  /// KEYS[1] hash of the minute
-  /// KEYS[2] hash of its hour
-  /// ARGV[1] the minute of the keys, since 1970
-  /// ARGV[2] how long the minute is kept, s
-  /// ARGV[3] how long the hour is kept, s
-  /// ARGV[4] maximum number of fields
-  /// ARGV[5…] name of a field, its fallback (empty without one), the amount
+  /// - `minute`, `hour`: the hashes.
+  /// - `number`: the minute of the keys, since 1970.
+  /// - `minuteLife`, `hourLife`: how long they are kept, in s.
+  /// - `most`: fields at most.
+  /// - `additions`: of each the name of a field, its fallback (empty without one), and the amount.
   static let add = RedisScript(
+    keys: ["minute", "hour"], arguments: ["number", "minuteLife", "hourLife", "most", "additions..."],
     """
-    local minute = math.floor(tonumber(redis.call('TIME')[1]) / 60)
-    if minute ~= tonumber(ARGV[1]) then return minute end
-    for place = 1, 2 do
-      local key = KEYS[place]
-      local room = tonumber(ARGV[4]) - redis.call('HLEN', key)
-      for index = 5, #ARGV, 3 do
-        local field = ARGV[index]
-        if ARGV[index + 1] ~= '' and room <= 0 and redis.call('HEXISTS', key, field) == 0 then
-          field = ARGV[index + 1]
-        end
-        if redis.call('HINCRBY', key, field, ARGV[index + 2]) == tonumber(ARGV[index + 2]) then room = room - 1 end
+    local now = math.floor(tonumber(redis.call('TIME')[1]) / 60)
+    if now ~= tonumber(number) then return now end
+    for _, counters in ipairs({{minute, minuteLife}, {hour, hourLife}}) do
+      local key, life = counters[1], counters[2]
+      local room = tonumber(most) - redis.call('HLEN', key)
+      for place = additions + 1, #ARGV, 3 do
+        local field, fallback, amount = ARGV[place], ARGV[place + 1], ARGV[place + 2]
+        if fallback ~= '' and room <= 0 and redis.call('HEXISTS', key, field) == 0 then field = fallback end
+        if redis.call('HINCRBY', key, field, amount) == tonumber(amount) then room = room - 1 end
       end
-      redis.call('EXPIRE', key, ARGV[place + 1])
+      redis.call('EXPIRE', key, life)
     end
     return 0
     """)
 
-  @EventLoop
-  static func append(_ batch: CounterBatch, minute: Int64, to command: inout RedisCommand) {
-    command.append(minute)
-    command.append(CounterLimits.minuteTimeToLive.components.seconds)
-    command.append(CounterLimits.hourTimeToLive.components.seconds)
-    command.append(CounterLimits.maximumFields)
+  static func call(_ batch: CounterBatch, minute: Int64) -> RedisCall {
+    var call = add(
+      minute: CounterKeys.minute(minute), hour: CounterKeys.hour(minute / 60), number: minute,
+      minuteLife: CounterLimits.minuteTimeToLive.components.seconds,
+      hourLife: CounterLimits.hourTimeToLive.components.seconds, most: CounterLimits.maximumFields,
+      additions: RedisList())
     for (field, addition) in batch.additions {
-      command.append(field)
-      command.append(addition.fallback ?? "")
-      command.append(addition.amount)
+      call.append(field)
+      call.append(addition.fallback ?? "")
+      call.append(addition.amount)
     }
+    return call
   }
 }

@@ -19,11 +19,10 @@ extension JobQueue {
     var failure: RedisError?
     for start in starts {
       let readers = notification.readers[start...].prefix(JobQueue.readerBatch)
-      context.connection.call(QueueScripts.keepNotification, keys: readers.flatMap(\.keys)) { command in
-        command.append(notification.json)
-        command.append(jobID)
-        for reader in readers { command.append(reader.name) }
-      } _: { result in
+      let call = QueueScripts.keepNotification(
+        readers: RedisList(readers.flatMap(\.keys)), json: notification.json, id: jobID,
+        names: RedisList(readers.map(\.name)))
+      context.connection.send(call) { result in
         if case .failure(let error) = result { failure = error }
         left -= 1
         if left == 0 { completion(failure.map { .failure($0) } ?? .success(())) }
@@ -45,16 +44,15 @@ extension QueueScripts {
   /// Writes a notification record for readers without one of the job among their latest: a broadcast reaches a reader
   /// once per device, and again after a crash.
   ///
-  /// KEYS
-  ///   1… of each reader: its stream, its credentials, its device
-  /// ARGV
-  ///   1  the notification record, JSON
-  ///   2  the job's id
-  ///   3… the name of each reader
+  /// - `readers`: the stream, the credentials and the device of each reader.
+  /// - `json`, `id`: the notification record, and the job's id.
+  /// - `names`: the name of each reader.
+  ///
   /// Returns the number of records written. An error if Redis has no room; some may be written then.
   static let keepNotification = RedisScript(
+    keys: ["readers..."], arguments: ["json", "id", "names..."],
     """
-    local head = '{"id":"' .. ARGV[2] .. '",'
+    local head = '{"id":"' .. id .. '",'
     local function isKept(stream)
       local latest = redis.pcall('XREVRANGE', stream, '+', '-', 'COUNT', 20)
       for _, entry in ipairs(latest) do
@@ -63,12 +61,12 @@ extension QueueScripts {
       return false
     end
     local written = 0
-    for place = 3, #ARGV do
-      local key = 3 * place - 8
-      local isReadable = redis.pcall('HEXISTS', KEYS[key + 1], ARGV[place]) == 1
+    for place = 1, #ARGV - names do
+      local key = readers + 3 * place - 2
+      local isReadable = redis.pcall('HEXISTS', KEYS[key + 1], ARGV[names + place]) == 1
         or redis.pcall('EXISTS', KEYS[key + 2]) == 1
       if isReadable and not isKept(KEYS[key]) then
-        local added = redis.pcall('XADD', KEYS[key], 'MAXLEN', '~', 1000, '*', 'notification', ARGV[1])
+        local added = redis.pcall('XADD', KEYS[key], 'MAXLEN', '~', 1000, '*', 'notification', json)
         if type(added) == 'table' and added.err and not string.find(added.err, '^WRONGTYPE') then return added end
         redis.pcall('EXPIRE', KEYS[key], 2592000)
         written = written + 1

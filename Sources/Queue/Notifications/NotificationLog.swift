@@ -11,20 +11,18 @@ public struct NotificationLog {
   /// Entries that the script reads at once; each may contain a whole job.
   private static let step = 8
 
-  /// KEYS
-  ///   1  the stream
-  /// ARGV
-  ///   1  the id before the first entry
-  ///   2  entries at most
-  ///   3  bytes of records at most, beyond the first
-  ///   4  entries to read at once
+  /// - `after`: the id before the first entry.
+  /// - `most`, `limit`: entries at most, and bytes of records at most, beyond the first.
+  /// - `step`: entries to read at once.
+  ///
   /// Returns {1 when there is more, {{id, record}…}}; the record of an entry without one is empty.
   private static let read = RedisScript(
+    keys: ["stream"], arguments: ["after", "most", "limit", "step"],
     """
-    local limit, maximum, step = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-    local page, bytes, start = {}, 0, '(' .. ARGV[1]
+    local page, bytes, start = {}, 0, '(' .. after
+    most, limit, step = tonumber(most), tonumber(limit), tonumber(step)
     while true do
-      local entries = redis.call('XRANGE', KEYS[1], start, '+', 'COUNT', step)
+      local entries = redis.call('XRANGE', stream, start, '+', 'COUNT', step)
       for _, entry in ipairs(entries) do
         local fields, record = entry[2], ''
         for place = 1, #fields - 1, 2 do
@@ -33,7 +31,7 @@ public struct NotificationLog {
             break
           end
         end
-        if #page == limit or (#page > 0 and bytes + #record > maximum) then return {1, page} end
+        if #page == most or (#page > 0 and bytes + #record > limit) then return {1, page} end
         bytes = bytes + #record
         page[#page + 1] = {entry[1], record}
         start = '(' .. entry[1]
@@ -65,14 +63,10 @@ public struct NotificationLog {
   /// Leaves out entries that are not JSON objects; another program wrote them.
   private func page(_ key: String, _ start: StreamID, _ limit: Int) async throws(RedisError) -> NotificationPage {
     let reply =
-      try await connection.call(
-        NotificationLog.read, keys: [key],
-        arguments: { command in
-          command.append(start.text)
-          command.append(limit)
-          command.append(NotificationLog.maximumPageBytes)
-          command.append(NotificationLog.step)
-        }
+      try await connection.send(
+        NotificationLog.read(
+          stream: key, after: start.text, most: limit, limit: NotificationLog.maximumPageBytes,
+          step: NotificationLog.step)
       ).array ?? []
     var entries: [NotificationPage.Entry] = []
     var last: StreamID?

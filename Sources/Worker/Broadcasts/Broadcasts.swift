@@ -128,8 +128,8 @@ final class Broadcast {
   }
 
   /// Ends after the current pages, because an operator has paused the broadcast.
-  func hold() {
-    delivery.isHeld = true
+  func pause() {
+    delivery.isPaused = true
     stop()
   }
 

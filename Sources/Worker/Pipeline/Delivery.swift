@@ -35,7 +35,7 @@ final class Delivery {
   /// Whether the job replaces the one scheduled under the same id when it is retried, because its lookup failed.
   var stillReplaces = false
   /// An operator has paused this broadcast.
-  var isHeld = false
+  var isPaused = false
   /// The owners reached so far, for a job to several tokens.
   var reachedOwners: Set<String>
   /// Events of this attempt for the job's history; empty for a job that is simply accepted.

@@ -123,7 +123,7 @@ struct JobOutcome: Equatable {
   static let uncertain = "Uncertain: APNs may have delivered it, no answer arrived"
   static let crashed = "Uncertain: a worker died while the job was in flight, APNs may have delivered it"
 
-  static let paused = "Paused: an operator has paused the broadcast"
+  static let pausedReason = "Paused: an operator has paused the broadcast"
 
   static let appIsBusy = "AppBusy: APNs answers slowly for the app, and its share of the pushes is in flight"
 
@@ -167,7 +167,7 @@ struct JobOutcome: Equatable {
   /// Ends the job, even if some of its devices are open.
   static let cancelled = JobOutcome(status: .cancelled, verb: .cancel)
   /// Keeps a broadcast until it is resumed.
-  static let held = JobOutcome(status: .retrying, verb: .pause)
+  static let paused = JobOutcome(status: .retrying, verb: .pause)
 
   private init(open attempt: Attempt, schedule: RetrySchedule, random: Double) {
     // A fault of the gateway or of Redis does not count as an attempt; the job's expiration still applies.

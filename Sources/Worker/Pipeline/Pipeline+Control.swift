@@ -78,7 +78,7 @@ extension Pipeline {
         cancel(delivery)
       case (.paused, .app):
         delivery.extent = .untouched
-        end(delivery, as: .held)
+        end(delivery, as: .paused)
       case (.go, _), (.paused, _): left.append(delivery)
       }
     }
@@ -105,7 +105,7 @@ extension Pipeline {
     } else {
       // Devices that were left open are tried again in any case.
       guard delivery.extent != .complete else { return false }
-      end(delivery, as: .held)
+      end(delivery, as: .paused)
     }
     return true
   }
@@ -132,17 +132,17 @@ extension Pipeline {
     }
     broadcasts.begin(delivery, app)
     let queueIndex = delivery.claim.queueIndex
-    if queue.hasHeldBroadcasts(queueIndex: queueIndex) { holdBroadcasts(queueIndex: queueIndex) }
+    if queue.hasPausedBroadcasts(queueIndex: queueIndex) { pauseBroadcasts(queueIndex: queueIndex) }
   }
 
   /// An operator has paused broadcasts of a queue: finds out whether this worker has one of them.
-  func holdBroadcasts(queueIndex: Int) {
+  func pauseBroadcasts(queueIndex: Int) {
     let claimed = broadcasts.claimed(queueIndex: queueIndex)
     guard !claimed.isEmpty else { return }
     let jobs = claimed.map { JobQueue.Screened(id: $0.delivery.id, replaces: false) }
     queue.screen(jobs, queueIndex: queueIndex) { [queue] result in
       guard case .success(let answers) = result else { return queue.repeatControlChange(queueIndex: queueIndex) }
-      for (broadcast, answer) in zip(claimed, answers) where answer == .paused { broadcast.hold() }
+      for (broadcast, answer) in zip(claimed, answers) where answer == .paused { broadcast.pause() }
     }
   }
 }

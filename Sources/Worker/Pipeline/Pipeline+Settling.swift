@@ -11,7 +11,7 @@ extension Pipeline {
   /// Decides the outcome of an attempt from its tally.
   func endAttempt(_ delivery: Delivery) {
     guard clients != nil || delivery.extent != .complete else { return endUnsent(delivery) }
-    if delivery.claim.isCancelled || delivery.isHeld, endSteered(delivery) { return }
+    if delivery.claim.isCancelled || delivery.isPaused, endSteered(delivery) { return }
     if let status = delivery.finishedStatus { return end(delivery, as: JobOutcome(status: status, verb: .acknowledge)) }
     let attempt = delivery.attempt(now: Clock.unixMilliseconds)
     end(delivery, as: JobOutcome(attempt, schedule: retrySchedule, random: .random(in: 0..<1)))

@@ -33,7 +33,6 @@ struct SettlementWriter {
     settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
     if !outcome.isAcknowledged { settlement.locator = delivery.locator }
     settlement.events = events.events(of: delivery, as: outcome, at: now)
-    if case .app = delivery.job.addressee { settlement.isOfBroadcast = true }
     return settlement
   }
 
@@ -97,9 +96,7 @@ struct SettlementWriter {
         envelope: delivery.buriedEnvelope(recordAuthor: recordAuthor))
       return .bury(letter: letter.bytes, at: now)
     case .pause:
-      return .pause(
-        element: delivery.nextElement(countsAttempt: false, recordAuthor: recordAuthor),
-        field: "\(delivery.id) \(delivery.claim.envelope.nonce ?? "")")
+      return .pause(element: delivery.nextElement(countsAttempt: false, recordAuthor: recordAuthor))
     }
   }
 
@@ -131,7 +128,7 @@ extension Delivery {
     case .acknowledge, .schedule: tally.result.reason = outcome.rule?.rawValue
     case .retry: tally.result.reason = tally.openReason
     case .cancel: tally.result.reason = nil
-    case .pause: tally.result.reason = JobOutcome.paused
+    case .pause: tally.result.reason = JobOutcome.pausedReason
     case .bury(let reason): tally.result.reason = reason
     }
     recordHistory(outcome, at: now)

@@ -211,7 +211,7 @@ package final class WorkerService {
     case .leaseConfirmed: pipeline.leaseConfirmed()
     case .leaseLost: pipeline.leaseLost()
     case .cancelled: pipeline.broadcasts.stopCancelled()
-    case .broadcastsHeld(let queueIndex): pipeline.holdBroadcasts(queueIndex: queueIndex)
+    case .broadcastsPaused(let queueIndex): pipeline.pauseBroadcasts(queueIndex: queueIndex)
     case .progress: endIfFinished()
     }
   }

@@ -14,11 +14,11 @@ struct ProgressTests {
     let (progress, tombstone) = (keys.progress("nonce"), keys.tombstone("frozen"))
     try await fleet.redis("SET", progress, "cursor\n{}")
     try await fleet.redis("SET", tombstone, "")
-    let run = QueueScripts.clearProgress
-    #expect(try await fleet.connection.run(run, keys: [progress, tombstone]).integer == 0)
+    let clear = QueueScripts.clearProgress(progress: progress, tombstone: tombstone)
+    #expect(try await fleet.connection.send(clear).integer == 0)
     #expect(try await fleet.redis("EXISTS", progress).integer == 1)
     try await fleet.redis("DEL", tombstone)
-    #expect(try await fleet.connection.run(run, keys: [progress, tombstone]).integer == 1)
+    #expect(try await fleet.connection.send(clear).integer == 1)
     #expect(try await fleet.redis("EXISTS", progress).integer == 0)
   }
 }

@@ -14,6 +14,7 @@ struct TidyTests {
     "Sources/Operations/Browsing/BrowsingScripts.swift",
     "Sources/Queue/JobQueue.swift",
     "Sources/Redis/Cluster/ClusterRouter.swift",
+    "Sources/Redis/RedisClient.swift",
     "Sources/Redis/RedisConnection.swift",
     "Sources/Simulator/Wire/Connection.swift",
     "Sources/Worker/Broadcasts/BroadcastProgress.swift",
@@ -37,7 +38,7 @@ struct TidyTests {
     "Tests/WorkerTests/BroadcastProgressTests.swift",
     "Tests/WorkerTests/Webhook/WebhookDeliveryTests.swift",
   ]
-  private static let longScripts: Set = ["Sources/Queue/QueueScripts+Settling.swift: settle"]
+  private static let longScripts: Set<String> = []
   /// They are read twice, or mean nothing.
   private static let bannedWords = ["so many", "so much", "whatever", "its kin "]
 
@@ -74,7 +75,7 @@ struct TidyTests {
   @Test func `no script has over 60 lines`() throws {
     var long: Set<String> = []
     for (path, text) in try Self.files(in: ["Sources"], ".swift") {
-      for script in text.matches(of: /let (\w+) = RedisScript\(\s*"""\n((?s).*?)\n\s*"""/) {
+      for script in text.matches(of: /let (\w+) = RedisScript\([^"]*(?:"[^"\n]+"[^"]*)*?\s*"""\n((?s).*?)\n\s*"""/) {
         let lines = script.2.count { $0 == "\n" } + 1
         if lines > Self.maximumScriptLines { long.insert("\(path): \(script.1)") }
       }

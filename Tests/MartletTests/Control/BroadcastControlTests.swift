@@ -57,7 +57,7 @@ import Testing
   private func hurry() async throws { try await fleet.gateway.settings(#"{"rttMs":0,"maxStreams":1000}"#) }
 
   private func isKept() async throws -> Bool {
-    try await fleet.redis("HLEN", QueueKeys(queue: queue).pausedJobs).integer == 1
+    try await fleet.redis("ZCARD", QueueKeys(queue: queue).scheduled).integer == 1
   }
 
   @Test func `a paused broadcast keeps its progress, survives its worker, and holds up nothing`() async throws {

@@ -46,8 +46,9 @@ struct DeadLetterSweepTests {
   @Test func `a dead job that is requeued is not cancelled any more, and others are`() async throws {
     try await redis.bury("a", at: 77)
     for id in ["a", "b"] {
-      _ = try await redis.connection.run(
-        ControlScripts.mark, keys: [redis.keys.control, redis.keys.cancelled], arguments: [id, "3600000", "100"])
+      _ = try await redis.connection.send(
+        ControlScripts.mark(
+          control: redis.keys.control, cancelled: redis.keys.cancelled, id: id, ttl: 3_600_000, most: 100))
     }
     let letter = try #require(try await redis.letters.page(from: 0).first?.entry)
     #expect(try await redis.letters.requeue(letter))

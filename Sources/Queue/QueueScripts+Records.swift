@@ -1,0 +1,91 @@
+import Events
+
+/// What a job leaves behind when its claim ends: fragments of the scripts that end claims.
+extension QueueScripts {
+  /// A longer value under a record's key is not a record.
+  private static let maximumRecordBytes = 262_144
+
+  /// Lua: `write(key, record, ttl, author, nonce)` writes a record. It returns false, and writes nothing, if another job
+  /// with the same id has a record there and has not ended, or ended while this job was claimed. The record of a
+  /// duplicate, which may end before the job that it repeats, is replaced, and replaces none of another job.
+  ///
+  /// A record is the job's own if it has the job's `nonce`, which stays the same from the first claim to the end, or its
+  /// `author`: that of the last record that the job wrote and was settled with (``AttemptState/recordAuthor``), empty for a
+  /// first attempt. The author suffices where record and settlement are one step, and for records of earlier versions,
+  /// which have no nonce. A worker that was taken for dead may write late: the end of its own job stays.
+  ///
+  /// If there is no record yet, this costs what a SET does.
+  package static let writing = """
+    local function isOver(record) return record.status ~= 'retrying' and record.status ~= 'deferred' end
+    local function write(key, record, ttl, author, nonce)
+      if redis.call('SET', key, record, 'PX', ttl, 'NX') then return true end
+      local size = redis.pcall('STRLEN', key)
+      if type(size) == 'number' and size <= \(maximumRecordBytes) then
+        local old = redis.call('GET', key)
+        local isRead, was = pcall(cjson.decode, old)
+        if old ~= record and isRead and type(was) == 'table' then
+          local new = cjson.decode(record)
+          local by = tostring(was.worker) .. ' ' .. string.format('%.0f', tonumber(was.claimedAt) or 0)
+          local endedBefore = isOver(was) and (tonumber(was.finishedAt) or 0) < new.claimedAt
+          if by ~= author and nonce and was.nonce == nonce then
+            if isOver(was) and not isOver(new) and not endedBefore then return true end
+          elseif by ~= author then
+            if new.status == 'duplicate' then return true end
+            if was.status ~= 'duplicate' and not endedBefore then return false end
+          end
+        end
+      end
+      redis.call('SET', key, record, 'PX', ttl)
+      return true
+    end
+    """
+
+  /// Lua: `answer(list, json)` puts a record on the list that its producer has named. A list that this creates expires
+  /// after 1 h. What Redis refuses is left out.
+  package static let answering = """
+    local function answer(list, json)
+      if redis.pcall('LPUSH', list, json) == 1 then redis.pcall('EXPIRE', list, 3600) end
+    end
+    """
+
+  /// The keys that ``leaving`` needs, behind those of a script. Each but the last may be `inflight`, which stands for none.
+  ///
+  /// `readers`: the stream, the credentials and the device of each reader of a notification record.
+  static let leftKeys = ["record", "reply", "stream", "readers..."]
+
+  /// The arguments that ``leaving`` needs, behind those of a script.
+  ///
+  /// - `json`, `ttl`, `author`: the record or empty, its TTL in ms, the author of the record before.
+  /// - `notifications`: a JSON array of arrays of a notification record and the names of its readers.
+  /// - `events`: a JSON array of events.
+  static let leftArguments = ["json", "ttl", "author", "notifications", "events"]
+
+  /// Lua: `leave(dropped)` writes the record, the reply, the notification records and the events. Returns a
+  /// ``SettleAnswer``, with the number of dead letters that were deleted.
+  static let leaving = """
+    \(writing)
+    \(answering)
+    local function leave(dropped)
+      local isWritten, key, refusal = true, readers, nil
+      if json ~= '' then
+        isWritten = write(record, json, ttl, author)
+        if reply ~= inflight then answer(reply, json) end
+      end
+      for _, notification in ipairs(cjson.decode(notifications)) do
+        for _, name in ipairs(notification[2]) do
+          if redis.pcall('HEXISTS', KEYS[key + 2], name) == 1 or redis.pcall('EXISTS', KEYS[key + 3]) == 1 then
+            redis.pcall('XADD', KEYS[key + 1], 'MAXLEN', '~', 1000, '*', 'notification', notification[1])
+            redis.pcall('EXPIRE', KEYS[key + 1], 2592000)
+          end
+          key = key + 3
+        end
+      end
+      for _, event in ipairs(cjson.decode(events)) do
+        local added = \(EventStream.append(to: "stream", "event"))
+        if type(added) == 'table' and added.err then refusal = added.err end
+      end
+      if refusal then return {1 + dropped, isWritten and 1 or 0, refusal} end
+      return isWritten and 1 + dropped or {1 + dropped}
+    end
+    """
+}

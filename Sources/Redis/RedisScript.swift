@@ -1,0 +1,117 @@
+import Crypto
+
+/// A Lua script, which is called by its digest.
+///
+/// A script declares the names of its keys and arguments. In its source each name is a local, and a call gives each a
+/// value, in their order:
+///
+///     let expire = RedisScript(keys: ["name"], arguments: ["ms"], "return redis.call('PEXPIRE', name, ms)")
+///     let answer = try await client.send(expire(name: "a", ms: 500))
+///
+/// The last name of either may end in `...`, for a list of any length. Its local is the number of words before the list:
+/// `ARGV[jobs + 1]` is the first word of the arguments `jobs...`.
+@dynamicCallable
+public struct RedisScript: Sendable {
+  private static let list = "..."
+
+  let source: String
+  /// 40 hexadecimal digits.
+  let sha1: String
+  private let names: [String]
+  private let keyCount: Int
+
+  public init(keys: [String], arguments: [String] = [], _ source: String) {
+    names = (keys + arguments).map(RedisScript.local)
+    keyCount = keys.count
+    self.source = RedisScript.locals(keys, of: "KEYS") + RedisScript.locals(arguments, of: "ARGV") + source
+    sha1 = SHA1.hex(self.source)
+  }
+
+  public init(_ source: String) { self.init(keys: [], source) }
+
+  func command(keys: [String]) -> RedisCommand {
+    var command = RedisCommand("EVALSHA")
+    command.append(sha1)
+    command.append(keys.count)
+    for key in keys { command.append(key) }
+    return command
+  }
+
+  private static func local(_ name: String) -> String {
+    name.hasSuffix(list) ? String(name.dropLast(list.count)) : name
+  }
+
+  private static func locals(_ names: [String], of table: String) -> String {
+    let values = names.enumerated().map { $1.hasSuffix(list) ? "\($0)" : "\(table)[\($0 + 1)]" }
+    guard !names.isEmpty else { return "" }
+    return "local \(names.map(local).joined(separator: ", ")) = \(values.joined(separator: ", "))\n"
+  }
+
+  /// Returns a call. The labels are the declared names; others are a bug.
+  public func dynamicallyCall(withKeywordArguments values: KeyValuePairs<String, any RedisWords>) -> RedisCall {
+    precondition(values.count == names.count, "a script has other names")
+    var keys = 0
+    for (index, value) in values.enumerated() {
+      precondition(value.key == names[index], "a script has other names")
+      if index < keyCount { keys += value.value.wordCount }
+    }
+    var command = RedisCommand("EVALSHA")
+    command.append(sha1)
+    command.append(keys)
+    for value in values { value.value.append(to: &command) }
+    return RedisCall(script: self, command: command)
+  }
+}
+
+/// A call of a ``RedisScript``.
+public struct RedisCall: Sendable {
+  let script: RedisScript
+  private(set) var command: RedisCommand
+
+  fileprivate init(script: RedisScript, command: RedisCommand) {
+    self.script = script
+    self.command = command
+  }
+
+  /// Continues the list of arguments.
+  public mutating func append(_ words: some RedisWords) { words.append(to: &command) }
+}
+
+/// What a call gives to a name: one word, or the words of a list.
+public protocol RedisWords {
+  var wordCount: Int { get }
+  func append(to command: inout RedisCommand)
+}
+
+extension RedisWords {
+  public var wordCount: Int { 1 }
+}
+
+extension String: RedisWords {
+  public func append(to command: inout RedisCommand) { command.append(self) }
+}
+
+extension Int: RedisWords {
+  public func append(to command: inout RedisCommand) { command.append(self) }
+}
+
+extension Int64: RedisWords {
+  public func append(to command: inout RedisCommand) { command.append(self) }
+}
+
+extension [UInt8]: RedisWords {
+  public func append(to command: inout RedisCommand) { command.append(self) }
+}
+
+/// The words of a list.
+public struct RedisList: RedisWords {
+  private let words: [String]
+
+  public init(_ words: [String] = []) { self.words = words }
+
+  public var wordCount: Int { words.count }
+
+  public func append(to command: inout RedisCommand) {
+    for word in words { command.append(word) }
+  }
+}
