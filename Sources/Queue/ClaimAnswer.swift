@@ -1,29 +1,29 @@
 import Jobs
-import Redis
+package import Redis
 
 /// The answer of a claiming script: `[state, deleted letters, [[size, beginning] of each buried job], element...]`. If the
 /// queue has a control string, the state is `[state, control string]`.
 package struct ClaimAnswer: Equatable {
   /// With their envelopes.
-  var elements: [[UInt8]] = []
-  var oversized: [OversizedJob] = []
+  package var elements: [[UInt8]] = []
+  package var oversized: [OversizedJob] = []
   /// Dead letters that were deleted because there were too many.
-  var droppedLetters = 0
+  package var droppedLetters = 0
   /// The script stopped because of the bytes; there may be more jobs.
-  var hasMore = false
+  package var hasMore = false
   /// A job is too large, and the key of the dead letters holds another type.
-  var isStuck = false
+  package var isStuck = false
   /// The queue is paused: nothing was claimed, and what had landed went back.
-  var isPaused = false
+  package var isPaused = false
   /// What operators have asked of the queue; nil if nothing.
-  var control: ControlState?
+  package var control: ControlState?
 
-  init(elements: [[UInt8]]) {
+  package init(elements: [[UInt8]]) {
     self.elements = elements
   }
 
   /// Returns nil for anything else, such as the answer that the heartbeat has expired.
-  init?(_ value: RedisValue, queue: String) {
+  package init?(_ value: RedisValue, queue: String) {
     guard let parts = value.array, parts.count >= 3, let state = parts[0].integer ?? parts[0].array?.first?.integer,
       let dropped = parts[1].count, let buried = parts[2].array
     else { return nil }
@@ -42,7 +42,7 @@ package struct ClaimAnswer: Equatable {
   }
 
   /// Whether nothing was claimed or buried, and nothing is stuck.
-  var isEmpty: Bool { elements.isEmpty && oversized.isEmpty && !isStuck }
+  package var isEmpty: Bool { elements.isEmpty && oversized.isEmpty && !isStuck }
 }
 
 /// A job that Redis moved to the dead letters because of its size.

@@ -63,7 +63,7 @@ public enum QueueLimits {
   /// Paused broadcasts of a queue at most.
   public static let maximumPausedBroadcasts = 1000
   /// The score of a paused broadcast among the scheduled jobs, behind every date.
-  static let withoutDate = Timestamp.maximum + 1
+  package static let withoutDate = Timestamp.maximum + 1
   /// Broadcasts of a queue that operators see, at most.
   public static let knownBroadcasts = 1000
   /// How long operators see a broadcast after its last change.
@@ -71,15 +71,15 @@ public enum QueueLimits {
   /// Elements of a list that are searched for a job at each of its ends, at most.
   public static let lookElements = 1000
   /// Elements of a queue that the second look reads again: jobs leave the queue between the two.
-  static let lookOverlap = 200
+  package static let lookOverlap = 200
   /// Bytes after which one look reads no further element.
-  static let lookBytes = 4 * 1024 * 1024
+  package static let lookBytes = 4 * 1024 * 1024
   /// Elements that a look reads at once, at first: their size is known only then.
-  static let firstLookChunk = 4
+  package static let firstLookChunk = 4
   /// Elements that a look reads at once, at most.
-  static let lookChunk = 50
+  package static let lookChunk = 50
   /// Bytes of an element that leave Redis: a job, and what the fleet knows of it.
-  static let lookElementBytes = 262_144
+  package static let lookElementBytes = 262_144
   /// Cancellations that are read at once.
   static let cancellationBatch = 1000
 

@@ -1,9 +1,11 @@
 import Jobs
-import Redis
+package import Redis
 
 extension QueueKeys {
   /// Claims up to `count` jobs that wait in the queue, or that have landed.
-  func claim(landed: Bool = false, by worker: String, upTo count: Int, noncePrefix: String, _ mode: DeliveryMode)
+  package func claim(
+    landed: Bool = false, by worker: String, upTo count: Int, noncePrefix: String, _ mode: DeliveryMode
+  )
     -> RedisCall
   {
     QueueScripts.claim(

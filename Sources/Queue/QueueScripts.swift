@@ -1,4 +1,4 @@
-package import Redis
+import Redis
 
 /// The atomic steps of a job's life, in one file for each part of it.
 ///
@@ -9,14 +9,7 @@ package enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
     claim, ghosts, acknowledge, finish, move, handBack, separateRecord, join, heartbeat, leave, handBackAll, reap,
-    promote, commitProgress, clearProgress, keepNotification, oldest, ControlScripts.screen, ControlScripts.noteBroadcast,
+    promote, commitProgress, clearProgress, keepNotification, oldest, ControlScripts.screen,
+    ControlScripts.noteBroadcast,
   ]
-}
-
-/// What operators' actions on dead letters share with control.
-extension QueueScripts {
-  /// See ``ControlScripts/findDue``.
-  package static let findDue = ControlScripts.findDue
-  /// The letter by which ``findDue`` names the dead letters.
-  package static let deadPlace = DueLocator.Place.dead.rawValue
 }

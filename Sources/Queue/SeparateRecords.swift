@@ -1,6 +1,6 @@
-import EventLoop
-import Events
-import Redis
+package import EventLoop
+package import Events
+package import Redis
 
 /// Writes what belongs to a settlement and, in a cluster, is in another hash slot than the queue. Also the records of jobs
 /// that no worker holds.
@@ -8,14 +8,19 @@ import Redis
 /// It is written before the job leaves the in-flight list, so that a crash in between loses no record. The job then runs
 /// again, and so each step may be repeated.
 @EventLoop
-struct SeparateRecords {
-  let connection: RedisClient
+package struct SeparateRecords {
+  private let connection: RedisClient
   /// Nil if no events are written.
-  var events: EventLog?
+  private let events: EventLog?
+
+  package init(connection: RedisClient, events: EventLog? = nil) {
+    self.connection = connection
+    self.events = events
+  }
 
   /// Writes record, reply and notification records. `nonce` is the job's. Passes false if another job has a record there,
   /// which stays.
-  func write(
+  package func write(
     _ settlement: Settlement, nonce: String?, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
     let steps = RecordSteps(completion)

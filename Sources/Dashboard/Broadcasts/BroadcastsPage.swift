@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import Operations
 import Queue
 import Registry
 

@@ -1,6 +1,7 @@
 import EventLoop
 import Jobs
 import PushModel
+import Operations
 import Queue
 
 /// A device in a link, `?job=ID&device=DIGEST`: the token stands in the job or its record, and not in the address of the page,

@@ -1,4 +1,5 @@
 import Jobs
+import Operations
 import Queue
 
 /// Where a job is, in words.

@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import Operations
 import Queue
 
 /// Cancels a job, or runs it before its time, and reports the result.

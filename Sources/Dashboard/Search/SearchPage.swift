@@ -1,6 +1,7 @@
 import EventLoop
 import Jobs
 import PushModel
+import Operations
 import Queue
 import Redis
 import Registry

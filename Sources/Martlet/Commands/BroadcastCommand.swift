@@ -1,6 +1,7 @@
 import EventLoop
 import JSON
 import Jobs
+import Operations
 import Queue
 import Redis
 import Registry

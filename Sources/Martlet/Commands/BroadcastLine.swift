@@ -1,4 +1,5 @@
 import JSON
+import Operations
 import Queue
 import Registry
 import Telemetry

@@ -1,5 +1,6 @@
 import JSON
 import Jobs
+import Operations
 import Queue
 
 /// What became of a request to cancel, for a terminal.

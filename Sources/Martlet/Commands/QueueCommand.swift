@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import Operations
 import Queue
 import Redis
 import Telemetry

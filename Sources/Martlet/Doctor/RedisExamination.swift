@@ -1,4 +1,5 @@
 import JSON
+import Operations
 import Queue
 import EventLoop
 import Events

@@ -1,6 +1,6 @@
 import JSON
 import Jobs
-public import Queue
+import Queue
 import Redis
 
 /// A job for display, which stays where it is. Only the beginning of a long job is read.

@@ -1,4 +1,4 @@
-public import Queue
+import Queue
 import Redis
 
 /// A page of a sorted set.

@@ -40,8 +40,8 @@ extension DeadLetters {
   public func entry(of id: String) async throws(RedisError) -> Entry? {
     guard Job.isID(id) else { return nil }
     let answer = try await connection.call(
-      QueueScripts.findDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.dead])
-    guard let parts = answer.array, parts.count == 3, parts[0].string == QueueScripts.deadPlace,
+      JobLocator.findDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.dead])
+    guard let parts = answer.array, parts.count == 3, parts[0].string == DueLocator.Place.dead.rawValue,
       let score = parts[1].string, let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
     else { return nil }
     return Entry(letter: letter, bytes: bytes, length: bytes.count, score: score)

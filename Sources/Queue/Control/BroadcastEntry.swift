@@ -1,5 +1,7 @@
+import EventLoop
 import Jobs
 import JSON
+package import Redis
 
 /// What is known of a broadcast, for operators: the value of ``QueueKeys/broadcast(_:)``.
 public struct BroadcastEntry: Sendable, Equatable {
@@ -25,7 +27,7 @@ public struct BroadcastEntry: Sendable, Equatable {
   /// The worker that had it last.
   public var worker: String
   /// The nonce of its element.
-  var nonce: String
+  package var nonce: String
 
   public init(
     id: String, queue: String, app: String, state: State, startedAt: Int64, changedAt: Int64, worker: String,
@@ -42,7 +44,7 @@ public struct BroadcastEntry: Sendable, Equatable {
   }
 
   /// Returns nil if `bytes` is not an entry.
-  init?(json bytes: [UInt8], queue: String) {
+  package init?(json bytes: [UInt8], queue: String) {
     guard let value = try? JSONValue(parsing: bytes), let id = value["id"]?.string, let app = value["app"]?.string,
       let state = value["state"]?.string.flatMap(State.init)
     else { return nil }
@@ -68,20 +70,12 @@ public struct BroadcastEntry: Sendable, Equatable {
   }
 }
 
-/// A broadcast with its progress.
-public struct BroadcastStatus: Sendable, Equatable {
-  public var entry: BroadcastEntry
-  /// Pushes that APNs has accepted and refused so far; of pages that are committed.
-  public var accepted = 0
-  public var failed = 0
-  /// The position in the audience, the text of an `AudienceCursor`, `~` at the end; nil before the first page.
-  public var cursor: String?
-  /// Since when and by whom it is paused; nil unless it is.
-  public var pause: QueuePause?
-
-  /// The mean of the pushes per second since it began; nil unless it runs.
-  public func pace(at now: Int64) -> Double? {
-    guard entry.state == .running, now > entry.startedAt else { return nil }
-    return Double(accepted + failed) * 1000 / Double(now - entry.startedAt)
+extension BroadcastEntry {
+  /// Writes the entry.
+  package func noting(_ keys: QueueKeys) -> RedisCall {
+    ControlScripts.noteBroadcast(
+      latest: keys.broadcasts, broadcast: keys.broadcast(id), control: keys.control, held: keys.held, id: id,
+      entry: json(), ttl: QueueLimits.broadcastTimeToLive.milliseconds, at: changedAt,
+      most: QueueLimits.knownBroadcasts, hasEnded: state == .finished || state == .cancelled ? 1 : 0)
   }
 }

@@ -28,7 +28,7 @@ extension ControlScripts {
 
   /// Lua: `locate(due, sets)` reads a ``DueLocator`` and returns its letter, score and element, if the element is still
   /// there. `sets` has the key of each letter.
-  static let locating = """
+  package static let locating = """
     \(finding)
     local function locate(due, sets)
       local value = redis.call('MGET', due)[1]

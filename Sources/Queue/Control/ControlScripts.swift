@@ -4,11 +4,11 @@ import Redis
 /// The atomic steps by which operators steer a queue. See ``QueueScripts`` for what all scripts observe.
 ///
 /// Those of workers are here and in ControlScripts+Finding.swift; the others are run by operators alone.
-enum ControlScripts {
+package enum ControlScripts {
   /// Lua: `change(key, add, remove, text)` changes the letters of a ``ControlState`` and raises its version. It keeps
   /// what is behind the letters unless `text` is given, deletes the key if no letter is left, and returns the value, or
   /// false without one.
-  static let changing = """
+  package static let changing = """
     local function change(key, add, remove, text)
       local old = redis.call('MGET', key)[1]
       local version, letters, rest = string.match(old or '', '^(%d+) (%u*)(.*)$')
@@ -30,7 +30,7 @@ enum ControlScripts {
     """
 
   /// Lua: `unpause(control, held, id)` removes the pause of a broadcast. Returns whether there was one. Needs ``changing``.
-  static let unpausing = """
+  package static let unpausing = """
     local function unpause(control, held, id)
       local count = redis.pcall('HLEN', held)
       if redis.pcall('HDEL', held, id) ~= 1 then return false end
@@ -40,7 +40,7 @@ enum ControlScripts {
     """
 
   /// Lua pattern of a ``ControlState`` that asks that no job is claimed.
-  static let pausedPattern = "^%d+ %u*P"
+  package static let pausedPattern = "^%d+ %u*P"
 
   /// Drains a worker under its new name.
   static let keepDrained = RedisScript(

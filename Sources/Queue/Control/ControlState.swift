@@ -61,13 +61,13 @@ public struct QueuePause: Sendable, Equatable {
   }
 
   /// Bytes that cannot be read give a pause of unknown origin.
-  init(json bytes: [UInt8]) {
+  package init(json bytes: [UInt8]) {
     let value = try? JSONValue(parsing: bytes)
     self.init(
       since: value?["since"]?.time ?? 0, by: value?["by"]?.string ?? "", reason: value?["reason"]?.string ?? "")
   }
 
-  func json() -> [UInt8] {
+  package func json() -> [UInt8] {
     var writer = JSONWriter()
     write(to: &writer)
     return writer.bytes

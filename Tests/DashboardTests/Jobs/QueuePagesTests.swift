@@ -6,6 +6,7 @@ import Testing
 
 @testable import Credentials
 @testable import Dashboard
+@testable import Operations
 @testable import Queue
 
 /// The pages of queues, of jobs that wait for their time, of broadcasts, and the search, over HTTP on a real Redis.

@@ -5,6 +5,7 @@ import Redis
 import Registry
 import TestSupport
 import Testing
+@testable import Operations
 @testable import Queue
 
 /// `martlet explain`, over a worker, Redis and a simulated gateway.

@@ -3,6 +3,7 @@ import Redis
 import Registry
 import TestSupport
 import Testing
+@testable import Operations
 @testable import Queue
 
 /// Workers on a real cluster of three primaries with a replica each, whose servers fail and whose slots move under load.

@@ -34,7 +34,7 @@ struct TidyTests {
     "Tests/MartletTests/Redis/RedisUsersTests.swift",
     "Tests/OperationsTests/Explanations/JobExplanationTests.swift",
     "Tests/PolicyTests/BuiltInPolicyTests.swift",
-    "Tests/QueueTests/ControlScriptTests.swift",
+    "Tests/OperationsTests/Control/ControlScriptTests.swift",
     "Tests/WorkerTests/BroadcastProgressTests.swift",
     "Tests/WorkerTests/Webhook/WebhookDeliveryTests.swift",
   ]

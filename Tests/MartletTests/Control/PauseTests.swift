@@ -2,6 +2,7 @@ import Foundation
 import Redis
 import TestSupport
 import Testing
+@testable import Operations
 @testable import Queue
 
 /// Operators pause queues and drain workers.

@@ -3,6 +3,7 @@ import Jobs
 import Redis
 import TestSupport
 import Testing
+@testable import Operations
 @testable import Queue
 
 /// The users of deploy/redis/users.acl can do their work, and nothing else.

@@ -1,6 +1,6 @@
 public import EventLoop
 public import Policy
-public import Queue
+import Queue
 public import Redis
 
 /// Explains jobs: reads what Redis knows of one and puts it into sentences.

@@ -1,6 +1,7 @@
 public import EventLoop
 import Events
 public import Jobs
+import Queue
 public import Redis
 
 /// Cancels jobs, or runs them before their time. A job that has moved on meanwhile is never run or ended twice.
@@ -51,7 +52,7 @@ public struct JobControl {
     guard Job.isID(id) else { return .notDue(try await locator.locate(id)) }
     for keys in queues.map(QueueKeys.init(queue:)) {
       let answer = try await connection.send(
-        ControlScripts.runDue(
+        JobControl.runDue(
           due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, queue: keys.queue, seal: keys.seal,
           word: Seal.random()))
       if answer.integer == 1 { return .done }
@@ -86,7 +87,7 @@ public struct JobControl {
   private func mark(_ id: String) async throws(RedisError) -> Bool {
     for keys in queues.map(QueueKeys.init(queue:)) {
       let answer = try await connection.send(
-        ControlScripts.mark(
+        JobControl.mark(
           control: keys.control, cancelled: keys.cancelled, id: id,
           ttl: QueueLimits.cancellationTimeToLive.milliseconds, most: QueueLimits.maximumCancellations))
       guard answer.integer == 1 else { return false }
@@ -154,7 +155,7 @@ public struct JobControl {
     let due = keys.due(ending.result.id)
     let isSeparate = connection.isCluster
     let answer = try await connection.send(
-      ControlScripts.cancelDue(
+      JobControl.cancelDue(
         due: due, retry: keys.retry, scheduled: keys.scheduled,
         record: isSeparate ? due : QueueKeys.result(ending.result.id), reply: isSeparate ? due : ending.replyTo ?? due,
         stream: isSeparate || ending.event == nil ? due : EventStream.key,

@@ -1,5 +1,6 @@
 public import EventLoop
 public import JSON
+public import Queue
 public import Redis
 
 /// The lengths of a queue's lists, and its workers.

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Jobs
+@testable import Operations
 @testable import Queue
 
 /// What operators ask of a queue and its jobs, on a real Redis.
@@ -186,7 +187,7 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(scores.count == 40)
     #expect(Set(stride(from: 1, to: 40, by: 2).map { scores[$0] }.compactMap(\.string)).count == 20)
     let full = try await connection.send(
-      ControlScripts.mark(control: keys.control, cancelled: keys.cancelled, id: "one-more", ttl: 1000, most: 20))
+      JobControl.mark(control: keys.control, cancelled: keys.cancelled, id: "one-more", ttl: 1000, most: 20))
     #expect(full.integer == 0)
   }
 
@@ -224,7 +225,7 @@ struct ControlScriptTests: QueueScriptTests {
   @Test func `the promoter removes letters that stand for nothing, and keeps the others`() async throws {
     try await schedule("due", nonce: "n", at: 1)
     _ = try await connection.send(
-      ControlScripts.mark(control: keys.control, cancelled: keys.cancelled, id: "over", ttl: -10, most: 100))
+      JobControl.mark(control: keys.control, cancelled: keys.cancelled, id: "over", ttl: -10, most: 100))
     try await control.pause(by: "anna", reason: "")
     #expect(try await state()?.flags == [.scheduledIDs, .cancellations, .paused])
     let answer = try await connection.send(keys.promote(by: "w"))

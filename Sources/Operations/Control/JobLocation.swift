@@ -1,4 +1,5 @@
 public import Jobs
+public import Queue
 
 /// Where a job is.
 public struct JobLocation: Sendable, Equatable {

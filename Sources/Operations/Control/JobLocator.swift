@@ -1,5 +1,6 @@
 public import EventLoop
 import Jobs
+import Queue
 public import Redis
 
 /// Finds jobs by their ids, in bounded time for queues of any length.
@@ -49,7 +50,7 @@ public struct JobLocator {
   /// A retried, scheduled or dead job of one queue; nil if it has none.
   func due(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
     let value = try await connection.send(
-      ControlScripts.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
+      JobLocator.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
     guard let parts = value.array, parts.count == 3, let place = parts[0].string.flatMap(DueLocator.Place.init),
       let score = parts[1].string, let element = parts[2].bytes
     else { return nil }
@@ -113,7 +114,7 @@ public struct JobLocator {
     let value: RedisValue
     do {
       value = try await connection.send(
-        ControlScripts.look(
+        JobLocator.look(
           list: list, seal: keys.seal, id: id, first: start, most: QueueLimits.lookElements,
           limit: QueueLimits.lookBytes, sealed: isSealed ? 1 : 0))
     } catch let error where error.isWrongType {
@@ -140,4 +141,52 @@ public struct JobLocator {
     guard head.count >= 4, head[0] == "MARTLET1" else { return false }
     return JobID.derived(nonce: String(head[3])) == id
   }
+}
+
+extension JobLocator {
+  /// Finds a retried, scheduled or dead job. Returns {letter, score, element}, or false.
+  static let findDue = RedisScript(
+    keys: ["due", "retry", "scheduled", "dead"],
+    """
+    \(ControlScripts.locating)
+    local letter, score, element = locate(due, {r = retry, s = scheduled, d = dead})
+    return element and {letter, score, element} or false
+    """)
+
+  /// Lists the elements of a list that may be the job with an id: those that contain the id, whole, and the envelopes of
+  /// those that name no id.
+  ///
+  /// - `first`, `most`, `limit`: the first place, counted from the right, places at most, and bytes after which no further
+  ///   element is read.
+  /// - `sealed`: 1 if only elements with the seal have an envelope.
+  ///
+  /// Returns {length of the list, places read, [[place, element]…], [[place, envelope]…]}.
+  static let look = RedisScript(
+    keys: ["list", "seal"], arguments: ["id", "first", "most", "limit", "sealed"],
+    """
+    local length, word = redis.call('LLEN', list), redis.call('MGET', seal)[1] or ''
+    local marker = '\(Seal.marker)' .. word .. ' '
+    local place, bytes, read, chunk, largest = tonumber(first), 0, 0, \(QueueLimits.firstLookChunk), 1
+    local whole, nameless = {}, {}
+    most, limit = tonumber(most), tonumber(limit)
+    while place < length and read < most and bytes < limit do
+      local some = redis.call('LRANGE', list, -place - math.min(chunk, most - read), -place - 1)
+      for i = #some, 1, -1 do
+        local element, isEnveloped = some[i], sealed ~= '1'
+        bytes, largest = bytes + #element, math.max(largest, #element)
+        if string.sub(element, 1, #marker) == marker then
+          element, isEnveloped = string.sub(element, #marker + 1), true
+        end
+        if string.find(element, id, 1, true) then
+          whole[#whole + 1] = {place, string.sub(element, 1, \(QueueLimits.lookElementBytes))}
+        elseif isEnveloped and not string.find(element, '"id"', 1, true) then
+          nameless[#nameless + 1] = {place, string.match(element, '^(MARTLET1 %d+ %d+ %S+ )') or ''}
+        end
+        place, read = place + 1, read + 1
+      end
+      -- No more than the bytes allow, by the size of those that were read.
+      chunk = math.min(chunk * 2, \(QueueLimits.lookChunk), math.max(1, math.floor((limit - bytes) / largest)))
+    end
+    return {length, read, whole, nameless}
+    """)
 }

@@ -1,5 +1,6 @@
 public import EventLoop
 import Jobs
+import Queue
 public import Redis
 
 /// The latest broadcasts of a fleet: lists, pauses and resumes them. ``JobControl`` cancels them.
@@ -96,7 +97,7 @@ public struct BroadcastDirectory {
     guard entry.state != .finished, entry.state != .cancelled else { return .ended }
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: "")
     let answer = try await connection.send(
-      ControlScripts.hold(
+      BroadcastDirectory.hold(
         control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: pause.json(),
         most: QueueLimits.maximumPausedBroadcasts))
     switch answer.integer {
@@ -111,7 +112,7 @@ public struct BroadcastDirectory {
     var wasPaused = false
     for keys in queues {
       let answer = try await connection.send(
-        ControlScripts.release(
+        BroadcastDirectory.release(
           control: keys.control, held: keys.held, due: keys.due(id), scheduled: keys.scheduled, queue: keys.queue,
           seal: keys.seal, cancelled: keys.cancelled, id: id, word: Seal.random()))
       if answer.integer == 1 { wasPaused = true }
@@ -128,12 +129,45 @@ public struct BroadcastDirectory {
   }
 }
 
-extension BroadcastEntry {
-  /// Writes the entry.
-  func noting(_ keys: QueueKeys) -> RedisCall {
-    ControlScripts.noteBroadcast(
-      latest: keys.broadcasts, broadcast: keys.broadcast(id), control: keys.control, held: keys.held, id: id,
-      entry: json(), ttl: QueueLimits.broadcastTimeToLive.milliseconds, at: changedAt,
-      most: QueueLimits.knownBroadcasts, hasEnded: state == .finished || state == .cancelled ? 1 : 0)
-  }
+extension BroadcastDirectory {
+  /// Pauses a broadcast. `reason`: JSON of ``QueuePause``. `most`: paused broadcasts at most.
+  ///
+  /// Returns 1, also if it was paused already; 0 if there are too many; -1 if it has ended, which its worker writes before
+  /// it settles the job.
+  static let hold = RedisScript(
+    keys: ["control", "held", "broadcast"], arguments: ["id", "reason", "most"],
+    """
+    \(ControlScripts.changing)
+    local known = redis.call('MGET', broadcast)[1] or ''
+    for _, state in ipairs({'finished', 'cancelled'}) do
+      if string.find(known, '"state":"' .. state .. '"', 1, true) then return -1 end
+    end
+    if redis.call('HEXISTS', held, id) == 1 then return 1 end
+    if redis.call('HLEN', held) >= tonumber(most) then return 0 end
+    redis.call('PERSIST', held)
+    redis.call('HSET', held, id, reason)
+    change(control, 'B', '')
+    return 1
+    """)
+
+  /// Resumes a broadcast, which is not cancelled any more, and moves its job to the front of the queue. `word` is a seal, for
+  /// a queue that has none.
+  ///
+  /// Returns 1, or 0 if it was not paused. An error if the queue's key is not a list.
+  static let release = RedisScript(
+    keys: ["control", "held", "due", "scheduled", "queue", "seal", "cancelled"], arguments: ["id", "word"],
+    """
+    \(ControlScripts.changing)
+    \(ControlScripts.unpausing)
+    \(ControlScripts.locating)
+    \(JobControl.advancing)
+    local kind = redis.call('TYPE', queue).ok
+    if kind ~= 'none' and kind ~= 'list' then return redis.call('LLEN', queue) end
+    redis.pcall('ZREM', cancelled, id)
+    local wasPaused = unpause(control, held, id)
+    local _, score, element = locate(due, {s = scheduled})
+    if not element or tonumber(score) ~= \(QueueLimits.withoutDate) then return wasPaused and 1 or 0 end
+    advance(due, scheduled, element, queue, seal, word)
+    return 1
+    """)
 }

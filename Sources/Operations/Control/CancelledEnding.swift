@@ -1,6 +1,7 @@
 import EventLoop
 import Events
 import Jobs
+import Queue
 
 /// What is written for a job that is cancelled while no worker has it.
 struct CancelledEnding {

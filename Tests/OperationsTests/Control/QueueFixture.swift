@@ -3,6 +3,7 @@ import Redis
 import Telemetry
 import TestSupport
 
+@testable import Operations
 @testable import Queue
 
 /// The queue of a worker in this process, on a real Redis. It claims, and settles only what the test settles.
@@ -55,7 +56,7 @@ final class QueueFixture {
   /// Marks an id as operators do.
   func mark(_ id: String) async throws {
     _ = try await redis.send(
-      ControlScripts.mark(control: keys.control, cancelled: keys.cancelled, id: id, ttl: 3_600_000, most: 100))
+      JobControl.mark(control: keys.control, cancelled: keys.cancelled, id: id, ttl: 3_600_000, most: 100))
   }
 
   func isMarked(_ id: String) async throws -> Bool { try await send("ZSCORE", keys.cancelled, id) != .null }

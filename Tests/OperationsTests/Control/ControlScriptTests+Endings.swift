@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Jobs
+@testable import Operations
 @testable import Queue
 
 /// What is left when jobs and broadcasts have ended.
@@ -54,7 +55,7 @@ extension ControlScriptTests {
   func `a broadcast that ends just before it is paused leaves no pause`(state: BroadcastEntry.State) async throws {
     try await note("b", state)
     let answer = try await connection.send(
-      ControlScripts.hold(
+      BroadcastDirectory.hold(
         control: keys.control, held: keys.held, broadcast: keys.broadcast("b"), id: "b", reason: "{}", most: 10))
     #expect(answer.integer == -1)
     #expect(try await send("EXISTS", keys.held, keys.control).integer == 0)
@@ -107,7 +108,7 @@ extension ControlScriptTests {
   @Test func `a look at large elements reads few of them`() async throws {
     for _ in 0..<12 { try await send("LPUSH", keys.queue, String(repeating: "x", count: 100_000)) }
     func look(limit: Int) -> RedisCall {
-      ControlScripts.look(list: keys.queue, seal: keys.seal, id: "a", first: 0, most: 1000, limit: limit, sealed: 1)
+      JobLocator.look(list: keys.queue, seal: keys.seal, id: "a", first: 0, most: 1000, limit: limit, sealed: 1)
     }
     let answer = try await connection.send(look(limit: 500_000))
     #expect(answer.array?.prefix(2) == [.integer(12), .integer(5)])

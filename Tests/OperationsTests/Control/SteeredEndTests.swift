@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Jobs
+@testable import Operations
 @testable import Queue
 
 /// What operators have asked of jobs, broadcasts and workers, when those end.
@@ -69,7 +70,7 @@ struct SteeredEndTests {
   private func hold(_ id: String, _ fixture: QueueFixture) async throws -> Int64? {
     let keys = fixture.keys
     let answer = try await fixture.redis.send(
-      ControlScripts.hold(
+      BroadcastDirectory.hold(
         control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: "{}", most: 10))
     return answer.integer
   }

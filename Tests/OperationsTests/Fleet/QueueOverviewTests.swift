@@ -5,6 +5,7 @@ import Telemetry
 import TestSupport
 import Testing
 
+@testable import Operations
 @testable import Queue
 
 /// The numbers and the workers of several queues, on a real Redis.

@@ -1,4 +1,5 @@
-import EventLoop
+public import EventLoop
+public import Queue
 public import Redis
 
 /// Reads the reports of workers from their heartbeats. A worker writes the same report for each of its queues, so that one

@@ -1,4 +1,5 @@
 import JSON
+import Queue
 
 /// The place in a sorted set at which a page begins: a score, and the number of its members on earlier pages.
 ///
@@ -18,7 +19,7 @@ public struct SortedPosition: Sendable, Equatable {
   }
 
   /// Returns nil if `score` is not a finite number, as Redis writes one.
-  package init?(score: String, skip: Int) {
+  init?(score: String, skip: Int) {
     let isNumber = score.utf8.allSatisfy {
       (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "e")
         || $0 == UInt8(ascii: "+")
