@@ -62,14 +62,13 @@ public final class EventLog {
     let batch = Array(waiting.prefix(EventLog.maximumBatch))
     waiting.removeFirst(batch.count)
     isSending = true
-    var unsent: [Event] = []
-    var left = batch.count
-    for event in batch {
-      connection.send(EventStream.append(event)) { [self] result in
-        if take(result, event) { unsent.append(event) }
-        left -= 1
-        if left == 0 { finish(unsent) }
-      }
+    EventLoop.gather(batch) { event, end in
+      connection.send(EventStream.append(event)) { [self] in end(take($0, event)) }
+    } completion: { [self] areUnsent in
+      isSending = false
+      let unsent = zip(batch, areUnsent).filter(\.1).map(\.0)
+      waiting = unsent + waiting
+      if unsent.isEmpty { flush() } else { retryLater() }
     }
   }
 
@@ -83,12 +82,6 @@ public final class EventLog {
       refuse(1, "\(error)")
     }
     return false
-  }
-
-  private func finish(_ unsent: [Event]) {
-    isSending = false
-    waiting = unsent + waiting
-    if unsent.isEmpty { flush() } else { retryLater() }
   }
 
   private func retryLater() {

@@ -21,6 +21,16 @@ public struct RedisCommand: Sendable {
     for argument in arguments { append(argument) }
   }
 
+  public init(_ name: StaticString, _ arguments: some Sequence<String>) {
+    self.init(name)
+    for argument in arguments { append(argument) }
+  }
+
+  public init(_ name: StaticString, _ arguments: some Sequence<[UInt8]>) {
+    self.init(name)
+    for argument in arguments { append(argument) }
+  }
+
   public mutating func append(_ argument: String) {
     bytes.append(contentsOf: argument.utf8)
     ends.append(bytes.count)

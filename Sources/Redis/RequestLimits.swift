@@ -8,6 +8,13 @@ package enum RequestLimits {
   package static let maximumWords = 3_999
 }
 
+extension Array {
+  /// The elements in their order, in parts of up to `count`.
+  public func batches(of count: Int) -> [ArraySlice<Element>] {
+    stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
+  }
+}
+
 /// The largest request that this process has sent, for the tests of ``RequestLimits``.
 @EventLoop
 package enum LargestRequest {

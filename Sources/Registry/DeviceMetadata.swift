@@ -87,27 +87,10 @@ public struct DeviceMetadata: Sendable, Equatable {
   }
 
   public func json() -> [UInt8] {
-    var json = JSONWriter(capacity: 192)
-    json.beginObject()
-    json.key("username")
-    json.string(username)
-    json.key("platform")
-    json.string(platform.rawValue)
-    json.key("updatedAt")
-    json.integer(updatedAt)
-    if let bundleID {
-      json.key("bundleId")
-      json.string(bundleID)
-    }
-    if let environment {
-      json.key("environment")
-      json.string(environment.rawValue)
-    }
-    if let createdAt {
-      json.key("createdAt")
-      json.integer(createdAt)
-    }
-    json.endObject()
-    return json.bytes
+    let object: JSONObject = [
+      "username": username, "platform": platform.rawValue, "updatedAt": updatedAt, "bundleId": bundleID,
+      "environment": environment?.rawValue, "createdAt": createdAt,
+    ]
+    return object.bytes
   }
 }

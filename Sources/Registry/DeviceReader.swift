@@ -27,18 +27,19 @@ struct DeviceReader {
   /// Returns the stored metadata of the entries, in their order.
   func stored(_ entries: some Collection<[UInt8]>) async throws(RedisError) -> [[UInt8]?] {
     guard !entries.isEmpty else { return [] }
-    var command = RedisCommand("MGET")
-    for entry in entries { command.append(RegistryKeys.token(entry)) }
+    let command = RedisCommand("MGET", entries.map(RegistryKeys.token))
     return (try await connection.send(command).array ?? []).map(\.bytes)
+  }
+
+  /// Returns what is stored about tokens.
+  func devices(_ tokens: [String]) async throws(RedisError) -> [StoredDevice] {
+    zip(tokens, try await stored(tokens.map { Array($0.utf8) })).map { StoredDevice($0, $1 ?? []) }
   }
 
   /// Returns what is stored about a token.
   func device(_ token: String) async throws(RedisError) -> StoredDevice {
-    do {
-      return StoredDevice(token, try await connection.send(RedisCommand("GET", RegistryKeys.token(token))).bytes ?? [])
-    } catch  where error.isWrongType {
-      return StoredDevice(token, [])
-    }
+    let replies = try await connection.replies(to: [RedisCommand("GET", RegistryKeys.token(token))])
+    return StoredDevice(token, replies[0].bytes ?? [])
   }
 
   /// Returns the entries of a user's set; about ``maximumScanned`` of a large one.
@@ -57,8 +58,7 @@ struct DeviceReader {
   func members(of user: String) async throws(RedisError) -> [Registry.Member] {
     let entries = Array(try await entries(of: user))
     var members: [Registry.Member] = []
-    for start in stride(from: 0, to: entries.count, by: DeviceReader.scanCount) {
-      let part = entries[start..<min(start + DeviceReader.scanCount, entries.count)]
+    for part in entries.batches(of: DeviceReader.scanCount) {
       for (entry, stored) in zip(part, try await stored(part)) {
         members.append(Registry.Member(entry, stored, of: user))
       }

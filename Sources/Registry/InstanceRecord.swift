@@ -34,12 +34,11 @@ public struct InstanceRecord: Sendable, Equatable {
   }
 
   public func json() -> [UInt8] {
-    var members = [JSONMember(key: "token", value: .string(token))]
-    if let environment { members.append(JSONMember(key: "environment", value: .string(environment.rawValue))) }
-    if let bundleID { members.append(JSONMember(key: "bundleId", value: .string(bundleID))) }
-    members.append(JSONMember(key: "updatedAt", value: .integer(updatedAt)))
-    members.append(JSONMember(key: "active", value: .bool(isActive)))
-    return JSONValue.object(members).bytes
+    let object: JSONObject = [
+      "token": token, "environment": environment?.rawValue, "bundleId": bundleID, "updatedAt": updatedAt,
+      "active": isActive,
+    ]
+    return object.bytes
   }
 }
 

@@ -48,24 +48,11 @@ public struct RefusalNote: Sendable, Equatable {
 
   /// `{"reason","status","at","job","topic","environment","token"?}`
   public func json() -> [UInt8] {
-    var json = JSONWriter(capacity: 192)
-    json.beginObject()
-    json.key("reason")
-    json.string(reason)
-    json.key("status")
-    json.integer(status)
-    json.key("at")
-    json.integer(at)
-    for (key, value) in [("job", jobID), ("topic", topic), ("environment", environment.rawValue)] {
-      json.key(key)
-      json.string(value)
-    }
-    if let token {
-      json.key("token")
-      json.string(token)
-    }
-    json.endObject()
-    return json.bytes
+    let object: JSONObject = [
+      "reason": reason, "status": status, "at": at, "job": jobID, "topic": topic, "environment": environment.rawValue,
+      "token": token,
+    ]
+    return object.bytes
   }
 }
 

@@ -21,7 +21,7 @@ extension Registry {
   ) async throws(RedisError) -> Device? {
     let (device, removed) = try await executor.replace(token: current, with: new, of: username, now: now)
     logRemoved(removed, of: username)
-    return device.map { Ownership.device(new, metadata: $0.bytes) }
+    return device?.device
   }
 
   /// Removes a device from its owner and its app. Returns false if it is not registered.

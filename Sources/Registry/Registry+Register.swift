@@ -18,7 +18,7 @@ extension Registry {
     logRemoved(removed, of: registration.username)
     let former = outcome.end == .written ? outcome.before.owner : ""
     return Enrollment(
-      device: Ownership.device(registration.token, metadata: outcome.bytes),
+      device: outcome.after.device,
       previousOwner: former.isEmpty || former == registration.username ? nil : former)
   }
 
@@ -35,7 +35,7 @@ extension Registry {
     if events == nil {
       _ = try await connection.send(RedisCommand("SET", RegistryKeys.instance(id)).with(record.json()))
     } else {
-      _ = try await executor.run([(id, InstanceOperation.register(record))])
+      _ = try await instances.run([(id, InstanceOperation.register(record))])
     }
   }
 }

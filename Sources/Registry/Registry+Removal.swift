@@ -60,7 +60,7 @@ extension Registry {
   ) {
     let operation = InstanceOperation.deactivate(token: token, notAfter: notAfter, reason: reason)
     complete(completion) { () async throws(RedisError) in
-      try await self.executor.run([(id, operation)]).count(where: \.isWritten)
+      try await self.instances.run([(id, operation)]).count(where: \.isWritten)
     }
   }
 

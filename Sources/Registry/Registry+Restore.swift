@@ -37,7 +37,7 @@ extension Registry {
   package func restore(
     _ instances: [(id: String, record: InstanceRecord)]
   ) async throws(RedisError) -> [Restoration] {
-    try await executor.run(instances.map { ($0.id, InstanceOperation.restore($0.record)) }).map { outcome in
+    try await self.instances.run(instances.map { ($0.id, InstanceOperation.restore($0.record)) }).map { outcome in
       !outcome.isWritten ? .kept : outcome.before == nil ? .created : .updated
     }
   }

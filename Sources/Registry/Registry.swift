@@ -31,6 +31,7 @@ public final class Registry {
 
   /// Changes devices as the kind of server allows.
   let executor: any DeviceExecutor
+  let instances: InstanceExecutor
   let reader: DeviceReader
 
   /// Whether Redis reads a set together with the metadata of its entries.
@@ -58,6 +59,7 @@ public final class Registry {
     self.log = log
     self.sorts = sorts && !isStepwise
     reader = DeviceReader(connection: connection)
+    instances = InstanceExecutor(connection, events: events, isCluster: isStepwise)
     executor =
       isStepwise
       ? ClusterExecutor(connection: connection, maximumDevices: maximumDevices, events: events, log: log)

@@ -25,10 +25,8 @@ extension Registry {
   ///
   /// Its cost does not depend on the size of the audience.
   public func audienceProgress(app: String, cursor: String?) async throws(RedisError) -> AudienceProgress {
-    var sizes: [Int] = []
-    for shard in 0..<AudienceShard.count {
-      sizes.append(try await send(RedisCommand("ZCARD", RegistryKeys.audience(app, shard: shard))))
-    }
+    let commands = (0..<AudienceShard.count).map { RedisCommand("ZCARD", RegistryKeys.audience(app, shard: $0)) }
+    let sizes = try await connection.replies(to: commands).map { $0.count ?? 0 }
     let size = sizes.reduce(0, +)
     if cursor == Registry.endText { return AudienceProgress(size: size, passed: size) }
     guard let position = cursor.flatMap(AudienceCursor.init) else { return AudienceProgress(size: size, passed: 0) }
@@ -36,17 +34,8 @@ extension Registry {
     if !position.lastEntry.isEmpty {
       var count = RedisCommand("ZLEXCOUNT", RegistryKeys.audience(app, shard: position.shard), "-")
       count.append(Array("[".utf8) + position.lastEntry)
-      passed += try await send(count)
+      passed += try await connection.replies(to: [count])[0].count ?? 0
     }
     return AudienceProgress(size: size, passed: passed)
-  }
-
-  /// 0 for a key of another type.
-  private func send(_ command: RedisCommand) async throws(RedisError) -> Int {
-    do {
-      return try await connection.send(command).count ?? 0
-    } catch let error where error.isWrongType {
-      return 0
-    }
   }
 }

@@ -85,9 +85,7 @@ extension Registry {
     _ completion: @escaping @EventLoop (Result<AudiencePage, RedisError>) -> Void
   ) {
     guard !entries.isEmpty else { return completion(.success(AudiencePage(devices: [], removals: [], next: next))) }
-    var command = RedisCommand("MGET")
-    for entry in entries { command.append(RegistryKeys.token(entry)) }
-    connection.send(command) { result in
+    connection.send(RedisCommand("MGET", entries.map(RegistryKeys.token))) { result in
       switch result {
       case .failure(let error): completion(.failure(error))
       case .success(let value):

@@ -4,15 +4,16 @@ import Redis
 /// An operation, and the token of its device.
 typealias TokenOperation = (token: String, operation: DeviceOperation)
 
-/// Carries out what ``DeviceOperation`` and ``InstanceOperation`` decide.
+/// Carries out what ``DeviceOperation`` decides.
 @EventLoop
 protocol DeviceExecutor: AnyObject {
   var reader: DeviceReader { get }
   /// How many devices a user may have in one app.
   var maximumDevices: Int { get }
 
-  /// Carries out operations, each on its own, and returns their outcomes in the same order.
-  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome]
+  /// Carries out up to ``Registry/maximumBatch`` operations, each on its own, and returns their outcomes in the same
+  /// order.
+  func run(batch: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome]
 
   /// Registers a device. Returns how many other devices of the user have made room, too.
   func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int)
@@ -22,12 +23,6 @@ protocol DeviceExecutor: AnyObject {
   func replace(
     token current: String, with new: String, of user: String, now: Int64
   ) async throws(RedisError) -> (device: StoredDevice?, removed: Int)
-
-  /// Carries out operations on instances, each on its own. Returns for each the record before, and whether it was
-  /// replaced.
-  func run(
-    _ operations: [(id: String, operation: InstanceOperation)]
-  ) async throws(RedisError) -> [(before: InstanceRecord?, isWritten: Bool)]
 }
 
 /// What became of an operation.
@@ -43,12 +38,17 @@ struct ChangeOutcome: Sendable, Equatable {
   }
 
   var end = End.unchanged
-  /// The device before.
   var before: StoredDevice
-  /// The metadata that is stored now.
-  var bytes: [UInt8] = []
+  /// The device as it is stored now.
+  var after: StoredDevice
   /// The sets that contained the token and do not any more.
   var left: Set<DeviceSet> = []
+
+  init(end: End = .unchanged, before: StoredDevice) {
+    self.end = end
+    self.before = before
+    after = before
+  }
 
   /// The error of an operation that was not completed.
   var error: RedisError? {
@@ -62,6 +62,13 @@ struct ChangeOutcome: Sendable, Equatable {
 }
 
 extension DeviceExecutor {
+  /// Carries out operations, each on its own, and returns their outcomes in the same order.
+  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
+    var outcomes: [ChangeOutcome] = []
+    for batch in operations.batches(of: Registry.maximumBatch) { outcomes += try await run(batch: Array(batch)) }
+    return outcomes
+  }
+
   /// Carries out operations, and throws if one of them was not completed.
   func complete(_ operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
     let outcomes = try await run(operations)
@@ -81,9 +88,9 @@ extension DeviceExecutor {
     // An entry that is not a token has no metadata that others could change.
     let malformed = removals.filter { $0.reason == .malformedToken }.map(\.entry)
     for (key, entries) in Dictionary(grouping: malformed, by: place.key) {
-      for start in stride(from: 0, to: entries.count, by: Registry.maximumBatch) {
+      for batch in entries.batches(of: Registry.maximumBatch) {
         var command = place.removal(from: key)
-        for entry in entries[start..<min(start + Registry.maximumBatch, entries.count)] { command.append(entry) }
+        for entry in batch { command.append(entry) }
         removed += try await reader.connection.send(command).count ?? 0
       }
     }

@@ -20,6 +20,8 @@ struct StoredDevice: Sendable, Equatable {
     bytes = metadata?.json() ?? []
   }
 
+  var device: Device { metadata.map { Device(token: token, metadata: $0) } ?? Device(token: token) }
+
   /// Empty if the device has no owner.
   var owner: String { metadata?.username ?? "" }
   /// Empty if the device has no app.

@@ -21,11 +21,11 @@ extension OneServerExecutor {
 
   func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
     let operation = DeviceOperation.register(registration)
-    let stored = try await read([registration.token])
+    let stored = try await device(registration.token)
     let (outcome, removed) = try await join(
-      stored, of: registration.username
+      [stored], of: registration.username
     ) { devices, _ in [operation.decide(devices[0])] }
-    return (outcome ?? ChangeOutcome(before: stored[0], bytes: stored[0].bytes), removed)
+    return (outcome ?? ChangeOutcome(before: stored), removed)
   }
 
   func replace(
@@ -33,16 +33,16 @@ extension OneServerExecutor {
   ) async throws(RedisError) -> (device: StoredDevice?, removed: Int) {
     if new == current {
       let outcome = try await complete(.renew(user, now: now), on: current)
-      return (outcome.end == .written ? StoredDevice(new, outcome.bytes) : nil, 0)
+      return (outcome.end == .written ? outcome.after : nil, 0)
     }
-    let (outcome, removed) = try await join(try await read([current, new]), of: user) { devices, isRoomRead in
+    let (outcome, removed) = try await join(try await reader.devices([current, new]), of: user) { devices, isRoomRead in
       guard devices[0].owner == user, let metadata = devices[0].exchanged(at: now) else { return nil }
       var leaving = DeviceOperation.unregister(user, reason: RemovalCause.replaced).decide(devices[0])
       // The new device takes the place of the one that it replaces, if that is in the set.
       leaving.requiresEntry = !isRoomRead
       return [leaving, DeviceOperation.take(metadata).decide(devices[1])]
     }
-    return (outcome.map { StoredDevice(new, $0.bytes) }, removed)
+    return (outcome?.after, removed)
   }
 
   /// Applies the changes of devices, the last of which may need room. Returns its outcome; nil if nothing is to be done.

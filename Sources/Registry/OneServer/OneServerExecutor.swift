@@ -12,7 +12,6 @@ final class OneServerExecutor: DeviceExecutor {
   let reader: DeviceReader
   let maximumDevices: Int
   private let devices: TransactionSender
-  private let instances: TransactionSender
   private let makesEvents: Bool
   /// Of users whose devices make room.
   let turns = Turns()
@@ -22,31 +21,21 @@ final class OneServerExecutor: DeviceExecutor {
     reader = DeviceReader(connection: connection)
     self.maximumDevices = maximumDevices
     devices = TransactionSender(connection, events: events, lifetime: Registry.metadataLifetime)
-    instances = TransactionSender(connection, events: events, lifetime: nil)
     makesEvents = events != nil
-    connection.preload([ChangeScript.apply])
   }
 
-  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
-    var outcomes: [ChangeOutcome] = []
-    for start in stride(from: 0, to: operations.count, by: Registry.maximumBatch) {
-      outcomes += try await run(operations[start..<min(start + Registry.maximumBatch, operations.count)])
-    }
-    return outcomes
-  }
-
-  private func run(_ operations: ArraySlice<TokenOperation>) async throws(RedisError) -> [ChangeOutcome] {
-    let stored = try await read(operations.map(\.token))
+  func run(batch operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
+    let stored = try await reader.devices(operations.map(\.token))
     var outcomes = stored.map { ChangeOutcome(before: $0) }
     var open = Array(stored.indices)
     for _ in 0..<Registry.maximumConflicts where !open.isEmpty {
       var sent: [(index: Int, step: DeviceStep)] = []
       for index in open {
         let device = latest(outcomes[index].before)
-        let change = operations[operations.startIndex + index].operation.decide(device)
-        outcomes[index] = ChangeOutcome(before: device, bytes: device.bytes)
-        // What was not just read is compared, too.
-        if change == .nothing, known.device(device.token) == nil { continue }
+        let change = operations[index].operation.decide(device)
+        outcomes[index] = ChangeOutcome(before: device)
+        // What is expected of a change under way is compared, too.
+        if change == .nothing, known.changing(device.token) == nil { continue }
         sent.append((index, begin([DecidedChange(device, change)], limit: maximumDevices)))
       }
       open = []
@@ -60,13 +49,10 @@ final class OneServerExecutor: DeviceExecutor {
 
   // MARK: - Steps
 
-  /// Returns what is stored about tokens.
-  func read(_ tokens: [String]) async throws(RedisError) -> [StoredDevice] {
-    if tokens.count == 1 {
-      if let device = known.device(tokens[0]) { return [device] }
-      return [try await reader.device(tokens[0])]
-    }
-    return zip(tokens, try await reader.stored(tokens.map { Array($0.utf8) })).map { StoredDevice($0, $1 ?? []) }
+  /// Returns what is stored about a token, or was when this process knew it last.
+  func device(_ token: String) async throws(RedisError) -> StoredDevice {
+    if let device = known.device(token) { return device }
+    return try await reader.device(token)
   }
 
   /// The device as it will be after the changes that are under way.
@@ -114,14 +100,6 @@ final class OneServerExecutor: DeviceExecutor {
       known.end(device.token, round: step.rounds[index], found: found)
     }
   }
-
-  // MARK: - Instances
-
-  func run(
-    _ operations: [(id: String, operation: InstanceOperation)]
-  ) async throws(RedisError) -> [(before: InstanceRecord?, isWritten: Bool)] {
-    try await instances.run(operations).map { ($0.before, $0.isWritten) }
-  }
 }
 
 /// A change of a device, and what the device is then.
@@ -145,16 +123,15 @@ struct DeviceStep {
   /// The outcome of the last change.
   func outcome(_ reply: Transaction.Reply) -> ChangeOutcome {
     let last = changes[changes.count - 1]
-    var outcome = ChangeOutcome(before: last.device, bytes: last.device.bytes)
+    var outcome = ChangeOutcome(before: last.device)
     switch reply {
     case .done(let left):
       outcome.end = last.change.record == .kept ? .unchanged : .written
-      outcome.bytes = last.result.bytes
+      outcome.after = last.result
       let own = left.suffix(last.change.left.count)
       outcome.left = Set(zip(last.change.left, own).filter(\.1).map(\.0))
     case .otherRecord(_, let bytes):
-      outcome.end = .conflict
-      outcome.before = StoredDevice(last.device.token, bytes)
+      outcome = ChangeOutcome(end: .conflict, before: StoredDevice(last.device.token, bytes))
     case .otherType(_, let set): outcome.end = .misfit(set)
     case .full: outcome.end = .full
     case .othersChanged: outcome.end = .conflict

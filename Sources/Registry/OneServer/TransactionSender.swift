@@ -24,27 +24,27 @@ struct TransactionSender {
     self.events = events
     self.lifetime = lifetime
     self.isCombined = isCombined
+    connection.preload([ChangeScript.apply])
   }
 
   /// Sends all transactions at once, and passes their replies in the same order when the last has arrived.
   func send(
     _ transactions: [Transaction], _ completion: @escaping @EventLoop ([Result<Transaction.Reply, RedisError>]) -> Void
   ) {
-    let batches = batches(transactions)
-    var replies = transactions.map { _ in Result<Transaction.Reply, RedisError>.failure(TransactionSender.unexpected) }
-    var missing = batches.count
-    for batch in batches {
-      call(batch, of: transactions) { result in
-        let values = (try? result.get())?.array ?? []
-        for (index, value) in zip(batch, values) {
-          if let reply = transactions[index].reply(value) { replies[index] = .success(reply) }
-        }
-        if case .failure(let error) = result { for index in batch { replies[index] = .failure(error) } }
-        missing -= 1
-        if missing == 0 { completion(replies) }
+    EventLoop.gather(batches(transactions)) { batch, end in
+      call(batch) { result in
+        end(
+          batch.enumerated().map { number, transaction in
+            result.flatMap { value in
+              guard let values = value.array, values.count > number, let reply = transaction.reply(values[number])
+              else { return .failure(TransactionSender.unexpected) }
+              return .success(reply)
+            }
+          })
       }
+    } completion: { (replies: [[Result<Transaction.Reply, RedisError>]]) in
+      completion(replies.flatMap { $0 })
     }
-    if batches.isEmpty { completion([]) }
   }
 
   func send(_ transactions: [Transaction]) async -> [Result<Transaction.Reply, RedisError>] {
@@ -52,18 +52,17 @@ struct TransactionSender {
   }
 
   /// Divides transactions so that no request has more words than any server accepts.
-  private func batches(_ transactions: [Transaction]) -> [Range<Int>] {
-    var batches: [Range<Int>] = []
+  private func batches(_ transactions: [Transaction]) -> [ArraySlice<Transaction>] {
+    var batches: [ArraySlice<Transaction>] = []
     var words = 0
     for (index, transaction) in transactions.enumerated() {
-      let isFull =
-        words + transaction.words + TransactionSender.wordsOfScript > RequestLimits.maximumWords
-        || batches.last?.count == TransactionSender.maximumTransactions || !isCombined
-      if let last = batches.last, !isFull {
-        batches[batches.count - 1] = last.lowerBound..<index + 1
-        words += transaction.words
+      words += transaction.words
+      if let last = batches.last, isCombined, last.count < TransactionSender.maximumTransactions,
+        words + TransactionSender.wordsOfScript <= RequestLimits.maximumWords
+      {
+        batches[batches.count - 1] = transactions[last.startIndex...index]
       } else {
-        batches.append(index..<index + 1)
+        batches.append(transactions[index...index])
         words = transaction.words
       }
     }
@@ -72,21 +71,20 @@ struct TransactionSender {
 
   /// Calls the script with the stream of events; without it if the user of Redis may not write there.
   private func call(
-    _ batch: Range<Int>, of transactions: [Transaction], writesEvents: Bool = true,
-    _ completion: @escaping RedisClient.Completion
+    _ batch: ArraySlice<Transaction>, writesEvents: Bool = true, _ completion: @escaping RedisClient.Completion
   ) {
     let events = writesEvents ? events : nil
-    let keys = transactions[batch].flatMap(\.keys) + (events == nil ? [] : [EventStream.key])
+    let keys = batch.flatMap(\.keys) + (events == nil ? [] : [EventStream.key])
     connection.call(
       ChangeScript.apply, keys: keys,
       arguments: { command in
         command.append(lifetime.map { String($0) } ?? "")
         command.append(events == nil ? "" : "1")
-        for transaction in transactions[batch] { transaction.append(to: &command) }
+        for transaction in batch { transaction.append(to: &command) }
       }
     ) { result in
       if let events, case .failure(.reply(let error)) = result, error.code == "NOPERM" {
-        return call(batch, of: transactions, writesEvents: false) { result in
+        return call(batch, writesEvents: false) { result in
           // Otherwise it was not the stream that Redis refused, and there is nothing to tell.
           if case .success = result { events.refuse(1, error.message) }
           completion(result)
@@ -97,7 +95,7 @@ struct TransactionSender {
           let parts = value.array ?? []
           let replies = parts.count == 2 ? parts[1] : .null
           if let events, let refusal = parts.first?.string {
-            note(transactions[batch], replies.array ?? [], refusal, events)
+            note(batch, replies.array ?? [], refusal, events)
           }
           return replies
         })

@@ -10,7 +10,6 @@ final class ClusterExecutor: DeviceExecutor {
   let reader: DeviceReader
   let maximumDevices: Int
   let steps: StepRunner
-  private let instances: TransactionSender
   /// Nil if no events are written.
   private let events: EventLog?
   private let log: Log
@@ -23,27 +22,21 @@ final class ClusterExecutor: DeviceExecutor {
     self.events = events
     self.log = log
     steps = StepRunner(connection: connection, events: events)
-    // The stream of events is in another slot.
-    instances = TransactionSender(connection, events: nil, lifetime: nil, isCombined: false)
-    connection.preload([ChangeScript.apply])
   }
 
-  func run(_ operations: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
-    try await settle(operations).map(\.device)
+  func run(batch: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
+    try await settle(batch).map(\.device)
   }
 
-  /// Carries out operations in batches. Throws the first error of Redis after all of its batch have ended.
-  private func settle(_ operations: [TokenOperation]) async throws(RedisError) -> [StepwiseChange.Outcome] {
+  /// Throws the first error of Redis after all of the batch have ended.
+  private func settle(_ batch: [TokenOperation]) async throws(RedisError) -> [StepwiseChange.Outcome] {
     repairIfDue()
+    let results = await steps.run(batch.map { settlement($0.token, $0.operation) })
     var outcomes: [StepwiseChange.Outcome] = []
-    for start in stride(from: 0, to: operations.count, by: Registry.maximumBatch) {
-      let batch = operations[start..<min(start + Registry.maximumBatch, operations.count)]
-      let results = await steps.run(batch.map { settlement($0.token, $0.operation) })
-      for ((_, operation), result) in zip(batch, results) {
-        let outcome = try result.get()
-        if case .clean(let place) = operation { announce(outcome.device, leftFrom: place, operation) }
-        outcomes.append(outcome)
-      }
+    for ((_, operation), result) in zip(batch, results) {
+      let outcome = try result.get()
+      if case .clean(let place) = operation { announce(outcome.device, leftFrom: place, operation) }
+      outcomes.append(outcome)
     }
     return outcomes
   }
@@ -67,9 +60,8 @@ final class ClusterExecutor: DeviceExecutor {
     let (token, user) = (registration.token, registration.username)
     guard let outcome = try await settle([(token, .register(registration))]).first else { throw Registry.conflict }
     if let error = outcome.device.error { throw error }
-    let device = StoredDevice(token, outcome.device.bytes)
     // A device that the user has in this app already needs no room.
-    let before = outcome.device.before
+    let (before, device) = (outcome.device.before, outcome.device.after)
     guard outcome.isOverfull, before.owner != user || before.app != device.app else { return (outcome.device, 0) }
     return (outcome.device, try await makeRoom(in: user, for: token, of: device.app))
   }
@@ -80,7 +72,7 @@ final class ClusterExecutor: DeviceExecutor {
   ) async throws(RedisError) -> (device: StoredDevice?, removed: Int) {
     if new == current {
       let outcome = try await complete(.renew(user, now: now), on: current)
-      return (outcome.end == .written ? StoredDevice(new, outcome.bytes) : nil, 0)
+      return (outcome.end == .written ? outcome.after : nil, 0)
     }
     let stored = try await reader.device(current)
     guard stored.owner == user, let metadata = stored.exchanged(at: now) else { return (nil, 0) }
@@ -88,13 +80,12 @@ final class ClusterExecutor: DeviceExecutor {
     let removed = try await complete(.unregister(user, reason: RemovalCause.replaced), on: current)
     guard removed.end == .written else {
       // Another exchange of the current token was faster.
-      _ = try await complete(.giveBack(taken.before.metadata, written: taken.bytes), on: new)
+      _ = try await complete(.giveBack(taken.before.metadata, written: taken.after.bytes), on: new)
       return (nil, 0)
     }
-    let device = StoredDevice(new, taken.bytes)
     // The new device takes the place of the one that it replaces, if that was in the set.
-    if removed.left.contains(.user(user)) { return (device, 0) }
-    return (device, try await makeRoom(in: user, for: new, of: device.app))
+    if removed.left.contains(.user(user)) { return (taken.after, 0) }
+    return (taken.after, try await makeRoom(in: user, for: new, of: taken.after.app))
   }
 
   /// Removes the devices that must make room for one that was registered. Returns how many were removed, at most
@@ -111,17 +102,6 @@ final class ClusterExecutor: DeviceExecutor {
       if removed == leaving.count { break }
     }
     return gone
-  }
-
-  // MARK: - Instances
-
-  func run(
-    _ operations: [(id: String, operation: InstanceOperation)]
-  ) async throws(RedisError) -> [(before: InstanceRecord?, isWritten: Bool)] {
-    try await instances.run(operations).map { before, isWritten, told in
-      events?.append(told)
-      return (before, isWritten)
-    }
   }
 
   // MARK: - Repair

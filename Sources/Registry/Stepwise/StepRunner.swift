@@ -25,18 +25,11 @@ final class StepRunner {
 
   /// Returns the outcomes in the order of the settlements.
   func run(_ settlements: [StepwiseChange]) async -> [Result<StepwiseChange.Outcome, RedisError>] {
-    guard !settlements.isEmpty else { return [] }
-    return await withCheckedContinuation { continuation in
-      var results = settlements.map { _ in Result<StepwiseChange.Outcome, RedisError>.failure(StepRunner.unexpected) }
-      var missing = settlements.count
-      for (index, settlement) in settlements.enumerated() {
-        turns.take(settlement.token) { [self] in
-          advance(settlement, []) { [self] result in
-            results[index] = result
-            missing -= 1
-            turns.leave(settlement.token)
-            if missing == 0 { continuation.resume(returning: results) }
-          }
+    await EventLoop.gather(settlements) { settlement, end in
+      turns.take(settlement.token) { [self] in
+        advance(settlement, []) { [self] result in
+          turns.leave(settlement.token)
+          end(result)
         }
       }
     }
@@ -61,21 +54,10 @@ final class StepRunner {
     _ steps: [Step], of settlement: StepwiseChange,
     _ completion: @escaping @EventLoop (Result<[StepReply], RedisError>) -> Void
   ) {
-    var replies: [Result<StepReply, RedisError>?] = Array(repeating: nil, count: steps.count)
-    var missing = steps.count
-    for (number, step) in steps.enumerated() {
-      send(step, of: settlement) { [self] result in
-        replies[number] = decode(result, of: step, settlement.token)
-        missing -= 1
-        guard missing == 0 else { return }
-        do throws(RedisError) {
-          var values: [StepReply] = []
-          for case let reply? in replies { values.append(try reply.get()) }
-          completion(.success(values))
-        } catch {
-          completion(.failure(error))
-        }
-      }
+    EventLoop.gather(steps) { step, reply in
+      send(step, of: settlement) { [self] in reply(decode($0, of: step, settlement.token)) }
+    } completion: { replies in
+      completion(Result { () throws(RedisError) in try replies.map { reply throws(RedisError) in try reply.get() } })
     }
   }
 

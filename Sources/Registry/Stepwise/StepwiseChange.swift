@@ -142,7 +142,7 @@ struct StepwiseChange: Sendable {
     guard case .device(let stored)? = replies.first else { return end(.conflict) }
     if replies.dropFirst().first == .flag(true) { isForced = true }
     outcome.device.before = stored
-    outcome.device.bytes = stored.bytes
+    outcome.device.after = stored
     change = operation.decide(stored)
     // After a lost race, what was added before must be removed again.
     if change == .nothing, !touched.isEmpty { return apply(stored) }
@@ -199,7 +199,7 @@ struct StepwiseChange: Sendable {
       return decided(replies)
     }
     let device = change.result(from: outcome.device.before)
-    outcome.device.bytes = device.bytes
+    outcome.device.after = device
     outcome.device.end = .written
     return apply(device)
   }
