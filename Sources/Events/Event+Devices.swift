@@ -22,15 +22,11 @@ public struct EventDevice: Sendable, Equatable {
     self.platform = platform
   }
 
-  fileprivate var members: [JSONMember] {
-    var members: [JSONMember] = []
-    members.add("token", token)
-    members.add("user", user)
-    members.add("instance", instance)
-    members.add("app", app)
-    members.add("environment", environment)
-    members.add("platform", platform)
-    return members
+  fileprivate var object: JSONObject {
+    [
+      "token": token.unlessEmpty, "user": user?.unlessEmpty, "instance": instance?.unlessEmpty,
+      "app": app?.unlessEmpty, "environment": environment?.unlessEmpty, "platform": platform?.unlessEmpty,
+    ]
   }
 }
 
@@ -49,21 +45,19 @@ public enum RemovalCause {
 
 extension Event {
   public static func removed(_ device: EventDevice, reason: String, at now: Int64) -> Event {
-    var data = device.members
-    data.add("reason", reason)
-    return Event(.tokenRemoved, at: now, data: data)
+    Event(.tokenRemoved, at: now, data: device.object + ["reason": reason.unlessEmpty])
   }
 
   /// What has changed about a device that was registered; nil if only the time has. `before` is nil if it was not
   /// registered.
   public static func change(of device: EventDevice, from before: EventDevice?, at now: Int64) -> Event? {
-    if let before, let from = before.user, !from.isEmpty, from != device.user ?? "" {
-      var data: [JSONMember] = []
-      data.add("from", from)
-      data.add("to", device.user)
-      return Event(.tokenTransferred, at: now, data: device.members.filter { $0.key != "user" } + data)
+    if let from = before?.user?.unlessEmpty, from != device.user ?? "" {
+      var other = device
+      other.user = nil
+      return Event(
+        .tokenTransferred, at: now, data: other.object + ["from": from, "to": device.user?.unlessEmpty])
     }
-    guard before?.members != device.members else { return nil }
-    return Event(.tokenRegistered, at: now, data: device.members)
+    guard before?.object != device.object else { return nil }
+    return Event(.tokenRegistered, at: now, data: device.object)
   }
 }

@@ -13,12 +13,8 @@ public struct EventJob: Sendable, Equatable {
     self.trace = trace
   }
 
-  fileprivate var members: [JSONMember] {
-    var members: [JSONMember] = []
-    members.add("id", id)
-    members.add("queue", queue)
-    members.add("trace", trace)
-    return members
+  fileprivate var object: JSONObject {
+    ["id": id.unlessEmpty, "queue": queue.unlessEmpty, "trace": trace?.unlessEmpty]
   }
 }
 
@@ -39,16 +35,13 @@ public struct EventCounts: Sendable, Equatable {
     self.reasons = reasons
   }
 
-  public static func == (left: EventCounts, right: EventCounts) -> Bool { left.members == right.members }
+  public static func == (left: EventCounts, right: EventCounts) -> Bool { left.object == right.object }
 
-  fileprivate var members: [JSONMember] {
-    var members: [JSONMember] = []
-    for (key, count) in [("accepted", accepted), ("failed", failed), ("stale", stale), ("uncertain", uncertain)] {
-      members.add(key, Int64(count))
-    }
-    let counted = reasons.map { JSONMember(key: $0.reason, value: .integer(Int64($0.count))) }
-    members.append(JSONMember(key: "reasons", value: .object(counted)))
-    return members
+  fileprivate var object: JSONObject {
+    [
+      "accepted": accepted, "failed": failed, "stale": stale, "uncertain": uncertain,
+      "reasons": JSONObject(reasons.map { ($0.reason, $0.count) }),
+    ]
   }
 }
 
@@ -57,27 +50,20 @@ extension Event {
   public static func dead(
     _ job: EventJob, reason: String, attempts: Int, isUncertain: Bool = false, at now: Int64
   ) -> Event {
-    var data = job.members
-    data.add("reason", reason)
-    data.add("attempts", Int64(attempts))
+    let data = job.object + ["reason": reason.unlessEmpty, "attempts": attempts]
     return Event(isUncertain ? .jobUncertain : .jobDead, at: now, data: data)
   }
 
   /// A job that ended without an accepted push.
   public static func failed(_ job: EventJob, _ counts: EventCounts, attempts: Int, at now: Int64) -> Event {
-    var data = job.members
-    data.add("attempts", Int64(attempts))
-    return Event(.jobFailed, at: now, data: data + counts.members)
+    Event(.jobFailed, at: now, data: job.object + ["attempts": attempts] + counts.object)
   }
 
   /// A broadcast that ended with this status.
   public static func finished(
     _ job: EventJob, app: String, status: String, _ counts: EventCounts, attempts: Int, at now: Int64
   ) -> Event {
-    var data = job.members
-    data.add("app", app)
-    data.add("status", status)
-    data.add("attempts", Int64(attempts))
-    return Event(.broadcastFinished, at: now, data: data + counts.members)
+    let end: JSONObject = ["app": app.unlessEmpty, "status": status.unlessEmpty, "attempts": attempts]
+    return Event(.broadcastFinished, at: now, data: job.object + end + counts.object)
   }
 }

@@ -19,26 +19,21 @@ public struct EventRoute: Sendable, Equatable {
     self.worker = worker
   }
 
-  fileprivate var members: [JSONMember] {
-    var members: [JSONMember] = []
-    members.add("topic", topic)
-    members.add("environment", environment)
-    members.add("reason", reason)
-    members.add("worker", worker)
-    members.add("since", since)
-    return members
+  fileprivate var object: JSONObject {
+    [
+      "topic": topic.unlessEmpty, "environment": environment.unlessEmpty, "reason": reason.unlessEmpty,
+      "worker": worker.unlessEmpty, "since": since,
+    ]
   }
 }
 
 extension Event {
   /// `fix` is what an operator should do.
   public static func paused(_ route: EventRoute, fix: String, at now: Int64) -> Event {
-    var data = route.members
-    data.add("fix", fix)
-    return Event(.routePaused, at: now, data: data)
+    Event(.routePaused, at: now, data: route.object + ["fix": fix.unlessEmpty])
   }
 
   public static func resumed(_ route: EventRoute, at now: Int64) -> Event {
-    Event(.routeResumed, at: now, data: route.members)
+    Event(.routeResumed, at: now, data: route.object)
   }
 }

@@ -4,7 +4,7 @@ public protocol JSONWritable: Sendable {
 }
 
 /// The members of an object, in their order, for JSON that is written rarely. A member whose value is nil is left out.
-public struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
+public struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral, Equatable {
   private var members: [(key: String, value: any JSONWritable)]
 
   public init(dictionaryLiteral members: (String, (any JSONWritable)?)...) {
@@ -26,6 +26,9 @@ public struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
     return sum
   }
 
+  /// Whether the texts are the same.
+  public static func == (left: JSONObject, right: JSONObject) -> Bool { left.bytes == right.bytes }
+
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     for (key, value) in members {
@@ -46,6 +49,15 @@ public struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
   public var line: String { String(decoding: bytes, as: UTF8.self) + "\n" }
 }
 
+/// A value that is JSON already. It is not checked.
+public struct JSONText: JSONWritable {
+  let bytes: [UInt8]
+
+  public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  public func write(to writer: inout JSONWriter) { writer.raw(bytes) }
+}
+
 extension String: JSONWritable {
   public func write(to writer: inout JSONWriter) { writer.string(self) }
 }
@@ -55,6 +67,10 @@ extension Int: JSONWritable {
 }
 
 extension Int64: JSONWritable {
+  public func write(to writer: inout JSONWriter) { writer.integer(self) }
+}
+
+extension UInt64: JSONWritable {
   public func write(to writer: inout JSONWriter) { writer.integer(self) }
 }
 

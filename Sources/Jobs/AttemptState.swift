@@ -34,37 +34,12 @@ public struct AttemptState: Sendable, Equatable {
 
   public func json() -> [UInt8] {
     if self == AttemptState() { return [] }
-    var writer = JSONWriter()
-    writer.beginObject()
-    if let open { writer.member("open", open) }
-    if !uncertain.isEmpty { writer.member("uncertain", uncertain) }
-    if !reached.isEmpty { writer.member("reached", reached) }
-    if let result {
-      writer.key("result")
-      writer.raw(result.json())
-    }
-    if isReleased {
-      writer.key("released")
-      writer.bool(true)
-    }
-    if let expiresAt {
-      writer.key("expiresAt")
-      writer.integer(expiresAt)
-    }
-    if let cursor {
-      writer.key("cursor")
-      writer.string(cursor)
-    }
-    if let recordAuthor {
-      writer.key("recordAuthor")
-      writer.string(recordAuthor)
-    }
-    if !history.isEmpty {
-      writer.key("history")
-      history.write(to: &writer)
-    }
-    writer.endObject()
-    return writer.bytes
+    let object: JSONObject = [
+      "open": open, "uncertain": uncertain.isEmpty ? nil : uncertain, "reached": reached.isEmpty ? nil : reached,
+      "result": result.map { JSONText($0.json()) }, "released": isReleased ? true : nil, "expiresAt": expiresAt,
+      "cursor": cursor, "recordAuthor": recordAuthor, "history": history.isEmpty ? nil : history,
+    ]
+    return object.bytes
   }
 }
 
@@ -139,14 +114,5 @@ extension AttemptState {
   public var history: JobHistory {
     get { kept?.members.history ?? JobHistory() }
     set { members.history = newValue }
-  }
-}
-
-extension JSONWriter {
-  fileprivate mutating func member(_ key: StaticString, _ strings: [String]) {
-    self.key(key)
-    beginArray()
-    for string in strings { self.string(string) }
-    endArray()
   }
 }

@@ -14,7 +14,7 @@ extension JobResult {
     json.member("stale", stale)
     json.member("uncertain", uncertain)
     json.key("reasons")
-    reasons.write(to: &json)
+    reasons.object.write(to: &json)
     json.key("results")
     json.beginArray()
     for result in results { JobResult.write(result, to: &json) }

@@ -33,15 +33,8 @@ extension [ReasonCount] {
 
   package var total: Int { reduce(0) { $0 + $1.count } }
 
-  /// Writes `{"Unregistered":1}`.
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
-    for entry in self {
-      json.key(entry.reason)
-      json.integer(entry.count)
-    }
-    json.endObject()
-  }
+  /// `{"Unregistered":1}`
+  var object: JSONObject { JSONObject(map { ($0.reason, $0.count) }) }
 
   init(_ value: JSONValue?) {
     self = (value?.members ?? []).prefix(JobResult.maximumReasons)

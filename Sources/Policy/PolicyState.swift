@@ -42,27 +42,11 @@ public struct PolicyState: Sendable, Equatable {
   }
 
   public func json() -> [UInt8] {
-    var writer = JSONWriter(capacity: 64 + grants.count * 96)
-    writer.beginObject()
-    writer.key("grants")
-    writer.beginArray()
-    for grant in grants {
-      writer.beginObject()
-      writer.member("job", grant.job)
-      writer.member("class", grant.className)
-      writer.member("at", grant.at)
-      writer.endObject()
-    }
-    writer.endArray()
-    if let held {
-      writer.key("held")
-      writer.beginObject()
-      writer.member("job", held.job)
-      writer.member("until", held.until)
-      writer.endObject()
-    }
-    writer.endObject()
-    return writer.bytes
+    let object: JSONObject = [
+      "grants": grants.map { ["job": $0.job, "class": $0.className, "at": $0.at] as JSONObject },
+      "held": held.map { ["job": $0.job, "until": $0.until] as JSONObject },
+    ]
+    return object.bytes
   }
 }
 

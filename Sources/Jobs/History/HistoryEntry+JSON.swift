@@ -1,12 +1,8 @@
-import JSON
+public import JSON
 
-extension JobHistory {
+extension JobHistory: JSONWritable {
   /// Writes the entries as an array.
-  func write(to json: inout JSONWriter) {
-    json.beginArray()
-    for entry in entries { entry.write(to: &json) }
-    json.endArray()
-  }
+  public func write(to writer: inout JSONWriter) { entries.write(to: &writer) }
 
   /// Reads an array of entries; other values, and entries of an unknown kind, are left out.
   init(_ value: JSONValue?) {
@@ -14,7 +10,7 @@ extension JobHistory {
   }
 }
 
-extension HistoryEntry {
+extension HistoryEntry: JSONWritable {
   /// The maximum bytes of a reason. Reasons quote what APNs, Redis and producers wrote.
   private static let maximumReasonBytes = 120
   /// The maximum number of entries in a list of reasons.
@@ -49,19 +45,12 @@ extension HistoryEntry {
   }
 
   /// Bytes of the JSON and a comma.
-  var length: Int {
-    var json = JSONWriter()
-    write(to: &json)
-    return json.bytes.count + 1
-  }
+  var length: Int { object.bytes.count + 1 }
 
-  /// Writes `{"at","event",…}`.
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
-    json.member("at", at)
-    event.write(to: &json)
-    json.endObject()
-  }
+  /// `{"at","event",…}`
+  private var object: JSONObject { ["at": at] + event.members }
+
+  public func write(to writer: inout JSONWriter) { object.write(to: &writer) }
 
   /// Returns nil if the value is not an entry that ``write(to:)`` writes.
   init?(_ value: JSONValue) {

@@ -1,46 +1,24 @@
 import JSON
 
 extension HistoryEvent {
-  /// Writes the members of the entry, the first is `event`.
-  func write(to json: inout JSONWriter) {
+  /// The members of the entry, the first is `event`.
+  var members: JSONObject {
     switch self {
     case .claimed(let worker, let attempt, let waited):
-      json.member("event", "claimed")
-      json.member("worker", worker)
-      json.member("attempt", attempt)
-      json.optionalMember("waited", waited)
-    case .takenOver(let crashes):
-      json.member("event", "takenOver")
-      json.member("crashes", crashes)
+      ["event": "claimed", "worker": worker, "attempt": attempt, "waited": waited]
+    case .takenOver(let crashes): ["event": "takenOver", "crashes": crashes]
     case .resolved(let devices, let removed):
-      json.member("event", "resolved")
-      json.member("devices", devices)
-      json.member("removed", removed)
-    case .policy(let policy): policy.write(to: &json)
-    case .answered(let answers): answers.write(to: &json)
-    case .retry(let due, let reason):
-      json.member("event", "retry")
-      json.member("due", due)
-      json.member("reason", reason)
+      ["event": "resolved", "devices": devices, "removed": removed.isEmpty ? nil : removed.object]
+    case .policy(let policy): policy.members
+    case .answered(let answers): answers.members
+    case .retry(let due, let reason): ["event": "retry", "due": due, "reason": reason]
     case .postponed(let due, let reason, let times):
-      json.member("event", "postponed")
-      json.member("due", due)
-      json.member("reason", reason)
-      if times > 1 { json.member("times", times) }
-    case .deferred(let until):
-      json.member("event", "deferred")
-      json.member("until", until)
-    case .held: json.member("event", "held")
-    case .buried(let reason):
-      json.member("event", "buried")
-      json.member("reason", reason)
-    case .ended(let status, let reason):
-      json.member("event", "ended")
-      json.member("status", status.rawValue)
-      json.member("reason", reason)
-    case .omitted(let count):
-      json.member("event", "omitted")
-      json.member("count", count)
+      ["event": "postponed", "due": due, "reason": reason, "times": times > 1 ? times : nil]
+    case .deferred(let until): ["event": "deferred", "until": until]
+    case .held: ["event": "held"]
+    case .buried(let reason): ["event": "buried", "reason": reason]
+    case .ended(let status, let reason): ["event": "ended", "status": status.rawValue, "reason": reason]
+    case .omitted(let count): ["event": "omitted", "count": count]
     }
   }
 
@@ -74,16 +52,11 @@ extension HistoryEvent {
 }
 
 extension HistoryPolicy {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.member("event", "policy")
-    json.member("policy", policy)
-    json.member("class", className)
-    json.member("decision", decision.rawValue)
-    json.member("rule", rule)
-    json.optionalMember("limit", limit)
-    json.optionalMember("used", used)
-    json.optionalMember("seconds", seconds)
-    json.optionalMember("until", until)
+  fileprivate var members: JSONObject {
+    [
+      "event": "policy", "policy": policy, "class": className, "decision": decision.rawValue, "rule": rule,
+      "limit": limit, "used": used, "seconds": seconds, "until": until,
+    ]
   }
 
   fileprivate init?(_ value: JSONValue) {
@@ -99,13 +72,11 @@ extension HistoryPolicy {
 }
 
 extension HistoryAnswers {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.member("event", "answered")
-    json.member("accepted", accepted)
-    json.member("refused", refused)
-    json.member("open", open)
-    json.member("device", device)
-    json.optionalMember("status", status)
+  fileprivate var members: JSONObject {
+    [
+      "event": "answered", "accepted": accepted, "refused": refused.isEmpty ? nil : refused.object,
+      "open": open.isEmpty ? nil : open.object, "device": device, "status": status,
+    ]
   }
 
   fileprivate init(_ value: JSONValue) {
@@ -113,19 +84,5 @@ extension HistoryAnswers {
       accepted: JobResult.count(value["accepted"]), refused: .init(value["refused"]), open: .init(value["open"]))
     device = value["device"]?.string
     status = value["status"].map { JobResult.count($0) }
-  }
-}
-
-extension JSONWriter {
-  /// Writes nothing if `value` is nil.
-  fileprivate mutating func optionalMember(_ name: StaticString, _ value: (some BinaryInteger)?) {
-    if let value { member(name, value) }
-  }
-
-  /// Writes nothing if there are no reasons.
-  fileprivate mutating func member(_ name: StaticString, _ reasons: [ReasonCount]) {
-    guard !reasons.isEmpty else { return }
-    key(name)
-    reasons.write(to: &self)
   }
 }

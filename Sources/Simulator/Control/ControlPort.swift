@@ -47,12 +47,14 @@ final class ControlPort {
     switch (request.method, request.path) {
     case ("GET", "/healthz"): return .text("ok\n")
     case ("GET", "/metrics"): return .text(metrics.prometheusText())
-    case ("GET", "/ledger"): return json { $0.ledger(gateway) }
+    case ("GET", "/ledger"): return json(gateway.report)
     case ("GET", "/ledger/ids"): return .text(idLines())
-    case ("GET", "/ledger/recent"): return recent(request.queryValue("n").flatMap { Int($0) } ?? Ledger.recentLimit)
+    case ("GET", "/ledger/recent"):
+      let count = request.queryValue("n").flatMap { Int($0) } ?? Ledger.recentLimit
+      return json(gateway.ledger.recent(count).map(\.report))
     case ("GET", let path) where path.hasPrefix("/ledger/id/"):
       return try entry(String(path.dropFirst("/ledger/id/".count)))
-    case ("GET", "/faults"): return faults()
+    case ("GET", "/faults"): return json(gateway.faults.faults.map(\.report))
     default: return try change(request)
     }
   }
@@ -88,7 +90,8 @@ final class ControlPort {
 
   private func entry(_ text: String) throws(ControlError) -> HTTPResponse {
     guard let id = PushID(Array(text.utf8)[...]) else { throw ControlError("\(text) is not an apns-id") }
-    return json { $0.pushID(id, gateway.ledger.ids[id]) }
+    let entry = gateway.ledger.ids[id]
+    return json(["id": id.text, "count": Int(entry?.count ?? 0), "arrival": entry?.arrival] as JSONObject)
   }
 
   /// One line `apns-id count arrival` per id.
@@ -98,33 +101,13 @@ final class ControlPort {
     return lines
   }
 
-  private func recent(_ count: Int) -> HTTPResponse {
-    json { writer in
-      writer.beginArray()
-      for push in gateway.ledger.recent(count) { writer.push(push) }
-      writer.endArray()
-    }
-  }
-
-  private func faults() -> HTTPResponse {
-    json { writer in
-      writer.beginArray()
-      for fault in gateway.faults.faults { writer.fault(fault) }
-      writer.endArray()
-    }
-  }
-
   private func failure(_ message: String, status: Int) -> HTTPResponse {
-    json(status: status) { writer in
-      writer.beginObject()
-      writer.field("error", message)
-      writer.endObject()
-    }
+    json(["error": message] as JSONObject, status: status)
   }
 
-  private func json(status: Int = 200, _ write: (inout JSONWriter) -> Void) -> HTTPResponse {
+  private func json(_ body: some JSONWritable, status: Int = 200) -> HTTPResponse {
     var writer = JSONWriter()
-    write(&writer)
+    body.write(to: &writer)
     return .json(writer.bytes, status: status)
   }
 }

@@ -40,20 +40,12 @@ struct JournalEntry {
   let effect: FaultEffect
 
   func line(_ head: RequestHead) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.field("arrival", arrival)
-    writer.field("client", clientPort)
-    writer.field("apnsId", head[.apnsID].map { String(decoding: $0, as: UTF8.self) })
-    writer.field("token", head.deviceToken.map { String(decoding: $0, as: UTF8.self) })
-    writer.field("collapseId", head[.collapseID].map { String(decoding: $0, as: UTF8.self) })
-    if let answer {
-      writer.field("status", answer.status)
-      writer.field("reason", answer.reason)
-    }
-    if effect.losesAnswer { writer.field("lost", effect.endsConnection ? "connection" : "answer") }
-    writer.endObject()
-    return writer.bytes + [UInt8(ascii: "\n")]
+    let object: JSONObject = [
+      "arrival": arrival, "client": clientPort, "apnsId": head.text(head[.apnsID]),
+      "token": head.text(head.deviceToken), "collapseId": head.text(head[.collapseID]), "status": answer?.status,
+      "reason": answer?.reason, "lost": effect.losesAnswer ? effect.endsConnection ? "connection" : "answer" : nil,
+    ]
+    return object.bytes + [UInt8(ascii: "\n")]
   }
 }
 
