@@ -22,21 +22,13 @@ extension BackupEntry {
     }
   }
 
-  /// The key and the record in the file, or nil for a refused entry.
-  var member: JSONMember? {
+  /// The section of the file, the key there and the record. Nil for a refused entry.
+  var place: (section: String, key: String, record: JSONObject)? {
     switch self {
     case .refused: nil
-    case .instance(let id, let record): JSONMember(key: id, value: BackupEntry.json(record))
-    case .device(let token, let metadata): JSONMember(key: token, value: BackupEntry.json(metadata))
-    }
-  }
-
-  /// The section of the file, or nil for a refused entry.
-  var section: String? {
-    switch self {
-    case .refused: nil
-    case .instance: BackupFormat.instances
-    case .device(_, let metadata): metadata.bundleID ?? BackupFormat.noApp
+    case .instance(let id, let record): (BackupFormat.instances, id, BackupEntry.json(record))
+    case .device(let token, let metadata):
+      (metadata.bundleID ?? BackupFormat.noApp, token, BackupEntry.json(metadata))
     }
   }
 
@@ -67,27 +59,19 @@ extension BackupEntry {
         updatedAt: try fields.date("updatedAt") ?? 0, isActive: try fields.bool("active") ?? true))
   }
 
-  private static func json(_ metadata: DeviceMetadata) -> JSONValue {
-    var members: [JSONMember] = []
-    if let createdAt = metadata.createdAt { members.append(JSONMember(key: "createdAt", value: date(createdAt))) }
-    members.append(JSONMember(key: "updatedAt", value: date(metadata.updatedAt)))
-    if !metadata.username.isEmpty { members.append(JSONMember(key: "username", value: .string(metadata.username))) }
-    members.append(JSONMember(key: "platform", value: .string(metadata.platform.rawValue)))
-    if let environment = metadata.environment {
-      members.append(JSONMember(key: "environment", value: .string(environment.rawValue)))
-    }
-    return .object(members)
+  private static func json(_ metadata: DeviceMetadata) -> JSONObject {
+    [
+      "createdAt": metadata.createdAt.map(date), "updatedAt": date(metadata.updatedAt),
+      "username": metadata.username.isEmpty ? nil : metadata.username, "platform": metadata.platform.rawValue,
+      "environment": metadata.environment?.rawValue,
+    ]
   }
 
-  private static func json(_ record: InstanceRecord) -> JSONValue {
-    var members = [JSONMember(key: "token", value: .string(record.token))]
-    if let environment = record.environment {
-      members.append(JSONMember(key: "environment", value: .string(environment.rawValue)))
-    }
-    if let bundleID = record.bundleID { members.append(JSONMember(key: "bundleId", value: .string(bundleID))) }
-    members.append(JSONMember(key: "updatedAt", value: date(record.updatedAt)))
-    members.append(JSONMember(key: "active", value: .bool(record.isActive)))
-    return .object(members)
+  private static func json(_ record: InstanceRecord) -> JSONObject {
+    [
+      "token": record.token, "environment": record.environment?.rawValue, "bundleId": record.bundleID,
+      "updatedAt": date(record.updatedAt), "active": record.isActive,
+    ]
   }
 
   /// Returns an ISO date, or the number if it is outside the range of ISO dates.

@@ -39,24 +39,13 @@ package struct BackupReader: BackupSource {
     }
   }
 
-  private var window = JSONWindow()
-  private var isClosed = false
   private var place = Place.start
   private var section = Section.unknown
   private var token = ""
 
   package init() {}
 
-  package mutating func append(_ chunk: [UInt8]) {
-    window.append(chunk)
-  }
-
-  package mutating func close() {
-    window.close()
-    isClosed = true
-  }
-
-  package mutating func next() throws(JSONWindow.Fault) -> BackupEntry? {
+  package mutating func next(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupEntry? {
     while window.peek() != nil {
       if case .record(let container) = place {
         guard let record = try window.record("the record of a token", maximumBytes: BackupFormat.maximumRecordBytes)
@@ -64,13 +53,14 @@ package struct BackupReader: BackupSource {
         place = .afterRecord(container)
         if let entry = entry(record) { return entry }
       } else {
-        guard let next = try step() else { return nil }
+        guard let next = try step(in: &window) else { return nil }
         place = next
       }
     }
-    guard !isClosed || place == .end else { throw window.unexpected(expectation) }
     return nil
   }
+
+  package var mayEnd: Bool { place == .end }
 
   private func entry(_ record: BackupRecord) -> BackupEntry? {
     switch (section, record) {
@@ -82,29 +72,31 @@ package struct BackupReader: BackupSource {
   }
 
   /// Takes the next character or key and returns the place behind it, or nil if more bytes are needed.
-  private mutating func step() throws(JSONWindow.Fault) -> Place? {
+  private mutating func step(in window: inout JSONWindow) throws(JSONWindow.Fault) -> Place? {
     switch place {
-    case .start: return try mark("{").map { _ in .app(isFirst: true) }
+    case .start: return try mark("{", in: &window).map { _ in .app(isFirst: true) }
     case .app(let isFirst):
-      if isFirst, window.peek() == UInt8(ascii: "}") { return try mark("}").map { _ in .end } }
+      if isFirst, window.peek() == UInt8(ascii: "}") { return try mark("}", in: &window).map { _ in .end } }
       guard let key = try window.key(expectation) else { return nil }
       section = Section(key)
       return .appColon
-    case .appColon: return try mark(":").map { _ in .container }
+    case .appColon: return try mark(":", in: &window).map { _ in .container }
     case .container:
-      return try mark("{[").map { .token(isFirst: true, $0 == UInt8(ascii: "{") ? .object : .array) }
-    case .token(let isFirst, let container): return try stepToToken(isFirst, container)
-    case .tokenColon(let container): return try mark(":").map { _ in .record(container) }
+      return try mark("{[", in: &window).map { .token(isFirst: true, $0 == UInt8(ascii: "{") ? .object : .array) }
+    case .token(let isFirst, let container): return try stepToToken(isFirst, container, in: &window)
+    case .tokenColon(let container): return try mark(":", in: &window).map { _ in .record(container) }
     case .afterRecord(let container):
-      return try mark(container == .array ? ",]" : ",}").map {
+      return try mark(container == .array ? ",]" : ",}", in: &window).map {
         $0 == UInt8(ascii: ",") ? .token(isFirst: false, container) : BackupReader.end(of: container)
       }
-    case .afterApp: return try mark(",}").map { $0 == UInt8(ascii: ",") ? .app(isFirst: false) : .end }
+    case .afterApp: return try mark(",}", in: &window).map { $0 == UInt8(ascii: ",") ? .app(isFirst: false) : .end }
     case .record, .end: throw window.unexpected(expectation)
     }
   }
 
-  private mutating func stepToToken(_ isFirst: Bool, _ container: Container) throws(JSONWindow.Fault) -> Place? {
+  private mutating func stepToToken(
+    _ isFirst: Bool, _ container: Container, in window: inout JSONWindow
+  ) throws(JSONWindow.Fault) -> Place? {
     let closing = container == .array ? "]" : "}"
     if isFirst, let byte = window.peek(), closing.utf8.contains(byte) {
       window.take()
@@ -119,15 +111,11 @@ package struct BackupReader: BackupSource {
     return .tokenColon(container)
   }
 
-  private mutating func mark(_ marks: String) throws(JSONWindow.Fault) -> UInt8? {
-    try window.mark(marks, expected: expectation)
-  }
-
   private static func end(of container: Container) -> Place {
     container == .element ? .afterRecord(.array) : .afterApp
   }
 
-  private var expectation: String {
+  package var expectation: String {
     switch place {
     case .start: "{ at the start of a backup file"
     case .app: "the bundle id of an app, in quotes"

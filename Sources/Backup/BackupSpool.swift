@@ -25,12 +25,12 @@ final class BackupSpool {
 
   /// Adds an entry. Refused entries are ignored.
   func add(_ entry: BackupEntry) async throws(BackupError) {
-    guard let name = entry.section, let member = entry.member else { return }
+    guard let place = entry.place else { return }
     var writer = JSONWriter()
-    writer.key(member.key)
-    writer.value(member.value)
+    writer.key(place.key)
+    place.record.write(to: &writer)
     let separator = Array(",\n".utf8)
-    sections[name, default: Section()].buffer += writer.bytes + separator
+    sections[place.section, default: Section()].buffer += writer.bytes + separator
     bufferedBytes += writer.bytes.count + separator.count
     if bufferedBytes > BackupSpool.maximumBufferedBytes { try await flush() }
   }

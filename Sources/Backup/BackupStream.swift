@@ -5,13 +5,13 @@ package import JSON
 @EventLoop
 final class BackupStream<Source: BackupSource> {
   private let file: BackupFile
-  private var source: Source
+  private var text: BackupText<Source>
   private var fault: JSONWindow.Fault?
   private var isAtEnd = false
 
   init(_ file: BackupFile, _ source: Source) {
     self.file = file
-    self.source = source
+    text = BackupText(source)
   }
 
   /// Returns up to `limit` entries, or nil after the last. Throws a fault of the file after the entries before it.
@@ -23,7 +23,7 @@ final class BackupStream<Source: BackupSource> {
         throw .format(fault, file: file.name)
       }
       do throws(JSONWindow.Fault) {
-        if let entry = try source.next() {
+        if let entry = try text.next() {
           batch.append(entry)
           continue
         }
@@ -34,19 +34,49 @@ final class BackupStream<Source: BackupSource> {
       guard !isAtEnd else { return batch.isEmpty ? nil : batch }
       let chunk = try await file.read()
       isAtEnd = chunk.isEmpty
-      if isAtEnd { source.close() } else { source.append(chunk) }
+      if isAtEnd { text.window.close() } else { text.window.append(chunk) }
     }
     return batch
   }
 }
 
-/// A parser that makes entries from a text that arrives in chunks.
+/// Finds the entries in a text.
 package protocol BackupSource: Sendable {
-  mutating func append(_ chunk: [UInt8])
-  /// Marks the end of the text.
-  mutating func close()
-  /// Returns the next entry. Nil means that more bytes are needed or, after ``close()``, that there are no more entries.
-  mutating func next() throws(JSONWindow.Fault) -> BackupEntry?
+  /// Whether the text may end here.
+  var mayEnd: Bool { get }
+  /// What must come next, for faults.
+  var expectation: String { get }
+
+  /// Returns the next entry of `window`. Nil means that more bytes are needed.
+  mutating func next(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupEntry?
+}
+
+extension BackupSource {
+  /// Takes one of these characters and returns it, or nil if more bytes are needed.
+  func mark(_ marks: String, in window: inout JSONWindow) throws(JSONWindow.Fault) -> UInt8? {
+    guard let byte = window.peek() else { return nil }
+    guard marks.utf8.contains(byte) else { throw window.unexpected(expectation) }
+    window.take()
+    return byte
+  }
+}
+
+/// A text that arrives in chunks, and what finds the entries in it.
+package struct BackupText<Source: BackupSource>: Sendable {
+  package var window = JSONWindow()
+  private var source: Source
+
+  package init(_ source: Source) {
+    self.source = source
+  }
+
+  /// Returns the next entry. Nil means that more bytes are needed or, if the window is closed, that there are no more
+  /// entries.
+  package mutating func next() throws(JSONWindow.Fault) -> BackupEntry? {
+    if let entry = try source.next(in: &window) { return entry }
+    guard !window.isClosed || source.mayEnd else { throw window.unexpected(source.expectation) }
+    return nil
+  }
 }
 
 /// The record of an entry, which is valid JSON.
@@ -83,13 +113,5 @@ extension JSONWindow {
     } catch {
       return .ambiguous
     }
-  }
-
-  /// Takes one of these characters and returns it, or nil if more bytes are needed.
-  mutating func mark(_ marks: String, expected: String) throws(Fault) -> UInt8? {
-    guard let byte = peek() else { return nil }
-    guard marks.utf8.contains(byte) else { throw unexpected(expected) }
-    take()
-    return byte
   }
 }

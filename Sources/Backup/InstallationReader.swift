@@ -16,8 +16,6 @@ package struct InstallationReader: BackupSource {
   }
 
   private let bundleIDs: Set<String>
-  private var window = JSONWindow()
-  private var isClosed = false
   private var place = Place.start
 
   /// Accepts the devices of these apps only.
@@ -25,38 +23,28 @@ package struct InstallationReader: BackupSource {
     self.bundleIDs = bundleIDs
   }
 
-  package mutating func append(_ chunk: [UInt8]) {
-    window.append(chunk)
-  }
-
-  package mutating func close() {
-    window.close()
-    isClosed = true
-  }
-
-  package mutating func next() throws(JSONWindow.Fault) -> BackupEntry? {
+  package mutating func next(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupEntry? {
     while let byte = window.peek() {
       switch place {
       case .element(true, let isWrapped) where byte == UInt8(ascii: "]"):
         window.take()
         place = isWrapped ? .wrapperEnd : .end
       case .element(_, let isWrapped):
-        guard let record = try record() else { return nil }
+        guard let record = try record(in: &window) else { return nil }
         place = .afterElement(isWrapped: isWrapped)
         return entry(record)
-      case .line:
-        guard let record = try record() else { return nil }
-        return entry(record)
+      case .line: return try record(in: &window).map(entry)
       default:
-        guard let next = try step(byte) else { return nil }
+        guard let next = try step(byte, in: &window) else { return nil }
         place = next
       }
     }
-    guard !isClosed || place == .end || place == .line else { throw window.unexpected(expectation) }
     return nil
   }
 
-  private mutating func record() throws(JSONWindow.Fault) -> BackupRecord? {
+  package var mayEnd: Bool { place == .end || place == .line }
+
+  private func record(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupRecord? {
     try window.record("an installation", maximumBytes: InstallationReader.maximumBytes)
   }
 
@@ -67,28 +55,24 @@ package struct InstallationReader: BackupSource {
     }
   }
 
-  private mutating func step(_ byte: UInt8) throws(JSONWindow.Fault) -> Place? {
+  private func step(_ byte: UInt8, in window: inout JSONWindow) throws(JSONWindow.Fault) -> Place? {
     switch place {
     case .start where byte == UInt8(ascii: "{"):
       return window.take(["{", "\"results\"", ":", "["], maximumBytes: InstallationReader.maximumBytes).map {
         $0 ? .element(isFirst: true, isWrapped: true) : .line
       }
-    case .start: return try mark("[").map { _ in .element(isFirst: true, isWrapped: false) }
+    case .start: return try mark("[", in: &window).map { _ in .element(isFirst: true, isWrapped: false) }
     case .afterElement(let isWrapped):
-      return try mark(",]").map {
+      return try mark(",]", in: &window).map {
         if $0 == UInt8(ascii: ",") { return .element(isFirst: false, isWrapped: isWrapped) }
         return isWrapped ? .wrapperEnd : .end
       }
-    case .wrapperEnd: return try mark("}").map { _ in .end }
+    case .wrapperEnd: return try mark("}", in: &window).map { _ in .end }
     case .element, .line, .end: throw window.unexpected(expectation)
     }
   }
 
-  private mutating func mark(_ marks: String) throws(JSONWindow.Fault) -> UInt8? {
-    try window.mark(marks, expected: expectation)
-  }
-
-  private var expectation: String {
+  package var expectation: String {
     switch place {
     case .start: "an export of _Installation: [, {\"results\":[, or an object per line"
     case .element, .line: "an installation: {"

@@ -12,36 +12,36 @@ extension Registry {
   ) async throws(BackupError) -> BackupExport {
     var export = BackupExport()
     try await BackupSpool.written(to: path) { spool throws(BackupError) in
-      try await scan(RegistryKeys.token("")) { token, value throws(BackupError) in
-        guard let entry = BackupEntry(storedToken: token, metadata: value) else { return }
-        export.count(entry)
-        try await spool.add(entry)
-      } onPage: {
-        onProgress(export)
-      }
-      try await scan(RegistryKeys.instance("")) { id, value throws(BackupError) in
-        guard let entry = BackupEntry(storedInstance: id, record: value) else { return }
-        export.count(entry)
-        try await spool.add(entry)
-      } onPage: {
-        onProgress(export)
+      for (prefix, entry) in Registry.exported {
+        try await scan(prefix) { page throws(BackupError) in
+          for (key, value) in page {
+            guard let entry = entry(key, value) else { continue }
+            export.count(entry)
+            try await spool.add(entry)
+          }
+          onProgress(export)
+        }
       }
     }
     return export
   }
 
-  /// Calls `body` for each string whose key starts with `prefix`, with the rest of the key and the value.
+  /// The prefix of keys, and what an entry is made of: the rest of the key, and the value.
+  private static let exported: [(prefix: String, entry: @Sendable ([UInt8], [UInt8]?) -> BackupEntry?)] = [
+    (RegistryKeys.token(""), { BackupEntry(storedToken: $0, metadata: $1) }),
+    (RegistryKeys.instance(""), { BackupEntry(storedInstance: $0, record: $1) }),
+  ]
+
+  /// Calls `body` for each page of the strings whose key starts with `prefix`, with the rest of the key and the value.
   private func scan(
-    _ prefix: String, _ body: ([UInt8], [UInt8]?) async throws(BackupError) -> Void,
-    onPage: @EventLoop () -> Void
+    _ prefix: String, _ body: ([([UInt8], [UInt8]?)]) async throws(BackupError) -> Void
   ) async throws(BackupError) {
     let (changes, slots) = (connection.topologyChanges, await SlotAssignment.read(connection))
     for server in 0..<connection.serverCount {
       var cursor = "0"
       repeat {
         let page = try await page(prefix, of: server, from: cursor)
-        for (key, value) in page.entries { try await body(Array(key.dropFirst(prefix.utf8.count)), value) }
-        onPage()
+        try await body(page.entries.map { key, value in (Array(key.dropFirst(prefix.utf8.count)), value) })
         cursor = page.next
         guard connection.topologyChanges == changes else { throw Registry.movedWhileExporting }
       } while cursor != "0"
@@ -68,9 +68,7 @@ extension Registry {
       guard reply.count == 2, let next = reply[0].string else { return ([], "0") }
       let keys = (reply[1].array ?? []).compactMap(\.bytes)
       guard !keys.isEmpty else { return ([], next) }
-      var command = RedisCommand("MGET")
-      for key in keys { command.append(key) }
-      let values = try await connection.send(command).array ?? []
+      let values = try await connection.send(RedisCommand("MGET", keys)).array ?? []
       return (Array(zip(keys, values.map(\.contents))), next)
     } catch {
       throw .redis(error)

@@ -32,7 +32,7 @@ public struct JSONWindow: Sendable {
   private var base = 0
   /// Line of `bytes[index]`, from 1.
   private var line = 1
-  private var isClosed = false
+  public private(set) var isClosed = false
   private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   public init() {}

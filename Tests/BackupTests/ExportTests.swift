@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import PushModel
 import Redis
+import RedisSupport
 import Registry
 import RegistrySupport
 import Telemetry
@@ -30,11 +31,8 @@ struct ExportTests {
 
   @Test func `slots that move meanwhile are an error, and there is no file`() async throws {
     let cluster = try await RedisCluster(replicas: 0)
-    let redis = RedisClient(
-      endpoint: try RedisEndpoint(url: cluster.url), name: "test", timeout: patience, log: .silent)
-    redis.start()
+    let redis = try await RedisClient.connected(to: cluster.url)
     defer { redis.close() }
-    try await redis.ready(within: patience)
     let registry = Registry(connection: redis, maximumDevices: 1000, log: .silent)
     for number in 0..<200 {
       let token = "token-moving-\(number)-0123456789abcdef"

@@ -81,13 +81,13 @@ struct InstallationReaderTests {
   }
 
   @Test func `white space without an end is refused before it fills the memory`() throws {
-    var reader = InstallationReader(bundleIDs: ["com.a"])
-    reader.append([UInt8(ascii: "{")])
+    var text = BackupText(InstallationReader(bundleIDs: ["com.a"]))
+    text.window.append([UInt8(ascii: "{")])
     var (fed, fault) = (1, nil as JSONWindow.Fault?)
     while fault == nil, fed < 4 << 20 {
-      reader.append([UInt8](repeating: 0x20, count: 65_536))
+      text.window.append([UInt8](repeating: 0x20, count: 65_536))
       fed += 65_536
-      do throws(JSONWindow.Fault) { _ = try reader.next() } catch { fault = error }
+      do throws(JSONWindow.Fault) { _ = try text.next() } catch { fault = error }
     }
     #expect(fault?.description == "line 1, byte 0: an installation is longer than 262144 bytes")
     #expect(fed <= 5 * 65_536 + 1)

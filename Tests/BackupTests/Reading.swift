@@ -8,15 +8,15 @@ struct Reading: Equatable {
   var fault: String?
 
   /// Feeds the text in chunks of `size` bytes.
-  init(_ source: some BackupSource, _ text: [UInt8], size: Int = 1 << 20) {
-    var source = source
+  init(_ source: some BackupSource, _ bytes: [UInt8], size: Int = 1 << 20) {
+    var text = BackupText(source)
     do {
-      for start in stride(from: 0, to: text.count, by: size) {
-        source.append(Array(text[start..<min(start + size, text.count)]))
-        while let entry = try source.next() { entries.append(entry) }
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        text.window.append(Array(bytes[start..<min(start + size, bytes.count)]))
+        while let entry = try text.next() { entries.append(entry) }
       }
-      source.close()
-      while let entry = try source.next() { entries.append(entry) }
+      text.window.close()
+      while let entry = try text.next() { entries.append(entry) }
     } catch {
       fault = error.description
     }
