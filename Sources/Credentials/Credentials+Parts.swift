@@ -16,13 +16,8 @@ extension Credentials {
   public func part(_ kind: Credential.Kind, cursor: String, count: Int) async throws(RedisError) -> Part {
     let key = CredentialKeys.credentials(kind)
     let reply = try await connection.send(RedisCommand("HSCAN", key, cursor, "COUNT", String(count))).array ?? []
-    let entries = reply.dropFirst().first?.array ?? []
-    var found: [Credential] = []
-    for index in stride(from: 0, to: entries.count - 1, by: 2) {
-      guard let name = entries[index].string, let json = entries[index + 1].bytes else { continue }
-      if let credential = Credential(kind: kind, name: name, json: json) { found.append(credential) }
-    }
     let next = reply.first?.string ?? "0"
-    return Part(credentials: found.sorted { $0.name < $1.name }, next: next == "0" ? nil : next)
+    return Part(
+      credentials: Credentials.sorted(reply.dropFirst().first?.array ?? [], kind), next: next == "0" ? nil : next)
   }
 }

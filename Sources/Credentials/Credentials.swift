@@ -91,13 +91,16 @@ public final class Credentials {
 
   /// Returns the credentials of a kind in the order of their names.
   public func list(_ kind: Credential.Kind) async throws(RedisError) -> [Credential] {
-    let reply = try await connection.send(RedisCommand("HGETALL", keys(kind)[0])).array ?? []
-    var found: [Credential] = []
-    for index in stride(from: 0, to: reply.count - 1, by: 2) {
-      guard let name = reply[index].string, let json = reply[index + 1].bytes else { continue }
-      if let credential = Credential(kind: kind, name: name, json: json) { found.append(credential) }
-    }
-    return found.sorted { $0.name < $1.name }
+    let reply = try await connection.send(RedisCommand("HGETALL", keys(kind)[0]))
+    return Credentials.sorted(reply.array ?? [], kind)
+  }
+
+  /// `entries` are names, each before its record.
+  static func sorted(_ entries: [RedisValue], _ kind: Credential.Kind) -> [Credential] {
+    stride(from: 0, to: entries.count - 1, by: 2).compactMap { index in
+      guard let name = entries[index].string, let json = entries[index + 1].bytes else { return nil }
+      return Credential(kind: kind, name: name, json: json)
+    }.sorted { $0.name < $1.name }
   }
 
   /// Removes a credential. Returns false if there is no credential of that name.
@@ -129,16 +132,20 @@ public final class Credentials {
   /// Returns the credential of `username` (normalised) if `bearer` is its token and it is enabled. Takes the same time for an
   /// unknown user.
   public func user(_ username: String, bearer: String) async throws(RedisError) -> Credential? {
-    let stored = try await stored(.user, username)
-    let found = Credentials.verified(.user, username, stored, digest: Credential.digest(of: bearer))
-    return found?.isEnabled == true ? found : nil
+    try await enabled(.user, username, secret: bearer)
   }
 
   /// Returns the operator `name` if `secret` is the operator's and the operator is enabled. Takes the same time for an unknown
   /// operator.
   public func `operator`(_ name: String, secret: String) async throws(RedisError) -> Credential? {
-    let stored = try await stored(.operator, name)
-    let found = Credentials.verified(.operator, name, stored, digest: Credential.digest(of: secret))
+    try await enabled(.operator, name, secret: secret)
+  }
+
+  private func enabled(
+    _ kind: Credential.Kind, _ name: String, secret: String
+  ) async throws(RedisError) -> Credential? {
+    let stored = try await stored(kind, name)
+    let found = Credentials.verified(kind, name, stored, digest: Credential.digest(of: secret))
     return found?.isEnabled == true ? found : nil
   }
 

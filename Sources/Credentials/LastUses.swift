@@ -35,8 +35,7 @@ public final class LastUses {
   /// Returns when the credentials of these names were last used, in unix milliseconds.
   public func read(_ kind: Credential.Kind, _ names: [String]) async throws(RedisError) -> [String: Int64] {
     guard !names.isEmpty else { return [:] }
-    var command = RedisCommand("HMGET", CredentialKeys.lastUses(kind))
-    for name in names { command.append(name) }
+    let command = RedisCommand("HMGET", [CredentialKeys.lastUses(kind)] + names)
     let values = try await connection.send(command).array ?? []
     var uses: [String: Int64] = [:]
     for (name, value) in zip(names, values) { uses[name] = value.string?.integer(in: NumberRange.times) }
