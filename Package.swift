@@ -105,16 +105,19 @@ let package = Package(
       name: "Chaos", dependencies: ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"], path: "Tools/Chaos",
       swiftSettings: strict),
 
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+    .target(name: "TestSupport", dependencies: ["Telemetry"], path: "Tests/TestSupport", swiftSettings: strict),
+    .target(
+      name: "RedisSupport", dependencies: ["EventLoop", "Redis", "Telemetry", "TestSupport"],
+      path: "Tests/RedisSupport", swiftSettings: strict),
     .target(
       name: "RegistrySupport",
-      dependencies: ["EventLoop", "Events", "JSON", "Redis", "Registry", "Telemetry", "TestSupport"],
+      dependencies: ["EventLoop", "Events", "JSON", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport"],
       path: "Tests/RegistrySupport", swiftSettings: strict),
     tests("EventLoop"),
     tests("Telemetry", ["EventLoop"]),
     tests("JSON"),
     tests("Crypto", ["TestSupport"]),
-    tests("Redis", ["EventLoop", "Telemetry", "TestSupport"]),
+    tests("Redis", ["EventLoop", "RedisSupport", "Telemetry", "TestSupport"]),
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
     tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
@@ -122,9 +125,13 @@ let package = Package(
     tests("Policy", ["Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     .target(
-      name: "QueueSupport", dependencies: ["EventLoop", "Queue", "Redis", "Telemetry", "TestSupport"],
+      name: "QueueSupport", dependencies: ["EventLoop", "Queue", "Redis", "RedisSupport", "TestSupport"],
       path: "Tests/QueueSupport", swiftSettings: strict),
-    tests("Queue", ["EventLoop", "Jobs", "PushModel", "QueueSupport", "Redis", "Telemetry", "TestSupport"]),
+    tests(
+      "Queue",
+      [
+        "EventLoop", "Jobs", "PushModel", "QueueSupport", "Redis", "RedisSupport", "Telemetry", "TestSupport",
+      ]),
     tests(
       "Operations",
       [
@@ -134,25 +141,32 @@ let package = Package(
     tests(
       "Registry",
       [
-        "Backup", "EventLoop", "Events", "JSON", "PushModel", "Redis", "RegistrySupport", "Telemetry", "TestSupport",
+        "Backup", "EventLoop", "Events", "JSON", "PushModel", "Redis", "RedisSupport", "RegistrySupport", "Telemetry",
+        "TestSupport",
       ]),
-    tests("Credentials", ["EventLoop", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
     tests(
-      "Backup", ["EventLoop", "JSON", "PushModel", "Redis", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
+      "Credentials",
+      ["EventLoop", "Redis", "RedisSupport", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
+    tests(
+      "Backup",
+      [
+        "EventLoop", "JSON", "PushModel", "Redis", "RedisSupport", "Registry", "RegistrySupport", "Telemetry",
+        "TestSupport",
+      ]),
     tests(
       "Sidecar",
       [
-        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis", "Registry",
-        "Telemetry", "TestSupport",
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis",
+        "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
       "Dashboard",
       [
         "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "PushModel",
-        "Queue", "Redis", "Registry", "Telemetry", "TestSupport",
+        "Queue", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests("Simulator", ["COpenSSL", "EventLoop", "Telemetry", "TestSupport"]),
-    tests("Chaos", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
+    tests("Chaos", ["EventLoop", "JSON", "Redis", "RedisSupport", "Telemetry", "TestSupport"]),
     tests(
       "Worker",
       [
@@ -163,7 +177,7 @@ let package = Package(
       "Martlet",
       [
         "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
-        "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]
@@ -178,7 +192,7 @@ let fuzzed: [Target.Dependency] = [
 let sanitized: Set = [
   "CCurl", "CHiredis", "CNGHTTP2", "COpenSSL", "CMicroHTTPD", "EventLoop", "Telemetry", "JSON", "Crypto", "Redis",
   "PushModel", "APNs", "HTTPClient", "HTTPServer", "Simulator", "TestSupport", "EventLoopTests", "CryptoTests",
-  "RedisTests", "HTTPClientTests", "APNsTests", "HTTPServerTests",
+  "RedisTests", "RedisSupport", "HTTPClientTests", "APNsTests", "HTTPServerTests",
 ]
 
 // `make fuzz` and `make sanitize` build only what they need. The fuzzer has the sources of the tests that read its corpus.

@@ -17,7 +17,7 @@ extension SimulatorTests {
 
     @Test func `an expired provider token is renewed once and every push arrives`() async throws {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"ExpiredProviderToken","after":1,"count":20}"#)
-      let lines = Lines()
+      let lines = LogLines()
       let client = try apns.client(log: lines.log)
       defer { client.close() }
       #expect(await client.outcomes(1...50).allSatisfy(\.isAccepted))
@@ -31,7 +31,7 @@ extension SimulatorTests {
       let configuration = try APNsConfiguration(
         credentials: TestKey.credentials, gateway: .init(endpointOverride: "https://127.0.0.1:\(port)"),
         limits: limits)
-      let lines = Lines()
+      let lines = LogLines()
       let client = APNsClient(configuration: configuration, metrics: Metrics(), log: lines.log)
       defer { client.close() }
       client.start()

@@ -105,7 +105,7 @@ extension SimulatorTests {
 
     @Test func `it gets single probes only, and all pushes again as soon as it takes one`() async throws {
       try await apns.fault(#"{"kind":"status","status":503,"reason":"ServiceUnavailable"}"#)
-      let lines = Lines()
+      let lines = LogLines()
       let client = try apns.client(
         {
           $0.minimumConnectBackoff = .seconds(1)

@@ -19,7 +19,7 @@ extension SimulatorTests {
     }
 
     private func client(
-      _ lines: Lines = Lines(), metrics: Metrics = Metrics(),
+      _ lines: LogLines = LogLines(), metrics: Metrics = Metrics(),
       _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }
     ) async throws -> APNsClient {
       var limits = APNsConfiguration.Limits.patient
@@ -40,7 +40,7 @@ extension SimulatorTests {
     }
 
     @Test func `the second key signs when the first is refused, on a new connection and logged once`() async throws {
-      let (lines, metrics) = (Lines(), Metrics())
+      let (lines, metrics) = (LogLines(), Metrics())
       let client = try await client(lines, metrics: metrics)
       defer { client.close() }
       try await apns.revokeKey(apns.ready.keyId)
@@ -93,7 +93,7 @@ extension SimulatorTests {
     }
 
     @Test func `the first key is tried again after a while and signs if it is accepted`() async throws {
-      let lines = Lines()
+      let lines = LogLines()
       let client = try await client(lines) { $0.keyRetryInterval = .milliseconds(300) }
       defer { client.close() }
       try await apns.revokeKey(apns.ready.keyId)

@@ -25,7 +25,7 @@ extension SimulatorTests {
     @Test(arguments: ["", "InvalidProviderToken", "Forbidden", "NeverHeardOf", "UnrelatedKeyIdInToken"])
     func `after a 403 the token is renewed and the push sent once more`(reason: String) async throws {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"\#(reason)","count":1}"#)
-      let lines = Lines()
+      let lines = LogLines()
       let client = try apns.client(log: lines.log)
       defer { client.close() }
       #expect(await client.outcomes(1...20).allSatisfy(\.isAccepted))
@@ -37,7 +37,7 @@ extension SimulatorTests {
     @Test(arguments: ["ExpiredProviderToken", "InvalidProviderToken", "Forbidden", "NeverHeardOf"])
     func `a route that is refused again is paused and logged once with the fix`(reason: String) async throws {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"\#(reason)"}"#)
-      let lines = Lines()
+      let lines = LogLines()
       let client = try apns.client(log: lines.log)
       defer { client.close() }
       #expect(await client.outcomes(1...50).allSatisfy { isPaused($0, reason) })
@@ -56,7 +56,7 @@ extension SimulatorTests {
 
     @Test func `a paused route is probed once per interval and resumed by an answer`() async throws {
       try await apns.fault(#"{"kind":"status","status":403,"reason":"InvalidProviderToken","count":5}"#)
-      let lines = Lines()
+      let lines = LogLines()
       let metrics = Metrics()
       let interval = Duration.milliseconds(300)
       let client = try apns.client({ $0.probeInterval = interval }, metrics: metrics, log: lines.log)
@@ -122,7 +122,7 @@ extension SimulatorTests {
     @Test func `a route that is always refused closes no connection of others`() async throws {
       let refused = String(repeating: "cd", count: 32)
       try await apns.device(refused, #""rule":"fixed","status":403,"reason":"InvalidProviderToken""#)
-      let lines = Lines()
+      let lines = LogLines()
       let client = try apns.client({ $0.probeInterval = .milliseconds(50) }, log: lines.log)
       defer { client.close() }
       for round in 1...20 {

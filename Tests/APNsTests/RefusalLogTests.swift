@@ -8,7 +8,7 @@ import Testing
 @EventLoop
 struct RefusalLogTests {
   private static let throttled = APNsAnswer(status: 429, reason: "TooManyRequests")
-  private let lines = Lines()
+  private let lines = LogLines()
 
   @Test func `each refusal is logged at debug, without the whole token`() {
     let refusals = RefusalLog(log: lines.log)
@@ -59,7 +59,7 @@ extension SimulatorTests {
 
     @Test(arguments: [400, 404, 410, 413, 429, 500, 503]) func `a refusal is logged`(status: Int) async throws {
       try await apns.fault(#"{"kind":"status","status":\#(status),"reason":"Unheard","count":10}"#)
-      let lines = Lines()
+      let lines = LogLines()
       let client = try apns.client(log: lines.log)
       defer { client.close() }
       #expect(await client.outcomes(1...12).count(where: \.isAccepted) == 2)

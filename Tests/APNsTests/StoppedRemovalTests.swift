@@ -44,7 +44,7 @@ extension SimulatorTests {
     }
 
     @Test func `when the tokens of 20 users are refused they are kept, and sending continues`() async throws {
-      let (lines, metrics) = (Lines(), Metrics())
+      let (lines, metrics) = (LogLines(), Metrics())
       let client = try apns.client(metrics: metrics, log: lines.log)
       defer { client.close() }
       var removed = 0

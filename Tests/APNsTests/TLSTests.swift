@@ -12,7 +12,7 @@ struct TLSTests {
   private func failure(_ server: TLSServer, host: String = "127.0.0.1", trusting pem: String? = nil) async throws
     -> String
   {
-    let lines = Lines()
+    let lines = LogLines()
     let configuration = try APNsConfiguration(
       credentials: TestKey.credentials,
       gateway: .init(

@@ -1,6 +1,6 @@
 import EventLoop
 import Redis
-import Telemetry
+import RedisSupport
 import TestSupport
 import Testing
 
@@ -15,10 +15,7 @@ struct ClusterGroupTests {
     async throws
   {
     let group = try await ClusterGroup(queues: Self.queues, deviceKeys: Population().keys)
-    let connection = RedisClient(
-      endpoint: try RedisEndpoint(url: group.url), name: "test", timeout: patience, log: .silent)
-    connection.start()
-    try await connection.ready(within: patience)
+    let connection = try await RedisClient.connected(to: group.url)
     let state = QueueState(connection: connection, queues: Self.queues)
     let kinds: [FaultKind] = [
       .queueMoved, .primaryFailover, .devicesMoved, .redisKilled, .plannedFailover, .queueMoved,

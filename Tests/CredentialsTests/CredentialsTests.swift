@@ -1,7 +1,7 @@
 import EventLoop
 import Redis
+import RedisSupport
 import Registry
-import Telemetry
 import RegistrySupport
 import TestSupport
 import Testing
@@ -30,9 +30,7 @@ struct CredentialsTests {
   @Test(arguments: [Credential.Kind.key, .instance])
   func `Redis does the same reads for an unknown secret`(kind: Credential.Kind) async throws {
     let server = try await RedisServer()
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", timeout: patience, log: .silent)
-    redis.start()
-    try await redis.ready(within: patience)
+    let redis = try await RedisClient.connected(to: server.url)
     let credentials = Credentials(connection: redis)
     for (name, isEnabled) in [("known", true), ("disabled", false)] {
       _ = try await credentials.add(

@@ -1,6 +1,6 @@
 import EventLoop
 import Redis
-import Telemetry
+import RedisSupport
 import TestSupport
 import Testing
 
@@ -11,11 +11,8 @@ import Testing
 struct MovingCredentialsTests {
   @Test func `credentials and counts change while their slots move`() async throws {
     let cluster = try await RedisCluster(replicas: 0)
-    let redis = RedisClient(
-      endpoint: try RedisEndpoint(url: cluster.url), name: "test", timeout: patience, log: .silent)
-    redis.start()
+    let redis = try await RedisClient.connected(to: cluster.url)
     defer { redis.close() }
-    try await redis.ready(within: patience)
     let (credentials, limiter) = (Credentials(connection: redis), RateLimiter(connection: redis))
     _ = try await credentials.add(
       Credential(kind: .user, name: "moving", digest: Credential.digest(of: "moving"), createdAt: 1))

@@ -22,9 +22,7 @@ extension QueueScriptTests {
 
   @discardableResult
   package func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await connection.send(command)
+    try await connection.send(RedisCommand(name, words))
   }
 
   package func claim(

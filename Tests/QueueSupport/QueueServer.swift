@@ -1,7 +1,7 @@
 package import EventLoop
 package import Queue
 package import Redis
-import Telemetry
+import RedisSupport
 package import TestSupport
 
 /// A Redis of its own with one queue, and what the tests put into it.
@@ -13,18 +13,13 @@ package struct QueueServer {
 
   package init() async throws {
     server = try await RedisServer()
-    connection = RedisClient(
-      endpoint: try RedisEndpoint(url: server.url), name: "martlet", timeout: patience, log: .silent)
-    connection.start()
-    try await connection.ready(within: patience)
+    connection = try await RedisClient.connected(to: server.url)
     try await send("SET", keys.seal, "s3al")
   }
 
   @discardableResult
   package func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await connection.send(command)
+    try await connection.send(RedisCommand(name, words))
   }
 
   package func length(_ command: StaticString, _ key: String) async throws -> Int64? {

@@ -1,6 +1,6 @@
 import EventLoop
 import Redis
-import Telemetry
+import RedisSupport
 import TestSupport
 import Testing
 
@@ -17,10 +17,7 @@ struct MovingSlotTests {
 
   init() async throws {
     cluster = try await RedisCluster(replicas: 0)
-    connection = RedisClient(
-      endpoint: try RedisEndpoint(url: cluster.url), name: "martlet", timeout: patience, log: .silent)
-    connection.start()
-    try await connection.ready(within: patience)
+    connection = try await RedisClient.connected(to: cluster.url)
     for key in [keys.queue, keys.inflight("w"), keys.landing("w")] { try await send("RPUSH", key, "a") }
     for key in [keys.retry, keys.scheduled, keys.dead] { try await send("ZADD", key, "1", "a") }
     for key in [keys.heartbeat("w"), keys.promoter] { try await send("SET", key, "w") }
@@ -33,9 +30,7 @@ struct MovingSlotTests {
 
   @discardableResult
   private func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await connection.send(command)
+    try await connection.send(RedisCommand(name, words))
   }
 
   /// Calls `body` while all keys are still at the old server, and again from there to the new one.

@@ -40,9 +40,7 @@ struct RequestSizeTests {
 
   @discardableResult
   private func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await connection.send(command)
+    try await connection.send(RedisCommand(name, words))
   }
 
   private func claim(_ count: Int) async throws -> [Claim] {

@@ -1,10 +1,10 @@
 import EventLoop
 import Glibc
-import Telemetry
 import TestSupport
 import Testing
 
 @testable import Redis
+import RedisSupport
 
 /// Servers that do not do what a server does.
 @EventLoop
@@ -30,10 +30,7 @@ struct HostileServerTests {
       }
     }
     let url = "redis+cluster://127.0.0.1:\(port)"
-    let client = RedisClient(
-      endpoint: try RedisEndpoint(url: url), name: "martlet", timeout: patience, log: .silent)
-    client.start()
-    try await client.ready(within: patience)
+    let client = try await RedisClient.connected(to: url)
     let error = await #expect(throws: RedisError.self) { try await client.send(RedisCommand("GET", "k")) }
     #expect(error?.description.contains("the servers of the cluster do not agree where the slot is") == true)
     client.close()

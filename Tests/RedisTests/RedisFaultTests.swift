@@ -77,7 +77,7 @@ struct RedisFaultTests {
       words[0] == "PING" && number < 2 ? "-\(refusal)\r\n" : FakeRedis.greeting(words)
     }
     let log = LogLines()
-    let connection = try await RedisConnection.ready(server.url, log: log.log)
+    let connection = try await RedisConnection.ready(server.url, log: log.log(level: .info))
     #expect(connection.isReady && connection.reconnects == 0)
     #expect(log.lines.count == 2)
     #expect(log.lines.first?.contains(refusal) == true)

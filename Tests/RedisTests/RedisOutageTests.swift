@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Redis
+import Telemetry
 import TestSupport
 import Testing
 
@@ -10,7 +11,7 @@ struct RedisOutageTests {
   @Test func `after kill -9 and a restart the connection is ready again, with one log line for each`() async throws {
     let server = try await RedisServer()
     let log = LogLines()
-    let connection = try await RedisConnection.ready(server.url, log: log.log)
+    let connection = try await RedisConnection.ready(server.url, log: log.log(level: .info))
     var states: [Bool] = []
     connection.onStateChange = { states.append($0) }
     let pending = Task { try await connection.send(RedisCommand("BLPOP", "never", "0")) }
@@ -77,7 +78,7 @@ struct RedisOutageTests {
     _ = try await RedisConnection.ready("unix://:s%3A3%2Fcr%40t@\(path)")
     for (credentials, words) in [(":wr0ng@", "user or password"), ("", "has none"), ("al:s@", "user or password")] {
       let log = LogLines()
-      let connection = try RedisConnection.started("unix://\(credentials)\(path)", log: log.log)
+      let connection = try RedisConnection.started("unix://\(credentials)\(path)", log: log.log(level: .info))
       let reason = try await connection.refusal(containing: words)
       #expect(!reason.contains("wr0ng"))
       #expect(!log.lines.joined().contains("wr0ng"))

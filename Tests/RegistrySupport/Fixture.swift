@@ -2,6 +2,7 @@ package import EventLoop
 import Events
 package import JSON
 package import Redis
+import RedisSupport
 package import Registry
 package import Telemetry
 package import TestSupport
@@ -29,13 +30,11 @@ package struct Fixture {
     case .stepwise: url = try await Fixture.steppedServer.value.url
     case .cluster: url = try await Fixture.cluster.value.url
     }
-    redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", timeout: patience, log: .silent)
+    redis = try await RedisClient.connected(to: url)
     metrics = Metrics()
     registry = Registry(
       connection: redis, maximumDevices: maximumDevices, isStepwise: Way.current != .atomic,
       events: writesEvents ? EventLog(connection: redis, metrics: EventMetrics(metrics), log: log) : nil, log: log)
-    redis.start()
-    try await redis.ready(within: patience)
   }
 
   /// Makes a well-formed token from a name.
@@ -44,9 +43,7 @@ package struct Fixture {
   }
 
   package func run(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await redis.send(command)
+    try await redis.send(RedisCommand(name, words))
   }
 
   package func members(_ user: String) async throws -> Set<String> {

@@ -1,7 +1,6 @@
 import EventLoop
 import Redis
 import Registry
-import Synchronization
 import Telemetry
 import RegistrySupport
 import TestSupport
@@ -123,9 +122,8 @@ import Testing
   }
 
   @Test func `a push is sent to 1,000 devices of a user, and one log line reports that there are more`() async throws {
-    let lines = Mutex<[String]>([])
-    let log = Log(level: .info, isText: false) { line in lines.withLock { $0.append(line) } }
-    let fixture = try await Fixture(server: try await Self.server.value, log: log)
+    let lines = LogLines()
+    let fixture = try await Fixture(server: try await Self.server.value, log: lines.log(level: .info))
     let script = """
       for i = 1, ARGV[2] do
         local token = string.format('abcd%060x', i)
@@ -142,7 +140,7 @@ import Testing
         #expect(resolution.removals.isEmpty)
       }
     }
-    let said = lines.withLock { $0 }
+    let said = lines.lines
     #expect(said.count == 1)
     #expect(said.first?.contains("owner-2500") == true)
   }

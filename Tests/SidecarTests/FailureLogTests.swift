@@ -1,8 +1,8 @@
 import EventLoop
 import HTTPServer
 import Redis
-import Synchronization
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Sidecar
@@ -10,19 +10,13 @@ import Testing
 /// The log lines of requests that failed because of Redis.
 @EventLoop
 struct FailureLogTests {
-  private let written = Lines()
-
-  private final class Lines: Sendable {
-    let lines = Mutex<[String]>([])
-  }
+  private let written = LogLines()
 
   private func failures(level: LogLevel = .info) -> FailedRequestLog {
-    let written = written
-    let log = Log(level: level, isText: true) { line in written.lines.withLock { $0.append(line) } }
-    return FailedRequestLog(log, interval: .seconds(3600))
+    FailedRequestLog(written.log(level: level, isText: true), interval: .seconds(3600))
   }
 
-  private var lines: [String] { written.lines.withLock { $0 } }
+  private var lines: [String] { written.lines }
 
   private func fault(_ error: RedisError) throws -> HTTPFault { try #require(Refusal(error).fault) }
 

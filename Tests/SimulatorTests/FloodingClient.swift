@@ -96,17 +96,8 @@ final class FloodingClient {
   }
 
   private static func connect(_ port: Int) throws -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var name = sockaddr_in()
-    name.sin_family = sa_family_t(AF_INET)
-    name.sin_port = in_port_t(port).bigEndian
-    name.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let connected = withUnsafeBytes(of: &name) { bytes in
-      bytes.withMemoryRebound(to: sockaddr.self) {
-        Glibc.connect(descriptor, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard connected == 0 else { throw WireError.notConnected(errno) }
+    let descriptor = SocketPlace.port(port).makeSocket()
+    guard SocketPlace.port(port).connect(descriptor) else { throw WireError.notConnected(errno) }
     return descriptor
   }
 }

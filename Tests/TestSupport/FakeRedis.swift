@@ -18,35 +18,22 @@ public final class FakeRedis: Sendable {
   /// `welcome` is sent on every new connection.
   public init(welcome: String = "", _ answer: @escaping Answer) throws {
     directory = try TemporaryDirectory()
-    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let path = "\(directory.path)/fake.sock"
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let bound = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        bind(listener, generic, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard bound == 0, listen(listener, 16) == 0 else { throw TestTimeout("cannot listen on \(path)") }
+    let place = SocketPlace.path("\(directory.path)/fake.sock")
+    listener = try FakeRedis.listener(at: place)
     FakeRedis.accept(listener, welcome, answer)
   }
 
   /// Listens on `port` of the loopback interface instead.
   public init(port: Int, _ answer: @escaping Answer) throws {
     directory = try TemporaryDirectory()
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let bound = withUnsafeBytes(of: &address) { bytes in
-      bytes.withMemoryRebound(to: sockaddr.self) {
-        bind(listener, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard bound == 0, listen(listener, 16) == 0 else { throw TestTimeout("cannot listen on port \(port)") }
+    listener = try FakeRedis.listener(at: .port(port))
     FakeRedis.accept(listener, "", answer)
+  }
+
+  private static func listener(at place: SocketPlace) throws -> Int32 {
+    let listener = place.makeSocket()
+    guard place.bind(listener), listen(listener, 16) == 0 else { throw TestTimeout("cannot listen at \(place)") }
+    return listener
   }
 
   deinit {

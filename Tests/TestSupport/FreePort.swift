@@ -15,16 +15,9 @@ public func freePort() throws -> Int {
 }
 
 private func isFree(_ port: Int) throws -> Bool {
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  let place = SocketPlace.port(port)
+  let descriptor = place.makeSocket()
   guard descriptor >= 0 else { throw Pipe.Failure(code: errno) }
   defer { close(descriptor) }
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_port = in_port_t(port).bigEndian
-  address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-  return withUnsafePointer(to: &address) { pointer in
-    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-    }
-  }
+  return place.bind(descriptor)
 }

@@ -17,17 +17,10 @@ public final class RawServer: Sendable {
   /// - Parameter answer: is sent when a request head has arrived. An empty one is sent at once.
   public init(answer: String, ending: Ending = .close) throws {
     port = try freePort()
-    let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var name = sockaddr_in()
-    name.sin_family = sa_family_t(AF_INET)
-    name.sin_port = in_port_t(port).bigEndian
-    name.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let code = withUnsafeBytes(of: &name) { bytes in
-      bytes.withMemoryRebound(to: sockaddr.self) {
-        bind(listening, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
+    let listening = SocketPlace.port(port).makeSocket()
+    guard SocketPlace.port(port).bind(listening), listen(listening, 16) == 0 else {
+      throw WireError.notConnected(errno)
     }
-    guard code == 0, listen(listening, 16) == 0 else { throw WireError.notConnected(errno) }
     descriptor = listening
     let open = open
     DispatchQueue(label: "raw server").async {

@@ -6,26 +6,12 @@ public struct Wire: ~Copyable, Sendable {
 
   /// `address` is an address of the loopback interface.
   public init(port: Int, from address: String = "127.0.0.1") throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    descriptor = SocketPlace.port(port).makeSocket()
     var limit = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    var name = sockaddr_in()
-    name.sin_family = sa_family_t(AF_INET)
-    inet_pton(AF_INET, address, &name.sin_addr)
-    let bound = withUnsafeBytes(of: &name) { bytes in
-      bytes.withMemoryRebound(to: sockaddr.self) {
-        bind(descriptor, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
+    guard SocketPlace.port(0, host: address).bind(descriptor), SocketPlace.port(port).connect(descriptor) else {
+      throw WireError.notConnected(errno)
     }
-    guard bound == 0 else { throw WireError.notConnected(errno) }
-    name.sin_port = in_port_t(port).bigEndian
-    name.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let connected = withUnsafeBytes(of: &name) { bytes in
-      bytes.withMemoryRebound(to: sockaddr.self) {
-        connect(descriptor, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard connected == 0 else { throw WireError.notConnected(errno) }
   }
 
   deinit { close(descriptor) }

@@ -22,9 +22,7 @@ struct JobsFixture {
 
   @discardableResult
   func run(_ name: StaticString, _ words: [[UInt8]]) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await dashboard.redis.send(command)
+    try await dashboard.redis.send(RedisCommand(name, words))
   }
 
   func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }

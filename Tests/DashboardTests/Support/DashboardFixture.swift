@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPServer
 import Redis
+import RedisSupport
 import Registry
 import Telemetry
 import TestSupport
@@ -27,19 +28,12 @@ final class DashboardFixture {
   ) async throws {
     users = try await RedisUsers()
     server = try await RedisServer(users.arguments)
-    redis = try await DashboardFixture.connect(server.url)
-    connection = try await DashboardFixture.connect(users.url(of: "martlet-dashboard", on: server))
+    redis = try await RedisClient.connected(to: server.url)
+    connection = try await RedisClient.connected(to: users.url(of: "martlet-dashboard", on: server))
     var configuration = DashboardConfiguration(listener: HTTPListener(address: "127.0.0.1:0"), queues: queues)
     adapt(&configuration)
     dashboard = Dashboard(configuration, connection: connection, metrics: metrics, log: log)
     try await dashboard.start()
-  }
-
-  private static func connect(_ url: String) async throws -> RedisClient {
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", timeout: patience, log: .silent)
-    redis.start()
-    try await redis.ready(within: patience)
-    return redis
   }
 
   /// Adds an operator. From then on requests need credentials.
@@ -70,9 +64,7 @@ final class DashboardFixture {
   }
 
   func run(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await redis.send(command)
+    try await redis.send(RedisCommand(name, words))
   }
 
   /// Stops the dashboard. Redis must not have refused it anything.

@@ -50,26 +50,10 @@ final class Flood {
 
   /// Returns a socket that does not block, -1 if it cannot be opened.
   private static func open(_ port: Int, from address: String) -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = SocketPlace.port(port).makeSocket()
     var size = sendBuffer
     setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-    var name = sockaddr_in()
-    name.sin_family = sa_family_t(AF_INET)
-    inet_pton(AF_INET, address, &name.sin_addr)
-    let isBound = withUnsafeBytes(of: &name) { bytes in
-      bytes.withMemoryRebound(to: sockaddr.self) {
-        bind(descriptor, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      }
-    }
-    name.sin_port = in_port_t(port).bigEndian
-    name.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let isConnected =
-      isBound
-      && withUnsafeBytes(of: &name) { bytes in
-        bytes.withMemoryRebound(to: sockaddr.self) {
-          connect(descriptor, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-        }
-      }
+    let isConnected = SocketPlace.port(0, host: address).bind(descriptor) && SocketPlace.port(port).connect(descriptor)
     guard isConnected, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
       close(descriptor)
       return -1

@@ -18,10 +18,7 @@ import Testing
   }
 
   private func martlet(_ arguments: String..., input: String = "") async throws -> ChildProcess {
-    let child = try ChildProcess(
-      try builtProduct("martlet"), arguments, environment: fleet.environment(["MARTLET_QUEUES": queue]), input: input)
-    try await child.exit()
-    return child
+    try await fleet.martlet(arguments, environment: ["MARTLET_QUEUES": queue], input: input)
   }
 
   private func waiting() async throws -> [[UInt8]] {
@@ -84,10 +81,9 @@ import Testing
     ["--data", "nope"], ["--payload", ""], ["--ttl", "+5"], ["--priority", "９"],
   ])
   func `an invalid option is refused and queues nothing`(words: [String]) async throws {
-    let child = try ChildProcess(
-      try builtProduct("martlet"), ["enqueue", "--user", "a", "--title", "x"] + words,
-      environment: fleet.environment(["MARTLET_QUEUES": queue]))
-    #expect(try await child.exit() == 2)
+    let child = try await fleet.martlet(
+      ["enqueue", "--user", "a", "--title", "x"] + words, environment: ["MARTLET_QUEUES": queue])
+    #expect(child.exitCode == 2)
     #expect(child.lines.first?.hasPrefix("martlet enqueue: \(words[0]) takes ") == true, "\(child.lines)")
     #expect(try await waiting().isEmpty)
     let keys = try await fleet.redis("KEYS", "*\(words[1])*").array ?? []
@@ -137,10 +133,8 @@ import Testing
       _ = try await fleet.connection.send(command)
     }
     func ids(_ arguments: String...) async throws -> [String] {
-      let child = try ChildProcess(
-        try builtProduct("martlet"), ["dead", "list", "--json"] + arguments,
-        environment: fleet.environment(["MARTLET_QUEUES": queue]))
-      try await child.exit()
+      let child = try await fleet.martlet(
+        ["dead", "list", "--json"] + arguments, environment: ["MARTLET_QUEUES": queue])
       struct Entry: Decodable { let id: String }
       return try child.lines(of: .output).map { try JSONDecoder().decode(Entry.self, from: Data($0.utf8)).id }
     }

@@ -23,10 +23,8 @@ import Testing
   }
 
   private func add(_ words: String..., input: String = "") async throws -> Added {
-    let child = try ChildProcess(
-      try builtProduct("martlet"), ["credentials", "add"] + words + ["--json"], environment: fleet.environment(),
-      input: input)
-    #expect(try await child.exit() == 0, "\(child.lines)")
+    let child = try await fleet.martlet(["credentials", "add"] + words + ["--json"], input: input)
+    #expect(child.exitCode == 0, "\(child.lines)")
     return try JSONDecoder().decode(Added.self, from: Data(child.lines(of: .output).joined().utf8))
   }
 
@@ -197,9 +195,8 @@ import Testing
     ["add", "key", "x"] + (0...100).flatMap { ["--app", "com.\($0)"] },
   ])
   func `a call with invalid usage changes nothing`(words: [String]) async throws {
-    let child = try ChildProcess(
-      try builtProduct("martlet"), ["credentials"] + words, environment: fleet.environment())
-    #expect(try await child.exit() == 2, "\(child.lines)")
+    let child = try await fleet.martlet(["credentials"] + words)
+    #expect(child.exitCode == 2, "\(child.lines)")
     #expect(try await fleet.redis("DBSIZE").integer == 0)
   }
 }

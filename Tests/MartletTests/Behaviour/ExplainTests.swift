@@ -61,11 +61,7 @@ import Testing
   }
 
   private func run(_ words: [String], on queue: String? = nil) async throws -> ChildProcess {
-    let child = try ChildProcess(
-      try builtProduct("martlet"), ["explain"] + words,
-      environment: fleet.environment(["MARTLET_QUEUES": queue ?? self.queue, "TZ": "UTC"]))
-    try await child.exit()
-    return child
+    try await fleet.martlet(["explain"] + words, environment: ["MARTLET_QUEUES": queue ?? self.queue, "TZ": "UTC"])
   }
 
   private func explain(_ id: String, on queue: String? = nil) async throws -> Explanation {

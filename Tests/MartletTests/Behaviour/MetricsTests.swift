@@ -208,10 +208,8 @@ import Testing
   @Test func `enqueue sets enqueuedAt unless the job has it or would become too large`() async throws {
     let queue = fleet.unique("jobs")
     func enqueued(_ arguments: String..., input: String = "") async throws -> Job {
-      let child = try ChildProcess(
-        try builtProduct("martlet"), ["enqueue", "--queue", queue] + arguments, environment: fleet.environment(),
-        input: input)
-      #expect(try await child.exit() == 0, "\(child.lines)")
+      let child = try await fleet.martlet(["enqueue", "--queue", queue] + arguments, input: input)
+      #expect(child.exitCode == 0, "\(child.lines)")
       return try Job(parsing: try #require(try await fleet.redis("LINDEX", queue, "0").bytes))
     }
     let start = Clock.unixMilliseconds

@@ -93,9 +93,8 @@ import Testing
     let service = try await fleet.sidecar("sidecar", directory.certificateSettings)
     #expect(service.process.lines.contains { $0.contains("TLS certificate has expired") && $0.contains("\"warn\"") })
     try await service.stop()
-    let doctor = try ChildProcess(
-      try builtProduct("martlet"), ["doctor"], environment: fleet.environment(directory.certificateSettings))
-    #expect(try await doctor.exit() == 1)
+    let doctor = try await fleet.martlet(["doctor"], environment: directory.certificateSettings)
+    #expect(doctor.exitCode == 1)
     #expect(doctor.lines.contains { $0.hasPrefix("fail  certificate") && $0.contains("expired") })
   }
 
@@ -117,9 +116,8 @@ import Testing
     let directory = try TemporaryDirectory()
     try await TestCertificate().write(to: directory)
     try await TestCertificate().key.write(toFile: "\(directory.path)/key.pem", atomically: true, encoding: .utf8)
-    let sidecar = try ChildProcess(
-      try builtProduct("martlet"), ["sidecar"], environment: fleet.environment(directory.certificateSettings))
-    #expect(try await sidecar.exit() == 2)
+    let sidecar = try await fleet.martlet(["sidecar"], environment: directory.certificateSettings)
+    #expect(sidecar.exitCode == 2)
     #expect(sidecar.lines.contains { $0.contains("MARTLET_HTTP_KEY") && $0.contains("does not belong") })
   }
 

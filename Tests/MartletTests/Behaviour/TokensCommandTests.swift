@@ -63,9 +63,8 @@ import Testing
     let installations = try write("[]", to: "parse.json")
     for name in ["pipe", "directory"] {
       for words in [["export", path(name)], ["migrate", installations, "--bundle", "com.a", "--output", path(name)]] {
-        let child = try ChildProcess(
-          try builtProduct("martlet"), ["tokens"] + words, environment: fleet.environment())
-        #expect(try await child.exit() == 1)
+        let child = try await fleet.martlet(["tokens"] + words)
+        #expect(child.exitCode == 1)
         #expect(child.lines == ["martlet tokens: '\(path(name))' is not a regular file; - writes to stdout"])
       }
     }
@@ -161,10 +160,7 @@ import Testing
 
     let bundles = ["--bundle", "com.one", "--bundle=com.two"]
     func migrate(_ more: String...) async throws -> ChildProcess {
-      let child = try ChildProcess(
-        try builtProduct("martlet"), ["tokens", "migrate", parse] + bundles + more, environment: fleet.environment())
-      try await child.exit()
-      return child
+      try await fleet.martlet(["tokens", "migrate", parse] + bundles + more)
     }
     let converted = try await migrate("--output", path("backup.json"), "--json")
     #expect(try summary(converted) == ["devices": 2, "instances": 0].merging(skipped) { first, _ in first })
@@ -193,9 +189,8 @@ import Testing
     #expect(failed.lines.last?.hasPrefix("martlet tokens: \(bad): line 1, byte 0: expected an export") == true)
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["bad.json"])
     for wrong in [["migrate", bad], ["import", bad, "--bundle", "x"], ["export"], ["eat", bad]] {
-      let child = try ChildProcess(
-        try builtProduct("martlet"), ["tokens"] + wrong, environment: fleet.environment())
-      #expect(try await child.exit() == 2, "\(wrong)")
+      let child = try await fleet.martlet(["tokens"] + wrong)
+      #expect(child.exitCode == 2, "\(wrong)")
     }
   }
 }

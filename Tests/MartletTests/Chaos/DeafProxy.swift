@@ -22,12 +22,7 @@ final class DeafProxy: Sendable {
   let port: Int
   private let listener: Int32
   private let state = Mutex(State())
-  private let upstream: Upstream
-
-  private enum Upstream {
-    case path(String)
-    case port(Int)
-  }
+  private let upstream: SocketPlace
 
   /// To a unix socket.
   convenience init(to path: String) throws {
@@ -39,12 +34,13 @@ final class DeafProxy: Sendable {
     try self.init(.port(port), port: own)
   }
 
-  private init(_ upstream: Upstream, port: Int) throws {
+  private init(_ upstream: SocketPlace, port: Int) throws {
     self.upstream = upstream
     self.port = port
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    let isBound = DeafProxy.withLoopback(port) { bind(listener, $0, $1) == 0 }
-    guard isBound, listen(listener, 64) == 0 else { throw TestTimeout("the proxy cannot listen: \(errno)") }
+    listener = SocketPlace.port(port).makeSocket()
+    guard SocketPlace.port(port).bind(listener), listen(listener, 64) == 0 else {
+      throw TestTimeout("the proxy cannot listen: \(errno)")
+    }
     thread { $0.accept() }
   }
 
@@ -89,39 +85,10 @@ final class DeafProxy: Sendable {
   }
 
   private func connectUpstream() -> Int32? {
-    let family = if case .path = upstream { AF_UNIX } else { AF_INET }
-    let server = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    let isConnected =
-      switch upstream {
-      case .path(let path): DeafProxy.withPath(path) { connect(server, $0, $1) == 0 }
-      case .port(let port): DeafProxy.withLoopback(port) { connect(server, $0, $1) == 0 }
-      }
-    if isConnected { return server }
+    let server = upstream.makeSocket()
+    if upstream.connect(server) { return server }
     Glibc.close(server)
     return nil
-  }
-
-  private static func withPath<T>(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-    return withGeneric(address, body)
-  }
-
-  private static func withLoopback<T>(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-    address.sin_port = UInt16(port).bigEndian
-    return withGeneric(address, body)
-  }
-
-  private static func withGeneric<Address, T>(
-    _ address: Address, _ body: (UnsafePointer<sockaddr>, socklen_t) -> T
-  ) -> T {
-    withUnsafePointer(to: address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<Address>.size)) }
-    }
   }
 
   /// The client may close a silent connection, which the server does not notice.

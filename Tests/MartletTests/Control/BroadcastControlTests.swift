@@ -28,9 +28,8 @@ import Testing
   }
 
   private func broadcast(_ words: String..., code: Int32 = 0) async throws -> [String] {
-    let child = try ChildProcess(
-      try builtProduct("martlet"), ["broadcast"] + words, environment: fleet.environment(["MARTLET_QUEUES": queue]))
-    #expect(try await child.exit() == code, "\(child.lines)")
+    let child = try await fleet.martlet(["broadcast"] + words, environment: ["MARTLET_QUEUES": queue])
+    #expect(child.exitCode == code, "\(child.lines)")
     return child.lines(of: .output)
   }
 

@@ -16,10 +16,8 @@ import Testing
   }
 
   private func queue(_ verb: String, _ name: String, _ arguments: [String] = []) async throws -> [String] {
-    let child = try ChildProcess(
-      try builtProduct("martlet"), ["queue", verb, name] + arguments,
-      environment: fleet.environment(["MARTLET_QUEUES": name]))
-    #expect(try await child.exit() == 0, "\(child.lines)")
+    let child = try await fleet.martlet(["queue", verb, name] + arguments, environment: ["MARTLET_QUEUES": name])
+    #expect(child.exitCode == 0, "\(child.lines)")
     return child.lines(of: .output)
   }
 
@@ -122,8 +120,7 @@ import Testing
 
   @Test(arguments: [["pause"], ["pause", "a b"], ["pause", "push:result:x"], ["stop", "jobs"], ["pause", "a", "b"]])
   func `a wrong command line changes nothing`(words: [String]) async throws {
-    let child = try ChildProcess(
-      try builtProduct("martlet"), ["queue"] + words, environment: fleet.environment())
-    #expect(try await child.exit() == 2)
+    let child = try await fleet.martlet(["queue"] + words)
+    #expect(child.exitCode == 2)
   }
 }

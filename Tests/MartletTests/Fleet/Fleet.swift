@@ -2,9 +2,9 @@ import EventLoop
 import Foundation
 import Jobs
 import Redis
+import RedisSupport
 import Registry
 import Synchronization
-import Telemetry
 import TestSupport
 @testable import Queue
 
@@ -32,7 +32,7 @@ final class Fleet: Sendable {
     redis = try await RedisServer(users.arguments + redisArguments)
     url = users.url(of: Fleet.user, on: redis)
     gateway = try await SimulatedGateway(gatewayArguments)
-    connection = try await Fleet.connect(to: redis.url)
+    connection = try await RedisClient.connected(to: redis.url)
   }
 
   /// A fleet on a server that the test has started. The programs, and the tests if `isForTests`, connect to `url`.
@@ -41,7 +41,7 @@ final class Fleet: Sendable {
     self.url = url
     users = nil
     gateway = try await SimulatedGateway()
-    connection = try await Fleet.connect(to: isForTests ? url : redis.url)
+    connection = try await RedisClient.connected(to: isForTests ? url : redis.url)
   }
 
   /// With a cluster in place of the one server.
@@ -50,15 +50,7 @@ final class Fleet: Sendable {
     url = redis.url
     users = nil
     gateway = try await SimulatedGateway()
-    connection = try await Fleet.connect(to: url)
-  }
-
-  @EventLoop
-  private static func connect(to url: String) async throws -> RedisClient {
-    let connection = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", timeout: patience, log: .silent)
-    connection.start()
-    try await connection.ready(within: patience)
-    return connection
+    connection = try await RedisClient.connected(to: url)
   }
 
   // MARK: - Names
@@ -109,6 +101,12 @@ final class Fleet: Sendable {
   /// Runs a command of `martlet` and waits for its end.
   func martlet(
     _ arguments: String..., environment changes: [String: String?] = [:], input: String = ""
+  ) async throws -> ChildProcess {
+    try await martlet(arguments, environment: changes, input: input)
+  }
+
+  func martlet(
+    _ arguments: [String], environment changes: [String: String?] = [:], input: String = ""
   ) async throws -> ChildProcess {
     let child = try ChildProcess(
       try builtProduct("martlet"), arguments, environment: environment(changes), input: input)
@@ -172,9 +170,7 @@ final class Fleet: Sendable {
   /// Runs a command of the tests.
   @discardableResult
   func redis(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await connection.send(command)
+    try await connection.send(RedisCommand(name, words))
   }
 
   /// Sends commands, a few thousand in flight at once, and throws the first error.

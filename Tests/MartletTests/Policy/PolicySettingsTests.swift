@@ -76,9 +76,8 @@ import Testing
     )
     let settings = ["MARTLET_POLICY_FILE": path, "MARTLET_TIME_ZONE": "Mars/Olympus", "MARTLET_CONCURRENCY": "many"]
     for command in [["worker"], ["enqueue", "--instance", "i", "--class", "attention_ping", "--dry-run"]] {
-      let child = try ChildProcess(
-        try builtProduct("martlet"), command, environment: fleet.environment(settings))
-      #expect(try await child.exit() == 2)
+      let child = try await fleet.martlet(command, environment: settings)
+      #expect(child.exitCode == 2)
       let text = child.lines(of: .error).joined(separator: "\n")
       #expect(
         text.contains("MARTLET_POLICY_FILE: policies[0].limits[1].seconds: -1; expected a whole number from 1 to"))
@@ -96,11 +95,7 @@ import Testing
     let instance = fleet.unique("instance")
     let token = try await fleet.register(instance: instance)
     func enqueue(_ words: String...) async throws -> ChildProcess {
-      let child = try ChildProcess(
-        try builtProduct("martlet"), ["enqueue", "--instance", instance] + words,
-        environment: fleet.environment(settings))
-      try await child.exit()
-      return child
+      try await fleet.martlet(["enqueue", "--instance", instance] + words, environment: settings)
     }
     let known = try await enqueue("--class", "building_alarm")
     #expect(known.exitCode == 0)

@@ -22,9 +22,8 @@ import Testing
 
     /// Runs a command of `martlet` as an operator; it must succeed.
     func operate(_ arguments: [String], input: String = "") async throws -> [String] {
-      let child = try ChildProcess(
-        try builtProduct("martlet"), arguments, environment: fleet.environment(url("martlet-operator")), input: input)
-      #expect(try await child.exit() == 0, "\(arguments): \(child.lines)")
+      let child = try await fleet.martlet(arguments, environment: url("martlet-operator"), input: input)
+      #expect(child.exitCode == 0, "\(arguments): \(child.lines)")
       return child.lines(of: .output)
     }
 

@@ -36,14 +36,14 @@ struct SpanExporterTests {
 
   @Test func `a collector whose authority is unknown is told with its origin and what to do`() async throws {
     let server = try await TLSServer()
-    let lines = Locked<[String]>([])
+    let lines = LogLines()
     let exporter = SpanExporter(
       TracingConfiguration(endpoint: "https://user:secret@localhost:\(server.port)/path"), instance: "w",
       metrics: SpanMetrics(Metrics()),
-      log: Log(level: .info, isText: false) { line in lines.withLock { $0.append(line) } })
+      log: lines.log(level: .info))
     exporter.add(spans(1))
     await exporter.flush(within: patience)
-    let line = try #require(lines.withLock { $0 }.first)
+    let line = try #require(lines.lines.first)
     #expect(line.contains(#""url":"https://localhost:\#(server.port)""#))
     #expect(line.contains("update-ca-certificates"))
     #expect(!line.contains("secret"))

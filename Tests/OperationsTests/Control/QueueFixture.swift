@@ -1,5 +1,6 @@
 import EventLoop
 import Redis
+import RedisSupport
 import Telemetry
 import TestSupport
 
@@ -19,9 +20,7 @@ final class QueueFixture {
   init(mode: DeliveryMode = .atLeastOnce) async throws {
     server = try await RedisServer()
     let endpoint = try RedisEndpoint(url: server.url)
-    redis = RedisClient(endpoint: endpoint, name: "test", timeout: patience, log: .silent)
-    redis.start()
-    try await redis.ready(within: patience)
+    redis = try await RedisClient.connected(to: server.url)
     queue = JobQueue(
       JobQueue.Configuration(endpoint: endpoint, queues: [keys.queue], mode: mode),
       connection: RedisClient(endpoint: endpoint, name: "worker", timeout: patience, log: .silent),
@@ -35,9 +34,7 @@ final class QueueFixture {
 
   @discardableResult
   func send(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await redis.send(command)
+    try await redis.send(RedisCommand(name, words))
   }
 
   /// Enqueues a job, and waits until it is claimed.

@@ -1,7 +1,7 @@
 import EventLoop
 import QueueSupport
 import Redis
-import Telemetry
+import RedisSupport
 import TestSupport
 import Testing
 
@@ -59,10 +59,7 @@ struct QueueOverviewTests {
       default: FakeRedis.greeting(words) ?? "-ERR no\r\n"
       }
     }
-    let connection = RedisClient(
-      endpoint: try RedisEndpoint(url: server.url), name: "martlet", timeout: patience, log: .silent)
-    connection.start()
-    try await connection.ready(within: patience)
+    let connection = try await RedisClient.connected(to: server.url)
     let error = await #expect(throws: RedisError.self) { try await QueueOverview.read("jobs", from: connection) }
     #expect(error?.description.contains("the numbers of jobs cannot be read") == true)
     connection.close()

@@ -4,6 +4,7 @@ import Telemetry
 import TestSupport
 import Testing
 @testable import Redis
+import RedisSupport
 
 /// A client of a real cluster of three primaries with a replica each.
 @EventLoop
@@ -14,11 +15,7 @@ struct ClusterClientTests {
     "local n = redis.call('LLEN', KEYS[1]) redis.call('RPUSH', KEYS[1], n) redis.call('INCR', KEYS[2]) return n")
 
   private func connected(_ cluster: RedisCluster, log: Log = .silent) async throws -> RedisClient {
-    let client = RedisClient(endpoint: try RedisEndpoint(url: cluster.url), name: "test", timeout: patience, log: log)
-    client.preload([ClusterClientTests.append])
-    client.start()
-    try await client.ready(within: patience)
-    return client
+    try await RedisClient.connected(to: cluster.url, [ClusterClientTests.append], log: log)
   }
 
   @Test func `each key is reached at its own server, and MGET keeps its order`() async throws {
@@ -87,7 +84,7 @@ struct ClusterClientTests {
   @Test func `when a primary is killed its replica takes over, and the client goes on`() async throws {
     let cluster = try await RedisCluster()
     let log = LogLines()
-    let client = try await connected(cluster, log: log.log)
+    let client = try await connected(cluster, log: log.log(level: .info))
     client.require(["{here}"])
     var states: [Bool] = []
     client.onStateChange = { states.append($0) }
@@ -109,7 +106,7 @@ struct ClusterClientTests {
   @Test func `a slot without a server is named`() async throws {
     let cluster = try await RedisCluster(replicas: 0, ["--cluster-require-full-coverage", "no"])
     let log = LogLines()
-    let client = try await connected(cluster, log: log.log)
+    let client = try await connected(cluster, log: log.log(level: .info))
     let slot = HashSlot.of("lost")
     for node in cluster.nodes { try await node.redisCLI(["CLUSTER", "DELSLOTS", "\(slot)"]) }
     try await eventually("the error names the slot") {

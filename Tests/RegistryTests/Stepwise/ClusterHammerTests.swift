@@ -1,6 +1,7 @@
 import EventLoop
 import PushModel
 import Redis
+import RedisSupport
 import RegistrySupport
 import Telemetry
 import TestSupport
@@ -16,10 +17,7 @@ import Testing
   private static let apps = ["com.hammer.x", "com.hammer.y"]
 
   private func registry(on cluster: RedisCluster) async throws -> Registry {
-    let redis = RedisClient(
-      endpoint: try RedisEndpoint(url: cluster.url), name: "test", timeout: patience, log: .silent)
-    redis.start()
-    try await redis.ready(within: patience)
+    let redis = try await RedisClient.connected(to: cluster.url)
     return Registry(connection: redis, maximumDevices: 3, log: .silent)
   }
 

@@ -1,6 +1,7 @@
 import EventLoop
 import PushModel
 import Redis
+import RedisSupport
 import RegistrySupport
 import Telemetry
 import TestSupport
@@ -13,11 +14,8 @@ import Testing
 struct MovingSlotTests {
   @Test func `a device changes its owner, and an instance its state, while their slots move`() async throws {
     let cluster = try await RedisCluster(replicas: 0)
-    let redis = RedisClient(
-      endpoint: try RedisEndpoint(url: cluster.url), name: "test", timeout: patience, log: .silent)
-    redis.start()
+    let redis = try await RedisClient.connected(to: cluster.url)
     defer { redis.close() }
-    try await redis.ready(within: patience)
     let registry = Registry(connection: redis, maximumDevices: 1, log: .silent)
     let token = "token-moving-0123456789abcdef"
     let keys = [

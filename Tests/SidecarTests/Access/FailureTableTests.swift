@@ -1,7 +1,7 @@
 import EventLoop
 import Registry
-import Synchronization
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Sidecar
@@ -98,10 +98,9 @@ struct FailureTableTests {
 /// The log lines of failed authentications.
 struct FailedAuthenticationLogTests {
   @Test func `the first failure is logged at once, later ones together, with at most five addresses`() async {
-    let lines = Mutex<[String]>([])
-    let log = Log(level: .warn, isText: true) { line in lines.withLock { $0.append(line) } }
-    await record(log)
-    let written = lines.withLock { $0 }
+    let lines = LogLines()
+    await record(lines.log(level: .warn, isText: true))
+    let written = lines.lines
     #expect(written.count == 2)
     #expect(written[0].contains("authentication failed failures=1 refused=0 addresses=192.0.2.0\n"))
     #expect(

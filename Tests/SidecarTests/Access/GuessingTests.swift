@@ -4,7 +4,6 @@ import JSON
 import Redis
 import Registry
 import Sidecar
-import Synchronization
 import Telemetry
 import TestSupport
 import Testing
@@ -230,13 +229,12 @@ struct GuessingTests {
   }
 
   @Test func `failures are logged once a minute, without the secret`() async throws {
-    let lines = Mutex<[String]>([])
-    let log = Log(level: .debug, isText: true) { line in lines.withLock { $0.append(line) } }
-    let fixture = try await fixture(log: log)
+    let lines = LogLines()
+    let fixture = try await fixture(log: lines.log(level: .debug, isText: true))
     let headers = ["Authorization": "Bearer a-guessed-secret", "X-Username": "guess-log"]
     for _ in 1...10 { _ = try await fixture.push("unregister", from("203.0.113.13", headers)) }
     await fixture.sidecar.stop(grace: .seconds(1))
-    let written = lines.withLock { $0 }
+    let written = lines.lines
     #expect(written.count { $0.contains("authentication failed") && $0.contains("addresses=203.0.113.13") } == 1)
     #expect(!written.contains { $0.contains("a-guessed-secret") })
   }

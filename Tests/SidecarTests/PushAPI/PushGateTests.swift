@@ -2,6 +2,7 @@ import EventLoop
 import HTTPServer
 import JSON
 import Redis
+import RedisSupport
 import Registry
 import Sidecar
 import Telemetry
@@ -97,9 +98,7 @@ struct PushGateTests {
 
   @Test func `after Redis has stopped the answer is the same`() async throws {
     let server = try await RedisServer()
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: server.url), name: "test", timeout: patience, log: .silent)
-    redis.start()
-    try await redis.ready(within: patience)
+    let redis = try await RedisClient.connected(to: server.url)
     let sidecar = Sidecar(
       SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0")),
       backend: Backend(connection: redis, log: .silent), sender: nil,

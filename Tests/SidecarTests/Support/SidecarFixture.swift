@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPServer
 import Redis
+import RedisSupport
 import Registry
 import Sidecar
 import Telemetry
@@ -28,22 +29,15 @@ final class SidecarFixture {
     backupImport: BackupImport? = nil, server: RedisServer? = nil, log: Log = .silent
   ) async throws {
     let shared = try await SidecarFixture.server.value
-    redis = try await SidecarFixture.connect((server ?? shared.server).url)
+    redis = try await RedisClient.connected(to: (server ?? shared.server).url)
     backend = Backend(connection: redis, log: .silent)
     let url = server?.url ?? shared.users.url(of: "martlet-sidecar", on: shared.server)
-    var serving = Backend(connection: try await SidecarFixture.connect(url), log: .silent)
+    var serving = Backend(connection: try await RedisClient.connected(to: url), log: .silent)
     serving.backupImport = backupImport
     var configuration = SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0"))
     adapt(&configuration)
     sidecar = Sidecar(configuration, backend: serving, sender: sender, metrics: metrics, log: log)
     try sidecar.start()
-  }
-
-  private static func connect(_ url: String) async throws -> RedisClient {
-    let redis = RedisClient(endpoint: try RedisEndpoint(url: url), name: "test", timeout: patience, log: .silent)
-    redis.start()
-    try await redis.ready(within: patience)
-    return redis
   }
 
   /// Adds a credential.
@@ -59,8 +53,6 @@ final class SidecarFixture {
   }
 
   func run(_ name: StaticString, _ words: String...) async throws -> RedisValue {
-    var command = RedisCommand(name)
-    for word in words { command.append(word) }
-    return try await redis.send(command)
+    try await redis.send(RedisCommand(name, words))
   }
 }
