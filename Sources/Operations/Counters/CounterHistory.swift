@@ -44,12 +44,7 @@ public enum CounterHistory {
     let now = try await time(of: connection)
     let last = now / span.seconds
     let numbers = Array((last - Int64(span.count) + 1)...last)
-    let replies: [Result<RedisValue, RedisError>] = await withCheckedContinuation { continuation in
-      let reading = Reading(count: numbers.count) { continuation.resume(returning: $0) }
-      for (place, number) in numbers.enumerated() {
-        connection.send(RedisCommand("HGETALL", span.key(number))) { reading.take($0, place) }
-      }
-    }
+    let replies = await connection.exchange(numbers.map { RedisCommand("HGETALL", span.key($0)) })
     var buckets: [CounterBucket] = []
     buckets.reserveCapacity(numbers.count)
     for (number, reply) in zip(numbers, replies) {
@@ -68,25 +63,5 @@ public enum CounterHistory {
   private static func time(of connection: RedisClient) async throws(RedisError) -> Int64 {
     let reply = try await connection.send(RedisCommand("TIME"))
     return reply.array?.first?.string?.integer(in: NumberRange.times) ?? Clock.unixMilliseconds / 1000
-  }
-
-  /// Collects the replies to commands that were sent together.
-  @EventLoop
-  private final class Reading {
-    private var replies: [Result<RedisValue, RedisError>]
-    private var left: Int
-    private let completion: @EventLoop ([Result<RedisValue, RedisError>]) -> Void
-
-    init(count: Int, _ completion: @escaping @EventLoop ([Result<RedisValue, RedisError>]) -> Void) {
-      replies = Array(repeating: .success(.null), count: count)
-      left = count
-      self.completion = completion
-    }
-
-    func take(_ reply: Result<RedisValue, RedisError>, _ place: Int) {
-      replies[place] = reply
-      left -= 1
-      if left == 0 { completion(replies) }
-    }
   }
 }

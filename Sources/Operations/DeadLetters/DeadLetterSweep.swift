@@ -99,7 +99,7 @@ extension DeadLetters {
     return await withCheckedContinuation { continuation in
       var results: [Result<Bool, RedisError>] = []
       for entry in entries {
-        take(entry, queueing: verb == .requeue ? entry.letter.requeued : []) { result in
+        act(verb, on: entry) { result in
           results.append(result)
           if results.count == entries.count { continuation.resume(returning: results) }
         }

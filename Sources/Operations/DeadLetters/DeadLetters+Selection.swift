@@ -25,17 +25,6 @@ extension DeadLetters {
     return Entry(answer)
   }
 
-  /// Requeues or purges a letter. Returns false if it is gone.
-  public func act(_ verb: DeadLetterVerb, on entry: Entry) async throws(RedisError) -> Bool {
-    switch verb {
-    case .requeue: try await requeue(entry)
-    case .purge: try await purge(entry)
-    }
-  }
-
-}
-
-extension DeadLetters {
   /// Finds the letter of a job. Returns nil if there is none, or if it is so old that it has no locator.
   public func entry(of id: String) async throws(RedisError) -> Entry? {
     guard Job.isID(id) else { return nil }

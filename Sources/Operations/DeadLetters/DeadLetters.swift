@@ -46,34 +46,8 @@ public struct DeadLetters {
     return letters
     """)
 
-  /// Removes a letter, and moves its job to the back of the queue unless it is purged.
-  ///
-  /// KEYS
-  ///   1  the dead letters
-  ///   2  the queue
-  ///   3  the seal
-  ///   4  the cancelled ids
-  /// ARGV
-  ///   1  the letter
-  ///   2  the element for the queue; empty to purge
-  ///   3  the id: a job that is requeued is not cancelled any more
-  ///   4  a seal, for a queue that has none
-  /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
-  private static let take = RedisScript(
-    """
-    local found = redis.call('TYPE', KEYS[2]).ok
-    if ARGV[2] ~= '' and found ~= 'none' and found ~= 'list' then return redis.call('LLEN', KEYS[2]) end
-    if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
-    if ARGV[2] ~= '' then
-      redis.pcall('ZREM', KEYS[4], ARGV[3])
-      redis.call('SET', KEYS[3], ARGV[4], 'NX')
-      redis.call('LPUSH', KEYS[2], '\(Seal.marker)' .. redis.call('GET', KEYS[3]) .. ' ' .. ARGV[2])
-    end
-    return 1
-    """)
-
-  /// Removes a letter that was not read whole, and moves its job, unchanged, to the back of the queue unless it is
-  /// purged.
+  /// Removes a letter, and moves its job to the back of the queue unless it is purged. The job of a letter that was not
+  /// read whole stays as it is.
   ///
   /// KEYS
   ///   1  the dead letters
@@ -83,31 +57,34 @@ public struct DeadLetters {
   /// ARGV
   ///   1  the letter's score
   ///   2  its length in bytes
-  ///   3  its beginning
-  ///   4  `requeue` or `purge`
+  ///   3  the letter, or its beginning
+  ///   4  the element for the queue; empty to purge
   ///   5  the id: a job that is requeued is not cancelled any more
   ///   6  a seal, for a queue that has none
   /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
-  private static let takeLong = RedisScript(
+  private static let take = RedisScript(
     """
-    local found = redis.call('TYPE', KEYS[2]).ok
-    if ARGV[4] == 'requeue' and found ~= 'none' and found ~= 'list' then return redis.call('LLEN', KEYS[2]) end
-    local beginning = #ARGV[3]
-    for i = 0, redis.call('ZCOUNT', KEYS[1], ARGV[1], ARGV[1]) - 1 do
-      local letter = redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[1], 'BYSCORE', 'LIMIT', i, 1)[1]
-      if #letter == tonumber(ARGV[2]) and string.sub(letter, 1, beginning) == ARGV[3] then
-        redis.call('ZREM', KEYS[1], letter)
-        if ARGV[4] == 'requeue' then
-          redis.pcall('ZREM', KEYS[4], ARGV[5])
-          redis.call('SET', KEYS[3], ARGV[6], 'NX')
-          local element = string.sub(letter, string.find(letter, '\\n', 1, true) + 1)
-          redis.call('LPUSH', KEYS[2], '\(Seal.marker)' .. redis.call('GET', KEYS[3]) .. ' ' .. element)
-        end
-        collectgarbage()
-        return 1
+    local type = redis.call('TYPE', KEYS[2]).ok
+    if ARGV[4] ~= '' and type ~= 'none' and type ~= 'list' then return redis.call('LLEN', KEYS[2]) end
+    local length, letter, element = tonumber(ARGV[2]), ARGV[3], ARGV[4]
+    local function whole()
+      for i = 0, redis.call('ZCOUNT', KEYS[1], ARGV[1], ARGV[1]) - 1 do
+        local found = redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[1], 'BYSCORE', 'LIMIT', i, 1)[1]
+        if #found == length and string.sub(found, 1, #ARGV[3]) == ARGV[3] then return found end
       end
     end
-    return 0
+    if #letter < length then
+      letter = whole()
+      element = letter and string.sub(letter, string.find(letter, '\\n', 1, true) + 1)
+      collectgarbage()
+    end
+    if not letter or redis.call('ZREM', KEYS[1], letter) == 0 then return 0 end
+    if ARGV[4] ~= '' then
+      redis.pcall('ZREM', KEYS[4], ARGV[5])
+      redis.call('SET', KEYS[3], ARGV[6], 'NX')
+      redis.call('LPUSH', KEYS[2], '\(Seal.marker)' .. redis.call('GET', KEYS[3]) .. ' ' .. element)
+    end
+    return 1
     """)
 
   public struct Entry: Sendable {
@@ -164,39 +141,22 @@ public struct DeadLetters {
     return (answer.array ?? []).map { Member(score: $0.array?.first?.string ?? "", entry: Entry($0)) }
   }
 
-  /// Moves the job to the back of its queue. Returns false if the letter is gone.
-  public func requeue(_ entry: Entry) async throws(RedisError) -> Bool {
-    try await take(entry, queueing: entry.letter.requeued)
-  }
-
-  /// Deletes the letter and its job. Returns false if the letter is gone.
-  public func purge(_ entry: Entry) async throws(RedisError) -> Bool {
-    try await take(entry, queueing: [])
-  }
-
-  private func take(_ entry: Entry, queueing element: [UInt8]) async throws(RedisError) -> Bool {
+  /// Requeues or purges a letter. Returns false if it is gone.
+  public func act(_ verb: DeadLetterVerb, on entry: Entry) async throws(RedisError) -> Bool {
     let result = await withCheckedContinuation { continuation in
-      take(entry, queueing: element) { continuation.resume(returning: $0) }
+      act(verb, on: entry) { continuation.resume(returning: $0) }
     }
     return try result.get()
   }
 
-  /// Removes a letter, and moves `element` to the queue unless it is empty. The result is false if the letter is gone.
-  func take(
-    _ entry: Entry, queueing element: [UInt8], _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
+  func act(
+    _ verb: DeadLetterVerb, on entry: Entry, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
-    let isWhole = entry.missingBytes == 0
-    let script = isWhole ? DeadLetters.take : DeadLetters.takeLong
-    connection.call(script, keys: [keys.dead, keys.queue, keys.seal, keys.cancelled]) { command in
-      if isWhole {
-        command.append(entry.bytes)
-        command.append(element)
-      } else {
-        command.append(entry.score)
-        command.append(entry.length)
-        command.append(entry.bytes)
-        command.append(element.isEmpty ? "purge" : "requeue")
-      }
+    connection.call(DeadLetters.take, keys: [keys.dead, keys.queue, keys.seal, keys.cancelled]) { command in
+      command.append(entry.score)
+      command.append(entry.length)
+      command.append(entry.bytes)
+      command.append(verb == .requeue ? entry.letter.requeued : [])
       command.append(entry.letter.id)
       command.append(Seal.random())
     } _: {

@@ -1,3 +1,5 @@
+import JSON
+
 /// A sentence of an explanation, and the time that it is about.
 ///
 /// Sentences are plain text in one line, the same on a terminal and on a page. They may quote what producers wrote, so whoever shows
@@ -13,9 +15,11 @@ public struct ExplainedStep: Sendable, Equatable {
   public var kind: Kind
   public var sentence: String
 
-  public init(at: Int64?, _ kind: Kind, _ sentence: String) {
+  init(at: Int64?, _ kind: Kind, _ sentence: String) {
     self.at = at
     self.kind = kind
     self.sentence = sentence
   }
+
+  var object: JSONObject { ["at": at, "kind": kind.rawValue, "sentence": sentence] }
 }

@@ -21,7 +21,7 @@ struct JobExplanationTests {
     location.queue = "push:jobs"
     location.record = record
     if let job { location.envelope = Envelope(nonce: "n", job: Array(job.utf8)) }
-    var facts = JobFacts(location, now: Self.now, localTime: Self.zone)
+    var facts = JobFacts(location: location, now: Self.now, localTime: Self.zone)
     for worker in workers { facts.workers[worker] = Self.worker }
     return facts
   }

@@ -1,3 +1,5 @@
+public import JSON
+
 /// Whom an explanation is about.
 public enum InspectedAddressee: Sendable, Equatable {
   /// A normalised username.
@@ -26,7 +28,7 @@ public struct AddresseeFinding: Sendable, Equatable {
   /// The device that the finding is about, shortened unless whole tokens were asked for; nil for all.
   public var device: String?
 
-  public init(
+  init(
     _ severity: Severity, _ sentence: String, since: Int64? = nil, advice: String? = nil, device: String? = nil
   ) {
     self.severity = severity
@@ -34,6 +36,10 @@ public struct AddresseeFinding: Sendable, Equatable {
     self.since = since
     self.advice = advice
     self.device = device
+  }
+
+  fileprivate var object: JSONObject {
+    ["severity": severity.rawValue, "sentence": sentence, "since": since, "device": device, "advice": advice]
   }
 }
 
@@ -50,13 +56,8 @@ public struct AddresseeExplanation: Sendable, Equatable {
   /// Problems first.
   public var findings: [AddresseeFinding]
 
-  public init(
-    subject: String, isKnown: Bool, isReachable: Bool, outcome: String, findings: [AddresseeFinding] = []
-  ) {
-    self.subject = subject
-    self.isKnown = isKnown
-    self.isReachable = isReachable
-    self.outcome = outcome
-    self.findings = findings
+  /// `{"subject","reachable","outcome","findings":[{"severity","sentence","since"?,"device"?,"advice"?}…]}`, times in unix ms.
+  public var object: JSONObject {
+    ["subject": subject, "reachable": isReachable, "outcome": outcome, "findings": findings.map(\.object)]
   }
 }

@@ -35,12 +35,10 @@ public struct AddresseeInspector {
     AddresseeExplanation(try await facts(of: addressee))
   }
 
-  private var reader: FleetReader { FleetReader(connection: connection) }
-
   private func facts(of addressee: InspectedAddressee) async throws(RedisError) -> AddresseeFacts {
     let text = TimeText(now: Clock.unixMilliseconds, localTime: localTime)
     var facts = AddresseeFacts(addressee: addressee, showsWholeTokens: showsWholeTokens, text: text)
-    facts.fleet = FleetFacts(workers: try await reader.workers(of: queues))
+    facts.fleet = FleetFacts(workers: try await WorkerReport.read(of: queues, from: connection))
     switch addressee {
     case .user(let name): try await readUser(Username.normalized(name), &facts)
     case .token(let token): try await readToken(token, &facts)
@@ -54,10 +52,10 @@ public struct AddresseeInspector {
   private func readUser(_ name: String, _ facts: inout AddresseeFacts) async throws(RedisError) {
     facts.addressee = .user(name)
     let key = RegistryKeys.userTokens(name)
-    facts.setSize = try await reader.value(RedisCommand("SCARD", key))?.integer ?? 0
+    facts.setSize = try await value(RedisCommand("SCARD", key))?.integer ?? 0
     // The whole set, if it is not larger than the count.
     let sample = RedisCommand("SRANDMEMBER", key).with(AddresseeInspector.maximumEntries)
-    let entries = (try await reader.value(sample)?.array ?? []).compactMap(\.bytes)
+    let entries = (try await value(sample)?.array ?? []).compactMap(\.bytes)
       .sorted { $0.lexicographicallyPrecedes($1) }
     let metadata = try await values(entries.map { RegistryKeys.token($0) })
     let notes = try await notes(entries)
@@ -94,7 +92,7 @@ public struct AddresseeInspector {
     if stored != nil, device.metadata == nil { device.removal = .invalidMetadata }
     if let owner = device.metadata?.username, !owner.isEmpty {
       let command = RedisCommand("SISMEMBER", RegistryKeys.userTokens(owner), token)
-      facts.isInSetOfOwner = try await reader.value(command)?.integer == 1
+      facts.isInSetOfOwner = try await value(command)?.integer == 1
     }
     facts.devices = [device]
   }
@@ -104,7 +102,7 @@ public struct AddresseeInspector {
   private func readInstance(_ id: String, _ facts: inout AddresseeFacts) async throws(RedisError) {
     facts.missed = try await missed(QueueKeys.instanceNotifications(id))
     facts.policies = try await policies(of: id)
-    let stored = try await reader.value(RedisCommand("GET", RegistryKeys.instance(id)))?.contents
+    let stored = try await value(RedisCommand("GET", RegistryKeys.instance(id)))?.contents
     guard let record = stored.flatMap(InstanceRecord.init(parsing:)) else { return }
     let metadata = DeviceMetadata(
       username: "", platform: .ios, updatedAt: record.updatedAt, bundleID: record.bundleID,
@@ -119,13 +117,22 @@ public struct AddresseeInspector {
     var facts: [PolicyFacts] = []
     for policy in self.policies?.policies ?? [] {
       let key = PolicyKeys.state(policy.name, instance: instance)
-      guard let stored = try await reader.value(RedisCommand("GET", key))?.contents else { continue }
+      guard let stored = try await value(RedisCommand("GET", key))?.contents else { continue }
       facts.append(PolicyFacts(policy: policy, state: PolicyState(json: stored)))
     }
     return facts
   }
 
   // MARK: - Shared
+
+  /// Returns the reply; nil if the key has another type.
+  private func value(_ command: RedisCommand) async throws(RedisError) -> RedisValue? {
+    do {
+      return try await connection.send(command)
+    } catch  where error.isWrongType {
+      return nil
+    }
+  }
 
   /// The values of keys, in their order; nil for those that are absent.
   private func values(_ keys: [[UInt8]]) async throws(RedisError) -> [[UInt8]?] {
@@ -146,7 +153,7 @@ public struct AddresseeInspector {
   /// The latest notification record of a stream.
   private func missed(_ stream: String) async throws(RedisError) -> MissedNotification? {
     let command = RedisCommand("XREVRANGE", stream, "+", "-", "COUNT", "1")
-    let entry = try await reader.value(command)?.array?.first?.array
+    let entry = try await value(command)?.array?.first?.array
     guard let bytes = entry?.last?.array?.last?.bytes else { return nil }
     let record: JSONValue
     do { record = try JSONValue(parsing: bytes) } catch { return nil }

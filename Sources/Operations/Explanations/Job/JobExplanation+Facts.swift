@@ -3,7 +3,7 @@ import Queue
 
 extension JobExplanation {
   /// Explains a job from what is known of it. A pure function.
-  public init(_ facts: JobFacts) {
+  init(_ facts: JobFacts) {
     let state = State(facts)
     self.init(
       id: facts.id, state: state, status: facts.record?.status.rawValue, outcome: OutcomeSentence.of(facts, state),

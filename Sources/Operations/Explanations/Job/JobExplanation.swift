@@ -1,3 +1,5 @@
+public import JSON
+
 /// What happened to a job, what happens next, and what to do.
 public struct JobExplanation: Sendable, Equatable {
   /// Where a job is on its path.
@@ -32,19 +34,14 @@ public struct JobExplanation: Sendable, Equatable {
   /// What an operator or a producer should do; nil if nothing needs to be done.
   public var advice: String?
 
-  public init(
-    id: String, state: State, status: String? = nil, outcome: String, steps: [ExplainedStep] = [],
-    next: ExplainedStep? = nil, advice: String? = nil
-  ) {
-    self.id = id
-    self.state = state
-    self.status = status
-    self.outcome = outcome
-    self.steps = steps
-    self.next = next
-    self.advice = advice
-  }
-
   /// Whether anything is known of the job.
   public var isKnown: Bool { state != .unknown }
+
+  /// `{"id","state","status"?,"outcome","steps":[{"at"?,"kind","sentence"}…],"next"?,"advice"?}`, times in unix ms.
+  public var object: JSONObject {
+    [
+      "id": id, "state": state.rawValue, "status": status, "outcome": outcome, "steps": steps.map(\.object),
+      "next": next?.object, "advice": advice,
+    ]
+  }
 }

@@ -1,23 +1,17 @@
 import Jobs
-public import Policy
-public import Queue
+import Policy
+import Queue
 
 /// What Redis knows of a job.
-public struct JobFacts: Sendable {
-  public var location: JobLocation
+struct JobFacts: Sendable {
+  var location: JobLocation
   /// Nil unless the queue of the job is paused.
-  public var pause: QueuePause?
+  var pause: QueuePause?
   /// The reports of the live workers of the queues, by name.
-  public var workers: [String: WorkerReport] = [:]
+  var workers: [String: WorkerReport] = [:]
   /// Unix ms.
-  public var now: Int64
-  public var localTime: LocalTime
-
-  public init(_ location: JobLocation, now: Int64, localTime: LocalTime) {
-    self.location = location
-    self.now = now
-    self.localTime = localTime
-  }
+  var now: Int64
+  var localTime: LocalTime
 
   var id: String { location.id }
   var record: JobResult? { location.record }

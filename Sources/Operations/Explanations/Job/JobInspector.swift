@@ -30,11 +30,11 @@ public struct JobInspector {
   }
 
   private func facts(of location: JobLocation) async throws(RedisError) -> JobFacts {
-    var facts = JobFacts(location, now: Clock.unixMilliseconds, localTime: localTime)
+    var facts = JobFacts(location: location, now: Clock.unixMilliseconds, localTime: localTime)
     if let queue = location.queue, location.isAlive {
       facts.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause
     }
-    facts.workers = try await FleetReader(connection: connection).workers(of: queues)
+    facts.workers = try await WorkerReport.read(of: queues, from: connection)
     return facts
   }
 }
