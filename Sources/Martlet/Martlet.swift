@@ -22,9 +22,7 @@ enum Martlet {
     let words = Array(CommandLine.arguments.dropFirst())
     let services = [WorkerCommand.name, SidecarCommand.name, DashboardCommand.name, AllCommand.name]
     if let name = words.first, services.contains(name) {
-      Signals.listen(to: Termination.signals + [Reload.signal]) { signal in
-        if signal == Reload.signal { Reload.receive() } else { Termination.receive() }
-      }
+      Signals.listen(to: ServiceSignal.numbers) { ServiceSignal.receive($0) }
     }
     PolicySettings.adoptTimeZone(EnvironmentReader.processValues)
     signal(SIGPIPE, SIG_IGN)

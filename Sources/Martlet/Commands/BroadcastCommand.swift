@@ -41,10 +41,9 @@ enum BroadcastCommand: Command {
     let id = line.positional.count == 2 ? line.positional[1] : ""
     guard verb == "list" || Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
     let limit = try line.integer("limit", in: 1...1000) ?? listLimit
-    let values = EnvironmentReader.processValues
-    let configuration = try ClientConfiguration(environment: values)
-    let queues = try line.queue().map { [$0] } ?? configuration.queues
-    let operatorName = line.value("by") ?? values["USER"] ?? values["LOGNAME"] ?? ""
+    let configuration = try ClientConfiguration()
+    let queues = try configuration.queues(of: line)
+    let operatorName = line.operatorName
     return try await configuration.withConnection { connection in
       let directory = BroadcastDirectory(queues: queues, connection: connection)
       switch verb {
@@ -58,7 +57,7 @@ enum BroadcastCommand: Command {
         let isTaken = try await directory.show(id) != nil
         let isWaiting = try await JobLocator(queues: queues, connection: connection).locate(id).isAlive
         guard isTaken || isWaiting else { throw CommandError.failed("no broadcast '\(id)' is known") }
-        return try await cancel(id, JobControl(queues: queues, connection: connection), line)
+        return try await CancelCommand.cancel(id, JobControl(queues: queues, connection: connection), line)
       }
       return .done
     }
@@ -105,14 +104,5 @@ enum BroadcastCommand: Command {
     case .unknown: throw CommandError.failed("no broadcast '\(id)' is known")
     case .tooMany: throw CommandError.failed("\(QueueLimits.maximumPausedBroadcasts) broadcasts are paused already")
     }
-  }
-
-  @EventLoop
-  private static func cancel(
-    _ id: String, _ control: JobControl, _ line: CommandLineWords
-  ) async throws -> ExitCode {
-    let outcome = try await CancelCommand.cancel(id, control)
-    Console.print(line.has("json") ? outcome.json(id) : "\(outcome.sentence)\n")
-    return outcome.isStopped ? .done : .failed
   }
 }

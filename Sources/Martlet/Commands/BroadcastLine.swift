@@ -32,9 +32,7 @@ struct BroadcastLine {
     ]
     if let pace = status.pace(at: now) { facts.append(("pace", "\(Int(pace)) pushes/s")) }
     if let pause = status.pause { facts.append(("paused", pause.summary)) }
-    return facts.map { key, value in
-      key + String(repeating: " ", count: 10 - key.count) + TerminalText.line(value) + "\n"
-    }.joined()
+    return Console.facts(facts)
   }
 
   var json: String {

@@ -32,28 +32,28 @@ enum CancelCommand: Command {
     let id = line.positional[0]
     guard Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
     var timeToLive = Duration.seconds(24 * 3600)
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
+    let configuration = try ClientConfiguration { reader in
       timeToLive = reader.duration("MARTLET_RESULT_TTL", default: timeToLive)
     }
-    let queues = try line.queue().map { [$0] } ?? configuration.queues
+    let queues = try configuration.queues(of: line)
     let recordTimeToLive = timeToLive
-    let outcome = try await configuration.withConnection { connection in
+    return try await configuration.withConnection { connection in
       let control = JobControl(queues: queues, connection: connection, recordTimeToLive: recordTimeToLive)
-      return try await cancel(id, control)
+      return try await cancel(id, control, line)
     }
-    Console.print(line.has("json") ? outcome.json(id) : "\(outcome.sentence)\n")
-    return outcome.isStopped ? .done : .failed
   }
 
-  /// Cancels, and waits a few seconds for the worker that has the job.
+  /// Cancels, waits a few seconds for the worker that has the job, and prints the result.
   @EventLoop
-  static func cancel(_ id: String, _ control: JobControl) async throws -> CancelOutcome {
+  static func cancel(_ id: String, _ control: JobControl, _ line: CommandLineWords) async throws -> ExitCode {
     let end = ContinuousClock.now + patience
     var answer = try await control.cancel(id)
     while case .marked(let location) = answer, case .inFlight = location.place, ContinuousClock.now < end {
       try await Task.sleep(for: pause)
       answer = try await control.cancel(id)
     }
-    return CancelOutcome(answer)
+    let outcome = CancelOutcome(answer)
+    Console.print(line.has("json") ? outcome.json(id) : "\(outcome.sentence)\n")
+    return outcome.isStopped ? .done : .failed
   }
 }

@@ -60,6 +60,12 @@ struct CommandLineWords {
     return name
   }
 
+  /// The value of --by, or the login name.
+  var operatorName: String {
+    let values = EnvironmentReader.processValues
+    return value("by") ?? values["USER"] ?? values["LOGNAME"] ?? ""
+  }
+
   /// Returns the value of an option as a number.
   func integer(_ option: String, in range: ClosedRange<Int>) throws(CommandError) -> Int? {
     guard let text = value(option) else { return nil }

@@ -67,6 +67,11 @@ enum Console {
     }
   }
 
+  /// Returns a line for each fact. Values are escaped.
+  static func facts(_ facts: [(name: String, value: String)]) -> String {
+    facts.map { $0 + String(repeating: " ", count: 10 - $0.count) + TerminalText.line($1) + "\n" }.joined()
+  }
+
   /// Returns a table with padded columns and numbers aligned right. Cells are escaped unless `isRaw`.
   static func table(_ head: [String], _ rows: [[String]], isRaw: Bool = false) -> String {
     let all = [head] + (isRaw ? rows : rows.map { $0.map(TerminalText.line) })

@@ -48,7 +48,7 @@ enum CredentialsCommand: Command {
   }
 
   private static func add(_ words: CredentialWords, _ line: CommandLineWords) async throws {
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
+    let configuration = try ClientConfiguration()
     let given = line.value("secret") == nil ? nil : try readSecret()
     let secret = given ?? Credential.randomSecret()
     let credential = words.credential(secret: secret, now: Clock.unixMilliseconds)
@@ -77,7 +77,7 @@ enum CredentialsCommand: Command {
   }
 
   private static func list(_ kinds: [Credential.Kind], _ line: CommandLineWords) async throws {
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
+    let configuration = try ClientConfiguration()
     let found = try await configuration.withConnection { connection in
       let credentials = Credentials(connection: connection)
       var found: [Credential] = []
@@ -88,7 +88,7 @@ enum CredentialsCommand: Command {
   }
 
   private static func change(_ words: CredentialWords, _ verb: String) async throws {
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
+    let configuration = try ClientConfiguration()
     let (isFound, isLastOperator): (Bool, Bool) = try await configuration.withConnection { connection in
       let credentials = Credentials(connection: connection)
       guard verb == "revoke" else {

@@ -23,8 +23,7 @@ enum DashboardCommand: Command {
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
-    let line = try CommandLineWords(words)
-    try line.refuseArguments()
+    try CommandLineWords(words).refuseArguments()
     return try await serve(try DashboardSettings(environment: EnvironmentReader.processValues))
   }
 
@@ -36,10 +35,8 @@ enum DashboardCommand: Command {
     let (metrics, log) = (Metrics(), Log(level: settings.service.logLevel))
     let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)
     let dashboard = DashboardService(settings, configuration, certificate: certificate, metrics: metrics, log: log)
-    try await ServiceList(
-      [dashboard], reloads: [certificate?.reload], settings.service, metrics: metrics, log: log,
-      readiness: { dashboard.readiness }
-    ).run()
+    let admin = AdminPort(settings.service, metrics: metrics, log: log) { dashboard.readiness }
+    try await ServiceList([admin, dashboard], reloads: [certificate?.reload], log: log).run()
     return .done
   }
 }

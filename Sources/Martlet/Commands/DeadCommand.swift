@@ -35,8 +35,8 @@ enum DeadCommand: Command {
       throw CommandError.usage("expected list, show, requeue or purge, and at most one id")
     }
     let id = line.positional.count == 2 ? line.positional[1] : nil
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
-    let queues = try line.queue().map { [$0] } ?? configuration.queues
+    let configuration = try ClientConfiguration()
+    let queues = try configuration.queues(of: line)
     let limit = try line.integer("limit", in: 1...Int.max)
     let filter = DeadLetterFilter(id: id, reason: line.value("reason"))
     switch verb {
@@ -124,19 +124,13 @@ enum DeadCommand: Command {
   }
 
   private static func description(_ entry: Found) -> String {
-    """
-    id        \(TerminalText.line(entry.letter.id))
-    queue     \(TerminalText.line(entry.queue))
-    reason    \(TerminalText.line(entry.letter.reason))
-    attempts  \(entry.letter.attempts)
-    crashes   \(entry.letter.envelope.crashes)
-    job       \(TerminalText.line(String(decoding: entry.letter.envelope.job, as: UTF8.self)))\(missing(entry))
-
-    """
-  }
-
-  private static func missing(_ entry: Found) -> String {
-    entry.missingBytes == 0 ? "" : "… and \(entry.missingBytes) more bytes"
+    let (letter, missing) = (entry.letter, entry.missingBytes)
+    let job = String(decoding: letter.envelope.job, as: UTF8.self)
+    return Console.facts([
+      ("id", letter.id), ("queue", entry.queue), ("reason", letter.reason), ("attempts", "\(letter.attempts)"),
+      ("crashes", "\(letter.envelope.crashes)"),
+      ("job", job + (missing == 0 ? "" : "… and \(missing) more bytes")),
+    ])
   }
 
   private static func json(_ entry: Found) -> String {

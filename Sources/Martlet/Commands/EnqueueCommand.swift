@@ -48,7 +48,7 @@ enum EnqueueCommand: Command {
     let line = try CommandLineWords(words, options: Set(options), flags: ["json", "dry-run", "at-most-once"])
     guard line.positional.isEmpty else { throw CommandError.usage("unexpected '\(line.positional[0])'") }
     var policies = PolicyBook.standard
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
+    let configuration = try ClientConfiguration { reader in
       policies = PolicySettings.read(&reader)
     }
     let queue = try line.queue() ?? defaultQueue(configuration.queues)

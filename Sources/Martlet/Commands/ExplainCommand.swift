@@ -36,10 +36,10 @@ enum ExplainCommand: Command {
       words, options: ["user", "token", "instance", "queue"], flags: ["json", "full-tokens"])
     let subject = try subject(line)
     var policies: PolicyBook?
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
+    let configuration = try ClientConfiguration { reader in
       if case .addressee(.instance) = subject { policies = PolicySettings.read(&reader) }
     }
-    let queues = try line.queue().map { [$0] } ?? configuration.queues
+    let queues = try configuration.queues(of: line)
     let (book, isWhole) = (policies, line.has("full-tokens"))
     switch subject {
     case .job(let id):

@@ -29,9 +29,8 @@ enum QueueCommand: Command {
     guard SharedSettings.isQueueName(queue) else {
       throw CommandError.usage("a queue is a list name of \(SharedSettings.queueNameRule)")
     }
-    let values = EnvironmentReader.processValues
-    let configuration = try ClientConfiguration(environment: values)
-    let operatorName = line.value("by") ?? values["USER"] ?? values["LOGNAME"] ?? ""
+    let configuration = try ClientConfiguration()
+    let operatorName = line.operatorName
     let reason = line.value("reason") ?? ""
     let pause = try await configuration.withConnection { connection in
       let control = QueueControl(queue: queue, connection: connection)

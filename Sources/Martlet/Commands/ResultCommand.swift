@@ -21,7 +21,7 @@ enum ResultCommand: Command {
     let line = try CommandLineWords(words, flags: ["json", "raw"])
     guard line.positional.count == 1 else { throw CommandError.usage("expected one job id") }
     let id = line.positional[0]
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
+    let configuration = try ClientConfiguration()
     let record = try await configuration.withConnection { connection in
       try await connection.send(RedisCommand("GET", QueueKeys.result(id)))
     }

@@ -24,8 +24,7 @@ enum WorkerCommand: Command {
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
-    let line = try CommandLineWords(words)
-    try line.refuseArguments()
+    try CommandLineWords(words).refuseArguments()
     return try await serve(try WorkerSettings(environment: EnvironmentReader.processValues))
   }
 
@@ -33,10 +32,9 @@ enum WorkerCommand: Command {
   private static func serve(_ settings: WorkerSettings) async throws -> ExitCode {
     let log = Log(level: settings.service.logLevel)
     let worker = WorkerService(settings.worker, log: log)
-    try await ServiceList(
-      worker.services, reloads: [ServedApps(settings.worker, worker, log: log)?.reload], settings.service,
-      metrics: worker.metrics, log: log, readiness: { worker.readiness }
-    ).run()
+    let admin = AdminPort(settings.service, metrics: worker.metrics, log: log) { worker.readiness }
+    let apps = ServedApps(settings.worker, worker, log: log)
+    try await ServiceList([admin] + worker.services, reloads: [apps?.reload], log: log).run()
     return .done
   }
 }
@@ -65,8 +63,7 @@ enum SidecarCommand: Command {
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
-    let line = try CommandLineWords(words)
-    try line.refuseArguments()
+    try CommandLineWords(words).refuseArguments()
     return try await serve(try SidecarSettings(environment: EnvironmentReader.processValues))
   }
 
@@ -75,10 +72,8 @@ enum SidecarCommand: Command {
     let (metrics, log) = (Metrics(), Log(level: settings.service.logLevel))
     let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)
     let sidecar = SidecarService(settings, certificate: certificate, metrics: metrics, log: log)
-    try await ServiceList(
-      [sidecar], reloads: [certificate?.reload, sidecar.apps?.reload], settings.service, metrics: metrics, log: log,
-      readiness: { sidecar.readiness }
-    ).run()
+    let admin = AdminPort(settings.service, metrics: metrics, log: log) { sidecar.readiness }
+    try await ServiceList([admin, sidecar], reloads: [certificate?.reload, sidecar.apps?.reload], log: log).run()
     return .done
   }
 }
@@ -97,8 +92,7 @@ enum AllCommand: Command {
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
-    let line = try CommandLineWords(words)
-    try line.refuseArguments()
+    try CommandLineWords(words).refuseArguments()
     return try await serve(try AllConfiguration(environment: EnvironmentReader.processValues))
   }
 
@@ -115,12 +109,12 @@ enum AllCommand: Command {
       DashboardService(
         configuration.dashboard, $0, beside: worker, certificate: certificate, metrics: metrics, log: log)
     }
-    // The dashboard first, because it may refuse to start before there are jobs in hand.
-    let services: [any Service] = (dashboard.map { [$0] } ?? []) + [sidecar] + worker.services
+    let admin = AdminPort(settings.service, metrics: metrics, log: log) { worker.readiness }
     let apps = ServedApps(settings.worker, worker, log: log)
+    // The dashboard before the others, because it may refuse to start before there are jobs in hand.
     try await ServiceList(
-      services, reloads: [certificate?.reload, sidecar.apps?.reload, apps?.reload], settings.service, metrics: metrics,
-      log: log, readiness: { worker.readiness }
+      [admin, dashboard, sidecar] + worker.services,
+      reloads: [certificate?.reload, sidecar.apps?.reload, apps?.reload], log: log
     ).run()
     return .done
   }

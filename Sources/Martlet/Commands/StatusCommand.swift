@@ -25,7 +25,7 @@ enum StatusCommand: Command {
     let line = try CommandLineWords(words, options: ["interval"], flags: ["watch", "json"])
     try line.refuseArguments()
     let interval = try line.integer("interval", in: 1...3600) ?? 1
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues)
+    let configuration = try ClientConfiguration()
     try await configuration.withConnection { connection in
       while true {
         let overviews = try await QueueOverview.read(configuration.queues, from: connection)

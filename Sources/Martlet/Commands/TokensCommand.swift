@@ -89,7 +89,7 @@ enum TokensCommand: Command {
 
   private static func withRegistry(_ body: @EventLoop (Registry) async throws -> Void) async throws {
     var maximumDevices = Registry.defaultMaximumDevices
-    let configuration = try ClientConfiguration(environment: EnvironmentReader.processValues) { reader in
+    let configuration = try ClientConfiguration { reader in
       maximumDevices = SharedSettings.maximumDevices(&reader)
     }
     try await configuration.withConnection { [maximumDevices] connection in

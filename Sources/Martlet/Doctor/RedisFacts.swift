@@ -53,7 +53,13 @@ extension RedisFacts {
   }
 
   private var engineFinding: Finding? {
-    info.engine.note.map { Finding("redis engine", .note, "\(info.engine.kind.rawValue) is \($0)") }
+    switch info.engine.kind {
+    case .redis, .valkey: nil
+    case .keyDB, .dragonfly, .elastiCache, .upstash:
+      Finding(
+        "redis engine", .note,
+        "\(info.engine.kind.rawValue) is not tested with Martlet: docs/redis.md says what is known")
+    }
   }
 
   private var roleFinding: Finding? {

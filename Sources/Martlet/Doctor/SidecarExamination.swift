@@ -2,10 +2,6 @@ import Worker
 import HTTPServer
 import Sidecar
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// Checks who can reach the HTTP services.
 package struct SidecarExamination {
   let settings: SidecarSettings
@@ -65,20 +61,9 @@ package struct SidecarExamination {
   static func isLocal(_ address: String) -> Bool {
     do {
       guard case .tcp(let host, _) = try HTTPAddress(parsing: address) else { return true }
-      return host.lowercased() == "localhost" || isLoopback(host)
+      return host.lowercased() == "localhost" || IPAddress(host)?.isLoopback == true
     } catch {
       return false
-    }
-  }
-
-  private static func isLoopback(_ host: String) -> Bool {
-    var four = in_addr()
-    if inet_pton(AF_INET, host, &four) == 1 { return withUnsafeBytes(of: four) { $0[0] == 127 } }
-    var six = in6_addr()
-    guard inet_pton(AF_INET6, host, &six) == 1 else { return false }
-    return withUnsafeBytes(of: six) { bytes in
-      let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-      return (isMapped && bytes[12] == 127) || (bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] == 1)
     }
   }
 }

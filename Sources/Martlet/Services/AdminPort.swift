@@ -12,8 +12,10 @@ final class AdminPort: Service {
 
   private let application: HTTPApplication<AdminSite>
 
-  /// `readiness` makes the response of /readyz.
-  init(address: String, metrics: Metrics, log: Log, readiness: @escaping @EventLoop () -> HTTPResponse) {
+  /// `readiness` makes the response of /readyz. Nil if the port is off.
+  init?(_ settings: ServiceSettings, metrics: Metrics, log: Log, readiness: @escaping @EventLoop () -> HTTPResponse) {
+    guard let address = settings.adminAddress else { return nil }
+    metrics.addProcess(version: Version.current)
     var listener = HTTPListener(address: address)
     listener.announcement = "admin port listens"
     listener.budget = AdminPort.budget

@@ -15,8 +15,9 @@ final class ServedCertificate {
   private var servers: [Replace] = []
   private let log: Log
 
-  /// `certificate` is what the files contain now. The servers are started with it.
-  init(_ files: CertificateFiles, _ certificate: ServerCertificate, metrics: Metrics, log: Log) {
+  /// The servers are started with the certificate of the settings. Nil without TLS.
+  init?(_ settings: ListenerSettings, metrics: Metrics, log: Log) {
+    guard let files = settings.certificateFiles, let certificate = settings.listener.certificate else { return nil }
     self.files = files
     current = certificate
     self.log = log
@@ -28,12 +29,6 @@ final class ServedCertificate {
     warn()
   }
 
-  /// Nil without TLS.
-  convenience init?(_ settings: ListenerSettings, metrics: Metrics, log: Log) {
-    guard let files = settings.certificateFiles, let certificate = settings.listener.certificate else { return nil }
-    self.init(files, certificate, metrics: metrics, log: log)
-  }
-
   /// Adds a server that gets each later certificate.
   func add(_ server: @escaping Replace) {
     servers.append(server)
@@ -41,34 +36,37 @@ final class ServedCertificate {
 
   /// Reads the files again and gives the certificate to the servers. With a fault they keep the one in use.
   func reload() {
-    do throws(CertificateFiles.Fault) {
-      try replace(with: try files.read())
-    } catch {
-      log.error(
-        "TLS certificate cannot be replaced; the one in use stays",
-        [
-          "setting": .init(error.setting), "path": .init(error.path), "error": .init("the file \(error.reason)"),
-          "fix": .init("provide \(error.expected); then send SIGHUP again"),
-          "expires": .init(ServedCertificate.date(current.expiry)),
-        ])
-    }
+    let (certificate, faults) = files.read()
+    if let fault = certificate.map({ replace(with: $0) }) ?? faults.first { report(fault) }
   }
 
-  private func replace(with certificate: ServerCertificate) throws(CertificateFiles.Fault) {
+  /// Returns the fault of a certificate that a server does not accept.
+  private func replace(with certificate: ServerCertificate) -> CertificateFiles.Fault? {
     guard certificate != current else {
       log.info("TLS certificate read again: it is the same", ServedCertificate.fields(certificate))
-      return
+      return nil
     }
     do throws(HTTPServerError) {
       for server in servers { try server(certificate) }
     } catch {
-      throw CertificateFiles.Fault(
+      return CertificateFiles.Fault(
         setting: CertificateFiles.certificateSetting, path: files.certificatePath, reason: "is not usable: \(error)",
         expected: "a certificate with an RSA, EC or Ed25519 key")
     }
     current = certificate
     log.info("TLS certificate replaced", ServedCertificate.fields(certificate))
     warn()
+    return nil
+  }
+
+  private func report(_ fault: CertificateFiles.Fault) {
+    log.error(
+      "TLS certificate cannot be replaced; the one in use stays",
+      [
+        "setting": .init(fault.setting), "path": .init(fault.path), "error": .init("the file \(fault.reason)"),
+        "fix": .init("provide \(fault.expected); then send SIGHUP again"),
+        "expires": .init(ServedCertificate.date(current.expiry)),
+      ])
   }
 
   private func warn() {

@@ -24,7 +24,7 @@ extension Service {
 
 extension WorkerService: Service {
   /// The worker and, if it has one, its webhook.
-  var services: [any Service] { [self] + (webhook.map { [$0] } ?? []) }
+  var services: [(any Service)?] { [self, webhook] }
 }
 
 extension WebhookSender: Service {}

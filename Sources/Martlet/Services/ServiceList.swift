@@ -10,31 +10,23 @@ struct ServiceList {
   private let reloads: [@EventLoop () -> Void]
   private let log: Log
 
-  /// - Parameters:
-  ///   - services: in the order of their start.
-  ///   - settings: where the admin port listens, which comes first.
-  ///   - readiness: the answer of /readyz.
-  init(
-    _ services: [any Service], reloads: [(@EventLoop () -> Void)?], _ settings: ServiceSettings, metrics: Metrics,
-    log: Log,
-    readiness: @escaping @EventLoop () -> HTTPResponse
-  ) {
-    let admin: (any Service)? = settings.adminAddress.map {
-      AdminPort(address: $0, metrics: metrics, log: log, readiness: readiness)
-    }
-    self.services = (admin.map { [$0] } ?? []) + services
+  /// `services` are in the order of their start.
+  init(_ services: [(any Service)?], reloads: [(@EventLoop () -> Void)?] = [], log: Log) {
+    self.services = services.compactMap { $0 }
     self.reloads = reloads.compactMap { $0 }
     self.log = log
-    metrics.addProcess(version: Version.current)
   }
 
   /// Starts the services, and returns when a signal has stopped them. The second signal ends their grace time.
   func run() async throws {
     for service in services { try await service.start() }
-    Reload.use(reloads, log: log)
+    ServiceSignal.reload.use {
+      if reloads.isEmpty { log.info("SIGHUP: nothing to read again (settings are read at the start only)") }
+      for reload in reloads { reload() }
+    }
     await withCheckedContinuation { stopped in
       var isStopping = false
-      Termination.use {
+      ServiceSignal.termination.use {
         if isStopping { return services.forEach { $0.endGrace() } }
         isStopping = true
         Task { @EventLoop in

@@ -20,29 +20,28 @@ package struct CertificateFiles: Sendable, Equatable {
   let certificatePath: String
   let keyPath: String
 
-  /// Reads both files and checks that they belong together.
-  func read() throws(Fault) -> ServerCertificate {
-    let chain = try contents(CertificateFiles.certificateSetting, certificatePath)
-    let key = try contents(CertificateFiles.keySetting, keyPath)
+  /// Reads both files and checks that they belong together. The certificate is nil if there is a fault.
+  func read() -> (certificate: ServerCertificate?, faults: [Fault]) {
+    var faults: [Fault] = []
+    let chain = contents(CertificateFiles.certificateSetting, certificatePath, &faults)
+    let key = contents(CertificateFiles.keySetting, keyPath, &faults)
+    guard let chain, let key else { return (nil, faults) }
     do throws(ServerCertificateError) {
-      return try ServerCertificate(chain: chain, key: key)
+      return (try ServerCertificate(chain: chain, key: key), [])
     } catch {
-      throw fault(error)
+      let setting = error.isOfKey ? CertificateFiles.keySetting : CertificateFiles.certificateSetting
+      let path = error.isOfKey ? keyPath : certificatePath
+      return (nil, [Fault(setting: setting, path: path, reason: error.reason, expected: error.expected)])
     }
   }
 
-  private func fault(_ error: ServerCertificateError) -> Fault {
-    Fault(
-      setting: error.isOfKey ? CertificateFiles.keySetting : CertificateFiles.certificateSetting,
-      path: error.isOfKey ? keyPath : certificatePath, reason: error.reason, expected: error.expected)
-  }
-
-  private func contents(_ setting: String, _ path: String) throws(Fault) -> [UInt8] {
+  private func contents(_ setting: String, _ path: String, _ faults: inout [Fault]) -> [UInt8]? {
     do throws(SettingFile.Fault) {
       return try SettingFile.read(path, maximumBytes: CertificateFiles.maximumBytes)
     } catch {
-      throw Fault(
-        setting: setting, path: path, reason: error.reason, expected: error.expected ?? CertificateFiles.expectedFile)
+      let expected = error.expected ?? CertificateFiles.expectedFile
+      faults.append(Fault(setting: setting, path: path, reason: error.reason, expected: expected))
+      return nil
     }
   }
 }
@@ -64,26 +63,12 @@ extension CertificateFiles {
         expected: "the PEM file of the certificate, because \(keySetting) is set (set neither for plain HTTP)")
     case (let certificatePath?, let keyPath?):
       let files = CertificateFiles(certificatePath: certificatePath, keyPath: keyPath)
-      return files.certificate(&reader).map { (files, $0) }
+      let (certificate, faults) = files.read()
+      for fault in faults {
+        reader.report(fault.setting, seen: "the file '\(fault.path)' \(fault.reason)", expected: fault.expected)
+      }
+      return certificate.map { (files, $0) }
     }
     return nil
-  }
-
-  private func certificate(_ reader: inout EnvironmentReader) -> ServerCertificate? {
-    let chain = contents(CertificateFiles.certificateSetting, certificatePath, &reader)
-    let key = contents(CertificateFiles.keySetting, keyPath, &reader)
-    guard let chain, let key else { return nil }
-    do throws(ServerCertificateError) {
-      return try ServerCertificate(chain: chain, key: key)
-    } catch {
-      let fault = fault(error)
-      reader.report(fault.setting, seen: "the file '\(fault.path)' \(fault.reason)", expected: fault.expected)
-      return nil
-    }
-  }
-
-  private func contents(_ setting: String, _ path: String, _ reader: inout EnvironmentReader) -> [UInt8]? {
-    reader.contents(
-      setting, path: path, maximumBytes: CertificateFiles.maximumBytes, expected: CertificateFiles.expectedFile)
   }
 }

@@ -30,7 +30,6 @@ package struct DashboardSettings {
     var configuration = DashboardConfiguration(listener: http.listener, queues: SharedSettings.queues(&reader))
     configuration.maximumDevices = SharedSettings.maximumDevices(&reader)
     configuration.policies = PolicySettings.read(&reader)
-    configuration.bundleID = reader.first(of: ["APNS_BUNDLE_ID", "CLAUDIATOR_APNS_BUNDLE_ID"])?.value
     configuration.version = Version.current
     isAddressSet = reader.string(DashboardSettings.setting) != nil
     configuration.failureLimit = SharedSettings.failureLimit(&reader)

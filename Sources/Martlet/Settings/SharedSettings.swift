@@ -57,7 +57,8 @@ struct ClientConfiguration {
 
   /// `readMore` reads further settings of the command, so that all faults are reported together.
   init(
-    environment values: [String: String], readMore: (inout EnvironmentReader) -> Void = { _ in }
+    environment values: [String: String] = EnvironmentReader.processValues,
+    readMore: (inout EnvironmentReader) -> Void = { _ in }
   ) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(values)
     let redis = RedisSettings.read(&reader, isRequired: true)
@@ -66,6 +67,9 @@ struct ClientConfiguration {
     guard reader.faults.isEmpty, let redis else { throw ConfigurationFaults(reader.faults) }
     self.redis = redis
   }
+
+  /// Returns the queue of --queue, or those of the settings.
+  func queues(of line: CommandLineWords) throws(CommandError) -> [String] { try line.queue().map { [$0] } ?? queues }
 
   /// Calls `body` with a connection to Redis.
   @EventLoop

@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPServer
 import JSON
 import Worker
 
@@ -58,26 +59,8 @@ enum TracingSettings {
   static func header(_ text: some StringProtocol) -> TracingConfiguration.Header? {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let name = EnvironmentReader.trimmed(parts[0]), HTTPCall.isHeader(name: name),
-      let value = decoded(EnvironmentReader.trimmed(parts[1]) ?? ""), HTTPCall.isHeader(value: value)
+      let value = FormEncoding.decoded(EnvironmentReader.trimmed(parts[1]) ?? ""), HTTPCall.isHeader(value: value)
     else { return nil }
     return TracingConfiguration.Header(name: name, value: value)
-  }
-
-  /// Returns nil if an escape is malformed, or the result is not UTF-8.
-  private static func decoded(_ text: String) -> String? {
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      guard let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), rest.count >= 2 else {
-        return nil
-      }
-      bytes.append(escaped)
-      rest = rest.dropFirst(2)
-    }
-    return String(validating: bytes, as: UTF8.self)
   }
 }

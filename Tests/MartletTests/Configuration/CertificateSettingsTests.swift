@@ -29,7 +29,7 @@ struct CertificateSettingsTests {
     try made.write(to: directory)
     let settings = try SidecarSettings(environment: directory.certificateSettings)
     #expect(settings.sidecar.listener.certificate?.subject == "CN=push.example.com")
-    #expect(try settings.http.certificateFiles?.read() == settings.sidecar.listener.certificate)
+    #expect(settings.http.certificateFiles?.read().certificate == settings.sidecar.listener.certificate)
   }
 
   @Test(arguments: [("MARTLET_HTTP_CERT", "MARTLET_HTTP_KEY"), ("MARTLET_HTTP_KEY", "MARTLET_HTTP_CERT")])

@@ -38,8 +38,7 @@ struct NumberSourceTests {
       name: "a number of a text without a range: use integer(in:) or number(in:)",
       pattern:
         #"\b(let \w+(: \w+)? = (\#(integer)|Double)\([^:\n]*\)(,| else| \{)|(guard|if) let \w+ = (\#(integer)|Double)\()"#,
-      // Percent escapes, too.
-      permitted: ["NumberRange.swift", "JSONReader+Number.swift", "TracingSettings.swift"]),
+      permitted: ["NumberRange.swift", "JSONReader+Number.swift"]),
     Rule(
       name: "a number of a text without a range: use integer(in:) or number(in:)",
       pattern: #"\b(\#(integer)|Double)\([^:()\n]*(\([^:()\n]*\))?[^:()\n]*\) (\?\?|!= nil|== nil)"#),

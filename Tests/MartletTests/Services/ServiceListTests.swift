@@ -41,17 +41,13 @@ struct ServiceListTests {
   }
 
   @Test func `services start in order, stop together, and close in reverse when the last has stopped`() async throws {
-    var reader = EnvironmentReader(["REDIS_URL": "redis://127.0.0.1", "MARTLET_ADMIN_ADDRESS": "off"])
-    let settings = ServiceSettings(&reader, adminAddress: "")
     let steps = Steps()
-    let list = ServiceList(
-      [Step("one", steps), Step("two", steps, isSlow: true)], reloads: [], settings, metrics: Metrics(), log: .silent,
-      readiness: { .text("") })
+    let list = ServiceList([Step("one", steps), Step("two", steps, isSlow: true)], log: .silent)
     let run = Task { @EventLoop in try await list.run() }
-    Termination.receive()
+    ServiceSignal.termination.receive()
     try await eventually("both have stopped") { steps.taken.count == 4 }
     #expect(steps.taken == ["start one", "start two", "stop two", "stop one"])
-    Termination.receive()
+    ServiceSignal.termination.receive()
     try await run.value
     #expect(steps.taken.suffix(2) == ["close two", "close one"])
   }
