@@ -20,10 +20,9 @@ package struct IPAddress: Equatable {
     let text = String(text.prefix { $0 != "%" })
     guard text.utf8.count <= IPAddress.maximumText else { return nil }
     if let bytes = IPAddress.parsed(text, AF_INET, count: 4) {
-      self.bytes = bytes
+      self.init(bytes: bytes)
     } else if let bytes = IPAddress.parsed(text, AF_INET6, count: 16) {
-      let mapped = IPAddress.mappedPrefix
-      self.bytes = bytes.starts(with: mapped) ? Array(bytes.dropFirst(mapped.count)) : bytes
+      self.init(bytes: bytes)
     } else {
       return nil
     }
@@ -59,11 +58,13 @@ package struct IPAddress: Equatable {
     bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
   }
 
-  private init(bytes: [UInt8]) {
-    self.bytes = bytes
+  /// `bytes`: 4 or 16.
+  init(bytes: [UInt8]) {
+    let mapped = IPAddress.mappedPrefix
+    self.bytes = bytes.starts(with: mapped) ? Array(bytes.dropFirst(mapped.count)) : bytes
   }
 
-  private var text: String {
+  var text: String {
     var buffer = [CChar](repeating: 0, count: IPAddress.maximumText + 1)
     inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &buffer, socklen_t(buffer.count))
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)

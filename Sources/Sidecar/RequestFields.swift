@@ -11,7 +11,7 @@ enum RequestFields {
   /// The length of a device token today.
   private static let hexTokenDigits = 64
   /// The allowed lengths, because Apple may make device tokens longer.
-  private static let tokenDigits = 20...200
+  private static let hexDigits = Charset(of: "0123456789ABCDEFabcdef", length: 20...200, "20 to 200 hexadecimal digits")
   /// The length of a device token with white space and angle brackets.
   private static let maximumTokenTextBytes = 2048
 
@@ -73,18 +73,7 @@ enum RequestFields {
 
   /// Returns an APNs device token of 20 to 200 hexadecimal digits in lower case, or nil if `text` is not one.
   static func lowercasedHex(_ text: String) -> String? {
-    guard tokenDigits.contains(text.utf8.count),
-      text.utf8.allSatisfy({ isDigit($0) || (isLetter($0) && $0 | 0x20 <= UInt8(ascii: "f")) })
-    else { return nil }
-    return text.lowercased()
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-  }
-
-  private static func isLetter(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    hexDigits.accepts(text) ? text.lowercased() : nil
   }
 }
 

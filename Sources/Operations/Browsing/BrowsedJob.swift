@@ -1,5 +1,6 @@
 import JSON
 import Jobs
+import PushModel
 import Queue
 import Redis
 
@@ -51,7 +52,7 @@ public struct BrowsedJob: Sendable, Equatable {
     public let position: SortedPosition
     public let digest: String
 
-    static let digestBytes = 40
+    private static let digests = Charset(of: "0123456789abcdef", length: 40...40, "SHA-1")
 
     init(position: SortedPosition, digest: String) {
       self.position = position
@@ -62,10 +63,7 @@ public struct BrowsedJob: Sendable, Equatable {
     public init?(_ text: String) {
       guard let comma = text.lastIndex(of: ","), let position = SortedPosition(text[..<comma]) else { return nil }
       let digest = String(text[text.index(after: comma)...])
-      let isHex = digest.utf8.allSatisfy {
-        (0x30...0x39).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-      }
-      guard isHex, digest.utf8.count == Reference.digestBytes else { return nil }
+      guard Reference.digests.accepts(digest) else { return nil }
       self.init(position: position, digest: digest)
     }
 

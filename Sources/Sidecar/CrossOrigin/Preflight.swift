@@ -1,11 +1,13 @@
 import HTTPServer
+import PushModel
 
 /// What a browser requests before it sends a request to another origin.
 struct Preflight {
   static let defaultHeaders = "Content-Type, Authorization, X-Username"
 
   private static let maximumMethodBytes = 32
-  private static let maximumNameBytes = 128
+  /// A token of RFC 7230.
+  private static let fieldName = Charset("!#$%&'*+-.^_`|~", length: 1...128)
   /// How many names are returned, and how many are read.
   private static let maximumNames = 50
   private static let maximumCandidates = 200
@@ -40,21 +42,9 @@ struct Preflight {
         let name = Substring(rest[..<end]).trimmed
         rest = rest[end...].dropFirst()
         candidates += 1
-        if isFieldName(name), seen.insert(name.lowercased()).inserted { names.append(name) }
+        if fieldName.accepts(name), seen.insert(name.lowercased()).inserted { names.append(name) }
       }
     }
     return names
-  }
-
-  /// A token of RFC 7230.
-  private static func isFieldName(_ name: String) -> Bool {
-    (1...maximumNameBytes).contains(name.utf8.count)
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-      }
   }
 }

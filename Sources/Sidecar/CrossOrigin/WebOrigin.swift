@@ -1,4 +1,5 @@
 import JSON
+import PushModel
 
 /// The origin of a page: scheme, host and port, in lower case.
 struct WebOrigin: Sendable, Equatable {
@@ -9,6 +10,9 @@ struct WebOrigin: Sendable, Equatable {
   let port: UInt16?
 
   private static let maximumBytes = 512
+  private static let schemeCharacters = Charset("+-.", length: 1...maximumBytes)
+  private static let addressCharacters = Charset(":.", length: 1...maximumBytes)
+  private static let labelCharacters = Charset("-_", length: 1...maximumBytes)
 
   /// Reads an Origin header. Returns nil unless it is `scheme://host[:port]`, without a user or a path.
   init?(parsing text: some StringProtocol) {
@@ -53,24 +57,15 @@ struct WebOrigin: Sendable, Equatable {
 
   private static func defaultPort(_ scheme: String) -> UInt16 { scheme == "https" ? 443 : 80 }
 
-  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
-  private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
-
   private static func isScheme(_ text: some StringProtocol) -> Bool {
-    guard let first = text.utf8.first, isLetter(first) else { return false }
-    return text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "+-.".utf8.contains($0) }
+    text.first?.isLetter == true && schemeCharacters.accepts(String(text))
   }
 
   private static func isHost(_ text: some StringProtocol) -> Bool {
     if text.hasPrefix("[") {
-      let inside = text.dropFirst().dropLast()
-      return text.hasSuffix("]") && !inside.isEmpty
-        && inside.utf8.allSatisfy { isDigit($0) || isLetter($0) || ":.".utf8.contains($0) }
+      return text.hasSuffix("]") && addressCharacters.accepts(String(text.dropFirst().dropLast()))
     }
     let labels = text.split(separator: ".", omittingEmptySubsequences: false)
-    return labels.allSatisfy { label in
-      !label.isEmpty && label.utf8.allSatisfy { isLetter($0) || isDigit($0) || "-_".utf8.contains($0) }
-    }
+    return labels.allSatisfy { labelCharacters.accepts(String($0)) }
   }
 }
