@@ -25,8 +25,7 @@ struct FleetFindingTests {
   }
 
   private func findings(_ state: FleetState) -> [FleetFinding] {
-    let configuration = DashboardConfiguration(listener: HTTPListener(address: ""), queues: [])
-    return state.findings(configuration, now: now)
+    state.findings(now: now)
   }
 
   private var healthy: FleetState {

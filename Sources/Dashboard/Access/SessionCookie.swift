@@ -1,11 +1,12 @@
 import HTTPServer
+import PushModel
 
 /// The cookie that holds the id of a session.
 struct SessionCookie: Sendable, Equatable {
   private static let plainName = "martlet-session"
   /// Browsers accept a cookie of such a name only over TLS, for all paths, and from this host itself.
   private static let hostName = "__Host-martlet-session"
-  private static let maximumID = 128
+  private static let idCharacters = Charset("-_.", length: 1...128)
 
   /// Whether the browser speaks TLS, with the dashboard or with a proxy in front of it.
   let isSecure: Bool
@@ -32,7 +33,7 @@ struct SessionCookie: Sendable, Equatable {
         found.append(trimmed[trimmed.index(after: equals)...])
       }
     }
-    guard found.count == 1, SessionCookie.isID(found[0]) else { return nil }
+    guard found.count == 1, SessionCookie.idCharacters.accepts(String(found[0])) else { return nil }
     return SessionID(found[0])
   }
 
@@ -43,16 +44,4 @@ struct SessionCookie: Sendable, Equatable {
   var removal: String { "\(name)=; Max-Age=0\(attributes)" }
 
   private var attributes: String { "; Path=/; HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "") }
-
-  private static func isID(_ text: Substring) -> Bool {
-    (1...maximumID).contains(text.utf8.count)
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-          true
-        default: false
-        }
-      }
-  }
 }

@@ -33,7 +33,7 @@ struct SignIn {
   }
 
   private func signIn(_ request: HTTPRequest, _ now: Int64) async throws(PageError) -> HTTPResponse {
-    let form = PageForm(try FormBody.fields(of: request))
+    let form = try PageForm(of: request)
     let (name, next) = (form["name"] ?? "", next(form[SignInPage.nextField]))
     guard let done = try await access.signIn(name, form["secret"] ?? "", request, now: now) else {
       var page = SignInPage.page(

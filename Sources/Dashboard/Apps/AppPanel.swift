@@ -4,10 +4,6 @@ import Queue
 /// The part of the page of apps about one app.
 struct AppPanel {
   let app: FleetApp
-  let request: PageRequest
-
-  /// Tokens are kept when at least this many owners, and more than half, have a refused one.
-  private static let suspicious = 20
 
   func append(_ number: Int, to html: inout HTML) {
     html.panel(app.name, id: "app-\(number + 1)") { html in
@@ -32,7 +28,7 @@ struct AppPanel {
         (
           "APNs answers slowly",
           .text(
-            "\(slow.inFlight) of \(slow.concurrency) pushes in flight; \(NumberText.count(Int64(slow.waiting), "job")) in memory"
+            "\(slow.inFlight) of \(slow.concurrency) pushes in flight; \(NumberText.count(slow.waiting, "job")) in memory"
           )
         ))
     }
@@ -78,7 +74,7 @@ struct AppPanel {
     for gateway in app.gateways {
       let state: Cell =
         if gateway.unreachable > 0 {
-          .badge("out of reach for \(NumberText.count(Int64(gateway.unreachable), "worker"))", .bad)
+          .badge("out of reach for \(NumberText.count(gateway.unreachable, "worker"))", .bad)
         } else if gateway.connections > 0 {
           .badge("connected", .good)
         } else {
@@ -99,7 +95,7 @@ struct AppPanel {
     for topic in app.topics {
       table.row(
         .name(topic.topic), .text(topic.environment.rawValue), state(topic.environment, topic.topic),
-        .text("\(topic.suspects) of the last \(NumberText.count(Int64(topic.owners), "owner"))"))
+        .text("\(topic.suspects) of the last \(NumberText.count(topic.owners, "owner"))"))
     }
     for route in others {
       table.row(.name(route.topic), .text(route.environment.rawValue), state(route.environment, route.topic), .none)

@@ -17,20 +17,19 @@ struct AppsPage: DashboardPage {
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    let workers = try await refusingFaults(
-      await FleetWorker.all(of: context.queues, from: context.connection))
-    let reports = workers.compactMap(\.report)
+    let workers = try await refusingFaults(await WorkerReport.read(of: context.queues, from: context.connection))
+    let reports = workers.sorted { $0.key < $1.key }.map(\.value)
     let apps = FleetApp.merged(reports)
     let audience = try await refusingFaults(
       await audiences.sizes(of: apps.flatMap(\.audiences), from: context.connection, now: request.now))
     return Page("Apps", summary: AppsPage.summary(reports, apps)) { html in
       html.region("apps") { html in
-        AppsPage.problems(reports, context.configuration, request, &html)
+        AppsPage.problems(reports, &html)
         if !apps.isEmpty { html.figures(AppsPage.figures(reports, apps, audience)) }
         html.panel("All apps") { html in
-          html.table(AppsPage.table(apps, request, audience: audience), empty: AppsPage.nothing(reports))
+          html.table(AppsPage.table(apps, audience: audience), empty: AppsPage.nothing(reports))
         }
-        for (number, app) in apps.enumerated() { AppPanel(app: app, request: request).append(number, to: &html) }
+        for (number, app) in apps.enumerated() { AppPanel(app: app).append(number, to: &html) }
       }
     }
   }
@@ -39,8 +38,8 @@ struct AppsPage: DashboardPage {
     guard !apps.isEmpty else { return nil }
     let paused = apps.count { !$0.paused.isEmpty }
     let unreachable = apps.count { $0.gateways.contains { $0.unreachable > 0 } }
-    if unreachable > 0 { return "APNs is out of reach for \(NumberText.count(Int64(unreachable), "app"))." }
-    if paused > 0 { return "APNs refuses pushes of \(NumberText.count(Int64(paused), "app")). Their jobs are kept." }
+    if unreachable > 0 { return "APNs is out of reach for \(NumberText.count(unreachable, "app"))." }
+    if paused > 0 { return "APNs refuses pushes of \(NumberText.count(paused, "app")). Their jobs are kept." }
     return "Nothing prevents the pushes of any app."
   }
 
@@ -56,20 +55,18 @@ struct AppsPage: DashboardPage {
   ) -> [Figure] {
     let paused = apps.reduce(0) { $0 + $1.paused.count }
     return [
+      Figure("Devices", audience.values.reduce(0, +), detail: "registered for these apps"),
+      Figure("Connections", apps.reduce(0) { $0 + $1.connections }, detail: "to APNs, open"),
       Figure(
-        "Devices", NumberText.grouped(audience.values.reduce(0, +)), detail: "registered for these apps"),
-      Figure(
-        "Connections", NumberText.grouped(Int64(apps.reduce(0) { $0 + $1.connections })), detail: "to APNs, open"),
-      Figure(
-        "Paused routes", NumberText.grouped(Int64(paused)), detail: "tried again once a minute",
+        "Paused routes", paused, detail: "tried again once a minute",
         tone: paused > 0 ? .bad : nil),
       Figure(
-        "Tokens removed", NumberText.grouped(reports.reduce(0) { $0 + $1.removedTokens }),
+        "Tokens removed", reports.reduce(0) { $0 + $1.removedTokens },
         detail: "stale, since the workers started"),
     ]
   }
 
-  nonisolated static func table(_ apps: [FleetApp], _ request: PageRequest, audience: [String: Int64]) -> Table {
+  nonisolated static func table(_ apps: [FleetApp], audience: [String: Int64]) -> Table {
     var table = Table(
       "Apps",
       columns: [
@@ -96,9 +93,7 @@ struct AppsPage: DashboardPage {
   }
 
   /// Appends what an operator should look at, each with its fix.
-  nonisolated static func problems(
-    _ reports: [WorkerReport], _ configuration: DashboardConfiguration, _ request: PageRequest, _ html: inout HTML
-  ) {
+  nonisolated static func problems(_ reports: [WorkerReport], _ html: inout HTML) {
     for paused in FleetRoute.paused(reports) {
       let route = paused.notice
       html.notice(

@@ -22,7 +22,12 @@ struct AuditPage: DashboardPage {
       isCaptionHidden: true)
     for entry in entries { table.row(AuditPage.cells(entry, now: request.now)) }
     return Page("Audit", summary: AuditPage.summary) { html in
-      tabs(request, part, &html)
+      html.tabs(
+        "Parts of the audit log",
+        AuditLog.Part.allCases.map { other in
+          let query = other == .all ? [] : [("show", other.rawValue)]
+          return (AuditPage.title(other), request.link("audit", query: query), other == part)
+        })
       html.region("entries") { html in
         html.element("div", ["class": "panel"]) { html in
           html.table(
@@ -53,15 +58,6 @@ struct AuditPage: DashboardPage {
       throw .badRequest("There is no such part of the audit log.")
     }
     return part
-  }
-
-  private func tabs(_ request: PageRequest, _ current: AuditLog.Part, _ html: inout HTML) {
-    html.element("nav", ["class": "tabs", "aria-label": "Parts of the audit log"]) { html in
-      for part in AuditLog.Part.allCases {
-        let link = request.link("audit", query: part == .all ? [] : [("show", part.rawValue)])
-        html.element("a", ["href": link.text, "aria-current": part == current ? "page" : nil], AuditPage.title(part))
-      }
-    }
   }
 
   private static func title(_ part: AuditLog.Part) -> String {

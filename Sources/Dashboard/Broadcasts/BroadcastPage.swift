@@ -72,11 +72,10 @@ struct BroadcastPage: DashboardPage {
     let passed = Int64(view.isOver ? view.status.accepted + view.status.failed : view.audience?.passed ?? 0)
     let end = view.end(now: now)
     return [
-      Figure("Devices", NumberText.grouped(Int64(view.audience?.size ?? 0)), detail: "in the audience now"),
-      Figure("Reached", NumberText.grouped(passed)),
-      Figure("Accepted", NumberText.grouped(Int64(view.status.accepted))),
-      Figure(
-        "Failed", NumberText.grouped(Int64(view.status.failed)), tone: view.status.failed > 0 ? .warn : nil),
+      Figure("Devices", view.audience?.size ?? 0, detail: "in the audience now"),
+      Figure("Reached", passed),
+      Figure("Accepted", view.status.accepted),
+      Figure("Failed", view.status.failed, tone: view.status.failed > 0 ? .warn : nil),
       Figure(
         "Pace", view.status.pace(at: now).map { NumberText.short($0) + " /s" } ?? "–",
         detail: end.map { "ends \(TimeText.relative($0, now: now))" }),

@@ -26,8 +26,8 @@ struct BarChart: Sendable {
 
   /// One sentence that tells what the chart shows.
   var description: String {
-    let parts = zip(series, totals).map { "\($0) \(NumberText.grouped(Int64($1)))" }.joined(separator: ", ")
-    return "\(parts). At most \(NumberText.grouped(Int64(maximum))) in one \(unit)."
+    let parts = zip(series, totals).map { "\($0) \(NumberText.grouped($1))" }.joined(separator: ", ")
+    return "\(parts). At most \(NumberText.grouped(maximum)) in one \(unit)."
   }
 }
 
@@ -41,8 +41,7 @@ extension HTML {
     element("figure", ["class": "chart"]) { html in
       html.element("figcaption") { html in
         html.element("strong", chart.title)
-        html.element(
-          "span", ["class": "peak"], "up to \(NumberText.grouped(Int64(chart.maximum))) in one \(chart.unit)")
+        html.element("span", ["class": "peak"], "up to \(NumberText.grouped(chart.maximum)) in one \(chart.unit)")
       }
       html.drawing(chart)
       html.element("div", ["class": "axis", "aria-hidden": "true"]) { html in
@@ -74,7 +73,7 @@ extension HTML {
   private mutating func bar(_ bar: BarChart.Bar, _ place: Int, _ chart: BarChart) {
     guard bar.values.contains(where: { $0 > 0 }) else { return }
     element("g") { html in
-      let numbers = zip(chart.series, bar.values).map { "\($0) \(NumberText.grouped(Int64($1)))" }
+      let numbers = zip(chart.series, bar.values).map { "\($0) \(NumberText.grouped($1))" }
       html.element("title", "\(bar.title): \(numbers.joined(separator: ", "))")
       var top = Double(HTML.height)
       for (series, value) in bar.values.enumerated() where value > 0 {
@@ -98,7 +97,7 @@ extension HTML {
             html.element("rect", ["class": "s\(place + 1)", "width": "12", "height": "12", "rx": "3"], "")
           }
           html.text("\(name) ")
-          html.element("strong", NumberText.grouped(Int64(total)))
+          html.element("strong", NumberText.grouped(total))
         }
       }
     }
@@ -117,7 +116,7 @@ extension BarChart {
 }
 
 extension String {
-  fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+  var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }
 
 /// Numbers of a drawing.

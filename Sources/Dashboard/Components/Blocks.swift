@@ -24,6 +24,15 @@ extension HTML {
     }
   }
 
+  /// Appends links to the views of a page. `mark`: the value of `aria-current`.
+  mutating func tabs(_ label: String, mark: String = "page", _ tabs: [(title: String, link: Link, isCurrent: Bool)]) {
+    element("nav", ["class": "tabs", "aria-label": label]) { html in
+      for tab in tabs {
+        html.element("a", ["href": tab.link.text, "aria-current": tab.isCurrent ? mark : nil], tab.title)
+      }
+    }
+  }
+
   mutating func emptyState(_ state: EmptyState) {
     element("div", ["class": "empty"]) { html in
       html.element("p", ["class": "title"], state.title)
@@ -33,7 +42,7 @@ extension HTML {
 
   /// Appends a sentence that stands out: what is wrong and its fix, or what was done.
   mutating func notice(_ text: String, _ tone: Tone, fix: String? = nil) {
-    element("div", ["class": "notice \(tone.className)", "role": tone == .bad ? "alert" : "status"]) { html in
+    element("div", ["class": "notice \(tone.rawValue)", "role": tone == .bad ? "alert" : "status"]) { html in
       html.element("p", text)
       if let fix {
         html.element("p", ["class": "fix"]) { html in
@@ -60,7 +69,7 @@ extension HTML {
   mutating func figures(_ figures: [Figure]) {
     element("dl", ["class": "figures"]) { html in
       for figure in figures {
-        html.element("div", ["class": figure.tone.map { "figure \($0.className)" } ?? "figure"]) { html in
+        html.element("div", ["class": figure.tone.map { "figure \($0.rawValue)" } ?? "figure"]) { html in
           html.element("dt", figure.name)
           html.element("dd", ["class": "value"]) { html in
             if let link = figure.link { html.link(figure.value, to: link) } else { html.text(figure.value) }
@@ -110,5 +119,9 @@ struct Figure: Sendable {
     self.detail = detail
     self.tone = tone
     self.link = link
+  }
+
+  init(_ name: String, _ number: some BinaryInteger, detail: String? = nil, tone: Tone? = nil, link: Link? = nil) {
+    self.init(name, NumberText.grouped(number), detail: detail, tone: tone, link: link)
   }
 }

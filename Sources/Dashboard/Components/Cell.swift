@@ -1,4 +1,5 @@
 import Operations
+import Telemetry
 
 /// The content of a cell of a table, or of a definition.
 enum Cell: Sendable {
@@ -24,18 +25,8 @@ enum Cell: Sendable {
 }
 
 /// What a badge or a notice means. The text says it too; the colour only helps.
-enum Tone: Sendable {
+enum Tone: String, Sendable {
   case neutral, info, good, warn, bad
-
-  var className: String {
-    switch self {
-    case .neutral: "neutral"
-    case .info: "info"
-    case .good: "good"
-    case .warn: "warn"
-    case .bad: "bad"
-    }
-  }
 }
 
 extension HTML {
@@ -56,7 +47,7 @@ extension HTML {
 
   /// Appends a short label: `paused`.
   mutating func badge(_ text: String, _ tone: Tone) {
-    element("span", ["class": "badge \(tone.className)"], text)
+    element("span", ["class": "badge \(tone.rawValue)"], text)
   }
 
   /// Appends a point of time: how long ago or until when; the exact time is its title.
@@ -74,6 +65,6 @@ extension HTML {
 
   /// Appends the first characters of a device token: enough to find it, too few to use it.
   mutating func token(_ token: String) {
-    element("code", ["class": "token"], TokenText.shortened(token))
+    element("code", ["class": "token"], Log.shortened(token))
   }
 }

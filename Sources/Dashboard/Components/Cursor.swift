@@ -12,14 +12,14 @@ enum Cursor {
     return text
   }
 
-  /// Returns a cursor that is a number. Nil without a cursor. Throws 400 for another text.
-  static func number(_ text: String?) throws(PageError) -> Int64? {
-    guard let text else { return nil }
-    guard let number = text.integer(in: 0...Int64.max) else { throw .badCursor }
-    return number
+  /// Returns the cursor of a scan, `0` without one. Throws 400 for another text.
+  static func scan(_ text: String?) throws(PageError) -> String {
+    guard let text else { return "0" }
+    guard isNumber(text) else { throw .badCursor }
+    return text
   }
 
-  private static func isNumber(_ text: Substring) -> Bool {
+  private static func isNumber(_ text: some StringProtocol) -> Bool {
     text.utf8.count <= maximumDigits && text.integer(in: 0...UInt64.max) != nil
   }
 }

@@ -1,3 +1,4 @@
+import Credentials
 import HTTPServer
 
 /// The look of a button.
@@ -106,6 +107,14 @@ extension HTML {
         }
       }
     }
+  }
+
+  /// Appends a link that shows tokens whole or shortened, if the operator may see them whole.
+  mutating func wholeTokensLink(_ request: PageRequest) {
+    guard request.operator.role == .admin else { return }
+    let isWhole = request.showsWholeTokens
+    link(
+      isWhole ? "Shorten the tokens" : "Show whole tokens", to: request.sameLink([("whole", isWhole ? nil : "yes")]))
   }
 
   /// Appends links to the parts of a list before and after this one. Cursors are values of the query item `cursor`.

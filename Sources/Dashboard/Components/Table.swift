@@ -1,10 +1,11 @@
 /// A table with a caption and header cells.
 struct Table: Sendable {
   struct Column: Sendable {
-    enum Kind: Sendable { case text, number, actions }
+    enum Kind: String, Sendable { case text, number, actions }
 
     let title: String
     let kind: Kind
+    var className: String? { kind == .text ? nil : kind.rawValue }
 
     static func text(_ title: String) -> Column { Column(title: title, kind: .text) }
     static func number(_ title: String) -> Column { Column(title: title, kind: .number) }
@@ -53,7 +54,7 @@ extension HTML {
   }
 
   private mutating func header(_ column: Table.Column) {
-    element("th", ["scope": "col", "class": column.kind.className]) { html in
+    element("th", ["scope": "col", "class": column.className]) { html in
       if column.kind == .actions {
         html.element("span", ["class": "hidden"], column.title)
       } else {
@@ -67,23 +68,13 @@ extension HTML {
       for (place, (cell, column)) in zip(cells, columns).enumerated() {
         let content = { (html: inout HTML) in html.cell(cell) }
         if place == 0 {
-          html.element("th", ["scope": "row", "class": column.kind.className], content)
+          html.element("th", ["scope": "row", "class": column.className], content)
         } else {
           // On narrow screens each cell is a line with its title.
           html.element(
-            "td", ["class": column.kind.className, "data-title": column.kind == .actions ? nil : column.title], content)
+            "td", ["class": column.className, "data-title": column.kind == .actions ? nil : column.title], content)
         }
       }
-    }
-  }
-}
-
-extension Table.Column.Kind {
-  fileprivate var className: String? {
-    switch self {
-    case .text: nil
-    case .number: "number"
-    case .actions: "actions"
     }
   }
 }

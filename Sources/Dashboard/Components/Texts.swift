@@ -5,7 +5,7 @@ import Telemetry
 /// Numbers as people read them.
 enum NumberText {
   /// `1 234 567`, with narrow no-break spaces.
-  static func grouped(_ number: Int64) -> String {
+  static func grouped(_ number: some BinaryInteger) -> String {
     let digits = Array(String(number.magnitude))
     var text = number < 0 ? "-" : ""
     for (place, digit) in digits.enumerated() {
@@ -37,7 +37,7 @@ enum NumberText {
   }
 
   /// `3 jobs`, `1 job`.
-  static func count(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
+  static func count(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
     "\(grouped(number)) \(number == 1 ? one : many ?? one + "s")"
   }
 }
@@ -59,9 +59,4 @@ extension TimeText {
     if difference.magnitude < 1000 { return "just now" }
     return difference > 0 ? "\(duration(difference)) ago" : "in \(duration(Int64(difference.magnitude)))"
   }
-}
-
-/// Device tokens as they may be shown.
-enum TokenText {
-  static func shortened(_ token: String) -> String { Log.shortened(token) }
 }

@@ -18,7 +18,7 @@ struct CredentialsPage: DashboardPage {
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let kind = try kind(request.query("kind") ?? Credential.Kind.operator.rawValue)
-    let cursor = try scanCursor(request.query("cursor"))
+    let cursor = try Cursor.scan(request.query("cursor"))
     let part = try await refusingFaults(
       await context.credentials.part(kind, cursor: cursor, count: CredentialsPage.rowsOfPage))
     let uses = try await refusingFaults(await context.lastUses.read(kind, part.credentials.map(\.name)))
@@ -26,7 +26,12 @@ struct CredentialsPage: DashboardPage {
     return Page(
       "Credentials", summary: "Who may call the HTTP APIs, and who may use this dashboard. Secrets are never shown."
     ) { html in
-      tabs(request, kind, &html)
+      html.tabs(
+        "Kinds of credentials",
+        [Credential.Kind.operator, .key, .user, .instance].map { other in
+          let link = request.link("credentials", query: [("kind", other.rawValue)])
+          return (CredentialsPage.title(other), link, other == kind)
+        })
       if let wanted { confirmation(request, wanted, &html) }
       html.region("credentials") { html in
         html.panel(CredentialsPage.title(kind)) { html in
@@ -67,25 +72,6 @@ struct CredentialsPage: DashboardPage {
   private func kind(_ text: String) throws(PageError) -> Credential.Kind {
     guard let kind = Credential.Kind(rawValue: text) else { throw .badRequest("There is no such kind of credential.") }
     return kind
-  }
-
-  private func scanCursor(_ text: String?) throws(PageError) -> String {
-    guard let text else { return "0" }
-    guard text.integer(in: 0...UInt64.max) != nil, text.utf8.count <= 20 else { throw .badCursor }
-    return text
-  }
-
-  private func tabs(_ request: PageRequest, _ current: Credential.Kind, _ html: inout HTML) {
-    html.element("nav", ["class": "tabs", "aria-label": "Kinds of credentials"]) { html in
-      for kind in [Credential.Kind.operator, .key, .user, .instance] {
-        html.element(
-          "a",
-          [
-            "href": request.link("credentials", query: [("kind", kind.rawValue)]).text,
-            "aria-current": kind == current ? "page" : nil,
-          ], CredentialsPage.title(kind))
-      }
-    }
   }
 
   private func confirmation(_ request: PageRequest, _ credential: Credential, _ html: inout HTML) {

@@ -73,7 +73,7 @@ struct BulkPreview {
       if isMore {
         html.element(
           "p", ["class": "quiet"],
-          "Only the newest \(NumberText.grouped(Int64(limit))) of a queue were counted; older ones that match are included."
+          "Only the newest \(NumberText.grouped(limit)) of a queue were counted; older ones that match are included."
         )
       }
       if query.filter.app != nil {
@@ -84,7 +84,7 @@ struct BulkPreview {
   }
 
   private var amount: String {
-    (isMore ? "more than " : "") + NumberText.count(Int64(reasons.matched), "letter")
+    (isMore ? "more than " : "") + NumberText.count(reasons.matched, "letter")
   }
 
   private var title: String {

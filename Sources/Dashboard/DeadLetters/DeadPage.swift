@@ -32,8 +32,14 @@ struct DeadPage: DashboardPage {
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let query = try DeadQuery(request, queues: try context.queues(of: request))
-    let total = try await total(query.queues)
-    let list = try await read(query, request)
+    let counts = try await refusingFaults(
+      await context.connection.replies(to: query.queues.map { RedisCommand("ZCARD", QueueKeys(queue: $0).dead) }))
+    let total = counts.reduce(0) { $0 + ($1.integer ?? 0) }
+    let list = try await MergedList.read(query.queues, request, isDescending: true, limit: DeadPage.pageSize) {
+      (queue, position) async throws(RedisError) -> BrowsedPage in
+      try await QueueBrowser(queue: queue, connection: context.connection)
+        .dead(query.filter, from: position, limit: DeadPage.pageSize)
+    }
     let reasons = try await refusingFaults(await cache.reasons(of: query.queues, now: request.now))
     let preview = try await BulkPreview(query, request, context: context)
     let view = DeadView(
@@ -46,38 +52,6 @@ struct DeadPage: DashboardPage {
       if let preview { preview.confirmation(&html) }
       view.list(&html)
     }
-  }
-
-  private func total(_ queues: [String]) async throws(PageError) -> Int64 {
-    var total: Int64 = 0
-    for reply in await context.connection.exchange(queues.map { RedisCommand("ZCARD", QueueKeys(queue: $0).dead) }) {
-      switch reply {
-      case .success(let value): total += value.integer ?? 0
-      case .failure(let error) where error.isWrongType: break
-      case .failure(let error): throw PageError(error)
-      }
-    }
-    return total
-  }
-
-  private func read(_ query: DeadQuery, _ request: PageRequest) async throws(PageError) -> MergedList {
-    var cursor = MergedList.Cursor(count: query.queues.count)
-    if let text = request.query("cursor") {
-      guard let read = MergedList.Cursor(text, count: query.queues.count) else { throw .badCursor }
-      cursor = read
-    }
-    var pages: [BrowsedPage?] = []
-    for (queue, place) in zip(query.queues, cursor.places) {
-      guard place != .end else {
-        pages.append(nil)
-        continue
-      }
-      let browser = QueueBrowser(queue: queue, connection: context.connection)
-      pages.append(
-        try await refusingFaults(
-          await browser.dead(query.filter, from: place.position, limit: DeadPage.pageSize)))
-    }
-    return MergedList(pages, from: cursor, isDescending: true, limit: DeadPage.pageSize)
   }
 
   // MARK: - Act

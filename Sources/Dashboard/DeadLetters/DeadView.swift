@@ -32,14 +32,13 @@ struct DeadView {
               ]
             ) { html in
               html.element("span", ["class": "facet-name"], entry.reason.isEmpty ? "no reason" : entry.reason)
-              html.element("span", ["class": "facet-count"], NumberText.grouped(Int64(entry.count)))
+              html.element("span", ["class": "facet-count"], NumberText.grouped(entry.count))
             }
           }
         }
       }
       if reasons.examined >= DeadReasonsCache.newest {
-        html.element(
-          "p", ["class": "quiet"], "Reasons of the newest \(NumberText.grouped(Int64(reasons.examined))) letters.")
+        html.element("p", ["class": "quiet"], "Reasons of the newest \(NumberText.grouped(reasons.examined)) letters.")
       }
     }
   }
@@ -87,7 +86,7 @@ struct DeadView {
     } else if list.next != nil {
       html.emptyState(
         EmptyState(
-          "None of these \(NumberText.grouped(Int64(list.examined))) letters matches",
+          "None of these \(NumberText.grouped(list.examined)) letters matches",
           "Older ones were not searched yet."))
       pager(&html)
     } else {
@@ -97,7 +96,7 @@ struct DeadView {
 
   private func pager(_ html: inout HTML) {
     let searched =
-      query.filter.isEmpty ? nil : "searched \(NumberText.count(Int64(list.examined), "letter")) for this part"
+      query.filter.isEmpty ? nil : "searched \(NumberText.count(list.examined, "letter")) for this part"
     html.pager(request, first: request.query("cursor") == nil, next: list.next?.text, description: searched)
   }
 

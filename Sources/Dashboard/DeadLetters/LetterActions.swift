@@ -22,8 +22,7 @@ struct LetterActions {
           count.gone += 1
         }
       } catch {
-        throw LetterActions.interrupted(
-          LetterActions.progress(verb, count, of: letters.count, by: error), by: error)
+        throw LetterActions.interrupted(LetterActions.progress(verb, count, of: letters.count, by: error), by: error)
       }
     }
     guard count.done > 0 else {
@@ -37,9 +36,9 @@ struct LetterActions {
 
   /// `Requeued 3 dead letters. 2 had moved on before. 40 are left to look at: continue below.`
   static func sentence(_ verb: DeadLetterVerb, _ count: DeadLetterSweep) -> String {
-    var sentence = "\(verb.past) \(NumberText.count(Int64(count.done), "dead letter"))."
+    var sentence = "\(verb.past) \(NumberText.count(count.done, "dead letter"))."
     if count.gone > 0 { sentence += " \(count.gone) had moved on before." }
-    if count.left > 0 { sentence += " \(NumberText.grouped(Int64(count.left))) are left to look at: continue below." }
+    if count.left > 0 { sentence += " \(NumberText.grouped(count.left)) are left to look at: continue below." }
     return sentence
   }
 

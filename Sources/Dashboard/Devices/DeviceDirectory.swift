@@ -1,4 +1,5 @@
 import EventLoop
+import Operations
 import Redis
 import Registry
 
@@ -12,7 +13,7 @@ struct DeviceDirectory {
   let connection: RedisClient
 
   /// All devices that the query names, in the order of their tokens, without ``DeviceEntry/refusal``.
-  func devices(of query: DeviceSearch) async throws(RedisError) -> (entries: [DeviceEntry], isComplete: Bool) {
+  func devices(of query: InspectedAddressee) async throws(RedisError) -> (entries: [DeviceEntry], isComplete: Bool) {
     switch query {
     case .user(let name):
       let page = try await registry.devices(of: name, after: nil, limit: DeviceDirectory.maximumRead)

@@ -1,5 +1,7 @@
 import Crypto
+import Operations
 import Registry
+import Telemetry
 
 /// A device on the page of devices, with what is known of its last push.
 struct DeviceEntry: Sendable, Equatable {
@@ -13,8 +15,8 @@ struct DeviceEntry: Sendable, Equatable {
   static func reference(to token: String) -> String { String(SHA256.hex(token).prefix(32)) }
 
   /// As the audit log names it: `device 740f4707… of user alice`.
-  func subject(_ query: DeviceSearch) -> String {
-    let name = "device \(TokenText.shortened(device.token))"
+  func subject(_ query: InspectedAddressee) -> String {
+    let name = "device \(Log.shortened(device.token))"
     guard case .token = query else { return "\(name) of \(query.subject)" }
     return device.username.map { "\(name) of user \($0)" } ?? name
   }

@@ -5,6 +5,7 @@ import JSON
 import PushModel
 import Redis
 import Registry
+import Telemetry
 
 /// `/devices`: the devices of a user, a token or an instance, why pushes arrive there or not, a test push, and their removal.
 @EventLoop
@@ -26,20 +27,19 @@ struct DevicesPage: DashboardPage {
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     guard let query = try await query(request) else { return empty(request) }
-    let isWhole = DevicesPage.showsWholeTokens(request)
     let (all, isComplete) = try await refusingFaults(await directory.devices(of: query))
     let start = try DevicesPage.start(request, count: all.count)
     let shown = try await refusingFaults(
       await directory.noted(Array(all[start..<min(start + DevicesPage.pageSize, all.count)])))
     let inspector = AddresseeInspector(
       connection: context.connection, queues: context.queues, policies: context.configuration.policies,
-      showsWholeTokens: isWhole)
-    let explanation = try await refusingFaults(await inspector.explain(query.addressee))
+      showsWholeTokens: request.showsWholeTokens)
+    let explanation = try await refusingFaults(await inspector.explain(query))
     return Page(DevicesPage.title(query)) { html in
       search(request, &html)
       html.region("devices") { html in
         FindingsPanel(explanation: explanation, request: request).append(to: &html)
-        DevicesPanel(query: query, entries: shown, isWhole: isWhole, request: request)
+        DevicesPanel(query: query, entries: shown, request: request)
           .append(to: &html, start: start, count: all.count, isComplete: isComplete)
       }
     }
@@ -63,17 +63,12 @@ struct DevicesPage: DashboardPage {
       ], button: "Look up")
   }
 
-  nonisolated static func title(_ query: DeviceSearch) -> String {
+  nonisolated static func title(_ query: InspectedAddressee) -> String {
     switch query {
     case .user(let name): "Devices of \(name)"
-    case .token(let token): "Device \(TokenText.shortened(token))"
+    case .token(let token): "Device \(Log.shortened(token))"
     case .instance(let id): "Device of instance \(id)"
     }
-  }
-
-  /// Only an admin who asks sees whole tokens.
-  static func showsWholeTokens(_ request: PageRequest) -> Bool {
-    request.operator.role == .admin && request.query("whole") == "yes"
   }
 
   /// The place of the first device that is shown.
@@ -86,7 +81,7 @@ struct DevicesPage: DashboardPage {
   // MARK: - Actions
 
   func subject(of action: PageAction, _ request: PageRequest) async -> String {
-    let device = "device \(request.named("device", TokenText.shortened))"
+    let device = "device \(request.named("device", Log.shortened))"
     do throws(PageError) {
       guard let query = try await query(request) else { return device }
       return try await entry(request, query)?.subject(query) ?? "\(device) of \(query.subject)"
@@ -96,13 +91,13 @@ struct DevicesPage: DashboardPage {
   }
 
   /// Whose devices a request is about.
-  private func query(_ request: PageRequest) async throws(PageError) -> DeviceSearch? {
-    guard let link = JobDevice(request) else { return try DeviceSearch.read(request) }
+  private func query(_ request: PageRequest) async throws(PageError) -> InspectedAddressee? {
+    guard let link = JobDevice(request) else { return try InspectedAddressee.read(request) }
     return .token(try await link.token(context))
   }
 
   /// The device that a form names; nil if it is not registered any more.
-  private func entry(_ request: PageRequest, _ query: DeviceSearch) async throws(PageError) -> DeviceEntry? {
+  private func entry(_ request: PageRequest, _ query: InspectedAddressee) async throws(PageError) -> DeviceEntry? {
     let reference = request.field("device")
     return try await refusingFaults(await directory.devices(of: query)).entries.first { $0.reference == reference }
   }
@@ -118,8 +113,8 @@ struct DevicesPage: DashboardPage {
       ? try await remove(entry.device, query) : try await sendTest(entry.device, query, request)
   }
 
-  private func remove(_ device: Device, _ query: DeviceSearch) async throws(PageError) -> ActionOutcome {
-    let shortened = TokenText.shortened(device.token)
+  private func remove(_ device: Device, _ query: InspectedAddressee) async throws(PageError) -> ActionOutcome {
+    let shortened = Log.shortened(device.token)
     let gone: Bool
     switch query {
     case .user(let name):
@@ -145,13 +140,13 @@ struct DevicesPage: DashboardPage {
   }
 
   private func sendTest(
-    _ device: Device, _ query: DeviceSearch, _ request: PageRequest
+    _ device: Device, _ query: InspectedAddressee, _ request: PageRequest
   ) async throws(PageError) -> ActionOutcome {
     let job = TestPush(device: device, query: query, by: request.operator.name, now: request.now)
     let queue = context.queues.contains("push:jobs") ? "push:jobs" : context.queues[0]
     _ = try await refusingFaults(await context.connection.send(RedisCommand("LPUSH", queue).with(job.json)))
     return .done(
-      "A test push to \(TokenText.shortened(device.token)) is in the queue \(queue).",
+      "A test push to \(Log.shortened(device.token)) is in the queue \(queue).",
       then: request.link("jobs", job.id))
   }
 }

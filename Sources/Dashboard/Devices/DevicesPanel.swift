@@ -1,12 +1,13 @@
 import Credentials
+import Operations
 import PushModel
 import Registry
+import Telemetry
 
 /// The devices of a user, of a token or of an instance, with what can be done with each.
 struct DevicesPanel {
-  let query: DeviceSearch
+  let query: InspectedAddressee
   let entries: [DeviceEntry]
-  let isWhole: Bool
   let request: PageRequest
 
   /// `start` is the place of the first entry among `count`.
@@ -17,7 +18,7 @@ struct DevicesPanel {
       html.pager(
         request, first: start == 0, next: end < count ? String(end) : nil,
         description: count > DevicesPage.pageSize
-          ? "\(start + 1) to \(end) of \(isComplete ? "" : "more than ")\(NumberText.grouped(Int64(count)))" : nil)
+          ? "\(start + 1) to \(end) of \(isComplete ? "" : "more than ")\(NumberText.grouped(count))" : nil)
       links(&html)
     }
   }
@@ -37,8 +38,7 @@ struct DevicesPanel {
   private func links(_ html: inout HTML) {
     html.element("p", ["class": "links"]) { html in
       if request.operator.role == .admin, !entries.isEmpty {
-        let title = isWhole ? "Shorten the tokens" : "Show whole tokens"
-        html.link(title, to: request.sameLink([("whole", isWhole ? nil : "yes")]))
+        html.wholeTokensLink(request)
         html.text(" ")
       }
       if case .instance(let id) = query {
@@ -72,7 +72,7 @@ struct DevicesPanel {
 
   private func name(_ entry: DeviceEntry) -> Cell {
     .content { html in
-      if isWhole {
+      if request.showsWholeTokens {
         html.element("code", ["class": "token whole"], entry.device.token)
       } else {
         html.token(entry.device.token)
@@ -103,14 +103,12 @@ struct DevicesPanel {
 
   private func actions(_ entry: DeviceEntry) -> Cell {
     let fields = [("device", entry.reference)]
-    let shortened = TokenText.shortened(entry.device.token)
+    let shortened = Log.shortened(entry.device.token)
     return .content { html in
       if entry.device.platform == .ios, entry.isActive {
-        html.actionForm(
-          request, DevicesPage.test, "Send a test push", fields: fields, describedBy: "to \(shortened)")
+        html.actionForm(request, DevicesPage.test, "Send a test push", fields: fields, describedBy: "to \(shortened)")
       }
-      html.actionForm(
-        request, DevicesPage.remove, "Remove", style: .danger, fields: fields, describedBy: shortened)
+      html.actionForm(request, DevicesPage.remove, "Remove", style: .danger, fields: fields, describedBy: shortened)
     }
   }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import JSON
+import Operations
 import Registry
 
 /// The job of a test push to one device.
@@ -8,7 +9,7 @@ struct TestPush: Sendable {
   let json: [UInt8]
 
   /// `name`: the operator, who stands in the text.
-  init(device: Device, query: DeviceSearch, by name: String, now: Int64) {
+  init(device: Device, query: InspectedAddressee, by name: String, now: Int64) {
     id = "test-" + Secret.random().utf8.prefix(12).map { String(UnicodeScalar($0)) }.joined()
     var user: String?
     if case .user(let name) = query { user = name }

@@ -16,8 +16,7 @@ struct WorkersPage: DashboardPage {
   nonisolated static let undrain = PageAction("undrain")
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    let workers = try await refusingFaults(
-      await FleetWorker.all(of: context.queues, from: context.connection))
+    let workers = try await refusingFaults(await FleetWorker.all(of: context.queues, from: context.connection))
     if let name = request.query("worker") { return try await show(name, among: workers, request) }
     return Page("Workers", summary: WorkersPage.summary(workers)) { html in
       html.region("workers") { html in
@@ -46,13 +45,12 @@ struct WorkersPage: DashboardPage {
     let taken = reports.reduce(0) { $0 + $1.inFlight }
     return [
       Figure(
-        "Running", NumberText.grouped(Int64(reports.count)), detail: "heartbeat within 15 s",
+        "Running", reports.count, detail: "heartbeat within 15 s",
         tone: reports.isEmpty ? .bad : nil),
       Figure("Jobs a second", NumberText.short(rate), detail: "ended by all workers"),
+      Figure("In flight", workers.reduce(0) { $0 + $1.jobsInFlight }, detail: "jobs claimed, not ended"),
       Figure(
-        "In flight", NumberText.grouped(workers.reduce(0) { $0 + $1.jobsInFlight }), detail: "jobs claimed, not ended"),
-      Figure(
-        "Permits taken", "\(NumberText.grouped(Int64(taken))) of \(NumberText.grouped(Int64(permits)))",
+        "Permits taken", "\(NumberText.grouped(taken)) of \(NumberText.grouped(permits))",
         detail: "pushes that may be in flight", tone: permits > 0 && taken >= permits ? .warn : nil),
     ]
   }
@@ -96,7 +94,7 @@ struct WorkersPage: DashboardPage {
     .content { html in
       html.progress(
         done: Int64(report.inFlight), total: Int64(report.concurrency), label: "Permits taken",
-        text: "\(NumberText.grouped(Int64(report.inFlight))) of \(NumberText.grouped(Int64(report.concurrency)))")
+        text: "\(NumberText.grouped(report.inFlight)) of \(NumberText.grouped(report.concurrency))")
     }
   }
 
@@ -144,10 +142,10 @@ struct WorkersPage: DashboardPage {
           for queue in jobs { queue.append(request, to: &html) }
         }
         if let report = worker.report {
-          AppsPage.problems([report], context.configuration, request, &html)
+          AppsPage.problems([report], &html)
           html.panel("Apps") { html in
             html.table(
-              AppsPage.table(FleetApp.merged([report]), request, audience: [:]),
+              AppsPage.table(FleetApp.merged([report]), audience: [:]),
               empty: EmptyState(
                 "This worker pushes to no app", "No APNs key is configured. Its notifications can be polled."))
           }
@@ -174,8 +172,7 @@ struct WorkersPage: DashboardPage {
   }
 
   private func heldTable(_ worker: FleetWorker, _ request: PageRequest) -> Table {
-    var table = Table(
-      "Jobs in flight by queue", columns: [.text("Queue"), .number("Jobs")], isCaptionHidden: true)
+    var table = Table("Jobs in flight by queue", columns: [.text("Queue"), .number("Jobs")], isCaptionHidden: true)
     for held in worker.held { table.row(.link(held.queue, request.link("queues", held.queue)), .number(held.jobs)) }
     return table
   }

@@ -1,3 +1,5 @@
+import PushModel
+
 /// A link to a page of the dashboard, relative to the page that contains it. So it works below any prefix of a proxy.
 struct Link: Sendable, Equatable {
   /// The relative reference. It begins with `./` or `../`, so a colon in it is never taken for a scheme.
@@ -24,6 +26,8 @@ struct Links: Sendable, Equatable {
     if let id { text += "/" + PathPart.text(id) }
     return Link(text: text + PercentEncoding.query(query))
   }
+
+  func link(_ section: Section) -> Link { Link(text: root + section.path) }
 }
 
 /// An id as a part of a path. Browsers resolve `.` and `..` in a path, also with percent escapes, so these get a `~` in front.
@@ -49,6 +53,7 @@ enum PathPart {
 /// Writes percent escapes.
 enum PercentEncoding {
   private static let digits = Array("0123456789ABCDEF".utf8)
+  private static let plain = Charset("-._~:", length: 1...1)
 
   /// Returns `?a=1&b=2`; nothing without items.
   static func query(_ items: [(String, String)]) -> String {
@@ -59,13 +64,7 @@ enum PercentEncoding {
   static func encoded(_ text: String) -> String {
     var bytes: [UInt8] = []
     for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"), UInt8(ascii: ":"):
-        bytes.append(byte)
-      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
+      bytes += plain.contains(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
     return String(decoding: bytes, as: UTF8.self)
   }

@@ -3,6 +3,7 @@ import Jobs
 import PushModel
 import Operations
 import Queue
+import Telemetry
 
 /// What lists of jobs show of each one.
 struct JobCells {
@@ -33,10 +34,10 @@ struct JobCells {
     case .token(let token):
       .content {
         $0.addressee(
-          "device", TokenText.shortened(token),
+          "device", Log.shortened(token),
           id.map { request.link("devices", query: JobDevice(token, of: $0).query) })
       }
-    case .tokens(let tokens): .text(NumberText.count(Int64(tokens.count), "device"))
+    case .tokens(let tokens): .text(NumberText.count(tokens.count, "device"))
     case .instance(let id):
       .content { $0.addressee("instance", id, request.link("devices", query: [("instance", id)])) }
     case .app(let app): .content { $0.addressee("everyone of app", app, nil) }

@@ -23,7 +23,7 @@ struct JobSteering {
     switch cancellation {
     case .cancelled(let record):
       let sent =
-        record.accepted > 0 ? " APNs had accepted \(NumberText.count(Int64(record.accepted), "push", "pushes"))." : ""
+        record.accepted > 0 ? " APNs had accepted \(NumberText.count(record.accepted, "push", "pushes"))." : ""
       return .done("Cancelled \(id): nothing more is sent.\(sent)\(stays)")
     case .marked(let location):
       if case .unknown = location.place { return .done("\(id) was not found.\(stays)") }

@@ -2,6 +2,7 @@ import Credentials
 import Operations
 import Jobs
 import Queue
+import Telemetry
 
 /// The parts of the page of a job.
 struct JobView {
@@ -153,11 +154,10 @@ struct JobView {
 
   private func devices(_ html: inout HTML) {
     guard let results = location.record?.results, !results.isEmpty else { return }
-    let isWhole = request.operator.role == .admin && request.query("whole") == "yes"
     var table = Table(
       "Devices", columns: [.text("Device"), .text("Outcome"), .text("Reason"), .text("apns-id")], isCaptionHidden: true)
     for result in results.prefix(JobView.shownDevices) {
-      let token = isWhole ? result.token : TokenText.shortened(result.token)
+      let token = request.showsWholeTokens ? result.token : Log.shortened(result.token)
       table.row(
         .link(token, request.link("devices", query: JobDevice(result.token, of: id).query)),
         result.ok
@@ -166,13 +166,7 @@ struct JobView {
     }
     html.panel("Devices") { html in
       html.table(table)
-      if request.operator.role == .admin {
-        html.element("p") { html in
-          html.link(
-            isWhole ? "Shorten the tokens" : "Show whole tokens",
-            to: request.sameLink([("whole", isWhole ? nil : "yes")]))
-        }
-      }
+      if request.operator.role == .admin { html.element("p") { $0.wholeTokensLink(request) } }
     }
   }
 

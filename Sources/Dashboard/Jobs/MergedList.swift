@@ -1,5 +1,7 @@
+import EventLoop
 import Operations
 import Queue
+import Redis
 
 /// Sorted sets that a page shows as one list, a part of it at a time.
 ///
@@ -65,6 +67,24 @@ struct MergedList {
   let examined: Int
   /// Where the next part begins; nil after the last entry.
   let next: Cursor?
+
+  /// Reads the part that the cursor of the request names. `read` returns a page of a set, from a position or its beginning.
+  @EventLoop
+  static func read<Source>(
+    _ sources: [Source], _ request: PageRequest, isDescending: Bool, limit: Int,
+    _ read: @EventLoop (Source, SortedPosition?) async throws(RedisError) -> BrowsedPage
+  ) async throws(PageError) -> MergedList {
+    var cursor = Cursor(count: sources.count)
+    if let text = request.query("cursor") {
+      guard let read = Cursor(text, count: sources.count) else { throw .badCursor }
+      cursor = read
+    }
+    var pages: [BrowsedPage?] = []
+    for (source, place) in zip(sources, cursor.places) {
+      pages.append(place == .end ? nil : try await refusingFaults(await read(source, place.position)))
+    }
+    return MergedList(pages, from: cursor, isDescending: isDescending, limit: limit)
+  }
 
   /// Merges one page of each set, the highest score first if `isDescending`, else the lowest.
   ///

@@ -1,5 +1,6 @@
 import JSON
 import PushModel
+import Telemetry
 
 /// The text of a job for reading: indented, and with shortened tokens unless an admin reads it.
 struct PayloadText {
@@ -38,7 +39,7 @@ struct PayloadText {
       text += indent + "]"
     case .string(let string):
       let isHidden = isToken && !showsTokens && DeviceToken.isWellFormed(string.utf8)
-      text += quoted(isHidden ? TokenText.shortened(string) : masked(string))
+      text += quoted(isHidden ? Log.shortened(string) : masked(string))
     default: text += String(decoding: value.bytes, as: UTF8.self)
     }
   }
@@ -56,7 +57,7 @@ struct PayloadText {
     guard text.utf8.count > TokenMask.longestPlainRun else { return text }
     var (result, run) = ("", "")
     func ended(_ run: String) -> String {
-      run.utf8.count > TokenMask.longestPlainRun ? TokenText.shortened(run) : run
+      run.utf8.count > TokenMask.longestPlainRun ? Log.shortened(run) : run
     }
     for character in text.unicodeScalars {
       if character.properties.isASCIIHexDigit {

@@ -1,3 +1,5 @@
+import Telemetry
+
 /// Shortens what may be a device token in text that cannot be read as a job: what follows a key like `token`, and long runs of
 /// base64 or hexadecimal digits. Rather too much than too little.
 struct TokenMask {
@@ -81,7 +83,7 @@ struct TokenMask {
 
   private mutating func shorten(_ isIncluded: (Unicode.Scalar) -> Bool) {
     let run = peek(isIncluded)
-    result += TokenText.shortened(run)
+    result += Log.shortened(run)
     index += run.unicodeScalars.count
   }
 

@@ -31,9 +31,9 @@ extension FleetState {
   private static let highRefusalShare = 0.05
 
   /// Everything that is not as it should be, the most serious first. Empty if all is well.
-  func findings(_ configuration: DashboardConfiguration, now: Int64) -> [FleetFinding] {
+  func findings(now: Int64) -> [FleetFinding] {
     let all =
-      redisFindings + workerFindings + connectionFindings + routeFindings(configuration, now) + pauseFindings(now)
+      redisFindings + workerFindings + connectionFindings + routeFindings(now) + pauseFindings(now)
       + backlogFindings(now) + refusalFindings + deadFindings + webhookFindings(now)
     // Of equal severity in this order.
     return all.filter { $0.severity == .fault } + all.filter { $0.severity == .warning }
@@ -87,7 +87,7 @@ extension FleetState {
       let gateways = app.gateways.filter { $0.unreachable > 0 }.map { gateway in
         FleetFinding(
           severity: gateway.unreachable < gateway.workers ? .warning : .fault,
-          text: "\(gateway.unreachable) of \(NumberText.count(Int64(gateway.workers), "worker")) cannot reach "
+          text: "\(gateway.unreachable) of \(NumberText.count(gateway.workers, "worker")) cannot reach "
             + "\(gateway.url) for \(app.name).",
           fix: "run martlet doctor on the machine of a worker: it connects and names the cause")
       }
@@ -107,7 +107,7 @@ extension FleetState {
     ]
   }
 
-  private func routeFindings(_ configuration: DashboardConfiguration, _ now: Int64) -> [FleetFinding] {
+  private func routeFindings(_ now: Int64) -> [FleetFinding] {
     let paused = pausedRoutes.map { route in
       let notice = route.notice
       return FleetFinding(
@@ -176,7 +176,7 @@ extension FleetState {
     return [
       FleetFinding(
         severity: .warning,
-        text: "APNs refused \(NumberText.count(Int64(count), "push", "pushes")) in the last hour, most of them with "
+        text: "APNs refused \(NumberText.count(count, "push", "pushes")) in the last hour, most of them with "
           + "\(top.key).",
         fix: PushReason.of(top.key).meaning ?? "look at the records of these jobs, and at Apple's list of reasons")
     ]
@@ -190,7 +190,7 @@ extension FleetState {
         severity: .warning,
         text: count == 1
           ? "1 job became a dead letter in the last hour."
-          : "\(NumberText.count(Int64(count), "job")) became dead letters in the last hour.",
+          : "\(NumberText.count(count, "job")) became dead letters in the last hour.",
         fix: "look at their reasons under Dead letters; requeue them when the cause is removed")
     ]
   }

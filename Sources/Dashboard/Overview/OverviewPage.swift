@@ -16,7 +16,7 @@ struct OverviewPage: DashboardPage {
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let state = try await refusingFaults(await FleetState.read(context.queues, from: context.connection))
-    let findings = state.findings(context.configuration, now: request.now)
+    let findings = state.findings(now: request.now)
     return Page("Overview") { html in
       html.region("health") { health(findings, state, &$0) }
       html.region("figures") { $0.figures(OverviewPage.figures(state, request)) }
@@ -56,8 +56,8 @@ struct OverviewPage: DashboardPage {
   }
 
   private static func wellText(_ state: FleetState) -> String {
-    let workers = NumberText.count(Int64(state.workers.count), "worker")
-    let accepted = NumberText.count(Int64(state.lastHour.accepted), "push", "pushes")
+    let workers = NumberText.count(state.workers.count, "worker")
+    let accepted = NumberText.count(state.lastHour.accepted, "push", "pushes")
     return "All is well: \(workers), no backlog, \(accepted) accepted by APNs in the last hour."
   }
 
@@ -66,22 +66,19 @@ struct OverviewPage: DashboardPage {
     let ages = state.queues.compactMap { $0.age(now: request.now) }
     return [
       Figure(
-        "Accepted, last hour", NumberText.grouped(Int64(hour.accepted)),
-        detail: "\(NumberText.short(hour.perSecond(hour.accepted))) a second"),
+        "Accepted, last hour", hour.accepted, detail: "\(NumberText.short(hour.perSecond(hour.accepted))) a second"),
       Figure(
-        "Refused, last hour", NumberText.grouped(Int64(hour.failed)),
-        detail: "\(NumberText.count(Int64(hour.retries), "retry", "retries")) planned",
+        "Refused, last hour", hour.failed, detail: "\(NumberText.count(hour.retries, "retry", "retries")) planned",
         tone: hour.failed > 0 ? .warn : nil),
       Figure("Median latency, last hour", latency(hour.latency.quantile(0.5)), detail: latencyDetail(hour.latency)),
       Figure(
-        "Waiting", NumberText.grouped(state.waiting), detail: ages.max().map { "oldest \(TimeText.duration($0))" },
+        "Waiting", state.waiting, detail: ages.max().map { "oldest \(TimeText.duration($0))" },
         link: request.link("queues")),
       Figure("Time to drain", drain(state), detail: "\(NumberText.short(state.jobsPerSecond)) jobs a second"),
+      Figure("Later", state.later, detail: "scheduled and retries", link: request.link("scheduled")),
       Figure(
-        "Later", NumberText.grouped(state.later), detail: "scheduled and retries", link: request.link("scheduled")),
-      Figure(
-        "Dead letters", NumberText.grouped(state.dead), detail: "given up, kept",
-        tone: state.dead > 0 ? .warn : nil, link: request.link("dead")),
+        "Dead letters", state.dead, detail: "given up, kept", tone: state.dead > 0 ? .warn : nil,
+        link: request.link("dead")),
       Figure(
         "Workers", "\(state.workers.count)", detail: "\(NumberText.grouped(state.inFlight)) jobs in flight",
         tone: state.workers.isEmpty ? .bad : nil, link: request.link("workers")),

@@ -86,7 +86,7 @@ struct Layout {
         for entry in group.sections {
           html.element("li") { html in
             html.element(
-              "a", ["href": links.link(entry.path).text, "aria-current": entry == section ? "page" : nil], entry.title)
+              "a", ["href": links.link(entry).text, "aria-current": entry == section ? "page" : nil], entry.title)
           }
         }
       }

@@ -60,6 +60,9 @@ struct PageRequest: Sendable {
     return Link(text: "./" + last + PercentEncoding.query(kept + added))
   }
 
+  /// Only an admin who asks sees whole tokens.
+  var showsWholeTokens: Bool { `operator`.role == .admin && query("whole") == "yes" }
+
   /// Whether the operator may carry out an action.
   func may(_ action: PageAction) -> Bool { `operator`.role >= action.role }
 }

@@ -21,34 +21,12 @@ enum Section: String, CaseIterable, Sendable {
 
   var title: String {
     switch self {
-    case .overview: "Overview"
-    case .queues: "Queues"
     case .dead: "Dead letters"
     case .scheduled: "Scheduled and retries"
-    case .broadcasts: "Broadcasts"
-    case .devices: "Devices"
-    case .apps: "Apps"
-    case .workers: "Workers"
-    case .policies: "Policies"
-    case .credentials: "Credentials"
-    case .audit: "Audit"
+    default: rawValue.capitalizedFirst
     }
   }
 
   /// The path of its page.
-  var path: StaticString {
-    switch self {
-    case .overview: ""
-    case .queues: "queues"
-    case .dead: "dead"
-    case .scheduled: "scheduled"
-    case .broadcasts: "broadcasts"
-    case .devices: "devices"
-    case .apps: "apps"
-    case .workers: "workers"
-    case .policies: "policies"
-    case .credentials: "credentials"
-    case .audit: "audit"
-    }
-  }
+  var path: String { self == .overview ? "" : rawValue }
 }

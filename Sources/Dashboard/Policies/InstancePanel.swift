@@ -41,7 +41,7 @@ struct InstancePanel {
           html.progress(
             done: Int64(limit.used), total: Int64(limit.limit.count), label: "Used",
             text: "\(limit.used) of \(limit.limit.count)")
-        }, limit.freeAt.map { .time($0, now: request.now) } ?? .text("now"))
+        }, limit.fullUntil.map { .time($0, now: request.now) } ?? .text("now"))
     }
     return table
   }

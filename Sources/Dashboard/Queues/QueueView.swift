@@ -26,15 +26,15 @@ struct QueueView {
     }
     let age = state.age(now: request.now).map { "the oldest for \(TimeText.duration($0))" }
     html.figures([
-      Figure("Waiting", NumberText.grouped(overview.waiting), detail: overview.waiting > 0 ? age : nil),
-      Figure("In flight", NumberText.grouped(overview.inFlight)),
+      Figure("Waiting", overview.waiting, detail: overview.waiting > 0 ? age : nil),
+      Figure("In flight", overview.inFlight),
       Figure(
-        "Retry", NumberText.grouped(overview.retry),
+        "Retry", overview.retry,
         link: request.link("scheduled", query: query + [("state", "retry")])),
       Figure(
-        "Scheduled", NumberText.grouped(overview.scheduled),
+        "Scheduled", overview.scheduled,
         link: request.link("scheduled", query: query + [("state", "scheduled")])),
-      Figure("Dead", NumberText.grouped(overview.dead), link: request.link("dead", query: query)),
+      Figure("Dead", overview.dead, link: request.link("dead", query: query)),
     ])
   }
 
@@ -85,12 +85,12 @@ struct QueueView {
 
   private func ends(_ html: inout HTML) {
     guard overview.waiting > Int64(QueuePage.waitingShown) else { return }
-    html.element("nav", ["class": "tabs", "aria-label": "Ends of the queue"]) { html in
-      for (end, title) in [(QueueBrowser.End.front, "Next to be claimed"), (.back, "Newest")] {
-        let link = request.sameLink([("end", end.rawValue), ("skip", nil)])
-        html.element("a", ["href": link.text, "aria-current": end == look.end ? "true" : nil], title)
-      }
-    }
+    let ends: [(QueueBrowser.End, String)] = [(.front, "Next to be claimed"), (.back, "Newest")]
+    html.tabs(
+      "Ends of the queue", mark: "true",
+      ends.map { end, title in
+        (title, request.sameLink([("end", end.rawValue), ("skip", nil)]), end == look.end)
+      })
   }
 
   private var waitingTable: Table {
@@ -101,8 +101,7 @@ struct QueueView {
     for (number, job) in waiting.enumerated() {
       let distance = Int64(look.skip + number)
       let place = look.end == .front ? distance + 1 : overview.waiting - distance
-      table.row(
-        .number(max(1, place)), cells.id(job.id), cells.addressee(job), .number(job.attempts), cells.size(job))
+      table.row(.number(max(1, place)), cells.id(job.id), cells.addressee(job), .number(job.attempts), cells.size(job))
     }
     return table
   }
@@ -118,7 +117,7 @@ struct QueueView {
       } else if isMore {
         html.element(
           "span", ["class": "quiet"],
-          "Only the first and the last \(NumberText.grouped(Int64(QueueBrowser.listDepth))) jobs can be shown.")
+          "Only the first and the last \(NumberText.grouped(QueueBrowser.listDepth)) jobs can be shown.")
       }
     }
   }

@@ -37,8 +37,8 @@ struct QueuesPage: DashboardPage {
     let drain = waiting == 0 ? "now" : rate > 0 ? QueuesPage.rounded(Double(waiting) / rate) : "–"
     let paused = states.count { $0.pause != nil }
     return [
-      Figure("Waiting", NumberText.grouped(waiting)),
-      Figure("In flight", NumberText.grouped(states.reduce(0) { $0 + $1.overview.inFlight })),
+      Figure("Waiting", waiting),
+      Figure("In flight", states.reduce(0) { $0 + $1.overview.inFlight }),
       Figure("Jobs per second", NumberText.short(rate), detail: "of the whole fleet"),
       Figure("Empty in", drain, detail: waiting > 0 && rate == 0 ? "no job is ended now" : "at this rate"),
       Figure("Paused", String(paused), tone: paused > 0 ? .warn : nil),

@@ -1,6 +1,7 @@
 import EventLoop
 import Operations
 import Queue
+import Redis
 
 /// `/scheduled`: jobs that wait for their time, those that are retried and those that were scheduled.
 @EventLoop
@@ -28,7 +29,11 @@ struct ScheduledPage: DashboardPage {
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let sources = try self.sources(request)
-    let list = try await read(sources, request)
+    let list = try await MergedList.read(sources, request, isDescending: false, limit: ScheduledPage.pageSize) {
+      (source, position) async throws(RedisError) -> BrowsedPage in
+      try await QueueBrowser(queue: source.queue, connection: context.connection)
+        .due(source.set, from: position, limit: ScheduledPage.pageSize)
+    }
     let isFirst = request.query("cursor") == nil
     return Page("Scheduled and retries", summary: "Jobs that wait for their time, the next one first.") { html in
       html.filterForm(
@@ -58,27 +63,6 @@ struct ScheduledPage: DashboardPage {
       sets = [set]
     }
     return try context.queues(of: request).flatMap { queue in sets.map { Source(queue: queue, set: $0) } }
-  }
-
-  private func read(_ sources: [Source], _ request: PageRequest) async throws(PageError) -> MergedList {
-    var cursor = MergedList.Cursor(count: sources.count)
-    if let text = request.query("cursor") {
-      guard let read = MergedList.Cursor(text, count: sources.count) else { throw .badCursor }
-      cursor = read
-    }
-    var pages: [BrowsedPage?] = []
-    for (source, place) in zip(sources, cursor.places) {
-      let browser = QueueBrowser(queue: source.queue, connection: context.connection)
-      switch place {
-      case .end: pages.append(nil)
-      case .beginning:
-        pages.append(try await refusingFaults(await browser.due(source.set, limit: ScheduledPage.pageSize)))
-      case .position(let position):
-        pages.append(
-          try await refusingFaults(await browser.due(source.set, from: position, limit: ScheduledPage.pageSize)))
-      }
-    }
-    return MergedList(pages, from: cursor, isDescending: false, limit: ScheduledPage.pageSize)
   }
 
   private func table(_ list: MergedList, _ sources: [Source], _ request: PageRequest) -> Table {

@@ -5,6 +5,7 @@ import Operations
 import Queue
 import Redis
 import Registry
+import Telemetry
 
 /// `/search?q=`: leads to the job with an id, or to the devices of a user, a token or an instance.
 @EventLoop
@@ -57,15 +58,13 @@ struct SearchPage: DashboardPage {
     }
     if DeviceToken.isWellFormed(text.utf8) {
       add(
-        "Device \(TokenText.shortened(text))", request.link("devices", query: [("token", text)]),
+        "Device \(Log.shortened(text))", request.link("devices", query: [("token", text)]),
         RegistryKeys.token(text))
     }
     add("Instance \(text)", request.link("devices", query: [("instance", text)]), RegistryKeys.instance(text))
-    var found: [Found] = []
-    let replies = await context.connection.exchange(candidates.map { RedisCommand("EXISTS", $0.1) })
-    for (candidate, reply) in zip(candidates, replies) {
-      do { if try reply.get().integer == 1 { found.append(candidate.0) } } catch { throw PageError(error) }
-    }
+    let replies = try await refusingFaults(
+      await context.connection.replies(to: candidates.map { RedisCommand("EXISTS", $0.1) }))
+    var found = zip(candidates, replies).filter { $1.integer == 1 }.map(\.0.0)
     let locator = JobLocator(queues: context.queues, connection: context.connection)
     let location = try await refusingFaults(await locator.locate(text))
     if location.isAlive || location.record != nil || location.envelope != nil {

@@ -8,8 +8,6 @@ public struct DashboardConfiguration: Sendable {
   /// In strict order.
   public var queues: [String]
   public var policies = PolicyBook.standard
-  /// The app of devices and jobs that name none.
-  public var bundleID: String?
   /// Failed sign-ins of a client address for a name. Nil means no limit.
   public var failureLimit: WindowLimit?
   /// The version of the program, shown at the foot of each page.

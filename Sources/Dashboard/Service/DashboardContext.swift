@@ -32,3 +32,24 @@ struct DashboardContext {
     audit = AuditLog(connection: connection, log: log)
   }
 }
+
+extension DashboardContext {
+  /// Returns the queue of this name. Throws 404 for one that the fleet does not serve: its key may be anything.
+  func queue(named name: String) throws(PageError) -> String {
+    guard queues.contains(name) else {
+      throw .notFound("This fleet has no such queue. It serves those of MARTLET_QUEUES.")
+    }
+    return name
+  }
+
+  /// Returns the queues that a list shows: the one in the query, or all.
+  func queues(of request: PageRequest) throws(PageError) -> [String] {
+    guard let name = request.query("queue") else { return queues }
+    return [try queue(named: name)]
+  }
+
+  /// The field of a filter form that chooses a queue.
+  var queueField: FilterField {
+    FilterField("queue", "Queue", .choice([("", "All queues")] + queues.map { ($0, $0) }))
+  }
+}

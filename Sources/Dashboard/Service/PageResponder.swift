@@ -23,7 +23,7 @@ struct PageResponder {
     switch route.method {
     case "GET", "HEAD": return try await show(page, PageRequest(http, parameter: parameter, operator: `operator`))
     case "POST":
-      let form = PageForm(try FormBody.fields(of: http))
+      let form = try PageForm(of: http)
       return try await perform(page, PageRequest(http, parameter: parameter, operator: `operator`, form: form))
     default: throw .methodNotAllowed(page.actions.isEmpty ? "GET, HEAD" : "GET, HEAD, POST")
     }
@@ -124,8 +124,7 @@ struct PageResponder {
   private func document(
     _ page: Page, _ links: Links, _ operator: Operator?, _ section: Section?, notice: ActionOutcome? = nil
   ) -> HTTPResponse {
-    let layout = Layout(
-      links: links, operator: `operator`, section: section, version: context.configuration.version)
+    let layout = Layout(links: links, operator: `operator`, section: section, version: context.configuration.version)
     return PageAnswer.html(layout.document(page, notice: notice), status: page.status)
   }
 }

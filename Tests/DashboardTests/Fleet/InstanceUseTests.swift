@@ -23,7 +23,7 @@ struct InstanceUseTests {
   @Test func `an instance that got nothing may get everything`() {
     let use = use(PolicyState())
     #expect(use.limits.map(\.used) == [0, 0])
-    #expect(use.limits.allSatisfy { $0.freeAt == nil })
+    #expect(use.limits.allSatisfy { $0.fullUntil == nil })
     #expect(use.forecasts.allSatisfy { $0.decision == .send })
   }
 
@@ -31,15 +31,15 @@ struct InstanceUseTests {
     // 3 in 5 minutes: the oldest of the three leaves after 300 seconds.
     let use = use(state([10, 60, 200, 400]))
     #expect(use.limits[0].used == 3)
-    #expect(use.limits[0].freeAt == noon + 100_000)
+    #expect(use.limits[0].fullUntil == noon + 100_000)
     #expect(use.limits[1].used == 4)
-    #expect(use.limits[1].freeAt == nil)
+    #expect(use.limits[1].fullUntil == nil)
     #expect(use.forecasts.first { $0.className == "action_needed" }?.decision == .suppress(.limit))
   }
 
   @Test func `more than a limit allows waits until enough have left`() {
     let use = use(state([1, 2, 3, 4]))
-    #expect(use.limits[0].freeAt == noon - 3000 + 300_000)
+    #expect(use.limits[0].fullUntil == noon - 3000 + 300_000)
   }
 
   @Test func `each class is decided by its own rules`() {

@@ -1,22 +1,18 @@
 import Credentials
 import Operations
 import PushModel
+import Telemetry
 
 /// Whose devices are shown: `?user=`, `?token=` or `?instance=`.
-enum DeviceSearch: Sendable, Equatable {
-  /// Normalised.
-  case user(String)
-  case token(String)
-  case instance(String)
-
+extension InspectedAddressee {
   /// Returns nil without any of the three. Throws a ``PageError`` if there are several, or if the one is malformed.
-  static func read(_ request: PageRequest) throws(PageError) -> DeviceSearch? {
+  static func read(_ request: PageRequest) throws(PageError) -> InspectedAddressee? {
     let given = ["user", "token", "instance"].compactMap { name in request.query(name).map { (name, $0) } }
     guard let (name, value) = given.first else { return nil }
     guard given.count == 1 else {
       throw .badRequest("Ask for a user, a token or an instance, not for several at once.")
     }
-    let query: DeviceSearch? =
+    let query: InspectedAddressee? =
       switch name {
       case "user": Credential.normalized(value, of: .user).map { .user($0) }
       case "token": DeviceToken.isWellFormed(value.utf8) ? .token(value) : nil
@@ -29,19 +25,11 @@ enum DeviceSearch: Sendable, Equatable {
     return query
   }
 
-  var addressee: InspectedAddressee {
-    switch self {
-    case .user(let name): .user(name)
-    case .token(let token): .token(token)
-    case .instance(let id): .instance(id)
-    }
-  }
-
   /// As the audit log names it.
   var subject: String {
     switch self {
     case .user(let name): "user \(name)"
-    case .token(let token): "token \(TokenText.shortened(token))"
+    case .token(let token): "token \(Log.shortened(token))"
     case .instance(let id): "instance \(id)"
     }
   }
