@@ -27,45 +27,35 @@ public final class ImportClaim {
     }
   }
 
-  private static let keys = [BackupKeys.backupState, BackupKeys.backupLease]
   /// Longer than an import takes.
   private static let leaseMilliseconds = 600_000
 
   /// Takes the lease if there is something to import.
   ///
-  /// KEYS
-  ///   1  the state
-  ///   2  the lease
-  /// ARGV
-  ///   1  1 if the app has devices, else 0
-  ///   2  the name of this process
-  ///   3  the duration of the lease, ms
+  /// `hasDevices`: 1 if the app has devices, else 0. `owner`: the name of this process. `ttl`: that of the lease, in ms.
+  ///
   /// Returns the raw text of a ``Decision``.
   private static let begin = RedisScript(
+    keys: ["state", "lease"], arguments: ["hasDevices", "owner", "ttl"],
     """
-    local state = redis.call('GET', KEYS[1])
-    if state == 'done' then return 'done' end
-    if not state and ARGV[1] == '1' then return 'unneeded' end
-    if redis.call('EXISTS', KEYS[2]) == 1 then return 'busy' end
-    redis.call('SET', KEYS[1], 'begun')
-    redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+    local found = redis.call('GET', state)
+    if found == 'done' then return 'done' end
+    if not found and hasDevices == '1' then return 'unneeded' end
+    if redis.call('EXISTS', lease) == 1 then return 'busy' end
+    redis.call('SET', state, 'begun')
+    redis.call('SET', lease, owner, 'PX', ttl)
     return 'granted'
     """)
 
   /// Gives up the lease, and records the end of the import. Changes nothing if another process has the lease.
   ///
-  /// KEYS
-  ///   1  the state
-  ///   2  the lease
-  /// ARGV
-  ///   1  the name of this process
-  ///   2  1 if the import is complete, else 0
-  /// Returns 1, or 0 if this process does not have the lease.
+  /// `isDone`: 1 if the import is complete, else 0. Returns 1, or 0 if this process does not have the lease.
   private static let end = RedisScript(
+    keys: ["state", "lease"], arguments: ["owner", "isDone"],
     """
-    if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-    redis.call('DEL', KEYS[2])
-    if ARGV[2] == '1' then redis.call('SET', KEYS[1], 'done') end
+    if redis.call('GET', lease) ~= owner then return 0 end
+    redis.call('DEL', lease)
+    if isDone == '1' then redis.call('SET', state, 'done') end
     return 1
     """)
 
@@ -85,9 +75,11 @@ public final class ImportClaim {
   public func begin(
     hasDevices: Bool, granted: @escaping @EventLoop () -> Void
   ) async throws(RedisError) -> Decision {
-    let arguments = [hasDevices ? "1" : "0", owner, String(ImportClaim.leaseMilliseconds)]
+    let call = ImportClaim.begin(
+      state: BackupKeys.backupState, lease: BackupKeys.backupLease, hasDevices: hasDevices ? 1 : 0, owner: owner,
+      ttl: ImportClaim.leaseMilliseconds)
     let result = await withCheckedContinuation { continuation in
-      connection.run(ImportClaim.begin, keys: ImportClaim.keys, arguments: arguments) { reply in
+      connection.send(call) { reply in
         let decision = reply.map(Decision.init)
         if decision == .success(.granted) { granted() }
         continuation.resume(returning: decision)
@@ -98,8 +90,9 @@ public final class ImportClaim {
 
   /// Gives up the import. `isDone` is whether all entries were imported.
   public func finish(isDone: Bool) async throws(RedisError) {
-    _ = try await connection.run(
-      ImportClaim.end, keys: ImportClaim.keys, arguments: [owner, isDone ? "1" : "0"])
+    _ = try await connection.send(
+      ImportClaim.end(
+        state: BackupKeys.backupState, lease: BackupKeys.backupLease, owner: owner, isDone: isDone ? 1 : 0))
   }
 }
 

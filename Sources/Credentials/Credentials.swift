@@ -5,59 +5,47 @@ public import Redis
 /// The credentials in Redis. Nothing is cached: a revoked credential is refused from the next request on.
 @EventLoop
 public final class Credentials {
-  /// KEYS
-  ///   1  the records by name
-  ///   2  the names by digest
-  ///   3  only of operators: the mark that there has been one
-  /// ARGV
-  ///   1  name
-  ///   2  record
-  ///   3  digest
+  /// - `records`, `digests`: the records by name, and the names by digest.
+  /// - `mark`: of operators, that there has been one; else `records`.
+  ///
   /// Returns 1 if added, 0 if the name is taken, -1 if the secret is taken.
   private static let add = RedisScript(
+    keys: ["records", "digests", "mark"], arguments: ["name", "record", "digest"],
     """
-    if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 0 end
-    if redis.call('HEXISTS', KEYS[2], ARGV[3]) == 1 then return -1 end
-    redis.call('HDEL', KEYS[1], ARGV[1])
-    redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-    redis.call('HSET', KEYS[2], ARGV[3], ARGV[1])
-    if KEYS[3] then redis.call('SET', KEYS[3], '1') end
+    if redis.call('HEXISTS', records, name) == 1 then return 0 end
+    if redis.call('HEXISTS', digests, digest) == 1 then return -1 end
+    redis.call('HDEL', records, name)
+    redis.call('HSET', records, name, record)
+    redis.call('HSET', digests, digest, name)
+    if mark ~= records then redis.call('SET', mark, '1') end
     return 1
     """)
 
-  /// KEYS
-  ///   1  the records by name
-  ///   2  the names by digest
-  ///   3  when each was last used, by name
-  ///   4  only of operators: the mark that there has been one; operators of an earlier version have none
-  /// ARGV
-  ///   1  name
+  /// - `records`, `digests`, `uses`: the records by name, the names by digest, and when each was last used, by name.
+  /// - `mark`: of operators, that there has been one; else `records`. Operators of an earlier version have none.
+  ///
   /// Returns 1 if removed, 0 if there is no such credential.
   private static let revoke = RedisScript(
+    keys: ["records", "digests", "uses", "mark"], arguments: ["name"],
     """
-    local ok, record = pcall(cjson.decode, redis.call('HGET', KEYS[1], ARGV[1]) or '')
+    local ok, record = pcall(cjson.decode, redis.call('HGET', records, name) or '')
     if ok and type(record) == 'table' and type(record.sha256) == 'string' then
-      redis.call('HDEL', KEYS[2], record.sha256)
+      redis.call('HDEL', digests, record.sha256)
     end
-    redis.call('HDEL', KEYS[3], ARGV[1])
-    local removed = redis.call('HDEL', KEYS[1], ARGV[1])
-    if removed == 1 and KEYS[4] then redis.call('SET', KEYS[4], '1') end
+    redis.call('HDEL', uses, name)
+    local removed = redis.call('HDEL', records, name)
+    if removed == 1 and mark ~= records then redis.call('SET', mark, '1') end
     return removed
     """)
 
-  /// KEYS
-  ///   1  the records by name
-  /// ARGV
-  ///   1  name
-  ///   2  the current record
-  ///   3  the new record
   /// Returns 1 if replaced, 0 if the record is not the current one. PERSIST changes nothing; as the first write it makes a
   /// full Redis accept the next one.
   private static let replace = RedisScript(
+    keys: ["records"], arguments: ["name", "current", "new"],
     """
-    if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-    redis.call('PERSIST', KEYS[1])
-    redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+    if redis.call('HGET', records, name) ~= current then return 0 end
+    redis.call('PERSIST', records)
+    redis.call('HSET', records, name, new)
     return 1
     """)
 
@@ -76,12 +64,11 @@ public final class Credentials {
 
   /// Stores a new credential. Returns nil if it was added.
   public func add(_ credential: Credential) async throws(RedisError) -> Conflict? {
-    let reply = try await connection.call(Credentials.add, keys: keys(credential.kind) + mark(credential.kind)) {
-      command in
-      command.append(credential.name)
-      command.append(credential.json)
-      command.append(credential.digest)
-    }
+    let keys = keys(credential.kind)
+    let reply = try await connection.send(
+      Credentials.add(
+        records: keys[0], digests: keys[1], mark: mark(credential.kind).first ?? keys[0], name: credential.name,
+        record: credential.json, digest: credential.digest))
     return switch reply.integer {
     case 0: .nameTaken
     case -1: .secretTaken
@@ -105,8 +92,12 @@ public final class Credentials {
 
   /// Removes a credential. Returns false if there is no credential of that name.
   public func revoke(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
-    let all = keys(kind) + [CredentialKeys.lastUses(kind)] + mark(kind)
-    return try await connection.run(Credentials.revoke, keys: all, arguments: [name]).integer == 1
+    let keys = keys(kind)
+    let reply = try await connection.send(
+      Credentials.revoke(
+        records: keys[0], digests: keys[1], uses: CredentialKeys.lastUses(kind), mark: mark(kind).first ?? keys[0],
+        name: name))
+    return reply.integer == 1
   }
 
   /// Enables or disables a credential. Returns false if there is no credential of that name.
@@ -114,11 +105,8 @@ public final class Credentials {
     // Repeat if another process has changed the record between reading and writing.
     while let stored = try await stored(kind, name), var credential = Credential(kind: kind, name: name, json: stored) {
       credential.isEnabled = isEnabled
-      let reply = try await connection.call(Credentials.replace, keys: [keys(kind)[0]]) { command in
-        command.append(name)
-        command.append(stored)
-        command.append(credential.json)
-      }
+      let reply = try await connection.send(
+        Credentials.replace(records: keys(kind)[0], name: name, current: stored, new: credential.json))
       if reply.integer == 1 { return true }
     }
     return false

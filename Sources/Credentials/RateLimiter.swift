@@ -8,52 +8,46 @@ public final class RateLimiter {
   /// How long the allowance of an unused key is kept. Seconds.
   private static let lifetime = 2 * 86_400
 
-  /// KEYS
-  ///   1  the allowance, a hash
-  /// ARGV
-  ///   1  requests a second
-  ///   2  burst
-  ///   3  requests a day
-  ///   4  seconds to live
+  /// `rate`, `burst`, `daily`: requests a second, at once, and a day. `ttl`: that of the allowance, a hash, in s.
+  ///
   /// The bucket is counted in millionths of a request: each microsecond adds as many as there are requests a second.
   /// Returns {1}, {0, missing millionths} or {-1, seconds of the day that have passed}. A refused request takes nothing from
   /// the bucket. PERSIST as the first write makes a full Redis accept the next one, so that devices can be deleted then. A
   /// script may not delete the key first, because it may not access it then while a cluster moves its slot.
   private static let take = RedisScript(
+    keys: ["allowance"], arguments: ["rate", "burst", "daily", "ttl"],
     """
     local time = redis.call('TIME')
     local seconds, now = tonumber(time[1]), tonumber(time[1]) * 1000000 + tonumber(time[2])
-    local rate, capacity = tonumber(ARGV[1]), tonumber(ARGV[2]) * 1000000
-    local known = redis.call('HMGET', KEYS[1], 'millionths', 'at', 'day', 'count')
+    local capacity = tonumber(burst) * 1000000
+    local known = redis.call('HMGET', allowance, 'millionths', 'at', 'day', 'count')
     local day, count = math.floor(seconds / 86400), 0
     if tonumber(known[3] or '') == day then count = tonumber(known[4] or '') or 0 end
-    if count >= tonumber(ARGV[3]) then return {-1, seconds % 86400} end
+    if count >= tonumber(daily) then return {-1, seconds % 86400} end
     local passed = math.max(0, now - (tonumber(known[2] or '') or now))
     local left = math.min(capacity, (tonumber(known[1] or '') or capacity) + passed * rate)
     if left < 1000000 then return {0, 1000000 - left} end
-    redis.call('PERSIST', KEYS[1])
-    redis.call('HSET', KEYS[1], 'millionths', string.format('%.0f', left - 1000000), 'at', string.format('%.0f', now),
+    redis.call('PERSIST', allowance)
+    redis.call('HSET', allowance, 'millionths', string.format('%.0f', left - 1000000), 'at', string.format('%.0f', now),
       'day', day, 'count', count + 1)
-    redis.call('EXPIRE', KEYS[1], ARGV[4])
+    redis.call('EXPIRE', allowance, ttl)
     return {1}
     """)
 
-  /// KEYS
-  ///   1  the count, a string that expires with its window
-  /// ARGV
-  ///   1  times within a window
-  ///   2  the window in milliseconds
+  /// `counter`: a string that expires with its window. `limit`, `window`: times within a window, and the window in ms.
+  ///
   /// Returns {times with this one, milliseconds until the window ends}. Times over the limit are not counted. PERSIST as
   /// the first write makes a full Redis accept the next one, so that counting continues.
   private static let count = RedisScript(
+    keys: ["counter"], arguments: ["limit", "window"],
     """
-    local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-    local count = tonumber(redis.call('GET', KEYS[1]) or '') or 0
-    local left = redis.call('PTTL', KEYS[1])
+    limit, window = tonumber(limit), tonumber(window)
+    local count = tonumber(redis.call('GET', counter) or '') or 0
+    local left = redis.call('PTTL', counter)
     if left <= 0 or left > window then count, left = 0, window end
     if count < limit then
-      redis.call('PERSIST', KEYS[1])
-      redis.call('SET', KEYS[1], count + 1, 'PX', left)
+      redis.call('PERSIST', counter)
+      redis.call('SET', counter, count + 1, 'PX', left)
     end
     return {count + 1, left}
     """)
@@ -69,11 +63,9 @@ public final class RateLimiter {
   public func count(
     _ action: LimitedAction, of subject: String, _ limit: WindowLimit
   ) async throws(RedisError) -> WindowCount {
-    let reply = try await connection.call(RateLimiter.count, keys: [CredentialKeys.windowCount(action, subject)]) {
-      command in
-      command.append(limit.count)
-      command.append(limit.window.milliseconds)
-    }
+    let reply = try await connection.send(
+      RateLimiter.count(
+        counter: CredentialKeys.windowCount(action, subject), limit: limit.count, window: limit.window.milliseconds))
     let numbers = reply.array?.compactMap(\.integer) ?? []
     // An invalid reply counts as a reached limit.
     guard numbers.count == 2 else { return WindowCount(count: .max, left: limit.window) }
@@ -82,11 +74,10 @@ public final class RateLimiter {
 
   /// Takes one request from the allowance of the API key `name`.
   public func take(_ name: String, _ quota: KeyQuota) async throws(RedisError) -> RateDecision {
-    let arguments = [
-      String(quota.perSecond), String(quota.burst), String(quota.perDay), String(RateLimiter.lifetime),
-    ]
-    let reply = try await connection.run(
-      RateLimiter.take, keys: [CredentialKeys.allowance(name)], arguments: arguments)
+    let reply = try await connection.send(
+      RateLimiter.take(
+        allowance: CredentialKeys.allowance(name), rate: quota.perSecond, burst: quota.burst, daily: quota.perDay,
+        ttl: RateLimiter.lifetime))
     let numbers = reply.array?.compactMap(\.integer) ?? []
     return RateDecision(decision: numbers.first ?? 0, detail: numbers.dropFirst().first ?? 0, quota)
   }

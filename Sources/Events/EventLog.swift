@@ -42,10 +42,9 @@ public final class EventLog {
 
   /// Writes events now, also if Redis is full. Passes an error if they must be written again; what Redis refuses is not.
   public func write(_ events: [Event], _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void) {
-    connection.call(
-      EventStream.appendAll, keys: [EventStream.key],
-      arguments: { command in for event in events { command.append(event.json) } }
-    ) { [self] result in
+    var call = EventStream.appendAll(stream: EventStream.key, events: RedisList())
+    for event in events { call.append(event.json) }
+    connection.send(call) { [self] result in
       switch result {
       case .success: noteWritten(events.map(\.type))
       case .failure(let error):

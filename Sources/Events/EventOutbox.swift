@@ -15,7 +15,7 @@ extension EventLog {
       publish(entries, of: token) { [self] isPublished in
         guard isPublished else { return completion(false) }
         let number = String(decoding: last.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
-        connection.run(EventOutbox.trim, keys: [outbox], arguments: [number]) { result in
+        connection.send(EventOutbox.trim(outbox: outbox, number: number)) { result in
           if case .failure = result { return completion(false) }
           completion(true)
         }
@@ -24,13 +24,11 @@ extension EventLog {
   }
 
   private func publish(_ entries: [[UInt8]], of token: String, _ completion: @escaping @EventLoop (Bool) -> Void) {
-    connection.call(
-      EventOutbox.publish, keys: [EventStream.key, EventStream.forwarded(token)],
-      arguments: { command in
-        command.append(EventOutbox.markSeconds)
-        for entry in entries { command.append(entry) }
-      }
-    ) { [self] result in
+    var call = EventOutbox.publish(
+      stream: EventStream.key, forwarded: EventStream.forwarded(token), ttl: EventOutbox.markSeconds,
+      entries: RedisList())
+    for entry in entries { call.append(entry) }
+    connection.send(call) { [self] result in
       switch result {
       case .success(let value):
         let parts = value.array ?? []
@@ -75,22 +73,20 @@ public enum EventOutbox {
 
   /// Writes events to the stream that were not written before.
   ///
-  /// KEYS
-  ///   1  the stream
-  ///   2  the number of the latest event of the device that was written
-  /// ARGV
-  ///   1  the TTL of KEYS 2 in s
-  ///   2… entries of an outbox, in their order
+  /// - `forwarded`, `ttl`: the number of the latest event of the device that was written, and its TTL in s.
+  /// - `entries`: entries of an outbox, in their order.
+  ///
   /// Returns the error of Redis (empty: none), then the types of the events that were written. What Redis refuses is not
   /// written later.
   static let publish = RedisScript(
+    keys: ["stream", "forwarded"], arguments: ["ttl", "entries..."],
     """
-    redis.call('EXPIRE', KEYS[2], ARGV[1])
-    local last, refusal, written = tonumber(redis.call('GET', KEYS[2]) or '') or 0, '', {}
-    for i = 2, #ARGV do
+    redis.call('EXPIRE', forwarded, ttl)
+    local last, refusal, written = tonumber(redis.call('GET', forwarded) or '') or 0, '', {}
+    for i = entries + 1, #ARGV do
       local number, event = string.match(ARGV[i], '^(%d+) (.*)$')
       if number and tonumber(number) > last then
-        local reply = \(EventStream.append(to: "KEYS[1]", "event"))
+        local reply = \(EventStream.append(to: "stream", "event"))
         if type(reply) == 'table' and reply.err then
           refusal = reply.err
         else
@@ -99,32 +95,29 @@ public enum EventOutbox {
         last = tonumber(number)
       end
     end
-    redis.call('SET', KEYS[2], string.format('%.0f', last), 'EX', ARGV[1])
+    redis.call('SET', forwarded, string.format('%.0f', last), 'EX', ttl)
     return {refusal, unpack(written)}
     """)
 
   /// Removes the events from an outbox that were written to the stream. The key stays: while a cluster moves its slot, a
   /// script may not access a key that it deleted.
   ///
-  /// KEYS
-  ///   1  the outbox
-  /// ARGV
-  ///   1  the number of the last
-  /// Returns how many were removed.
+  /// `number`: that of the last. Returns how many were removed.
   static let trim = RedisScript(
+    keys: ["outbox"], arguments: ["number"],
     """
-    local entries, count = redis.call('LRANGE', KEYS[1], 0, \(maximumMoved)), 0
+    local entries, count = redis.call('LRANGE', outbox, 0, \(maximumMoved)), 0
     for _, entry in ipairs(entries) do
-      if (tonumber(string.match(entry, '^%d+')) or 0) > tonumber(ARGV[1]) then break end
+      if (tonumber(string.match(entry, '^%d+')) or 0) > tonumber(number) then break end
       count = count + 1
     end
     if count == 0 then return 0 end
     if count < #entries then
-      redis.call('LTRIM', KEYS[1], count, -1)
+      redis.call('LTRIM', outbox, count, -1)
     else
-      redis.call('EXPIRE', KEYS[1], \(numberSeconds))
-      redis.call('RPUSH', KEYS[1], ARGV[1])
-      redis.call('LTRIM', KEYS[1], -1, -1)
+      redis.call('EXPIRE', outbox, \(numberSeconds))
+      redis.call('RPUSH', outbox, number)
+      redis.call('LTRIM', outbox, -1, -1)
     end
     return count
     """)

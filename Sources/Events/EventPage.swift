@@ -64,8 +64,9 @@ extension EventPage {
     after cursor: String, through last: String?, from connection: RedisClient,
     _ completion: @escaping @EventLoop (Result<EventPage, RedisError>) -> Void
   ) {
-    let arguments = [cursor, last ?? "+", String(maximumCount), String(maximumBytes)]
-    connection.run(script, keys: [EventStream.key], arguments: arguments) { result in
+    let call = script(
+      stream: EventStream.key, after: cursor, last: last ?? "+", most: maximumCount, limit: maximumBytes)
+    connection.send(call) { result in
       completion(
         result.flatMap { value in
           EventPage(value).map(Result.success)
@@ -88,30 +89,28 @@ extension EventPage {
       }, length: length, firstID: first.isEmpty ? nil : first, lastID: last, total: total < 0 ? nil : total)
   }
 
-  /// KEYS
-  ///   1  the stream
-  /// ARGV
-  ///   1  the id before the first entry
-  ///   2  the last id, or +
-  ///   3  entries at most
-  ///   4  bytes of their events at most, and of one event
+  /// - `after`, `last`: the id before the first entry, and the last id, or `+`.
+  /// - `most`, `limit`: entries at most, and bytes of their events at most, and of one event.
+  ///
   /// Returns {length, first id or empty, last id, number of entries ever written or -1, {id, event}…}.
   public static let script = RedisScript(
+    keys: ["stream"], arguments: ["after", "last", "most", "limit"],
     """
-    local kind = redis.call('TYPE', KEYS[1]).ok
+    local kind = redis.call('TYPE', stream).ok
     if kind == 'none' then return {0, '', '0-0', -1} end
-    if kind ~= 'stream' then return redis.error_reply('WRONGTYPE ' .. KEYS[1] .. ' is not a stream') end
-    local info, known = redis.call('XINFO', 'STREAM', KEYS[1]), {}
+    if kind ~= 'stream' then return redis.error_reply('WRONGTYPE ' .. stream .. ' is not a stream') end
+    local info, known = redis.call('XINFO', 'STREAM', stream), {}
+    limit = tonumber(limit)
     for i = 1, #info, 2 do known[info[i]] = info[i + 1] end
     local first = known['first-entry']
     local page = {known['length'], first and first[1] or '', known['last-generated-id'], known['entries-added'] or -1}
     local bytes = 0
-    for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], ARGV[2], 'COUNT', ARGV[3])) do
+    for _, entry in ipairs(redis.call('XRANGE', stream, '(' .. after, last, 'COUNT', most)) do
       local event = ''
       for i = 1, #entry[2], 2 do if entry[2][i] == 'event' then event = entry[2][i + 1] end end
-      if #event > tonumber(ARGV[4]) then event = '' end
+      if #event > limit then event = '' end
       bytes = bytes + #event
-      if bytes > tonumber(ARGV[4]) and page[5] then break end
+      if bytes > limit and page[5] then break end
       page[#page + 1] = {entry[1], event}
     end
     return page

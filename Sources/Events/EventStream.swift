@@ -24,34 +24,29 @@ public enum EventStream {
     RedisCommand("XADD", key, "MAXLEN", "~").with(maximumLength).with("*").with("event").with(event.json)
   }
 
-  /// Writes events.
+  /// Writes events, JSON.
   ///
-  /// KEYS
-  ///   1  the stream
-  /// ARGV  the events, JSON
   /// Returns 1. PERSIST changes nothing; as the first write it makes a full Redis accept the next one.
   static let appendAll = RedisScript(
+    keys: ["stream"], arguments: ["events..."],
     """
-    redis.call('PERSIST', KEYS[1])
-    for i = 1, #ARGV do
-      local reply = \(append(to: "KEYS[1]", "ARGV[i]"))
+    redis.call('PERSIST', stream)
+    for _, event in ipairs(ARGV) do
+      local reply = \(append(to: "stream", "event"))
       if type(reply) == 'table' and reply.err then return reply end
     end
     return 1
     """)
 
-  /// Writes an event if there is a stream of events: for programs that do not know whether events are written.
+  /// Writes an event, JSON, if there is a stream of events: for programs that do not know whether events are written.
   ///
-  /// KEYS
-  ///   1  the stream
-  /// ARGV
-  ///   1  the event, JSON
   /// Returns whether it was written, 1 or 0.
   package static let appendIfPresent = RedisScript(
+    keys: ["stream"], arguments: ["event"],
     """
-    if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-    redis.call('PERSIST', KEYS[1])
-    \(append(to: "KEYS[1]", "ARGV[1]"))
+    if redis.call('EXISTS', stream) == 0 then return 0 end
+    redis.call('PERSIST', stream)
+    \(append(to: "stream", "event"))
     return 1
     """)
 

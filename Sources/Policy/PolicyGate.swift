@@ -24,29 +24,25 @@ package final class PolicyGate {
     "the policy state of the instance could not be replaced: other workers changed it \(maximumTries) times")
   private static let noState = RedisError.notSent("the policy script returned no state and time")
 
-  /// Returns the state of an instance and the current time.
-  /// KEYS
-  ///   1  the state
-  /// Returns {the state or null, now in unix ms}.
+  /// Reads the state of an instance. Returns {the state or null, now in unix ms}.
   private static let read = RedisScript(
+    keys: ["state"],
     """
     local time = redis.call('TIME')
-    return {redis.call('GET', KEYS[1]), time[1] * 1000 + math.floor(time[2] / 1000)}
+    return {redis.call('GET', state), time[1] * 1000 + math.floor(time[2] / 1000)}
     """)
 
   /// Replaces the state of an instance. The first write takes no memory, so Redis runs the script when it is full.
-  /// KEYS
-  ///   1  the state
-  /// ARGV
-  ///   1  the state that was read; empty for none
-  ///   2  the new state
-  ///   3  the TTL of the new state, ms
+  ///
+  /// `found`, `new`, `ttl`: the state that was read (empty for none), the new one, and its TTL in ms.
+  ///
   /// Returns 1, or 0 if the state is not the one that was read.
   private static let replace = RedisScript(
+    keys: ["state"], arguments: ["found", "new", "ttl"],
     """
-    if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
-    redis.call('PEXPIRE', KEYS[1], ARGV[3])
-    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+    if (redis.call('GET', state) or '') ~= found then return 0 end
+    redis.call('PEXPIRE', state, ttl)
+    redis.call('SET', state, new, 'PX', ttl)
     return 1
     """)
 
@@ -84,7 +80,7 @@ package final class PolicyGate {
   }
 
   private func read(_ key: String) {
-    connection.run(PolicyGate.read, keys: [key]) { [self] result in
+    connection.send(PolicyGate.read(state: key)) { [self] result in
       switch result {
       case .failure(let error): fail(takeWaiting(key), error, key)
       case .success(let value):
@@ -113,11 +109,9 @@ package final class PolicyGate {
       answers.append(.decision(decision, grounds))
     }
     guard state != before else { return complete(entries, answers, key) }
-    connection.call(PolicyGate.replace, keys: [key]) { command in
-      command.append(found)
-      command.append(state.json())
-      command.append(policy.lifetime(of: state, now: now))
-    } _: { [self] result in
+    let call = PolicyGate.replace(
+      state: key, found: found, new: state.json(), ttl: policy.lifetime(of: state, now: now))
+    connection.send(call) { [self] result in
       switch result {
       case .success(.integer(1)): complete(entries, answers, key)
       case .success: tryAgain(entries, key)

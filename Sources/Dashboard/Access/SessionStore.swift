@@ -6,31 +6,25 @@ import Redis
 /// The sessions in Redis, by the digest of the sign-in that their ids name: what is stored signs nobody in.
 @EventLoop
 struct SessionStore {
-  /// KEYS
-  ///   1  the session
-  /// ARGV
-  ///   1  the session, JSON
-  ///   2  milliseconds to live
-  /// PERSIST as the first write makes a full Redis accept the next one, so that an operator can sign in then.
+  /// `json`, `ttl`: the session and its TTL in ms. PERSIST as the first write makes a full Redis accept the next one, so that
+  /// an operator can sign in then.
   private static let store = RedisScript(
+    keys: ["session"], arguments: ["json", "ttl"],
     """
-    redis.call('PERSIST', KEYS[1])
-    return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    redis.call('PERSIST', session)
+    return redis.call('SET', session, json, 'PX', ttl)
     """)
 
-  /// KEYS
-  ///   1  the session
-  /// ARGV
-  ///   1  the stored session
-  ///   2  the session with another id
-  ///   3  milliseconds to live
+  /// `stored`, `new`, `ttl`: the stored session, the one with another id, and its TTL in ms.
+  ///
   /// Returns 1 if replaced, 0 if another request was faster or the session has ended. PERSIST changes nothing; as the first
   /// write it makes a full Redis accept the next one.
   private static let replace = RedisScript(
+    keys: ["session"], arguments: ["stored", "new", "ttl"],
     """
-    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-    redis.call('PERSIST', KEYS[1])
-    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+    if redis.call('GET', session) ~= stored then return 0 end
+    redis.call('PERSIST', session)
+    redis.call('SET', session, new, 'PX', ttl)
     return 1
     """)
 
@@ -40,10 +34,8 @@ struct SessionStore {
   func add(_ credential: Credential, now: Int64) async throws(RedisError) -> SessionID {
     let id = SessionID()
     let session = Session(credential, id, at: now)
-    _ = try await connection.call(SessionStore.store, keys: [SessionStore.key(id)]) { command in
-      command.append(session.json)
-      command.append(session.left(at: now))
-    }
+    _ = try await connection.send(
+      SessionStore.store(session: SessionStore.key(id), json: session.json, ttl: session.left(at: now)))
     return id
   }
 
@@ -56,11 +48,10 @@ struct SessionStore {
   /// at the same time has done so, or has ended the session.
   func rotate(_ session: Session, _ id: SessionID, now: Int64) async throws(RedisError) -> SessionID? {
     let next = id.rotated()
-    let reply = try await connection.call(SessionStore.replace, keys: [SessionStore.key(id)]) { command in
-      command.append(session.json)
-      command.append(session.rotated(to: next, at: now).json)
-      command.append(session.left(at: now))
-    }
+    let reply = try await connection.send(
+      SessionStore.replace(
+        session: SessionStore.key(id), stored: session.json, new: session.rotated(to: next, at: now).json,
+        ttl: session.left(at: now)))
     return reply.integer == 1 ? next : nil
   }
 

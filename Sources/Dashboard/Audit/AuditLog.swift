@@ -35,16 +35,14 @@ final class AuditLog {
   /// The window of the limit.
   private static let window = Duration.seconds(60)
 
-  /// KEYS
-  ///   1  a stream of the log
-  /// ARGV
-  ///   1  about how many entries are kept
-  ///   2  and further: names and values of the entry
+  /// `most`: about how many entries the stream of the log keeps. `fields`: names and values of the entry.
+  ///
   /// PERSIST as the first write makes a full Redis accept the next one: what an operator does then is written too.
   private static let append = RedisScript(
+    keys: ["log"], arguments: ["most", "fields..."],
     """
-    redis.call('PERSIST', KEYS[1])
-    return redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', unpack(ARGV, 2))
+    redis.call('PERSIST', log)
+    return redis.call('XADD', log, 'MAXLEN', '~', most, '*', unpack(ARGV, fields + 1))
     """)
 
   private let connection: RedisClient
@@ -118,8 +116,8 @@ final class AuditLog {
       "at", String(entry.at), "operator", entry.operator, "action", entry.action, "subject", subject, "outcome",
       outcome,
     ]
-    _ = try await connection.run(
-      AuditLog.append, keys: [key], arguments: [String(AuditLog.maximumEntries)] + fields)
+    _ = try await connection.send(
+      AuditLog.append(log: key, most: AuditLog.maximumEntries, fields: RedisList(fields)))
   }
 
   /// Returns up to `count` entries before the one with the id `before`, the newest first. Nil for the newest of all.

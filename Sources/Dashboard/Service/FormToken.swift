@@ -6,26 +6,22 @@ import Redis
 @EventLoop
 struct FormToken {
   nonisolated static let field = "form"
-  /// KEYS
-  ///   1  the form
-  /// ARGV
-  ///   1  how long it is remembered, seconds
-  ///   2  identifies the request
+  /// `form`: the form. `ttl`: how long it is remembered, in s. `request` identifies the request.
+  ///
   /// Returns 1 if the form is new. PERSIST as the first write makes a full Redis accept the next one, so that dead letters can
   /// be purged then.
   private static let taking = RedisScript(
+    keys: ["form"], arguments: ["ttl", "request"],
     """
-    if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-    redis.call('PERSIST', KEYS[1])
-    redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[1])
+    if redis.call('EXISTS', form) == 1 then return 0 end
+    redis.call('PERSIST', form)
+    redis.call('SET', form, request, 'EX', ttl)
     return 1
     """)
-  /// KEYS
-  ///   1  the form
-  /// ARGV
-  ///   1  identifies the request that took it
+  /// `request` identifies the request that took the form.
   private static let releasing = RedisScript(
-    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0")
+    keys: ["form"], arguments: ["request"],
+    "if redis.call('GET', form) == request then return redis.call('DEL', form) end return 0")
   /// How long a form is remembered that was sent. Seconds.
   private static let lifetime = 86_400
 
@@ -37,15 +33,15 @@ struct FormToken {
   /// The forms of a page share a token, so the key is a digest of all that the form contains.
   func take(_ form: [(name: String, value: String)], for request: String) async throws(RedisError) -> Bool {
     guard let key = key(form) else { return true }
-    let arguments = [String(FormToken.lifetime), request]
-    return try await connection.run(FormToken.taking, keys: [key], arguments: arguments).integer == 1
+    let call = FormToken.taking(form: key, ttl: FormToken.lifetime, request: request)
+    return try await connection.send(call).integer == 1
   }
 
   /// Allows the form to be sent again, because nothing was done, unless another request has taken it.
   func release(_ form: [(name: String, value: String)], of request: String) async {
     guard let key = key(form) else { return }
     // If this fails too, the operator loads the page anew.
-    _ = try? await connection.run(FormToken.releasing, keys: [key], arguments: [request])
+    _ = try? await connection.send(FormToken.releasing(form: key, request: request))
   }
 
   private func key(_ form: [(name: String, value: String)]) -> String? {

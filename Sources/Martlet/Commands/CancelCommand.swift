@@ -50,7 +50,7 @@ enum CancelCommand: Command {
     var answer = try await control.cancel(id)
     while case .marked(let location) = answer, case .inFlight = location.place, ContinuousClock.now < end {
       try await Task.sleep(for: pause)
-      answer = try await control.cancel(id)
+      answer = try await control.cancelMarked(id)
     }
     let outcome = CancelOutcome(answer)
     Console.print(line.has("json") ? outcome.json(id) : "\(outcome.sentence)\n")

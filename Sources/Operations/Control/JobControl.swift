@@ -68,6 +68,11 @@ public struct JobControl {
   public func cancel(_ id: String) async throws(RedisError) -> Cancellation {
     guard Job.isID(id) else { return .invalid }
     guard try await mark(id) else { return .tooMany }
+    return try await cancelMarked(id)
+  }
+
+  /// Cancels a job whose id is marked: its worker may have put it off since ``cancel(_:)``, or have ended it.
+  public func cancelMarked(_ id: String) async throws(RedisError) -> Cancellation {
     var location: JobLocation
     var moves = 0
     repeat {
@@ -174,7 +179,7 @@ public struct JobControl {
       records.write(settlement, nonce: nonce) { continuation.resume(returning: $0) }
     }
     guard let event = ending.event else { return }
-    _ = try? await connection.call(EventStream.appendIfPresent, keys: [EventStream.key]) { $0.append(event.json) }
+    _ = try? await connection.send(EventStream.appendIfPresent(stream: EventStream.key, event: event.json))
   }
 }
 

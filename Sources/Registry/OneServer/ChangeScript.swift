@@ -3,32 +3,31 @@ import Redis
 
 /// The script that applies decisions: it compares that what was read is still stored, and then writes. It decides nothing.
 enum ChangeScript {
-  /// KEYS
-  ///   for each transaction
-  ///     if a set is compared: the set, then the record of each of its entries
-  ///     for each change: the record, then the sets that its entry joins or leaves
-  ///   the stream of events, if there is one
-  /// ARGV
-  ///   1  the lifetime of records, s; empty for any time
-  ///   2  1 if there is a stream
-  ///   then for each transaction
-  ///     1  the number of changes
-  ///     2  how many entries the compared set has; empty if none is compared
-  ///     3  how many of them are compared, then the record of each
-  ///     then for each change
-  ///       1  the entry of sets
-  ///       2  the record that was read; empty if there was none
-  ///       3  the new record; empty to delete it, = to keep it
-  ///       4  a letter for each set: u joins a set, a joins a sorted set, U and A leave one, M leaves a set that must have it
-  ///       5  how many entries a set may have with this one; empty for any number
-  ///       6  1 if Redis must accept the change when it is full: PERSIST changes nothing, and allows the next write
-  ///       7  events, one a line
+  /// - `stream`: the stream of events; the first of `places` if no events are written.
+  /// - `places`: for each transaction, if a set is compared the set and the record of each of its entries; then for each
+  ///   change the record and the sets that its entry joins or leaves.
+  /// - `ttl`: the lifetime of records, in s; empty for any time.
+  /// - `transactions`: for each
+  ///   1. the number of changes
+  ///   2. how many entries the compared set has; empty if none is compared
+  ///   3. how many of them are compared, then the record of each
+  ///
+  ///   then for each change
+  ///   1. the entry of sets
+  ///   2. the record that was read; empty if there was none
+  ///   3. the new record; empty to delete it, = to keep it
+  ///   4. a letter for each set: u joins a set, a joins a sorted set, U and A leave one, M leaves a set that must have it
+  ///   5. how many entries a set may have with this one; empty for any number
+  ///   6. 1 if Redis must accept the change when it is full: PERSIST changes nothing, and allows the next write
+  ///   7. events, one a line
+  ///
   /// Returns the error of the stream (empty: none), and for each transaction {what differs, the number of the change, a
   /// detail}: `record`, with the one found; `type` of a set, with its place; `absent`; `full`; `others`, the compared
   /// set; or `done`, with 1 or 0 for each set that was left.
   static let apply = RedisScript(
+    keys: ["stream", "places..."], arguments: ["ttl", "transactions..."],
     comparing + writing + """
-      local a, k, replies = 2, 0, {}
+      local a, k, replies = transactions, places, {}
       while a < #ARGV do
         local count, size, others = tonumber(ARGV[a + 1]), ARGV[a + 2], tonumber(ARGV[a + 3])
         local what, number, detail = nil, 0, ''
@@ -85,14 +84,14 @@ enum ChangeScript {
     """
 
   private static let writing = """
-    local stream, refusal = ARGV[2] == '1' and KEYS[#KEYS], ''
+    local refusal = ''
     local function write(k, a)
       local entry, new, letters, left = ARGV[a], ARGV[a + 2], ARGV[a + 3], ''
       if ARGV[a + 5] == '1' then redis.call('PERSIST', KEYS[k]) end
       if new == '' then
         redis.call('DEL', KEYS[k])
       elseif new ~= '=' then
-        redis.call('SET', KEYS[k], new, unpack(ARGV[1] == '' and {} or {'EX', ARGV[1]}))
+        redis.call('SET', KEYS[k], new, unpack(ttl == '' and {} or {'EX', ttl}))
       end
       for i = 1, #letters do
         local set, letter = KEYS[k + i], string.sub(letters, i, i)
@@ -101,7 +100,7 @@ enum ChangeScript {
         if letter == 'A' then left = left .. redis.call('ZREM', set, entry) end
         if letter == 'U' or letter == 'M' then left = left .. redis.call('SREM', set, entry) end
       end
-      for event in string.gmatch(stream and ARGV[a + 6] or '', '[^\\n]+') do
+      for event in string.gmatch(stream ~= KEYS[places + 1] and ARGV[a + 6] or '', '[^\\n]+') do
         local reply = \(EventStream.append(to: "stream", "event"))
         if type(reply) == 'table' and reply.err then refusal = reply.err end
       end

@@ -68,19 +68,19 @@ struct Transaction: Sendable {
     changes.reduce(4 + 2 * (compared?.members.count ?? 0)) { $0 + 8 + $1.joined.count + $1.left.count }
   }
 
-  func append(to command: inout RedisCommand) {
-    command.append(changes.count)
-    command.append(compared.map { String($0.size) } ?? "")
-    command.append(compared?.members.count ?? 0)
-    for member in compared?.members ?? [] { command.append(member.stored) }
+  func append(to call: inout RedisCall) {
+    call.append(changes.count)
+    call.append(compared.map { String($0.size) } ?? "")
+    call.append(compared?.members.count ?? 0)
+    for member in compared?.members ?? [] { call.append(member.stored) }
     for change in changes {
-      command.append(change.entry)
-      command.append(change.expected)
-      command.append(change.record ?? Transaction.keptRecord)
-      command.append(change.letters)
-      command.append(change.limit.map { String($0) } ?? "")
-      command.append(change.isForced ? "1" : "")
-      command.append(
+      call.append(change.entry)
+      call.append(change.expected)
+      call.append(change.record ?? Transaction.keptRecord)
+      call.append(change.letters)
+      call.append(change.limit.map { String($0) } ?? "")
+      call.append(change.isForced ? "1" : "")
+      call.append(
         change.events.isEmpty ? [] : Array(change.events.map(\.json).joined(separator: [UInt8(ascii: "\n")])))
     }
   }

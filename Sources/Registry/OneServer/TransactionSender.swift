@@ -74,15 +74,12 @@ struct TransactionSender {
     _ batch: ArraySlice<Transaction>, writesEvents: Bool = true, _ completion: @escaping RedisClient.Completion
   ) {
     let events = writesEvents ? events : nil
-    let keys = batch.flatMap(\.keys) + (events == nil ? [] : [EventStream.key])
-    connection.call(
-      ChangeScript.apply, keys: keys,
-      arguments: { command in
-        command.append(lifetime.map { String($0) } ?? "")
-        command.append(events == nil ? "" : "1")
-        for transaction in batch { transaction.append(to: &command) }
-      }
-    ) { result in
+    let places = batch.flatMap(\.keys)
+    var script = ChangeScript.apply(
+      stream: events == nil ? places.first ?? "" : EventStream.key, places: RedisList(places),
+      ttl: lifetime.map { String($0) } ?? "", transactions: RedisList())
+    for transaction in batch { transaction.append(to: &script) }
+    connection.send(script) { result in
       if let events, case .failure(.reply(let error)) = result, error.code == "NOPERM" {
         return call(batch, writesEvents: false) { result in
           // Otherwise it was not the stream that Redis refused, and there is nothing to tell.

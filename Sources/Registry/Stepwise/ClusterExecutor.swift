@@ -137,8 +137,8 @@ final class ClusterExecutor: DeviceExecutor {
     var count = 0
     for shard in 0..<AudienceShard.count {
       let journal = RegistryKeys.journal(shard: shard)
-      let arguments = [String(seconds), String(Registry.maximumBatch)]
-      let entries = try await connection.run(StepScripts.overdue, keys: [journal], arguments: arguments).array ?? []
+      let overdue = StepScripts.overdue(journal: journal, seconds: seconds, most: Registry.maximumBatch)
+      let entries = try await connection.send(overdue).array ?? []
       let tokens = entries.compactMap { $0.string?.prefix { $0 != " " } }.map { String($0) }
       guard !tokens.isEmpty else { continue }
       for result in await steps.run(tokens.map { settlement($0, .repair) }) {

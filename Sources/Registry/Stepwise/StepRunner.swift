@@ -69,13 +69,14 @@ final class StepRunner {
     case .read: connection.send(RedisCommand("GET", RegistryKeys.token(token)), completion)
     case .check(let place): connection.send(RedisCommand("TYPE", place.key(of: token)), completion)
     case .isFull(let place, _): connection.send(RedisCommand("SCARD", place.key(of: token)), completion)
-    case .open: connection.run(StepScripts.open, keys: [journal], arguments: [settlement.entry, forced], completion)
+    case .open:
+      connection.send(StepScripts.open(journal: journal, entry: settlement.entry, isForced: forced), completion)
     case .close: connection.send(RedisCommand("ZREM", journal, settlement.entry), completion)
     case .join(let place, let limit):
       join(place.key(of: token), token, limit: limit, place, isForced: settlement.isForced, completion)
     case .leave(.user(let user), let above?):
-      let arguments = [String(above), token]
-      connection.run(StepScripts.leave, keys: [RegistryKeys.userTokens(user)], arguments: arguments, completion)
+      connection.send(
+        StepScripts.leave(set: RegistryKeys.userTokens(user), most: above, token: token), completion)
     case .leave(let place, _): connection.send(place.removal(from: place.key(of: token)).with(token), completion)
     case .publish:
       guard let events else { return EventLoop.atEndOfTurn { completion(.success(.integer(1))) } }
@@ -84,15 +85,10 @@ final class StepRunner {
       }
     case .swap(let expected, let metadata, let event):
       let key = RegistryKeys.token(token)
-      connection.call(
-        StepScripts.swap, keys: [key] + (event == nil ? [] : [EventStream.outbox(of: key)]),
-        arguments: { command in
-          command.append(expected)
-          command.append(metadata)
-          command.append(Registry.metadataLifetime)
-          command.append(forced)
-          command.append(event?.json ?? [])
-        }, completion)
+      connection.send(
+        StepScripts.swap(
+          metadata: key, outbox: event == nil ? key : EventStream.outbox(of: key), expected: expected, new: metadata,
+          ttl: Registry.metadataLifetime, isForced: forced, event: event?.json ?? []), completion)
     }
   }
 
@@ -103,10 +99,11 @@ final class StepRunner {
     switch place {
     case .user where limit == nil && !isForced: connection.send(RedisCommand("SADD", key, token), completion)
     case .user:
-      let arguments = [token, limit.map { String($0) } ?? "", isForced ? "1" : ""]
-      connection.run(StepScripts.join, keys: [key], arguments: arguments, completion)
+      connection.send(
+        StepScripts.join(
+          set: key, token: token, limit: limit.map { String($0) } ?? "", isForced: isForced ? "1" : ""), completion)
     case .audience where !isForced: connection.send(RedisCommand("ZADD", key, "0", token), completion)
-    case .audience: connection.run(StepScripts.joinAudience, keys: [key], arguments: [token], completion)
+    case .audience: connection.send(StepScripts.joinAudience(shard: key, token: token), completion)
     }
   }
 

@@ -9,101 +9,74 @@ import Redis
 enum StepScripts {
   static let all = [swap, join, joinAudience, leave, open, overdue]
 
-  /// KEYS
-  ///   1  metadata of a token
-  ///   2  the outbox of the token, if there is an event
-  /// ARGV
-  ///   1  the expected text; empty for none
-  ///   2  the new text; empty deletes the key
-  ///   3  the lifetime (seconds)
-  ///   4  1 to write also if Redis is full
-  ///   5  the event
+  /// - `metadata`, `outbox`: those of a token; the metadata twice if there is no event.
+  /// - `expected`, `new`: the expected text, empty for none, and the new one; empty deletes the key.
+  /// - `ttl`: the lifetime, in s. `isForced`: 1 to write also if Redis is full.
+  ///
   /// Returns {1 if written else 0, the text before}.
   static let swap = RedisScript(
+    keys: ["metadata", "outbox"], arguments: ["expected", "new", "ttl", "isForced", "event"],
     """
-    local found = redis.pcall('GET', KEYS[1])
+    local found = redis.pcall('GET', metadata)
     if type(found) ~= 'string' then found = '' end
-    if found ~= ARGV[1] then return {0, found} end
-    if ARGV[2] == '' then
-      redis.call('DEL', KEYS[1])
+    if found ~= expected then return {0, found} end
+    if new == '' then
+      redis.call('DEL', metadata)
     else
-      if ARGV[4] == '1' then redis.call('PERSIST', KEYS[1]) end
-      redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+      if isForced == '1' then redis.call('PERSIST', metadata) end
+      redis.call('SET', metadata, new, 'EX', ttl)
     end
-    if KEYS[2] then
-      \(EventOutbox.append(to: "KEYS[2]", "ARGV[5]"))
+    if outbox ~= metadata then
+      \(EventOutbox.append(to: "outbox", "event"))
     end
     return {1, found}
     """)
 
-  /// KEYS
-  ///   1  a user's set
-  /// ARGV
-  ///   1  the token
-  ///   2  how many entries the set may have; empty for any number
-  ///   3  1 to write also if Redis is full
+  /// Adds a token to a user's set. `limit`: how many entries the set may have; empty for any number. `isForced`: 1 to write
+  /// also if Redis is full.
+  ///
   /// Returns 1 if the set contains the token now, 0 if it has too many entries.
   static let join = RedisScript(
+    keys: ["set"], arguments: ["token", "limit", "isForced"],
     """
-    local limit = tonumber(ARGV[2])
-    if limit and redis.call('SCARD', KEYS[1]) >= limit and redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 0 then
-      return 0
-    end
-    if ARGV[3] == '1' then redis.call('PERSIST', KEYS[1]) end
-    redis.call('SADD', KEYS[1], ARGV[1])
+    limit = tonumber(limit)
+    if limit and redis.call('SCARD', set) >= limit and redis.call('SISMEMBER', set, token) == 0 then return 0 end
+    if isForced == '1' then redis.call('PERSIST', set) end
+    redis.call('SADD', set, token)
     return 1
     """)
 
-  /// KEYS
-  ///   1  a shard of an audience
-  /// ARGV
-  ///   1  the token
-  /// Adds the token, also if Redis is full. Returns 1.
+  /// Adds a token to a shard of an audience, also if Redis is full. Returns 1.
   static let joinAudience = RedisScript(
+    keys: ["shard"], arguments: ["token"],
     """
-    redis.call('PERSIST', KEYS[1])
-    redis.call('ZADD', KEYS[1], 0, ARGV[1])
+    redis.call('PERSIST', shard)
+    redis.call('ZADD', shard, 0, token)
     return 1
     """)
 
-  /// KEYS
-  ///   1  a user's set
-  /// ARGV
-  ///   1  how many entries the set keeps
-  ///   2… entries
-  /// Returns how many entries were removed.
+  /// Removes a token from a user's set that has more than `most` entries. Returns how many entries were removed.
   static let leave = RedisScript(
+    keys: ["set"], arguments: ["most", "token"],
     """
-    local surplus, removed = redis.call('SCARD', KEYS[1]) - ARGV[1], 0
-    for i = 2, #ARGV do
-      if removed >= surplus then break end
-      removed = removed + redis.call('SREM', KEYS[1], ARGV[i])
-    end
-    return removed
+    if redis.call('SCARD', set) <= tonumber(most) then return 0 end
+    return redis.call('SREM', set, token)
     """)
 
-  /// KEYS
-  ///   1  a journal
-  /// ARGV
-  ///   1  an entry
-  ///   2  1 to write also if Redis is full
-  /// Returns 1.
+  /// Writes an entry to a journal. `isForced`: 1 to write also if Redis is full. Returns 1.
   static let open = RedisScript(
+    keys: ["journal"], arguments: ["entry", "isForced"],
     """
-    if ARGV[2] == '1' then redis.call('PERSIST', KEYS[1]) end
-    redis.call('ZADD', KEYS[1], redis.call('TIME')[1], ARGV[1])
+    if isForced == '1' then redis.call('PERSIST', journal) end
+    redis.call('ZADD', journal, redis.call('TIME')[1], entry)
     return 1
     """)
 
-  /// KEYS
-  ///   1  a journal
-  /// ARGV
-  ///   1  seconds
-  ///   2  maximum number of entries
-  /// Returns the entries that are older.
+  /// Returns up to `most` entries of a journal that are older than `seconds`.
   static let overdue = RedisScript(
+    keys: ["journal"], arguments: ["seconds", "most"],
     """
-    local latest = redis.call('TIME')[1] - ARGV[1]
-    return redis.call('ZRANGE', KEYS[1], '-inf', latest, 'BYSCORE', 'LIMIT', 0, ARGV[2])
+    local latest = redis.call('TIME')[1] - seconds
+    return redis.call('ZRANGE', journal, '-inf', latest, 'BYSCORE', 'LIMIT', 0, most)
     """)
 }

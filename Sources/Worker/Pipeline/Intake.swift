@@ -74,26 +74,24 @@ struct DuplicateCheck {
   private static let window = Duration.seconds(24 * 3600)
   /// Returns the nonce of the first job. DEL takes no memory: the script's first write succeeds even if Redis is full.
   ///
-  /// KEYS[1] the dedupe key of the value
-  /// ARGV[1] the job's nonce
-  /// ARGV[2] how long the value is kept, ms
+  /// `ttl`: how long the value is kept, in ms.
   private static let script = RedisScript(
+    keys: ["value"], arguments: ["nonce", "ttl"],
     """
-    local holder = redis.call('GET', KEYS[1])
+    local holder = redis.call('GET', value)
     if holder then return holder end
-    redis.call('DEL', KEYS[1])
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    return ARGV[1]
+    redis.call('DEL', value)
+    redis.call('SET', value, nonce, 'PX', ttl)
+    return nonce
     """)
 
   let connection: RedisClient
 
   func check(_ delivery: Delivery, _ completion: @escaping @EventLoop (Answer) -> Void) {
     guard let value = delivery.job.dedupe, let nonce = delivery.claim.envelope.nonce else { return completion(.first) }
-    connection.call(DuplicateCheck.script, keys: [QueueKeys.dedupe(value)]) { command in
-      command.append(nonce)
-      command.append(DuplicateCheck.window.milliseconds)
-    } _: { result in
+    let call = DuplicateCheck.script(
+      value: QueueKeys.dedupe(value), nonce: nonce, ttl: DuplicateCheck.window.milliseconds)
+    connection.send(call) { result in
       switch result {
       case .success(let holder): completion(holder.string == nonce ? .first : .duplicate)
       case .failure(let error): completion(.fault(error))

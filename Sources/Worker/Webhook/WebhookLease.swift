@@ -23,76 +23,58 @@ struct WebhookLease {
 
   /// Passes the stored state (JSON, empty if there is none) if this process may send for the next seconds, else nil.
   func renew(_ completion: @escaping @EventLoop (Result<[UInt8]?, RedisError>) -> Void) {
-    let arguments = [holder, String(WebhookLease.timeToLive.milliseconds)]
-    connection.run(WebhookLease.renewing, keys: [EventStream.sender, EventStream.webhook], arguments: arguments) {
-      completion($0.map(\.bytes))
-    }
+    let call = WebhookLease.renewing(
+      lease: EventStream.sender, state: EventStream.webhook, holder: holder, ttl: WebhookLease.timeToLive.milliseconds)
+    connection.send(call) { completion($0.map(\.bytes)) }
   }
 
   /// Writes a state in the place of the stored state `before`.
   func save(
     _ state: [UInt8], over before: [UInt8], _ completion: @escaping @EventLoop (Result<Saving, RedisError>) -> Void
   ) {
-    connection.call(
-      WebhookLease.saving, keys: [EventStream.sender, EventStream.webhook],
-      arguments: { command in
-        command.append(holder)
-        command.append(state)
-        command.append(before)
-      }
-    ) { result in
+    let call = WebhookLease.saving(
+      lease: EventStream.sender, state: EventStream.webhook, holder: holder, new: state, before: before)
+    connection.send(call) { result in
       completion(result.map { $0.integer == 1 ? .saved : $0.integer == 0 ? .isAnothers : .isOutdated })
     }
   }
 
   /// Lets another process begin at once.
   func release() {
-    connection.run(WebhookLease.releasing, keys: [EventStream.sender], arguments: [holder]) { _ in }
+    connection.send(WebhookLease.releasing(lease: EventStream.sender, holder: holder)) { _ in }
   }
 
-  /// KEYS
-  ///   1  the lease
-  ///   2  the state
-  /// ARGV
-  ///   1  the holder
-  ///   2  the TTL in ms
-  /// Returns the state (empty: none), or false if another process holds the lease.
+  /// `ttl`: that of the lease, in ms. Returns the state (empty: none), or false if another process holds the lease.
   private static let renewing = RedisScript(
+    keys: ["lease", "state"], arguments: ["holder", "ttl"],
     """
-    local holder = redis.call('GET', KEYS[1])
-    if holder and holder ~= ARGV[1] then return false end
-    redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    return redis.call('GET', KEYS[2]) or ''
+    local found = redis.call('GET', lease)
+    if found and found ~= holder then return false end
+    redis.call('PEXPIRE', lease, ttl)
+    redis.call('SET', lease, holder, 'PX', ttl)
+    return redis.call('GET', state) or ''
     """)
 
-  /// KEYS
-  ///   1  the lease
-  ///   2  the state
-  /// ARGV
-  ///   1  the holder
-  ///   2  the new state, JSON
-  ///   3  the state before; empty: none
+  /// `new`, `before`: the new state, and the one before, JSON; empty for none.
+  ///
   /// Returns 1, 0 if this is not the holder, or -1 if the state before is another: Redis has lost the latest ones.
   private static let saving = RedisScript(
+    keys: ["lease", "state"], arguments: ["holder", "new", "before"],
     """
-    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-    local stored = redis.call('GET', KEYS[2]) or ''
+    if redis.call('GET', lease) ~= holder then return 0 end
+    local stored = redis.call('GET', state) or ''
     -- A command whose reply was lost is sent again.
-    if stored ~= ARGV[3] and stored ~= ARGV[2] then return -1 end
-    redis.call('PERSIST', KEYS[2])
-    redis.call('SET', KEYS[2], ARGV[2])
+    if stored ~= before and stored ~= new then return -1 end
+    redis.call('PERSIST', state)
+    redis.call('SET', state, new)
     return 1
     """)
 
-  /// KEYS
-  ///   1  the lease
-  /// ARGV
-  ///   1  the holder
   /// Returns how many keys were removed.
   private static let releasing = RedisScript(
+    keys: ["lease"], arguments: ["holder"],
     """
-    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-    return redis.call('DEL', KEYS[1])
+    if redis.call('GET', lease) ~= holder then return 0 end
+    return redis.call('DEL', lease)
     """)
 }
