@@ -12,13 +12,15 @@ extension RedisClient {
   /// absent; any other error is thrown.
   public func replies(to commands: [RedisCommand]) async throws(RedisError) -> [RedisValue] {
     var values: [RedisValue] = []
-    for reply in await exchange(commands) {
-      if case .failure(let error) = reply, error.isWrongType {
-        values.append(.null)
-      } else {
-        values.append(try reply.get())
-      }
-    }
+    for reply in await exchange(commands) { values.append(try reply.absentIfWrongType()) }
     return values
+  }
+}
+
+extension Result<RedisValue, RedisError> {
+  /// The value; null for an error that says that the key has another type.
+  func absentIfWrongType() throws(RedisError) -> RedisValue {
+    if case .failure(let error) = self, error.isWrongType { return .null }
+    return try get()
   }
 }

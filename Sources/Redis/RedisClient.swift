@@ -1,6 +1,23 @@
 public import EventLoop
 public import Telemetry
 
+/// What commands are sent through: one connection, or the connections of a cluster.
+@EventLoop
+protocol CommandLink: AnyObject {
+  var onStateChange: (@EventLoop (Bool) -> Void)? { get set }
+  var instruments: RedisInstruments? { get set }
+  var isReady: Bool { get }
+  var reconnects: Int { get }
+
+  func start()
+  func close()
+  func ready(within: Duration) async throws(RedisError)
+  func preload(_ scripts: [RedisScript])
+}
+
+extension RedisConnection: CommandLink {}
+extension ClusterRouter: CommandLink {}
+
 /// The commands of a process for its Redis: one server, or a cluster.
 ///
 /// The commands of one turn of the loop share one write for each server. Commands are not queued: without a connection
@@ -15,6 +32,12 @@ public final class RedisClient {
   }
 
   private let server: Server
+  private var link: any CommandLink {
+    switch server {
+    case .one(let connection): connection
+    case .cluster(let router): router
+    }
+  }
 
   /// Does not connect. `name` appears in CLIENT LIST; `timeout` applies to commands that are sent without one.
   public init(endpoint: RedisEndpoint, name: String, timeout: Duration = .seconds(5), log: Log) {
@@ -33,34 +56,14 @@ public final class RedisClient {
   /// Called with true when ``isReady`` becomes true and with false when it becomes false. In a cluster also, one after
   /// the other, when a key of ``require(_:)`` has got another server.
   public var onStateChange: (@EventLoop (Bool) -> Void)? {
-    get {
-      switch server {
-      case .one(let connection): connection.onStateChange
-      case .cluster(let router): router.onStateChange
-      }
-    }
-    set {
-      switch server {
-      case .one(let connection): connection.onStateChange = newValue
-      case .cluster(let router): router.onStateChange = newValue
-      }
-    }
+    get { link.onStateChange }
+    set { link.onStateChange = newValue }
   }
 
   /// Counts what Redis refuses.
   public var instruments: RedisInstruments? {
-    get {
-      switch server {
-      case .one(let connection): connection.instruments
-      case .cluster(let router): router.instruments
-      }
-    }
-    set {
-      switch server {
-      case .one(let connection): connection.instruments = newValue
-      case .cluster(let router): router.instruments = newValue
-      }
-    }
+    get { link.instruments }
+    set { link.instruments = newValue }
   }
 
   /// Whether a script, and a command of several keys other than MGET, may only have keys of one hash slot.
@@ -69,20 +72,10 @@ public final class RedisClient {
   }
 
   /// Whether commands can be sent. In a cluster: to the servers of the keys of ``require(_:)``, or to all of them.
-  public var isReady: Bool {
-    switch server {
-    case .one(let connection): connection.isReady
-    case .cluster(let router): router.isReady
-    }
-  }
+  public var isReady: Bool { link.isReady }
 
   /// How often a connection became ready after the first time.
-  public var reconnects: Int {
-    switch server {
-    case .one(let connection): connection.reconnects
-    case .cluster(let router): router.reconnects
-    }
-  }
+  public var reconnects: Int { link.reconnects }
 
   /// Limits what ``isReady`` depends on, in a cluster: the servers of other keys may fail meanwhile.
   public func require(_ keys: [String]) {
@@ -90,41 +83,21 @@ public final class RedisClient {
   }
 
   /// Connects, and reconnects until ``close()``.
-  public func start() {
-    switch server {
-    case .one(let connection): connection.start()
-    case .cluster(let router): router.start()
-    }
-  }
+  public func start() { link.start() }
 
   /// Closes all connections permanently. Pending commands fail: ``RedisError/outcomeUnknown(_:)`` when written, else
   /// ``RedisError/notSent(_:)``.
-  public func close() {
-    switch server {
-    case .one(let connection): connection.close()
-    case .cluster(let router): router.close()
-    }
-  }
+  public func close() { link.close() }
 
   /// Waits until commands can be sent.
   ///
   /// Throws ``RedisError/notSent(_:)`` with the reason of the last failed attempt if `within` passes first.
-  public func ready(within: Duration) async throws(RedisError) {
-    switch server {
-    case .one(let connection): try await connection.ready(within: within)
-    case .cluster(let router): try await router.ready(within: within)
-    }
-  }
+  public func ready(within: Duration) async throws(RedisError) { try await link.ready(within: within) }
 
   // MARK: - Commands
 
   /// Loads scripts on every connection before it becomes ready, and now if it is ready.
-  public func preload(_ scripts: [RedisScript]) {
-    switch server {
-    case .one(let connection): connection.preload(scripts)
-    case .cluster(let router): router.preload(scripts)
-    }
-  }
+  public func preload(_ scripts: [RedisScript]) { link.preload(scripts) }
 
   /// Sends `command`. An error reply is a failure with ``RedisError/reply(_:)``. Calls `completion` exactly once, after
   /// this function has returned.

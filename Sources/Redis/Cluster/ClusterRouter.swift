@@ -107,19 +107,14 @@ extension ClusterRouter {
 
   /// Sends an MGET as a GET to the server of each key. The reply has the values in the order of the keys.
   func send(gets: [RedisCommand], timeout: Duration?, _ completion: @escaping RedisConnection.Completion) {
-    var values = [RedisValue](repeating: .null, count: gets.count)
-    var left = gets.count
-    var failure: RedisError?
-    for (place, get) in gets.enumerated() {
-      send(get, timeout: timeout) { result in
-        switch result {
-        case .success(let value): values[place] = value
-        // MGET has no value for a key of another type, either.
-        case .failure(let error): if !error.isWrongType { failure = error }
-        }
-        left -= 1
-        if left == 0 { completion(failure.map { .failure($0) } ?? .success(.array(values))) }
-      }
+    EventLoop.gather(gets) {
+      send($0, timeout: timeout, $1)
+    } completion: { replies in
+      // MGET has no value for a key of another type, either.
+      completion(
+        Result { () throws(RedisError) in
+          .array(try replies.map { reply throws(RedisError) in try reply.absentIfWrongType() })
+        })
     }
   }
 
@@ -279,12 +274,10 @@ extension ClusterRouter {
     let open = losers.filter(\.connection.isReady)
     if !open.isEmpty {
       for slot in slots where held[slot] == nil { held[slot] = [] }
-      var left = open.count
-      for server in open {
-        server.whenDrained { [self] in
-          left -= 1
-          if left == 0 { release(slots) }
-        }
+      EventLoop.gather(open) { server, end in
+        server.whenDrained { end(()) }
+      } completion: { [self] _ in
+        release(slots)
       }
     }
     // What is known of the data of a required slot is no longer certain: a failover may have lost the last writes.
