@@ -9,6 +9,26 @@ enum Curl {
     isReady ? curl_easy_init() : nil
   }
 
+  /// Sets what all uses have in common. The authorities come from the trust store.
+  static func configure(
+    _ handle: UnsafeMutableRawPointer, url: String, connectMilliseconds: Int, _ others: [CURLcode]
+  ) throws(HTTPClientError) {
+    try check(
+      [
+        martlet_curl_set_string(handle, CURLOPT_URL, url), martlet_curl_set_long(handle, CURLOPT_NOSIGNAL, 1),
+        martlet_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds),
+        martlet_curl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1),
+        martlet_curl_set_long(handle, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+        martlet_curl_set_string(handle, CURLOPT_CAINFO, nil), martlet_curl_set_string(handle, CURLOPT_CAPATH, nil),
+      ] + others)
+  }
+
+  /// Throws if libcurl has refused an option.
+  static func check(_ codes: [CURLcode]) throws(HTTPClientError) {
+    guard let code = codes.first(where: { $0 != CURLE_OK }) else { return }
+    throw .connection("libcurl refused an option: \(String(cString: curl_easy_strerror(code)))")
+  }
+
   /// Runs a transfer. Blocks. The text says why it failed.
   static func perform(_ handle: UnsafeMutableRawPointer) -> (code: CURLcode, reason: String) {
     let detail = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))

@@ -84,23 +84,14 @@ public final class SecureChannel: @unchecked Sendable {
     _ handle: UnsafeMutableRawPointer, _ address: WebAddress, _ peer: ExpectedPeer, _ connectMilliseconds: Int
   ) throws(HTTPClientError) {
     var codes = [
-      martlet_curl_set_string(handle, CURLOPT_URL, address.origin),
       martlet_curl_set_long(handle, CURLOPT_CONNECT_ONLY, 1),
-      martlet_curl_set_long(handle, CURLOPT_NOSIGNAL, 1),
-      martlet_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds),
       martlet_curl_set_long(handle, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1),
-      martlet_curl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1),
-      martlet_curl_set_long(handle, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
       martlet_curl_set_long(handle, CURLOPT_SSL_ENABLE_ALPN, 0),
       martlet_curl_set_ssl_context_function(handle) { _, context, peer in SecureChannel.prepare(context, peer) },
       martlet_curl_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(peer).toOpaque()),
-      // The authorities come from the trust store.
-      martlet_curl_set_string(handle, CURLOPT_CAINFO, nil), martlet_curl_set_string(handle, CURLOPT_CAPATH, nil),
     ]
     if peer.buffers == .small { codes.append(martlet_curl_set_long(handle, CURLOPT_BUFFERSIZE, smallBytes)) }
-    if let code = codes.first(where: { $0 != CURLE_OK }) {
-      throw .connection("libcurl refused an option: \(String(cString: curl_easy_strerror(code)))")
-    }
+    try Curl.configure(handle, url: address.origin, connectMilliseconds: connectMilliseconds, codes)
   }
 
   private static func prepare(_ context: UnsafeMutableRawPointer?, _ peer: UnsafeMutableRawPointer?) -> CURLcode {

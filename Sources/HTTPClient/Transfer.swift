@@ -56,15 +56,11 @@ final class Transfer: @unchecked Sendable {
   ) throws(HTTPClientError) {
     let milliseconds = max(1, Int(call.timeout.milliseconds))
     var codes = [
-      martlet_curl_set_string(handle, CURLOPT_URL, call.url),
       martlet_curl_set_string(handle, CURLOPT_PROTOCOLS_STR, "http,https"),
       martlet_curl_set_string(handle, CURLOPT_USERAGENT, "martlet"),
       martlet_curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields),
       martlet_curl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
       martlet_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds),
-      martlet_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
-      martlet_curl_set_long(handle, CURLOPT_NOSIGNAL, 1),
-      martlet_curl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1),
       // The answer of a proxy to CONNECT is not the server's.
       martlet_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
     ]
@@ -76,7 +72,7 @@ final class Transfer: @unchecked Sendable {
       codes.append(martlet_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, call.body.count))
       codes.append(call.body.withUnsafeBytes { Transfer.copy($0, to: handle) })
     }
-    try check(codes)
+    try Curl.configure(handle, url: call.url, connectMilliseconds: milliseconds, codes)
   }
 
   /// Gives libcurl a copy of a body. Without a pointer it would read the body by a function.
@@ -90,16 +86,13 @@ final class Transfer: @unchecked Sendable {
     _ handle: UnsafeMutableRawPointer, to answer: AnswerBuffer, _ trust: TrustStore
   ) throws(HTTPClientError) {
     let buffer = Unmanaged.passUnretained(answer).toOpaque()
-    try check([
+    try Curl.check([
       martlet_curl_set_data_function(handle, CURLOPT_WRITEFUNCTION, onBody),
       martlet_curl_set_pointer(handle, CURLOPT_WRITEDATA, buffer),
       martlet_curl_set_data_function(handle, CURLOPT_HEADERFUNCTION, onHeader),
       martlet_curl_set_pointer(handle, CURLOPT_HEADERDATA, buffer),
-      martlet_curl_set_long(handle, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
       martlet_curl_set_ssl_context_function(handle) { _, context, trust in Transfer.use(trust, in: context) },
       martlet_curl_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(trust).toOpaque()),
-      // The authorities come from the trust store.
-      martlet_curl_set_string(handle, CURLOPT_CAINFO, nil), martlet_curl_set_string(handle, CURLOPT_CAPATH, nil),
     ])
   }
 
@@ -107,11 +100,6 @@ final class Transfer: @unchecked Sendable {
     guard let trust else { return CURLE_SSL_CONNECT_ERROR }
     Unmanaged<TrustStore>.fromOpaque(trust).takeUnretainedValue().use(in: OpaquePointer(context))
     return CURLE_OK
-  }
-
-  private static func check(_ codes: [CURLcode]) throws(HTTPClientError) {
-    guard let code = codes.first(where: { $0 != CURLE_OK }) else { return }
-    throw .connection("libcurl refused an option: \(String(cString: curl_easy_strerror(code)))")
   }
 
   private static let onBody: WriteFunction = { bytes, size, count, buffer in

@@ -83,10 +83,7 @@ extension Registry {
     do throws(RedisError) {
       while let from = cursor, devices.count <= Registry.maximumResolved {
         let page = try await reader.scan(user, from: from)
-        var found = Resolution()
-        for (entry, stored) in zip(page.entries, try await reader.stored(page.entries)) {
-          found.apply(Ownership.decide(entry: entry, metadata: stored, owner: user))
-        }
+        let found = Resolution(page.entries, try await reader.stored(page.entries), of: user)
         for device in found.devices { devices[device.token] = device }
         await removed(found.removals, from: user)
         cursor = page.next

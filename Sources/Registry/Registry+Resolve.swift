@@ -136,7 +136,7 @@ extension Registry {
         return found(Resolution(result) { _ in entries.isEmpty ? Resolution() : large(user) })
       }
       connection.send(RedisCommand("MGET", entries.map(RegistryKeys.token))) { result in
-        found(Resolution(result) { Resolution(entries, $0, of: user) })
+        found(Resolution(result) { Resolution(entries, ($0.array ?? []).lazy.map(\.bytes), of: user) })
       }
     }
   }
@@ -156,7 +156,7 @@ extension Registry {
       found(
         Resolution(replies[0]) { isMember in
           Resolution(replies[1]) { metadata in
-            Resolution(isMember.integer == 1 ? [Array(token.utf8)] : [], .array([metadata]), of: user)
+            Resolution(isMember.integer == 1 ? [Array(token.utf8)] : [], [metadata.bytes], of: user)
           }
         })
     }
@@ -192,11 +192,11 @@ extension Resolution {
     }
   }
 
-  /// Decides about entries of a user's set, whose metadata is the elements of `metadata`.
-  fileprivate init(_ entries: [[UInt8]], _ metadata: RedisValue, of user: String) {
+  /// Decides about entries of a user's set with their metadata.
+  init(_ entries: [[UInt8]], _ metadata: some Sequence<[UInt8]?>, of user: String) {
     self.init()
-    for (entry, metadata) in zip(entries, metadata.array ?? []) {
-      apply(Ownership.decide(entry: entry, metadata: metadata.bytes, owner: user))
+    for (entry, metadata) in zip(entries, metadata) {
+      apply(Ownership.decide(entry: entry, metadata: metadata, owner: user))
     }
   }
 }
