@@ -31,6 +31,9 @@ public struct HTTPServerConfiguration: Sendable {
   /// without its body, which is never read, and the connection closes after the answer.
   public var needsBody: @EventLoop @Sendable (_ request: HTTPRequest) -> Bool = { _ in true }
 
+  /// The line in the log when it listens.
+  package var announcement: StaticString = "listens"
+
   public init(address: HTTPAddress) {
     self.address = address
   }
@@ -50,6 +53,9 @@ public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
   case tcp(host: String, port: Int)
   /// An existing socket file is replaced.
   case unix(path: String)
+
+  /// An address that only this machine reaches.
+  package static func loopback(port: Int) -> HTTPAddress { .tcp(host: "127.0.0.1", port: port) }
 
   /// Reads `host:port`, `[v6]:port`, `:port` (every interface) or `unix:/path`.
   public init(parsing text: String) throws(HTTPServerError) {

@@ -4,7 +4,7 @@ public import PushModel
 
 /// The settings of a sidecar.
 public struct SidecarConfiguration: Sendable {
-  public var listener: HTTPListener
+  public var listener: HTTPServerConfiguration
   public var originPolicy = OriginPolicy()
   /// The settings of Redis that are missing; empty if Redis is configured.
   public var missingRedisVariables: [String] = []
@@ -36,7 +36,7 @@ public struct SidecarConfiguration: Sendable {
   /// The queue of the jobs that `/newpush` enqueues.
   public var queue = "push:jobs"
 
-  public init(listener: HTTPListener) {
+  public init(listener: HTTPServerConfiguration) {
     self.listener = listener
   }
 }

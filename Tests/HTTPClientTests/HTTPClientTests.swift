@@ -14,7 +14,7 @@ struct HTTPClientTests {
 
   /// Starts a server that describes each request, and returns it.
   private func server(certificate: ServerCertificate? = nil) throws -> HTTPServer {
-    var configuration = HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+    var configuration = HTTPServerConfiguration(address: .loopback(port: 0))
     configuration.certificate = certificate
     configuration.maximumBodyBytes = 4 << 20
     let server = HTTPServer(configuration: configuration, log: .silent) { request, reply in

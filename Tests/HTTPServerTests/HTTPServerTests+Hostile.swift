@@ -54,7 +54,7 @@ extension HTTPServerTests {
 
   @Test func `a stop does not wait for incomplete requests`() async throws {
     let server = HTTPServer(
-      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent,
+      configuration: HTTPServerConfiguration(address: .loopback(port: 0)), log: .silent,
       handler: Self.echo)
     try server.start()
     let port = server.port
@@ -70,7 +70,7 @@ extension HTTPServerTests {
   @Test(arguments: ["5;\(String(repeating: "a", count: 40_000))", String(repeating: "0", count: 40_000)])
   func `a chunk's size line without end does not keep the connection or the loop busy`(line: String) async throws {
     let server = HTTPServer(
-      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent,
+      configuration: HTTPServerConfiguration(address: .loopback(port: 0)), log: .silent,
       handler: Self.echo)
     try server.start()
     let port = server.port

@@ -19,7 +19,7 @@ extension HTTPServerTests {
     _ made: TestCertificate, handler: @escaping HTTPServer.Handler = HTTPServerTests.echo,
     change: (inout HTTPServerConfiguration) -> Void = { _ in }
   ) throws -> HTTPServer {
-    var configuration = HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+    var configuration = HTTPServerConfiguration(address: .loopback(port: 0))
     configuration.certificate = try certificate(made)
     change(&configuration)
     let server = HTTPServer(configuration: configuration, log: .silent, handler: handler)

@@ -20,7 +20,7 @@ struct HTTPServerTests {
     handler: @escaping HTTPServer.Handler = HTTPServerTests.echo,
     client: @escaping @Sendable (Int) throws -> T
   ) async throws -> T {
-    var configuration = HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+    var configuration = HTTPServerConfiguration(address: .loopback(port: 0))
     change(&configuration)
     let server = HTTPServer(configuration: configuration, log: .silent, handler: handler)
     try server.start()
@@ -162,7 +162,7 @@ struct HTTPServerTests {
   @Test func `a stop lets a running request finish and takes no new connection`() async throws {
     var pending: (@EventLoop (HTTPResponse) -> Void)?
     let server = HTTPServer(
-      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
+      configuration: HTTPServerConfiguration(address: .loopback(port: 0)), log: .silent
     ) { _, reply in
       pending = reply
     }
@@ -193,7 +193,7 @@ struct HTTPServerTests {
 
   @Test func `a request that is not answered within the grace period gets 503`() async throws {
     let server = HTTPServer(
-      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
+      configuration: HTTPServerConfiguration(address: .loopback(port: 0)), log: .silent
     ) { _, _ in }
     try server.start()
     let port = server.port
@@ -207,7 +207,7 @@ struct HTTPServerTests {
 
   @Test func `a second stop without a grace time ends the wait of the first one`() async throws {
     let server = HTTPServer(
-      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
+      configuration: HTTPServerConfiguration(address: .loopback(port: 0)), log: .silent
     ) { _, _ in }
     try server.start()
     let port = server.port
@@ -231,7 +231,7 @@ struct HTTPServerTests {
 
   @Test func `a released server closes its connections`() async throws {
     var server: HTTPServer? = HTTPServer(
-      configuration: HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), log: .silent
+      configuration: HTTPServerConfiguration(address: .loopback(port: 0)), log: .silent
     ) { _, _ in }
     try server?.start()
     let port = try #require(server?.port)

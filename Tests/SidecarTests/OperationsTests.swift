@@ -39,7 +39,7 @@ struct OperationsTests {
 
   @Test func `without Redis the sidecar starts and is not ready`() async throws {
     let sidecar = Sidecar(
-      SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0")), backend: nil, sender: nil,
+      SidecarConfiguration(listener: HTTPServerConfiguration(address: .loopback(port: 0))), backend: nil, sender: nil,
       metrics: Metrics(), log: .silent)
     try sidecar.start()
     #expect(try await WebAnswer.ask(port: sidecar.port, "GET", "/healthz").status == 200)

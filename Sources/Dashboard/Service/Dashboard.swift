@@ -37,7 +37,7 @@ public final class Dashboard {
     access = OperatorAccess(context, metrics: metrics)
     var listener = configuration.listener
     listener.announcement = "dashboard listens"
-    listener.budget = Dashboard.budget
+    listener.budget.bytes = Dashboard.budget
     application = HTTPApplication(
       DashboardSite(context, access), on: listener,
       metrics: RequestMetrics(
@@ -60,9 +60,7 @@ public final class Dashboard {
   /// Binds the address and listens. Throws ``DashboardError/open(_:)`` if no operator exists and other machines can reach the
   /// address. If Redis does not answer, that is decided with each request.
   public func start() async throws(DashboardError) {
-    let address: HTTPAddress
-    do { address = try HTTPAddress(parsing: context.configuration.listener.address) } catch { throw .server(error) }
-    if !LocalAccess.isLocal(address) { try await requireOperators() }
+    if !LocalAccess.isLocal(context.configuration.listener.address) { try await requireOperators() }
     do { try application.start() } catch { throw .server(error) }
   }
 

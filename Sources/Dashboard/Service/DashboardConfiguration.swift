@@ -4,7 +4,7 @@ public import Policy
 
 /// The settings of a dashboard.
 public struct DashboardConfiguration: Sendable {
-  public var listener: HTTPListener
+  public var listener: HTTPServerConfiguration
   /// In strict order.
   public var queues: [String]
   public var policies = PolicyBook.standard
@@ -15,7 +15,7 @@ public struct DashboardConfiguration: Sendable {
   /// The number of devices that one user may have.
   public var maximumDevices = 100
 
-  public init(listener: HTTPListener, queues: [String]) {
+  public init(listener: HTTPServerConfiguration, queues: [String]) {
     self.listener = listener
     self.queues = queues
   }

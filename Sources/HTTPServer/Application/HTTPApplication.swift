@@ -6,7 +6,7 @@ public import Telemetry
 @EventLoop
 public final class HTTPApplication<Site: HTTPSite> {
   package let site: Site
-  private let listener: HTTPListener
+  private let configuration: HTTPServerConfiguration
   private let metrics: RequestMetrics?
   private let failures: FailedRequestLog
   private let log: Log
@@ -17,9 +17,9 @@ public final class HTTPApplication<Site: HTTPSite> {
   public var port: Int { server?.port ?? 0 }
 
   /// - Parameter metrics: nil if requests are not counted.
-  public init(_ site: Site, on listener: HTTPListener, metrics: RequestMetrics?, log: Log) {
+  public init(_ site: Site, on configuration: HTTPServerConfiguration, metrics: RequestMetrics?, log: Log) {
     self.site = site
-    self.listener = listener
+    self.configuration = configuration
     self.metrics = metrics
     self.log = log
     failures = FailedRequestLog(log)
@@ -27,7 +27,7 @@ public final class HTTPApplication<Site: HTTPSite> {
 
   /// Binds the address and listens.
   public func start() throws(HTTPServerError) {
-    var configuration = try listener.configuration
+    var configuration = configuration
     configuration.refusal = { [weak self] status, request in
       EventLoop.assumeIsolated { self?.refuse(status, request) ?? HTTPServer.unavailable }
     }
@@ -42,10 +42,10 @@ public final class HTTPApplication<Site: HTTPSite> {
     try server.start()
     self.server = server
     log.info(
-      listener.announcement,
+      configuration.announcement,
       [
-        "address": .init(listener.address), "port": .init(server.port),
-        "tls": .init(booleanLiteral: listener.certificate != nil),
+        "address": .init("\(configuration.address)"), "port": .init(server.port),
+        "tls": .init(booleanLiteral: configuration.certificate != nil),
       ])
   }
 

@@ -29,7 +29,7 @@ enum HealthCommand: Command {
     let line = try CommandLineWords(words, options: ["address"], flags: ["ready"])
     try line.refuseArguments()
     let setting = EnvironmentReader(EnvironmentReader.processValues).string(AdminPort.setting)
-    let text = line.value("address") ?? setting ?? WorkerSettings.defaultAdminAddress
+    let text = line.value("address") ?? setting ?? "\(WorkerSettings.defaultAdminAddress)"
     guard text.lowercased() != "off" else {
       throw CommandError.failed("\(AdminPort.setting) is off: nothing can be asked")
     }

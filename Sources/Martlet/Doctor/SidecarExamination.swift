@@ -6,7 +6,7 @@ import Sidecar
 package struct SidecarExamination {
   let settings: SidecarSettings
   /// The admin address of the worker. Nil if it is off.
-  let adminAddress: String?
+  let adminAddress: HTTPAddress?
   /// Whether MARTLET_ENV is set.
   let isEnvironmentNamed: Bool
 
@@ -28,7 +28,7 @@ package struct SidecarExamination {
   }
 
   /// Says who can reach the dashboard, which then needs operators.
-  static func finding(ofDashboard address: String) -> Finding {
+  static func finding(ofDashboard address: HTTPAddress) -> Finding {
     isLocal(address)
       ? Finding("dashboard", .ok, "listens on \(address), for this machine only")
       : Finding(
@@ -36,7 +36,7 @@ package struct SidecarExamination {
         fix: "nothing, if that is meant; it starts only if an operator exists (martlet credentials add operator)")
   }
 
-  private func open(_ address: String) -> [Finding] {
+  private func open(_ address: HTTPAddress) -> [Finding] {
     var findings: [Finding] = []
     if settings.sidecar.isBroadcastOpen {
       findings.append(
@@ -58,12 +58,8 @@ package struct SidecarExamination {
   }
 
   /// Returns whether only this machine can reach the address.
-  static func isLocal(_ address: String) -> Bool {
-    do {
-      guard case .tcp(let host, _) = try HTTPAddress(parsing: address) else { return true }
-      return host.lowercased() == "localhost" || IPAddress(host)?.isLoopback == true
-    } catch {
-      return false
-    }
+  static func isLocal(_ address: HTTPAddress) -> Bool {
+    guard case .tcp(let host, _) = address else { return true }
+    return host.lowercased() == "localhost" || IPAddress(host)?.isLoopback == true
   }
 }

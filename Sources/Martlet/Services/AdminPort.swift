@@ -16,10 +16,10 @@ final class AdminPort: Service {
   init?(_ settings: ServiceSettings, metrics: Metrics, log: Log, readiness: @escaping @EventLoop () -> HTTPResponse) {
     guard let address = settings.adminAddress else { return nil }
     metrics.addProcess(version: Version.current)
-    var listener = HTTPListener(address: address)
+    var listener = HTTPServerConfiguration(address: address)
     listener.announcement = "admin port listens"
-    listener.budget = AdminPort.budget
-    listener.allowsBodies = false
+    listener.budget.bytes = AdminPort.budget
+    listener.maximumBodyBytes = 0
     application = HTTPApplication(
       AdminSite(metrics: metrics, readiness: readiness), on: listener, metrics: nil, log: log)
   }

@@ -42,7 +42,7 @@ final class SidecarService: Service {
     let backend = connection.map { SidecarService.backend($0, settings, events, log) }
     let own = worker?.clients == nil ? settings.clients(metrics, log) : nil
     var served = settings.sidecar
-    if !isAlone { served.listener.budget = SidecarService.budgetBesideWorker }
+    if !isAlone { served.listener.budget.bytes = SidecarService.budgetBesideWorker }
     sidecar = Sidecar(
       served, backend: backend,
       sender: SidecarService.sender(worker?.clients ?? own, backend, settings.gateway, log),

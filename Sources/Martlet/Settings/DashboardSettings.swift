@@ -9,9 +9,9 @@ import Telemetry
 /// The settings of a dashboard. It needs Redis.
 package struct DashboardSettings {
   static let setting = "MARTLET_DASHBOARD_ADDRESS"
-  static let defaultAddress = "127.0.0.1:8081"
+  static let defaultAddress = HTTPAddress.loopback(port: 8081)
   /// Differs from those of the worker and of the sidecar, because all may run on one machine.
-  static let defaultAdminAddress = "127.0.0.1:9092"
+  static let defaultAdminAddress = HTTPAddress.loopback(port: 9092)
 
   let service: ServiceSettings
   let redis: RedisEndpoint
@@ -39,7 +39,7 @@ package struct DashboardSettings {
   }
 
   /// Returns nil if the dashboard is off.
-  private static func readAddress(_ reader: inout EnvironmentReader) -> String? {
+  private static func readAddress(_ reader: inout EnvironmentReader) -> HTTPAddress? {
     guard let value = reader.string(setting) else { return defaultAddress }
     if value.lowercased() == "off" { return nil }
     return reader.address(setting, value, or: "; or off") ?? defaultAddress

@@ -106,22 +106,19 @@ package struct EnvironmentReader {
   }
 
   /// Returns `value` if a server can listen on it. The host is required. `other` is a further alternative for the error.
-  mutating func address(_ name: String, _ value: String, or other: String = "") -> String? {
-    if isAddress(value) { return value }
+  mutating func address(_ name: String, _ value: String, or other: String = "") -> HTTPAddress? {
+    if let address = EnvironmentReader.address(value) { return address }
     report(
       name, wrong: value,
       expected: "host:port, [IPv6 address]:port, or unix:/path; port 0 for any free one (logged)\(other)")
     return nil
   }
 
-  private func isAddress(_ value: String) -> Bool {
-    do {
-      guard case .tcp(let host, _) = try HTTPAddress(parsing: value) else { return true }
-      let isNumber = value.reversed().prefix { $0 != ":" }.allSatisfy { $0.isASCII && $0.isNumber }
-      return isNumber && !host.isEmpty && host.utf8.allSatisfy { EnvironmentReader.hostCharacters.contains($0) }
-    } catch {
-      return false
-    }
+  private static func address(_ value: String) -> HTTPAddress? {
+    guard let address = try? HTTPAddress(parsing: value) else { return nil }
+    guard case .tcp(let host, _) = address else { return address }
+    let isNumber = value.reversed().prefix { $0 != ":" }.allSatisfy { $0.isASCII && $0.isNumber }
+    return isNumber && !host.isEmpty && host.utf8.allSatisfy(hostCharacters.contains) ? address : nil
   }
 
   mutating func boolean(_ name: String) -> Bool {

@@ -62,8 +62,9 @@ package enum RedisSettings {
 
   /// Returns `rediss://default:<token>@host:6379` for `https://host[...]`, or nil if `host` is malformed.
   static func url(host: String, token: String) -> String? {
-    guard let range = host.range(after: "https://") else { return nil }
-    let name = host[range].prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" && $0 != "@" }
+    let scheme = "https://"
+    guard host.lowercased().hasPrefix(scheme) else { return nil }
+    let name = host.dropFirst(scheme.count).prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" && $0 != "@" }
     guard !name.isEmpty else { return nil }
     return "rediss://default:\(percentEncoded(token))@\(name):6379"
   }
@@ -105,12 +106,5 @@ package enum RedisSettings {
       let isPlain = byte < 0x80 && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
       return isPlain ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }.joined()
-  }
-}
-
-extension String {
-  fileprivate func range(after prefix: String) -> Range<Index>? {
-    guard lowercased().hasPrefix(prefix) else { return nil }
-    return index(startIndex, offsetBy: prefix.count)..<endIndex
   }
 }

@@ -8,12 +8,12 @@ package struct ServiceSettings {
   let redis: RedisEndpoint?
   let events: EventSettings
   /// Of a service that runs alone, and of `martlet all` the worker's. Nil if it is off.
-  let adminAddress: String?
+  let adminAddress: HTTPAddress?
   let shutdownGrace: Duration
   let logLevel: LogLevel
 
   /// - Parameter adminAddress: the default.
-  init(_ reader: inout EnvironmentReader, adminAddress: String, isRedisRequired: Bool = true) {
+  init(_ reader: inout EnvironmentReader, adminAddress: HTTPAddress, isRedisRequired: Bool = true) {
     redis = RedisSettings.read(&reader, isRequired: isRedisRequired)
     events = EventSettings.read(&reader)
     self.adminAddress = ServiceSettings.adminAddress(&reader, default: adminAddress)
@@ -22,10 +22,10 @@ package struct ServiceSettings {
   }
 
   /// `MARTLET_ADMIN_ADDRESS`. Nil if it is off.
-  private static func adminAddress(_ reader: inout EnvironmentReader, default fallback: String) -> String? {
+  private static func adminAddress(_ reader: inout EnvironmentReader, default fallback: HTTPAddress) -> HTTPAddress? {
     guard let value = reader.string(AdminPort.setting) else { return fallback }
     if value.lowercased() == "off" { return nil }
-    if value == "0" { return "127.0.0.1:0" }
+    if value == "0" { return .loopback(port: 0) }
     return reader.address(AdminPort.setting, value, or: "; or off")
   }
 
@@ -44,12 +44,12 @@ package struct ServiceSettings {
 package struct ListenerSettings {
   /// Nil without TLS.
   let certificateFiles: CertificateFiles?
-  let listener: HTTPListener
+  let listener: HTTPServerConfiguration
 
-  init(_ reader: inout EnvironmentReader, address: String) {
+  init(_ reader: inout EnvironmentReader, address: HTTPAddress) {
     let pair = CertificateFiles.read(&reader)
     certificateFiles = pair?.files
-    var listener = HTTPListener(address: address)
+    var listener = HTTPServerConfiguration(address: address)
     listener.certificate = pair?.certificate
     for proxy in reader.list("MARTLET_TRUSTED_PROXIES") where !listener.trustedProxies.add(proxy) {
       reader.report("MARTLET_TRUSTED_PROXIES", wrong: proxy, expected: TrustedProxies.expected)

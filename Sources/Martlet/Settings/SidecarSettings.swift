@@ -8,9 +8,9 @@ import Telemetry
 
 /// The settings of a sidecar. It starts without Redis and without APNs.
 package struct SidecarSettings {
-  static let defaultAddress = "127.0.0.1:8080"
+  static let defaultAddress = HTTPAddress.loopback(port: 8080)
   /// Differs from the worker's, because both may run on one machine.
-  static let defaultAdminAddress = "127.0.0.1:9091"
+  static let defaultAdminAddress = HTTPAddress.loopback(port: 9091)
 
   let service: ServiceSettings
   let http: ListenerSettings
@@ -73,7 +73,7 @@ package struct SidecarSettings {
     return path
   }
 
-  private static func readAddress(_ reader: inout EnvironmentReader) -> String {
+  private static func readAddress(_ reader: inout EnvironmentReader) -> HTTPAddress {
     guard let value = reader.string("MARTLET_HTTP_ADDRESS") else { return defaultAddress }
     return reader.address("MARTLET_HTTP_ADDRESS", value) ?? defaultAddress
   }

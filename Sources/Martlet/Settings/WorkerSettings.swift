@@ -1,3 +1,4 @@
+import HTTPServer
 import APNs
 import Policy
 import Queue
@@ -7,7 +8,7 @@ import Worker
 
 /// The settings of a worker.
 package struct WorkerSettings {
-  static let defaultAdminAddress = "127.0.0.1:9090"
+  static let defaultAdminAddress = HTTPAddress.loopback(port: 9090)
 
   let service: ServiceSettings
   let worker: WorkerConfiguration

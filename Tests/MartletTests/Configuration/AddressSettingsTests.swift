@@ -8,14 +8,16 @@ import Testing
 struct AddressSettingsTests {
   @Test(arguments: ["127.0.0.1:0", "localhost:8080", "[::1]:8080", "unix:/run/martlet.sock"])
   func `a valid address is accepted`(address: String) throws {
-    #expect(try SidecarSettings(environment: ["MARTLET_HTTP_ADDRESS": address]).sidecar.listener.address == address)
+    let settings = try SidecarSettings(environment: ["MARTLET_HTTP_ADDRESS": address])
+    #expect("\(settings.sidecar.listener.address)" == address)
   }
 
   @Test func `a sidecar alone has its own default admin port`() throws {
     let none = try SidecarSettings(environment: [:])
-    #expect(none.service.adminAddress == "127.0.0.1:9091")
+    #expect(none.service.adminAddress?.description == "127.0.0.1:9091")
     for (value, address) in [("off", nil), ("OFF", nil), ("0", "127.0.0.1:0"), ("[::1]:7000", "[::1]:7000")] {
-      #expect(try SidecarSettings(environment: ["MARTLET_ADMIN_ADDRESS": value]).service.adminAddress == address)
+      let settings = try SidecarSettings(environment: ["MARTLET_ADMIN_ADDRESS": value])
+      #expect(settings.service.adminAddress?.description == address)
     }
   }
 

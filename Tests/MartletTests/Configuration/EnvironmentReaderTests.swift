@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 import Jobs
 import Telemetry
 import TestSupport
@@ -113,7 +114,7 @@ struct EnvironmentReaderTests {
     #expect(configuration.resultTimeToLive == .seconds(86_400))
     #expect(configuration.notifications == .unsent)
     #expect(configuration.shutdownGrace == .seconds(25))
-    #expect(settings.service.adminAddress == "127.0.0.1:9090")
+    #expect(settings.service.adminAddress?.description == "127.0.0.1:9090")
     #expect(settings.service.logLevel == .info)
   }
 

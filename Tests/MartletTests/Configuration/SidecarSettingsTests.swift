@@ -57,7 +57,7 @@ struct SidecarSettingsTests {
     #expect(settings.sidecar.missingRedisVariables == ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"])
     #expect(
       settings.sidecar.missingAPNsVariables == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY"])
-    #expect(settings.sidecar.listener.address == "127.0.0.1:8080")
+    #expect(settings.sidecar.listener.address.description == "127.0.0.1:8080")
     #expect(settings.sidecar.sendConcurrency == 4)
     #expect(settings.sidecar.lookupConcurrency == 8)
     #expect(!settings.sidecar.isBroadcastOpen)

@@ -28,7 +28,7 @@ final class TraceCollector {
 
   init(_ mode: Mode = .accepts) throws {
     self.mode = mode
-    var configuration = HTTPServerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+    var configuration = HTTPServerConfiguration(address: .loopback(port: 0))
     configuration.maximumBodyBytes = 8 << 20
     let server = HTTPServer(configuration: configuration, log: .silent) { [unowned self] in take($0, $1) }
     try server.start()

@@ -198,7 +198,7 @@ struct BroadcastTests {
 
   @Test(arguments: ["/newtoken", "/newpush"])
   func `without redis the answer is 500`(path: String) async throws {
-    var configuration = SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0"))
+    var configuration = SidecarConfiguration(listener: HTTPServerConfiguration(address: .loopback(port: 0)))
     configuration.isBroadcastOpen = true
     let sidecar = Sidecar(configuration, backend: nil, sender: nil, metrics: Metrics(), log: .silent)
     try sidecar.start()

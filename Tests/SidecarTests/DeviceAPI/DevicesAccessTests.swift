@@ -86,7 +86,7 @@ struct DevicesAccessTests {
   @Test(arguments: requests)
   func `without Redis the answer is 500 in the form of the API`(method: String, path: String) async throws {
     let sidecar = Sidecar(
-      SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0")), backend: nil, sender: nil,
+      SidecarConfiguration(listener: HTTPServerConfiguration(address: .loopback(port: 0))), backend: nil, sender: nil,
       metrics: Metrics(), log: .silent)
     try sidecar.start()
     let answer = try await WebAnswer.ask(port: sidecar.port, method, path, ["X-API-Key": "x"])

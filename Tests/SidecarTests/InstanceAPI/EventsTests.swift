@@ -109,7 +109,7 @@ struct EventsTests {
     #expect((answer.status, answer.body) == (500, #"{"error":"server_error"}"#))
     await fixture.sidecar.stop(grace: .seconds(1))
     let bare = Sidecar(
-      SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0")), backend: nil, sender: nil,
+      SidecarConfiguration(listener: HTTPServerConfiguration(address: .loopback(port: 0))), backend: nil, sender: nil,
       metrics: Metrics(), log: .silent)
     try bare.start()
     let missing = try await WebAnswer.ask(port: bare.port, "GET", Self.path)

@@ -166,7 +166,7 @@ struct InstanceRegistrationTests {
 
   @Test func `without Redis, or while it is full, the answer is a server error`() async throws {
     let bare = Sidecar(
-      SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0")), backend: nil, sender: nil,
+      SidecarConfiguration(listener: HTTPServerConfiguration(address: .loopback(port: 0))), backend: nil, sender: nil,
       metrics: Metrics(), log: .silent)
     try bare.start()
     let missing = try await WebAnswer.ask(port: bare.port, "POST", Self.path, body: "{}")

@@ -44,7 +44,7 @@ struct PushGateTests {
 
   @Test(arguments: routes)
   func `without Redis the answer lists the missing settings if credentials were sent`(route: String) async throws {
-    var configuration = SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0"))
+    var configuration = SidecarConfiguration(listener: HTTPServerConfiguration(address: .loopback(port: 0)))
     configuration.missingRedisVariables = ["REDIS_KV_REST_API_TOKEN"]
     let sidecar = Sidecar(configuration, backend: nil, sender: nil, metrics: Metrics(), log: .silent)
     try sidecar.start()
@@ -100,7 +100,7 @@ struct PushGateTests {
     let server = try await RedisServer()
     let redis = try await RedisClient.connected(to: server.url)
     let sidecar = Sidecar(
-      SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0")),
+      SidecarConfiguration(listener: HTTPServerConfiguration(address: .loopback(port: 0))),
       backend: Backend(connection: redis, log: .silent), sender: nil,
       metrics: Metrics(), log: .silent)
     try sidecar.start()

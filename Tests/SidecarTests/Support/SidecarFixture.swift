@@ -34,7 +34,7 @@ final class SidecarFixture {
     let url = server?.url ?? shared.users.url(of: "martlet-sidecar", on: shared.server)
     var serving = Backend(connection: try await RedisClient.connected(to: url), log: .silent)
     serving.backupImport = backupImport
-    var configuration = SidecarConfiguration(listener: HTTPListener(address: "127.0.0.1:0"))
+    var configuration = SidecarConfiguration(listener: HTTPServerConfiguration(address: .loopback(port: 0)))
     adapt(&configuration)
     sidecar = Sidecar(configuration, backend: serving, sender: sender, metrics: metrics, log: log)
     try sidecar.start()
