@@ -54,22 +54,23 @@ enum Martlet {
     }
     do {
       return try await command.run(Array(words.dropFirst()))
-    } catch CommandError.usage(let message) {
-      Console.complain("martlet \(name): \(TerminalText.line(message))\nSee martlet \(name) --help\n")
-      return .wrongUsage
     } catch let faults as ConfigurationFaults {
       Console.complain(faults.text)
       return .wrongUsage
+    } catch CommandError.usage(let message) {
+      return end(name, message, .wrongUsage, hint: "See martlet \(name) --help\n")
     } catch CommandError.refused(let message) {
-      Console.complain("martlet \(name): \(TerminalText.line(message))\n")
-      return .wrongUsage
+      return end(name, message, .wrongUsage)
     } catch CommandError.failed(let message) {
-      Console.complain("martlet \(name): \(TerminalText.line(message))\n")
-      return .failed
+      return end(name, message, .failed)
     } catch {
-      Console.complain("martlet \(name): \(TerminalText.line("\(error)"))\n")
-      return .failed
+      return end(name, "\(error)", .failed)
     }
+  }
+
+  private static func end(_ name: String, _ message: String, _ code: ExitCode, hint: String = "") -> ExitCode {
+    Console.complain("martlet \(name): \(TerminalText.line(message))\n\(hint)")
+    return code
   }
 
   private static var help: String {

@@ -145,66 +145,39 @@ enum EnqueueCommand: Command {
 
   /// Returns the job that the options of a command line describe.
   private static func job(from line: CommandLineWords) throws(CommandError) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writeAddressee(line, to: &writer)
-    for (option, field) in strings.sorted(by: { $0.key < $1.key }) {
-      if let value = line.value(option) { writer.field(field, value) }
-    }
+    let app = line.value("app")
+    let isBroadcast = target.dropLast().allSatisfy { line.value($0) == nil }
+    let addressee: JSONObject = [
+      "user": line.value("user"), "token": line.value("token"), "instance": line.value("instance"),
+      "app": isBroadcast ? app : nil,
+    ]
+    var job: JSONObject = ["to": addressee, "app": isBroadcast ? nil : app]
+    for (option, field) in strings.sorted(by: { $0.key < $1.key }) { job = job + [field: line.value(option)] }
     for (option, field) in numbers.sorted(by: { $0.key < $1.key }) {
-      if let value = try line.integer(option, in: 0...Int.max) { writer.field(field, Int64(value)) }
+      job = try job + [field: line.integer(option, in: 0...Int.max)]
     }
-    for (option, field) in raws.sorted(by: { $0.key < $1.key }) {
-      guard let value = line.value(option) else { continue }
-      // Text after the value could add members to the job.
-      do {
-        _ = try JSONValue(parsing: Array(value.utf8))
-      } catch {
-        throw .usage("--\(option) takes one JSON value: \(error)")
-      }
-      writer.key(field)
-      writer.raw(Array(value.utf8))
-    }
-    if line.has("at-most-once") {
-      writer.key("atMostOnce")
-      writer.bool(true)
-    }
-    if let at = line.value("send-at") {
-      if let milliseconds: Int64 = at.integer(in: 0...Int64.max) {
-        writer.field("sendAt", milliseconds)
-      } else {
-        writer.field("sendAt", at)
-      }
-    }
-    writer.endObject()
-    return writer.bytes
+    for (option, field) in raws.sorted(by: { $0.key < $1.key }) { job = try job + [field: raw(option, line)] }
+    let at = line.value("send-at")
+    let milliseconds: Int64? = at?.integer(in: 0...Int64.max)
+    job = job + ["atMostOnce": line.has("at-most-once") ? true : nil, "sendAt": milliseconds]
+    return (job + ["sendAt": milliseconds == nil ? at : nil]).bytes
   }
 
-  /// Writes `to` and, unless the job is a broadcast, `app`.
-  private static func writeAddressee(_ line: CommandLineWords, to writer: inout JSONWriter) {
-    let app = line.value("app")
-    writer.key("to")
-    writer.beginObject()
-    var isBroadcast = true
-    for name in target where name != "app" {
-      guard let value = line.value(name) else { continue }
-      writer.field(name, value)
-      isBroadcast = false
+  private static func raw(_ option: String, _ line: CommandLineWords) throws(CommandError) -> RawJSON? {
+    guard let bytes = line.value(option).map({ Array($0.utf8) }) else { return nil }
+    // Text after the value could add members to the job.
+    do {
+      _ = try JSONValue(parsing: bytes)
+    } catch {
+      throw .usage("--\(option) takes one JSON value: \(error)")
     }
-    if isBroadcast, let app { writer.field("app", app) }
-    writer.endObject()
-    if !isBroadcast, let app { writer.field("app", app) }
+    return RawJSON(bytes: bytes)
   }
 }
 
-extension JSONWriter {
-  fileprivate mutating func field(_ name: String, _ value: String) {
-    key(name)
-    string(value)
-  }
+/// One JSON value, which is written as it is.
+private struct RawJSON: JSONWritable {
+  let bytes: [UInt8]
 
-  fileprivate mutating func field(_ name: String, _ value: Int64) {
-    key(name)
-    integer(value)
-  }
+  func write(to writer: inout JSONWriter) { writer.raw(bytes) }
 }

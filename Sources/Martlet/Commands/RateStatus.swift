@@ -11,14 +11,10 @@ struct RateStatus {
 
   let hour: CounterBucket
 
-  init(_ hour: CounterBucket) {
-    self.hour = hour
-  }
-
   /// Returns nil if the Redis user may not read the counters.
   static func read(from connection: RedisClient) async throws(RedisError) -> RateStatus? {
     do {
-      return RateStatus(.sum(try await CounterHistory.read(last: .minutes(60), connection: connection)))
+      return RateStatus(hour: .sum(try await CounterHistory.read(last: .minutes(60), connection: connection)))
     } catch .reply {
       return nil
     }

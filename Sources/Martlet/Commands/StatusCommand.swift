@@ -29,7 +29,7 @@ enum StatusCommand: Command {
     try await configuration.withConnection { connection in
       while true {
         let overviews = try await QueueOverview.read(configuration.queues, from: connection)
-        let webhook = try await WebhookStatus.read(from: connection)
+        let webhook = try await WebhookState.read(from: connection)
         show(overviews, try await RateStatus.read(from: connection), webhook, line)
         guard line.has("watch") else { return }
         try await Task.sleep(for: .seconds(interval))
@@ -39,7 +39,7 @@ enum StatusCommand: Command {
   }
 
   private static func show(
-    _ overviews: [QueueOverview], _ rates: RateStatus?, _ webhook: WebhookStatus?, _ line: CommandLineWords
+    _ overviews: [QueueOverview], _ rates: RateStatus?, _ webhook: WebhookState?, _ line: CommandLineWords
   ) {
     let sorted = overviews.workers.sorted { $0.key < $1.key }
     let troubles = FleetTroubles(sorted.map(\.value))
@@ -75,7 +75,7 @@ enum StatusCommand: Command {
 
   private static func json(
     _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ troubles: FleetTroubles,
-    _ rates: RateStatus?, _ webhook: WebhookStatus?
+    _ rates: RateStatus?, _ webhook: WebhookState?
   ) -> String {
     let named = workers.map { entry in
       let name: JSONObject = ["name": entry.key]
@@ -84,7 +84,7 @@ enum StatusCommand: Command {
     let json: JSONObject = [
       "queues": overviews.map(\.object), "workers": named,
       "pausedRoutes": troubles.paused.map(\.object), "stoppedRemovals": troubles.stoppedRemovals.map(\.object),
-      "slowApps": troubles.slowApps.map(\.object), "lastHour": rates?.json, "webhook": webhook?.state.object,
+      "slowApps": troubles.slowApps.map(\.object), "lastHour": rates?.json, "webhook": webhook?.object,
     ]
     return json.line
   }

@@ -4,20 +4,12 @@ import JSON
 import Redis
 
 /// The webhook, as `martlet status` and `martlet doctor` show it.
-struct WebhookStatus {
-  let state: WebhookState
-
-  /// Returns nil if nothing was ever sent to a webhook.
-  @EventLoop
-  static func read(from connection: RedisClient) async throws(RedisError) -> WebhookStatus? {
-    try await WebhookState.read(from: connection).map { WebhookStatus(state: $0) }
-  }
-
+extension WebhookState {
   /// A line for each thing to know. `now` is unix milliseconds.
   func text(at now: Int64) -> String {
-    var text = "\nwebhook: \(state.delivered) events delivered"
-    if state.lost > 0 { text += ", \(state.lost) deleted before they could be sent" }
-    guard let failure = state.failure else { return text + "\n" }
+    var text = "\nwebhook: \(delivered) events delivered"
+    if lost > 0 { text += ", \(lost) deleted before they could be sent" }
+    guard let failure else { return text + "\n" }
     let seconds = max(0, now - failure.since) / 1000
     let next = max(0, failure.nextAttemptAt - now) / 1000
     let what = failure.isParked ? "parked" : "not accepted"
@@ -26,8 +18,8 @@ struct WebhookStatus {
   }
 
   var finding: Finding {
-    guard let failure = state.failure else {
-      return Finding("webhook", .ok, "\(state.delivered) events delivered")
+    guard let failure else {
+      return Finding("webhook", .ok, "\(delivered) events delivered")
     }
     let since = Timestamp.text(failure.since)
     return failure.isParked
