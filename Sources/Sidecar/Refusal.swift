@@ -40,11 +40,11 @@ package struct Refusal: HTTPRefusal {
   /// Without `error` the text is the usual one of the reason.
   init(_ reason: Reason, _ error: String? = nil, _ message: String? = nil) {
     self.reason = reason
-    self.error = error ?? reason.text
+    self.error = error ?? reason.form.text
     self.message = message
   }
 
-  var status: Int { reason.status }
+  var status: Int { reason.form.status }
 
   package var fault: HTTPFault? { cause.map { HTTPFault("\($0)", isKnown: $0.isNotSent) } }
 }
@@ -143,35 +143,20 @@ extension Refusal {
 }
 
 extension Refusal.Reason {
-  var status: Int {
+  fileprivate var form: (status: Int, text: String) {
     switch self {
-    case .malformed, .notJSON, .invalid: 400
-    case .unauthorized: 401
-    case .forbidden: 403
-    case .notFound: 404
-    case .methodNotAllowed: 405
-    case .bodyTooLarge: 413
-    case .tooManyRequests: 429
-    case .headTooLarge: 431
-    case .serverError, .notConfigured: 500
-    case .unavailable: 503
-    }
-  }
-
-  fileprivate var text: String {
-    switch self {
-    case .malformed: "Bad request"
-    case .notJSON: "Invalid JSON in request body"
-    case .invalid(let field): "Invalid \(field)"
-    case .unauthorized: "Unauthorized"
-    case .forbidden: "Forbidden"
-    case .notFound: "Not found"
-    case .methodNotAllowed: "Method not allowed"
-    case .bodyTooLarge: "Request body is too large"
-    case .tooManyRequests: "Too many requests"
-    case .headTooLarge: "Request header fields are too large"
-    case .serverError, .notConfigured: "Internal server error"
-    case .unavailable: "Service unavailable"
+    case .malformed: (400, "Bad request")
+    case .notJSON: (400, "Invalid JSON in request body")
+    case .invalid(let field): (400, "Invalid \(field)")
+    case .unauthorized: (401, "Unauthorized")
+    case .forbidden: (403, "Forbidden")
+    case .notFound: (404, "Not found")
+    case .methodNotAllowed: (405, "Method not allowed")
+    case .bodyTooLarge: (413, "Request body is too large")
+    case .tooManyRequests: (429, "Too many requests")
+    case .headTooLarge: (431, "Request header fields are too large")
+    case .serverError, .notConfigured: (500, "Internal server error")
+    case .unavailable: (503, "Service unavailable")
     }
   }
 }

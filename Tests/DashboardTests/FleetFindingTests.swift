@@ -21,7 +21,7 @@ struct FleetFindingTests {
     QueueState(
       overview: QueueOverview(
         queue: "push:jobs", waiting: waiting, inFlight: 0, retry: 0, scheduled: 0, dead: 0, workers: [:]),
-      oldest: waiting > 0 ? .job(since: since) : .none)
+      waitingSince: since)
   }
 
   private func findings(_ state: FleetState) -> [FleetFinding] {

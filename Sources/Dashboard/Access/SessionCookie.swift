@@ -11,16 +11,6 @@ struct SessionCookie: Sendable, Equatable {
   /// Whether the browser speaks TLS, with the dashboard or with a proxy in front of it.
   let isSecure: Bool
 
-  init(isSecure: Bool) {
-    self.isSecure = isSecure
-  }
-
-  init(_ request: HTTPRequest, hasTLS: Bool, trusting proxies: TrustedProxies) {
-    let isForwarded =
-      proxies.areTrusted(in: request) && request.headers.firstEntry(of: "X-Forwarded-Proto")?.lowercased() == "https"
-    isSecure = hasTLS || isForwarded
-  }
-
   private var name: String { isSecure ? SessionCookie.hostName : SessionCookie.plainName }
 
   /// Returns the id of the session; nil if there is none, or if there are several.
@@ -44,4 +34,12 @@ struct SessionCookie: Sendable, Equatable {
   var removal: String { "\(name)=; Max-Age=0\(attributes)" }
 
   private var attributes: String { "; Path=/; HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "") }
+}
+
+extension SessionCookie {
+  init(_ request: HTTPRequest, hasTLS: Bool, trusting proxies: TrustedProxies) {
+    let isForwarded =
+      proxies.areTrusted(in: request) && request.headers.firstEntry(of: "X-Forwarded-Proto")?.lowercased() == "https"
+    isSecure = hasTLS || isForwarded
+  }
 }

@@ -12,10 +12,6 @@ struct AppsPage: DashboardPage {
   let path = "/apps"
   let section = Section.apps
 
-  init(context: DashboardContext) {
-    self.context = context
-  }
-
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let workers = try await refusingFaults(await WorkerReport.read(of: context.queues, from: context.connection))
     let reports = workers.sorted { $0.key < $1.key }.map(\.value)

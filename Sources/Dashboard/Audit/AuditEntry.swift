@@ -15,14 +15,6 @@ struct AuditEntry: Sendable, Equatable {
   /// `done`, or `refused` or `failed` and the reason.
   var outcome: String
 
-  init(at: Int64, operator: String, action: String, subject: String, outcome: String) {
-    self.at = at
-    self.operator = `operator`
-    self.action = action
-    self.subject = subject
-    self.outcome = outcome
-  }
-
   /// Whether it is about nothing that was done on a page: a refused action, a sign-in or a sign-out.
   var changesNothing: Bool { isOfAccess || outcome.hasPrefix(AuditEntry.refused) }
 
@@ -39,7 +31,9 @@ struct AuditEntry: Sendable, Equatable {
     let parts = id.split(separator: "-")
     return (parts.first?.integer(in: 0...UInt64.max) ?? 0, parts.dropFirst().first?.integer(in: 0...UInt64.max) ?? 0)
   }
+}
 
+extension AuditEntry {
   /// Reads an entry of the stream, `[id, [field, value, …]]`. Nil if it is another program's.
   init?(_ value: RedisValue) {
     guard let parts = value.array, parts.count == 2, let id = parts[0].string, let fields = parts[1].array else {
@@ -51,8 +45,7 @@ struct AuditEntry: Sendable, Equatable {
     }
     guard let at = values["at"]?.integer(in: NumberRange.times), let action = values["action"] else { return nil }
     self.init(
-      at: at, operator: values["operator"] ?? "", action: action, subject: values["subject"] ?? "",
+      id: id, at: at, operator: values["operator"] ?? "", action: action, subject: values["subject"] ?? "",
       outcome: values["outcome"] ?? "")
-    self.id = id
   }
 }

@@ -122,11 +122,8 @@ final class AuditLog {
 
   /// Returns up to `count` entries before the one with the id `before`, the newest first. Nil for the newest of all.
   func read(_ part: Part = .all, before: String?, count: Int) async throws(RedisError) -> [AuditEntry] {
-    var commands: [RedisCommand] = []
-    for key in part.keys {
-      var command = RedisCommand("XREVRANGE", key, before.map { "(\($0)" } ?? "+", "-", "COUNT")
-      command.append(count)
-      commands.append(command)
+    let commands = part.keys.map { key in
+      RedisCommand("XREVRANGE", key, before.map { "(\($0)" } ?? "+", "-", "COUNT").with(count)
     }
     let found = try await connection.replies(to: commands).flatMap { reply in
       reply.array?.compactMap(AuditEntry.init) ?? []

@@ -44,7 +44,7 @@ struct BroadcastPage: DashboardPage {
     let now = request.now
     if let pause = view.status.pause {
       html.notice(
-        "Paused by \(pause.by.isEmpty ? "an operator" : pause.by), \(TimeText.relative(pause.since, now: now)). Its progress is kept.",
+        "Paused by \(pause.author), \(TimeText.relative(pause.since, now: now)). Its progress is kept.",
         .warn)
     }
     html.figures(figures(view, now: now))
@@ -52,9 +52,7 @@ struct BroadcastPage: DashboardPage {
       html.cell(view.progress)
       html.element("div", ["class": "buttons"]) { html in
         view.buttons(request, &html)
-        if !view.isOver, request.may(BroadcastSteering.cancel) {
-          html.link("Cancel…", to: request.sameLink([("confirm", "cancel")]), class: "button")
-        }
+        if !view.isOver { html.confirmLink(request, BroadcastSteering.cancel, "Cancel…") }
         html.link("The job", to: request.link("jobs", view.entry.id), class: "button")
       }
     }

@@ -6,11 +6,11 @@ import Registry
 struct BroadcastView {
   let status: BroadcastStatus
   /// Nil if it is not read, because the broadcast has ended.
-  let audience: AudienceProgress?
+  var audience: AudienceProgress?
 
   var entry: BroadcastEntry { status.entry }
 
-  var isOver: Bool { entry.state == .finished || entry.state == .cancelled }
+  var isOver: Bool { status.isOver }
 
   var badge: Cell {
     switch entry.state {
@@ -51,4 +51,8 @@ struct BroadcastView {
         describedBy: "broadcast \(entry.id)")
     }
   }
+}
+
+extension BroadcastStatus {
+  var isOver: Bool { entry.state == .finished || entry.state == .cancelled }
 }

@@ -29,17 +29,13 @@ struct BroadcastsPage: DashboardPage {
     let directory = BroadcastSteering(context: context).directory
     let list = try await refusingFaults(await directory.list(limit: BroadcastsPage.shown))
     var views: [BroadcastView] = []
-    var counted = 0
     for status in list {
-      let isOver = status.entry.state == .finished || status.entry.state == .cancelled
-      if !isOver { counted += 1 }
-      views.append(
-        BroadcastView(
-          status: status,
-          audience: isOver || counted > BroadcastsPage.counted
-            ? nil
-            : try await refusingFaults(
-              await context.registry.audienceProgress(app: status.entry.app, cursor: status.cursor))))
+      var view = BroadcastView(status: status)
+      if !view.isOver, views.count(where: { $0.audience != nil }) < BroadcastsPage.counted {
+        view.audience = try await refusingFaults(
+          await context.registry.audienceProgress(app: status.entry.app, cursor: status.cursor))
+      }
+      views.append(view)
     }
     return Page("Broadcasts", summary: "Jobs to everyone who is registered for an app, the latest first.") { html in
       html.region("broadcasts") { html in

@@ -44,12 +44,18 @@ extension HTML {
   mutating func notice(_ text: String, _ tone: Tone, fix: String? = nil) {
     element("div", ["class": "notice \(tone.rawValue)", "role": tone == .bad ? "alert" : "status"]) { html in
       html.element("p", text)
-      if let fix {
-        html.element("p", ["class": "fix"]) { html in
-          html.element("strong", "Fix: ")
-          html.text(fix)
-        }
-      }
+      if let fix { html.labelled("Fix: ", fix, class: "fix") }
+    }
+  }
+
+  /// Appends a paragraph that begins with a label: what happens next, or what to do. `more` follows the text.
+  mutating func labelled(
+    _ label: String, _ text: String, class name: String? = nil, _ more: (inout HTML) -> Void = { _ in }
+  ) {
+    element("p", ["class": name]) { html in
+      html.element("strong", label)
+      html.text(text)
+      more(&html)
     }
   }
 

@@ -21,6 +21,9 @@ enum Cell: Sendable {
   /// Makes a cell of any content.
   static func content(_ content: (inout HTML) -> Void) -> Cell { .html(HTML(content)) }
 
+  /// What is missing, in words.
+  static func quiet(_ text: String) -> Cell { .content { $0.element("span", ["class": "quiet"], text) } }
+
   static func number(_ number: Int) -> Cell { .number(Int64(number)) }
 }
 

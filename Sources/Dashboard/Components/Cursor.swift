@@ -1,4 +1,5 @@
 import JSON
+import Queue
 
 /// Reads the cursors of lists, which stand in links.
 enum Cursor {
@@ -7,19 +8,14 @@ enum Cursor {
   /// Returns a cursor that is the id of a stream entry, `1700000000000-0`. Nil without a cursor. Throws 400 for another text.
   static func streamID(_ text: String?) throws(PageError) -> String? {
     guard let text else { return nil }
-    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts.allSatisfy(isNumber) else { throw .badCursor }
+    guard StreamID(parsing: text) != nil else { throw .badCursor }
     return text
   }
 
   /// Returns the cursor of a scan, `0` without one. Throws 400 for another text.
   static func scan(_ text: String?) throws(PageError) -> String {
     guard let text else { return "0" }
-    guard isNumber(text) else { throw .badCursor }
+    guard text.utf8.count <= maximumDigits, text.integer(in: 0...UInt64.max) != nil else { throw .badCursor }
     return text
-  }
-
-  private static func isNumber(_ text: some StringProtocol) -> Bool {
-    text.utf8.count <= maximumDigits && text.integer(in: 0...UInt64.max) != nil
   }
 }

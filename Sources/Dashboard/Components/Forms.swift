@@ -67,6 +67,15 @@ extension HTML {
       ], label)
   }
 
+  /// Appends a link to this page that asks before an action. Appends nothing if the operator may not. `question`: the value of
+  /// `confirm`; nil for the name of the action.
+  mutating func confirmLink(
+    _ request: PageRequest, _ action: PageAction, _ label: String, asking question: String? = nil
+  ) {
+    guard request.may(action) else { return }
+    link(label, to: request.sameLink([("confirm", question ?? action.name)]), class: "button")
+  }
+
   /// Appends a panel that says what an action would do, with the button that does it and a link that does not.
   mutating func confirmation(
     _ request: PageRequest, _ action: PageAction, title: String, label: String, style: ButtonStyle = .danger,
@@ -117,13 +126,15 @@ extension HTML {
       isWhole ? "Shorten the tokens" : "Show whole tokens", to: request.sameLink([("whole", isWhole ? nil : "yes")]))
   }
 
-  /// Appends links to the parts of a list before and after this one. Cursors are values of the query item `cursor`.
-  mutating func pager(_ request: PageRequest, first: Bool, next: String?, description: String? = nil) {
+  /// Appends links to the parts of a list before and after this one. `item`: the query item that says where a part begins.
+  mutating func pager(
+    _ request: PageRequest, item: String = "cursor", first: Bool, next: String?, description: String? = nil
+  ) {
     guard !first || next != nil || description != nil else { return }
     element("nav", ["class": "pager", "aria-label": "Parts of the list"]) { html in
-      if !first { html.link("First part", to: request.sameLink([("cursor", nil)]), class: "button") }
+      if !first { html.link("First part", to: request.sameLink([(item, nil)]), class: "button") }
       if let description { html.element("span", ["class": "quiet"], description) }
-      if let next { html.link("Next part", to: request.sameLink([("cursor", next)]), class: "button") }
+      if let next { html.link("Next part", to: request.sameLink([(item, next)]), class: "button") }
     }
   }
 }

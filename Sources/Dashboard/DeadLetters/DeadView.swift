@@ -72,12 +72,8 @@ struct DeadView {
 
   private func bulkLinks(_ html: inout HTML) {
     let what = query.filter.isEmpty ? "all \(NumberText.grouped(total))" : "all that match"
-    if request.may(DeadPage.requeueAll) {
-      html.link("Requeue \(what)…", to: request.sameLink([("confirm", "requeue")]), class: "button")
-    }
-    if request.may(DeadPage.purgeAll) {
-      html.link("Purge \(what)…", to: request.sameLink([("confirm", "purge")]), class: "button")
-    }
+    html.confirmLink(request, DeadPage.requeueAll, "Requeue \(what)…", asking: DeadLetterVerb.requeue.rawValue)
+    html.confirmLink(request, DeadPage.purgeAll, "Purge \(what)…", asking: DeadLetterVerb.purge.rawValue)
   }
 
   private func emptyList(_ html: inout HTML) {

@@ -28,12 +28,7 @@ struct FindingsPanel {
         html.text(" ")
         html.element("span", ["class": "quiet"]) { $0.time(since, now: request.now) }
       }
-      if let advice = finding.advice {
-        html.element("p", ["class": "fix"]) { html in
-          html.element("strong", "To do: ")
-          html.text(advice)
-        }
-      }
+      if let advice = finding.advice { html.labelled("To do: ", advice, class: "fix") }
     }
   }
 }

@@ -31,32 +31,16 @@ extension FleetWorker {
   static func all(of queues: [String], from connection: RedisClient) async throws(RedisError) -> [FleetWorker] {
     let keys = queues.map(QueueKeys.init(queue:))
     let members = try await connection.replies(to: keys.map(\.namesOfWorkers))
-    let names = members.map { ($0.array ?? []).compactMap(\.string) }
-    var commands: [RedisCommand] = []
-    for (keys, names) in zip(keys, names) {
-      for name in names {
-        commands.append(RedisCommand("GET", keys.heartbeat(name)))
-        commands.append(RedisCommand("LLEN", keys.inflight(name)))
-      }
+    let pairs = zip(keys, members).flatMap { keys, names in
+      (names.array ?? []).compactMap(\.string).map { (keys: keys, name: $0) }
     }
-    let replies = try await connection.replies(to: commands)
-    return merged(queues, names, replies)
-  }
-
-  /// `replies` are those to GET and LLEN of each name of each queue.
-  private static func merged(_ queues: [String], _ names: [[String]], _ replies: [RedisValue]) -> [FleetWorker] {
+    let lengths = try await connection.replies(to: pairs.map { RedisCommand("LLEN", $0.keys.inflight($0.name)) })
+    let reports = try await WorkerReport.read(of: queues, from: connection)
     var workers: [String: FleetWorker] = [:]
-    var position = 0
-    for (queue, names) in zip(queues, names) {
-      for name in names {
-        var worker = workers[name] ?? FleetWorker(name: name)
-        // A worker that serves several queues has the same report in each.
-        worker.report = worker.report ?? replies[position].contents.flatMap(WorkerReport.init(json:))
-        let jobs = replies[position + 1].integer ?? 0
-        if jobs > 0 { worker.held.append(Held(queue: queue, jobs: jobs)) }
-        workers[name] = worker
-        position += 2
-      }
+    for (pair, length) in zip(pairs, lengths) {
+      var worker = workers[pair.name] ?? FleetWorker(name: pair.name, report: reports[pair.name])
+      if let jobs = length.integer, jobs > 0 { worker.held.append(Held(queue: pair.keys.queue, jobs: jobs)) }
+      workers[pair.name] = worker
     }
     return workers.values.sorted { $0.name < $1.name }
   }

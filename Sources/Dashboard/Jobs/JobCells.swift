@@ -11,17 +11,13 @@ struct JobCells {
 
   /// The id, with a link to the job.
   func id(_ id: String?) -> Cell {
-    guard let id, !id.isEmpty else {
-      return .content { $0.element("span", ["class": "quiet"], "gets its id when it is claimed") }
-    }
+    guard let id, !id.isEmpty else { return .quiet("gets its id when it is claimed") }
     return .content { $0.jobLink(id, to: request.link("jobs", id)) }
   }
 
   /// Whom a job is for, with a link to the devices where that leads to few.
   func addressee(_ job: BrowsedJob) -> Cell {
-    guard let addressee = JobSummary(job: job.job).addressee else {
-      return .content { $0.element("span", ["class": "quiet"], "cannot be read") }
-    }
+    guard let addressee = JobSummary(job: job.job).addressee else { return .quiet("cannot be read") }
     return self.addressee(addressee, of: job.id)
   }
 

@@ -24,21 +24,13 @@ struct JobView {
         html.text(" " + explanation.outcome)
       }
       if let next = explanation.next {
-        html.element("p") { html in
-          html.element("strong", "Next: ")
-          html.text(next.sentence)
-          if let at = next.at {
-            html.text(" ")
-            html.element("span", ["class": "quiet"]) { $0.time(at, now: request.now) }
-          }
+        html.labelled("Next: ", next.sentence) { html in
+          guard let at = next.at else { return }
+          html.text(" ")
+          html.element("span", ["class": "quiet"]) { $0.time(at, now: request.now) }
         }
       }
-      if let advice = explanation.advice {
-        html.element("p") { html in
-          html.element("strong", "To do: ")
-          html.text(advice)
-        }
-      }
+      if let advice = explanation.advice { html.labelled("To do: ", advice) }
       buttons(&html)
     }
     timeline(&html)
@@ -51,19 +43,16 @@ struct JobView {
   private func buttons(_ html: inout HTML) {
     let buttons = HTML { html in
       switch location.place {
-      case .waiting, .inFlight: cancelLink(&html)
+      case .waiting, .inFlight, .paused: html.confirmLink(request, JobSteering.cancel, "Cancel…")
       case .retry:
         html.actionForm(request, JobSteering.runNow, "Retry now", style: .primary)
-        cancelLink(&html)
+        html.confirmLink(request, JobSteering.cancel, "Cancel…")
       case .scheduled:
         html.actionForm(request, JobSteering.runNow, "Run now", style: .primary)
-        cancelLink(&html)
-      case .paused: cancelLink(&html)
+        html.confirmLink(request, JobSteering.cancel, "Cancel…")
       case .dead:
         html.actionForm(request, JobPage.requeue, "Requeue", style: .primary)
-        if request.may(JobPage.purge) {
-          html.link("Purge…", to: request.sameLink([("confirm", "purge")]), class: "button")
-        }
+        html.confirmLink(request, JobPage.purge, "Purge…")
       case .ended, .unknown: break
       }
       if let app = audience {
@@ -71,11 +60,6 @@ struct JobView {
       }
     }
     if !buttons.isEmpty { html.element("div", ["class": "buttons"]) { $0.append(buttons) } }
-  }
-
-  private func cancelLink(_ html: inout HTML) {
-    guard request.may(JobSteering.cancel) else { return }
-    html.link("Cancel…", to: request.sameLink([("confirm", "cancel")]), class: "button")
   }
 
   private var summary: JobSummary? { location.envelope.map { JobSummary(job: $0.job) } }

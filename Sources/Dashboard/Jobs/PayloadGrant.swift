@@ -16,9 +16,8 @@ struct PayloadGrant {
   /// Returns the token of a new permission.
   func make(_ id: String, for operator: Operator) async throws(RedisError) -> String {
     let token = Secret.random()
-    var command = RedisCommand("SET", PayloadGrant.key(token), PayloadGrant.value(id, `operator`), "EX")
-    command.append(PayloadGrant.lifetime)
-    _ = try await connection.send(command)
+    let command = RedisCommand("SET", PayloadGrant.key(token), PayloadGrant.value(id, `operator`), "EX")
+    _ = try await connection.send(command.with(PayloadGrant.lifetime))
     return token
   }
 

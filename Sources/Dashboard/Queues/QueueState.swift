@@ -7,40 +7,36 @@ import Redis
 /// What the pages know of a queue.
 struct QueueState: Sendable {
   var overview: QueueOverview
-  var oldest: OldestWaiting
+  /// Since when the oldest job waits, unix ms; nil if no job waits, or if that is not known.
+  var waitingSince: Int64?
 
   /// Nil unless the queue is paused.
   var pause: QueuePause? { overview.pause }
 
   /// Milliseconds that the oldest job waits; nil if that is not known.
-  func age(now: Int64) -> Int64? {
-    guard case .job(let since?) = oldest else { return nil }
-    return max(0, now - since)
-  }
+  func age(now: Int64) -> Int64? { waitingSince.map { max(0, now - $0) } }
 
   /// Reads the states of queues, in their order.
   @EventLoop
   static func read(_ queues: [String], from connection: RedisClient) async throws(RedisError) -> [QueueState] {
     var states: [QueueState] = []
     for overview in try await QueueOverview.read(queues, from: connection) {
-      states.append(QueueState(overview: overview, oldest: try await oldest(overview.queue, from: connection)))
+      let since = try await waitingSince(QueueKeys(queue: overview.queue), from: connection)
+      states.append(QueueState(overview: overview, waitingSince: since))
     }
     return states
   }
 
-  /// A key of another type counts as empty, as in ``QueueOverview``.
+  /// A job that the fleet put back says nothing about the queue. A key of another type counts as empty, as in ``QueueOverview``.
   @EventLoop
-  private static func oldest(_ queue: String, from connection: RedisClient) async throws(RedisError) -> OldestWaiting {
+  private static func waitingSince(_ keys: QueueKeys, from connection: RedisClient) async throws(RedisError) -> Int64? {
     do {
-      return try await OldestWaiting.read(queue, from: connection, waitingSince: waitingSince)
+      let reply = try await connection.run(
+        QueueScripts.oldest, keys: [keys.queue, keys.seal], arguments: ["\(Job.maximumBytes)"])
+      return reply.bytes.flatMap { (try? Job(parsing: $0))?.waitingSince(now: Clock.unixMilliseconds) }
     } catch  where error.isWrongType {
-      return .none
+      return nil
     }
-  }
-
-  /// Returns when a job was enqueued, if its producer says so.
-  private static func waitingSince(_ job: [UInt8]) -> Int64? {
-    (try? Job(parsing: job))?.waitingSince(now: Clock.unixMilliseconds)
   }
 }
 
@@ -53,7 +49,7 @@ extension QueueState {
         html.badge("paused", .warn)
         html.text(" ")
         html.element("span", ["class": "quiet"]) { html in
-          html.text("by \(pause.by.isEmpty ? "an operator" : pause.by) ")
+          html.text("by \(pause.author) ")
           html.time(pause.since, now: now)
           if !pause.reason.isEmpty { html.text(": \(pause.reason)") }
         }
@@ -63,7 +59,10 @@ extension QueueState {
 
   func ageCell(now: Int64) -> Cell {
     if overview.waiting == 0 { return .text("–") }
-    return age(now: now).map { .text(TimeText.duration($0)) }
-      ?? .content { $0.element("span", ["class": "quiet"], "not known") }
+    return age(now: now).map { .text(TimeText.duration($0)) } ?? .quiet("not known")
   }
+}
+
+extension QueuePause {
+  var author: String { by.isEmpty ? "an operator" : by }
 }

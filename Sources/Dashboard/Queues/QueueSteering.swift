@@ -18,8 +18,7 @@ struct QueueSteering {
         : .refused("\(queue) was not paused. Nothing was changed.")
     }
     if let pause = try await refusingFaults(await control.state())?.pause {
-      return .refused(
-        "\(queue) was paused before, by \(pause.by.isEmpty ? "an operator" : pause.by). Nothing was changed.")
+      return .refused("\(queue) was paused before, by \(pause.author). Nothing was changed.")
     }
     _ = try await refusingFaults(await control.pause(by: request.operator.name, reason: request.field("reason") ?? ""))
     return .done("Paused \(queue). Workers claim no more of its jobs. Jobs in flight are finished.")

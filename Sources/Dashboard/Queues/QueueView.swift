@@ -21,7 +21,7 @@ struct QueueView {
   func summary(_ html: inout HTML) {
     if let pause = state.pause {
       html.notice(
-        "Paused by \(pause.by.isEmpty ? "an operator" : pause.by), \(TimeText.relative(pause.since, now: request.now))"
+        "Paused by \(pause.author), \(TimeText.relative(pause.since, now: request.now))"
           + (pause.reason.isEmpty ? "." : ": \(pause.reason)") + " Workers claim no jobs of this queue.", .warn)
     }
     let age = state.age(now: request.now).map { "the oldest for \(TimeText.duration($0))" }
@@ -109,17 +109,11 @@ struct QueueView {
   private func pager(_ html: inout HTML) {
     let next = look.skip + waiting.count
     let isMore = waiting.count == QueuePage.waitingShown && Int64(next) < overview.waiting
-    guard look.skip > 0 || isMore else { return }
-    html.element("nav", ["class": "pager", "aria-label": "Parts of the list"]) { html in
-      if look.skip > 0 { html.link("First part", to: request.sameLink([("skip", nil)]), class: "button") }
-      if isMore, next < QueueBrowser.listDepth {
-        html.link("Next part", to: request.sameLink([("skip", String(next))]), class: "button")
-      } else if isMore {
-        html.element(
-          "span", ["class": "quiet"],
-          "Only the first and the last \(NumberText.grouped(QueueBrowser.listDepth)) jobs can be shown.")
-      }
-    }
+    let isReadable = next < QueueBrowser.listDepth
+    let depth = NumberText.grouped(QueueBrowser.listDepth)
+    html.pager(
+      request, item: "skip", first: look.skip == 0, next: isMore && isReadable ? String(next) : nil,
+      description: isMore && !isReadable ? "Only the first and the last \(depth) jobs can be shown." : nil)
   }
 
   // MARK: - The other states

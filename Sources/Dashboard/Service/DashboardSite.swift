@@ -15,11 +15,31 @@ struct DashboardSite: HTTPSite {
 
   init(_ context: DashboardContext, _ access: OperatorAccess) {
     self.access = access
-    let router = HTTPRouter(DashboardPages.all(context).map { ($0.path, $0) }, parameter: DashboardSite.parameter)
+    let router = HTTPRouter(DashboardSite.pages(context).map { ($0.path, $0) }, parameter: DashboardSite.parameter)
     self.router = router
     responder = PageResponder(context: context)
     protection = CrossOriginProtection(trustedProxies: context.configuration.listener.trustedProxies)
     signIn = SignIn(access: access, audit: context.audit, isPage: { router.endpoint(of: $0) != nil })
+  }
+
+  private static func pages(_ context: DashboardContext) -> [any DashboardPage] {
+    [
+      OverviewPage(context: context),
+      QueuesPage(context: context),
+      QueuePage(context: context),
+      JobPage(context: context),
+      DeadPage(context: context),
+      ScheduledPage(context: context),
+      BroadcastsPage(context: context),
+      BroadcastPage(context: context),
+      SearchPage(context: context),
+      DevicesPage(context: context),
+      AppsPage(context: context),
+      WorkersPage(context: context),
+      PoliciesPage(context: context),
+      CredentialsPage(context: context),
+      AuditPage(context: context),
+    ]
   }
 
   /// Returns nil for a part of a path that cannot be decoded.

@@ -18,11 +18,7 @@ struct Notices {
   func add(_ outcome: ActionOutcome) async throws(RedisError) -> String {
     let id = Secret.random()
     let value: JSONObject = ["kind": outcome.kind.rawValue, "message": outcome.message]
-    var command = RedisCommand("SET", key(id))
-    command.append(value.bytes)
-    command.append("EX")
-    command.append(Notices.lifetime)
-    _ = try await connection.send(command)
+    _ = try await connection.send(RedisCommand("SET", key(id)).with(value.bytes).with("EX").with(Notices.lifetime))
     return id
   }
 

@@ -52,22 +52,19 @@ public struct BrowsedJob: Sendable, Equatable {
     public let position: SortedPosition
     public let digest: String
 
-    private static let digests = Charset(of: "0123456789abcdef", length: 40...40, "SHA-1")
-
-    init(position: SortedPosition, digest: String) {
-      self.position = position
-      self.digest = digest
-    }
-
-    /// Reads `<score>,<skip>,<digest>`. Returns nil for anything else.
-    public init?(_ text: String) {
-      guard let comma = text.lastIndex(of: ","), let position = SortedPosition(text[..<comma]) else { return nil }
-      let digest = String(text[text.index(after: comma)...])
-      guard Reference.digests.accepts(digest) else { return nil }
-      self.init(position: position, digest: digest)
-    }
+    fileprivate static let digests = Charset(of: "0123456789abcdef", length: 40...40, "SHA-1")
 
     public var text: String { "\(position.text),\(digest)" }
+  }
+}
+
+extension BrowsedJob.Reference {
+  /// Reads `<score>,<skip>,<digest>`. Returns nil for anything else.
+  public init?(_ text: String) {
+    guard let comma = text.lastIndex(of: ","), let position = SortedPosition(text[..<comma]) else { return nil }
+    let digest = String(text[text.index(after: comma)...])
+    guard BrowsedJob.Reference.digests.accepts(digest) else { return nil }
+    self.init(position: position, digest: digest)
   }
 }
 

@@ -50,11 +50,16 @@ struct DevicePageToken: Equatable {
   /// The last device of the previous page.
   let deviceToken: String
 
-  init(userID: String, deviceToken: String) {
-    self.userID = userID
-    self.deviceToken = deviceToken
+  /// Base64url of `{"deviceToken","userId"}`.
+  var text: String {
+    let value = JSONValue.object([
+      JSONMember(key: "deviceToken", value: .string(deviceToken)), JSONMember(key: "userId", value: .string(userID)),
+    ])
+    return String(decoding: Base64URL.encode(value.bytes), as: UTF8.self)
   }
+}
 
+extension DevicePageToken {
   /// Returns nil unless `text` is the ``text`` of a token for this user.
   init?(parsing text: String, userID: String) {
     guard let bytes = Base64URL.decode(text.utf8) else { return nil }
@@ -63,13 +68,5 @@ struct DevicePageToken: Equatable {
     guard let token = value["deviceToken"]?.string, DeviceToken.isWellFormed(token.utf8) else { return nil }
     self.init(userID: userID, deviceToken: token)
     guard self.text == text else { return nil }
-  }
-
-  /// Base64url of `{"deviceToken","userId"}`.
-  var text: String {
-    let value = JSONValue.object([
-      JSONMember(key: "deviceToken", value: .string(deviceToken)), JSONMember(key: "userId", value: .string(userID)),
-    ])
-    return String(decoding: Base64URL.encode(value.bytes), as: UTF8.self)
   }
 }

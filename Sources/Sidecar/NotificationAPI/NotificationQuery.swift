@@ -42,10 +42,10 @@ struct NotificationQuery: Equatable {
 struct NotificationCursor: Equatable {
   let id: StreamID
 
-  init(id: StreamID) {
-    self.id = id
-  }
+  var text: String { String(decoding: Base64URL.encode(Array(id.text.utf8)), as: UTF8.self) }
+}
 
+extension NotificationCursor {
   /// Returns nil unless `text` is the ``text`` of a cursor.
   init?(parsing text: String) {
     guard let bytes = Base64URL.decode(text.utf8), let id = StreamID(parsing: String(decoding: bytes, as: UTF8.self)),
@@ -54,6 +54,4 @@ struct NotificationCursor: Equatable {
     else { return nil }
     self.id = id
   }
-
-  var text: String { String(decoding: Base64URL.encode(Array(id.text.utf8)), as: UTF8.self) }
 }
