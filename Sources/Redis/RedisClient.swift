@@ -134,34 +134,6 @@ public final class RedisClient {
     }
   }
 
-  /// Calls `script` by its digest. The closure `arguments` appends ARGV.
-  ///
-  /// If Redis does not know the script (NOSCRIPT), its source is sent once; then it runs after commands that were sent
-  /// after it. ``preload(_:)`` makes that rare.
-  public func call(
-    _ script: RedisScript, keys: [String], timeout: Duration? = nil, arguments: (inout RedisCommand) -> Void,
-    _ completion: @escaping Completion
-  ) {
-    switch server {
-    case .one(let connection):
-      connection.call(script, keys: keys, timeout: timeout, arguments: arguments, completion)
-    case .cluster(let router):
-      var command = script.command(keys: keys)
-      arguments(&command)
-      router.send(command, of: script, timeout: timeout, completion)
-    }
-  }
-
-  /// Calls `script` with `arguments` as ARGV; see ``call(_:keys:timeout:arguments:_:)``.
-  public func run(
-    _ script: RedisScript, keys: [String], arguments: [String] = [], timeout: Duration? = nil,
-    _ completion: @escaping Completion
-  ) {
-    call(
-      script, keys: keys, timeout: timeout,
-      arguments: { command in for argument in arguments { command.append(argument) } }, completion)
-  }
-
   // MARK: - Each server
 
   /// The number of servers that have keys; 1 unless this is a cluster.
@@ -210,25 +182,6 @@ extension RedisClient {
       send(call, timeout: timeout) { continuation.resume(returning: $0) }
     }
     return try result.mapError { $0.naming(call.command.keys) }.get()
-  }
-
-  /// Calls `script` and returns its reply; see ``call(_:keys:timeout:arguments:_:)``.
-  public func call(
-    _ script: RedisScript, keys: [String], timeout: Duration? = nil, arguments: (inout RedisCommand) -> Void = { _ in }
-  ) async throws(RedisError) -> RedisValue {
-    let result = await withCheckedContinuation { continuation in
-      call(script, keys: keys, timeout: timeout, arguments: arguments) { continuation.resume(returning: $0) }
-    }
-    return try result.mapError { $0.naming(keys) }.get()
-  }
-
-  /// Calls `script` with `arguments` as ARGV and returns its reply.
-  public func run(
-    _ script: RedisScript, keys: [String], arguments: [String] = [], timeout: Duration? = nil
-  ) async throws(RedisError) -> RedisValue {
-    try await call(script, keys: keys, timeout: timeout) { command in
-      for argument in arguments { command.append(argument) }
-    }
   }
 
   /// Sends `command`, which has no key, to one of ``serverCount`` servers and returns its reply.

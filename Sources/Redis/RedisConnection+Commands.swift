@@ -1,19 +1,6 @@
 import EventLoop
 
 extension RedisConnection {
-  /// Calls `script` by its digest. The closure `arguments` appends ARGV.
-  ///
-  /// If Redis does not know the script (NOSCRIPT), its source is sent once; then it runs after commands that were sent
-  /// after it. ``preload(_:)`` makes that rare.
-  public func call(
-    _ script: RedisScript, keys: [String], timeout: Duration? = nil, arguments: (inout RedisCommand) -> Void,
-    _ completion: @escaping Completion
-  ) {
-    var command = script.command(keys: keys)
-    arguments(&command)
-    run(command, of: script, timeout: timeout, completion)
-  }
-
   /// Calls a script by its digest.
   ///
   /// If Redis does not know the script (NOSCRIPT), its source is sent once; then it runs after commands that were sent

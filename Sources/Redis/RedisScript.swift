@@ -20,21 +20,11 @@ public struct RedisScript: Sendable {
   private let names: [String]
   private let keyCount: Int
 
-  public init(keys: [String], arguments: [String] = [], _ source: String) {
+  public init(keys: [String] = [], arguments: [String] = [], _ source: String) {
     names = (keys + arguments).map(RedisScript.local)
     keyCount = keys.count
     self.source = RedisScript.locals(keys, of: "KEYS") + RedisScript.locals(arguments, of: "ARGV") + source
     sha1 = SHA1.hex(self.source)
-  }
-
-  public init(_ source: String) { self.init(keys: [], source) }
-
-  func command(keys: [String]) -> RedisCommand {
-    var command = RedisCommand("EVALSHA")
-    command.append(sha1)
-    command.append(keys.count)
-    for key in keys { command.append(key) }
-    return command
   }
 
   private static func local(_ name: String) -> String {

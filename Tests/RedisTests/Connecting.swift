@@ -46,11 +46,9 @@ extension RedisConnection {
     return try result.get()
   }
 
-  func call(
-    _ script: RedisScript, keys: [String], arguments: (inout RedisCommand) -> Void = { _ in }
-  ) async throws(RedisError) -> RedisValue {
+  func send(_ call: RedisCall) async throws(RedisError) -> RedisValue {
     let result = await withCheckedContinuation { continuation in
-      call(script, keys: keys, arguments: arguments) { continuation.resume(returning: $0) }
+      send(call) { continuation.resume(returning: $0) }
     }
     return try result.get()
   }

@@ -15,12 +15,13 @@ struct RedisPartsTests {
   @Test func `the source of a script replaces its digest, and keys and arguments are kept`() {
     let script = RedisScript("return 1")
     #expect(script.sha1 == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
-    let command = script.command(keys: ["a", ""]).with("x")
-    #expect(command.words.map { String(decoding: $0, as: UTF8.self) } == ["EVALSHA", script.sha1, "2", "a", "", "x"])
+    let named = RedisScript(keys: ["one", "two"], arguments: ["three"], "return 1")
+    let command = named(one: "a", two: "", three: "x").command
+    #expect(command.words.map { String(decoding: $0, as: UTF8.self) } == ["EVALSHA", named.sha1, "2", "a", "", "x"])
     #expect(
       command.evaluating(script.source).words.map { String(decoding: $0, as: UTF8.self) }
         == ["EVAL", "return 1", "2", "a", "", "x"])
-    let bare = script.command(keys: []).evaluating("s")
+    let bare = script().command.evaluating("s")
     #expect(bare.words.map { String(decoding: $0, as: UTF8.self) } == ["EVAL", "s", "0"])
   }
 
@@ -135,6 +136,17 @@ struct RedisPartsTests {
     }
     #expect(pending.removeAll().map(\.position) == Array(expected..<next))
     #expect(pending.isEmpty)
+  }
+
+  @Test func `the names of a script are locals, and a list has any number of words`() {
+    let script = RedisScript(keys: ["key", "others..."], arguments: ["word", "numbers..."], "return 1")
+    #expect(
+      script.source
+        == "local key, others = KEYS[1], 1\nlocal word, numbers = ARGV[1], 1\nreturn 1")
+    var call = script(key: "a", others: RedisList(["b", "c"]), word: "d", numbers: RedisList())
+    call.append(5)
+    let words = call.command.words.dropFirst(2).map { String(decoding: $0, as: UTF8.self) }
+    #expect(words == ["3", "a", "b", "c", "d", "5"])
   }
 
   @Test func `the greeting authenticates first and pings last`() throws {

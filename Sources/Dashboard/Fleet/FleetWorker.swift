@@ -1,4 +1,5 @@
 import EventLoop
+import Operations
 import Queue
 import Redis
 

@@ -31,8 +31,8 @@ struct QueueState: Sendable {
   @EventLoop
   private static func waitingSince(_ keys: QueueKeys, from connection: RedisClient) async throws(RedisError) -> Int64? {
     do {
-      let reply = try await connection.run(
-        QueueScripts.oldest, keys: [keys.queue, keys.seal], arguments: ["\(Job.maximumBytes)"])
+      let reply = try await connection.send(
+        QueueScripts.oldest(queue: keys.queue, seal: keys.seal, limit: Job.maximumBytes))
       return reply.bytes.flatMap { (try? Job(parsing: $0))?.waitingSince(now: Clock.unixMilliseconds) }
     } catch  where error.isWrongType {
       return nil

@@ -54,29 +54,27 @@ enum BrowsingScripts {
 
   /// Reads jobs of a list.
   ///
-  /// KEYS
-  ///   1  the queue, or an in-flight list
-  ///   2  the seal; an in-flight list again for one
-  /// ARGV
-  ///   1  the index of the first, negative from the right
-  ///   2  jobs at most
-  ///   3  `queue` or `inflight`
-  ///   4  bytes of each job at most
+  /// - `list`: the queue, or an in-flight list.
+  /// - `first`, `count`: the index of the first, negative from the right, and jobs at most.
+  /// - `source`: `queue` or `inflight`.
+  /// - `most`: bytes of each job at most.
+  ///
   /// Returns what ``describing`` says of each, from left to right.
   static let browseList = RedisScript(
+    keys: ["list", "seal"], arguments: ["first", "count", "source", "most"],
     """
     \(describing)
-    local seal = ARGV[3] == 'queue' and redis.call('GET', KEYS[2])
-    local prefix = seal and '\(Seal.marker)' .. seal .. ' '
-    local jobs, bytes, index, last = {}, 0, tonumber(ARGV[1]), ARGV[1] + ARGV[2] - 1
+    local word = source == 'queue' and redis.call('GET', seal)
+    local prefix = word and '\(Seal.marker)' .. word .. ' '
+    local jobs, bytes, index, last = {}, 0, tonumber(first), first + count - 1
     if index < 0 then last = math.min(last, -1) end
     while index <= last and bytes < \(examinedBytes) do
       local stop = math.min(index + \(chunk - 1), last)
-      local some = redis.call('LRANGE', KEYS[1], index, stop)
+      local some = redis.call('LRANGE', list, index, stop)
       for _, element in ipairs(some) do
-        local from = ARGV[3] == 'inflight' and 1 or 0
+        local from = source == 'inflight' and 1 or 0
         if prefix and string.sub(element, 1, #prefix) == prefix then from = #prefix + 1 end
-        jobs[#jobs + 1] = describe(element, from, '', 0, '', ARGV[4])
+        jobs[#jobs + 1] = describe(element, from, '', 0, '', most)
         bytes = bytes + #element
       end
       index = stop + 1
@@ -87,47 +85,44 @@ enum BrowsingScripts {
 
   /// Reads a page of a sorted set.
   ///
-  /// KEYS
-  ///   1  the sorted set
-  /// ARGV
-  ///   1  `dead` for dead letters, the highest score first; else `due`, the lowest first
-  ///   2  the score of the position from which to read, empty for the beginning
-  ///   3  members of that score that were read before
-  ///   4  members that are examined at most
-  ///   5  members that are returned at most
-  ///   6  the last score that is read, empty for all
-  ///   7  what the reason of a dead letter contains, as JSON writes it, or empty
-  ///   8  what the job contains, or empty
-  ///   9  bytes of each job at most
+  /// - `order`: `dead` for dead letters, the highest score first; else `due`, the lowest first.
+  /// - `score`, `skip`: the score of the position from which to read, empty for the beginning, and members of that score
+  ///   that were read before.
+  /// - `examining`, `wanted`: members that are examined at most, and that are returned at most.
+  /// - `bound`: the last score that is read, empty for all.
+  /// - `reason`, `text`: what the reason of a dead letter contains, as JSON writes it, and what the job contains; or empty.
+  /// - `most`: bytes of each job at most.
+  ///
   /// Returns {score, skip, members examined, jobs}: the position of the next page, whose score is empty after the last
   /// member, and what ``describing`` says of each member that is returned.
   static let browseSet = RedisScript(
+    keys: ["set"],
+    arguments: ["order", "score", "skip", "examining", "wanted", "bound", "reason", "text", "most"],
     """
     \(describing)
     \(filtering)
     \(chunking)
-    local chunk = \(chunk)
-    local isDead, score, skip, jobs, examined, bytes = ARGV[1] == 'dead', ARGV[2], tonumber(ARGV[3]), {}, 0, 0
-    local most, wanted, bound = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+    local chunk, isDead, jobs, examined, bytes = \(chunk), order == 'dead', {}, 0, 0
+    skip, examining, wanted, bound = tonumber(skip), tonumber(examining), tonumber(wanted), tonumber(bound)
     local rank = skip
-    if score ~= '' and isDead then rank = redis.call('ZCOUNT', KEYS[1], '(' .. score, '+inf') + skip end
-    if score ~= '' and not isDead then rank = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score) + skip end
+    if score ~= '' and isDead then rank = redis.call('ZCOUNT', set, '(' .. score, '+inf') + skip end
+    if score ~= '' and not isDead then rank = redis.call('ZCOUNT', set, '-inf', '(' .. score) + skip end
     local function examine(member, at)
       if at ~= score then score, skip = at, 0 end
       local head, stop = '', isDead and headEnd(member) or 0
       if isDead then head = stop > 0 and string.sub(member, 1, stop - 1) or '?' end
-      if isWanted(member, stop + 1, head, ARGV[7], ARGV[8]) then
-        jobs[#jobs + 1] = describe(member, stop + 1, at, skip, head, ARGV[9])
+      if isWanted(member, stop + 1, head, reason, text) then
+        jobs[#jobs + 1] = describe(member, stop + 1, at, skip, head, most)
       end
       examined, skip, rank, bytes = examined + 1, skip + 1, rank + 1, bytes + #member
     end
     local function advance()
-      local asked = math.min(chunk, most - examined, 2 * wanted)
+      local asked = math.min(chunk, examining - examined, 2 * wanted)
       local found
       if isDead then
-        found = redis.call('ZRANGE', KEYS[1], rank, rank + asked - 1, 'REV', 'WITHSCORES')
+        found = redis.call('ZRANGE', set, rank, rank + asked - 1, 'REV', 'WITHSCORES')
       else
-        found = redis.call('ZRANGE', KEYS[1], rank, rank + asked - 1, 'WITHSCORES')
+        found = redis.call('ZRANGE', set, rank, rank + asked - 1, 'WITHSCORES')
       end
       for i = 1, #found, 2 do
         local at = tonumber(found[i + 1])
@@ -139,7 +134,7 @@ enum BrowsingScripts {
       return #found == 2 * asked
     end
     local isMore = true
-    while isMore and examined < most and #jobs < wanted and bytes < \(examinedBytes) do isMore = advance() end
+    while isMore and examined < examining and #jobs < wanted and bytes < \(examinedBytes) do isMore = advance() end
     if bytes >= \(examinedBytes) then collectgarbage() end
     return {isMore and score or '', skip, examined, jobs}
     """)
@@ -169,30 +164,26 @@ enum BrowsingScripts {
 
   /// Counts the reasons of dead letters, newest first.
   ///
-  /// KEYS
-  ///   1  the dead letters
-  /// ARGV
-  ///   1  letters that were examined before
-  ///   2  letters that are examined at most
-  ///   3  the score of the newest, empty for all
-  ///   4  the score of the oldest, empty for all
-  ///   5  what the reason contains, as JSON writes it, or empty
-  ///   6  what the job contains, or empty
+  /// - `before`, `most`: letters that were examined before, and that are examined at most.
+  /// - `newest`, `oldest`: their scores, empty for all.
+  /// - `needle`, `text`: what the reason contains, as JSON writes it, and what the job contains; or empty.
+  ///
   /// Returns the number of letters examined, then each reason as JSON writes it and its count. The empty reason counts
   /// the letters of further reasons, and entries that are not dead letters.
   static let countReasons = RedisScript(
+    keys: ["dead"], arguments: ["before", "most", "newest", "oldest", "needle", "text"],
     """
     \(describing)
     \(filtering)
     \(chunking)
-    local chunk = \(chunk)
-    local counts, order, examined, bytes, most = {}, {}, 0, 0, tonumber(ARGV[2])
-    local rank, oldest = tonumber(ARGV[1]), tonumber(ARGV[4]) or -math.huge
-    if ARGV[3] ~= '' then rank = rank + redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[3], '+inf') end
+    local chunk, counts, order, examined, bytes = \(chunk), {}, {}, 0, 0
+    local rank = tonumber(before)
+    most, oldest = tonumber(most), tonumber(oldest) or -math.huge
+    if newest ~= '' then rank = rank + redis.call('ZCOUNT', dead, '(' .. newest, '+inf') end
     local function count(letter)
       local stop = headEnd(letter)
       local head = string.sub(letter, 1, stop - 1)
-      if not isWanted(letter, stop + 1, head, ARGV[5], ARGV[6]) then return end
+      if not isWanted(letter, stop + 1, head, needle, text) then return end
       local reason = stop > 0 and reasonOf(head) or ''
       if not counts[reason] and #order >= \(distinctReasons) then reason = '' end
       if not counts[reason] then order[#order + 1] = reason end
@@ -201,7 +192,7 @@ enum BrowsingScripts {
     local isMore = true
     while isMore and examined < most and bytes < \(examinedBytes) do
       local asked = math.min(chunk, most - examined)
-      local found = redis.call('ZRANGE', KEYS[1], rank, rank + asked - 1, 'REV', 'WITHSCORES')
+      local found = redis.call('ZRANGE', dead, rank, rank + asked - 1, 'REV', 'WITHSCORES')
       isMore = #found == 2 * asked
       for i = 1, #found, 2 do
         if tonumber(found[i + 1]) < oldest then
@@ -224,26 +215,23 @@ enum BrowsingScripts {
 
   /// Finds a dead letter that a page showed before.
   ///
-  /// KEYS
-  ///   1  the dead letters
-  /// ARGV
-  ///   1  its score
-  ///   2  the number of letters of this score before it, when it was shown
-  ///   3  its digest
-  ///   4  bytes of a letter that is read whole, at most
-  ///   5  bytes that are read of a longer one
+  /// - `score`, `skip`: its score, and the number of letters of this score before it, when it was shown.
+  /// - `wanted`: its digest.
+  /// - `most`, `beginning`: bytes of a letter that is read whole, at most, and bytes that are read of a longer one.
+  ///
   /// Returns {score, length, bytes}, or false if it is gone.
   static let findLetter = RedisScript(
+    keys: ["dead"], arguments: ["score", "skip", "wanted", "most", "beginning"],
     """
     \(describing)
-    local first = redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[1], '+inf')
-    local last = first + redis.call('ZCOUNT', KEYS[1], ARGV[1], ARGV[1]) - 1
-    local place = math.min(first + ARGV[2], last)
+    local first = redis.call('ZCOUNT', dead, '(' .. score, '+inf')
+    local last = first + redis.call('ZCOUNT', dead, score, score) - 1
+    local place = math.min(first + skip, last)
     local function letter(rank)
-      local found = redis.call('ZRANGE', KEYS[1], rank, rank, 'REV')[1]
-      if not found or digest(found) ~= ARGV[3] then return nil end
-      if #found > tonumber(ARGV[4]) then return {ARGV[1], #found, string.sub(found, 1, ARGV[5])} end
-      return {ARGV[1], #found, found}
+      local found = redis.call('ZRANGE', dead, rank, rank, 'REV')[1]
+      if not found or digest(found) ~= wanted then return nil end
+      if #found > tonumber(most) then return {score, #found, string.sub(found, 1, beginning)} end
+      return {score, #found, found}
     end
     for distance = 0, \(searchedNeighbours) do
       local below, above = place - distance, place + distance

@@ -85,17 +85,11 @@ public struct QueueBrowser {
   ) async throws(RedisError) -> BrowsedPage {
     do {
       return BrowsedPage(
-        try await connection.call(BrowsingScripts.browseSet, keys: [key]) { command in
-          command.append(order)
-          command.append(position?.score ?? "")
-          command.append(position?.skip ?? 0)
-          command.append(examining)
-          command.append(limit)
-          command.append(filter.since.map { String($0) } ?? "")
-          command.append(filter.reasonNeedle)
-          command.append(filter.appNeedle)
-          command.append(Job.maximumBytes)
-        })
+        try await connection.send(
+          BrowsingScripts.browseSet(
+            set: key, order: order, score: position?.score ?? "", skip: position?.skip ?? 0, examining: examining,
+            wanted: limit, bound: filter.since.map { String($0) } ?? "", reason: filter.reasonNeedle,
+            text: filter.appNeedle, most: Job.maximumBytes)))
     } catch  where error.isWrongType {
       // Another program's key.
       return .empty
@@ -106,12 +100,9 @@ public struct QueueBrowser {
     _ key: String, from index: Int, count: Int, source: String
   ) async throws(RedisError) -> [BrowsedJob] {
     do {
-      let value = try await connection.call(BrowsingScripts.browseList, keys: [key, keys.seal]) { command in
-        command.append(index)
-        command.append(count)
-        command.append(source)
-        command.append(Job.maximumBytes)
-      }
+      let value = try await connection.send(
+        BrowsingScripts.browseList(
+          list: key, seal: keys.seal, first: index, count: count, source: source, most: Job.maximumBytes))
       return (value.array ?? []).compactMap(BrowsedJob.init)
     } catch  where error.isWrongType {
       return []

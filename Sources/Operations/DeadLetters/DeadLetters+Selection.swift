@@ -15,21 +15,18 @@ public enum DeadLetterVerb: String, Sendable, CaseIterable {
 extension DeadLetters {
   /// Reads the letter that a page showed. Returns nil if it is gone.
   public func entry(_ reference: BrowsedJob.Reference) async throws(RedisError) -> Entry? {
-    let answer = try await connection.call(BrowsingScripts.findLetter, keys: [keys.dead]) { command in
-      command.append(reference.position.score)
-      command.append(reference.position.skip)
-      command.append(reference.digest)
-      command.append(DeadLetters.maximumBytes)
-      command.append(DeadLetters.beginningBytes)
-    }
-    return Entry(answer)
+    Entry(
+      try await connection.send(
+        BrowsingScripts.findLetter(
+          dead: keys.dead, score: reference.position.score, skip: reference.position.skip, wanted: reference.digest,
+          most: DeadLetters.maximumBytes, beginning: DeadLetters.beginningBytes)))
   }
 
   /// Finds the letter of a job. Returns nil if there is none, or if it is so old that it has no locator.
   public func entry(of id: String) async throws(RedisError) -> Entry? {
     guard Job.isID(id) else { return nil }
-    let answer = try await connection.call(
-      JobLocator.findDue, keys: [keys.due(id), keys.retry, keys.scheduled, keys.dead])
+    let answer = try await connection.send(
+      JobLocator.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
     guard let parts = answer.array, parts.count == 3, parts[0].string == DueLocator.Place.dead.rawValue,
       let score = parts[1].string, let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
     else { return nil }

@@ -17,60 +17,51 @@ public struct DeadLetters {
 
   /// Reads letters, newest first.
   ///
-  /// KEYS
-  ///   1  the dead letters
-  /// ARGV
-  ///   1  the rank of the first, among those of ARGV 6 and of lower scores
-  ///   2  letters at most
-  ///   3  bytes after which no further letter is read
-  ///   4  bytes of a letter that is read whole, at most
-  ///   5  bytes that are read of a longer one
-  ///   6  a score, or empty for all
+  /// - `first`: the rank of the first, among those of `bound` and of lower scores; an empty `bound` stands for all.
+  /// - `most`, `limit`: letters at most, and bytes after which no further letter is read.
+  /// - `whole`, `beginning`: bytes of a letter that is read whole, at most, and bytes that are read of a longer one.
+  ///
   /// Returns {score, length, bytes} of each.
   private static let page = RedisScript(
+    keys: ["dead"], arguments: ["first", "bound", "most", "limit", "whole", "beginning"],
     """
-    local letters, bytes, first = {}, 0, tonumber(ARGV[1])
-    if ARGV[6] ~= '' then first = first + redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[6], '+inf') end
-    for i = 1, tonumber(ARGV[2]) do
+    local letters, bytes = {}, 0
+    limit, whole = tonumber(limit), tonumber(whole)
+    if bound ~= '' then first = first + redis.call('ZCOUNT', dead, '(' .. bound, '+inf') end
+    for i = 1, tonumber(most) do
       local rank = first + i - 1
-      local found = redis.call('ZRANGE', KEYS[1], rank, rank, 'REV', 'WITHSCORES')
+      local found = redis.call('ZRANGE', dead, rank, rank, 'REV', 'WITHSCORES')
       local letter, score = found[1], found[2]
       if not letter then break end
       local length = #letter
-      if length > tonumber(ARGV[4]) then letter = string.sub(letter, 1, ARGV[5]) end
+      if length > whole then letter = string.sub(letter, 1, beginning) end
       letters[i] = {score, length, letter}
       bytes = bytes + length
-      if bytes >= tonumber(ARGV[3]) then break end
+      if bytes >= limit then break end
     end
-    if bytes >= tonumber(ARGV[3]) then collectgarbage() end
+    if bytes >= limit then collectgarbage() end
     return letters
     """)
 
   /// Removes a letter, and moves its job to the back of the queue unless it is purged. The job of a letter that was not
   /// read whole stays as it is.
   ///
-  /// KEYS
-  ///   1  the dead letters
-  ///   2  the queue
-  ///   3  the seal
-  ///   4  the cancelled ids
-  /// ARGV
-  ///   1  the letter's score
-  ///   2  its length in bytes
-  ///   3  the letter, or its beginning
-  ///   4  the element for the queue; empty to purge
-  ///   5  the id: a job that is requeued is not cancelled any more
-  ///   6  a seal, for a queue that has none
+  /// - `score`, `length`, `letter`: its score, its length in bytes, and the letter or its beginning.
+  /// - `requeued`: the element for the queue; empty to purge.
+  /// - `id`: a job that is requeued is not cancelled any more.
+  /// - `word`: a seal, for a queue that has none.
+  ///
   /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
   private static let take = RedisScript(
+    keys: ["dead", "queue", "seal", "cancelled"], arguments: ["score", "length", "letter", "requeued", "id", "word"],
     """
-    local type = redis.call('TYPE', KEYS[2]).ok
-    if ARGV[4] ~= '' and type ~= 'none' and type ~= 'list' then return redis.call('LLEN', KEYS[2]) end
-    local length, letter, element = tonumber(ARGV[2]), ARGV[3], ARGV[4]
+    local kind, element = redis.call('TYPE', queue).ok, requeued
+    if requeued ~= '' and kind ~= 'none' and kind ~= 'list' then return redis.call('LLEN', queue) end
+    length = tonumber(length)
     local function whole()
-      for i = 0, redis.call('ZCOUNT', KEYS[1], ARGV[1], ARGV[1]) - 1 do
-        local found = redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[1], 'BYSCORE', 'LIMIT', i, 1)[1]
-        if #found == length and string.sub(found, 1, #ARGV[3]) == ARGV[3] then return found end
+      for i = 0, redis.call('ZCOUNT', dead, score, score) - 1 do
+        local found = redis.call('ZRANGE', dead, score, score, 'BYSCORE', 'LIMIT', i, 1)[1]
+        if #found == length and string.sub(found, 1, #letter) == letter then return found end
       end
     end
     if #letter < length then
@@ -78,11 +69,11 @@ public struct DeadLetters {
       element = letter and string.sub(letter, string.find(letter, '\\n', 1, true) + 1)
       collectgarbage()
     end
-    if not letter or redis.call('ZREM', KEYS[1], letter) == 0 then return 0 end
-    if ARGV[4] ~= '' then
-      redis.pcall('ZREM', KEYS[4], ARGV[5])
-      redis.call('SET', KEYS[3], ARGV[6], 'NX')
-      redis.call('LPUSH', KEYS[2], '\(Seal.marker)' .. redis.call('GET', KEYS[3]) .. ' ' .. element)
+    if not letter or redis.call('ZREM', dead, letter) == 0 then return 0 end
+    if requeued ~= '' then
+      redis.pcall('ZREM', cancelled, id)
+      redis.call('SET', seal, word, 'NX')
+      redis.call('LPUSH', queue, '\(Seal.marker)' .. redis.call('GET', seal) .. ' ' .. element)
     end
     return 1
     """)
@@ -130,14 +121,10 @@ public struct DeadLetters {
 
   /// Reads one page: after `start` members, or after `start` of those that have this score or a lower one.
   func page(from start: Int, score: String? = nil) async throws(RedisError) -> [Member] {
-    let answer = try await connection.call(DeadLetters.page, keys: [keys.dead]) { command in
-      command.append(start)
-      command.append(DeadLetters.pageSize)
-      command.append(DeadLetters.pageBytes)
-      command.append(DeadLetters.maximumBytes)
-      command.append(DeadLetters.beginningBytes)
-      command.append(score ?? "")
-    }
+    let answer = try await connection.send(
+      DeadLetters.page(
+        dead: keys.dead, first: start, bound: score ?? "", most: DeadLetters.pageSize, limit: DeadLetters.pageBytes,
+        whole: DeadLetters.maximumBytes, beginning: DeadLetters.beginningBytes))
     return (answer.array ?? []).map { Member(score: $0.array?.first?.string ?? "", entry: Entry($0)) }
   }
 
@@ -152,16 +139,11 @@ public struct DeadLetters {
   func act(
     _ verb: DeadLetterVerb, on entry: Entry, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
-    connection.call(DeadLetters.take, keys: [keys.dead, keys.queue, keys.seal, keys.cancelled]) { command in
-      command.append(entry.score)
-      command.append(entry.length)
-      command.append(entry.bytes)
-      command.append(verb == .requeue ? entry.letter.requeued : [])
-      command.append(entry.letter.id)
-      command.append(Seal.random())
-    } _: {
-      completion($0.map { $0.integer == 1 })
-    }
+    let call = DeadLetters.take(
+      dead: keys.dead, queue: keys.queue, seal: keys.seal, cancelled: keys.cancelled, score: entry.score,
+      length: entry.length, letter: entry.bytes, requeued: verb == .requeue ? entry.letter.requeued : [],
+      id: entry.letter.id, word: Seal.random())
+    connection.send(call) { completion($0.map { $0.integer == 1 }) }
   }
 }
 

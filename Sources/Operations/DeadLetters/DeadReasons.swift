@@ -37,15 +37,11 @@ public struct DeadReasons: Sendable, Equatable {
       let asked = min(examinedAtOnce, limit - reasons.examined)
       let before = reasons.examined
       do {
-        let answer = try await connection.call(BrowsingScripts.countReasons, keys: [QueueKeys(queue: queue).dead]) {
-          command in
-          command.append(before)
-          command.append(asked)
-          command.append(filter.until.map { String($0) } ?? "")
-          command.append(filter.since.map { String($0) } ?? "")
-          command.append(filter.reasonNeedle)
-          command.append(filter.appNeedle)
-        }
+        let answer = try await connection.send(
+          BrowsingScripts.countReasons(
+            dead: QueueKeys(queue: queue).dead, before: before, most: asked,
+            newest: filter.until.map { String($0) } ?? "", oldest: filter.since.map { String($0) } ?? "",
+            needle: filter.reasonNeedle, text: filter.appNeedle))
         reasons.add(answer.array ?? [])
       } catch  where error.isWrongType {
         break

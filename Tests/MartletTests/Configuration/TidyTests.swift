@@ -14,7 +14,6 @@ struct TidyTests {
     "Sources/Operations/Browsing/BrowsingScripts.swift",
     "Sources/Queue/JobQueue.swift",
     "Sources/Redis/Cluster/ClusterRouter.swift",
-    "Sources/Redis/RedisClient.swift",
     "Sources/Redis/RedisConnection.swift",
     "Sources/Simulator/Wire/Connection.swift",
     "Sources/Worker/Broadcasts/BroadcastProgress.swift",

@@ -12,7 +12,8 @@ import RedisSupport
 struct ClusterClientTests {
   private static let cluster = Task { try await RedisCluster() }
   private static let append = RedisScript(
-    "local n = redis.call('LLEN', KEYS[1]) redis.call('RPUSH', KEYS[1], n) redis.call('INCR', KEYS[2]) return n")
+    keys: ["list", "count"],
+    "local n = redis.call('LLEN', list) redis.call('RPUSH', list, n) redis.call('INCR', count) return n")
 
   private func connected(_ cluster: RedisCluster, log: Log = .silent) async throws -> RedisClient {
     try await RedisClient.connected(to: cluster.url, [ClusterClientTests.append], log: log)
@@ -45,7 +46,7 @@ struct ClusterClientTests {
     let other = try #require(
       await cluster.primary(ofSlot: slot < 8192 ? HashSlot.count - 1 : 0), "the other server")
     let stream = CommandStream(client) { client, _, completion in
-      client.run(ClusterClientTests.append, keys: ["{moving}:list", "{moving}:count"], completion)
+      client.send(ClusterClientTests.append(list: "{moving}:list", count: "{moving}:count"), completion)
     }
     for target in [other, source, other] {
       try await stream.advance(by: 50)
