@@ -19,7 +19,7 @@ extension RedisClient {
 
 extension Result<RedisValue, RedisError> {
   /// The value; null for an error that says that the key has another type.
-  func absentIfWrongType() throws(RedisError) -> RedisValue {
+  public func absentIfWrongType() throws(RedisError) -> RedisValue {
     if case .failure(let error) = self, error.isWrongType { return .null }
     return try get()
   }

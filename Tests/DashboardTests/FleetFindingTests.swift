@@ -20,7 +20,7 @@ struct FleetFindingTests {
   private func queue(waiting: Int64, since: Int64? = nil) -> QueueState {
     QueueState(
       overview: QueueOverview(
-        queue: "push:jobs", waiting: waiting, inFlight: 0, retry: 0, scheduled: 0, dead: 0, workers: [:]),
+        queue: "push:jobs", waiting: waiting, retry: 0, scheduled: 0, dead: 0, workers: [:]),
       waitingSince: since)
   }
 

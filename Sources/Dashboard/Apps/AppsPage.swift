@@ -13,7 +13,7 @@ struct AppsPage: DashboardPage {
   let section = Section.apps
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    let workers = try await refusingFaults(await WorkerReport.read(of: context.queues, from: context.connection))
+    let workers = try await refusingFaults(await QueueOverview.read(context.queues, from: context.connection)).workers
     let reports = workers.sorted { $0.key < $1.key }.map(\.value)
     let apps = FleetApp.merged(reports)
     let audience = try await refusingFaults(

@@ -1,7 +1,5 @@
-import EventLoop
 import Operations
 import Queue
-import Redis
 
 /// A worker, and the jobs that it has in flight.
 struct FleetWorker: Sendable, Equatable {
@@ -27,21 +25,16 @@ struct FleetWorker: Sendable, Equatable {
 }
 
 extension FleetWorker {
-  /// Reads the workers of all queues, sorted by name.
-  @EventLoop
-  static func all(of queues: [String], from connection: RedisClient) async throws(RedisError) -> [FleetWorker] {
-    let keys = queues.map(QueueKeys.init(queue:))
-    let members = try await connection.replies(to: keys.map(\.namesOfWorkers))
-    let pairs = zip(keys, members).flatMap { keys, names in
-      (names.array ?? []).compactMap(\.string).map { (keys: keys, name: $0) }
-    }
-    let lengths = try await connection.replies(to: pairs.map { RedisCommand("LLEN", $0.keys.inflight($0.name)) })
-    let reports = try await WorkerReport.read(of: queues, from: connection)
+  /// The workers of queues, sorted by name.
+  static func all(_ overviews: [QueueOverview]) -> [FleetWorker] {
+    let reports = overviews.workers
     var workers: [String: FleetWorker] = [:]
-    for (pair, length) in zip(pairs, lengths) {
-      var worker = workers[pair.name] ?? FleetWorker(name: pair.name, report: reports[pair.name])
-      if let jobs = length.integer, jobs > 0 { worker.held.append(Held(queue: pair.keys.queue, jobs: jobs)) }
-      workers[pair.name] = worker
+    for overview in overviews {
+      for (name, jobs) in overview.jobsInFlight {
+        var worker = workers[name] ?? FleetWorker(name: name, report: reports[name])
+        if jobs > 0 { worker.held.append(Held(queue: overview.queue, jobs: jobs)) }
+        workers[name] = worker
+      }
     }
     return workers.values.sorted { $0.name < $1.name }
   }

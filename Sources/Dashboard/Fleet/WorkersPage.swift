@@ -16,7 +16,8 @@ struct WorkersPage: DashboardPage {
   nonisolated static let undrain = PageAction("undrain")
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    let workers = try await refusingFaults(await FleetWorker.all(of: context.queues, from: context.connection))
+    let workers = FleetWorker.all(
+      try await refusingFaults(await QueueOverview.read(context.queues, from: context.connection)))
     if let name = request.query("worker") { return try await show(name, among: workers, request) }
     return Page("Workers", summary: WorkersPage.summary(workers)) { html in
       html.region("workers") { html in

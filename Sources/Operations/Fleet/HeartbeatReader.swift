@@ -1,6 +1,6 @@
-public import EventLoop
+import EventLoop
 public import Queue
-public import Redis
+import Redis
 
 /// Reads the reports of workers from their heartbeats. A worker writes the same report for each of its queues, so that one
 /// heartbeat is enough.
@@ -32,34 +32,6 @@ struct HeartbeatReader {
       }
       round += 1
     }
-  }
-}
-
-extension Result<RedisValue, RedisError> {
-  /// Returns the reply; null if the key has another type.
-  func absentIfWrongType() throws(RedisError) -> RedisValue {
-    do {
-      return try get()
-    } catch {
-      guard error.isWrongType else { throw error }
-      return .null
-    }
-  }
-}
-
-extension WorkerReport {
-  /// Reads the reports of the living workers of queues, by name. A key of another type counts as absent.
-  @EventLoop
-  public static func read(of queues: [String], from connection: RedisClient) async throws(RedisError)
-    -> [String: WorkerReport]
-  {
-    let keys = queues.map(QueueKeys.init(queue:))
-    let answers = await connection.exchange(keys.map(\.namesOfWorkers))
-    var members: [(keys: QueueKeys, names: [String])] = []
-    for (keys, answer) in zip(keys, answers) {
-      members.append((keys, (try answer.absentIfWrongType().array ?? []).compactMap(\.string)))
-    }
-    return try await HeartbeatReader(connection: connection).read(members).reports
   }
 }
 

@@ -7,7 +7,8 @@ public import Redis
 public struct QueueOverview: Sendable, Equatable {
   public var queue: String
   public var waiting: Int64
-  public var inFlight: Int64
+  /// Jobs in flight by the names of their workers, also of those without a heartbeat.
+  public var jobsInFlight: [String: Int64] = [:]
   public var retry: Int64
   public var scheduled: Int64
   public var dead: Int64
@@ -15,6 +16,8 @@ public struct QueueOverview: Sendable, Equatable {
   public var pause: QueuePause?
   /// The reports of the living workers, by name.
   public var workers: [String: WorkerReport]
+
+  public var inFlight: Int64 { jobsInFlight.values.reduce(0, +) }
 
   public var object: JSONObject {
     [
@@ -58,8 +61,9 @@ extension QueueOverview {
     let (lengths, reports) = try await HeartbeatReader(connection: connection).read(members, with: inflight)
     var rest = lengths[...]
     for (index, (_, names)) in members.enumerated() {
-      for length in rest.prefix(names.count) {
-        overviews[index].inFlight += try QueueOverview.length(length.absentIfWrongType(), overviews[index].queue)
+      for (name, length) in zip(names, rest) {
+        overviews[index].jobsInFlight[name] = try QueueOverview.length(
+          length.absentIfWrongType(), overviews[index].queue)
       }
       rest = rest.dropFirst(names.count)
       for name in names { overviews[index].workers[name] = reports[name] }
@@ -70,7 +74,7 @@ extension QueueOverview {
   /// `values` are the replies to the first commands, in their order.
   private init(_ queue: String, _ values: [RedisValue]) throws(RedisError) {
     self.init(
-      queue: queue, waiting: try QueueOverview.length(values[0], queue), inFlight: 0,
+      queue: queue, waiting: try QueueOverview.length(values[0], queue),
       retry: try QueueOverview.length(values[1], queue), scheduled: try QueueOverview.length(values[2], queue),
       dead: try QueueOverview.length(values[3], queue),
       pause: values[5].contents.flatMap(ControlState.init(bytes:))?.pause, workers: [:])

@@ -11,7 +11,6 @@ struct TidyTests {
     "Sources/APNs/APNsClient.swift",
     "Sources/APNs/Connection.swift",
     "Sources/APNs/ConnectionPool.swift",
-    "Sources/Operations/Browsing/BrowsingScripts.swift",
     "Sources/Queue/JobQueue.swift",
     "Sources/Redis/Cluster/ClusterRouter.swift",
     "Sources/Redis/RedisConnection.swift",

@@ -44,7 +44,7 @@ struct QueueOverviewTests {
     try await redis.send("SET", QueueKeys(queue: "high").heartbeat("late"), "no report")
     let overviews = try await QueueOverview.read(queues, from: redis.connection)
     #expect(overviews.map { $0.workers.keys.sorted() } == [["late"], ["late", "single"], ["late"]])
-    let reports = try await WorkerReport.read(of: queues, from: redis.connection)
+    let reports = try await QueueOverview.read(queues, from: redis.connection).workers
     #expect(reports == overviews.workers)
   }
 

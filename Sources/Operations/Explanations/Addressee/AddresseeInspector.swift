@@ -38,7 +38,7 @@ public struct AddresseeInspector {
   private func facts(of addressee: InspectedAddressee) async throws(RedisError) -> AddresseeFacts {
     let text = TimeText(now: Clock.unixMilliseconds, localTime: localTime)
     var facts = AddresseeFacts(addressee: addressee, showsWholeTokens: showsWholeTokens, text: text)
-    facts.fleet = FleetFacts(workers: try await WorkerReport.read(of: queues, from: connection))
+    facts.fleet = FleetFacts(workers: try await QueueOverview.read(queues, from: connection).workers)
     switch addressee {
     case .user(let name): try await readUser(Username.normalized(name), &facts)
     case .token(let token): try await readToken(token, &facts)

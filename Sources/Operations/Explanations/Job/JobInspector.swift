@@ -34,7 +34,7 @@ public struct JobInspector {
     if let queue = location.queue, location.isAlive {
       facts.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause
     }
-    facts.workers = try await WorkerReport.read(of: queues, from: connection)
+    facts.workers = try await QueueOverview.read(queues, from: connection).workers
     return facts
   }
 }
