@@ -44,7 +44,7 @@ struct BroadcastProgressTests {
     actions.compactMap { if case .commit(_, let next) = $0 { next } else { nil } }
   }
 
-  private func ending(_ actions: [BroadcastProgress.Action]) -> BroadcastProgress.Ending? {
+  private func ending(_ actions: [BroadcastProgress.Action]) -> AttemptEnd? {
     actions.lazy.compactMap { if case .end(let ending) = $0 { ending } else { nil } }.first
   }
 
@@ -194,7 +194,7 @@ struct BroadcastProgressTests {
 
   @Test func `devices left open stay open if they cannot be looked up`() {
     var progress = inProgress(from: Self.position(4), open: ["a", "b"])
-    let fault = BroadcastProgress.Fault(reason: "down")
+    let fault = AttemptEnd.Fault(reason: "down")
     #expect(
       progress.pageFailed(0, fault) == [.end(.init(extent: .cutShort, leftOpen: ["a", "b"], fault: fault))])
   }
@@ -222,14 +222,14 @@ struct BroadcastProgressTests {
   @Test func `if the progress cannot be read, nothing is touched`() {
     var progress = BroadcastProgress(emptyTally: Self.emptyTally)
     _ = progress.start()
-    let fault = BroadcastProgress.Fault(reason: "down")
+    let fault = AttemptEnd.Fault(reason: "down")
     #expect(progress.positioningFailed(fault) == [.end(.init(extent: .untouched, fault: fault))])
     #expect(progress.positioned(at: Self.start, open: []) == [])
   }
 
   @Test func `a page that cannot be read ends the attempt behind the pages before it`() {
     var progress = inProgress(pages: 1)
-    let fault = BroadcastProgress.Fault(reason: "down", isOfJob: true)
+    let fault = AttemptEnd.Fault(reason: "down", isOfJob: true)
     #expect(progress.pageFailed(1, fault) == [])
     let actions = progress.pushEnded(Self.accepted("t0"), page: 0)
     #expect(commits(actions) == [Self.position(1)])
@@ -241,7 +241,7 @@ struct BroadcastProgressTests {
     _ = progress.pageLocated(0, next: Self.position(1))
     _ = progress.pageLocated(1, next: .end)
     _ = progress.pageLoaded(1, [Self.device("b")])
-    let fault = BroadcastProgress.Fault(reason: "down")
+    let fault = AttemptEnd.Fault(reason: "down")
     #expect(progress.pageFailed(0, fault) == [.end(.init(extent: .cutShort, fault: fault))])
     #expect(progress.pageLoaded(0, [Self.device("a")]) == [])
     #expect(progress.pageFailed(1, fault) == [])

@@ -69,7 +69,7 @@ private struct SimulatedAttempt {
   private(set) var random: SeededGenerator
   private(set) var accepted: [String] = []
   private(set) var remembered: Remembered
-  private(set) var ending: BroadcastProgress.Ending?
+  private(set) var ending: AttemptEnd?
   private var isFenced = false
 
   init(
@@ -176,7 +176,7 @@ private struct SimulatedAttempt {
     remembered = Remembered(position: next, open: committedOpen)
   }
 
-  private mutating func end(_ ending: BroadcastProgress.Ending) {
+  private mutating func end(_ ending: AttemptEnd) {
     #expect(submitted == ended, "the attempt ended with pushes in flight")
     if ending.extent == .untouched { #expect(submitted.isEmpty) }
     if ending.extent == .complete, ending.refusal == nil { #expect(remembered.position == .end) }

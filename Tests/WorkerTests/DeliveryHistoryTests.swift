@@ -32,7 +32,7 @@ struct DeliveryHistoryTests {
   private static let accepted = JobOutcome(status: .accepted, verb: .acknowledge)
   private static let failed = JobOutcome(status: .failed, verb: .acknowledge)
   private static let retry = JobOutcome(
-    status: .retrying, verb: .retry(delay: .seconds(2), countsAttempt: true))
+    status: .retrying, verb: .retry(delay: .seconds(2), countsAttempt: true, reason: "InternalServerError"))
 
   @Test func `a job that is accepted at once has no history`() throws {
     let delivery = try delivery(Self.token("a"))
@@ -78,7 +78,7 @@ struct DeliveryHistoryTests {
             open: [ReasonCount(reason: "InternalServerError", count: 1)])),
         .retry(at: 2100, reason: "InternalServerError"),
       ])
-    let element = first.nextElement(countsAttempt: true, recordAuthor: nil)
+    let element = first.nextElement(after: .complete, countsAttempt: true, recordAuthor: nil)
     let second = try delivery(Self.token("b"), state: AttemptState(json: Envelope(element: element).state))
     end(Self.token("b"), .accepted, 200, nil, in: second)
     var answers = HistoryAnswers(accepted: 1)
@@ -106,7 +106,7 @@ struct DeliveryHistoryTests {
     let first = events(delivery, Self.retry)
     #expect(first.first == .takenOver(crashes: 2))
     let state = AttemptState(
-      json: Envelope(element: delivery.nextElement(countsAttempt: true, recordAuthor: nil)).state)
+      json: Envelope(element: delivery.nextElement(after: .complete, countsAttempt: true, recordAuthor: nil)).state)
     let again = Claim.testing(Self.job, crashes: 2, state: state)
     guard case .deliver(let next) = Intake.testing().decide(again, worker: "w", now: 0) else { return }
     #expect(events(next, Self.failed).count { $0 == .takenOver(crashes: 2) } == 1)
@@ -128,7 +128,7 @@ struct DeliveryHistoryTests {
   @Test func `a cancelled job tells that its open devices got nothing`() throws {
     let delivery = try delivery(Self.token("a"))
     delivery.tally.leaveOpen(Self.token("a"), reason: "cancelled", after: .zero, isFault: true)
-    let events = events(delivery, .cancelled)
+    let events = events(delivery, .cancelled(after: .complete))
     #expect(events.last == .ended(.cancelled, reason: nil))
     let open = events.contains { event in
       if case .answered(let answers) = event { !answers.open.isEmpty } else { false }
@@ -138,11 +138,9 @@ struct DeliveryHistoryTests {
 
   @Test func `an attempt that was put off before it began is kept for the next one`() throws {
     let delivery = try delivery()
-    delivery.extent = .untouched
-    delivery.tally.openReason = JobOutcome.appIsBusy
-    let outcome = JobOutcome(status: .retrying, verb: .retry(delay: .seconds(1), countsAttempt: false))
+    let outcome = JobOutcome.postponed(for: .seconds(1), because: JobOutcome.appIsBusy)
     #expect(events(delivery, outcome).last == .postponed(until: 1100, reason: JobOutcome.appIsBusy, times: 1))
-    let element = delivery.nextElement(countsAttempt: false, recordAuthor: nil)
+    let element = delivery.nextElement(after: outcome.extent, countsAttempt: false, recordAuthor: nil)
     #expect(AttemptState(json: Envelope(element: element).state).history == delivery.tally.result.history)
   }
 }

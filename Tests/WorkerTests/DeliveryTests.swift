@@ -13,8 +13,9 @@ struct DeliveryTests {
 
   private nonisolated static func token(_ character: Character) -> String { String(repeating: character, count: 64) }
 
-  private func state(after delivery: Delivery) -> AttemptState {
-    AttemptState(json: Envelope(element: delivery.nextElement(countsAttempt: true, recordAuthor: "w 1")).state)
+  private func state(after delivery: Delivery, _ extent: AttemptExtent = .complete) -> AttemptState {
+    AttemptState(
+      json: Envelope(element: delivery.nextElement(after: extent, countsAttempt: true, recordAuthor: "w 1")).state)
   }
 
   private func accept(_ token: String, in delivery: Delivery) {
@@ -38,16 +39,14 @@ struct DeliveryTests {
 
   @Test func `an attempt cut short before anything was tried leaves all open`() throws {
     let delivery = try Delivery.testing(Self.job)
-    delivery.extent = .cutShort
-    #expect(state(after: delivery).open == nil)
+    #expect(state(after: delivery, .cutShort).open == nil)
   }
 
   @Test func `a broadcast cut short leaves its cursor and the devices open before it`() throws {
     let delivery = try Delivery.testing(#"{"id":"j","to":{"app":"com.example"},"title":"T"}"#)
-    delivery.extent = .cutShort
     delivery.state.cursor = "00:a"
     delivery.tally.leaveOpen(Self.token("b"), reason: "busy", after: .zero, isFault: false)
-    let next = state(after: delivery)
+    let next = state(after: delivery, .cutShort)
     #expect(next.cursor == "00:a")
     #expect(next.open == [Self.token("b")])
   }
@@ -57,9 +56,8 @@ struct DeliveryTests {
     state.open = [Self.token("b")]
     state.cursor = "00:a"
     let delivery = try Delivery.testing(Self.job, state: state)
-    delivery.extent = .untouched
     delivery.tally.leaveOpen(Self.token("a"), reason: "down", after: .zero, isFault: true)
-    let next = self.state(after: delivery)
+    let next = self.state(after: delivery, .untouched)
     #expect(next.open == [Self.token("b")])
     #expect(next.cursor == "00:a")
     #expect(next.result == nil)
@@ -83,7 +81,7 @@ struct DeliveryTests {
   @Test func `only a counted attempt raises the number of attempts`() throws {
     let delivery = try Delivery.testing(Self.job)
     for (countsAttempt, attempts) in [(true, 1), (false, 0)] {
-      let element = delivery.nextElement(countsAttempt: countsAttempt, recordAuthor: nil)
+      let element = delivery.nextElement(after: .complete, countsAttempt: countsAttempt, recordAuthor: nil)
       #expect(Envelope(element: element).attempts == attempts)
     }
   }
@@ -92,9 +90,9 @@ struct DeliveryTests {
     let delivery = try Delivery.testing(Self.job)
     delivery.tally.leaveOpen(Self.token("b"), reason: "busy", after: .zero, isFault: false)
     delivery.tally.badJobReason = "BadTopic"
-    #expect(delivery.buriedEnvelope(recordAuthor: nil).state.isEmpty)
+    #expect(delivery.buriedEnvelope(after: .complete, recordAuthor: nil).state.isEmpty)
     delivery.tally.badJobReason = nil
-    #expect(!delivery.buriedEnvelope(recordAuthor: nil).state.isEmpty)
+    #expect(!delivery.buriedEnvelope(after: .complete, recordAuthor: nil).state.isEmpty)
   }
 
   @Test func `owners with an open device are neither reached nor missed before the end`() throws {

@@ -17,7 +17,8 @@ struct JobOutcomeTests {
       result: JobResult(id: "j", status: .retrying, worker: "w", claimedAt: 0), isAtMostOnce: atMostOnce)
     fill(&tally)
     let attempt = JobOutcome.Attempt(
-      tally: tally, isCutShort: cutShort, attempts: attempts, expiration: expiration, now: 1_000_000)
+      tally: tally, extent: cutShort ? .cutShort : .complete, attempts: attempts, expiration: expiration, now: 1_000_000
+    )
     return JobOutcome(attempt, schedule: schedule, random: 0.5)
   }
 
@@ -43,7 +44,11 @@ struct JobOutcomeTests {
 
   @Test func `an open device is retried and counts as an attempt`() {
     let outcome = outcome { record(&$0, .open(after: .zero, isFault: false), reason: "ServiceUnavailable") }
-    #expect(outcome == JobOutcome(status: .retrying, verb: .retry(delay: .milliseconds(500), countsAttempt: true)))
+    #expect(
+      outcome
+        == JobOutcome(
+          status: .retrying, verb: .retry(delay: .milliseconds(500), countsAttempt: true, reason: "ServiceUnavailable"))
+    )
   }
 
   @Test func `a fault of the gateway uses up no attempt, however often`() {
@@ -51,7 +56,7 @@ struct JobOutcomeTests {
       record(&$0, .open(after: .seconds(5), isFault: true), reason: "no connection")
     }
     #expect(outcome.status == .retrying)
-    guard case .retry(_, countsAttempt: false) = outcome.verb else {
+    guard case .retry(_, countsAttempt: false, _) = outcome.verb else {
       Issue.record("counted as an attempt: \(outcome.verb)")
       return
     }
@@ -83,7 +88,10 @@ struct JobOutcomeTests {
       #expect($0.uncertain == [])
       #expect($0.result.uncertain == 1)
     }
-    #expect(outcome == JobOutcome(status: .retrying, verb: .retry(delay: .milliseconds(500), countsAttempt: true)))
+    #expect(
+      outcome
+        == JobOutcome(
+          status: .retrying, verb: .retry(delay: .milliseconds(500), countsAttempt: true, reason: "connection lost")))
   }
 
   @Test func `a push that stays uncertain is buried after the last attempt`() {
@@ -115,7 +123,7 @@ struct JobOutcomeTests {
 
   @Test func `a retry waits at least as long as the gateway asked`() {
     let outcome = outcome { record(&$0, .open(after: .seconds(40), isFault: false), reason: "TooManyRequests") }
-    #expect(outcome.verb == .retry(delay: .seconds(40), countsAttempt: true))
+    #expect(outcome.verb == .retry(delay: .seconds(40), countsAttempt: true, reason: "TooManyRequests"))
   }
 
   @Test func `a fault is not retried past the expiration either`() {

@@ -13,27 +13,23 @@ struct SteeredDeliveryTests {
 
   @Test func `an attempt that has tried everything is not cancelled any more`() throws {
     let delivery = try delivery()
-    #expect(!delivery.isUnfinished)
+    #expect(!delivery.isUnfinished(after: .complete))
     delivery.tally.leaveOpen("t", reason: nil, after: .zero, isFault: true)
-    #expect(delivery.isUnfinished)
+    #expect(delivery.isUnfinished(after: .complete))
     delivery.tally.open = []
-    for extent in [AttemptExtent.cutShort, .untouched] {
-      delivery.extent = extent
-      #expect(delivery.isUnfinished)
-    }
+    for extent in [AttemptExtent.cutShort, .untouched] { #expect(delivery.isUnfinished(after: extent)) }
   }
 
   @Test func `an invalid job is buried even if it is cancelled`() throws {
     let delivery = try delivery()
-    delivery.extent = .cutShort
     delivery.tally.badJobReason = "PayloadTooLarge"
-    #expect(!delivery.isUnfinished)
+    #expect(!delivery.isUnfinished(after: .cutShort))
   }
 
   @Test func `operators see what a broadcast does after each outcome`() {
-    #expect(JobOutcome.cancelled.broadcastState == .cancelled)
-    #expect(JobOutcome.paused.broadcastState == .paused)
-    #expect(JobOutcome.postponed.broadcastState == .waiting)
+    #expect(JobOutcome.cancelled(after: .cutShort).broadcastState == .cancelled)
+    #expect(JobOutcome.paused(after: .cutShort).broadcastState == .paused)
+    #expect(JobOutcome.postponed().broadcastState == .waiting)
     #expect(JobOutcome(status: .partial, verb: .acknowledge).broadcastState == .finished)
     #expect(JobOutcome(status: .dead, verb: .bury(reason: "r")).broadcastState == .finished)
   }

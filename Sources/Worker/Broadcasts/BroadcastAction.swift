@@ -1,7 +1,7 @@
 import Jobs
 import Registry
 
-/// The places, actions and faults of a broadcast.
+/// The places and actions of a broadcast.
 extension BroadcastProgress {
   /// A place in the audience.
   enum Position: Equatable {
@@ -39,22 +39,6 @@ extension BroadcastProgress {
     /// Add the tally to the attempt's, and write that everything before `next` was tried.
     case commit(Tally, next: Position)
     /// The last action, unless the job was fenced.
-    case end(Ending)
-  }
-
-  struct Ending: Equatable {
-    var extent: AttemptExtent
-    /// Devices of an earlier attempt that this one has not tried.
-    var leftOpen: [String] = []
-    /// Why the attempt was cut short; nil if the worker stopped.
-    var fault: Fault?
-    /// Why the payload is invalid for every device.
-    var refusal: String?
-  }
-
-  struct Fault: Equatable {
-    let reason: String
-    /// The job's own keys are at fault: the attempt counts, so that the job is not retried forever.
-    var isOfJob = false
+    case end(AttemptEnd)
   }
 }

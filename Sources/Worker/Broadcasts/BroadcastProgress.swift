@@ -61,7 +61,7 @@ struct BroadcastProgress {
   /// The number of the next page.
   private var nextNumber = 0
   private var openCount = 0
-  private var ending = Ending(extent: .complete)
+  private var ending = AttemptEnd()
 
   /// `emptyTally` is what each page's tally starts from.
   init(emptyTally: Tally, maximumUncommitted: Int = BroadcastProgress.maximumUncommitted) {
@@ -89,7 +89,7 @@ struct BroadcastProgress {
   }
 
   /// The progress could not be read.
-  mutating func positioningFailed(_ fault: Fault) -> [Action] {
+  mutating func positioningFailed(_ fault: AttemptEnd.Fault) -> [Action] {
     guard phase == .positioning else { return [] }
     ending.fault = fault
     return stop()
@@ -160,17 +160,23 @@ struct BroadcastProgress {
   }
 
   /// The next attempt continues at page `number`.
-  mutating func pageFailed(_ number: Int, _ fault: Fault) -> [Action] {
+  mutating func pageFailed(_ number: Int, _ fault: AttemptEnd.Fault) -> [Action] {
     guard let index = index(of: number) else { return [] }
     // A fault of the job's own keys is not forgotten: the attempt counts.
     let isOfJob = fault.isOfJob || ending.fault?.isOfJob == true
-    ending.fault = Fault(reason: fault.reason, isOfJob: isOfJob)
+    ending.fault = .init(reason: fault.reason, isOfJob: isOfJob)
     drop(from: index)
     return stop()
   }
 
   /// Whether an answer to ``BroadcastAction``'s `loadProgress` is expected.
   var isPositioning: Bool { phase == .positioning }
+
+  /// An operator has paused the broadcast.
+  mutating func pause() -> [Action] {
+    ending.isPaused = true
+    return stop()
+  }
 
   /// Ends as soon as the pages submitted have.
   mutating func stop() -> [Action] {

@@ -21,7 +21,7 @@ final class Broadcasts {
   let composer: PushComposer
   let records: NotificationRecords
   let window: SendWindow
-  private let onEnd: @EventLoop (Delivery) -> Void
+  private let onEnd: @EventLoop (Delivery, AttemptEnd) -> Void
   /// By app, in the order of their claims; no array is empty.
   private var broadcasts: [String: [Broadcast]] = [:]
   private var count = 0
@@ -30,7 +30,7 @@ final class Broadcasts {
   /// `onEnd` is called once per broadcast, unless the job was fenced.
   init(
     _ context: PipelineContext, composer: PushComposer, window: SendWindow,
-    onEnd: @escaping @EventLoop (Delivery) -> Void
+    onEnd: @escaping @EventLoop (Delivery, AttemptEnd) -> Void
   ) {
     self.context = context
     self.composer = composer
@@ -79,9 +79,9 @@ final class Broadcasts {
     for broadcast in broadcasts.values.flatMap({ $0 }) where broadcast.delivery.claim.isFenced { broadcast.abandon() }
   }
 
-  fileprivate func ended(_ broadcast: Broadcast) {
+  fileprivate func ended(_ broadcast: Broadcast, _ end: AttemptEnd) {
     remove(broadcast)
-    onEnd(broadcast.delivery)
+    onEnd(broadcast.delivery, end)
   }
 
   fileprivate func remove(_ broadcast: Broadcast) {
@@ -128,10 +128,7 @@ final class Broadcast {
   }
 
   /// Ends after the current pages, because an operator has paused the broadcast.
-  func pause() {
-    delivery.isPaused = true
-    stop()
-  }
+  func pause() { carryOut(progress.pause()) }
 
   func stop() { carryOut(progress.stop()) }
 
@@ -155,9 +152,7 @@ final class Broadcast {
       case .commit(let tally, let next):
         delivery.commit(tally, next: next)
         all.context.queue.commitProgress(delivery.progress, of: delivery.claim)
-      case .end(let ending):
-        delivery.end(ending)
-        all.ended(self)
+      case .end(let end): all.ended(self, end)
       }
     }
   }
@@ -225,12 +220,6 @@ final class Broadcast {
   }
 }
 
-extension BroadcastProgress.Fault {
-  fileprivate init(_ error: RedisError) {
-    self.init(reason: "\(error)", isOfJob: error.isOfThisCommand)
-  }
-}
-
 extension Delivery {
   /// Adds a committed part to the attempt.
   fileprivate func commit(_ part: Tally, next: BroadcastProgress.Position) {
@@ -245,17 +234,5 @@ extension Delivery {
     progress.uncertain = tally.uncertain
     progress.result = tally.result
     return progress
-  }
-
-  fileprivate func end(_ ending: BroadcastProgress.Ending) {
-    extent = ending.extent
-    tally.badJobReason = ending.refusal ?? tally.badJobReason
-    if let fault = ending.fault {
-      tally.openReason = fault.reason
-      if fault.isOfJob { tally.isFault = false }
-    }
-    for token in ending.leftOpen {
-      tally.leaveOpen(token, reason: tally.openReason, after: .zero, isFault: true)
-    }
   }
 }

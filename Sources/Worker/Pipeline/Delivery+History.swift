@@ -39,9 +39,9 @@ extension Delivery {
   func recordHistory(_ outcome: JobOutcome, at now: Int64) {
     guard !isSimplyAccepted(outcome) else { return }
     var history = state.history
-    appendBeginning(to: &history)
+    appendBeginning(to: &history, outcome.extent)
     for event in events { history.append(event) }
-    var answers = answers
+    var answers = outcome.extent == .untouched ? HistoryAnswers() : answers
     if outcome.verb == .cancel {
       // No attempt follows.
       for entry in answers.open { answers.refused.count(entry.reason, by: entry.count) }
@@ -59,7 +59,7 @@ extension Delivery {
       && claim.envelope.crashes == 0 && events.isEmpty && state.history.isEmpty
   }
 
-  private func appendBeginning(to history: inout JobHistory) {
+  private func appendBeginning(to history: inout JobHistory, _ extent: AttemptExtent) {
     let crashes = claim.envelope.crashes
     if crashes > history.crashes { history.append(claim.claimedAt, .takenOver(crashes: crashes)) }
     let since = isFirstAttempt ? job.waitingSince(now: claim.claimedAt) : nil
@@ -79,7 +79,6 @@ extension Delivery {
 
   /// How the pushes of this attempt ended.
   private var answers: HistoryAnswers {
-    guard extent != .untouched else { return HistoryAnswers() }
     let earlier = state.result
     let open = tally.openReasons
     // A push without an answer is among the reasons, and open.
@@ -102,9 +101,9 @@ extension Delivery {
     case .bury(let reason): .buried(reason: reason)
     case .cancel: .ended(.cancelled, reason: nil)
     case .pause: .held
-    case .retry(let delay, true): .retry(at: now + delay.milliseconds, reason: tally.openReason)
-    case .retry(let delay, false):
-      .postponed(until: now + delay.milliseconds, reason: tally.openReason, times: 1)
+    case .retry(let delay, true, let reason): .retry(at: now + delay.milliseconds, reason: reason)
+    case .retry(let delay, false, let reason):
+      .postponed(until: now + delay.milliseconds, reason: reason, times: 1)
     }
   }
 }

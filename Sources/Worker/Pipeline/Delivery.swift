@@ -4,15 +4,6 @@ import EventLoop
 import Jobs
 import Registry
 
-/// How many of the open devices an attempt has tried.
-enum AttemptExtent {
-  case complete
-  /// A part: Redis did not let the attempt begin, or a broadcast stopped midway.
-  case cutShort
-  /// Nothing; the results of earlier attempts stay as Redis has them.
-  case untouched
-}
-
 /// One attempt at one job.
 @EventLoop
 final class Delivery {
@@ -25,7 +16,6 @@ final class Delivery {
   /// What earlier attempts left, passed on to the next.
   var state: AttemptState
   var tally: Tally
-  var extent = AttemptExtent.complete
   /// Pushes in flight or waiting for a permit; a broadcast counts its own.
   var unfinished = 0
   /// Whether the claim's permit still belongs to the job.
@@ -34,8 +24,6 @@ final class Delivery {
   var devices: [Device]?
   /// Whether the job replaces the one scheduled under the same id when it is retried, because its lookup failed.
   var stillReplaces = false
-  /// An operator has paused this broadcast.
-  var isPaused = false
   /// The owners reached so far, for a job to several tokens.
   var reachedOwners: Set<String>
   /// Events of this attempt for the job's history; empty for a job that is simply accepted.
@@ -92,7 +80,9 @@ final class Delivery {
   }
 
   /// Whether there is something that the attempt has not tried.
-  var isUnfinished: Bool { tally.badJobReason == nil && (extent != .complete || !tally.open.isEmpty) }
+  func isUnfinished(after extent: AttemptExtent) -> Bool {
+    tally.badJobReason == nil && (extent != .complete || !tally.open.isEmpty)
+  }
 
   // MARK: - Addressee
 
@@ -149,23 +139,23 @@ final class Delivery {
 
   // MARK: - Next attempt
 
-  /// The job's status if nothing is left to decide: everything was tried and answered, as in most attempts.
-  var finishedStatus: JobStatus? { extent == .complete ? tally.finishedStatus : nil }
-
   /// What the outcome is decided from. `now` is Unix ms.
-  func attempt(now: Int64) -> JobOutcome.Attempt {
+  func attempt(_ end: AttemptEnd, now: Int64) -> JobOutcome.Attempt {
     var tally = tally
     if let match { tally.wait = max(tally.wait, .seconds(match.policy.retrySeconds)) }
+    if let fault = end.fault {
+      tally.openReason = fault.reason
+      if fault.isOfJob { tally.isFault = false }
+    }
     return JobOutcome.Attempt(
-      tally: tally, isCutShort: extent != .complete, attempts: tally.result.attempts, expiration: state.expiresAt,
-      now: now)
+      tally: tally, extent: end.extent, attempts: tally.result.attempts, expiration: state.expiresAt, now: now)
   }
 
   /// The element that runs the next attempt: only the devices still open, with what is known so far.
-  func nextElement(countsAttempt: Bool, recordAuthor: String?) -> [UInt8] {
+  func nextElement(after extent: AttemptExtent, countsAttempt: Bool, recordAuthor: String?) -> [UInt8] {
     var envelope = claim.envelope
     if countsAttempt { envelope.attempts += 1 }
-    envelope.state = nextState(recordAuthor: recordAuthor).json()
+    envelope.state = nextState(after: extent, recordAuthor: recordAuthor).json()
     return envelope.element
   }
 
@@ -180,14 +170,14 @@ final class Delivery {
   }
 
   /// The envelope in a dead letter: once requeued, the job tries only what was left open or may have arrived.
-  func buriedEnvelope(recordAuthor: String?) -> Envelope {
+  func buriedEnvelope(after extent: AttemptExtent, recordAuthor: String?) -> Envelope {
     var envelope = claim.envelope
     guard tally.badJobReason == nil else { return envelope }
-    envelope.state = nextState(recordAuthor: recordAuthor).json()
+    envelope.state = nextState(after: extent, recordAuthor: recordAuthor).json()
     return envelope
   }
 
-  private func nextState(recordAuthor: String?) -> AttemptState {
+  private func nextState(after extent: AttemptExtent, recordAuthor: String?) -> AttemptState {
     var next = state
     next.recordAuthor = recordAuthor
     next.isReleased = true

@@ -61,6 +61,14 @@ struct Tally: Equatable {
     }
   }
 
+  /// Adds what an attempt did not try, and why the job is invalid.
+  mutating func add(_ end: AttemptEnd) {
+    badJobReason = end.refusal ?? badJobReason
+    for token in end.leftOpen {
+      leaveOpen(token, reason: end.fault?.reason ?? openReason, after: .zero, isFault: true)
+    }
+  }
+
   mutating func leaveOpen(_ token: String, reason: String?, after: Duration, isFault: Bool) {
     open.append(token)
     openReason = reason
@@ -93,11 +101,12 @@ struct UnreachableDevice: Equatable {
   let reason: String
 }
 
-/// How an attempt at a job ends: the job's status, and how it leaves the worker.
+/// How an attempt at a job ends: the job's status, how it leaves the worker, and how much was tried.
 struct JobOutcome: Equatable {
   enum Verb: Equatable {
     case acknowledge
-    case retry(delay: Duration, countsAttempt: Bool)
+    /// `reason`: why the job is retried; nil if that is unknown.
+    case retry(delay: Duration, countsAttempt: Bool, reason: String? = nil)
     /// Unix ms.
     case schedule(at: Int64)
     case bury(reason: String)
@@ -110,8 +119,7 @@ struct JobOutcome: Equatable {
   /// What is known when an attempt has ended.
   struct Attempt {
     var tally: Tally
-    /// Not everything was tried.
-    var isCutShort = false
+    var extent = AttemptExtent.complete
     /// Attempts made, this one included.
     var attempts = 1
     /// Unix ms.
@@ -131,11 +139,13 @@ struct JobOutcome: Equatable {
   let verb: Verb
   /// The delivery policy's rule behind the outcome; nil if it is not a policy's.
   let rule: SuppressionReason?
+  let extent: AttemptExtent
 
-  init(status: JobStatus, verb: Verb, rule: SuppressionReason? = nil) {
+  init(status: JobStatus, verb: Verb, rule: SuppressionReason? = nil, extent: AttemptExtent = .complete) {
     self.status = status
     self.verb = verb
     self.rule = rule
+    self.extent = extent
   }
 
   /// Whether the job has ended without anything to be kept. Comparing verbs would copy what they carry.
@@ -144,11 +154,12 @@ struct JobOutcome: Equatable {
   /// Decides the outcome of an attempt. `random`, from 0..<1, is evaluated only if a delay is drawn: it asks the kernel.
   init(_ attempt: Attempt, schedule: RetrySchedule, random: @autoclosure () -> Double) {
     let tally = attempt.tally
+    let isComplete = attempt.extent == .complete
     if let reason = tally.badJobReason {
-      self.init(status: .dead, verb: .bury(reason: reason))
-    } else if !attempt.isCutShort, let status = tally.finishedStatus {
+      self.init(status: .dead, verb: .bury(reason: reason), extent: attempt.extent)
+    } else if isComplete, let status = tally.finishedStatus {
       self.init(status: status, verb: .acknowledge)
-    } else if attempt.isCutShort || !tally.open.isEmpty {
+    } else if !isComplete || !tally.open.isEmpty {
       self.init(open: attempt, schedule: schedule, random: random())
     } else {
       self.init(buryingUncertain: tally, because: JobOutcome.uncertain)
@@ -156,18 +167,25 @@ struct JobOutcome: Equatable {
   }
 
   /// At most once: an operator decides whether pushes that may have arrived are sent again.
-  init(buryingUncertain tally: Tally, because reason: String) {
-    self.init(status: tally.result.accepted > 0 ? .partial : .dead, verb: .bury(reason: reason))
+  init(buryingUncertain tally: Tally, because reason: String, extent: AttemptExtent = .complete) {
+    self.init(status: tally.result.accepted > 0 ? .partial : .dead, verb: .bury(reason: reason), extent: extent)
   }
 
   /// Runs the job again as if this attempt had not begun; for faults of Redis or a worker that is busy.
-  static let postponed = JobOutcome(
-    status: .retrying, verb: .retry(delay: PushOutcome.faultDelay, countsAttempt: false))
+  static func postponed(for delay: Duration = PushOutcome.faultDelay, because reason: String? = nil) -> JobOutcome {
+    JobOutcome(
+      status: .retrying, verb: .retry(delay: delay, countsAttempt: false, reason: reason), extent: .untouched)
+  }
 
   /// Ends the job, even if some of its devices are open.
-  static let cancelled = JobOutcome(status: .cancelled, verb: .cancel)
+  static func cancelled(after extent: AttemptExtent) -> JobOutcome {
+    JobOutcome(status: .cancelled, verb: .cancel, extent: extent)
+  }
+
   /// Keeps a broadcast until it is resumed.
-  static let paused = JobOutcome(status: .retrying, verb: .pause)
+  static func paused(after extent: AttemptExtent) -> JobOutcome {
+    JobOutcome(status: .retrying, verb: .pause, extent: extent)
+  }
 
   private init(open attempt: Attempt, schedule: RetrySchedule, random: Double) {
     // A fault of the gateway or of Redis does not count as an attempt; the job's expiration still applies.
@@ -177,12 +195,14 @@ struct JobOutcome: Equatable {
       afterAttempt: attempt.attempts, now: attempt.now, expiration: attempt.expiration, atLeast: attempt.tally.wait,
       random: random)
     if let delay {
-      self.init(status: .retrying, verb: .retry(delay: delay, countsAttempt: !isFault))
+      self.init(
+        status: .retrying,
+        verb: .retry(delay: delay, countsAttempt: !isFault, reason: attempt.tally.openReason), extent: attempt.extent)
       return
     }
     let isExhausted = attempt.attempts >= schedule.maximumAttempts
     let why = isExhausted ? "gave up after \(attempt.attempts) attempts" : "expired before it could be retried"
     let last = attempt.tally.openReason ?? "no answer"
-    self.init(status: .dead, verb: .bury(reason: "\(why); last reason: \(last)"))
+    self.init(status: .dead, verb: .bury(reason: "\(why); last reason: \(last)"), extent: attempt.extent)
   }
 }

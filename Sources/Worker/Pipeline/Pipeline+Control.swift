@@ -21,7 +21,7 @@ extension Pipeline {
       let answers = (try? result.get()) ?? jobs.map { _ in .go }
       for (job, answer) in zip(jobs, answers) {
         if answer == .cancelled {
-          end(job.delivery, as: .cancelled)
+          end(job.delivery, as: .cancelled(after: .complete))
         } else {
           schedule(job.delivery, at: job.at)
         }
@@ -73,12 +73,8 @@ extension Pipeline {
     var left: [Delivery] = []
     for (delivery, answer) in zip(deliveries, answers) where !delivery.claim.isFenced {
       switch (answer, delivery.job.addressee) {
-      case (.cancelled, _):
-        delivery.extent = .untouched
-        cancel(delivery)
-      case (.paused, .app):
-        delivery.extent = .untouched
-        end(delivery, as: .paused)
+      case (.cancelled, _): cancel(delivery, after: .untouched)
+      case (.paused, .app): end(delivery, as: .paused(after: .untouched))
       case (.go, _), (.paused, _): left.append(delivery)
       }
     }
@@ -98,27 +94,26 @@ extension Pipeline {
   }
 
   /// Ends an attempt at a cancelled job or a paused broadcast, unless everything was tried. Returns whether it has.
-  func endSteered(_ delivery: Delivery) -> Bool {
-    guard delivery.isUnfinished else { return false }
+  func endSteered(_ delivery: Delivery, after extent: AttemptExtent) -> Bool {
+    guard delivery.isUnfinished(after: extent) else { return false }
     if delivery.claim.isCancelled {
-      cancel(delivery)
+      cancel(delivery, after: extent)
     } else {
       // Devices that were left open are tried again in any case.
-      guard delivery.extent != .complete else { return false }
-      end(delivery, as: .paused)
+      guard extent != .complete else { return false }
+      end(delivery, as: .paused(after: extent))
     }
     return true
   }
 
   /// Ends a cancelled job. The record of a broadcast includes what was sent before its worker died.
-  private func cancel(_ delivery: Delivery) {
-    guard case .app = delivery.job.addressee, delivery.extent == .untouched else {
-      return end(delivery, as: .cancelled)
+  private func cancel(_ delivery: Delivery, after extent: AttemptExtent) {
+    guard case .app = delivery.job.addressee, extent == .untouched else {
+      return end(delivery, as: .cancelled(after: extent))
     }
     queue.loadProgress(of: delivery.claim) { [self] result in
       if case .success(let progress?) = result { delivery.resume(from: progress) }
-      delivery.extent = .cutShort
-      end(delivery, as: .cancelled)
+      end(delivery, as: .cancelled(after: .cutShort))
     }
   }
 
@@ -126,10 +121,7 @@ extension Pipeline {
 
   /// Begins with a broadcast. It may have been cancelled or paused since it was looked up.
   func begin(_ delivery: Delivery, to app: String) {
-    guard !delivery.claim.isCancelled else {
-      delivery.extent = .untouched
-      return cancel(delivery)
-    }
+    guard !delivery.claim.isCancelled else { return cancel(delivery, after: .untouched) }
     broadcasts.begin(delivery, app)
     let queueIndex = delivery.claim.queueIndex
     if queue.hasPausedBroadcasts(queueIndex: queueIndex) { pauseBroadcasts(queueIndex: queueIndex) }

@@ -39,9 +39,7 @@ extension Pipeline {
     guard case .app = delivery.job.addressee else { return buryUncertain(delivery) }
     queue.loadProgress(of: delivery.claim) { [self] result in
       switch result {
-      case .failure(let error):
-        delivery.extent = .untouched
-        putOff(delivery, error)
+      case .failure(let error): putOff(delivery, error, extent: .untouched)
       case .success(let progress):
         if let progress { delivery.resume(from: progress) }
         buryUncertain(delivery)
@@ -50,9 +48,10 @@ extension Pipeline {
   }
 
   private func buryUncertain(_ delivery: Delivery) {
-    delivery.extent = .cutShort
     delivery.tally.open = delivery.state.open ?? []
-    end(delivery, as: JobOutcome(buryingUncertain: delivery.tally, because: JobOutcome.crashed))
+    end(
+      delivery,
+      as: JobOutcome(buryingUncertain: delivery.tally, because: JobOutcome.crashed, extent: .cutShort))
   }
 
   // MARK: - SIGTERM

@@ -9,21 +9,21 @@ import Telemetry
 /// The end of a job's path: an attempt that has ended gets an outcome, and the outcome is settled.
 extension Pipeline {
   /// Decides the outcome of an attempt from its tally.
-  func endAttempt(_ delivery: Delivery) {
-    guard clients != nil || delivery.extent != .complete else { return endUnsent(delivery) }
-    if delivery.claim.isCancelled || delivery.isPaused, endSteered(delivery) { return }
-    if let status = delivery.finishedStatus { return end(delivery, as: JobOutcome(status: status, verb: .acknowledge)) }
-    let attempt = delivery.attempt(now: Clock.unixMilliseconds)
-    end(delivery, as: JobOutcome(attempt, schedule: retrySchedule, random: .random(in: 0..<1)))
+  func endAttempt(_ delivery: Delivery, _ end: AttemptEnd = AttemptEnd()) {
+    delivery.tally.add(end)
+    guard clients != nil || end.extent != .complete else { return endUnsent(delivery) }
+    if delivery.claim.isCancelled || end.isPaused, endSteered(delivery, after: end.extent) { return }
+    // Everything was tried and answered, as in most attempts: nothing is left to decide.
+    if end.extent == .complete, let status = delivery.tally.finishedStatus {
+      return self.end(delivery, as: JobOutcome(status: status, verb: .acknowledge))
+    }
+    let attempt = delivery.attempt(end, now: Clock.unixMilliseconds)
+    self.end(delivery, as: JobOutcome(attempt, schedule: retrySchedule, random: .random(in: 0..<1)))
   }
 
   /// Postpones the job: a command that the attempt needs has failed before anything was sent.
-  func putOff(_ delivery: Delivery, _ error: RedisError) {
-    if delivery.extent == .complete { delivery.extent = .cutShort }
-    delivery.tally.openReason = "\(error)"
-    // Only this job's own keys are at fault: the attempt counts, so that the job is not retried forever.
-    if error.isOfThisCommand { delivery.tally.isFault = false }
-    endAttempt(delivery)
+  func putOff(_ delivery: Delivery, _ error: RedisError, extent: AttemptExtent = .cutShort) {
+    endAttempt(delivery, AttemptEnd(extent: extent, fault: .init(error)))
   }
 
   /// In polling-only mode there is no APNs to send to.
@@ -37,7 +37,7 @@ extension Pipeline {
 
   /// Looks up whom the notification records are for, if that is not known, and settles the job.
   func end(_ delivery: Delivery, as wanted: JobOutcome) {
-    let outcome = delivery.claim.isCancelled && !wanted.status.isFinal ? JobOutcome.cancelled : wanted
+    let outcome = delivery.claim.isCancelled && !wanted.status.isFinal ? .cancelled(after: wanted.extent) : wanted
     releasePermit(of: delivery)
     guard notifications.needOwners(of: delivery, outcome.status), let query = delivery.query else {
       return settle(delivery, as: outcome)
@@ -60,9 +60,7 @@ extension Pipeline {
         ["id": .init(delivery.id), "error": .init("\(error)"), "trace": .init(delivery.job.trace?.text)])
       return settle(delivery, as: outcome)
     }
-    delivery.extent = .untouched
-    delivery.tally.openReason = "\(error)"
-    settle(delivery, as: .postponed)
+    settle(delivery, as: .postponed(because: "\(error)"))
   }
 
   private func settle(_ delivery: Delivery, as outcome: JobOutcome) {
@@ -77,7 +75,7 @@ extension Pipeline {
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
     guard case .app(let app) = delivery.job.addressee else { return }
     queue.note(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
-    guard delivery.extent != .untouched else { return }
+    guard outcome.extent != .untouched else { return }
     // After the settlement, whose element holds the progress from then on.
     EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
   }

@@ -13,9 +13,7 @@ extension Pipeline {
   /// Runs the job again after `delay` as if it had not been claimed: its app has its share of the permits, and enough jobs of
   /// it wait in memory.
   private func putOff(_ delivery: Delivery, of lane: AppLane, for delay: Duration) {
-    delivery.extent = .untouched
-    delivery.tally.openReason = JobOutcome.appIsBusy
     metrics.putOff(ofApp: window.lanes.label(of: lane))
-    end(delivery, as: JobOutcome(status: .retrying, verb: .retry(delay: delay, countsAttempt: false)))
+    end(delivery, as: .postponed(for: delay, because: JobOutcome.appIsBusy))
   }
 }

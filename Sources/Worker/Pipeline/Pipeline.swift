@@ -33,7 +33,7 @@ final class Pipeline {
   let settlements: SettlementWriter
   let notifications: NotificationRecords
   lazy var window = makeWindow()
-  lazy var broadcasts = Broadcasts(context, composer: composer, window: window) { [unowned self] in endAttempt($0) }
+  lazy var broadcasts = Broadcasts(context, composer: composer, window: window) { [unowned self] in endAttempt($0, $1) }
   /// Jobs and pushes, each with its permit, that wait for the lease to be confirmed.
   var held: (deliveries: [Delivery], drafts: [PushDraft]) = ([], [])
 
@@ -152,10 +152,7 @@ final class Pipeline {
     queue.note(.waiting, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     let canKeepRecords = notifications.areKept && delivery.sizeFaultForMany == nil
     guard clients != nil || canKeepRecords else { return endUnsent(delivery) }
-    guard broadcasts.hasRoom(for: app) else {
-      delivery.extent = .untouched
-      return end(delivery, as: .postponed)
-    }
+    guard broadcasts.hasRoom(for: app) else { return end(delivery, as: .postponed()) }
     begin(delivery, to: app)
   }
 
@@ -205,9 +202,7 @@ final class Pipeline {
   private func submit(_ delivery: Delivery, to devices: [Device]) {
     guard clients != nil else { return endUnsent(delivery) }
     switch composer.compose(delivery, devices) {
-    case .refused(let reason):
-      delivery.tally.badJobReason = reason
-      endAttempt(delivery)
+    case .refused(let reason): endAttempt(delivery, AttemptEnd(refusal: reason))
     case .pushes(let drafts, let unreachable):
       delivery.tally.recordUnreachable(unreachable)
       delivery.unfinished = drafts.count

@@ -87,16 +87,18 @@ struct SettlementWriter {
     switch outcome.verb {
     case .acknowledge, .cancel: return .acknowledge
     case .schedule(let time): return .schedule(element: delivery.scheduledElement(recordAuthor: recordAuthor), at: time)
-    case .retry(let delay, let countsAttempt):
+    case .retry(let delay, let countsAttempt, _):
       return .retry(
-        element: delivery.nextElement(countsAttempt: countsAttempt, recordAuthor: recordAuthor), delay: delay)
+        element: delivery.nextElement(
+          after: outcome.extent, countsAttempt: countsAttempt, recordAuthor: recordAuthor), delay: delay)
     case .bury(let reason):
       let letter = DeadLetter(
         id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts,
-        envelope: delivery.buriedEnvelope(recordAuthor: recordAuthor))
+        envelope: delivery.buriedEnvelope(after: outcome.extent, recordAuthor: recordAuthor))
       return .bury(letter: letter.bytes, at: now)
     case .pause:
-      return .pause(element: delivery.nextElement(countsAttempt: false, recordAuthor: recordAuthor))
+      return .pause(
+        element: delivery.nextElement(after: outcome.extent, countsAttempt: false, recordAuthor: recordAuthor))
     }
   }
 
@@ -126,7 +128,7 @@ extension Delivery {
     tally.result.finishedAt = now
     switch outcome.verb {
     case .acknowledge, .schedule: tally.result.reason = outcome.rule?.rawValue
-    case .retry: tally.result.reason = tally.openReason
+    case .retry(_, _, let reason): tally.result.reason = reason
     case .cancel: tally.result.reason = nil
     case .pause: tally.result.reason = JobOutcome.pausedReason
     case .bury(let reason): tally.result.reason = reason

@@ -16,7 +16,6 @@ struct TidyTests {
     "Sources/Redis/RedisConnection.swift",
     "Sources/Simulator/Wire/Connection.swift",
     "Sources/Worker/Broadcasts/BroadcastProgress.swift",
-    "Sources/Worker/Broadcasts/Broadcasts.swift",
     "Sources/Worker/Pipeline/Pipeline.swift",
     "Sources/Worker/Service/WorkerService.swift",
     "Tests/APNsTests/AppClientsTests.swift",
