@@ -16,6 +16,7 @@ struct DeliveryHistoryTests {
   /// Ends an attempt and returns the events of the record's history.
   private func events(_ delivery: Delivery, _ outcome: JobOutcome, at now: Int64 = 100) -> [HistoryEvent] {
     delivery.recordOutcome(outcome, at: now)
+    delivery.recordHistory(outcome, at: now)
     return delivery.tally.result.history.entries.map(\.event)
   }
 

@@ -20,11 +20,13 @@ struct SendWindowTests {
   private let sent = Sent()
 
   private func window(_ permits: Permits) -> SendWindow {
-    SendWindow(permits: permits) { [sent] in
+    let window = SendWindow(permits: permits)
+    window.connect { [sent] in
       sent.tokens.append($0.device.token)
       sent.drafts.append($0)
     } putOff: { _, _, _ in
     }
+    return window
   }
 
   private func drafts(_ count: Int, of name: String) throws -> [PushDraft] {

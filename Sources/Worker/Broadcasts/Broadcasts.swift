@@ -20,22 +20,14 @@ final class Broadcasts {
   let context: PipelineContext
   let composer: PushComposer
   let records: NotificationRecords
-  let window: SendWindow
-  private let onEnd: @EventLoop (Delivery, AttemptEnd) -> Void
   /// By app, in the order of their claims; no array is empty.
   private var broadcasts: [String: [Broadcast]] = [:]
   private var count = 0
   private var isStopping = false
 
-  /// `onEnd` is called once per broadcast, unless the job was fenced.
-  init(
-    _ context: PipelineContext, composer: PushComposer, window: SendWindow,
-    onEnd: @escaping @EventLoop (Delivery, AttemptEnd) -> Void
-  ) {
+  init(_ context: PipelineContext, composer: PushComposer) {
     self.context = context
     self.composer = composer
-    self.window = window
-    self.onEnd = onEnd
     records = NotificationRecords(context.configuration)
   }
 
@@ -52,8 +44,9 @@ final class Broadcasts {
     return min(most, max(1, (maximumTotal - count) / roomDivisor))
   }
 
-  func begin(_ delivery: Delivery, _ app: String) {
-    broadcasts[app, default: []].append(Broadcast(delivery, app: app, in: self))
+  /// `onEnd` is called once, unless the job was fenced.
+  func begin(_ delivery: Delivery, _ app: String, onEnd: @escaping @EventLoop (AttemptEnd) -> Void) {
+    broadcasts[app, default: []].append(Broadcast(delivery, app: app, in: self, onEnd: onEnd))
     count += 1
     startNext(of: app)
   }
@@ -77,11 +70,6 @@ final class Broadcasts {
   /// The lease was lost: drops the broadcasts whose jobs were fenced.
   func dropFenced() {
     for broadcast in broadcasts.values.flatMap({ $0 }) where broadcast.delivery.claim.isFenced { broadcast.abandon() }
-  }
-
-  fileprivate func ended(_ broadcast: Broadcast, _ end: AttemptEnd) {
-    remove(broadcast)
-    onEnd(broadcast.delivery, end)
   }
 
   fileprivate func remove(_ broadcast: Broadcast) {
@@ -108,12 +96,16 @@ final class Broadcast {
   let delivery: Delivery
   let app: String
   private unowned let all: Broadcasts
+  private let onEnd: @EventLoop (AttemptEnd) -> Void
   private var progress: BroadcastProgress
 
-  init(_ delivery: Delivery, app: String, in all: Broadcasts) {
+  init(
+    _ delivery: Delivery, app: String, in all: Broadcasts, onEnd: @escaping @EventLoop (AttemptEnd) -> Void
+  ) {
     self.delivery = delivery
     self.app = app
     self.all = all
+    self.onEnd = onEnd
     let inFlight = SendWindow.maximumWaitingInFlight(of: all.context.permits.maximum)
     progress = BroadcastProgress(
       emptyTally: delivery.emptyTally,
@@ -152,7 +144,9 @@ final class Broadcast {
       case .commit(let tally, let next):
         delivery.commit(tally, next: next)
         all.context.queue.commitProgress(delivery.progress, of: delivery.claim)
-      case .end(let end): all.ended(self, end)
+      case .end(let end):
+        all.remove(self)
+        onEnd(end)
       }
     }
   }
@@ -199,7 +193,7 @@ final class Broadcast {
     case .pushes(let drafts, let unreachable):
       // First: the push of a draft may end as soon as it is in the window.
       let actions = progress.submitted(page, pushes: drafts.count, unreachable: unreachable)
-      all.window.enter(drafts, hasPermit: false)
+      all.context.window.enter(drafts, hasPermit: false)
       carryOut(actions)
     }
   }

@@ -10,19 +10,18 @@ extension Pipeline {
 
   /// The process was suspended or Redis out of reach: nothing is sent until the lease is confirmed.
   func hold(_ deliveries: [Delivery]) {
-    held.deliveries += deliveries
+    held.add(deliveries)
     queue.lease.beat()
   }
 
   func leaseConfirmed() {
     guard queue.lease.isFresh else { return }
-    let (deliveries, drafts) = held
-    held = ([], [])
-    for draft in drafts { send(draft) }
-    guard !deliveries.isEmpty else { return }
-    for delivery in deliveries where delivery.claim.isFenced { releasePermit(of: delivery) }
+    let held = held.takeAll()
+    for draft in held.drafts { send(draft) }
+    guard !held.deliveries.isEmpty else { return }
+    for delivery in held.deliveries where delivery.claim.isFenced { releasePermit(of: delivery) }
     // Again, as owners may have changed.
-    resolve(deliveries.filter { !$0.claim.isFenced })
+    resolve(held.deliveries.filter { !$0.claim.isFenced })
   }
 
   /// The worker's claims were fenced: the lease that held jobs wait for will not be confirmed.
@@ -64,8 +63,7 @@ extension Pipeline {
     stopBroadcasts()
     // First, because the permits released below would let waiting pushes be sent.
     let waiting = window.drainWaiting()
-    let unsent = held.drafts
-    held.drafts = []
+    let unsent = held.takeDrafts()
     for draft in unsent { window.leave(draft, isAnswered: false) }
     for draft in unsent + waiting {
       record(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)

@@ -26,6 +26,13 @@ extension Pipeline {
     endAttempt(delivery, AttemptEnd(extent: extent, fault: .init(error)))
   }
 
+  /// Runs the job again after `delay` as if it had not been claimed: its app has its share of the permits, and enough jobs of
+  /// it wait in memory.
+  func putOff(_ delivery: Delivery, of lane: AppLane, for delay: Duration) {
+    observer.putOff(ofApp: window.lanes.label(of: lane))
+    end(delivery, as: .postponed(for: delay, because: JobOutcome.appIsBusy))
+  }
+
   /// In polling-only mode there is no APNs to send to.
   func endUnsent(_ delivery: Delivery) {
     guard let reason = delivery.sizeFaultForMany else {
@@ -55,7 +62,7 @@ extension Pipeline {
   /// keys are at fault.
   private func settle(_ delivery: Delivery, as outcome: JobOutcome, ownersUnknown error: RedisError) {
     if error.isOfThisCommand {
-      log.warn(
+      context.log.warn(
         "a job ended without notification records: the owners of its tokens could not be read",
         ["id": .init(delivery.id), "error": .init("\(error)"), "trace": .init(delivery.job.trace?.text)])
       return settle(delivery, as: outcome)
@@ -64,14 +71,11 @@ extension Pipeline {
   }
 
   private func settle(_ delivery: Delivery, as outcome: JobOutcome) {
-    metrics.finished(delivery.claim, outcome.status)
     // The job belongs to another worker, and so does the progress of its broadcast.
-    guard !delivery.claim.isFenced else { return }
+    guard !delivery.claim.isFenced else { return observer.endedFenced(delivery, outcome) }
     let now = Clock.unixMilliseconds
     delivery.recordOutcome(outcome, at: now)
-    if let trace = delivery.trace { tracer?.end(trace, of: delivery) }
-    let since = outcome.status.isFinal ? delivery.job.waitingSince(now: now) : nil
-    counters.ended(outcome.status, latency: since.map { now - $0 })
+    observer.ended(delivery, outcome, at: now)
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
     guard case .app(let app) = delivery.job.addressee else { return }
     queue.note(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
@@ -90,9 +94,7 @@ extension Pipeline {
 
   /// Buries an invalid job, byte for byte.
   func refuse(_ claim: Claim, because reason: String) {
-    metrics.finished(claim, .dead)
-    counters.ended(.dead)
-    log.debug("refused a job", ["reason": .init(reason)])
+    observer.refused(claim, because: reason)
     queue.settle(claim, settlements.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
     context.permits.release()
   }
@@ -101,8 +103,7 @@ extension Pipeline {
   /// before that, the dead letters stay without a record.
   func recordOversized(_ jobs: [OversizedJob]) {
     for job in jobs {
-      metrics.refused()
-      counters.ended(.dead)
+      observer.refusedOversized()
       let event = EventJob(id: job.id ?? "", queue: job.queue)
       context.events?.append([.dead(event, reason: Job.tooLarge, attempts: 1, at: Clock.unixMilliseconds)])
       guard let record = settlements.record(of: job, worker: queue.lease.name.value) else { continue }

@@ -5,7 +5,6 @@ import EventLoop
 import Jobs
 import Redis
 import Registry
-import Telemetry
 
 /// The path of a job, top to bottom: claimed, checked for duplicates, resolved, subject to its policy, submitted,
 /// answered; its outcome and settlement are in Pipeline+Settling.swift.
@@ -18,60 +17,57 @@ final class Pipeline {
   let queue: JobQueue
   /// Nil in polling-only mode.
   let clients: AppClients?
-  let metrics: PipelineMetrics
-  let counters: FleetCounters
-  /// Nil unless spans are exported.
-  let tracer: Tracer?
-  let log: Log
+  let observer: JobObserver
   private let intake: Intake
   private let duplicates: DuplicateCheck
   private let gate: PolicyGate
   private let composer: PushComposer
   let cleanup: RegistryCleanup
-  private let refusals: RefusalNotes
   let retrySchedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords
-  lazy var window = makeWindow()
-  lazy var broadcasts = Broadcasts(context, composer: composer, window: window) { [unowned self] in endAttempt($0, $1) }
-  /// Jobs and pushes, each with its permit, that wait for the lease to be confirmed.
-  var held: (deliveries: [Delivery], drafts: [PushDraft]) = ([], [])
+  let window: SendWindow
+  let broadcasts: Broadcasts
+  var held = HeldWork()
 
   init(_ context: PipelineContext) {
     let configuration = context.configuration
     self.context = context
     queue = context.queue
     clients = context.clients
-    metrics = context.metrics
-    counters = context.counters
-    tracer = context.tracer
-    log = context.log
+    observer = context.observer
+    window = context.window
     intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
     duplicates = DuplicateCheck(connection: context.connection)
     gate = PolicyGate(connection: context.connection, localTime: .system)
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
-    refusals = RefusalNotes(registry: context.registry)
     retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
     settlements = SettlementWriter(configuration)
     notifications = NotificationRecords(configuration)
+    broadcasts = Broadcasts(context, composer: composer)
+    window.connect { [unowned self] in
+      send($0)
+    } putOff: { [unowned self] in
+      putOff($0, of: $1, for: $2)
+    }
   }
 
   // MARK: - Claimed
 
   func take(_ claims: [Claim]) {
-    if let first = claims.first { counters.claimed(claims.count, queueIndex: first.queueIndex) }
+    observer.claimed(claims)
     var deliveries: [Delivery] = []
     var scheduled: [(delivery: Delivery, at: Int64)] = []
     deliveries.reserveCapacity(claims.count)
     for claim in claims {
       switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
       case .deliver(let delivery):
-        began(delivery)
+        observer.began(delivery)
         deliveries.append(delivery)
       case .end(let delivery, let outcome):
-        began(delivery)
+        observer.began(delivery)
         end(delivery, as: outcome)
       case .buryCrashed(let delivery): buryCrashed(delivery)
       case .schedule(let delivery, let at):
@@ -80,11 +76,6 @@ final class Pipeline {
       }
     }
     scheduled.isEmpty ? begin(deliveries) : schedule(scheduled) { [self] in begin(deliveries) }
-  }
-
-  private func began(_ delivery: Delivery) {
-    metrics.began(delivery)
-    tracer?.begin(delivery)
   }
 
   // MARK: - Checked for duplicates
@@ -139,8 +130,7 @@ final class Pipeline {
         }
         let devices = delivery.stillOpen(resolution.devices)
         delivery.devices = devices
-        delivery.noteRemovals(resolution.removals, found: devices.count)
-        delivery.trace?.resolved()
+        observer.resolved(delivery, devices: devices.count, resolution.removals)
         askPolicy(delivery, devices)
       }
     }
@@ -171,28 +161,18 @@ final class Pipeline {
       case .fault(let error): putOff(delivery, error)
       case .expired: end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
       case .decision(let decision, let grounds):
-        metrics.decided(decision)
-        carryOut(decision, grounds, delivery, devices)
+        observer.decided(decision, grounds, delivery)
+        carryOut(decision, delivery, devices)
       }
     }
   }
 
-  private func carryOut(
-    _ decision: PolicyDecision, _ grounds: PolicyGrounds?, _ delivery: Delivery, _ devices: [Device]
-  ) {
+  private func carryOut(_ decision: PolicyDecision, _ delivery: Delivery, _ devices: [Device]) {
     switch decision {
     case .send: submit(delivery, to: devices)
     case .deferUntil(let time):
-      delivery.notePolicy(.hold, .quietHours, grounds)
       end(delivery, as: JobOutcome(status: .deferred, verb: .schedule(at: time), rule: .quietHours))
     case .suppress(let rule):
-      delivery.notePolicy(.suppress, rule, grounds)
-      log.debug(
-        "a delivery policy suppressed a notification",
-        [
-          "id": .init(delivery.id), "class": .init(delivery.match?.notificationClass.name ?? ""),
-          "reason": .init(rule.rawValue), "trace": .init(delivery.job.trace?.text),
-        ])
       end(delivery, as: JobOutcome(status: .suppressed, verb: .acknowledge, rule: rule))
     }
   }
@@ -223,7 +203,7 @@ final class Pipeline {
     }
     guard !draft.delivery.claim.isCancelled else { return drop(draft) }
     guard queue.lease.isFresh else {
-      held.drafts.append(draft)
+      held.add(draft)
       return queue.lease.beat()
     }
     let push = draft.makePush { [self] sent in
@@ -231,7 +211,7 @@ final class Pipeline {
       answered(sent, draft)
     }
     draft.push = push
-    draft.noteSending()
+    observer.sending(draft)
     draft.content.client?.send(push)
   }
 
@@ -240,12 +220,9 @@ final class Pipeline {
   private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
     let outcome = outcome(of: sent, draft)
     draft.push = nil
-    draft.noteAnswer(sent)
+    observer.answered(sent, outcome, draft)
     if case .stale(let since) = outcome {
-      refusals.note(sent, draft, isRemoved: true)
       cleanup.removeStale(draft, unregisteredSince: since, reason: sent.reason)
-    } else if outcome != .accepted {
-      refusals.note(sent, draft, isRemoved: false)
     }
     record(outcome, sent, draft)
   }
@@ -270,7 +247,7 @@ final class Pipeline {
   func record(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {
     let delivery = draft.delivery
     let push = EndedPush(token: draft.device.token, apnsID: draft.apnsID, outcome: outcome, sent: sent)
-    counters.count(outcome, sent, app: draft.content.bundleID)
+    observer.ended(outcome, sent, draft)
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
     delivery.tally.record(push)
     delivery.noteReached(draft.device, by: outcome)

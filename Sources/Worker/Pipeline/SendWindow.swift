@@ -17,26 +17,29 @@ final class SendWindow {
   let lanes: AppLanes
   private let permits: Permits
   private var shares: FairShares
-  private let submit: @EventLoop (PushDraft) -> Void
-  private let putOff: @EventLoop (Delivery, AppLane, Duration) -> Void
+  private var submit: @EventLoop (PushDraft) -> Void = { _ in }
+  private var putOff: @EventLoop (Delivery, AppLane, Duration) -> Void = { _, _, _ in }
   /// Lanes with waiting pushes, each at most once, in the order of their turns.
   private var waiting = FrontQueue<AppLane>()
   private var isFilling = false
 
-  /// `shares` and `hasOtherApps` are those of ``AppLanes``. `send` is called for each push as its turn comes, `putOff` for each
-  /// job that is to be put off.
-  init(
-    permits: Permits, shares: [String: AppShare] = [:], hasOtherApps: Bool = false,
-    send: @escaping @EventLoop (PushDraft) -> Void,
-    putOff: @escaping @EventLoop (Delivery, AppLane, Duration) -> Void
-  ) {
+  /// `shares` and `hasOtherApps` are those of ``AppLanes``.
+  init(permits: Permits, shares: [String: AppShare] = [:], hasOtherApps: Bool = false) {
     self.permits = permits
     self.shares = FairShares(limit: permits.limit)
     lanes = AppLanes(shares: shares, hasOtherApps: hasOtherApps, limit: permits.maximum)
-    submit = send
-    self.putOff = putOff
     // Also for permits that a claim returns unused: pushes may wait for them with none in flight.
     permits.onRelease { [weak self] in self?.fill() }
+  }
+
+  /// Call it once, before anything enters. `send` is called for each push as its turn comes, `putOff` for each job that is to be
+  /// put off.
+  func connect(
+    send: @escaping @EventLoop (PushDraft) -> Void,
+    putOff: @escaping @EventLoop (Delivery, AppLane, Duration) -> Void
+  ) {
+    submit = send
+    self.putOff = putOff
   }
 
   /// Adds the drafts of one job; the first uses the job's permit if `hasPermit`. Call ``leave(_:isAnswered:)`` when a draft's push has

@@ -18,7 +18,7 @@ struct SettlementWriter {
     notifications = NotificationRecords(configuration)
   }
 
-  /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` before.
+  /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` and ``JobObserver/ended(_:_:at:)`` before.
   func settlement(of delivery: Delivery, as outcome: JobOutcome, at now: Int64) -> Settlement {
     let json = delivery.tally.result.json(nonce: delivery.claim.envelope.nonce)
     var record = record(json, id: delivery.id, outcome.status, isFirst: delivery.leftNoRecord)
@@ -133,6 +133,5 @@ extension Delivery {
     case .pause: tally.result.reason = JobOutcome.pausedReason
     case .bury(let reason): tally.result.reason = reason
     }
-    recordHistory(outcome, at: now)
   }
 }

@@ -10,7 +10,6 @@ import Jobs
 @EventLoop
 final class WorkerReporter {
   private let context: PipelineContext
-  private let window: SendWindow
   private let removed: RemovalTally
   private let startedAt = Clock.unixMilliseconds
   private var lastCount: UInt64 = 0
@@ -20,15 +19,14 @@ final class WorkerReporter {
   /// A rate is measured over at least this long, in nanoseconds.
   private static let window = 1_000_000_000 as UInt64
 
-  init(_ context: PipelineContext, _ window: SendWindow, _ removed: RemovalTally) {
+  init(_ context: PipelineContext, _ removed: RemovalTally) {
     self.context = context
-    self.window = window
     self.removed = removed
   }
 
   /// Measures the rate and returns JSON of ``WorkerReport``.
   func makeReport() -> [UInt8] {
-    let jobCount = context.metrics.jobCount
+    let jobCount = context.observer.jobCount
     let now = Clock.monotonicNanoseconds
     if now - lastAt >= WorkerReporter.window {
       rate = Double(jobCount - lastCount) * 1e9 / Double(now - lastAt)
@@ -40,7 +38,7 @@ final class WorkerReporter {
       inFlight: context.permits.taken, concurrency: context.permits.limit)
     report.pausedRoutes = context.clients?.pausedRoutes ?? []
     report.stoppedRemovals = context.clients?.stoppedRemovals ?? []
-    report.slowApps = window.lanes.slowApps
+    report.slowApps = context.window.lanes.slowApps
     report.version = context.configuration.version
     report.redisMicroseconds = context.queue.lease.roundTrip.map { $0.nanoseconds / 1000 }
     report.removedTokens = removed.total
@@ -57,7 +55,7 @@ final class WorkerReporter {
     let states = clients.states
     let named = Set(states.flatMap(\.bundleIDs))
     var inFlight: [String: Int] = [:]
-    for lane in window.lanes.all {
+    for lane in context.window.lanes.all {
       inFlight[named.contains(lane.name) ? lane.name : AppState.otherApps, default: 0] += lane.app.inFlight
     }
     return states.map { state in

@@ -19,10 +19,8 @@ struct PipelineContext {
   /// Nil in polling-only mode.
   let clients: AppClients?
   let permits: Permits
-  let metrics: PipelineMetrics
-  let counters: FleetCounters
-  /// Nil unless spans are exported.
-  let tracer: Tracer?
+  let window: SendWindow
+  let observer: JobObserver
   /// Nil if no events are written.
   let events: EventLog?
   let log: Log
@@ -36,6 +34,9 @@ package final class WorkerService {
   package let metrics: Metrics
   private let context: PipelineContext
   private let queue: JobQueue
+  private let counters: FleetCounters
+  /// Nil unless spans are exported.
+  private let tracer: Tracer?
   private let pipeline: Pipeline
   private let reporter: WorkerReporter
   /// Nil in polling-only mode.
@@ -83,19 +84,22 @@ package final class WorkerService {
         endpoint: configuration.redis, queues: configuration.queues, mode: configuration.mode,
         waitingSince: { (try? Job(parsing: $0))?.waitingSince(now: Clock.unixMilliseconds) }),
       connection: connection, permits: permits, events: events, metrics: metrics, log: log)
+    counters = FleetCounters(connection: connection, queues: configuration.queues)
+    tracer = WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log)
+    let registry = Registry(connection: connection, sorts: true, events: events, log: log)
+    let window = SendWindow(
+      permits: permits, shares: configuration.appShares, hasOtherApps: configuration.apns != nil)
     context = PipelineContext(
-      configuration: configuration, connection: connection, queue: queue,
-      registry: Registry(connection: connection, sorts: true, events: events, log: log), clients: clients,
-      permits: permits,
-      metrics: pipelineMetrics,
-      counters: FleetCounters(connection: connection, queues: configuration.queues),
-      tracer: WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log), events: events,
-      log: log)
+      configuration: configuration, connection: connection, queue: queue, registry: registry, clients: clients,
+      permits: permits, window: window,
+      observer: JobObserver(
+        metrics: pipelineMetrics, counters: counters, tracer: tracer, refusals: RefusalNotes(registry: registry),
+        log: log), events: events, log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
-    reporter = WorkerReporter(context, pipeline.window, pipeline.cleanup.removed)
-    concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, window: pipeline.window, log: log) }
+    reporter = WorkerReporter(context, pipeline.cleanup.removed)
+    concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, window: window, log: log) }
   }
 
   private static func clients(_ configuration: WorkerConfiguration, _ metrics: Metrics, _ log: Log) -> AppClients? {
@@ -116,7 +120,7 @@ package final class WorkerService {
   package var clients: AppClients? { context.clients }
 
   /// Replaces the shares of the apps, by bundle id. Pushes in flight and waiting jobs are not affected.
-  package func configure(appShares: [String: AppShare]) { pipeline.window.configure(shares: appShares) }
+  package func configure(appShares: [String: AppShare]) { context.window.configure(shares: appShares) }
 
   /// The answer of `/readyz`.
   package var readiness: HTTPResponse {
@@ -144,7 +148,7 @@ package final class WorkerService {
     clients?.start()
     concurrency?.start()
     queue.start()
-    context.counters.start()
+    counters.start()
   }
 
   /// Stops claiming, and returns when the jobs in hand have ended or the grace time is over.
@@ -159,7 +163,7 @@ package final class WorkerService {
   /// Ends the grace time.
   package func endGrace() {
     phase = .handingBack
-    context.tracer?.abandon()
+    tracer?.abandon()
     endIfFinished()
   }
 
@@ -191,10 +195,10 @@ package final class WorkerService {
     await EventLoop.endOfTurn()
     await queue.handBackAll()
     // Before the worker leaves: the answer to that shows that the counters were written.
-    context.counters.stop()
+    counters.stop()
     await queue.leave()
     // The grace time may be over.
-    if phase == .finishing { await context.tracer?.flush(within: WorkerService.flushTime) }
+    if phase == .finishing { await tracer?.flush(within: WorkerService.flushTime) }
     log.info("stopped", ["handedBack": .init(left)])
   }
 
@@ -249,7 +253,7 @@ package final class WorkerService {
     {
       permits.limit
     }
-    AppInstruments.register(in: metrics, pipeline.window)
+    AppInstruments.register(in: metrics, context.window)
     metrics.gauge("martlet_jobs_outstanding", help: "Jobs claimed by this worker that have not ended.") {
       [weak queue] in queue?.outstanding ?? 0
     }

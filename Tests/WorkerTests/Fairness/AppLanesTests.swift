@@ -61,7 +61,8 @@ struct AppLanesTests {
   @Test func `apps can be configured anew while pushes are in flight`() throws {
     let permits = Permits(limit: 64)
     var sent: [PushDraft] = []
-    let window = SendWindow(permits: permits, shares: ["a": AppShare(app: "a")]) {
+    let window = SendWindow(permits: permits, shares: ["a": AppShare(app: "a")])
+    window.connect {
       sent.append($0)
     } putOff: { _, _, _ in
     }

@@ -13,25 +13,27 @@ struct FairSendWindowTests {
   @EventLoop
   private final class Scene {
     let permits: Permits
-    private(set) lazy var window = SendWindow(permits: permits, shares: shares) { [unowned self] draft in
-      sent.append(draft)
-      log.append(draft.device.token)
-    } putOff: { [unowned self] delivery, lane, delay in
-      putOff.append(delivery.id)
-      #expect(lane.name == String(delivery.id.prefix(1)))
-      #expect(delay >= .milliseconds(180))
-    }
+    let window: SendWindow
     /// The pushes that have not ended, oldest first.
     var sent: [PushDraft] = []
     var log: [String] = []
     var putOff: [String] = []
-    private let shares: [String: AppShare]
     private var number = 0
 
     init(permits: Int, shares: [String: Int] = ["a": 1, "b": 1]) {
       self.permits = Permits(limit: permits)
-      self.shares = Dictionary(
-        uniqueKeysWithValues: shares.map { ($0.key, AppShare(app: $0.key, share: $0.value)) })
+      window = SendWindow(
+        permits: self.permits,
+        shares: Dictionary(
+          uniqueKeysWithValues: shares.map { ($0.key, AppShare(app: $0.key, share: $0.value)) }))
+      window.connect { [unowned self] draft in
+        sent.append(draft)
+        log.append(draft.device.token)
+      } putOff: { [unowned self] delivery, lane, delay in
+        putOff.append(delivery.id)
+        #expect(lane.name == String(delivery.id.prefix(1)))
+        #expect(delay >= .milliseconds(180))
+      }
     }
 
     /// Claims a job of `app` as the fetcher does. Returns false if there is no permit.

@@ -1,0 +1,109 @@
+import APNs
+import EventLoop
+import Jobs
+import Policy
+import Queue
+import Registry
+import Telemetry
+
+/// What watches the life of a job: metrics, counters, traces, histories and notes of refusals. The path reports each step here and
+/// does not depend on it.
+@EventLoop
+final class JobObserver {
+  private let metrics: PipelineMetrics
+  private let counters: FleetCounters
+  /// Nil unless spans are exported.
+  private let tracer: Tracer?
+  private let refusals: RefusalNotes
+  private let log: Log
+
+  init(metrics: PipelineMetrics, counters: FleetCounters, tracer: Tracer?, refusals: RefusalNotes, log: Log) {
+    self.metrics = metrics
+    self.counters = counters
+    self.tracer = tracer
+    self.refusals = refusals
+    self.log = log
+  }
+
+  /// Attempts that have ended, and jobs that were refused.
+  var jobCount: UInt64 { metrics.jobCount }
+
+  // MARK: - Jobs
+
+  /// The claims are of one queue.
+  func claimed(_ claims: [Claim]) {
+    if let first = claims.first { counters.claimed(claims.count, queueIndex: first.queueIndex) }
+  }
+
+  func began(_ delivery: Delivery) {
+    metrics.began(delivery)
+    tracer?.begin(delivery)
+  }
+
+  /// `removals`: entries of the addressee's set that are not its devices.
+  func resolved(_ delivery: Delivery, devices: Int, _ removals: [Removal]) {
+    delivery.noteRemovals(removals, found: devices)
+    delivery.trace?.resolved()
+  }
+
+  func decided(_ decision: PolicyDecision, _ grounds: PolicyGrounds?, _ delivery: Delivery) {
+    metrics.decided(decision)
+    switch decision {
+    case .send: break
+    case .deferUntil: delivery.notePolicy(.hold, .quietHours, grounds)
+    case .suppress(let rule):
+      delivery.notePolicy(.suppress, rule, grounds)
+      log.debug(
+        "a delivery policy suppressed a notification",
+        [
+          "id": .init(delivery.id), "class": .init(delivery.match?.notificationClass.name ?? ""),
+          "reason": .init(rule.rawValue), "trace": .init(delivery.job.trace?.text),
+        ])
+    }
+  }
+
+  /// APNs answers slowly for the app of the job.
+  func putOff(ofApp app: String) { metrics.putOff(ofApp: app) }
+
+  /// An attempt has ended with this outcome, which is in its result. Adds its history to the result. `now` is Unix ms.
+  func ended(_ delivery: Delivery, _ outcome: JobOutcome, at now: Int64) {
+    metrics.finished(delivery.claim, outcome.status)
+    delivery.recordHistory(outcome, at: now)
+    if let trace = delivery.trace { tracer?.end(trace, of: delivery) }
+    let since = outcome.status.isFinal ? delivery.job.waitingSince(now: now) : nil
+    counters.ended(outcome.status, latency: since.map { now - $0 })
+  }
+
+  /// An attempt has ended whose job belongs to another worker.
+  func endedFenced(_ delivery: Delivery, _ outcome: JobOutcome) { metrics.finished(delivery.claim, outcome.status) }
+
+  /// A claimed element is not a valid job.
+  func refused(_ claim: Claim, because reason: String) {
+    metrics.finished(claim, .dead)
+    counters.ended(.dead)
+    log.debug("refused a job", ["reason": .init(reason)])
+  }
+
+  /// Redis buried a job for its size before it was claimed.
+  func refusedOversized() {
+    metrics.refused()
+    counters.ended(.dead)
+  }
+
+  // MARK: - Pushes
+
+  func sending(_ draft: PushDraft) { draft.noteSending() }
+
+  /// APNs has answered the push, or will not.
+  func answered(_ sent: SendOutcome, _ outcome: PushOutcome, _ draft: PushDraft) {
+    draft.noteAnswer(sent)
+    guard outcome != .accepted else { return }
+    let isRemoved = if case .stale = outcome { true } else { false }
+    refusals.note(sent, draft, isRemoved: isRemoved)
+  }
+
+  /// The push has ended, sent or not.
+  func ended(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {
+    counters.count(outcome, sent, app: draft.content.bundleID)
+  }
+}
