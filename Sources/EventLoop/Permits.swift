@@ -1,3 +1,11 @@
+/// The right to one piece of work in progress. It cannot be copied, so it is given back once.
+public struct Permit: ~Copyable {
+  fileprivate init() {}
+
+  /// One of those that ``Permits/take(upTo:)`` has counted. Call it once for each.
+  public static func counted() -> Permit { Permit() }
+}
+
 /// Limits how much work is in progress at once. Permits are taken before work is fetched and released when it is done.
 @EventLoop
 public final class Permits {
@@ -25,6 +33,12 @@ public final class Permits {
     return granted
   }
 
+  /// Takes one permit; nil if none is available.
+  public func take() -> Permit? {
+    guard take(upTo: 1) == 1 else { return nil }
+    return Permit()
+  }
+
   /// Calls `observer` whenever permits are released or the limit is raised. Observers are called in the order in which
   /// they were added.
   public func onRelease(_ observer: @escaping @EventLoop () -> Void) {
@@ -36,6 +50,8 @@ public final class Permits {
     taken -= count
     for observer in observers { observer() }
   }
+
+  public func release(_ permit: consuming Permit) { release() }
 
   /// Changes the limit. Permits that are taken stay taken.
   public func setLimit(_ limit: Int) {

@@ -193,7 +193,7 @@ final class Broadcast {
     case .pushes(let drafts, let unreachable):
       // First: the push of a draft may end as soon as it is in the window.
       let actions = progress.submitted(page, pushes: drafts.count, unreachable: unreachable)
-      all.context.window.enter(drafts, hasPermit: false)
+      all.context.window.enter(drafts)
       carryOut(actions)
     }
   }

@@ -18,7 +18,7 @@ final class AppLane {
   var app: FairShares.App
   var jobs = FrontQueue<WaitingJob>()
   /// Permits that jobs in ``jobs`` hold.
-  var heldPermits = 0
+  private(set) var heldPermits = 0
   var turns = PushTurns()
   /// Whether the lane is among those that take turns.
   var hasTurn = false
@@ -43,6 +43,23 @@ final class AppLane {
 
   static func bytes(of drafts: [PushDraft]) -> Int {
     (drafts.first?.delivery.claim.element.count ?? 0) + drafts.count * bytesPerPush
+  }
+
+  /// Keeps the permit for a job that waits.
+  func hold(_ permit: consuming Permit) { heldPermits += 1 }
+
+  /// A permit that was kept; nil if there is none.
+  func takeHeld() -> Permit? {
+    guard heldPermits > 0 else { return nil }
+    heldPermits -= 1
+    return .counted()
+  }
+
+  /// Gives all permits back that were kept.
+  func releaseHeld(to permits: Permits) {
+    let held = heldPermits
+    heldPermits = 0
+    if held > 0 { permits.release(held) }
   }
 
   func noteSent(_ draft: PushDraft) {

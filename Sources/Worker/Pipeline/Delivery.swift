@@ -18,8 +18,8 @@ final class Delivery {
   var tally: Tally
   /// Pushes in flight or waiting for a permit; a broadcast counts its own.
   var unfinished = 0
-  /// Whether the claim's permit still belongs to the job.
-  var hasPermit = true
+  /// The claim's permit; nil once it is used or given back.
+  var permit: Permit? = .counted()
   /// The devices found; nil before the addressee is resolved, and always for a broadcast.
   var devices: [Device]?
   /// Whether the job replaces the one scheduled under the same id when it is retried, because its lookup failed.

@@ -37,7 +37,7 @@ extension Pipeline {
     settlement.locator = delivery.locator
     if delivery.job.id != nil { queue.noteScheduledID(queueIndex: delivery.claim.queueIndex) }
     queue.settle(delivery.claim, settlement)
-    context.permits.release()
+    releasePermit(of: delivery)
   }
 
   // MARK: - Claimed

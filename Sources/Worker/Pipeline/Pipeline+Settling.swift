@@ -85,9 +85,7 @@ extension Pipeline {
   }
 
   func releasePermit(of delivery: Delivery) {
-    guard delivery.hasPermit else { return }
-    delivery.hasPermit = false
-    context.permits.release()
+    if let permit = delivery.permit.take() { context.permits.release(permit) }
   }
 
   // MARK: - Without an attempt
@@ -96,7 +94,7 @@ extension Pipeline {
   func refuse(_ claim: Claim, because reason: String) {
     observer.refused(claim, because: reason)
     queue.settle(claim, settlements.refusal(of: claim, reason: reason, worker: queue.lease.name.value))
-    context.permits.release()
+    context.permits.release(.counted())
   }
 
   /// Redis buried the jobs for their size before they reached this worker: writes their records. If the worker crashes

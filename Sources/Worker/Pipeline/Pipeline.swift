@@ -187,9 +187,7 @@ final class Pipeline {
       delivery.tally.recordUnreachable(unreachable)
       delivery.unfinished = drafts.count
       guard !drafts.isEmpty else { return endAttempt(delivery) }
-      let hasPermit = delivery.hasPermit
-      delivery.hasPermit = false
-      window.enter(drafts, hasPermit: hasPermit)
+      window.enter(drafts, permit: delivery.permit.take())
     }
   }
 

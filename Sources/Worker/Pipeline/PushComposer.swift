@@ -142,6 +142,8 @@ final class PushDraft {
   let page: Page?
   /// Nil unless in flight.
   var push: Push?
+  /// Nil unless it was sent and has not ended.
+  var permit: Permit?
   /// When it was sent, by the ``AnswerEpochs`` of its app.
   var epoch = 0
   /// When it was sent, unix nanoseconds; 0 unless the trace of its job is recorded.

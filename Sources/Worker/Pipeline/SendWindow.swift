@@ -42,32 +42,32 @@ final class SendWindow {
     self.putOff = putOff
   }
 
-  /// Adds the drafts of one job; the first uses the job's permit if `hasPermit`. Call ``leave(_:isAnswered:)`` when a draft's push has
-  /// ended.
-  func enter(_ drafts: [PushDraft], hasPermit: Bool) {
+  /// Adds the drafts of one job; the first uses the job's permit, if there is one. Call ``leave(_:isAnswered:)`` when a draft's
+  /// push has ended.
+  func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) {
     guard let first = drafts.first else { return }
     let lane = lanes.lane(of: first.content)
-    guard hasPermit else {
+    guard let permit else {
       wait(drafts[...])
       return fill()
     }
     shares.limit = permits.limit
     switch lanes.isShared ? shares.decide(lane.app, bytes: AppLane.bytes(of: drafts)) : .send {
     case .send:
-      send(first, lane)
+      send(first, lane, permit)
       guard drafts.count > 1 else { return }
       wait(drafts.dropFirst())
       fill()
     case .wait:
       wait(drafts, lane)
-      permits.release()
+      permits.release(permit)
     case .hold:
       wait(drafts, lane)
-      lane.heldPermits += 1
+      lane.hold(permit)
       fill()
     case .putOff:
       putOff(drafts, lane)
-      permits.release()
+      permits.release(permit)
     }
   }
 
@@ -76,7 +76,7 @@ final class SendWindow {
     let lane = lanes.lane(of: draft.content)
     shares.ended(&lane.app)
     lane.noteEnded(draft, isAnswered: isAnswered)
-    permits.release()
+    if let permit = draft.permit.take() { permits.release(permit) }
   }
 
   /// Replaces the shares of the configured apps, by bundle id.
@@ -96,7 +96,7 @@ final class SendWindow {
       lane.hasTurn = false
     }
     waiting = FrontQueue()
-    for lane in lanes.all { releaseHeld(lane) }
+    for lane in lanes.all { lane.releaseHeld(to: permits) }
     return left
   }
 
@@ -159,13 +159,7 @@ final class SendWindow {
       last.append(job)
     }
     for job in last.reversed() { putOff(job.drafts, lane) }
-    releaseHeld(lane)
-  }
-
-  private func releaseHeld(_ lane: AppLane) {
-    let held = lane.heldPermits
-    lane.heldPermits = 0
-    if held > 0 { permits.release(held) }
+    lane.releaseHeld(to: permits)
   }
 
   private func putOff(_ drafts: [PushDraft], _ lane: AppLane) {
@@ -180,7 +174,8 @@ final class SendWindow {
 
   // MARK: - Sending
 
-  private func send(_ draft: PushDraft, _ lane: AppLane) {
+  private func send(_ draft: PushDraft, _ lane: AppLane, _ permit: consuming Permit) {
+    draft.permit = consume permit
     shares.sent(&lane.app)
     lane.noteSent(draft)
     submit(draft)
@@ -205,23 +200,19 @@ final class SendWindow {
   private func sendNext(of lane: AppLane) -> Bool {
     guard !lane.jobs.isEmpty else { return sendTurn(of: lane) }
     guard !lanes.isShared || shares.maySend(lane.app) else { return false }
-    if lane.heldPermits > 0 {
-      lane.heldPermits -= 1
-    } else if permits.take(upTo: 1) == 0 {
-      return false
-    }
+    guard let permit = lane.takeHeld() ?? permits.take() else { return false }
     guard let job = popJob(of: lane), let first = job.drafts.first else { return false }
-    send(first, lane)
+    send(first, lane, permit)
     if job.drafts.count > 1 { wait(job.drafts.dropFirst()) }
     return true
   }
 
   private func sendTurn(of lane: AppLane) -> Bool {
     let isAllowed = lanes.isShared ? shares.maySend(lane.app) : permits.available > reserved
-    guard isAllowed, permits.take(upTo: 1) == 1 else { return false }
+    guard isAllowed, !lane.turns.isEmpty, let permit = permits.take() else { return false }
     guard let draft = lane.turns.popFirst() else { return false }
     shares.setStarted(lane.turns.jobCount, &lane.app)
-    send(draft, lane)
+    send(draft, lane, permit)
     return true
   }
 

@@ -67,7 +67,7 @@ struct AppLanesTests {
     } putOff: { _, _, _ in
     }
     let delivery = try Delivery.testing(#"{"id":"x","to":{"user":"u"},"title":"T"}"#)
-    window.enter(delivery.drafts(10, named: "a", app: "a"), hasPermit: false)
+    window.enter(delivery.drafts(10, named: "a", app: "a"))
     window.configure(shares: ["a": AppShare(app: "a", share: 4), "b": AppShare(app: "b", share: 2)])
     #expect(window.lanes.lane(ofBundleID: "a").app.inFlight == 10)
     #expect(window.lanes.lane(ofBundleID: "a").app.share == 4)

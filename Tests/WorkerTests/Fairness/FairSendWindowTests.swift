@@ -43,7 +43,7 @@ struct FairSendWindowTests {
       number += 1
       let json = #"{"id":"\#(app)\#(number)","to":{"user":"u"},"app":"\#(app)","title":"T"}"#
       let delivery = try Delivery.testing(json)
-      window.enter(delivery.drafts(devices, named: "\(app)\(number)-", app: app), hasPermit: true)
+      window.enter(delivery.drafts(devices, named: "\(app)\(number)-", app: app), permit: .counted())
       return true
     }
 
@@ -119,10 +119,10 @@ struct FairSendWindowTests {
   @Test func `a broadcast of a stalled app leaves pushes to the broadcast of another`() throws {
     let scene = Scene(permits: 64)
     let many = try Delivery.testing(#"{"id":"A","to":{"app":"a"},"title":"T"}"#)
-    scene.window.enter(many.drafts(1000, named: "A", app: "a"), hasPermit: false)
+    scene.window.enter(many.drafts(1000, named: "A", app: "a"))
     #expect(scene.inFlight("a") == 56)
     let others = try Delivery.testing(#"{"id":"B","to":{"app":"b"},"title":"T"}"#)
-    scene.window.enter(others.drafts(1000, named: "B", app: "b"), hasPermit: false)
+    scene.window.enter(others.drafts(1000, named: "B", app: "b"))
     #expect(scene.inFlight("b") >= 5)
     for _ in 0..<1000 { scene.end("b") }
     #expect(scene.log.count { $0.hasPrefix("B") } == 1000)
@@ -135,7 +135,7 @@ struct FairSendWindowTests {
     let delivery = try Delivery.testing(#"{"id":"m","to":{"user":"u"},"title":"T"}"#)
     let drafts = delivery.drafts(3, named: "x", app: "a") + delivery.drafts(2, named: "y", app: "b")
     #expect(scene.permits.take(upTo: 1) == 1)
-    scene.window.enter(drafts, hasPermit: true)
+    scene.window.enter(drafts, permit: .counted())
     #expect(scene.inFlight("a") == 3)
     #expect(scene.inFlight("b") == 2)
     for _ in 0..<3 { scene.end("a") }
