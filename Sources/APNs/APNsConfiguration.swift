@@ -49,6 +49,7 @@ public struct APNsConfiguration: Sendable {
   /// One or two; the first that APNs does not refuse signs.
   let keys: [ProviderKey]
   let endpointOverride: Origin?
+  private let hasOverride: Bool
   let authorities: TrustedCertificates?
   /// Equal for configurations that one client can serve.
   let identity: ClientIdentity
@@ -88,6 +89,7 @@ public struct APNsConfiguration: Sendable {
     } else {
       endpointOverride = nil
     }
+    hasOverride = endpointOverride != nil
     var authorities = gateway.authorities
     if authorities == nil, let pem = gateway.caCertificatePEM { authorities = try TrustedAuthorities(pem: pem) }
     self.authorities = authorities?.certificates
@@ -100,7 +102,7 @@ public struct APNsConfiguration: Sendable {
   }
 
   /// Whether both environments share one gateway.
-  var hasOneGateway: Bool { endpointOverride != nil && gateways.isEmpty }
+  var hasOneGateway: Bool { hasOverride && gateways.isEmpty }
 
   func origin(of environment: PushEnvironment) throws(APNsError) -> Origin {
     if let origin = gateways[environment] ?? endpointOverride { return origin }

@@ -37,3 +37,83 @@ public struct Resolution: Sendable, Equatable {
     }
   }
 }
+
+/// Collects the replies to a batch of queries and passes them on when the last has arrived.
+@EventLoop
+final class ResolveExchange {
+  /// Tokens whose metadata is read together, each with the index of its query.
+  var named: [(query: Int, token: String)] = []
+
+  /// Queries that repeat an earlier one.
+  var repeated: [(query: Int, first: Int)] = []
+
+  private var resolutions: [Resolution]
+  private let completion: @EventLoop ([Resolution]) -> Void
+  /// Number of expected replies, plus one until ``close()``.
+  private var open = 1
+
+  init(count: Int, completion: @escaping @EventLoop ([Resolution]) -> Void) {
+    resolutions = Array(repeating: Resolution(), count: count)
+    self.completion = completion
+  }
+
+  func expect() {
+    open += 1
+  }
+
+  /// Ends the sending of queries.
+  func close() {
+    finishOne()
+  }
+
+  /// Ends a reply in whose place another one is expected.
+  func skip() {
+    finishOne()
+  }
+
+  func answer(
+    _ query: Int, _ result: Result<RedisValue, RedisError>, _ apply: (inout Resolution, RedisValue) -> Void
+  ) {
+    switch result {
+    case .success(let value):
+      if resolutions[query].error == nil { apply(&resolutions[query], value) }
+    case .failure(let error): resolutions[query] = Resolution(error: error)
+    }
+    finishOne()
+  }
+
+  /// Marks the query as one for a user with a large set.
+  func setLarge(_ user: String, _ query: Int) {
+    resolutions[query].largeUser = user
+  }
+
+  /// Handles the reply to an MGET of these tokens.
+  func answer(_ named: ArraySlice<(query: Int, token: String)>, _ result: Result<RedisValue, RedisError>) {
+    switch result {
+    case .success(let value):
+      for ((query, token), metadata) in zip(named, value.array ?? []) where resolutions[query].error == nil {
+        resolutions[query].devices.append(Ownership.device(token, metadata: metadata.bytes))
+      }
+    case .failure(let error):
+      for (query, _) in named { resolutions[query] = Resolution(error: error) }
+    }
+    finishOne()
+  }
+
+  private func finishOne() {
+    open -= 1
+    guard open == 0 else { return }
+    for (query, first) in repeated { resolutions[query] = resolutions[first] }
+    completion(resolutions)
+  }
+}
+
+extension Resolution {
+  /// Decides about entries of a user's set with their metadata.
+  init(_ entries: [[UInt8]], _ metadata: some Sequence<[UInt8]?>, of user: String) {
+    self.init()
+    for (entry, metadata) in zip(entries, metadata) {
+      apply(Ownership.decide(entry: entry, metadata: metadata, owner: user))
+    }
+  }
+}
