@@ -85,11 +85,17 @@ final class Settler {
 
   private func acknowledge(_ entries: ArraySlice<PendingSettlement>, queueIndex: Int) {
     let inflight = context.queues[queueIndex].inflight(context.lease.name.value)
+    var records: [String] = []
+    records.reserveCapacity(entries.count)
     var timeToLive = Duration.zero
-    let records = entries.map { entry in
-      guard let record = entry.settlement.record else { return inflight }
-      timeToLive = record.timeToLive
-      return QueueKeys.result(record.jobID)
+    // A loop: closures that are isolated check their executor at every call.
+    for entry in entries {
+      if let record = entry.settlement.record {
+        records.append(QueueKeys.result(record.jobID))
+        timeToLive = record.timeToLive
+      } else {
+        records.append(inflight)
+      }
     }
     var call = QueueScripts.acknowledge(
       inflight: inflight, records: RedisList(records), mode: context.mode.rawValue, ttl: timeToLive.milliseconds,

@@ -8,16 +8,17 @@ import Telemetry
 
 /// The end of a job's path: an attempt that has ended gets an outcome, and the outcome is settled.
 extension Pipeline {
-  /// Decides the outcome of an attempt from its tally.
-  func endAttempt(_ delivery: Delivery, _ end: AttemptEnd = AttemptEnd()) {
-    delivery.tally.add(end)
-    guard clients != nil || end.extent != .complete else { return endUnsent(delivery) }
-    if delivery.claim.isCancelled || end.isPaused, endSteered(delivery, after: end.extent) { return }
-    // Everything was tried and answered, as in most attempts: nothing is left to decide.
-    if end.extent == .complete, let status = delivery.tally.finishedStatus {
+  /// Decides the outcome of an attempt from its tally. `end` is nil if everything was tried, as in most attempts.
+  func endAttempt(_ delivery: Delivery, _ end: AttemptEnd? = nil) {
+    if let end { delivery.tally.add(end) }
+    let extent = end?.extent ?? .complete
+    guard clients != nil || extent != .complete else { return endUnsent(delivery) }
+    if delivery.claim.isCancelled || end?.isPaused == true, endSteered(delivery, after: extent) { return }
+    // Everything was answered, too: nothing is left to decide.
+    if extent == .complete, let status = delivery.tally.finishedStatus {
       return self.end(delivery, as: JobOutcome(status: status, verb: .acknowledge))
     }
-    let attempt = delivery.attempt(end, now: Clock.unixMilliseconds)
+    let attempt = delivery.attempt(end ?? AttemptEnd(), now: Clock.unixMilliseconds)
     self.end(delivery, as: JobOutcome(attempt, schedule: retrySchedule, random: .random(in: 0..<1)))
   }
 
