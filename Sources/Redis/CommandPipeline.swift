@@ -67,7 +67,6 @@ final class CommandPipeline {
     guard size - outputHead < CommandPipeline.maximumOutputBytes else {
       return refuse("over \(CommandPipeline.maximumOutputBytes) bytes are waiting to be written to redis", completion)
     }
-    LargestRequest.note(command)
     for command in silent + [command] where !RequestFormatter.append(command, to: &output) {
       output.removeLast(output.count - size)
       return refuse("out of memory", completion)

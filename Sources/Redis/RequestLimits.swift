@@ -1,5 +1,3 @@
-package import EventLoop
-
 /// What every server accepts in one request.
 package enum RequestLimits {
   /// Words of a request, with the name of the command: Amazon ElastiCache Serverless accepts 3,999.
@@ -12,25 +10,5 @@ extension Array {
   /// The elements in their order, in parts of up to `count`.
   public func batches(of count: Int) -> [ArraySlice<Element>] {
     stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
-  }
-}
-
-/// The largest request that this process has sent, for the tests of ``RequestLimits``.
-@EventLoop
-package enum LargestRequest {
-  /// Words, with the name of the command.
-  package private(set) static var words = 0
-  /// The name of that command.
-  package private(set) static var name = ""
-
-  static func note(_ command: RedisCommand) {
-    guard command.wordCount > words else { return }
-    words = command.wordCount
-    name = command.words.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
-  }
-
-  package static func reset() {
-    words = 0
-    name = ""
   }
 }
