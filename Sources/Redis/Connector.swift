@@ -89,17 +89,26 @@ final class Connector: Sendable {
     defer { freeaddrinfo(list) }
 
     let addresses = Array(sequence(first: list, next: { $0?.pointee.ai_next })).compactMap { $0?.pointee }
-    var failure = RedisError.notSent("\(server.host) has no address")
-    for (index, address) in addresses.enumerated() {
+    let descriptor = try first(of: addresses, until: deadline, else: "\(server.host) has no address") {
+      address, deadline throws(RedisError) in
+      try connect(address.ai_family, address.ai_addr, address.ai_addrlen, server.summary, until: deadline)
+    }
+    tune(descriptor)
+    return descriptor
+  }
+
+  /// Tries `candidates` in their order and returns the first success. Each may take an equal share of the time that is left;
+  /// `kept` shares stay for what follows. Throws the last error; `reason` if there is no candidate or no time.
+  static func first<Candidate, Value>(
+    of candidates: [Candidate], until deadline: UInt64, keeping kept: Int = 0, else reason: String,
+    _ attempt: (Candidate, _ deadline: UInt64) throws(RedisError) -> Value
+  ) throws(RedisError) -> Value {
+    var failure = RedisError.notSent(reason)
+    for (index, candidate) in candidates.enumerated() {
       let now = Clock.monotonicNanoseconds
       guard now < deadline else { break }
-      // Leaves time for the other addresses if this one does not respond.
-      let share = (deadline - now) / UInt64(addresses.count - index)
       do {
-        let descriptor = try connect(
-          address.ai_family, address.ai_addr, address.ai_addrlen, server.summary, until: now + share)
-        tune(descriptor)
-        return descriptor
+        return try attempt(candidate, now + (deadline - now) / UInt64(candidates.count - index + kept))
       } catch {
         failure = error
       }

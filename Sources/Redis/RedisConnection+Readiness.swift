@@ -7,20 +7,9 @@ extension RedisConnection {
   public func ready(within: Duration) async throws(RedisError) {
     if isReady { return }
     if isClosed { throw .notSent("the connection to redis was closed") }
-    let result = await withCheckedContinuation { continuation in
-      waiters.removeAll(where: \.isDone)
-      waiters.append(
-        ReadinessWaiter(continuation, within: within) { [weak self] in
-          self?.unreachable(within) ?? .notSent("the connection to redis was closed")
-        })
+    try await waiters.wait(within) { [weak self] in
+      self?.unreachable(within) ?? .notSent("the connection to redis was closed")
     }
-    try result.get()
-  }
-
-  func resumeWaiters(_ result: Result<Void, RedisError>) {
-    let resumed = waiters
-    waiters = []
-    for waiter in resumed { waiter.resume(result) }
   }
 
   private func unreachable(_ within: Duration) -> RedisError {
@@ -30,9 +19,31 @@ extension RedisConnection {
   }
 }
 
+/// The tasks that wait until a connection is ready.
+@EventLoop
+final class ReadinessWaiters {
+  private var waiters: [ReadinessWaiter] = []
+
+  /// Waits for ``resume(_:)``. Throws the error of `onTimeout` if `within` passes first.
+  func wait(_ within: Duration, onTimeout: @escaping @EventLoop () -> RedisError) async throws(RedisError) {
+    let result = await withCheckedContinuation { continuation in
+      waiters.removeAll(where: \.isDone)
+      waiters.append(ReadinessWaiter(continuation, within: within, onTimeout: onTimeout))
+    }
+    try result.get()
+  }
+
+  /// Ends all waits.
+  func resume(_ result: Result<Void, RedisError>) {
+    let resumed = waiters
+    waiters = []
+    for waiter in resumed { waiter.resume(result) }
+  }
+}
+
 /// A task that waits until a connection is ready, for a limited time.
 @EventLoop
-final class ReadinessWaiter {
+private final class ReadinessWaiter {
   private var continuation: CheckedContinuation<Result<Void, RedisError>, Never>?
   private var timer: LoopTimer?
 

@@ -55,7 +55,7 @@ public final class RedisConnection {
   private let connector = Connector()
   private var state = State.idle
   private var scripts: [RedisScript] = []
-  var waiters: [ReadinessWaiter] = []
+  let waiters = ReadinessWaiters()
   /// Attempts since a connection last lasted.
   private var attempts = 0
   private(set) var outage: Outage?
@@ -102,7 +102,7 @@ public final class RedisConnection {
     state = .closed
     pipeline?.end("the connection to redis was closed")
     if wasReady { onStateChange?(false) }
-    resumeWaiters(.failure(.notSent("the connection to redis was closed")))
+    waiters.resume(.failure(.notSent("the connection to redis was closed")))
   }
 
   /// Closes the socket and connects again; pending commands fail as in ``close()``.
@@ -213,7 +213,7 @@ extension RedisConnection {
       recovered()
     }
     onStateChange?(true)
-    resumeWaiters(.success(()))
+    waiters.resume(.success(()))
   }
 
   private func recovered() {

@@ -3,21 +3,14 @@ import JSON
 
 /// Asks sentinels for the master's address. Blocks; for the connector's queue.
 enum Sentinel {
-  /// Returns the answer of the first sentinel that has one. Each gets an equal share of the remaining time.
+  /// Returns the answer of the first sentinel that has one. Leaves the master a share of the time.
   static func master(
     _ name: String, of sentinels: [RedisEndpoint.HostAndPort], until deadline: UInt64
   ) throws(RedisError) -> RedisEndpoint.HostAndPort {
-    var failure = RedisError.notSent("no sentinel answered in time")
-    for (index, sentinel) in sentinels.enumerated() {
-      let now = Clock.monotonicNanoseconds
-      guard now < deadline else { break }
-      do {
-        return try ask(sentinel, name, until: now + (deadline - now) / UInt64(sentinels.count - index + 1))
-      } catch {
-        failure = error
-      }
+    try Connector.first(of: sentinels, until: deadline, keeping: 1, else: "no sentinel answered in time") {
+      sentinel, deadline throws(RedisError) in
+      try ask(sentinel, name, until: deadline)
     }
-    throw failure
   }
 
   private static func ask(

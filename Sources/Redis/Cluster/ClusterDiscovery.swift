@@ -2,21 +2,14 @@ import EventLoop
 
 /// Asks the servers of a cluster which slots each has. Blocks; for the connector's queue.
 enum ClusterDiscovery {
-  /// Returns the answer of the first of `servers` that has one. Each gets an equal share of the remaining time.
+  /// Returns the answer of the first of `servers` that has one.
   static func topology(
     of endpoint: RedisEndpoint, asking servers: [ClusterTopology.Server], until deadline: UInt64
   ) throws(RedisError) -> ClusterTopology {
-    var failure = RedisError.notSent("no server of the cluster answered in time")
-    for (index, server) in servers.enumerated() {
-      let now = Clock.monotonicNanoseconds
-      guard now < deadline else { break }
-      do {
-        return try ask(server, endpoint, until: now + (deadline - now) / UInt64(servers.count - index))
-      } catch {
-        failure = error
-      }
+    try Connector.first(of: servers, until: deadline, else: "no server of the cluster answered in time") {
+      server, deadline throws(RedisError) in
+      try ask(server, endpoint, until: deadline)
     }
-    throw failure
   }
 
   private static func ask(

@@ -37,7 +37,7 @@ final class ClusterRouter {
   private var delayTimer: LoopTimer?
   private var reconnectsOfRetired = 0
   private(set) var isClosed = false
-  private var waiters: [ReadinessWaiter] = []
+  private let waiters = ReadinessWaiters()
 
   init(endpoint: RedisEndpoint, name: String, timeout: Duration, log: Log) {
     self.endpoint = endpoint
@@ -60,8 +60,7 @@ final class ClusterRouter {
     let requests = held.values.flatMap { $0 } + delayed
     (held, delayed, delayTimer) = ([:], [], nil)
     for request in requests { request.fail("the connection to redis was closed") }
-    for waiter in waiters { waiter.resume(.failure(.notSent("the connection to redis was closed"))) }
-    waiters = []
+    waiters.resume(.failure(.notSent("the connection to redis was closed")))
     setReady(false)
   }
 
@@ -80,15 +79,10 @@ final class ClusterRouter {
 
   func ready(within: Duration) async throws(RedisError) {
     if isReady { return }
-    let result = await withCheckedContinuation { continuation in
-      waiters.removeAll(where: \.isDone)
-      waiters.append(
-        ReadinessWaiter(continuation, within: within) { [weak self] in
-          let reason = self?.whyNotReady ?? "the connection to redis was closed"
-          return .notSent("the cluster was not ready within \(within): \(reason); check REDIS_URL and the servers")
-        })
+    try await waiters.wait(within) { [weak self] in
+      let reason = self?.whyNotReady ?? "the connection to redis was closed"
+      return .notSent("the cluster was not ready within \(within): \(reason); check REDIS_URL and the servers")
     }
-    try result.get()
   }
 }
 
@@ -303,10 +297,7 @@ extension ClusterRouter {
   private func setReady(_ ready: Bool) {
     guard ready != isReady else { return }
     isReady = ready
-    if ready {
-      for waiter in waiters { waiter.resume(.success(())) }
-      waiters = []
-    }
+    if ready { waiters.resume(.success(())) }
     onStateChange?(ready)
   }
 
