@@ -57,19 +57,9 @@ public struct DeadLetter: Sendable, Equatable {
 
   /// Makes the first line, with its line end. Without an `id`, readers take the job's own.
   static func head(id: String?, reason: String, at: Int64, attempts: Int) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
-    if let id {
-      writer.key("id")
-      writer.string(id)
-    }
-    writer.key("reason")
-    writer.string(reason.prefix(bytes: maximumReasonBytes))
-    writer.key("at")
-    writer.integer(at)
-    writer.key("attempts")
-    writer.integer(Int64(attempts))
-    writer.endObject()
-    return writer.bytes + [UInt8(ascii: "\n")]
+    let object: JSONObject = [
+      "id": id, "reason": reason.prefix(bytes: maximumReasonBytes), "at": at, "attempts": attempts,
+    ]
+    return Array(object.line.utf8)
   }
 }

@@ -27,8 +27,6 @@ public struct QueueOverview: Sendable, Equatable {
   }
 }
 
-extension QueuePause: JSONWritable {}
-
 @EventLoop
 extension QueueOverview {
   /// Reads the overview, in two exchanges. A key of another type counts as empty. Throws if a length is not a number.

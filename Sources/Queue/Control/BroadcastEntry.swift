@@ -55,18 +55,11 @@ public struct BroadcastEntry: Sendable, Equatable {
   }
 
   func json() -> [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
-    for (key, text) in [("id", id), ("app", app), ("state", state.rawValue), ("worker", worker), ("nonce", nonce)] {
-      writer.key(key)
-      writer.string(text)
-    }
-    writer.key("startedAt")
-    writer.integer(startedAt)
-    writer.key("changedAt")
-    writer.integer(changedAt)
-    writer.endObject()
-    return writer.bytes
+    let object: JSONObject = [
+      "id": id, "app": app, "state": state.rawValue, "worker": worker, "nonce": nonce, "startedAt": startedAt,
+      "changedAt": changedAt,
+    ]
+    return object.bytes
   }
 }
 

@@ -43,7 +43,7 @@ public struct ControlState: Sendable, Equatable {
 }
 
 /// Since when a queue is paused, by whom, and why.
-public struct QueuePause: Sendable, Equatable {
+public struct QueuePause: Sendable, Equatable, JSONWritable {
   /// A longer text of an operator is cut.
   static let maximumTextBytes = 200
 
@@ -67,20 +67,9 @@ public struct QueuePause: Sendable, Equatable {
       since: value?["since"]?.time ?? 0, by: value?["by"]?.string ?? "", reason: value?["reason"]?.string ?? "")
   }
 
-  package func json() -> [UInt8] {
-    var writer = JSONWriter()
-    write(to: &writer)
-    return writer.bytes
-  }
+  private var object: JSONObject { ["since": since, "by": by, "reason": reason] }
 
-  public func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("since")
-    writer.integer(since)
-    writer.key("by")
-    writer.string(by)
-    writer.key("reason")
-    writer.string(reason)
-    writer.endObject()
-  }
+  package func json() -> [UInt8] { object.bytes }
+
+  public func write(to writer: inout JSONWriter) { object.write(to: &writer) }
 }
