@@ -1,26 +1,17 @@
-/// One request.
+/// One request, a POST.
 public struct HTTPCall: Sendable {
-  public enum Method: Sendable {
-    case get, post
-  }
-
   /// http or https.
   public var url: String
-  public var method: Method
   /// Field names must be tokens; a value must not contain CR, LF or NUL.
   public var headers: [(name: String, value: String)]
-  /// Sent with ``Method/post``.
   public var body: [UInt8]
   /// From the call until the answer is complete: DNS, connecting, TLS and the transfer.
   public var timeout: Duration
   /// What exceeds this of the answer's body is not read, and the connection is closed.
   public var maximumAnswerBytes: Int
 
-  public init(
-    url: String, method: Method = .post, headers: [(name: String, value: String)] = [], body: [UInt8] = []
-  ) {
+  public init(url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
     self.url = url
-    self.method = method
     self.headers = headers
     self.body = body
     timeout = .seconds(10)

@@ -55,7 +55,7 @@ final class Transfer: @unchecked Sendable {
     _ handle: UnsafeMutableRawPointer, _ call: HTTPCall, _ fields: UnsafeMutablePointer<curl_slist>?
   ) throws(HTTPClientError) {
     let milliseconds = max(1, Int(call.timeout.milliseconds))
-    var codes = [
+    let codes = [
       martlet_curl_set_string(handle, CURLOPT_PROTOCOLS_STR, "http,https"),
       martlet_curl_set_string(handle, CURLOPT_USERAGENT, "martlet"),
       martlet_curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields),
@@ -63,15 +63,10 @@ final class Transfer: @unchecked Sendable {
       martlet_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds),
       // The answer of a proxy to CONNECT is not the server's.
       martlet_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+      martlet_curl_set_long(handle, CURLOPT_POST, 1),
+      martlet_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, call.body.count),
+      call.body.withUnsafeBytes { Transfer.copy($0, to: handle) },
     ]
-    switch call.method {
-    case .get:
-      codes.append(martlet_curl_set_long(handle, CURLOPT_HTTPGET, 1))
-    case .post:
-      codes.append(martlet_curl_set_long(handle, CURLOPT_POST, 1))
-      codes.append(martlet_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, call.body.count))
-      codes.append(call.body.withUnsafeBytes { Transfer.copy($0, to: handle) })
-    }
     try Curl.configure(handle, url: call.url, connectMilliseconds: milliseconds, codes)
   }
 

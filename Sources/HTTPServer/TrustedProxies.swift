@@ -13,9 +13,6 @@ public struct TrustedProxies: Sendable, Equatable {
 
   public init() {}
 
-  /// Whether no proxy is trusted.
-  public var isEmpty: Bool { ranges.isEmpty && !areUnixSocketsTrusted }
-
   /// Adds an address, a CIDR block, or `unix` for clients of a unix socket. Returns false for any other text.
   public mutating func add(_ text: String) -> Bool {
     if text == TrustedProxies.unixSocket {

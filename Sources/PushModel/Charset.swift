@@ -53,9 +53,6 @@ public enum BundleID {
 
 /// The form of device tokens: 20 to 512 letters, digits, `:`, `_`, `.` or `-`. Source: docs/http/push-api.md.
 public enum DeviceToken {
-  /// In characters.
-  public static let length = Charset.token.length
-
   public static func isWellFormed(_ token: String.UTF8View) -> Bool { Charset.token.accepts(token) }
 
   public static func isWellFormed(_ token: [UInt8]) -> Bool { Charset.token.accepts(token) }

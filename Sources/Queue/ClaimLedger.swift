@@ -11,7 +11,6 @@ package final class ClaimLedger {
     counts = Array(repeating: 0, count: queueCount)
   }
 
-  var isEmpty: Bool { claims.isEmpty }
   var count: Int { claims.count }
 
   /// The number of claims of a queue.

@@ -49,7 +49,7 @@ public struct WorkerReport: Sendable, Equatable {
     guard let value = try? JSONValue(parsing: bytes), let startedAt = value["startedAt"]?.time else { return nil }
     self.init(
       startedAt: startedAt, jobs: Int64(value["jobs"]?.count ?? 0),
-      jobsPerSecond: value["jobsPerSecond"]?.number(in: WorkerReport.rates) ?? 0,
+      jobsPerSecond: value["jobsPerSecond"]?.rate ?? 0,
       outstanding: value["outstanding"].present ?? 0, inFlight: value["inFlight"].present ?? 0,
       concurrency: value["concurrency"].present ?? 0)
     func list<Entry>(_ key: String, atMost maximum: Int, _ read: (JSONValue) -> Entry?) -> [Entry] {
@@ -69,7 +69,6 @@ public struct WorkerReport: Sendable, Equatable {
 
   /// What the numbers of a fleet's reports may be, so that sums of many of them fit.
   static let numbers: ClosedRange<Int64> = 0...1 << 32
-  static let rates: ClosedRange<Double> = 0...Double(1 << 32)
 
   /// Returns the report in at most ``maximumBytes``.
   public func json() -> [UInt8] {

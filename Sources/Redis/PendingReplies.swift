@@ -16,7 +16,6 @@ struct PendingReplies {
   private var head = 0
 
   var isEmpty: Bool { head == elements.count }
-  var count: Int { elements.count - head }
   var oldest: Element? { isEmpty ? nil : elements[head] }
 
   mutating func append(_ element: Element) {

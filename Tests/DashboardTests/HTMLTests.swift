@@ -36,10 +36,6 @@ import Testing
     #expect(rendered { $0.text(text) } == text)
   }
 
-  @Test("bytes that are no UTF-8 are replaced") func invalid() {
-    #expect(rendered { $0.text([0x61, 0xFF, 0x62] as [UInt8]) } == "a\u{FFFD}b")
-  }
-
   @Test(
     "a form sends back exactly the value, even if another text is shown",
     arguments: ["a\u{AD}b", "\u{202E}x", "<\"'&>", "é\n"])

@@ -71,7 +71,7 @@ struct HTTPClientTests {
 
   @Test func `no more of an answer than allowed is read, and the next request works`() async throws {
     let server = try server()
-    var call = HTTPCall(url: "http://127.0.0.1:\(server.port)/large", method: .get)
+    var call = HTTPCall(url: "http://127.0.0.1:\(server.port)/large")
     call.maximumAnswerBytes = 1000
     let large = try await client.send(call)
     #expect(large.body.count == 1000)
@@ -80,7 +80,7 @@ struct HTTPClientTests {
     let next = try await client.send(call)
     #expect(next.status == 200)
     #expect(!next.isTruncated)
-    #expect(String(decoding: next.body, as: UTF8.self).hasPrefix("GET / 0 "))
+    #expect(String(decoding: next.body, as: UTF8.self).hasPrefix("POST / 0 "))
   }
 
   @Test func `a server that stalls costs no more than the timeout`() async throws {
@@ -147,7 +147,7 @@ struct HTTPClientTests {
     let server = try server(
       certificate: ServerCertificate(
         chain: Array(certificate.chain.utf8), key: Array(certificate.key.utf8)))
-    let call = HTTPCall(url: "https://localhost:\(server.port)/", method: .get)
+    let call = HTTPCall(url: "https://localhost:\(server.port)/")
     guard case .certificate = await failure(call) else {
       Issue.record("an unknown authority was trusted")
       return

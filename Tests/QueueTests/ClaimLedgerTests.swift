@@ -28,7 +28,7 @@ struct ClaimLedgerTests {
     ledger.add(first)
     #expect(ledger.fenceAll() == 1)
     #expect(first.isFenced)
-    #expect(ledger.isEmpty)
+    #expect(ledger.count == 0)
   }
 
   @Test func `ghosts are the elements that are not known, and equal elements are counted`() {

@@ -27,11 +27,6 @@ struct HTML: Sendable {
     HTMLEscaping.appendExactly(text, to: &bytes)
   }
 
-  /// Appends text in any bytes. Invalid UTF-8 is shown as U+FFFD.
-  mutating func text(_ bytes: some Collection<UInt8>) {
-    text(String(decoding: bytes, as: UTF8.self))
-  }
-
   /// Appends markup of this program.
   mutating func raw(_ markup: StaticString) {
     markup.withUTF8Buffer { bytes.append(contentsOf: $0) }

@@ -12,20 +12,16 @@ struct PageRequest: Sendable {
   /// The fields of the form that was sent, in their order.
   let form: PageForm
   /// Unix milliseconds.
-  let now: Int64
+  let now = Clock.unixMilliseconds
   let links: Links
   /// Makes the forms of this page recognisable, so that each is carried out once.
   let formToken = Secret.random()
 
-  init(
-    _ http: HTTPRequest, parameter: String = "", operator: Operator, form: PageForm = PageForm(),
-    now: Int64 = Clock.unixMilliseconds
-  ) {
+  init(_ http: HTTPRequest, parameter: String = "", operator: Operator, form: PageForm = PageForm()) {
     self.http = http
     self.parameter = parameter
     self.operator = `operator`
     self.form = form
-    self.now = now
     links = Links(from: http.path)
   }
 

@@ -15,8 +15,6 @@ public struct BrowsedJob: Sendable, Equatable {
   public let storedBytes: Int
   /// Tells this element from others of the same score.
   public let digest: String
-  /// The number of workers that died while they held it.
-  public let crashes: Int
   /// The attempts that it has had.
   public let attempts: Int
   /// The name that the fleet gave to the element; nil if no worker has claimed it yet.
@@ -85,17 +83,16 @@ extension BrowsedJob {
 
   /// Reads what `describe` of ``BrowsingScripts/describing`` returns. Returns nil for anything else.
   init?(_ value: RedisValue) {
-    guard let parts = value.array, parts.count == 10, let score = parts[0].string, let skip = parts[1].count,
+    guard let parts = value.array, parts.count == 9, let score = parts[0].string, let skip = parts[1].count,
       let stored = parts[2].count, let digest = parts[3].string, let head = parts[4].bytes,
-      let job = parts[8].bytes, let jobBytes = parts[9].count
+      let job = parts[7].bytes, let jobBytes = parts[8].count
     else { return nil }
     position = SortedPosition(score: score, skip: skip)
     storedBytes = stored
     self.digest = digest
     burial = head.isEmpty ? nil : Burial(line: head)
-    crashes = parts[5].string?.integer(in: BrowsedJob.counts) ?? 0
-    attempts = burial?.attempts ?? parts[6].string?.integer(in: BrowsedJob.counts) ?? 0
-    nonce = parts[7].contents.map { String(decoding: $0, as: UTF8.self) }
+    attempts = burial?.attempts ?? parts[5].string?.integer(in: BrowsedJob.counts) ?? 0
+    nonce = parts[6].contents.map { String(decoding: $0, as: UTF8.self) }
     self.job = job
     self.jobBytes = jobBytes
   }

@@ -36,19 +36,19 @@ enum BrowsingScripts {
       return string.find(letter, '\\n', 1, true) or 0
     end
     local function describe(element, from, score, skip, head, most)
-      local last, crashes, attempts, nonce, state, _
+      local last, attempts, nonce, state, _
       if from > 0 then
-        _, last, crashes, attempts, nonce, state = string.find(element, '^MARTLET1 (%d+) (%d+) ([%w._-]+) (%d+)\\n', from)
+        _, last, attempts, nonce, state = string.find(element, '^MARTLET1 %d+ (%d+) ([%w._-]+) (%d+)\\n', from)
       end
       if last and last + state <= #element then
         last = last + state
       else
-        last, crashes, attempts, nonce = math.max(from, 1) - 1, '', '', ''
+        last, attempts, nonce = math.max(from, 1) - 1, '', ''
       end
       local bytes = math.max(\(leastBytes), math.min(tonumber(most), \(returnedBytes) - returned))
       local job = string.sub(element, last + 1, last + bytes)
       returned = returned + #job
-      return {score, skip, #element, digest(element), head, crashes, attempts, nonce, job, #element - last}
+      return {score, skip, #element, digest(element), head, attempts, nonce, job, #element - last}
     end
     """
 

@@ -39,8 +39,6 @@ public struct CounterBucket: Sendable, Equatable {
   public var failed: Int { (pushes[.failed] ?? 0) + stale }
   public var stale: Int { pushes[.stale] ?? 0 }
   public var uncertain: Int { pushes[.uncertain] ?? 0 }
-  /// Attempts at jobs, with or without success.
-  public var attempts: Int { jobs.values.reduce(0, +) }
   public var isEmpty: Bool {
     jobs.isEmpty && pushes.isEmpty && refusals.isEmpty && claims.isEmpty && apps.isEmpty && latency.count == 0
   }

@@ -15,12 +15,6 @@ public struct LatencyCounts: Sendable, Equatable {
   /// The number of jobs.
   public var count: Int { buckets.reduce(0, +) }
 
-  /// In milliseconds; nil without jobs.
-  public var mean: Double? {
-    let count = count
-    return count > 0 ? Double(sum) / Double(count) : nil
-  }
-
   mutating func record(milliseconds: Int) {
     buckets[LatencyCounts.bucket(of: milliseconds)] += 1
     sum += milliseconds
