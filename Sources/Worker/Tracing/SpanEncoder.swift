@@ -20,88 +20,31 @@ struct SpanEncoder: Sendable {
   }
 
   func json(_ spans: some Collection<Span>) -> [UInt8] {
-    var json = JSONWriter(capacity: 512 + spans.count * 768)
-    json.beginObject()
-    json.key("resourceSpans")
-    json.beginArray()
-    json.beginObject()
-    json.key("resource")
-    json.beginObject()
-    SpanEncoder.write(resource, to: &json)
-    json.endObject()
-    json.key("scopeSpans")
-    json.beginArray()
-    json.beginObject()
-    json.key("scope")
-    json.beginObject()
-    json.key("name")
-    json.string(SpanEncoder.scope)
-    json.key("version")
-    json.string(version)
-    json.endObject()
-    json.key("spans")
-    json.beginArray()
-    for span in spans { SpanEncoder.write(span, to: &json) }
-    json.endArray()
-    json.endObject()
-    json.endArray()
-    json.endObject()
-    json.endArray()
-    json.endObject()
-    return json.bytes
+    let scope: JSONObject = [
+      "scope": ["name": SpanEncoder.scope, "version": version] as JSONObject, "spans": spans.map(SpanEncoder.object),
+    ]
+    let resource: JSONObject = [
+      "resource": ["attributes": resource.map(SpanEncoder.object)] as JSONObject, "scopeSpans": [scope],
+    ]
+    let request: JSONObject = ["resourceSpans": [resource]]
+    return request.bytes
   }
 
-  private static func write(_ span: Span, to json: inout JSONWriter) {
-    json.beginObject()
-    json.key("traceId")
-    json.string(span.traceID)
-    json.key("spanId")
-    json.string(span.id)
-    if let parentID = span.parentID {
-      json.key("parentSpanId")
-      json.string(parentID)
-    }
-    json.key("name")
-    json.string(span.name)
-    json.key("kind")
-    json.integer(span.kind.rawValue)
-    json.key("startTimeUnixNano")
-    json.string(String(span.start))
-    json.key("endTimeUnixNano")
-    json.string(String(span.end))
-    write(span.attributes, to: &json)
-    if let error = span.error {
-      json.key("status")
-      json.beginObject()
-      json.key("code")
-      json.integer(failed)
-      json.key("message")
-      json.string(error)
-      json.endObject()
-    }
-    json.endObject()
+  private static func object(_ span: Span) -> JSONObject {
+    [
+      "traceId": span.traceID, "spanId": span.id, "parentSpanId": span.parentID, "name": span.name,
+      "kind": span.kind.rawValue, "startTimeUnixNano": String(span.start), "endTimeUnixNano": String(span.end),
+      "attributes": span.attributes.map(object),
+      "status": span.error.map { ["code": failed, "message": $0] as JSONObject },
+    ]
   }
 
-  private static func write(_ attributes: [Span.Attribute], to json: inout JSONWriter) {
-    json.key("attributes")
-    json.beginArray()
-    for attribute in attributes {
-      json.beginObject()
-      json.key("key")
-      json.string(attribute.key)
-      json.key("value")
-      json.beginObject()
+  private static func object(_ attribute: Span.Attribute) -> JSONObject {
+    let value: JSONObject =
       switch attribute.value {
-      case .string(let string):
-        json.key("stringValue")
-        json.string(string)
-      case .integer(let integer):
-        json.key("intValue")
-        json.string(String(integer))
+      case .string(let string): ["stringValue": string]
+      case .integer(let integer): ["intValue": String(integer)]
       }
-      json.endObject()
-      json.endObject()
-    }
-    json.endArray()
+    return ["key": attribute.key, "value": value]
   }
 }
