@@ -1,5 +1,4 @@
 import Crypto
-import JSON
 import PushModel
 
 /// A credential for the HTTP APIs or the dashboard. The secret itself is not stored.
@@ -21,6 +20,8 @@ public struct Credential: Sendable, Equatable {
   public let kind: Kind
   /// A normalised username, the name of an API key or of an operator, or the id of an instance.
   public let name: String
+  /// Which of the user's secrets this is. Other kinds have one secret, ``defaultLabel``.
+  public let label: String
   /// SHA-256 of the secret, 64 hexadecimal digits.
   public let digest: String
   /// Unix milliseconds.
@@ -36,12 +37,13 @@ public struct Credential: Sendable, Equatable {
   public let role: OperatorRole
 
   public init(
-    kind: Kind, name: String, digest: String, createdAt: Int64, isEnabled: Bool = true,
-    scopes: Set<KeyScope> = Set(KeyScope.allCases), quota: KeyQuota = .standard, apps: AppBinding = .everyApp,
-    role: OperatorRole = .viewer
+    kind: Kind, name: String, label: String = Credential.defaultLabel, digest: String, createdAt: Int64,
+    isEnabled: Bool = true, scopes: Set<KeyScope> = Set(KeyScope.allCases), quota: KeyQuota = .standard,
+    apps: AppBinding = .everyApp, role: OperatorRole = .viewer
   ) {
     self.kind = kind
     self.name = name
+    self.label = label
     self.digest = digest
     self.createdAt = createdAt
     self.isEnabled = isEnabled
@@ -53,32 +55,6 @@ public struct Credential: Sendable, Equatable {
 
   /// Returns the SHA-256 of `secret`, 64 hexadecimal digits.
   public static func digest(of secret: String) -> String { SHA256.hex(secret) }
-
-  /// Returns nil if `json` is not the record of a credential.
-  init?(kind: Kind, name: String, json: [UInt8]) {
-    let value: JSONValue
-    do { value = try JSONValue(parsing: json) } catch { return nil }
-    guard let digest = value["sha256"]?.string, let createdAt = value["createdAt"]?.time,
-      let apps = AppBinding(value["apps"])
-    else { return nil }
-    let scopes = value["scopes"]?.array?.compactMap { $0.string.flatMap(KeyScope.init) }
-    self.init(
-      kind: kind, name: name, digest: digest, createdAt: createdAt, isEnabled: value["enabled"]?.bool ?? true,
-      scopes: Set(scopes ?? []), quota: KeyQuota(value["quota"]), apps: apps,
-      // A role that this version does not know must not allow more than reading.
-      role: value["role"]?.string.flatMap(OperatorRole.init) ?? .viewer)
-  }
-
-  /// `{"sha256","createdAt","enabled"}`; for an API key also `scopes` and `quota`, for an operator `role`; `apps` if it is
-  /// bound to apps.
-  var json: [UInt8] {
-    let object: JSONObject = [
-      "sha256": digest, "createdAt": createdAt, "enabled": isEnabled,
-      "scopes": kind == .key ? scopes.map(\.rawValue).sorted() : nil, "quota": kind == .key ? quota.json : nil,
-      "role": kind == .operator ? role.rawValue : nil, "apps": apps.isForEveryApp ? nil : apps.json,
-    ]
-    return object.bytes
-  }
 }
 
 extension Credential {
@@ -107,6 +83,22 @@ extension Credential {
     case .instance: "1 to 128 letters, digits or any of ._:-, not ending in :notifications"
     }
   }
+}
+
+extension Credential {
+  /// Secrets of one user, at most.
+  public static let maximumSecrets = 100
+  /// The label of a secret that was added without one.
+  public static let defaultLabel = "default"
+  private static let labels = Charset("._:-", length: 1...64)
+
+  public static func isLabel(_ text: String) -> Bool { labels.accepts(text) }
+
+  /// Describes what ``isLabel(_:)`` accepts, for error messages.
+  public static let expectedLabel = labels.description
+
+  /// The secret among those of its kind whose last use is noted. No name contains a line feed.
+  public var useKey: String { label == Credential.defaultLabel ? name : "\(name)\n\(label)" }
 }
 
 extension Credential {

@@ -51,7 +51,7 @@ struct FailureTable {
     shares = capacity
   }
 
-  var isEmpty: Bool { current.isEmpty && previous.isEmpty && blocks.isEmpty }
+  var isEmpty: Bool { count == 0 }
 
   /// The number of claims in the table.
   var count: Int { current.count + previous.count + blocks.count }

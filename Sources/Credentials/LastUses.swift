@@ -7,6 +7,7 @@ public import Redis
 public final class LastUses {
   private struct Key: Hashable {
     let kind: Credential.Kind
+    /// ``Credential/useKey``
     let name: String
   }
 
@@ -25,16 +26,19 @@ public final class LastUses {
   /// Notes that a credential is used now. A failure is ignored: the next use is noted again.
   public func note(_ credential: Credential) {
     let now = Clock.unixMilliseconds
-    let key = Key(kind: credential.kind, name: credential.name)
+    let key = Key(kind: credential.kind, name: credential.useKey)
     if let last = noted[key], now - last < LastUses.interval { return }
     if noted.count >= LastUses.capacity { noted = [:] }
     noted[key] = now
     connection.send(RedisCommand("HSET", CredentialKeys.lastUses(key.kind), key.name, String(now))) { _ in }
   }
 
-  /// Returns when the credentials of these names were last used, in unix milliseconds.
-  public func read(_ kind: Credential.Kind, _ names: [String]) async throws(RedisError) -> [String: Int64] {
-    guard !names.isEmpty else { return [:] }
+  /// Returns when these credentials of a kind were last used, in unix milliseconds by ``Credential/useKey``.
+  public func read(
+    _ kind: Credential.Kind, _ credentials: [Credential]
+  ) async throws(RedisError) -> [String: Int64] {
+    guard !credentials.isEmpty else { return [:] }
+    let names = credentials.map(\.useKey)
     let command = RedisCommand("HMGET", [CredentialKeys.lastUses(kind)] + names)
     let values = try await connection.send(command).array ?? []
     var uses: [String: Int64] = [:]

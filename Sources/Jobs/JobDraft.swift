@@ -47,6 +47,18 @@ package struct JobDraft {
     reader.field = ""
   }
 
+  /// Reads a preview, which is shown in one line.
+  private static func preview(from reader: inout JobReader) throws(JobError) -> String {
+    let text = try reader.string(of: previewLength)
+    guard !text.unicodeScalars.contains(where: PreviewText.breaksLine) else {
+      throw reader.error("expected one line without control characters")
+    }
+    guard text.unicodeScalars.contains(where: PreviewText.isVisible) else {
+      throw reader.error("expected at least one visible character")
+    }
+    return text
+  }
+
   private mutating func read(_ key: JobKey, from reader: inout JobReader) throws(JobError) {
     switch key {
     case .id: id = try reader.identifier(Charset.id)
@@ -59,7 +71,7 @@ package struct JobDraft {
     case .expiration: expiration = try reader.integer(in: 0...Timestamp.maximum / 1000)
     case .ttl: ttl = try reader.integer(in: 0...Job.maximumTTL)
     case .class: className = try reader.identifier(Charset.className)
-    case .preview: preview = try reader.string(of: JobDraft.previewLength)
+    case .preview: preview = try JobDraft.preview(from: &reader)
     case .sendAt: sendAt = try JobDraft.sendAt(from: &reader)
     case .enqueuedAt: enqueuedAt = try reader.integer(in: 0...Timestamp.maximum)
     case .dedupe: dedupe = try reader.string(of: 1...256)

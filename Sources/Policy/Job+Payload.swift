@@ -3,6 +3,14 @@ public import Jobs
 import JSON
 
 extension Job {
+  /// The highest priority of a class of low urgency.
+  private static let priorityOfLowUrgency = 5
+
+  /// Returns the APNs priority. A class of low urgency does not wake the screen, whatever the job asks for.
+  public func apnsPriority(_ match: PolicyMatch?) -> Int {
+    match?.notificationClass.urgency == .low ? min(priority, Job.priorityOfLowUrgency) : priority
+  }
+
   /// Returns the APNs payload, which is the same for all devices of the job. Throws `PayloadTooLarge: …` if it is larger than
   /// APNs accepts. `match` is the result of ``PolicyBook/match(_:)``; a job with a class has no payload without it.
   public func apnsPayload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {

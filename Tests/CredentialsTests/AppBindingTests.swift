@@ -12,7 +12,7 @@ struct AppBindingTests {
 
   @Test func `a credential without apps is for every app, and its record is as it was`() throws {
     let credential = Credential(kind: .user, name: "u", digest: "d", createdAt: 1)
-    #expect(credential.json == Array(#"{"sha256":"d","createdAt":1,"enabled":true}"#.utf8))
+    #expect(CredentialRecord(credential).json == Array(#"{"sha256":"d","createdAt":1,"enabled":true}"#.utf8))
     #expect(credential.apps.allows("any") && credential.apps.allows(nil))
     #expect(credential.apps.app(else: "configured") == "configured")
     #expect(credential.apps.app(else: nil) == nil)
@@ -44,7 +44,7 @@ struct AppBindingTests {
 
   @Test(arguments: [#""com.a""#, "[]", "[1]", #"["com.a",null]"#, #"["no spaces"]"#, "{}", "null"])
   func `a record with malformed apps is no credential, rather than one for every app`(apps: String) {
-    #expect(Credential(kind: .key, name: "k", json: record(#","apps":\#(apps)"#)) == nil)
-    #expect(Credential(kind: .key, name: "k", json: record("")) != nil)
+    #expect(CredentialRecord(kind: .key, name: "k", json: record(#","apps":\#(apps)"#)) == nil)
+    #expect(CredentialRecord(kind: .key, name: "k", json: record("")) != nil)
   }
 }

@@ -21,8 +21,10 @@ struct CredentialsPage: DashboardPage {
     let cursor = try Cursor.scan(request.query("cursor"))
     let part = try await refusingFaults(
       await context.credentials.part(kind, cursor: cursor, count: CredentialsPage.rowsOfPage))
-    let uses = try await refusingFaults(await context.lastUses.read(kind, part.credentials.map(\.name)))
-    let wanted = request.query("revoke").flatMap { name in part.credentials.first { $0.name == name } }
+    let uses = try await refusingFaults(await context.lastUses.read(kind, part.credentials))
+    let wanted = part.credentials.first {
+      $0.name == request.query("revoke") && $0.label == request.query("label") ?? Credential.defaultLabel
+    }
     return Page(
       "Credentials", summary: "Who may call the HTTP APIs, and who may use this dashboard. Secrets are never shown."
     ) { html in
@@ -43,7 +45,8 @@ struct CredentialsPage: DashboardPage {
   }
 
   func subject(of action: PageAction, _ request: PageRequest) -> String {
-    "\(request.field("kind") ?? "credential") \(request.named("name"))"
+    CredentialsPage.subject(
+      request.field("kind") ?? "credential", request.named("name"), request.field("label"))
   }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
@@ -55,18 +58,35 @@ struct CredentialsPage: DashboardPage {
     let list = request.link("credentials", query: [("kind", kind.rawValue)])
     switch action {
     case CredentialsPage.revoke:
-      let isFound = try await refusingFaults(await context.credentials.revoke(kind, name))
-      return isFound ? .done("Revoked \(kind.rawValue) \(name).", then: list) : gone(kind, name)
+      let label = request.field("label")
+      let isFound = try await refusingFaults(await context.credentials.revoke(kind, name, label: label))
+      let subject = CredentialsPage.subject(kind.rawValue, name, label)
+      return isFound ? .done("Revoked \(subject).", then: list) : gone(subject)
     default:
       let isEnabled = action == CredentialsPage.enable
       let isFound = try await refusingFaults(await context.credentials.setEnabled(isEnabled, kind, name))
       return isFound
-        ? .done("\(isEnabled ? "Enabled" : "Disabled") \(kind.rawValue) \(name).", then: list) : gone(kind, name)
+        ? .done("\(isEnabled ? "Enabled" : "Disabled") \(kind.rawValue) \(name).", then: list) : gone("\(kind.rawValue) \(name)")
     }
   }
 
-  private func gone(_ kind: Credential.Kind, _ name: String) -> ActionOutcome {
-    .refused("There is no \(kind.rawValue) \(name) any more.")
+  private func gone(_ subject: String) -> ActionOutcome { .refused("There is no \(subject) any more.") }
+
+  /// Of a user with a label: that secret alone.
+  private static func subject(_ kind: String, _ name: String, _ label: String?) -> String {
+    (label.map { "secret \($0) of " } ?? "") + "\(kind) \(name)"
+  }
+
+  private static func label(_ credential: Credential) -> String? {
+    credential.kind == .user ? credential.label : nil
+  }
+
+  private static func subject(_ credential: Credential) -> String {
+    subject(credential.kind.rawValue, credential.name, label(credential))
+  }
+
+  private static func fields(_ credential: Credential) -> [(String, String)] {
+    [("kind", credential.kind.rawValue), ("name", credential.name)]
   }
 
   private func kind(_ text: String) throws(PageError) -> Credential.Kind {
@@ -76,10 +96,10 @@ struct CredentialsPage: DashboardPage {
 
   private func confirmation(_ request: PageRequest, _ credential: Credential, _ html: inout HTML) {
     html.confirmation(
-      request, CredentialsPage.revoke, title: "Revoke \(credential.kind.rawValue) \(credential.name)?",
+      request, CredentialsPage.revoke, title: "Revoke \(CredentialsPage.subject(credential))?",
       label: "Revoke \(credential.name)",
-      fields: [("kind", credential.kind.rawValue), ("name", credential.name)],
-      cancel: request.sameLink([("revoke", nil)])
+      fields: CredentialsPage.fields(credential) + (CredentialsPage.label(credential).map { [("label", $0)] } ?? []),
+      cancel: request.sameLink([("revoke", nil), ("label", nil)])
     ) { html in
       html.element("p", "It is refused from the next request on, and its secret cannot be restored.")
     }
@@ -91,32 +111,39 @@ struct CredentialsPage: DashboardPage {
     let mayChange = request.may(CredentialsPage.revoke)
     var table = Table(
       CredentialsPage.title(kind),
-      columns: [.text("Name"), .text("State"), .text(kind == .operator ? "Role" : "May")]
+      columns: [.text("Name")] + (kind == .user ? [.text("Label")] : []) + [.text("State"), .text(kind == .operator ? "Role" : "May")]
         + [.text("Created"), .text("Last use")] + (mayChange ? [.actions()] : []), isCaptionHidden: true)
+    var last: Credential?
     for credential in credentials {
-      var cells: [Cell] = [
-        .text(credential.name),
+      var cells: [Cell] = [.text(credential.name)]
+      if let label = CredentialsPage.label(credential) { cells.append(.text(label)) }
+      cells += [
         credential.isEnabled ? .badge("enabled", .good) : .badge("disabled", .warn),
         .text(CredentialsPage.permissions(credential)), .time(credential.createdAt, now: request.now),
-        uses[credential.name].map { .time($0, now: request.now) } ?? .none,
+        uses[credential.useKey].map { .time($0, now: request.now) } ?? .none,
       ]
-      if mayChange { cells.append(buttons(request, credential)) }
+      if mayChange { cells.append(buttons(request, credential, isFirst: last?.name != credential.name)) }
       table.row(cells)
+      last = credential
     }
     return table
   }
 
-  private func buttons(_ request: PageRequest, _ credential: Credential) -> Cell {
-    let fields = [("kind", credential.kind.rawValue), ("name", credential.name)]
+  /// All secrets of a user are enabled and disabled together, by the buttons of the first.
+  private func buttons(_ request: PageRequest, _ credential: Credential, isFirst: Bool) -> Cell {
+    let label = CredentialsPage.label(credential)
     return .content { html in
-      html.actionForm(
-        request, credential.isEnabled ? CredentialsPage.disable : CredentialsPage.enable,
-        credential.isEnabled ? "Disable" : "Enable", fields: fields, describedBy: credential.name)
+      if isFirst {
+        html.actionForm(
+          request, credential.isEnabled ? CredentialsPage.disable : CredentialsPage.enable,
+          credential.isEnabled ? "Disable" : "Enable", fields: CredentialsPage.fields(credential),
+          describedBy: credential.name)
+      }
       html.element(
         "a",
         [
-          "class": "button", "href": request.sameLink([("revoke", credential.name)]).text,
-          "aria-label": "Revoke \(credential.name)",
+          "class": "button", "href": request.sameLink([("revoke", credential.name), ("label", label)]).text,
+          "aria-label": "Revoke " + (label.map { "\($0) of " } ?? "") + credential.name,
         ], "Revoke…")
     }
   }

@@ -5,12 +5,16 @@ import Telemetry
 
 /// The credential that a command line names.
 struct CredentialWords {
+  /// All options and flags of a credential.
+  static let options = ["secret", "disabled", "app", "role", "label"] + keyOptions
   private static let keyOptions = ["scopes", "rate", "burst", "daily"]
   private static let maximumQuota = 1_000_000_000
 
   let kind: Credential.Kind
   /// The normalised name.
   let name: String
+  /// Which of a user's secrets; nil if the command line names none.
+  let label: String?
   private let isEnabled: Bool
   private let scopes: Set<KeyScope>
   private let quota: KeyQuota
@@ -26,20 +30,13 @@ struct CredentialWords {
         "'\(line.positional[2])' is not a name of a \(kind.rawValue); expected \(Credential.expectedName(of: kind))"
       )
     }
-    // Users from before keep their names, and can be revoked.
-    if isNew, TerminalText.line(name) != name {
-      throw .usage(
-        "'\(TerminalText.line(name))' has format characters or line separators, which make a name look like another one"
-      )
-    }
-    if isNew, kind == .operator, name.contains(":") {
-      throw .usage("an operator's name cannot contain ':': in Basic credentials it ends the name")
-    }
+    if isNew, let fault = CredentialWords.fault(ofNew: name, kind) { throw .usage(fault) }
     self.name = name
     if !isNew {
       try CredentialWords.refuse(
         ["secret", "disabled", "app", "role"] + CredentialWords.keyOptions, of: line, "is for add")
     }
+    label = try CredentialWords.label(line, kind)
     if kind != .key { try CredentialWords.refuse(CredentialWords.keyOptions, of: line, "is for keys") }
     if kind == .instance || kind == .operator {
       try CredentialWords.refuse(["app"], of: line, "is for users and keys")
@@ -55,11 +52,21 @@ struct CredentialWords {
     role = try CredentialWords.role(line)
   }
 
+  /// Returns why no new credential may have this name. Users from before keep their names, and can be revoked.
+  static func fault(ofNew name: String, _ kind: Credential.Kind) -> String? {
+    let shown = TerminalText.line(name)
+    guard shown == name else {
+      return "'\(shown)' has format characters or line separators, which make a name look like another one"
+    }
+    guard kind == .operator, name.contains(":") else { return nil }
+    return "an operator's name cannot contain ':': in Basic credentials it ends the name"
+  }
+
   /// Returns the credential to add.
   func credential(secret: String, now: Int64) -> Credential {
     Credential(
-      kind: kind, name: name, digest: Credential.digest(of: secret), createdAt: now, isEnabled: isEnabled,
-      scopes: scopes, quota: quota, apps: apps, role: role)
+      kind: kind, name: name, label: label ?? Credential.defaultLabel, digest: Credential.digest(of: secret),
+      createdAt: now, isEnabled: isEnabled, scopes: scopes, quota: quota, apps: apps, role: role)
   }
 
   /// Parses `VERB [KIND]`. Returns all kinds if there is none.
@@ -68,12 +75,25 @@ struct CredentialWords {
     return line.positional.count == 2 ? [try kind(line.positional[1])] : Credential.Kind.allCases
   }
 
-  private static func refuse(
+  static func refuse(
     _ names: [String], of line: CommandLineWords, _ reason: String
   ) throws(CommandError) {
     for name in names where line.has(name) || line.value(name) != nil {
       throw .usage("--\(name) \(reason) only")
     }
+  }
+
+  private static func label(
+    _ line: CommandLineWords, _ kind: Credential.Kind
+  ) throws(CommandError) -> String? {
+    guard let label = line.value("label") else { return nil }
+    guard kind == .user, ["add", "revoke"].contains(line.positional[0]) else {
+      throw .usage("--label is for add and revoke of users only")
+    }
+    guard Credential.isLabel(label) else {
+      throw .usage("--label: '\(label)' is not a label; expected \(Credential.expectedLabel)")
+    }
+    return label
   }
 
   private static func quota(_ line: CommandLineWords) throws(CommandError) -> KeyQuota {

@@ -8,16 +8,25 @@ enum CredentialsCommand: Command {
   static let name = "credentials"
   static let summary = "add, list, revoke or disable tokens, keys and operators"
   static let help = """
-    usage: martlet credentials add user|key|instance|operator NAME [--secret -] [--disabled] [--json]
+    usage: martlet credentials add user|key|instance|operator NAME [--label LABEL] [--secret -] [--disabled] [--json]
                                [--app BUNDLE_ID]... [--scopes devices,tokens,push] [--rate N] [--burst N] [--daily N]
                                [--role viewer|operator|admin]
+           martlet credentials add users - < users.jsonl
            martlet credentials list [user|key|instance|operator] [--json]
-           martlet credentials revoke|enable|disable user|key|instance|operator NAME
+           martlet credentials revoke user|key|instance|operator NAME [--label LABEL]
+           martlet credentials enable|disable user|key|instance|operator NAME
 
     A user has a bearer token, an app an API key, an instance a device key, an operator of the dashboard a secret. add creates
-    a secret of 256 bits and prints it once; only its SHA-256 is stored. Each name has one secret. To change it, revoke it and
-    add it again. A credential that is revoked or disabled is refused from the next request on.
+    a secret of 256 bits and prints it once; only its SHA-256 is stored. Each name has one secret, a user up to 100, each with
+    a label of its own; without --label, add refuses a name that has a secret. To change a secret, revoke it and add it again.
+    A credential that is revoked or disabled is refused from the next request on; enable and disable are about all secrets of
+    a user.
 
+    add users - reads JSON lines {"name":"alice","label":"phone","apps":["com.example.app"]} (label and apps are optional) and
+    prints a line for each: {"name","label","secret"}, or {"line","name","error"} (exit code 1).
+
+      --label LABEL      which secret of a user, as phone: 1 to 64 letters, digits or any of ._:-; default of add: default;
+                         revoke without it revokes all secrets of the user
       --secret -         read the secret from stdin (one line, 16 to 512 bytes), for clients that already have one
       --disabled         add the credential disabled
       --app BUNDLE_ID    may be repeated: the user or key is for this app only; without it, for every app
@@ -33,11 +42,13 @@ enum CredentialsCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(
-      words, options: ["secret", "app", "scopes", "rate", "burst", "daily", "role"], flags: ["disabled", "json"])
+      words, options: ["secret", "app", "scopes", "rate", "burst", "daily", "role", "label"], flags: ["disabled", "json"])
     let verb = line.positional.first ?? ""
     switch verb {
     case "list":
       try await list(try CredentialWords.kinds(line), line)
+    case "add" where line.positional.dropFirst().first == "users":
+      return try await addUsers(line)
     case "add":
       try await add(try CredentialWords(line, isNew: true), line)
     case "revoke", "enable", "disable":
@@ -55,17 +66,8 @@ enum CredentialsCommand: Command {
     let conflict = try await configuration.withConnection { connection in
       try await Credentials(connection: connection).add(credential)
     }
-    let title = "\(credential.kind.rawValue) '\(credential.name)'"
-    switch conflict {
-    case nil: break
-    case .nameTaken:
-      throw CommandError.failed(
-        "\(title) already has a secret; to change it, revoke it first, then add it again")
-    case .secretTaken:
-      throw CommandError.failed(
-        "another \(credential.kind.rawValue) has this secret; each needs its own"
-      )
-    }
+    let title = title(credential.kind, credential.name, words.label)
+    if let conflict { throw CommandError.failed(reason(conflict, credential)) }
     if line.has("json") {
       Console.print(CredentialReport.added(credential, secret: secret))
     } else if given != nil {
@@ -76,12 +78,35 @@ enum CredentialsCommand: Command {
     }
   }
 
+  /// Why a credential was not added.
+  static func reason(_ conflict: Credentials.Conflict, _ credential: Credential) -> String {
+    let title = title(credential.kind, credential.name)
+    return switch conflict {
+    case .nameTaken where credential.kind == .user:
+      "\(title) already has a secret; to add another one, use --label; to change it, revoke it first, then add it again"
+    case .nameTaken: "\(title) already has a secret; to change it, revoke it first, then add it again"
+    case .labelTaken:
+      "\(title) already has a secret '\(credential.label)'; to change it, revoke it first, then add it again"
+    case .tooMany: "\(title) has \(Credential.maximumSecrets) secrets, which is the most; revoke one first"
+    case .enabled: "\(title) is enabled; --disabled would disable the other secrets, too: martlet credentials disable"
+    case .secretTaken: "another \(credential.kind.rawValue) has this secret; each needs its own"
+    }
+  }
+
+  private static func title(_ kind: Credential.Kind, _ name: String, _ label: String? = nil) -> String {
+    (label.map { "secret '\($0)' of " } ?? "") + "\(kind.rawValue) '\(name)'"
+  }
+
   private static func list(_ kinds: [Credential.Kind], _ line: CommandLineWords) async throws {
     let configuration = try ClientConfiguration()
     let found = try await configuration.withConnection { connection in
-      let credentials = Credentials(connection: connection)
-      var found: [Credential] = []
-      for kind in kinds { found += try await credentials.list(kind) }
+      let (credentials, uses) = (Credentials(connection: connection), LastUses(connection: connection))
+      var found: [CredentialReport.Row] = []
+      for kind in kinds {
+        let listed = try await credentials.list(kind)
+        let used = try await uses.read(kind, listed)
+        found += listed.map { .init(credential: $0, usedAt: used[$0.useKey]) }
+      }
       return found
     }
     Console.print(line.has("json") ? CredentialReport.json(found) : CredentialReport.table(found))
@@ -94,15 +119,15 @@ enum CredentialsCommand: Command {
       guard verb == "revoke" else {
         return (try await credentials.setEnabled(verb == "enable", words.kind, words.name), false)
       }
-      let isFound = try await credentials.revoke(words.kind, words.name)
+      let isFound = try await credentials.revoke(words.kind, words.name, label: words.label)
       guard words.kind == .operator else { return (isFound, false) }
       return (isFound, try await credentials.operatorPresence() == .revoked)
     }
     guard isFound else {
       throw CommandError.failed(
-        "there is no \(words.kind.rawValue) '\(words.name)'; martlet credentials list shows all")
+        "there is no \(title(words.kind, words.name, words.label)); martlet credentials list shows all")
     }
-    Console.print("\(verb)d \(words.kind.rawValue) '\(words.name)'\n")
+    Console.print("\(verb)d \(title(words.kind, words.name, words.label))\n")
     guard isLastOperator else { return }
     Console.complain(
       "No operator is left: the dashboard refuses everybody. Add one: martlet credentials add operator NAME --role admin\n"
@@ -119,51 +144,4 @@ enum CredentialsCommand: Command {
     }
     return secret
   }
-}
-
-/// The output of `martlet credentials`. It contains no digest, and a secret only when it was added.
-enum CredentialReport {
-  static func added(_ credential: Credential, secret: String) -> String {
-    let object: JSONObject = ["kind": credential.kind.rawValue, "name": credential.name, "secret": secret]
-    return object.line
-  }
-
-  /// Returns one object per line.
-  static func json(_ credentials: [Credential]) -> String {
-    credentials.map { credential in
-      let (isKey, apps) = (credential.kind == .key, credential.apps)
-      let object: JSONObject = [
-        "kind": credential.kind.rawValue, "name": credential.name, "enabled": credential.isEnabled,
-        "createdAt": credential.createdAt, "scopes": isKey ? scopes(credential) : nil,
-        "quota": isKey ? credential.quota.json : nil,
-        "role": credential.kind == .operator ? credential.role.rawValue : nil,
-        "apps": apps.isForEveryApp ? nil : apps.json,
-      ]
-      return object.line
-    }.joined()
-  }
-
-  static func table(_ credentials: [Credential]) -> String {
-    guard !credentials.isEmpty else { return "no credentials\n" }
-    return Console.table(
-      ["kind", "name", "enabled", "role", "apps", "scopes", "quota", "created"],
-      credentials.map { credential in
-        let isKey = credential.kind == .key
-        let quota = credential.quota
-        return [
-          credential.kind.rawValue, credential.name, credential.isEnabled ? "yes" : "no",
-          credential.kind == .operator ? credential.role.rawValue : "-", apps(credential),
-          isKey ? scopes(credential).joined(separator: ",") : "-",
-          isKey ? "\(quota.perSecond)/s burst \(quota.burst), \(quota.perDay)/day" : "-",
-          Timestamp.text(credential.createdAt),
-        ]
-      })
-  }
-
-  private static func apps(_ credential: Credential) -> String {
-    if credential.kind == .instance || credential.kind == .operator { return "-" }
-    return credential.apps.isForEveryApp ? "all" : credential.apps.apps.joined(separator: ",")
-  }
-
-  private static func scopes(_ credential: Credential) -> [String] { credential.scopes.map(\.rawValue).sorted() }
 }

@@ -28,7 +28,7 @@ enum DoctorCommand: Command {
     let values = EnvironmentReader.processValues
     var faults: [ConfigurationFaults.Fault] = []
     let (worker, sidecar, dashboard) = AllConfiguration.read(values, &faults)
-    var findings = faults.map { Finding("settings", .fail, "\($0.name): \($0.seen)", fix: "expected \($0.expected)") }
+    var findings = faults.map { Finding("settings", .fail, "\($0.title): \($0.seen)", fix: "expected \($0.expected)") }
     if findings.isEmpty { findings.append(Finding("settings", .ok, "all are valid")) }
     findings += MachineExamination(timeZone: EnvironmentReader(values).string("MARTLET_TIME_ZONE")).findings()
     if let worker, let sidecar {

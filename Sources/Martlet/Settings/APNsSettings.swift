@@ -12,10 +12,22 @@ struct APNsSettings {
   /// The names of settings that a complete configuration needs.
   var missing: [String] = []
 
-  private static let claudiatorBundleName = "CLAUDIATOR_APNS_BUNDLE_ID"
+  private static let claudiatorPrefix = "CLAUDIATOR_"
+  /// Other names of settings, by precedence.
+  private static let aliases = [
+    "APNS_KEY_ID": ["CLAUDIATOR_APNS_KEY_ID", "keyId"], "APNS_TEAM_ID": ["CLAUDIATOR_APNS_TEAM_ID", "teamId"],
+    "APNS_KEY_PATH": ["CLAUDIATOR_APNS_KEY_PATH"], "APNS_BUNDLE_ID": ["CLAUDIATOR_APNS_BUNDLE_ID"],
+    "APNS_USE_SANDBOX": ["CLAUDIATOR_APNS_SANDBOX"],
+  ]
   private static let claudiatorBundleID = "com.claudiator.app"
   /// The key file of the push server in the working directory.
   private static let pushServerKeyPath = "apns_push_key.p8"
+
+  /// Returns the setting that `alias` is another name of.
+  static func name(of alias: String) -> String? { aliases.first { $0.value.contains(alias) }?.key }
+
+  /// A setting and its other names, by precedence.
+  private static func names(_ name: String) -> [String] { [name] + (aliases[name] ?? []) }
 
   private typealias Named = (name: String, value: String)
 
@@ -27,10 +39,10 @@ struct APNsSettings {
     var hasText: Bool
 
     init(_ reader: inout EnvironmentReader) {
-      id = reader.first(of: ["APNS_KEY_ID", "CLAUDIATOR_APNS_KEY_ID", "keyId"])
-      team = reader.first(of: ["APNS_TEAM_ID", "CLAUDIATOR_APNS_TEAM_ID", "teamId"])
+      id = reader.first(of: APNsSettings.names("APNS_KEY_ID"))
+      team = reader.first(of: APNsSettings.names("APNS_TEAM_ID"))
       hasText = reader.secret("APNS_PRIVATE_KEY") != nil
-      for name in ["APNS_KEY_PATH", "CLAUDIATOR_APNS_KEY_PATH"] {
+      for name in APNsSettings.names("APNS_KEY_PATH") {
         guard let value = reader.path(name), path == nil else { continue }
         path = (name, value)
       }
@@ -39,8 +51,6 @@ struct APNsSettings {
 
     /// With the names of the push server no bundle id is required, because each of its tokens names its app.
     var isOfPushServer: Bool { id?.name == "keyId" && team?.name == "teamId" }
-
-    var isOfClaudiator: Bool { [id, team, path].contains { $0?.name.hasPrefix("CLAUDIATOR") == true } }
 
     func text(_ reader: inout EnvironmentReader) -> String? {
       if hasText { return reader.pem("APNS_PRIVATE_KEY", isSecret: true) }
@@ -52,23 +62,27 @@ struct APNsSettings {
   static func read(_ reader: inout EnvironmentReader, isPartAllowed: Bool = false) -> APNsSettings {
     var settings = APNsSettings()
     let key = Key(&reader)
-    let bundleID = reader.first(of: ["APNS_BUNDLE_ID", claudiatorBundleName])
+    let bundleID = reader.first(of: names("APNS_BUNDLE_ID"))
     settings.bundleID = bundleID.flatMap { readBundleID($0, &reader) }
     settings.readEnvironment(&reader)
     let connections = reader.integer("APNS_CONNECTIONS", in: APNsConfiguration.connectionRange, default: 1)
     let certificate = readAuthorities(&reader)
     let override = readOverride(&reader)
-    if bundleID == nil, key.isOfClaudiator { settings.bundleID = claudiatorBundleID }
+    let sandbox = reader.first(of: names("APNS_USE_SANDBOX"))
+    let named = [key.id, key.team, key.path, bundleID, sandbox].compactMap { $0?.name }
+    let isOfClaudiator = named.contains { $0.hasPrefix(claudiatorPrefix) }
+    if bundleID == nil, isOfClaudiator { settings.bundleID = claudiatorBundleID }
     let parts = [
       ("APNS_KEY_ID", key.id != nil), ("APNS_TEAM_ID", key.team != nil),
       ("APNS_BUNDLE_ID", bundleID != nil || settings.bundleID != nil || key.isOfPushServer),
       ("APNS_PRIVATE_KEY", key.hasText || key.path != nil),
     ]
     settings.missing = parts.filter { !$0.1 }.map(\.0)
-    // A bundle id alone, under the name that has a default, configures nothing.
-    let isAppAlone = bundleID?.name == claudiatorBundleName && settings.missing.count == parts.count - 1
+    // The bundle id that has a default, or the sandbox, configures nothing alone.
+    let isAppAlone =
+      isOfClaudiator && bundleID?.name != "APNS_BUNDLE_ID" && settings.missing.count == parts.count - 1
     if settings.missing.count == parts.count || isAppAlone { return settings }
-    if !isPartAllowed { settings.reportMissing(&reader) }
+    if !isPartAllowed { settings.reportMissing(&reader, besides: named) }
     let keyID = key.id.flatMap { readIdentifier($0, &reader) }
     let teamID = key.team.flatMap { readIdentifier($0, &reader) }
     let pem = key.text(&reader)
@@ -87,15 +101,22 @@ struct APNsSettings {
   }
 
   private mutating func readEnvironment(_ reader: inout EnvironmentReader) {
-    guard let named = reader.first(of: ["APNS_USE_SANDBOX", "CLAUDIATOR_APNS_SANDBOX"]) else { return }
+    guard let named = reader.first(of: APNsSettings.names("APNS_USE_SANDBOX")) else { return }
     isEnvironmentNamed = true
     if reader.boolean(named.name) { defaultEnvironment = .sandbox }
   }
 
-  private func reportMissing(_ reader: inout EnvironmentReader) {
+  /// Names what is missing as the settings that are set are named.
+  private func reportMissing(_ reader: inout EnvironmentReader, besides set: [String]) {
+    let isOfClaudiator = set.contains { $0.hasPrefix(APNsSettings.claudiatorPrefix) }
+    let isOfPushServer = set.contains("keyId") || set.contains("teamId")
     for name in missing {
+      let isKey = name == "APNS_PRIVATE_KEY"
+      let alias = APNsSettings.aliases[isKey && isOfClaudiator ? "APNS_KEY_PATH" : name]?.first { alias in
+        alias.hasPrefix(APNsSettings.claudiatorPrefix) ? isOfClaudiator : isOfPushServer
+      }
       reader.report(
-        name, seen: name == "APNS_PRIVATE_KEY" ? "not set, and neither is APNS_KEY_PATH" : "not set",
+        alias ?? name, seen: isKey && alias == nil ? "not set, and neither is APNS_KEY_PATH" : "not set",
         expected: "a value, because other APNS_* settings are set (set none of them for polling-only mode)")
     }
   }

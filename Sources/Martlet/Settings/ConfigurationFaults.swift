@@ -9,7 +9,10 @@ package struct ConfigurationFaults: Error, Equatable {
     let seen: String
     let expected: String
 
-    var description: String { "\(name): \(seen); expected \(expected)" }
+    /// The name that was set, with the one that it stands for.
+    var title: String { name + (APNsSettings.name(of: name).map { " (or \($0))" } ?? "") }
+
+    var description: String { "\(title): \(seen); expected \(expected)" }
   }
 
   let faults: [Fault]

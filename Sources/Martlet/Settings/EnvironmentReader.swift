@@ -22,6 +22,7 @@ package struct EnvironmentReader {
 
   init(_ values: [String: String]) {
     self.values = values
+    faults = SettingNames.faults(in: values)
   }
 
   /// The environment of the process.

@@ -26,6 +26,12 @@ package enum RedisSettings {
     let token = reader.secret("REDIS_KV_REST_API_TOKEN")
     switch (host, token) {
     case (let host?, let token?):
+      guard !host.contains("@") else {
+        reader.report(
+          "REDIS_KV_REST_API_URL", seen: "a user or a password in the URL",
+          expected: "https://host; the user is default, the password is REDIS_KV_REST_API_TOKEN")
+        return nil
+      }
       guard let url = url(host: host, token: token) else {
         reader.report("REDIS_KV_REST_API_URL", wrong: host, expected: "https://host")
         return nil
@@ -64,7 +70,7 @@ package enum RedisSettings {
   static func url(host: String, token: String) -> String? {
     let scheme = "https://"
     guard host.lowercased().hasPrefix(scheme) else { return nil }
-    let name = host.dropFirst(scheme.count).prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" && $0 != "@" }
+    let name = host.dropFirst(scheme.count).prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" }
     guard !name.isEmpty else { return nil }
     return "rediss://default:\(percentEncoded(token))@\(name):6379"
   }

@@ -2,6 +2,7 @@ package import PushModel
 package import APNs
 package import EventLoop
 import Jobs
+import Policy
 import Registry
 
 /// Makes the pushes of a job from its devices; refuses what APNs would refuse.
@@ -116,7 +117,7 @@ final class PushContent {
     let job = delivery.job
     pushType = job.pushType
     topic = pushType.topic(bundleID: bundleID)
-    priority = job.priority
+    priority = job.apnsPriority(delivery.match)
     expiration = delivery.expirationHeader
     collapseID = job.collapseID
     self.bundleID = bundleID

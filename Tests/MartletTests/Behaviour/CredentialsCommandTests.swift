@@ -48,8 +48,8 @@ import Testing
     let key = try await add(
       "key", "app.1", "--scopes", "push,devices", "--rate", "5", "--burst", "6", "--daily", "7", "--disabled")
     let instance = try await add("instance", "home:1")
-    #expect(try await credentials().isValid(bearer: user.secret, of: "alice"))
-    #expect(try await !credentials().isValid(bearer: key.secret, of: "alice"))
+    #expect(try await credentials().user("alice", bearer: user.secret) != nil)
+    #expect(try await credentials().user("alice", bearer: key.secret) == nil)
     #expect(try await credentials().find(.instance, secret: instance.secret)?.name == "home:1")
     let found = try #require(try await credentials().find(.key, secret: key.secret))
     #expect(found.scopes == [.push, .devices])
@@ -104,11 +104,11 @@ import Testing
   @Test func `revoking and disabling take effect at once`() async throws {
     let user = try await add("user", "leaver")
     #expect(try await fleet.martlet("credentials", "disable", "user", "Leaver").exitCode == 0)
-    #expect(try await !credentials().isValid(bearer: user.secret, of: "leaver"))
+    #expect(try await credentials().user("leaver", bearer: user.secret) == nil)
     #expect(try await fleet.martlet("credentials", "enable", "user", "leaver").exitCode == 0)
-    #expect(try await credentials().isValid(bearer: user.secret, of: "leaver"))
+    #expect(try await credentials().user("leaver", bearer: user.secret) != nil)
     #expect(try await fleet.martlet("credentials", "revoke", "user", "LEAVER").exitCode == 0)
-    #expect(try await !credentials().isValid(bearer: user.secret, of: "leaver"))
+    #expect(try await credentials().user("leaver", bearer: user.secret) == nil)
     #expect(try await fleet.redis("DBSIZE").integer == 0)
     for verb in ["revoke", "enable", "disable"] {
       #expect(try await fleet.martlet("credentials", verb, "user", "leaver").exitCode == 1)
@@ -177,11 +177,47 @@ import Testing
     let digest = Credential.digest(of: "written-by-hand")
     try await fleet.redis(
       "HSET", CredentialKeys.credentials(.user), "hand", #"{ "createdAt":1, "sha256":"\#(digest)" }"#)
-    #expect(try await credentials().isValid(bearer: "written-by-hand", of: "hand"))
+    #expect(try await credentials().user("hand", bearer: "written-by-hand") != nil)
     #expect(try await fleet.martlet("credentials", "disable", "user", "hand").exitCode == 0)
-    #expect(try await !credentials().isValid(bearer: "written-by-hand", of: "hand"))
+    #expect(try await credentials().user("hand", bearer: "written-by-hand") == nil)
     #expect(try await fleet.martlet("credentials", "revoke", "user", "hand").exitCode == 0)
     #expect(try await fleet.redis("DBSIZE").integer == 0)
+  }
+
+  @Test func `a user has a secret for each label`() async throws {
+    let (first, phone) = (try await add("user", "multi"), try await add("user", "multi", "--label", "phone"))
+    for secret in [first.secret, phone.secret] {
+      #expect(try await credentials().user("multi", bearer: secret) != nil)
+    }
+    let again = try await fleet.martlet("credentials", "add", "user", "multi")
+    #expect(again.exitCode == 1 && again.lines.joined().contains("--label"), "\(again.lines)")
+    let list = try await fleet.martlet("credentials", "list", "user", "--json").lines(of: .output)
+    #expect(list.map { $0.contains(#""label":"phone""#) } == [false, true])
+    #expect(try await fleet.martlet("credentials", "revoke", "user", "multi", "--label", "phone").exitCode == 0)
+    #expect(try await credentials().user("multi", bearer: phone.secret) == nil)
+    #expect(try await credentials().user("multi", bearer: first.secret) != nil)
+    #expect(try await fleet.martlet("credentials", "revoke", "user", "multi").exitCode == 0)
+    #expect(try await fleet.redis("DBSIZE").integer == 0)
+  }
+
+  @Test func `users on stdin are added in their order, and each invalid line is reported`() async throws {
+    let lines = [
+      #"{"name":"Batch-0","label":"phone","apps":["com.a"]}"#, "", "{", #"{"name":"batch-1","apps":[]}"#,
+      #"{"name":"batch-0","label":"phone"}"#, #"{"name":"x","lable":"y"}"#, #"{"name":7}"#, #"{"name":"batch-2"}"#,
+    ]
+    let many = (0..<1200).map { #"{"name":"many-\#($0)"}"# }
+    let child = try await fleet.martlet(
+      ["credentials", "add", "users", "-"], input: (lines + many).joined(separator: "\n"))
+    #expect(child.exitCode == 1)
+    let output = child.lines(of: .output)
+    #expect(output.count == 1207)
+    #expect(output.prefix(7).map { $0.contains(#""error":"#) } == [false, true, true, true, true, true, false])
+    #expect(output[1].hasPrefix(#"{"line":3,"#))
+    #expect(output[3].hasPrefix(#"{"line":5,"name":"batch-0","error":"user 'batch-0' already has a secret 'phone'"#))
+    let added = try JSONDecoder().decode([String: String].self, from: Data(output[0].utf8))
+    #expect(added["name"] == "batch-0" && added["label"] == "phone")
+    #expect(try await credentials().user("batch-0", bearer: added["secret"] ?? "")?.apps.apps == ["com.a"])
+    #expect(try await fleet.redis("HLEN", CredentialKeys.credentials(.user)).integer == 1202)
   }
 
   @Test(arguments: [
@@ -192,6 +228,8 @@ import Testing
     ["add", "user", "x", "--secret", "in-the-open"], ["revoke", "key", "x", "--disabled"], ["list", "robots"],
     ["list", "key", "x"], ["add", "key", "x", "--app", "no spaces"], ["add", "user", "x", "--app", ""],
     ["add", "instance", "x", "--app", "com.a"], ["enable", "key", "x", "--app", "com.a"],
+    ["add", "key", "x", "--label", "y"], ["add", "user", "x", "--label", "a b"], ["enable", "user", "x", "--label", "y"],
+    ["add", "users", "x"], ["add", "users", "-", "--app", "com.a"],
     ["add", "key", "x"] + (0...100).flatMap { ["--app", "com.\($0)"] },
   ])
   func `a call with invalid usage changes nothing`(words: [String]) async throws {

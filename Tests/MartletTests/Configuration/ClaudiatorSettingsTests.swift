@@ -53,8 +53,8 @@ struct ClaudiatorSettingsTests {
   func `an incomplete configuration is a fault that names what is missing`(name: String) async throws {
     let environment = try await values([name: nil])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
-    let expected = name.hasSuffix("KEY_PATH") ? "APNS_PRIVATE_KEY" : String(name.dropFirst("CLAUDIATOR_".count))
-    #expect(error?.faults.map(\.name) == [expected])
+    #expect(error?.faults.map(\.name) == [name])
+    #expect(error?.text.contains("\(name) (or \(name.dropFirst("CLAUDIATOR_".count))): not set") == true)
   }
 
   @Test(arguments: [("CLAUDIATOR_APNS_BUNDLE_ID", "com.other"), ("CLAUDIATOR_APNS_SANDBOX", "false")])
@@ -62,6 +62,17 @@ struct ClaudiatorSettingsTests {
     let values = ["REDIS_URL": "redis://localhost", name: value]
     #expect(try WorkerSettings(environment: values).worker.apns == nil)
     #expect(try SidecarSettings(environment: values).gateway.configuration == nil)
+  }
+
+  @Test func `a malformed value is reported under the name that was set`() async throws {
+    let environment = try await values(["CLAUDIATOR_APNS_TEAM_ID": "short"])
+    let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
+    #expect(error?.text.contains("CLAUDIATOR_APNS_TEAM_ID (or APNS_TEAM_ID): 'short'") == true)
+  }
+
+  @Test func `each of the names brings the default app`() throws {
+    let values = ["REDIS_URL": "redis://localhost", "CLAUDIATOR_APNS_SANDBOX": "true"]
+    #expect(try SidecarSettings(environment: values).sidecar.bundleID == "com.claudiator.app")
   }
 
   @Test func `APNS_BUNDLE_ID alone is an incomplete configuration`() {

@@ -39,7 +39,7 @@ struct PushServerSettingsTests {
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
     #expect(
       error?.faults.map(\.name) == [
-        name == "keyId" ? "APNS_KEY_ID" : "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
+        name, "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
       ])
   }
 

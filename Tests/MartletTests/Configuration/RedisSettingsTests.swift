@@ -40,6 +40,13 @@ struct RedisSettingsTests {
     #expect(configuration.redis.summary.contains("first.example"))
   }
 
+  @Test(arguments: ["https://user:hidden@host.example", "https://hidden@host.example", "https://user:hid/den@host"])
+  func `a user or a password in the URL of a hosted store is a fault that does not show it`(url: String) {
+    let text = faults(["REDIS_KV_REST_API_URL": url, "REDIS_KV_REST_API_TOKEN": "token"])
+    #expect(text.contains("REDIS_KV_REST_API_URL: a user or a password in the URL"), "\(text)")
+    #expect(!text.contains("hid"))
+  }
+
   @Test func `a file that cannot be used is a fault that names the setting`() throws {
     #expect(
       faults(["REDIS_URL_FILE": "/nowhere/url"]).contains("REDIS_URL_FILE: the file '/nowhere/url' cannot be read"))

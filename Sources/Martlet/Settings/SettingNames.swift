@@ -1,0 +1,70 @@
+import JSON
+
+/// The names of environment variables that begin with `MARTLET_`.
+enum SettingNames {
+  static let prefix = "MARTLET_"
+
+  /// The settings of docs/settings.md, without the prefix.
+  static let known: Set<String> = [
+    "ADMIN_ADDRESS", "ALLOWED_ORIGINS", "APPS", "AUTH_FAILURE_LIMIT", "BROADCAST_LIMIT", "CONCURRENCY",
+    "DASHBOARD_ADDRESS", "DELIVERY", "ENV", "EVENTS", "HTTP_ADDRESS", "HTTP_CERT", "HTTP_KEY", "LOG", "MAX_ATTEMPTS",
+    "MAX_DEVICES", "NOTIFICATION_LOG", "POLICY_FILE", "PREVIEW_HOST_PREFIXES", "PUSH_SERVER_BACKUP", "PUSH_SERVER_OPEN",
+    "QUEUES", "QUIET_HOURS", "REGISTER_LIMIT", "RESULTS", "RESULT_TTL", "SHUTDOWN_GRACE", "TEST_LIMIT", "TIME_ZONE",
+    "TRUSTED_HOST_SUFFIXES", "TRUSTED_PROXIES", "WEBHOOK_SECRET", "WEBHOOK_URL",
+  ]
+
+  /// Variables of the build and of deploy/compose.yaml, which programs may inherit.
+  private static let inherited: Set<String> = ["BUILD", "IMAGE"]
+  private static let testPrefix = "TEST_"
+
+  /// Returns a fault for each name that no program knows. A blank value counts as absent.
+  static func faults(in values: [String: String]) -> [ConfigurationFaults.Fault] {
+    values.filter { isUnknown($0.key) && EnvironmentReader.trimmed($0.value) != nil }.keys.sorted().map { name in
+      .init(
+        name: name, seen: "no setting has this name",
+        expected: "the name of a setting, the nearest is \(prefix)\(nearest(to: name.dropFirst(prefix.count).uppercased()))")
+    }
+  }
+
+  private static func isUnknown(_ name: String) -> Bool {
+    guard name.hasPrefix(prefix) else { return false }
+    let rest = String(name.dropFirst(prefix.count))
+    return !known.contains(rest) && !inherited.contains(rest) && !rest.hasPrefix(testPrefix) && !isServiceLink(rest)
+  }
+
+  /// Whether Kubernetes or Docker sets the variable in every container beside a service `martlet-…`.
+  private static func isServiceLink(_ name: String) -> Bool {
+    let words = name.split(separator: "_", omittingEmptySubsequences: false)
+    // SERVICE_HOST, SERVICE_PORT, SERVICE_PORT_<name>, PORT, PORT_<number>_TCP, PORT_<number>_TCP_ADDR …
+    return words.indices.contains { index in
+      let rest = words[index...].dropFirst()
+      switch words[index] {
+      case "SERVICE": return rest.first == "PORT" || rest.elementsEqual(["HOST"])
+      case "PORT":
+        guard let number = rest.first else { return true }
+        return number.integer(in: 0...65_535) != nil && ["TCP", "UDP", "SCTP"].contains(rest.dropFirst().first)
+      default: return false
+      }
+    }
+  }
+
+  private static func nearest(to name: String) -> String {
+    known.sorted().min { distance(name, $0) < distance(name, $1) } ?? ""
+  }
+
+  /// The number of characters to insert, to remove or to replace.
+  private static func distance(_ left: some StringProtocol, _ right: some StringProtocol) -> Int {
+    let right = Array(right.utf8)
+    var row = Array(0...right.count)
+    for (index, byte) in left.utf8.enumerated() {
+      var diagonal = row[0]
+      row[0] = index + 1
+      for (column, other) in right.enumerated() {
+        let replaced = diagonal + (byte == other ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
+      }
+    }
+    return row[right.count]
+  }
+}
