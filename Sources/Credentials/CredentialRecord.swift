@@ -73,7 +73,8 @@ extension Credential {
     let scopes = value["scopes"]?.array?.compactMap { $0.string.flatMap(KeyScope.init) }
     self.init(
       kind: kind, name: name, label: value["label"]?.string ?? Credential.defaultLabel, digest: digest,
-      createdAt: createdAt, isEnabled: isEnabled, scopes: Set(scopes ?? []), quota: KeyQuota(value["quota"]), apps: apps,
+      createdAt: createdAt, isEnabled: isEnabled, scopes: Set(scopes ?? []), quota: KeyQuota(value["quota"]),
+      apps: apps,
       // A role that this version does not know must not allow more than reading.
       role: value["role"]?.string.flatMap(OperatorRole.init) ?? .viewer)
   }

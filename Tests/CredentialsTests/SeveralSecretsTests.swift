@@ -64,7 +64,8 @@ struct SeveralSecretsTests {
   }
 
   @Test func `a record of before is a user with one secret, and a malformed secret does not take the others along`() {
-    let old = CredentialRecord(kind: .user, name: "u", json: Array(#"{"sha256":"d","createdAt":1,"enabled":true}"#.utf8))
+    let old = CredentialRecord(
+      kind: .user, name: "u", json: Array(#"{"sha256":"d","createdAt":1,"enabled":true}"#.utf8))
     #expect(old?.credentials.map(\.label) == ["default"])
     let json = #"{"sha256":"d","createdAt":1,"secrets":[{"sha256":7},7,{"label":"x","sha256":"e","createdAt":2}]}"#
     let record = CredentialRecord(kind: .user, name: "u", json: Array(json.utf8))

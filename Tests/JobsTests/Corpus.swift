@@ -101,11 +101,26 @@ enum Corpus {
       #"{"to":{"instance":"a"},"payload":{"aps":{"alert":"x"}}}"#,
       "class: missing; a job to an instance names a class of a delivery policy"
     ),
-    (#"{"to":{"instance":"i"},"class":"c","preview":"two\nlines"}"#, "preview: expected one line without control characters"),
-    (#"{"to":{"instance":"i"},"class":"c","preview":"line\n"}"#, "preview: expected one line without control characters"),
-    (#"{"to":{"instance":"i"},"class":"c","preview":"a\u2028b"}"#, "preview: expected one line without control characters"),
-    (#"{"to":{"instance":"i"},"class":"c","preview":" \u200b\u3164"}"#, "preview: expected at least one visible character"),
-    (#"{"to":{"instance":"i"},"class":"c","preview":"\udb40\udc41"}"#, "preview: expected at least one visible character"),
+    (
+      #"{"to":{"instance":"i"},"class":"c","preview":"two\nlines"}"#,
+      "preview: expected one line without control characters"
+    ),
+    (
+      #"{"to":{"instance":"i"},"class":"c","preview":"line\n"}"#,
+      "preview: expected one line without control characters"
+    ),
+    (
+      #"{"to":{"instance":"i"},"class":"c","preview":"a\u2028b"}"#,
+      "preview: expected one line without control characters"
+    ),
+    (
+      #"{"to":{"instance":"i"},"class":"c","preview":" \u200b\u3164"}"#,
+      "preview: expected at least one visible character"
+    ),
+    (
+      #"{"to":{"instance":"i"},"class":"c","preview":"\udb40\udc41"}"#,
+      "preview: expected at least one visible character"
+    ),
     (#"{"to":{"instance":"a"},"preview":"p","title":"t"}"#, "preview: only together with class"),
     (
       #"{"to":{"user":"a"}}"#,

@@ -21,7 +21,7 @@ _martlet() {
     --role) words='viewer operator admin' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
-      --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | \
+      --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | --label | \
       --address)
       return ;;
   esac
@@ -70,8 +70,9 @@ _martlet() {
     credentials)
       case $COMP_CWORD:$action in
         2:*) words='add list revoke enable disable' ;;
-        *:add) words='--secret --disabled --json --app --scopes --rate --burst --daily --role' ;;
+        *:add) words='--label --secret --disabled --json --app --scopes --rate --burst --daily --role' ;;
         *:list) words='--json' ;;
+        *:revoke) words='--label' ;;
       esac
       [ "$COMP_CWORD" -ne 3 ] || words="user key instance operator $words" ;;
   esac

@@ -147,6 +147,7 @@ complete -c martlet -n '__martlet_is tokens migrate' -l import -d 'Write into Re
 complete -c martlet -n '__martlet_is tokens migrate' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is tokens migrate' -F
 
+complete -c martlet -n '__martlet_is credentials add' -l label -x -d 'Which secret of a user'
 complete -c martlet -n '__martlet_is credentials add' -l secret -x -a '-' -d '- takes the secret from stdin'
 complete -c martlet -n '__martlet_is credentials add' -l disabled -d 'Not to be used until enable'
 complete -c martlet -n '__martlet_is credentials add' -l json -d 'Print JSON'
@@ -161,6 +162,7 @@ complete -c martlet -n '__martlet_ends credentials add' -a 'user key instance op
 complete -c martlet -n '__martlet_is credentials list' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_ends credentials list' -a 'user key instance operator' -d Kind
 
+complete -c martlet -n '__martlet_is credentials revoke' -l label -x -d 'Only this secret of a user'
 complete -c martlet -n '__martlet_ends credentials revoke' -a 'user key instance operator' -d Kind
 
 complete -c martlet -n '__martlet_ends credentials enable' -a 'user key instance operator' -d Kind

@@ -65,8 +65,8 @@ struct CredentialsPage: DashboardPage {
     default:
       let isEnabled = action == CredentialsPage.enable
       let isFound = try await refusingFaults(await context.credentials.setEnabled(isEnabled, kind, name))
-      return isFound
-        ? .done("\(isEnabled ? "Enabled" : "Disabled") \(kind.rawValue) \(name).", then: list) : gone("\(kind.rawValue) \(name)")
+      let subject = CredentialsPage.subject(kind.rawValue, name, nil)
+      return isFound ? .done("\(isEnabled ? "Enabled" : "Disabled") \(subject).", then: list) : gone(subject)
     }
   }
 
@@ -111,7 +111,8 @@ struct CredentialsPage: DashboardPage {
     let mayChange = request.may(CredentialsPage.revoke)
     var table = Table(
       CredentialsPage.title(kind),
-      columns: [.text("Name")] + (kind == .user ? [.text("Label")] : []) + [.text("State"), .text(kind == .operator ? "Role" : "May")]
+      columns: [.text("Name")] + (kind == .user ? [.text("Label")] : [])
+        + [.text("State"), .text(kind == .operator ? "Role" : "May")]
         + [.text("Created"), .text("Last use")] + (mayChange ? [.actions()] : []), isCaptionHidden: true)
     var last: Credential?
     for credential in credentials {

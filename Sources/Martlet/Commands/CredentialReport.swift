@@ -23,7 +23,8 @@ enum CredentialReport {
       let (isKey, apps) = (credential.kind == .key, credential.apps)
       let object: JSONObject = [
         "kind": credential.kind.rawValue, "name": credential.name, "label": label(credential),
-        "enabled": credential.isEnabled, "createdAt": credential.createdAt, "lastUsedAt": row.usedAt, "scopes": isKey ? scopes(credential) : nil,
+        "enabled": credential.isEnabled, "createdAt": credential.createdAt, "lastUsedAt": row.usedAt,
+        "scopes": isKey ? scopes(credential) : nil,
         "quota": isKey ? credential.quota.json : nil,
         "role": credential.kind == .operator ? credential.role.rawValue : nil,
         "apps": apps.isForEveryApp ? nil : apps.json,

@@ -113,7 +113,9 @@ extension Credential {
     guard let name = given.flatMap({ Credential.normalized($0, of: .user) }) else {
       throw UserLineError(name: given, reason: "name: expected \(Credential.expectedName(of: .user))")
     }
-    if let fault = CredentialWords.fault(ofNew: name, .user) { throw UserLineError(name: name, reason: "name: \(fault)") }
+    if let fault = CredentialWords.fault(ofNew: name, .user) {
+      throw UserLineError(name: name, reason: "name: \(fault)")
+    }
     guard let label = value["label"].map(\.string) ?? Credential.defaultLabel, Credential.isLabel(label) else {
       throw UserLineError(name: name, reason: "label: expected \(Credential.expectedLabel)")
     }

@@ -42,7 +42,8 @@ enum CredentialsCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(
-      words, options: ["secret", "app", "scopes", "rate", "burst", "daily", "role", "label"], flags: ["disabled", "json"])
+      words, options: ["secret", "app", "scopes", "rate", "burst", "daily", "role", "label"],
+      flags: ["disabled", "json"])
     let verb = line.positional.first ?? ""
     switch verb {
     case "list":

@@ -20,9 +20,9 @@ enum SettingNames {
   /// Returns a fault for each name that no program knows. A blank value counts as absent.
   static func faults(in values: [String: String]) -> [ConfigurationFaults.Fault] {
     values.filter { isUnknown($0.key) && EnvironmentReader.trimmed($0.value) != nil }.keys.sorted().map { name in
-      .init(
-        name: name, seen: "no setting has this name",
-        expected: "the name of a setting, the nearest is \(prefix)\(nearest(to: name.dropFirst(prefix.count).uppercased()))")
+      let nearest = prefix + nearest(to: name.dropFirst(prefix.count).uppercased())
+      return .init(
+        name: name, seen: "no setting has this name", expected: "the name of a setting, the nearest is \(nearest)")
     }
   }
 

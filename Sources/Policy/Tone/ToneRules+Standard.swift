@@ -9,7 +9,8 @@ extension ToneRules {
       "urgent care", "non|not|nothing|less|no that|very|so|too? urgent|urgency|hurry",
       "was|were|has|have been? * immediately",
       "where are|were you going|staying|parked|parking|headed|travelling|traveling|flying|from|on|in|at|meeting|based",
-      "where did you go this|last|on|in", "no reply|answer|response|word from you is|required|needed|necessary|expected",
+      "where did you go this|last|on|in",
+      "no reply|answer|response|word from you is|required|needed|necessary|expected",
       "remember me on|option|setting", "courier|driver|carrier|delivery|postman missed you",
     ].map(TonePhrase.init(pattern:)),
     asksForCalm: true)

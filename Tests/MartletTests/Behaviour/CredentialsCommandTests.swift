@@ -228,7 +228,8 @@ import Testing
     ["add", "user", "x", "--secret", "in-the-open"], ["revoke", "key", "x", "--disabled"], ["list", "robots"],
     ["list", "key", "x"], ["add", "key", "x", "--app", "no spaces"], ["add", "user", "x", "--app", ""],
     ["add", "instance", "x", "--app", "com.a"], ["enable", "key", "x", "--app", "com.a"],
-    ["add", "key", "x", "--label", "y"], ["add", "user", "x", "--label", "a b"], ["enable", "user", "x", "--label", "y"],
+    ["add", "key", "x", "--label", "y"], ["add", "user", "x", "--label", "a b"],
+    ["enable", "user", "x", "--label", "y"],
     ["add", "users", "x"], ["add", "users", "-", "--app", "com.a"],
     ["add", "key", "x"] + (0...100).flatMap { ["--app", "com.\($0)"] },
   ])
