@@ -53,7 +53,7 @@ extension Credentials {
     case record([UInt8], replacing: [UInt8])
   }
 
-  /// Decides about each credential, as if those before it were stored.
+  /// Decides about each credential, as if those before it were stored, also if their secrets turn out to be taken.
   private func additions(
     of credentials: [Credential], _ kind: Credential.Kind
   ) async throws(RedisError) -> [Addition] {

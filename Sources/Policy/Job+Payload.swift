@@ -6,7 +6,7 @@ extension Job {
   /// The highest priority of a class of low urgency.
   private static let priorityOfLowUrgency = 5
 
-  /// Returns the APNs priority. A class of low urgency does not wake the screen, whatever the job asks for.
+  /// Returns the APNs priority. A class of low urgency does not wake the screen, even if the job asks for it.
   public func apnsPriority(_ match: PolicyMatch?) -> Int {
     match?.notificationClass.urgency == .low ? min(priority, Job.priorityOfLowUrgency) : priority
   }

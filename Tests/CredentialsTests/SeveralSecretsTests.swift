@@ -59,7 +59,7 @@ struct SeveralSecretsTests {
     #expect(conflicts == Array(repeating: nil, count: Credential.maximumSecrets) + [.tooMany])
     let other = Credential(
       kind: .user, name: "batch-2", digest: Credential.digest(of: "batch l5"), createdAt: 1)
-    #expect(try await credentials.add([other, credential("batch-2")], of: .user) == [.secretTaken, nil])
+    #expect(try await credentials.add([other, credential("batch-3")], of: .user) == [.secretTaken, nil])
     #expect(try await credentials.user("batch", bearer: "batch l99") != nil)
   }
 

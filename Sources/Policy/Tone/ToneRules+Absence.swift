@@ -132,7 +132,7 @@ extension ToneRules {
       + "|empty|invisible|useless|left",
     "\(sender) am|is|are|was|were|been|being * forgotten|ignored|neglected|unwanted|rejected|invisible|starving|dying",
     "\(sender) can|could|do|will not sleep|eat|rest|bear|stand|breathe|go|stop|know * you|on|it|up|what|anymore|about?",
-    "\(sender) am|is|are|was|has|have|been|still|just|always|keep|keeps * wait|waits|waiting * you"
+    "\(sender) have|has? am|is|are|was|been|still|just|always|keep|keeps * wait|waits|waiting * you"
       + "|hours|night|long|ages|forever",
     "i|nyra is|has|was been? still|always|just|only? waiting|alone",
     "\(sender) will|would * wait|waiting|here * forever|alone|you|always",

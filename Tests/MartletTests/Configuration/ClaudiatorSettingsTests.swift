@@ -65,14 +65,14 @@ struct ClaudiatorSettingsTests {
   }
 
   @Test func `a malformed value is reported under the name that was set`() async throws {
-    let environment = try await values(["CLAUDIATOR_APNS_TEAM_ID": "short"])
+    let environment = try await values(["CLAUDIATOR_APNS_TEAM_ID": "no team"])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
-    #expect(error?.text.contains("CLAUDIATOR_APNS_TEAM_ID (or APNS_TEAM_ID): 'short'") == true)
+    #expect(error?.text.contains("CLAUDIATOR_APNS_TEAM_ID (or APNS_TEAM_ID): 'no team'") == true)
   }
 
   @Test func `each of the names brings the default app`() throws {
     let values = ["REDIS_URL": "redis://localhost", "CLAUDIATOR_APNS_SANDBOX": "true"]
-    #expect(try SidecarSettings(environment: values).sidecar.bundleID == "com.claudiator.app")
+    #expect(try SidecarSettings(environment: values).gateway.bundleID == "com.claudiator.app")
   }
 
   @Test func `APNS_BUNDLE_ID alone is an incomplete configuration`() {

@@ -32,7 +32,7 @@ import Testing
     #expect(record.status == "accepted")
     let push = try #require(try await fleet.gateway.recent().last { $0.token == token })
     #expect(push.pushType == "alert")
-    #expect(push.priority == "10")
+    #expect(push.priority == "5")
     let payload =
       #"{"aps":{"alert":{"title":"Nyra","body":"A new update is available."},"badge":1,"sound":"default","#
       + #""content-available":1},"nyra":{"class":"attention_ping","instance_id":"\#(instance)","hint":"poll"}}"#
