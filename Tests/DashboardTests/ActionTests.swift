@@ -129,6 +129,25 @@ struct ActionTests {
     await fixture.stop()
   }
 
+  @Test func `the page lists the secrets of a user by label and revokes one`() async throws {
+    let fixture = try await fixture()
+    let credentials = Credentials(connection: fixture.redis)
+    for label in ["phone", "tablet"] {
+      let secret = Credential(
+        kind: .user, name: "labels", label: label, digest: Credential.digest(of: label), createdAt: 1)
+      #expect(try await credentials.add(secret) == nil)
+    }
+    let page = try await fixture.get("/credentials?kind=user&revoke=labels&label=tablet", as: admin).body
+    #expect(page.contains("Revoke secret tablet of user labels?"))
+    #expect(page.contains("Revoke phone of labels"))
+    let form = [("action", "revoke"), ("kind", "user"), ("name", "labels"), ("label", "tablet")]
+    #expect(
+      try await fixture.act("/credentials?kind=user", form, as: admin).body.contains(
+        "Revoked secret tablet of user labels."))
+    #expect(try await credentials.list(.user).filter { $0.name == "labels" }.map(\.label) == ["phone"])
+    await fixture.stop()
+  }
+
   @Test func `a name with characters that are not shown is revoked on the page`() async throws {
     let fixture = try await fixture()
     let name = "so\u{AD}ft"
