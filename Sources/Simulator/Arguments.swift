@@ -12,6 +12,8 @@ struct Arguments: Equatable {
   /// Nil for the default: one while provider tokens are checked.
   var initialStreams: Int?
   var addedMilliseconds = 0
+  /// Nil accepts the tokens of both.
+  var environment: GatewayEnvironment?
   var keyID: String?
   var teamID: String?
   var publicKeyPath: String?
@@ -30,6 +32,7 @@ struct Arguments: Equatable {
       --control HOST:PORT       address of the HTTP interface to ledger, devices and faults (127.0.0.1:0)
       --name HOST               a further host name of the server certificate, repeatable (localhost, 127.0.0.1, ::1)
       --dir DIR                 directory for ca.pem, the provider key and provider.env (a new one)
+      --environment NAME        production or sandbox: refuses tokens and keys that are bound to the other one (neither)
       --max-streams N           concurrent streams of a connection with a valid provider token (1000)
       --initial-streams N       concurrent streams before the first valid provider token (1)
       --rtt MS                  delay of every answer (0)
@@ -68,7 +71,7 @@ struct Arguments: Equatable {
 
   private static let withValue: Set = [
     "--listen", "--control", "--name", "--dir", "--max-streams", "--initial-streams", "--rtt", "--key-id", "--team-id",
-    "--public-key", "--topic", "--token-updates", "--journal",
+    "--public-key", "--environment", "--topic", "--token-updates", "--journal",
   ]
 
   private mutating func set(_ option: String, _ value: String) throws(UsageError) {
@@ -81,6 +84,11 @@ struct Arguments: Equatable {
       }
       names.append(value)
     case "--dir": directory = value
+    case "--environment":
+      guard let environment = GatewayEnvironment(rawValue: value) else {
+        throw UsageError("--environment: \"\(value)\" is not production or sandbox")
+      }
+      self.environment = environment
     case "--max-streams": maximumStreams = try Arguments.number(option, value, 1...1_000_000)
     case "--initial-streams": initialStreams = try Arguments.number(option, value, 1...1_000_000)
     case "--rtt": addedMilliseconds = try Arguments.number(option, value, 0...600_000)

@@ -139,7 +139,8 @@ extension Gateway {
     if let refusal = refusal(ofHead: stream.head, provider: &provider, now: now) { return refusal }
     let isObject = stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body)
     return rules.refusal(ofBody: stream.bodyCount, isObject: isObject, head: stream.head)
-      ?? devices.refusal(of: stream.head) ?? .accepted
+      ?? rules.refusal(ofContent: stream.body, head: stream.head)
+      ?? devices.refusal(of: stream.head, in: settings.environment) ?? .accepted
   }
 
   /// Returns the refusal of a head; nil if it is valid. Checks in Apple's order: path and method, provider token,
@@ -149,17 +150,23 @@ extension Gateway {
       ?? rules.refusalOfFields(head) ?? refusalOfTeam(head, provider)
   }
 
-  /// Refuses the topics of another team than that of the connection's provider token.
+  /// Refuses the topics of another team than that of the connection's provider token, and those that its key is not for.
+  ///
+  /// Which reason Apple gives for a topic-specific key is not documented.
   private func refusalOfTeam(_ head: RequestHead, _ provider: ConnectionProvider) -> Answer? {
     guard settings.checksAuthorization else { return nil }
     let team = verifier.team(of: provider.keyID)
-    return verifier.others.allows(head[.topic], team: team) ? nil : Answer(400, "TopicDisallowed")
+    let isAllowed =
+      verifier.others.allows(head[.topic], team: team)
+      && verifier.others.mayKey(provider.keyID, sendTo: head.bundleID)
+    return isAllowed ? nil : Answer(400, "TopicDisallowed")
   }
 
   private func refusalOfProvider(_ head: RequestHead, _ provider: inout ConnectionProvider, now: Int64) -> Answer? {
     guard settings.checksAuthorization else { return nil }
     return provider.check(
-      head[.authorization], with: &verifier, updateSeconds: settings.tokenUpdateSeconds, now: now
+      head[.authorization], with: &verifier, environment: settings.environment,
+      updateSeconds: settings.tokenUpdateSeconds, now: now
     ).refusal
   }
 }
@@ -181,6 +188,8 @@ extension Gateway {
 
 /// Settings that can be changed while the gateway runs.
 struct GatewaySettings: Sendable {
+  /// The one whose tokens are accepted, and whose keys; nil for both.
+  var environment: GatewayEnvironment?
   /// SETTINGS_MAX_CONCURRENT_STREAMS once a connection has shown a valid provider token.
   var maximumStreams = 1000
   /// SETTINGS_MAX_CONCURRENT_STREAMS before that.

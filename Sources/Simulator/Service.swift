@@ -65,6 +65,7 @@ final class Service {
 
 extension GatewaySettings {
   init(_ arguments: Arguments) {
+    environment = arguments.environment
     maximumStreams = arguments.maximumStreams
     initialStreams = arguments.initialStreams ?? (arguments.checksAuthorization ? 1 : arguments.maximumStreams)
     addedNanoseconds = UInt64(arguments.addedMilliseconds) * 1_000_000

@@ -26,6 +26,38 @@ struct CommandTests {
     #expect(try FaultCommand(parsing: Array(#"{"kind":"early"}"#.utf8)) == .answerEarly)
   }
 
+  @Test func `a token is bound to environment, topic and kind, which is app by default`() throws {
+    let token = RequestHead.token
+    let members = #""token":"\#(token)","rule":"bound","bundleId":"com.example.a","environment":"sandbox""#
+    let two = try DeviceCommand.list(Array(#"[{\#(members)},{\#(members),"kind":"voip"}]"#.utf8), now: 9)
+    #expect(two.map(\.binding?.topic) == ["com.example.a", "com.example.a.voip"])
+    #expect(two.allSatisfy { $0.rule == nil && $0.binding?.environment == .sandbox })
+    for (wrong, text) in [
+      (#""rule":"bound","bundleId":"a","environment":"sandbox","token":"xyz""#, "\"xyz\" is not a device token"),
+      (#""rule":"bound","bundleId":"a","token":"\#(token)""#, "needs an \"environment\" and a \"bundleId\""),
+      (#""rule":"bound","environment":"sandbox","token":"\#(token)""#, "needs an \"environment\" and a \"bundleId\""),
+      (#""rule":"bound","bundleId":"","environment":"sandbox","token":"\#(token)""#, "needs an"),
+      (#""rule":"bound","bundleId":"a","environment":"development","token":"\#(token)""#, "one of production, sandbox"),
+      (#"\#(members),"kind":"alert""#, "\"alert\" is not one of app, voip"), (#"\#(members),"kind":1"#, "a string"),
+      (#"\#(members),"topic":"x""#, "unknown field \"topic\""),
+    ] {
+      let error = #expect(throws: ControlError.self) { try DeviceCommand.list(Array("{\(wrong)}".utf8), now: 0) }
+      #expect(error?.description.contains(text) == true, "\(wrong): \(error?.description ?? "")")
+    }
+  }
+
+  @Test(arguments: [
+    #"{"keyId":"K","environment":"both"}"#, #"{"keyId":"K","onlyBundleIds":[]}"#, #"{"keyId":"K","onlyBundleIds":[1]}"#,
+  ])
+  func `an invalid restriction of a key is refused`(body: String) {
+    #expect(throws: ControlError.self) { try KeyCommand.list(Array(body.utf8)) }
+  }
+
+  @Test func `the environment is production or sandbox`() throws {
+    #expect(try Arguments(parsing: ["--environment", "sandbox"]).environment == .sandbox)
+    #expect(throws: UsageError.self) { try Arguments(parsing: ["--environment", "development"]) }
+  }
+
   @Test func `devices are read one by one or as an array`() throws {
     let one = try DeviceCommand.list(Array(#"{"token":"a","rule":"unregistered"}"#.utf8), now: 9)
     #expect(one.map(\.rule) == [.unregistered(since: 9)])

@@ -36,6 +36,17 @@ struct PushRulesTests {
     Case(["apns-push-type": "background"], 400, "BadPriority"),
     Case(["apns-push-type": "background", "apns-priority": "10"], 400, "BadPriority"),
     Case(["apns-push-type": "background", "apns-priority": "5"]),
+    Case(["apns-push-type": "pushtotalk", "apns-topic": "com.example.demo.voip-ptt"]),
+    Case(
+      ["apns-push-type": "pushtotalk", "apns-topic": "com.example.demo.voip-ptt", "apns-priority": "5"], 400,
+      "BadPriority"),
+    Case(
+      ["apns-push-type": "pushtotalk", "apns-topic": "com.example.demo.voip-ptt", "apns-expiration": "1800000000"], 400,
+      "BadExpirationDate"),
+    Case(
+      ["apns-push-type": "location", "apns-topic": "com.example.demo.location-query", "apns-priority": "1"], 400,
+      "BadPriority"),
+    Case(["apns-push-type": "location", "apns-topic": "com.example.demo.location-query", "apns-priority": "5"]),
     Case(["apns-priority": "1"]),
     Case(["apns-priority": "7"], 400, "BadPriority"),
     Case(["apns-id": "123E4567-e89b-12d3-a456-426614174000"]),
@@ -52,7 +63,7 @@ struct PushRulesTests {
   @Test(arguments: cases)
   func `a head gets Apple's answer`(example: Case) {
     var rules = PushRules()
-    rules.topics = ["com.example.demo", "com.example.demo.voip"]
+    rules.topics = Set(["", ".voip", ".voip-ptt", ".location-query"].map { "com.example.demo\($0)" })
     let head = RequestHead(changing: example.changes)
     #expect((rules.refusalOfTarget(head) ?? rules.refusalOfFields(head)) == example.refusal)
   }
@@ -77,6 +88,44 @@ struct PushRulesTests {
   ])
   func `a payload is a JSON object`(text: String, isObject: Bool) {
     #expect(isJSONObject(Array(text.utf8)) == isObject)
+  }
+
+  @Test(arguments: [
+    ("widgets", #"{"aps":{"content-changed":true}}"#, true), ("controls", #"{"aps":{"content-changed":true}}"#, true),
+    ("widgets", "{}", false), ("controls", #"{"aps":{"content-changed":1}}"#, false),
+    ("widgets", #"{"aps":{"alert":"x"}}"#, false), ("alert", "{}", true),
+  ])
+  func `widgets and controls are told that their content has changed`(type: String, body: String, isValid: Bool) {
+    let head = RequestHead(changing: ["apns-push-type": type])
+    let refusal = PushRules().refusal(ofContent: Array(body.utf8), head: head)
+    #expect(refusal == (isValid ? nil : Answer(400, "BadPayload")))
+  }
+
+  @Test func `a bound token is for its environment, then for its topic`() {
+    var devices = Devices()
+    let binding = TokenBinding(environment: .sandbox, bundleID: "com.example.demo", kind: .app)
+    devices.bind(RequestHead.token.uppercased(), to: binding)
+    let (own, other) = (RequestHead(changing: [:]), RequestHead(changing: ["apns-topic": "com.example.demo.voip"]))
+    #expect(devices.refusal(of: own, in: .sandbox) == nil)
+    #expect(devices.refusal(of: own) == nil, "a gateway without an environment has the tokens of both")
+    #expect(devices.refusal(of: other, in: .sandbox) == Answer(400, "DeviceTokenNotForTopic"))
+    #expect(devices.refusal(of: other, in: .production) == Answer(400, "BadDeviceToken"))
+    devices.set(.unregistered(since: 7), for: RequestHead.token)
+    #expect(devices.refusal(of: own, in: .sandbox)?.status == 410)
+    #expect(devices.refusal(of: own, in: .production) == Answer(400, "BadDeviceToken"))
+    devices.set(nil, for: RequestHead.token)
+    #expect(devices.refusal(of: own, in: .production) == Answer(400, "BadDeviceToken"), "the binding stays")
+    devices.remove(RequestHead.token)
+    #expect(devices.refusal(of: own, in: .production) == nil)
+  }
+
+  @Test func `each kind of token has its topic`() {
+    let topics = TokenKind.allCases.map { TokenBinding(environment: .sandbox, bundleID: "a", kind: $0).topic }
+    #expect(
+      topics == [
+        "a", "a.voip", "a.complication", "a.pushkit.fileprovider", "a.location-query", "a.push-type.widgets",
+        "a.push-type.controls", "a.voip-ptt",
+      ])
   }
 
   @Test func `a device's rule is found for a token in upper or lower case`() {

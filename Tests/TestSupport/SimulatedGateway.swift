@@ -77,6 +77,14 @@ public final class SimulatedGateway: Sendable {
     return path
   }
 
+  /// Limits a key to an environment, or to some bundle ids.
+  public func restrictKey(_ id: String, environment: String? = nil, onlyBundleIDs: [String] = []) async throws {
+    let names = onlyBundleIDs.map { "\"\($0)\"" }.joined(separator: ",")
+    let members =
+      (environment.map { #","environment":"\#($0)""# } ?? "") + (names.isEmpty ? "" : #","onlyBundleIds":[\#(names)]"#)
+    try await control("/keys", "-d", #"{"keyId":"\#(id)"\#(members)}"#)
+  }
+
   /// Refuses the tokens of a key, or accepts them again.
   public func revokeKey(_ id: String, _ isRevoked: Bool = true) async throws {
     try await control("/keys", "-d", #"{"keyId":"\#(id)","revoked":\#(isRevoked)}"#)

@@ -52,6 +52,18 @@ struct Command {
     return integer
   }
 
+  /// A case of `Value` by its raw value.
+  mutating func choice<Value: RawRepresentable & CaseIterable>(
+    _ name: String, of type: Value.Type
+  ) throws(ControlError) -> Value? where Value.RawValue == String {
+    guard let text = try string(name) else { return nil }
+    guard let value = Value(rawValue: text) else {
+      let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ControlError("\"\(name)\": \"\(text)\" is not one of \(names)")
+    }
+    return value
+  }
+
   mutating func strings(_ name: String) throws(ControlError) -> [String]? {
     guard let value = members.removeValue(forKey: name) else { return nil }
     guard let array = value.array, array.allSatisfy({ $0.string != nil }) else {

@@ -63,7 +63,9 @@ final class ControlPort {
     switch (request.method, request.path) {
     case ("POST", "/ledger/reset"): gateway.resetCounts()
     case ("POST", "/devices"):
-      for command in try DeviceCommand.list(request.body, now: Clock.unixMilliseconds) { apply(command) }
+      for command in try DeviceCommand.list(request.body, now: Clock.unixMilliseconds) {
+        command.apply(to: &gateway.devices)
+      }
     case ("DELETE", "/devices"):
       if let token = request.queryValue("token") { gateway.devices.remove(token) } else { gateway.devices.removeAll() }
     case ("POST", "/faults"):
@@ -81,11 +83,6 @@ final class ControlPort {
     default: return failure("no such route: \(request.method) \(request.path)", status: 404)
     }
     return .json(Array(#"{"ok":true}"#.utf8))
-  }
-
-  private func apply(_ command: DeviceCommand) {
-    guard let rule = command.rule else { return gateway.devices.remove(command.token) }
-    gateway.devices.set(rule, for: command.token)
   }
 
   private func entry(_ text: String) throws(ControlError) -> HTTPResponse {

@@ -1,11 +1,14 @@
 /// `POST /keys`: `{"keyId":"KEY1234567","teamId":"TEAM123456","path":"AuthKey.p8","topics":["com.example.app"]}` adds a provider key
 /// and gives the topics to its team; `{"keyId":"KEY1234567","revoked":true}` refuses a key, or accepts it again. Or an array of
 /// these.
+///
+/// `environment` and `onlyBundleIds` restrict a key, also the first one, as Apple's portal does.
 struct KeyCommand {
   private let id: String
   private let key: OtherKeys.Key?
   private let topics: [String]
   private let isRevoked: Bool
+  private let restriction: OtherKeys.Restriction?
 
   static func list(_ body: [UInt8]) throws(ControlError) -> [KeyCommand] {
     var commands: [KeyCommand] = []
@@ -18,6 +21,12 @@ struct KeyCommand {
     self.id = id
     isRevoked = try command.bool("revoked") ?? false
     topics = try command.strings("topics") ?? []
+    let environment = try command.choice("environment", of: GatewayEnvironment.self)
+    let bundleIDs = try command.strings("onlyBundleIds")
+    guard bundleIDs?.isEmpty != true else { throw ControlError("\"onlyBundleIds\" must name at least one") }
+    restriction =
+      environment == nil && bundleIDs == nil
+      ? nil : OtherKeys.Restriction(environment: environment, bundleIDs: bundleIDs.map { Set($0) })
     let (team, path) = (try command.string("teamId"), try command.string("path"))
     try command.end()
     guard team != nil || path != nil else {
@@ -34,6 +43,7 @@ struct KeyCommand {
 
   func apply(to keys: inout OtherKeys) {
     if let key { keys.add(id, key, topics: topics) }
+    if let restriction { keys.restrict(id, restriction) }
     keys.revoke(id, isRevoked)
   }
 }

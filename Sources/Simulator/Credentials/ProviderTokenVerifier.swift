@@ -137,7 +137,7 @@ private func base64URL(_ text: ArraySlice<UInt8>) -> [UInt8]? {
 
 /// The result of checking a provider token at some time.
 enum ProviderTokenCheck: Equatable {
-  case valid, missing, invalid, expired, unrelatedKey, updatedTooOften
+  case valid, missing, invalid, expired, wrongEnvironment, unrelatedKey, updatedTooOften
 
   var refusal: Answer? {
     switch self {
@@ -145,6 +145,7 @@ enum ProviderTokenCheck: Equatable {
     case .missing: Answer(403, "MissingProviderToken")
     case .invalid: Answer(403, "InvalidProviderToken")
     case .expired: Answer(403, "ExpiredProviderToken")
+    case .wrongEnvironment: Answer(403, "BadEnvironmentKeyIdInToken")
     case .unrelatedKey: Answer(403, "UnrelatedKeyIdInToken")
     case .updatedTooOften: Answer(429, "TooManyProviderTokenUpdates")
     }
@@ -167,15 +168,17 @@ struct ConnectionProvider {
 
   /// Checks `authorization` at `now` in unix seconds, and stores a valid one.
   ///
-  /// `updateSeconds` is the minimum time between two new tokens of the key, on all connections together; 0 for no limit.
+  /// `environment` is the gateway's, nil if it has none. `updateSeconds` is the minimum time between two new tokens of the key, on all connections together; 0 for no limit.
   mutating func check(
-    _ authorization: ArraySlice<UInt8>?, with verifier: inout ProviderTokenVerifier, updateSeconds: Int64, now: Int64
+    _ authorization: ArraySlice<UInt8>?, with verifier: inout ProviderTokenVerifier,
+    environment: GatewayEnvironment? = nil, updateSeconds: Int64, now: Int64
   ) -> ProviderTokenCheck {
     if let authorization, isKnown, period == verifier.period, isSame(authorization, value) {
       return ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now)
     }
     let (check, token) = verifier.verify(authorization, now: now)
     guard check == .valid, let authorization else { return check }
+    guard verifier.others.isKey(token.keyID, of: environment) else { return .wrongEnvironment }
     // Apple ties a connection to the key of its first push.
     guard keyID.isEmpty || keyID == token.keyID else { return .unrelatedKey }
     let value = Array(authorization)

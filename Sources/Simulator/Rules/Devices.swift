@@ -1,25 +1,35 @@
-/// The devices whose pushes are refused.
+/// The devices whose pushes are refused. A token may be upper or lower case.
 struct Devices {
   private var rules: [[UInt8]: DeviceRule] = [:]
+  private var bindings: [[UInt8]: TokenBinding] = [:]
 
+  /// The number of rules.
   var count: Int { rules.count }
 
-  /// Sets the rule of a device. `token` may be upper or lower case.
-  mutating func set(_ rule: DeviceRule, for token: String) {
+  /// Sets the rule of a device, or removes it.
+  mutating func set(_ rule: DeviceRule?, for token: String) {
     rules[Devices.key(token.utf8)] = rule
   }
 
+  mutating func bind(_ token: String, to binding: TokenBinding) {
+    bindings[Devices.key(token.utf8)] = binding
+  }
+
+  /// Removes rule and binding.
   mutating func remove(_ token: String) {
     rules[Devices.key(token.utf8)] = nil
+    bindings[Devices.key(token.utf8)] = nil
   }
 
   mutating func removeAll() {
-    rules = [:]
+    self = Devices()
   }
 
-  func refusal(of head: RequestHead) -> Answer? {
-    guard !rules.isEmpty, let token = head.deviceToken else { return nil }
-    return rules[Devices.key(token)]?.refusal(topic: head[.topic])
+  /// Returns the refusal of a token's binding in `environment`, else that of its rule.
+  func refusal(of head: RequestHead, in environment: GatewayEnvironment? = nil) -> Answer? {
+    guard !rules.isEmpty || !bindings.isEmpty, let token = head.deviceToken else { return nil }
+    let key = Devices.key(token)
+    return bindings[key]?.refusal(topic: head[.topic], in: environment) ?? rules[key]?.refusal(topic: head[.topic])
   }
 
   private static func key(_ token: some Sequence<UInt8>) -> [UInt8] {

@@ -1,3 +1,5 @@
+import JSON
+
 /// Apple's rules for a push, except those about its device and its provider token.
 struct PushRules {
   static let maximumCollapseID = 64
@@ -20,7 +22,9 @@ struct PushRules {
     if let id = head[.apnsID], PushID(id) == nil { return Answer(400, "BadMessageId") }
     if let type = head[.pushType], PushType(type) == nil { return Answer(400, "InvalidPushType") }
     if let refusal = refusalOfPriority(head) ?? refusalOfTopic(head) { return refusal }
-    if let date = head[.expiration], !PushRules.isInteger(date) { return Answer(400, "BadExpirationDate") }
+    if let date = head[.expiration], !PushRules.isValidExpiration(date, type(of: head)) {
+      return Answer(400, "BadExpirationDate")
+    }
     if let id = head[.collapseID], id.count > PushRules.maximumCollapseID { return Answer(400, "BadCollapseId") }
     return head.deviceToken.map(PushRules.isDeviceToken) == true ? nil : Answer(400, "BadDeviceToken")
   }
@@ -28,31 +32,43 @@ struct PushRules {
   /// Returns the refusal of a body of `count` bytes; nil if it is valid. `isObject`: whether it is one JSON object.
   func refusal(ofBody count: Int, isObject: Bool, head: RequestHead) -> Answer? {
     if count == 0 { return Answer(400, "PayloadEmpty") }
-    let type = head[.pushType].flatMap { PushType($0) } ?? .alert
+    let type = type(of: head)
     if count > type.maximumPayload { return Answer(413, "PayloadTooLarge") }
     return isObject ? nil : Answer(400, "BadPayload")
   }
 
+  /// Returns the refusal of a body that is valid as such: widgets and controls are told only that their content has changed.
+  func refusal(ofContent body: [UInt8], head: RequestHead) -> Answer? {
+    guard [.widgets, .controls].contains(type(of: head)) else { return nil }
+    let payload = try? JSONValue(parsing: body)
+    return payload?["aps"]?["content-changed"]?.bool == true ? nil : Answer(400, "BadPayload")
+  }
+
+  private func type(of head: RequestHead) -> PushType { head[.pushType].flatMap { PushType($0) } ?? .alert }
+
   private func refusalOfPriority(_ head: RequestHead) -> Answer? {
-    let isBackground = head[.pushType].flatMap { PushType($0) } == .background
     // Absent means 10.
-    guard let priority = head[.priority] else { return isBackground ? Answer(400, "BadPriority") : nil }
-    if priority.elementsEqual("5".utf8) { return nil }
-    let isKnown = priority.elementsEqual("10".utf8) || priority.elementsEqual("1".utf8)
-    return isKnown && !isBackground ? nil : Answer(400, "BadPriority")
+    let priority = head[.priority] ?? Array("10".utf8)[...]
+    let isValid = type(of: head).priorities.contains { priority.elementsEqual($0.utf8) }
+    return isValid ? nil : Answer(400, "BadPriority")
   }
 
   private func refusalOfTopic(_ head: RequestHead) -> Answer? {
     guard let topic = head[.topic], !topic.isEmpty else { return Answer(400, "MissingTopic") }
     if let topics, !topics.contains(String(decoding: topic, as: UTF8.self)) { return Answer(400, "TopicDisallowed") }
-    let suffix = (head[.pushType].flatMap { PushType($0) } ?? .alert).topicSuffix
+    let suffix = type(of: head).topicSuffix
     let end = UnsafeBufferPointer(start: suffix.utf8Start, count: suffix.utf8CodeUnitCount)
     return topic.suffix(end.count).elementsEqual(end) ? nil : Answer(400, "BadTopic")
   }
 
-  private static func isDeviceToken(_ token: ArraySlice<UInt8>) -> Bool {
+  static func isDeviceToken(_ token: ArraySlice<UInt8>) -> Bool {
     deviceTokenLength.contains(token.count) && token.count.isMultiple(of: 2)
       && token.allSatisfy { PushID.digit($0) != nil }
+  }
+
+  private static func isValidExpiration(_ text: ArraySlice<UInt8>, _ type: PushType) -> Bool {
+    // A voice that was heard later would be of no use.
+    type == .pushtotalk ? text.elementsEqual("0".utf8) : isInteger(text)
   }
 
   /// Digits that fit 64 bits.
@@ -82,6 +98,16 @@ enum PushType: String, CaseIterable {
     case .pushtotalk: ".voip-ptt"
     case .controls: ".push-type.controls"
     case .widgets: ".push-type.widgets"
+    }
+  }
+
+  /// The valid values of `apns-priority`.
+  var priorities: [String] {
+    switch self {
+    case .background: ["5"]
+    case .pushtotalk: ["10"]
+    case .liveactivity, .location: ["5", "10"]
+    default: ["1", "5", "10"]
     }
   }
 

@@ -42,6 +42,13 @@ struct RequestHead {
     return path.dropFirst(RequestHead.devicePath.count)
   }
 
+  /// The topic without the suffix of the push type.
+  var bundleID: String {
+    let topic = String(decoding: self[.topic] ?? [], as: UTF8.self)
+    let suffix = "\((self[.pushType].flatMap { PushType($0) } ?? .alert).topicSuffix)"
+    return topic.hasSuffix(suffix) ? String(topic.dropLast(suffix.count)) : topic
+  }
+
   /// The apns-id and the text that is returned for it. A new one if it is absent or malformed.
   var pushID: (id: PushID, text: ArraySlice<UInt8>) {
     if let text = self[.apnsID], let id = PushID(text) { return (id, text) }
