@@ -59,7 +59,7 @@ let package = Package(
     module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "PushModel", "Redis", "Telemetry"]),
     module(
       "Operations",
-      ["APNs", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
+      ["APNs", "Credentials", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
 
     module(
       "Sidecar",
@@ -135,8 +135,8 @@ let package = Package(
     tests(
       "Operations",
       [
-        "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "QueueSupport", "Redis", "Registry", "Telemetry",
-        "TestSupport",
+        "Credentials", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "QueueSupport", "Redis", "RedisSupport",
+        "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
       "Registry",

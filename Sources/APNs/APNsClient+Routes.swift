@@ -31,6 +31,9 @@ extension APNsClient {
     return .nanoseconds(Int64(clamping: pause.nextProbeAt > now ? pause.nextProbeAt - now : 0))
   }
 
+  /// The id of the key that signs.
+  public var signingKeyID: String { configuration.keyNames[keys.current].keyID }
+
   /// The paused routes, the longest paused first; at most ``RouteNotice/maximumListed``.
   public var pausedRoutes: [RouteNotice] {
     listed { route in
@@ -137,7 +140,9 @@ extension APNsClient {
     return hasOther
   }
 
-  private static let keyReasons = ["InvalidProviderToken", "ExpiredProviderToken"]
+  private static let keyReasons = [
+    "InvalidProviderToken", "ExpiredProviderToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken",
+  ]
 
   private func proven(_ route: Route, by push: Push, _ answer: APNsAnswer, isSuspect: Bool, now: UInt64) {
     route.provenAt = now

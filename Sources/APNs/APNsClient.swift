@@ -67,6 +67,9 @@ public final class APNsClient {
     pool(configuration.defaultEnvironment)?.open()
   }
 
+  /// Whether an accepted push tells to which environment its token belongs.
+  public var knowsEnvironments: Bool { configuration.knowsEnvironments }
+
   /// Queues the push. Calls its completion exactly once, in a later turn of the loop.
   public func send(_ push: Push) {
     precondition(push.sentAt == 0, "a push is sent once")

@@ -24,13 +24,16 @@ public struct APNsConfiguration: Sendable {
   public struct Gateway: Sendable {
     /// An https URL whose origin replaces both of Apple's gateways.
     public let endpointOverride: String?
+    /// An https URL whose origin replaces the gateway of the sandbox alone.
+    public let sandboxOverride: String?
     /// One or more authorities to trust in addition to the system's.
     public let caCertificatePEM: String?
     /// The same, already read: many apps share the certificates of one file.
     package var authorities: TrustedAuthorities?
 
-    public init(endpointOverride: String? = nil, caCertificatePEM: String? = nil) {
+    public init(endpointOverride: String? = nil, sandboxOverride: String? = nil, caCertificatePEM: String? = nil) {
       self.endpointOverride = endpointOverride
+      self.sandboxOverride = sandboxOverride
       self.caCertificatePEM = caCertificatePEM
     }
   }
@@ -38,7 +41,7 @@ public struct APNsConfiguration: Sendable {
   /// Valid numbers of connections per environment.
   public static let connectionRange = 1...64
   /// Valid numbers of keys.
-  public static let keyRange = 1...2
+  public static let keyRange = 1...8
 
   /// The environment of tokens that were registered without one. Its connections open at the start.
   public let defaultEnvironment: PushEnvironment
@@ -46,15 +49,18 @@ public struct APNsConfiguration: Sendable {
   public let connectionsPerEnvironment: Int
   public let limits: Limits
 
-  /// One or two; the first that APNs does not refuse signs.
+  /// The first that APNs does not refuse signs.
   let keys: [ProviderKey]
   let endpointOverride: Origin?
-  private let hasOverride: Bool
   let authorities: TrustedCertificates?
   /// Equal for configurations that one client can serve.
   let identity: ClientIdentity
-  /// Gateways that replace the one of a single environment; for tests.
-  var gateways: [PushEnvironment: Origin] = [:]
+  /// Gateways that replace the one of a single environment.
+  var gateways: [PushEnvironment: Origin] = [:] {
+    didSet { hasOneGateway = isOneGateway }
+  }
+  /// Whether both environments share one gateway.
+  private(set) var hasOneGateway: Bool
 
   /// Throws ``APNsError/configuration(_:)`` if a value is invalid.
   public init(
@@ -66,14 +72,16 @@ public struct APNsConfiguration: Sendable {
       connectionsPerEnvironment: connectionsPerEnvironment, limits: limits)
   }
 
-  /// `credentials` are the keys of one team, within ``keyRange``, the preferred one first. Throws
+  /// `credentials` are the keys of one team, within ``keyRange``, the preferred one first. `only` is the one environment that
+  /// pushes are sent to, so that a key which APNs refuses there goes on signing elsewhere; nil for both. Throws
   /// ``APNsError/configuration(_:)`` if a value is invalid.
   public init(
     keys credentials: [Credentials], gateway: Gateway = Gateway(), defaultEnvironment: PushEnvironment = .production,
-    connectionsPerEnvironment: Int = 1, limits: Limits = Limits()
+    only: PushEnvironment? = nil, connectionsPerEnvironment: Int = 1, limits: Limits = Limits()
   ) throws(APNsError) {
     guard APNsConfiguration.keyRange.contains(credentials.count) else {
-      throw .configuration("\(credentials.count) keys; expected one or two of a team")
+      throw .configuration(
+        "\(credentials.count) keys; expected 1 to \(APNsConfiguration.keyRange.upperBound) of a team")
     }
     guard APNsConfiguration.connectionRange.contains(connectionsPerEnvironment) else {
       let expected = "\(APNsConfiguration.connectionRange.lowerBound)...\(APNsConfiguration.connectionRange.upperBound)"
@@ -89,20 +97,24 @@ public struct APNsConfiguration: Sendable {
     } else {
       endpointOverride = nil
     }
-    hasOverride = endpointOverride != nil
+    if let sandbox = gateway.sandboxOverride { gateways[.sandbox] = try Origin(sandbox) }
+    hasOneGateway = false
     var authorities = gateway.authorities
     if authorities == nil, let pem = gateway.caCertificatePEM { authorities = try TrustedAuthorities(pem: pem) }
     self.authorities = authorities?.certificates
     identity = ClientIdentity(
-      keys: credentials, origin: endpointOverride?.url, authorities: self.authorities?.digest,
-      connections: connectionsPerEnvironment)
-    self.defaultEnvironment = defaultEnvironment
+      keys: credentials, origin: endpointOverride?.url, sandboxOrigin: gateways[.sandbox]?.url, environment: only,
+      authorities: self.authorities?.digest, connections: connectionsPerEnvironment)
+    self.defaultEnvironment = only ?? defaultEnvironment
     self.connectionsPerEnvironment = connectionsPerEnvironment
     self.limits = limits
+    hasOneGateway = isOneGateway
   }
 
-  /// Whether both environments share one gateway.
-  var hasOneGateway: Bool { hasOverride && gateways.isEmpty }
+  private var isOneGateway: Bool {
+    guard let endpointOverride else { return false }
+    return PushEnvironment.allCases.allSatisfy { (gateways[$0] ?? endpointOverride).url == endpointOverride.url }
+  }
 
   func origin(of environment: PushEnvironment) throws(APNsError) -> Origin {
     if let origin = gateways[environment] ?? endpointOverride { return origin }
@@ -123,6 +135,9 @@ extension APNsConfiguration {
     return Array(origin.utf8) + (identity.authorities ?? [])
   }
 
+  /// Whether an accepted push tells to which environment its token belongs: each has a gateway of its own.
+  package var knowsEnvironments: Bool { !hasOneGateway }
+
   /// Throws if a key cannot sign a provider token.
   package func checkSigning() throws(APNsError) {
     for key in keys { _ = try key.sign(issuedAt: Clock.unixMilliseconds / 1000) }
@@ -130,7 +145,7 @@ extension APNsConfiguration {
 
   /// The URLs of the gateways that pushes may go to: one, or Apple's of both environments.
   package var origins: [String] {
-    if let endpointOverride, gateways.isEmpty { return [endpointOverride.url] }
+    if let endpointOverride, hasOneGateway { return [endpointOverride.url] }
     return PushEnvironment.allCases.compactMap { try? origin(of: $0).url }
   }
 

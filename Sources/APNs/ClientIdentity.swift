@@ -1,5 +1,6 @@
 import Crypto
 import HTTPClient
+import PushModel
 
 /// What distinguishes clients: apps with equal identities share one client and its connections.
 struct ClientIdentity: Hashable, Sendable {
@@ -11,17 +12,25 @@ struct ClientIdentity: Hashable, Sendable {
   }
 
   private let keys: [Key]
-  /// The URL that replaces Apple's gateways; nil for these.
+  /// The URL that replaces Apple's gateways, and that of the sandbox alone; nil for these.
   private let origin: String?
+  private let sandboxOrigin: String?
+  /// The only environment that pushes are sent to; nil for both.
+  private let environment: PushEnvironment?
   /// SHA-256 of the PEM text of the authorities.
   let authorities: [UInt8]?
   private let connections: Int
 
-  init(keys: [APNsConfiguration.Credentials], origin: String?, authorities: [UInt8]?, connections: Int) {
+  init(
+    keys: [APNsConfiguration.Credentials], origin: String?, sandboxOrigin: String? = nil,
+    environment: PushEnvironment? = nil, authorities: [UInt8]?, connections: Int
+  ) {
     self.keys = keys.map {
       Key(keyID: $0.keyID, teamID: $0.teamID, digest: SHA256.digest(Array($0.privateKeyPEM.utf8)))
     }
     self.origin = origin
+    self.sandboxOrigin = sandboxOrigin
+    self.environment = environment
     self.authorities = authorities
     self.connections = connections
   }

@@ -1,7 +1,7 @@
 import EventLoop
 import Telemetry
 
-/// The provider tokens of a team's keys, one or two, and which of them signs.
+/// The provider tokens of a team's keys, and which of them signs.
 @EventLoop
 final class ProviderKeyRing {
   private let keys: [ProviderKey]
@@ -50,11 +50,12 @@ final class ProviderKeyRing {
     _ = tokens[index].renew(afterRefusalOf: push.tokenGeneration, now: now)
     token = tokens[current]
     log.error(
-      "APNs refuses a provider key: the other one signs",
+      "APNs refuses a provider key: another one signs",
       [
         "reason": .init(reason), "teamId": .init(keys[index].teamID), "keyId": .init(keys[index].keyID),
         "signs": .init(keys[current].keyID),
-        "fix": "if it was revoked remove it from MARTLET_APPS, else correct its key id and team id; then send SIGHUP",
+        "fix":
+          "remove a revoked key from MARTLET_APPS, name the environment or topics of a restricted one; then send SIGHUP",
       ])
     return true
   }
@@ -84,7 +85,7 @@ public struct KeyNotice: Sendable, Equatable {
 
   public let teamID: String
   public let keyID: String
-  /// Whether it signs nevertheless, because APNs refuses the other one too.
+  /// Whether it signs nevertheless, because APNs refuses the others too.
   public let signs: Bool
   /// Unix milliseconds.
   public let since: Int64

@@ -16,12 +16,18 @@ public final class Push {
     public let environment: PushEnvironment
     /// Nil for an anonymous device.
     public let owner: PushOwner?
+    /// The refusals that say something about the token; only these count for the mass-removal guard.
+    public let evidence: TokenEvidence
 
-    public init(token: String, topic: String, environment: PushEnvironment, owner: PushOwner? = nil) {
+    public init(
+      token: String, topic: String, environment: PushEnvironment, owner: PushOwner? = nil,
+      evidence: TokenEvidence = TokenEvidence()
+    ) {
       self.token = token
       self.topic = topic
       self.environment = environment
       self.owner = owner
+      self.evidence = evidence
     }
   }
 
@@ -65,6 +71,7 @@ public final class Push {
   public let environment: PushEnvironment
   /// Nil for an anonymous device; the mass-removal guard counts each such device separately.
   public let owner: PushOwner?
+  let evidence: TokenEvidence
 
   /// The bundle id that the topic was made from.
   var bundleID: String { pushType.bundleID(ofTopic: topic) }
@@ -105,6 +112,7 @@ public final class Push {
     topic = target.topic
     environment = target.environment
     owner = target.owner
+    evidence = target.evidence
     payload = message.payload
     pushType = message.pushType
     priority = message.priority ?? message.pushType.defaultPriority
@@ -127,4 +135,19 @@ public struct PushOwner: Sendable, Equatable {
     hasher.combine(id)
     return PushOwner(hash: hasher.finalize())
   }
+}
+
+/// Whether a refusal says something about a token, or only that the push was sent to the wrong place.
+public struct TokenEvidence: Sendable, Equatable {
+  /// `BadDeviceToken`: false if the other environment is asked, too.
+  public let ofEnvironment: Bool
+  /// `DeviceTokenNotForTopic`: false if the topic is not the one that the device was registered with.
+  public let ofTopic: Bool
+
+  public init(ofEnvironment: Bool = true, ofTopic: Bool = true) {
+    self.ofEnvironment = ofEnvironment
+    self.ofTopic = ofTopic
+  }
+
+  func counts(_ reason: String?) -> Bool { reason == "BadDeviceToken" ? ofEnvironment : ofTopic }
 }

@@ -60,6 +60,7 @@ final class Route {
 
   /// Records APNs' answer about a device's token. Returns whether removal has stopped or started again.
   func recordToken(of push: Push, isSuspect: Bool, reason: String?) -> Bool {
+    if isSuspect, !push.evidence.counts(reason) { return false }
     if !isSuspect, push.owner == nil ? unownedGuard.isAllGood : ownedGuard.isAllGood { return false }
     let hasChanged =
       if let owner = push.owner {

@@ -38,13 +38,13 @@ extension BackupEntry {
     let username = Username.normalized(try fields.string("username") ?? "")
     guard BackupFormat.isUsername(username) else { throw Refused(.malformedUsername) }
     let createdAt = try fields.date("createdAt")
-    let platform: Platform? = try fields.choice("platform")
     return .device(
       token: token,
       DeviceMetadata(
-        username: username, platform: platform ?? .ios, updatedAt: try fields.date("updatedAt") ?? createdAt ?? 0,
-        bundleID: app == BackupFormat.noApp ? nil : app, environment: try fields.choice("environment"),
-        createdAt: createdAt))
+        username: username, platform: try fields.choice("platform", Platform.init(rawValue:)) ?? .ios,
+        updatedAt: try fields.date("updatedAt") ?? createdAt ?? 0,
+        bundleID: app == BackupFormat.noApp ? nil : app, environment: try fields.environment(), createdAt: createdAt,
+        kind: try fields.choice("kind", DeviceKind.init(rawValue:)) ?? .app, deviceID: try fields.deviceID()))
   }
 
   private static func instance(_ id: String, _ fields: Fields) throws(Refused) -> BackupEntry {
@@ -55,15 +55,17 @@ extension BackupEntry {
     return .instance(
       id: id,
       InstanceRecord(
-        token: token, environment: try fields.choice("environment"), bundleID: bundleID,
-        updatedAt: try fields.date("updatedAt") ?? 0, isActive: try fields.bool("active") ?? true))
+        token: token, environment: try fields.environment(), bundleID: bundleID,
+        updatedAt: try fields.date("updatedAt") ?? 0, isActive: try fields.bool("active") ?? true,
+        isSuspended: try fields.bool("suspended") ?? false))
   }
 
   private static func json(_ metadata: DeviceMetadata) -> JSONObject {
     [
       "createdAt": metadata.createdAt.map(date), "updatedAt": date(metadata.updatedAt),
       "username": metadata.username.isEmpty ? nil : metadata.username, "platform": metadata.platform.rawValue,
-      "environment": metadata.environment?.rawValue,
+      "environment": metadata.environment?.rawValue, "kind": metadata.kind == .app ? nil : metadata.kind.rawValue,
+      "deviceId": metadata.deviceID,
     ]
   }
 
@@ -71,6 +73,7 @@ extension BackupEntry {
     [
       "token": record.token, "environment": record.environment?.rawValue, "bundleId": record.bundleID,
       "updatedAt": date(record.updatedAt), "active": record.isActive,
+      "suspended": record.isSuspended ? true : nil,
     ]
   }
 
@@ -119,10 +122,19 @@ extension BackupEntry {
       return date
     }
 
-    func choice<Choice: RawRepresentable>(_ key: String) throws(Refused) -> Choice? where Choice.RawValue == String {
+    /// `read` returns nil for an unknown value.
+    func choice<Choice>(_ key: String, _ read: (String) -> Choice?) throws(Refused) -> Choice? {
       guard let text = try string(key) else { return nil }
-      guard let choice = Choice(rawValue: text) else { throw Refused(.malformedRecord) }
+      guard let choice = read(text) else { throw Refused(.malformedRecord) }
       return choice
+    }
+
+    func environment() throws(Refused) -> PushEnvironment? {
+      try choice("environment", PushEnvironment.init(named:))
+    }
+
+    func deviceID() throws(Refused) -> String? {
+      try choice("deviceId") { Charset.deviceID.accepts($0) ? $0 : nil }
     }
 
     private func value(_ key: String) -> JSONValue? {
@@ -132,7 +144,8 @@ extension BackupEntry {
 }
 
 /// The names and limits of a backup file (docs/backup.md):
-/// `{"<bundle id>":{"<token>":{"createdAt","updatedAt","username","platform","environment"}}}`, dates in ISO 8601.
+/// `{"<bundle id>":{"<token>":{"createdAt","updatedAt","username","platform","environment","kind","deviceId"}}}`, dates in
+/// ISO 8601.
 enum BackupFormat {
   /// The section of devices without an app.
   static let noApp = ""

@@ -54,22 +54,11 @@ extension Registry {
       "slots of the cluster moved to other servers while the devices were read, so some would be missing; "
         + "export again when the cluster is not being changed"))
 
-  /// Approximate number of keys of one SCAN.
-  private static let scanCount = 1000
-
-  private typealias ScannedPage = (entries: [([UInt8], [UInt8]?)], next: String)
-
   private func page(
     _ prefix: String, of server: Int, from cursor: String
-  ) async throws(BackupError) -> ScannedPage {
+  ) async throws(BackupError) -> RedisClient.ScannedPage {
     do throws(RedisError) {
-      let scan = RedisCommand("SCAN", cursor, "MATCH", "\(prefix)*", "COUNT").with(Registry.scanCount)
-      let reply = try await connection.send(scan, toServer: server).array ?? []
-      guard reply.count == 2, let next = reply[0].string else { return ([], "0") }
-      let keys = (reply[1].array ?? []).compactMap(\.bytes)
-      guard !keys.isEmpty else { return ([], next) }
-      let values = try await connection.send(RedisCommand("MGET", keys)).array ?? []
-      return (Array(zip(keys, values.map(\.contents))), next)
+      return try await connection.page(ofStrings: prefix, server: server, from: cursor)
     } catch {
       throw .redis(error)
     }

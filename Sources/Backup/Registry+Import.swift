@@ -53,7 +53,7 @@ extension Registry {
 public struct BackupSummary: Sendable, Equatable {
   /// Entries that did not exist before.
   public package(set) var created = 0
-  /// Entries that replaced an older record.
+  /// Entries that replaced an older record, or gave an equally new one its app.
   public package(set) var updated = 0
   /// Entries whose record in Redis is at least as new, or has an owner while the entry does not.
   public package(set) var kept = 0

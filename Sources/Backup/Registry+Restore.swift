@@ -12,7 +12,7 @@ private struct RestoredDevice {
 
 extension Registry {
   /// Writes each entry unchanged, unless the record in Redis is at least as new. A user keeps at most ``maximumDevices`` of
-  /// each app and ``maximumResolved`` of all, the newest.
+  /// each app and kind, and ``maximumResolved`` of all, the newest.
   package func restore(_ entries: [BackupEntry]) async throws(RedisError) -> BackupSummary {
     var summary = BackupSummary()
     var devices: [RestoredDevice] = []
@@ -57,11 +57,11 @@ extension Registry {
   ) async throws(RedisError) -> [RestoredDevice] {
     var members = try await members(of: user).sorted { $1.leaves(before: $0) }[...]
     var devices = devices.sorted { $0.metadata.updatedAt > $1.metadata.updatedAt }[...]
-    var apps: [String: Int] = [:]
+    var crowds: [DeviceCrowd: Int] = [:]
     var total = 0
-    func keeps(_ app: String) -> Bool {
-      guard total < Registry.maximumResolved, apps[app, default: 0] < maximumDevices else { return false }
-      apps[app, default: 0] += 1
+    func keeps(_ crowd: DeviceCrowd) -> Bool {
+      guard total < Registry.maximumResolved, crowds[crowd, default: 0] < maximumDevices else { return false }
+      crowds[crowd, default: 0] += 1
       total += 1
       return true
     }
@@ -71,9 +71,9 @@ extension Registry {
     while let next = [members.first?.updatedAt, devices.first?.metadata.updatedAt].compactMap({ $0 }).max() {
       if let member = members.first, member.updatedAt == next {
         members.removeFirst()
-        if member.metadata == nil || !keeps(member.app) { leaving.append(member) }
+        if member.metadata == nil || !keeps(member.crowd) { leaving.append(member) }
       } else if var device = devices.popFirst() {
-        device.isAdmitted = keeps(device.metadata.bundleID ?? "")
+        device.isAdmitted = keeps(DeviceCrowd(device.metadata))
         if device.isAdmitted { admitted.append(device) } else { summary.refuse(.tooManyDevices) }
       }
     }

@@ -9,10 +9,14 @@ public struct EventDevice: Sendable, Equatable {
   public var app: String?
   public var environment: String?
   public var platform: String?
+  /// Nil for `app`.
+  public var kind: String?
+  /// The phone, if the app names it.
+  public var deviceID: String?
 
   public init(
     token: String, user: String? = nil, instance: String? = nil, app: String? = nil, environment: String? = nil,
-    platform: String? = nil
+    platform: String? = nil, kind: String? = nil, deviceID: String? = nil
   ) {
     self.token = token
     self.user = user
@@ -20,12 +24,15 @@ public struct EventDevice: Sendable, Equatable {
     self.app = app
     self.environment = environment
     self.platform = platform
+    self.kind = kind
+    self.deviceID = deviceID
   }
 
   fileprivate var object: JSONObject {
     [
       "token": token.unlessEmpty, "user": user?.unlessEmpty, "instance": instance?.unlessEmpty,
       "app": app?.unlessEmpty, "environment": environment?.unlessEmpty, "platform": platform?.unlessEmpty,
+      "kind": kind, "deviceId": deviceID,
     ]
   }
 }
@@ -46,6 +53,11 @@ public enum RemovalCause {
 extension Event {
   public static func removed(_ device: EventDevice, reason: String, at now: Int64) -> Event {
     Event(.tokenRemoved, at: now, data: device.object + ["reason": reason.unlessEmpty])
+  }
+
+  /// APNs has contradicted the environment `before` of a device.
+  public static func corrected(_ device: EventDevice, from before: String?, at now: Int64) -> Event {
+    Event(.deviceCorrected, at: now, data: device.object + ["from": before])
   }
 
   /// What has changed about a device that was registered; nil if only the time has. `before` is nil if it was not

@@ -5,6 +5,8 @@ public enum EventType: String, Sendable, CaseIterable {
   /// A device was taken from its owner by another one.
   case tokenTransferred = "token.transferred"
   case tokenRemoved = "token.removed"
+  /// APNs accepted a push to a device in the other environment than the one that it was registered with.
+  case deviceCorrected = "device.corrected"
   /// A job was moved to the dead letters, other than as uncertain.
   case jobDead = "job.dead"
   /// A job was moved to the dead letters because APNs may have delivered it.

@@ -88,14 +88,20 @@ package struct JobDraft {
       throw JobError(reason: "ttl: not together with expiration; give one of them")
     }
     let pushType = effectivePushType
+    if case .app = addressee, pushType.kind != .app {
+      throw JobError(
+        reason:
+          "pushType: \(pushType) has no audience; to.app takes alert or background, name a user or tokens for others")
+    }
     let content = try content(for: addressee, as: pushType)
     let priority = priority ?? pushType.defaultPriority
-    guard pushType != .background || priority == 5 else {
-      throw JobError(reason: "priority: must be 5 when pushType is background")
+    if let only = pushType.onlyPriority, priority != only {
+      throw JobError(reason: "priority: must be \(only) when pushType is \(pushType)")
     }
     return Job(
       id: id, addressee: addressee, app: app, content: content, pushType: pushType, priority: priority,
-      collapseID: collapseID, expiration: expiration, ttl: ttl, sendAt: sendAt, enqueuedAt: enqueuedAt, dedupe: dedupe,
+      collapseID: collapseID, expiration: expiration ?? (ttl == nil ? pushType.defaultExpiration : nil), ttl: ttl,
+      sendAt: sendAt, enqueuedAt: enqueuedAt, dedupe: dedupe,
       atMostOnce: atMostOnce, replyTo: replyTo, trace: trace)
   }
 
@@ -113,10 +119,16 @@ package struct JobDraft {
       throw JobError(reason: "class: missing; a job to an instance names a class of a delivery policy")
     }
     if let payload {
-      try refuseNotification(besides: "payload")
+      try refuseNotification { "\($0): not together with payload" }
       return .payload(payload)
     }
     var notification = notification
+    if pushType.saysContentChanged {
+      try refuseNotification(keeping: .data) {
+        "\($0): not with pushType \(pushType), which takes data or payload only"
+      }
+      notification.contentChanged = true
+    }
     // APNs drops a background push without content-available.
     if pushType == .background { notification.contentAvailable = true }
     guard notification.isPerceptible || notification.contentAvailable || pushType.isCarriedByDataAlone else {
@@ -133,13 +145,14 @@ package struct JobDraft {
     guard case .instance = addressee else { throw JobError(reason: "class: only for a job to an instance") }
     guard payload == nil else { throw JobError(reason: "payload: not together with class") }
     guard pushType ?? .alert == .alert else { throw JobError(reason: "pushType: a class is always an alert") }
-    try refuseNotification(besides: "class")
+    try refuseNotification { "\($0): not together with class" }
     return .classed(className, preview: preview)
   }
 
-  private func refuseNotification(besides other: String) throws(JobError) {
-    for key in JobKey.allCases where key.isPartOfNotification && seen & 1 << UInt64(key.rawValue) != 0 {
-      throw JobError(reason: "\(key): not together with \(other)")
+  /// Refuses the parts of a notification, except `kept`.
+  private func refuseNotification(keeping kept: JobKey? = nil, _ reason: (JobKey) -> String) throws(JobError) {
+    for key in JobKey.allCases where key.isPartOfNotification && seen & 1 << UInt64(key.rawValue) != 0 && key != kept {
+      throw JobError(reason: reason(key))
     }
   }
 

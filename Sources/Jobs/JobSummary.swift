@@ -10,8 +10,6 @@ public struct JobSummary: Sendable, Equatable {
   public private(set) var addressee: Addressee?
   /// The bundle id that the job names: `app`, or that of its audience.
   public private(set) var app: String?
-  /// Unix ms, by the producer's clock.
-  public private(set) var enqueuedAt: Int64?
 
   public init(job bytes: [UInt8]) {
     var reader = JSONReader(bytes)
@@ -34,7 +32,6 @@ public struct JobSummary: Sendable, Equatable {
         addressee = JobSummary.addressee(Array(reader.bytes[text]))
         if case .app(let audience)? = addressee { app = app ?? audience }
       case "app": app = try reader.readString()
-      case "enqueuedAt": enqueuedAt = try JSONValue(from: &reader).time
       default: try reader.skipValue()
       }
     }

@@ -31,6 +31,10 @@ extension Notification {
       json.key("mutable-content")
       json.integer(1)
     }
+    if contentChanged {
+      json.key("content-changed")
+      json.bool(true)
+    }
     json.member("interruption-level", interruptionLevel)
     if let relevanceScore {
       json.key("relevance-score")

@@ -14,6 +14,8 @@ public struct Notification: Sendable, Equatable {
   public var relevanceScore: Double?
   public var contentAvailable = false
   public var mutableContent = false
+  /// Set for the push types that say only this.
+  var contentChanged = false
 
   /// The text of a JSON object without a key `aps`. Its members are beside `aps`.
   public var data: [UInt8]?

@@ -2,6 +2,8 @@
 package struct Charset: Sendable {
   package static let bundleID = Charset("._-", length: 1...200)
   package static let token = Charset(":_.-", length: 20...512)
+  /// Of the phone of a device.
+  package static let deviceID = Charset("._:-", length: 1...128)
 
   package let length: ClosedRange<Int>
   /// `letters, digits and ._:-`

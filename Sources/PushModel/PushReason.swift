@@ -13,6 +13,8 @@ public struct PushReason: Sendable {
   public var isUsual = false
   /// Whether the token is no longer valid.
   public var isOfToken = false
+  /// Whether the key may not send to this environment or topic.
+  public var isOfKey = false
 
   /// What to do about a route whose tokens are no longer removed.
   public static let fixOfStoppedRemoval =
@@ -40,6 +42,16 @@ public struct PushReason: Sendable {
       advice: "Nothing: the device is registered as android, which APNs does not serve."),
     "UnknownApp": PushReason(
       advice: "Add the device's bundle id to MARTLET_APPS, or register the device with the right one."),
+    "WrongTokenKind": PushReason(
+      meaning: "Jobs name tokens of another kind than their push type. They are not sent.",
+      advice:
+        "Name a token of the kind that the job's pushType goes to, as a voip token for voip, or set the pushType of this "
+        + "token's kind. If the token was registered with the wrong kind, register it again with the right one."),
+    "NoKeyForEnvironment": PushReason(
+      meaning: "The keys of the app may not send to the environment of these devices. They are not sent to.",
+      advice:
+        "Add a key that may send to the device's environment (APNS_* or MARTLET_APPS), or register the device with the "
+        + "right environment."),
     "TooManyRequests": PushReason(
       meaning: "Too many pushes to one device. They are tried again.",
       advice: "Send fewer pushes to this device, or let them replace each other with collapseId.", isUsual: true),
@@ -47,7 +59,7 @@ public struct PushReason: Sendable {
       meaning: "Over 4 KiB. The producer must shorten the payload.", advice: invalid.advice),
     "PayloadEmpty": invalid, "BadExpirationDate": invalid, "BadCollapseId": invalid, "BadPriority": invalid,
     "BadTopic": invalid, "InvalidPushType": invalid,
-    "TopicDisallowed": paused(
+    "TopicDisallowed": refusedByKey(
       "The key's team may not send to this topic. Check the bundle id.",
       "check the bundle id (of the job, the device, APNS_BUNDLE_ID) and its app: the key's team may not send to this topic"
     ),
@@ -75,12 +87,19 @@ public struct PushReason: Sendable {
     "check the key id, the team id and the private key (APNS_* or MARTLET_APPS) and this machine's clock; "
       + "see whether the key was revoked")
 
-  private static let wrongEnvironment = paused(
+  private static let wrongEnvironment = refusedByKey(
     nil, "use a key that is allowed in this environment, or set APNS_USE_SANDBOX")
 
   private static let ofAPNs = PushReason(
     meaning: "A fault of APNs. They are tried again.",
     advice: "Wait: APNs has a fault of its own. See https://developer.apple.com/system-status/.", isUsual: true)
+
+  /// A reason that pauses a route because its key may not send there.
+  private static func refusedByKey(_ meaning: String?, _ fix: String) -> PushReason {
+    var reason = paused(meaning, fix)
+    reason.isOfKey = true
+    return reason
+  }
 
   /// A reason that pauses a route.
   private static func paused(_ meaning: String?, _ fix: String) -> PushReason {

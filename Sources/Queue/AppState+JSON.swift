@@ -18,7 +18,7 @@ extension AppState {
       bundleIDs: bundleIDs.prefix(AppState.maximumBundleIDs).compactMap(\.string),
       team: value["team"]?.string ?? "", keys: parts("keys", Key.init), gateways: parts("gateways", Gateway.init))
     servesOthers = value["servesOthers"]?.bool ?? false
-    environment = value["environment"]?.string.flatMap(PushEnvironment.init)
+    environment = value["environment"]?.string.flatMap(PushEnvironment.init(named:))
     share = value["share"].present ?? 1
     inFlight = value["inFlight"].present ?? 0
     removedTokens = Int64(value["removedTokens"].present ?? 0)
@@ -46,7 +46,7 @@ extension AppState.Key {
 
 extension AppState.Gateway {
   fileprivate init?(_ value: JSONValue) {
-    guard let environment = value["environment"]?.string.flatMap(PushEnvironment.init),
+    guard let environment = value["environment"]?.string.flatMap(PushEnvironment.init(named:)),
       let url = value["url"]?.string, let state = value["state"]?.string.flatMap(State.init)
     else { return nil }
     self.init(

@@ -5,7 +5,7 @@ public import PushModel
 extension RouteNotice {
   /// Returns nil if `value` is not a route.
   init?(_ value: JSONValue) {
-    guard let environment = value["environment"]?.string.flatMap(PushEnvironment.init),
+    guard let environment = value["environment"]?.string.flatMap(PushEnvironment.init(named:)),
       let topic = value["topic"]?.string, let reason = value["reason"]?.string, let since = value["since"]?.time
     else { return nil }
     self.init(environment: environment, topic: topic, reason: reason, since: since)
@@ -19,7 +19,7 @@ extension RouteNotice {
 extension RouteState {
   /// Returns nil if `value` is not a route.
   init?(_ value: JSONValue) {
-    guard let environment = value["environment"]?.string.flatMap(PushEnvironment.init),
+    guard let environment = value["environment"]?.string.flatMap(PushEnvironment.init(named:)),
       let topic = value["topic"]?.string
     else { return nil }
     self.init(

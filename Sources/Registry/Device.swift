@@ -11,18 +11,23 @@ public struct Device: Sendable, Equatable {
   /// Nil for an anonymous device, an instance's device and a token that is not registered.
   public let username: String?
   public let platform: Platform
-  /// Nil for the configured one.
+  /// Nil if it was registered for none: it is a device of the default app.
   public let bundleID: String?
-  /// Nil for the configured one.
+  /// Nil if it is unknown.
   public let environment: PushEnvironment?
   /// Unix milliseconds; 0 if the token is not registered.
   public let updatedAt: Int64
   /// Unix milliseconds of the first registration; nil if unknown.
   public let createdAt: Int64?
+  /// Nil for a token that is not registered.
+  public let kind: DeviceKind?
+  /// The phone, if the app names it.
+  public let deviceID: String?
 
   public init(
     token: String, username: String? = nil, platform: Platform = .ios, bundleID: String? = nil,
-    environment: PushEnvironment? = nil, updatedAt: Int64 = 0, createdAt: Int64? = nil
+    environment: PushEnvironment? = nil, updatedAt: Int64 = 0, createdAt: Int64? = nil, kind: DeviceKind? = nil,
+    deviceID: String? = nil
   ) {
     self.token = token
     self.username = username
@@ -31,12 +36,14 @@ public struct Device: Sendable, Equatable {
     self.environment = environment
     self.updatedAt = updatedAt
     self.createdAt = createdAt
+    self.kind = kind
+    self.deviceID = deviceID
   }
 
-  init(token: String, metadata: DeviceMetadata) {
+  public init(token: String, metadata: DeviceMetadata) {
     self.init(
       token: token, username: metadata.username.isEmpty ? nil : metadata.username, platform: metadata.platform,
       bundleID: metadata.bundleID, environment: metadata.environment, updatedAt: metadata.updatedAt,
-      createdAt: metadata.createdAt)
+      createdAt: metadata.createdAt, kind: metadata.kind, deviceID: metadata.deviceID)
   }
 }

@@ -9,14 +9,17 @@ public struct DeviceMetadata: Sendable, Equatable {
   /// Unix milliseconds.
   public var updatedAt: Int64
   public var bundleID: String?
-  /// Nil for the configured one.
+  /// Nil if it is unknown.
   public var environment: PushEnvironment?
   /// Unix milliseconds.
   public var createdAt: Int64?
+  public var kind: DeviceKind
+  /// The phone, if the app names it: its tokens have the same owner.
+  public var deviceID: String?
 
   public init(
     username: String, platform: Platform, updatedAt: Int64, bundleID: String? = nil,
-    environment: PushEnvironment? = nil, createdAt: Int64? = nil
+    environment: PushEnvironment? = nil, createdAt: Int64? = nil, kind: DeviceKind = .app, deviceID: String? = nil
   ) {
     self.username = username
     self.platform = platform
@@ -24,11 +27,13 @@ public struct DeviceMetadata: Sendable, Equatable {
     self.bundleID = bundleID
     self.environment = environment
     self.createdAt = createdAt
+    self.kind = kind
+    self.deviceID = deviceID
   }
 
   /// The raw value is the index in ``keys``, so that keys are not compared as text.
   private enum Key: Int, CaseIterable {
-    case username, platform, updatedAt, bundleId, environment, createdAt
+    case username, platform, updatedAt, bundleId, environment, createdAt, kind, deviceId
   }
 
   private static let keys = JSONKeys(Key.allCases.map { "\($0)" })
@@ -63,7 +68,9 @@ public struct DeviceMetadata: Sendable, Equatable {
     case (.username, .string): username = Username.normalized(try reader.readString())
     case (.platform, .string): platform = Platform(rawValue: try reader.readString()) ?? .ios
     case (.bundleId, .string): bundleID = try reader.readString()
-    case (.environment, .string): environment = PushEnvironment(rawValue: try reader.readString())
+    case (.environment, .string): environment = PushEnvironment(named: try reader.readString())
+    case (.kind, .string): kind = DeviceKind(rawValue: try reader.readString()) ?? .app
+    case (.deviceId, .string): deviceID = try reader.readString()
     case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader) ?? 0
     case (.createdAt, .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
     default:
@@ -89,7 +96,8 @@ public struct DeviceMetadata: Sendable, Equatable {
   public func json() -> [UInt8] {
     let object: JSONObject = [
       "username": username, "platform": platform.rawValue, "updatedAt": updatedAt, "bundleId": bundleID,
-      "environment": environment?.rawValue, "createdAt": createdAt,
+      "environment": environment?.rawValue, "createdAt": createdAt, "kind": kind == .app ? nil : kind.rawValue,
+      "deviceId": deviceID,
     ]
     return object.bytes
   }

@@ -11,16 +11,23 @@ public struct InstanceRecord: Sendable, Equatable {
   public var updatedAt: Int64
   /// False after APNs has refused the token as invalid; the device must register again.
   public var isActive: Bool
+  /// Whether the credential of the instance is disabled or revoked.
+  public var isSuspended: Bool
 
   public init(
-    token: String, environment: PushEnvironment?, bundleID: String? = nil, updatedAt: Int64, isActive: Bool = true
+    token: String, environment: PushEnvironment?, bundleID: String? = nil, updatedAt: Int64, isActive: Bool = true,
+    isSuspended: Bool = false
   ) {
     self.token = token
     self.environment = environment
     self.bundleID = bundleID
     self.updatedAt = updatedAt
     self.isActive = isActive
+    self.isSuspended = isSuspended
   }
+
+  /// Whether pushes are sent to the device.
+  var isReachable: Bool { isActive && !isSuspended }
 
   /// Returns nil if `bytes` is not an object with a well-formed token.
   public init?(parsing bytes: [UInt8]) {
@@ -28,15 +35,15 @@ public struct InstanceRecord: Sendable, Equatable {
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
     guard let token = value["token"]?.string, DeviceToken.isWellFormed(token.utf8) else { return nil }
     self.init(
-      token: token, environment: value["environment"]?.string.flatMap(PushEnvironment.init),
+      token: token, environment: value["environment"]?.string.flatMap(PushEnvironment.init(named:)),
       bundleID: value["bundleId"]?.string, updatedAt: value["updatedAt"]?.time ?? 0,
-      isActive: value["active"]?.bool ?? true)
+      isActive: value["active"]?.bool ?? true, isSuspended: value["suspended"]?.bool ?? false)
   }
 
   public func json() -> [UInt8] {
     let object: JSONObject = [
       "token": token, "environment": environment?.rawValue, "bundleId": bundleID, "updatedAt": updatedAt,
-      "active": isActive,
+      "active": isActive, "suspended": isSuspended ? true : nil,
     ]
     return object.bytes
   }

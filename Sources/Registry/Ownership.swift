@@ -36,7 +36,7 @@ package enum Ownership {
 
   /// Decides about an entry of an app's audience.
   static func decide(entry: [UInt8], metadata: [UInt8]?, app: String) -> Decision {
-    decide(entry, metadata) { $0.bundleID == app ? nil : .otherApp }
+    decide(entry, metadata) { $0.bundleID == app && $0.kind == .app ? nil : .otherApp }
   }
 
   /// Returns the device of a token that a producer named. It needs no metadata; unreadable metadata is ignored.

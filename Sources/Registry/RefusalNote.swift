@@ -38,7 +38,8 @@ public struct RefusalNote: Sendable, Equatable {
   public init?(parsing bytes: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
-    guard let at = value["at"]?.time, let environment = value["environment"]?.string.flatMap(PushEnvironment.init)
+    guard let at = value["at"]?.time,
+      let environment = value["environment"]?.string.flatMap(PushEnvironment.init(named:))
     else { return nil }
     self.init(
       reason: value["reason"]?.string ?? "", status: value["status"]?.count ?? 0, at: at,

@@ -12,12 +12,17 @@ public struct Registration: Sendable, Equatable {
   public let isBundleAssumed: Bool
   /// Nil keeps the known value.
   public let environment: PushEnvironment?
+  /// Nil keeps the known value, which is at first `app`.
+  public let kind: DeviceKind?
+  /// The phone: 1 to 128 of `A-Za-z0-9._:-`. Nil keeps the known value.
+  public let deviceID: String?
   /// Unix milliseconds.
   public let now: Int64
 
   public init(
     token: String, username: String, platform: Platform, bundleID: String? = nil,
-    isBundleAssumed: Bool = false, environment: PushEnvironment? = nil, now: Int64
+    isBundleAssumed: Bool = false, environment: PushEnvironment? = nil, kind: DeviceKind? = nil,
+    deviceID: String? = nil, now: Int64
   ) {
     self.token = token
     self.username = username
@@ -25,6 +30,8 @@ public struct Registration: Sendable, Equatable {
     self.bundleID = bundleID
     self.isBundleAssumed = isBundleAssumed
     self.environment = environment
+    self.kind = kind
+    self.deviceID = deviceID
     self.now = now
   }
 }

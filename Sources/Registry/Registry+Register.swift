@@ -29,13 +29,8 @@ extension Registry {
       ["username": .init(user), "removed": .init(count)])
   }
 
-  /// Replaces the device of an instance.
-  public func register(instance id: String, _ record: InstanceRecord) async throws(RedisError) {
-    // Only the events depend on what was there.
-    if events == nil {
-      _ = try await connection.send(RedisCommand("SET", RegistryKeys.instance(id)).with(record.json()))
-    } else {
-      _ = try await instances.run([(id, InstanceOperation.register(record))])
-    }
+  /// Gives devices without an app this one. Returns how many were changed.
+  public func assume(app: String, for tokens: [String]) async throws(RedisError) -> Int {
+    try await executor.complete(tokens.map { ($0, .assume(app: app)) }).count { $0.end == .written }
   }
 }

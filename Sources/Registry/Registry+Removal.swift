@@ -52,19 +52,20 @@ extension Registry {
     }
   }
 
-  /// Marks the record of an instance inactive if it still has this token and was not registered after `notAfter` (unix
-  /// ms). Passes the number of records marked: 0 or 1.
-  public func deactivate(
-    instance id: String, token: String, notAfter: Int64, reason: String = StaleDevice.unknownReason,
-    completion: @escaping CountCompletion
-  ) {
-    let operation = InstanceOperation.deactivate(token: token, notAfter: notAfter, reason: reason)
+  /// Stores the environments in which APNs accepted devices, each unless the device was registered again since. Passes how many
+  /// were stored.
+  public func learn(_ accepted: [AcceptedDevice], completion: @escaping CountCompletion) {
     complete(completion) { () async throws(RedisError) in
-      try await self.instances.run([(id, operation)]).count(where: \.isWritten)
+      var count = 0
+      let instances = accepted.compactMap(\.instanceOperation)
+      if !instances.isEmpty { count += try await self.instances.run(instances).count(where: \.isWritten) }
+      let others = accepted.compactMap(\.tokenOperation)
+      if !others.isEmpty { count += try await self.executor.complete(others).count { $0.end == .written } }
+      return count
     }
   }
 
-  private func complete(
+  func complete(
     _ completion: @escaping CountCompletion, with body: @escaping @EventLoop () async throws(RedisError) -> Int
   ) {
     Task { @EventLoop in

@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 import Telemetry
 
@@ -155,11 +156,11 @@ extension Registry {
     exchange.expect()
     connection.send(RedisCommand("GET", RegistryKeys.instance(id))) { result in
       exchange.answer(index, result) { resolution, value in
-        guard let record = value.bytes.flatMap(InstanceRecord.init(parsing:)), record.isActive else { return }
+        guard let record = value.bytes.flatMap(InstanceRecord.init(parsing:)), record.isReachable else { return }
         resolution.devices.append(
           Device(
             token: record.token, bundleID: record.bundleID, environment: record.environment,
-            updatedAt: record.updatedAt))
+            updatedAt: record.updatedAt, kind: .app))
       }
     }
   }

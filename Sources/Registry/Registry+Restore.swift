@@ -1,3 +1,4 @@
+import PushModel
 package import Redis
 
 /// What became of a device or an instance of a backup.
@@ -33,13 +34,19 @@ extension Registry {
     return results
   }
 
-  /// Writes instances unchanged, each unless the one in Redis is at least as new.
+  /// Writes instances unchanged, each unless the one in Redis is at least as new. A token that another instance has stays
+  /// that one's.
   package func restore(
     _ instances: [(id: String, record: InstanceRecord)]
   ) async throws(RedisError) -> [Restoration] {
-    try await self.instances.run(instances.map { ($0.id, InstanceOperation.restore($0.record)) }).map { outcome in
-      !outcome.isWritten ? .kept : outcome.before == nil ? .created : .updated
-    }
+    let outcomes = try await self.instances.run(instances.map { ($0.id, InstanceOperation.restore($0.record)) })
+    let written = zip(instances, outcomes).filter { $1.isWritten && $0.record.isActive }
+    _ = try await connection.replies(
+      to: written.map { instance, _ in
+        RedisCommand("SET", RegistryKeys.instanceOfToken(instance.record.token), instance.id, "NX", "EX")
+          .with(DeviceKind.app.lifetime)
+      })
+    return outcomes.map { outcome in !outcome.isWritten ? .kept : outcome.before == nil ? .created : .updated }
   }
 
   /// Returns the entries of a user's set with their metadata.

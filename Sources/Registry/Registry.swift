@@ -6,9 +6,6 @@ public import Telemetry
 /// The devices of users, apps and instances, stored in Redis. Only which users have a large set is kept in memory.
 @EventLoop
 public final class Registry {
-  /// Seconds: one year from the last registration.
-  package static let metadataLifetime = 31_536_000
-
   /// Maximum keys or entries of one command or script.
   nonisolated static let maximumBatch = 300
 

@@ -17,6 +17,9 @@ public enum RegistryKeys {
   /// The one active device of an instance: ``InstanceRecord``.
   public static func instance(_ id: String) -> String { "push:instance:\(id)" }
 
+  /// String with a TTL: the id of the instance that registered the token last.
+  public static func instanceOfToken(_ token: String) -> String { "martlet:instance:\(token)" }
+
   /// Sorted set of an app's tokens, all with score 0; one of ``AudienceShard/count``.
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
 
@@ -25,6 +28,9 @@ public enum RegistryKeys {
 
   /// String with a TTL: why the last device of a user was removed, a ``RefusalNote``.
   public static func removal(_ username: String) -> String { "martlet:removal:\(username)" }
+
+  /// String with a TTL: the default app, while no process looks for devices without an app.
+  static let walk = "martlet:{registry}:walk"
 
   /// Sorted set of the changes under way in a cluster, by the time they began (unix seconds): `<token> <number>`; one
   /// of ``AudienceShard/count``.

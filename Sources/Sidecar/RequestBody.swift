@@ -12,7 +12,7 @@ enum RequestBody {
     do {
       value = try JSONValue(parsing: body)
     } catch {
-      throw Refusal(.notJSON, nil, "\(error)")
+      throw Refusal(.notJSON, nil, "\(error); bodies are read as JSON, of any content type")
     }
     guard value.members != nil else { throw Refusal(.notJSON, nil, "expected an object") }
     return value
@@ -24,7 +24,14 @@ enum RequestBody {
     let type = request.headers["Content-Type"]?.lowercased() ?? ""
     let first = request.body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
     guard type.hasPrefix("application/x-www-form-urlencoded"), first != UInt8(ascii: "{") else {
-      return try object(request.body)
+      do throws(Refusal) {
+        return try object(request.body)
+      } catch {
+        var refusal = error
+        refusal.message = error.message?.replacing(
+          ", of any content type", with: "; a form needs the content type application/x-www-form-urlencoded")
+        throw refusal
+      }
     }
     guard let text = String(validating: request.body, as: UTF8.self), let items = FormEncoding.items(of: text) else {
       throw invalidForm("broken percent escape, or no UTF-8")

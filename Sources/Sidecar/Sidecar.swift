@@ -1,5 +1,6 @@
 package import EventLoop
 package import HTTPServer
+import Redis
 package import Telemetry
 
 /// The HTTP registration service: one API for each document in docs/http, all on one server.
@@ -39,11 +40,17 @@ package struct SidecarSite: HTTPSite {
   private static let maximumPathBytes = 2048
 
   package let router: HTTPRouter<any HTTPAPI>
+  /// How long after its start a sidecar's requests wait for the connection to Redis.
+  private static let patience = Duration.seconds(5)
+
   let operations: OperationsAPI
   private let apis: [any HTTPAPI]
+  private let connection: RedisClient?
+  private let startedAt = ContinuousClock.now
 
   init(_ context: APIContext) {
     operations = OperationsAPI(context: context)
+    connection = context.storage?.backend.connection
     apis = [
       operations, PushAPI(context), NotificationAPI(context), DeviceAPI(context: context), BroadcastAPI(context),
       InstanceAPI(context: context),
@@ -56,7 +63,21 @@ package struct SidecarSite: HTTPSite {
 
   package func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     guard let api = request.endpoint else { throw Refusal(.notFound) }
+    if !(api is OperationsAPI) { await waitForRedis() }
     return try await api.respond(to: request)
+  }
+
+  /// Returns when Redis is connected, or when a sidecar that has just started has waited long enough. Without Redis the
+  /// request then gets its error.
+  private func waitForRedis() async {
+    guard let connection, !connection.isReady else { return }
+    let left = SidecarSite.patience - (ContinuousClock.now - startedAt)
+    guard left > .zero else { return }
+    do throws(RedisError) {
+      try await connection.ready(within: left)
+    } catch {
+      // The request says so itself.
+    }
   }
 
   /// Renders the refusal in the form of the API that the path belongs to, or in the common form.

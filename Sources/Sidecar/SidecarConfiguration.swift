@@ -20,11 +20,8 @@ public struct SidecarConfiguration: Sendable {
   public var backupPath: String?
   /// The app of registrations that do not name one.
   public var bundleID: String?
-  /// The APNs environment of devices that were registered without one.
+  /// The APNs environment in which devices are tried first whose own is unknown.
   public var defaultEnvironment = PushEnvironment.production
-  /// The APNs environment that is stored with tokens that the push API registers. Nil if none is configured: the sender
-  /// then uses its own default.
-  public var registrationEnvironment: PushEnvironment?
   /// Failed authentications of a client address for a name. Nil means no limit, here and below.
   public var failureLimit: WindowLimit?
   /// Registrations of a user or an instance.

@@ -46,7 +46,7 @@ extension SimulatorTests {
     private func outcomes(
       _ clients: AppClients, _ numbers: ClosedRange<Int>, _ bundleID: String
     ) async throws -> [SendOutcome] {
-      await (try #require(clients.target(of: bundleID))).client.outcomes(numbers, topic: bundleID)
+      await (try #require(clients.target(of: bundleID)?.client(for: .production))).outcomes(numbers, topic: bundleID)
     }
 
     @Test func `pushes to apps of two teams carry the key of their app`() async throws {
@@ -150,9 +150,9 @@ extension SimulatorTests {
       let stream = AppStream(of: 4000, to: "com.a", through: clients)
       async let running: Void = stream.run(atOnce: 300)
       try await eventually("some are accepted") { stream.accepted > 500 }
-      let old = try #require(clients.target(of: "com.a")).client
+      let old = try #require(clients.target(of: "com.a")?.client(for: .production))
       #expect(clients.replace(apps: [changed]) == AppChange(changed: 1))
-      #expect(try #require(clients.target(of: "com.a")).client !== old)
+      #expect(try #require(clients.target(of: "com.a")?.client(for: .production)) !== old)
       await running
       #expect(stream.others == [])
       #expect(stream.accepted == 4000)
@@ -186,7 +186,7 @@ extension SimulatorTests {
       defer { clients.close() }
       _ = try await outcomes(clients, 1...1, "com.a")
       try await apns.settings(#"{"rttMs":100,"maxStreams":10}"#)
-      let client = try #require(clients.target(of: "com.a")).client
+      let client = try #require(clients.target(of: "com.a")?.client(for: .production))
       async let left = client.outcomes(2...41, topic: "com.a")
       try await eventually("in flight") { client.inFlight == 10 }
       let path = "\(apns.directory)/AuthKey_KEYBBBBBB1.p8"
@@ -200,7 +200,7 @@ extension SimulatorTests {
 
     @Test func `without apps everything goes to the fallback`() async throws {
       let clients = AppClients(
-        fallback: try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1").configuration, metrics: Metrics(),
+        fallback: try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1").configurations[0], metrics: Metrics(),
         log: .silent)
       defer { clients.close() }
       #expect(!clients.takesPushes)
@@ -241,7 +241,7 @@ extension SimulatorTests {
     private func sendNext() {
       guard sent < total else { return }
       sent += 1
-      clients.target(of: bundleID)?.client.send(
+      clients.target(of: bundleID)?.client(for: .production)?.send(
         TestPush.make(sent, topic: bundleID) { outcome in
           if outcome.isAccepted { self.accepted += 1 } else { self.others.insert("\(outcome)") }
           self.ended += 1

@@ -23,7 +23,7 @@ struct AppDirectoryTests {
     let directory = AppDirectory(
       apps: [app("com.a", "com.b", with: try configuration()), app("com.c", with: try configuration("OTHER12345"))],
       fallback: nil)
-    #expect(["com.a", "com.b", "com.c", "com.d", ""].map(directory.app) == [0, 0, 1, nil, nil])
+    #expect(["com.a", "com.b", "com.c", "com.d", ""].map { directory.target(of: $0)?.app } == [0, 0, 1, nil, nil])
   }
 
   @Test func `apps with equal team, keys, gateway and connections share a client`() throws {
@@ -36,7 +36,7 @@ struct AppDirectoryTests {
         app("com.g", with: try configuration(endpoint: "https://a.example/ignored")),
       ], fallback: try configuration())
     #expect(directory.configurationOfFallback == 0)
-    #expect(directory.configurationOfApp == [0, 0, 1, 2, 3, 4, 3])
+    #expect(directory.apps.map(directory.configurations(ofApp:)) == [[0], [0], [1], [2], [3], [4], [3]])
     #expect(directory.configurations.count == 5)
   }
 
@@ -47,7 +47,51 @@ struct AppDirectoryTests {
     let identities = try [[keys[0]], keys, keys.reversed()].map { try APNsConfiguration(keys: $0).identity }
     #expect(Set(identities).count == 3)
     #expect(throws: APNsError.self) { try APNsConfiguration(keys: []) }
-    #expect(throws: APNsError.self) { try APNsConfiguration(keys: keys + keys) }
+    #expect(throws: APNsError.self) { try APNsConfiguration(keys: Array(repeating: keys[0], count: 9)) }
+  }
+
+  @Test func `each environment and bundle id has the keys that may sign there, in their order`() throws {
+    func key(_ id: String, _ environment: PushEnvironment? = nil, _ topics: [String]? = nil) -> AppKey {
+      AppKey(
+        .init(keyID: id, teamID: "TEAM567890", privateKeyPEM: TestKey.pem), environment: environment, topics: topics)
+    }
+    let app = try APNsApp(
+      bundleIDs: ["com.a", "com.b", "com.c"],
+      keys: [
+        key("PRODUCTION", .production, ["com.a", "com.b"]), key("SANDBOXKEY", .sandbox, ["com.a"]),
+        key("EVERYWHERE", nil, ["com.a"]), key("SANDBOXFOR", .sandbox, ["com.c"]),
+      ])
+    func keys(_ bundleID: String, _ environment: PushEnvironment) -> [String]? {
+      app.configuration(of: bundleID, in: environment)?.keyNames.map(\.keyID)
+    }
+    #expect(keys("com.a", .production) == ["PRODUCTION", "EVERYWHERE"])
+    #expect(keys("com.a", .sandbox) == ["SANDBOXKEY", "EVERYWHERE"])
+    #expect(keys("com.b", .production) == ["PRODUCTION"])
+    #expect(keys("com.b", .sandbox) == nil)
+    #expect(keys("com.c", .production) == nil)
+    #expect(keys("com.d", .production) == nil)
+    let target = AppDirectory(apps: [app], fallback: nil).target(of: "com.b")
+    #expect(target?.production != nil && target?.sandbox == nil)
+    // One key for all is one client; of several, each environment has a first of its own.
+    let single = try APNsApp(bundleIDs: ["com.a", "com.b"], keys: [key("EVERYWHERE")])
+    #expect(single.configurations.count == 1)
+    #expect(try APNsApp(bundleIDs: ["com.a"], keys: [key("EVERYWHERE"), key("SANDBOXKEY")]).configurations.count == 2)
+  }
+
+  @Test func `the sandbox may have a gateway of its own`() throws {
+    func configuration(_ endpoint: String?, _ sandbox: String?) throws -> APNsConfiguration {
+      try APNsConfiguration(
+        credentials: .init(keyID: "ABCDE12345", teamID: "TEAM567890", privateKeyPEM: TestKey.pem),
+        gateway: .init(endpointOverride: endpoint, sandboxOverride: sandbox))
+    }
+    let both = try configuration("https://a.example", "https://b.example")
+    #expect(try both.origin(of: .sandbox).url == "https://b.example:443")
+    #expect(both.origins == ["https://a.example:443", "https://b.example:443"])
+    #expect(!both.hasOneGateway)
+    #expect(try configuration("https://a.example", nil).hasOneGateway)
+    #expect(try configuration("https://a.example", "https://a.example").hasOneGateway)
+    #expect(try !configuration(nil, "https://b.example").hasOneGateway)
+    #expect(try both.identity != configuration("https://a.example", nil).identity)
   }
 
   @Test func `the gateways are Apple's for both environments, or those of the apps`() throws {

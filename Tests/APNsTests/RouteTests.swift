@@ -51,6 +51,21 @@ struct RouteTests {
     #expect(table.known(.production, "topic\(RouteTable.maximumRoutes - RouteTable.keptRoutes)")?.isPaused == true)
   }
 
+  @Test func `a refusal that says nothing about the token does not count`() {
+    let route = Route(environment: .production, topic: "com.a")
+    func record(_ number: Int, _ reason: String, _ evidence: TokenEvidence) {
+      let push = TestPush.make(owner: .user("user\(number)"), evidence: evidence)
+      _ = route.recordToken(of: push, isSuspect: true, reason: reason)
+    }
+    for number in 0..<100 {
+      record(number, "BadDeviceToken", TokenEvidence(ofEnvironment: false))
+      record(number, "DeviceTokenNotForTopic", TokenEvidence(ofTopic: false))
+    }
+    #expect(!route.isRemovalStopped)
+    for number in 0..<100 { record(number, "DeviceTokenNotForTopic", TokenEvidence(ofEnvironment: false)) }
+    #expect(route.isRemovalStopped)
+  }
+
   @Test func `anonymous devices never stop the removal of users' devices`() {
     let route = Route(environment: .production, topic: "com.a")
     var changes = 0

@@ -18,10 +18,11 @@ enum TestPush {
     _ number: Int = 1, token: String = token, topic: String = "com.example.demo", pushType: PushType = .alert,
     priority: Int? = nil, expiration: Int64? = nil, collapseID: String? = nil, apnsID: String? = nil,
     payload: [UInt8] = payload, owner: PushOwner? = nil, environment: PushEnvironment = .production,
+    evidence: TokenEvidence = TokenEvidence(),
     completion: @escaping @EventLoop (SendOutcome) -> Void = { _ in }
   ) -> Push {
     Push(
-      to: Push.Target(token: token, topic: topic, environment: environment, owner: owner),
+      to: Push.Target(token: token, topic: topic, environment: environment, owner: owner, evidence: evidence),
       message: Push.Message(
         payload: payload, pushType: pushType, priority: priority, expiration: expiration, collapseID: collapseID),
       apnsID: apnsID ?? id(number), completion: completion)

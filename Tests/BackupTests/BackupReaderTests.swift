@@ -1,3 +1,4 @@
+import JSON
 import Registry
 import TestSupport
 import Testing
@@ -41,6 +42,40 @@ struct BackupReaderTests {
       ])
   }
 
+  @Test func `kind, phone and suspension are read, and development is the sandbox`() {
+    let text = """
+      {"com.a":{"\(Self.one)":{"updatedAt":1,"kind":"voip","deviceId":"iphone:1","environment":"development"}},
+      "martlet:instances":{"home":{"token":"\(Self.two)","updatedAt":1,"suspended":true,"environment":"development"}}}
+      """
+    #expect(
+      read(text).entries == [
+        .device(
+          token: Self.one,
+          DeviceMetadata(
+            username: "", platform: .ios, updatedAt: 1, bundleID: "com.a", environment: .sandbox, kind: .voip,
+            deviceID: "iphone:1")),
+        .instance(
+          id: "home", InstanceRecord(token: Self.two, environment: .sandbox, updatedAt: 1, isSuspended: true)),
+      ])
+  }
+
+  @Test func `what is written of an entry is read again`() throws {
+    let entries: [BackupEntry] = [
+      .device(
+        token: Self.one,
+        DeviceMetadata(
+          username: "alice", platform: .ios, updatedAt: 9, bundleID: "com.a", environment: .production, createdAt: 7,
+          kind: .pushtotalk, deviceID: "phone-1")),
+      .device(token: Self.two, DeviceMetadata(username: "", platform: .ios, updatedAt: 9)),
+      .instance(id: "home", InstanceRecord(token: Self.one, environment: nil, updatedAt: 9, isSuspended: true)),
+    ]
+    for entry in entries {
+      let place = try #require(entry.place)
+      let file: JSONObject = [place.section: [place.key: place.record] as JSONObject]
+      #expect(Reading(BackupReader(), file.bytes).entries == [entry])
+    }
+  }
+
   @Test func `instances have their own section, and unknown sections are skipped`() {
     let text = """
       {"martlet:instances":{"home:1":{"token":"\(Self.one)","environment":"production","bundleId":"com.a",
@@ -61,6 +96,10 @@ struct BackupReaderTests {
     (#""\#(one)":{"updatedAt":"yesterday"}"#, "malformed_date"), (#""\#(one)":{"createdAt":1.5}"#, "malformed_date"),
     (#""\#(one)":{"platform":"vax"}"#, "malformed_record"), (#""\#(one)":{"environment":""}"#, "malformed_record"),
     (#""\#(one)":{"username":"a","username":"b"}"#, "malformed_record"),
+    (#""\#(one)":{"kind":"telex"}"#, "malformed_record"), (#""\#(one)":{"kind":["voip"]}"#, "malformed_record"),
+    (#""\#(one)":{"deviceId":7}"#, "malformed_record"), (#""\#(one)":{"deviceId":""}"#, "malformed_record"),
+    (#""\#(one)":{"deviceId":"a b"}"#, "malformed_record"), (#""\#(one)":{"deviceId":"é"}"#, "malformed_record"),
+    (#""\#(one)":{"deviceId":"\#(String(repeating: "a", count: 129))"}"#, "malformed_record"),
     (#""\#(one)":{"updatedAt":1e999}"#, "malformed_record"),
     (#""\#(one)":{"of a later version":[{"a":-1e999}]}"#, "malformed_record"),
   ])

@@ -56,6 +56,65 @@ struct RestoreTests {
     #expect(try await fixture.members("thief").isEmpty)
   }
 
+  @Test func `an equally new record without an app takes that of the file, and stays otherwise as it is`() async throws
+  {
+    let fixture = try await Fixture()
+    let (mine, others, known) = (fixture.token("app-mine"), fixture.token("app-others"), fixture.token("app-known"))
+    for token in [mine, others] {
+      let learned = DeviceMetadata(
+        username: "app-less", platform: .ios, updatedAt: 1000, environment: .sandbox, deviceID: "phone")
+      _ = try await fixture.run("SET", RegistryKeys.token(token), String(decoding: learned.json(), as: UTF8.self))
+      _ = try await fixture.run("SADD", RegistryKeys.userTokens("app-less"), token)
+    }
+    _ = try await fixture.register(known, "app-less", app: "com.known", now: 1000)
+    let entries = [
+      device(mine, "app-less", app: "com.filled"), device(others, "thief", app: "com.filled"),
+      device(known, "app-less", app: "com.filled"),
+    ]
+    let done = try await fixture.registry.restore(entries)
+    #expect(done.updated == 1 && done.kept == 2)
+    #expect(
+      try await fixture.metadata(mine)
+        == DeviceMetadata(
+          username: "app-less", platform: .ios, updatedAt: 1000, bundleID: "com.filled", environment: .sandbox,
+          deviceID: "phone"))
+    #expect(try await fixture.audience("com.filled", of: mine))
+    #expect(try await fixture.metadata(others)?.bundleID == nil)
+    #expect(try await fixture.metadata(known)?.bundleID == "com.known")
+    #expect(try await fixture.registry.restore(entries).kept == 3)
+  }
+
+  @Test func `a user keeps the newest of each kind`() async throws {
+    let fixture = try await Fixture(maximumDevices: 2)
+    func entry(_ number: Int, _ kind: DeviceKind) -> BackupEntry {
+      .device(
+        token: fixture.token("kind-\(kind)-\(number)"),
+        DeviceMetadata(
+          username: "kinds", platform: .ios, updatedAt: Int64(number), bundleID: "com.kinds", kind: kind, deviceID: "p")
+      )
+    }
+    let done = try await fixture.registry.restore((1...3).flatMap { [entry($0, .app), entry($0, .voip)] })
+    // In steps, an older one may be written before the newer ones, and leave again.
+    #expect(done.refused["too_many_devices", default: 0] <= 2)
+    #expect(
+      try await fixture.members("kinds")
+        == Set([2, 3].flatMap { [fixture.token("kind-app-\($0)"), fixture.token("kind-voip-\($0)")] }))
+    #expect(try await fixture.audience("com.kinds", of: fixture.token("kind-app-3")))
+    #expect(try await !fixture.audience("com.kinds", of: fixture.token("kind-voip-3")))
+    #expect(try await fixture.metadata(fixture.token("kind-voip-3"))?.kind == .voip)
+  }
+
+  @Test func `the instance of a restored token is known, unless another has it`() async throws {
+    let fixture = try await Fixture()
+    let token = fixture.token("of-instance")
+    let record = InstanceRecord(token: token, environment: nil, updatedAt: 5, isSuspended: true)
+    _ = try await fixture.registry.restore([.instance(id: "restored-1", record)])
+    _ = try await fixture.registry.restore([.instance(id: "restored-2", record)])
+    #expect(try await fixture.registry.instance(ofToken: token) == "restored-1")
+    let stored = try await fixture.run("GET", RegistryKeys.instance("restored-1")).bytes
+    #expect(stored.flatMap(InstanceRecord.init(parsing:)) == record)
+  }
+
   @Test func `an older record is replaced, and the device leaves its former owner and app`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("older")

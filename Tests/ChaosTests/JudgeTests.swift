@@ -4,9 +4,9 @@ import Testing
 
 struct JudgeTests {
   /// A second after `second`, unix nanoseconds.
-  private static func time(_ second: Double) -> UInt64 { UInt64((1000 + second) * 1e9) }
+  static func time(_ second: Double) -> UInt64 { UInt64((1000 + second) * 1e9) }
 
-  private func job(_ id: String = "j", _ devices: [String] = ["d"]) -> ProducedJob {
+  func job(_ id: String = "j", _ devices: [String] = ["d"]) -> ProducedJob {
     ProducedJob(id: id, addressee: .devices(devices), sent: Self.time(0), isConfirmed: true)
   }
 
@@ -14,7 +14,7 @@ struct JudgeTests {
     ProducedJob(id: "j", addressee: .user(user, device: "d"), sent: Self.time(sent), isConfirmed: true)
   }
 
-  private func push(
+  func push(
     at second: Double, job: String = "j", token: String = "d", id: String? = nil, client: Int = 1, status: Int = 200,
     loss: LedgerPush.Loss? = nil
   ) -> LedgerPush {
@@ -24,7 +24,7 @@ struct JudgeTests {
   }
 
   /// One job that was accepted, with these pushes. Port 1 belongs to worker 0, port 2 to worker 1.
-  private func evidence(_ job: ProducedJob, _ pushes: [LedgerPush], status: String = "accepted") -> Evidence {
+  func evidence(_ job: ProducedJob, _ pushes: [LedgerPush], status: String = "accepted") -> Evidence {
     var evidence = Evidence()
     evidence.jobs = [job]
     let devices =
@@ -39,7 +39,7 @@ struct JudgeTests {
     return evidence
   }
 
-  private func broken(_ evidence: Evidence) -> [Invariant: Int] {
+  func broken(_ evidence: Evidence) -> [Invariant: Int] {
     Judge.verdict(on: evidence).violations.mapValues(\.count)
   }
 

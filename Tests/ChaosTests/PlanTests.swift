@@ -69,6 +69,16 @@ struct PlanTests {
     ] { #expect(keys.contains(key)) }
   }
 
+  @Test func `devices of both environments are there when their fault is asked for`() throws {
+    #expect(!Plan(seed: 3, faults: 200, workers: 4).hasBothEnvironments)
+    for words in [["--only", "environmentChanged"], ["--only", "drop,environmentChanged", "--cluster"]] {
+      let arguments = try Arguments(parsing: words)
+      let plan = Plan(seed: 3, faults: 20, workers: 4, layout: arguments.layout, kinds: arguments.kinds)
+      #expect(plan.hasBothEnvironments)
+      #expect(plan.steps.allSatisfy { $0.kind != .environmentChanged || (1...6).contains($0.amount) })
+    }
+  }
+
   @Test func `only the kinds that were asked for occur`() {
     let steps = Plan(seed: 3, faults: 20, workers: 2, kinds: [.drop, .redisKilled]).steps
     #expect(Set(steps.map(\.kind)) == [.drop, .redisKilled])

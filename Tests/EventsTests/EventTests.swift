@@ -26,6 +26,25 @@ struct EventTests {
     #expect(Event.change(of: device, from: before, at: 5)?.type == .tokenRegistered)
   }
 
+  @Test func `a device tells its kind and its phone, and is registered with another kind`() {
+    var voip = device
+    (voip.kind, voip.deviceID) = ("voip", "iphone-1")
+    #expect(Event.change(of: voip, from: device, at: 5)?.type == .tokenRegistered)
+    #expect(
+      text(Event.change(of: voip, from: nil, at: 5))
+        == #"{"type":"token.registered","at":5,"data":{"token":"aa","user":"alice","app":"com.example.app","environment":"production","platform":"ios","kind":"voip","deviceId":"iphone-1"}}"#
+    )
+  }
+
+  @Test func `a correction tells the environment before`() {
+    var sandbox = device
+    sandbox.environment = "sandbox"
+    #expect(
+      text(.corrected(sandbox, from: "production", at: 5))
+        == #"{"type":"device.corrected","at":5,"data":{"token":"aa","user":"alice","app":"com.example.app","environment":"sandbox","platform":"ios","from":"production"}}"#
+    )
+  }
+
   @Test func `a device of nobody that gets an owner is registered, not transferred`() {
     var before = device
     before.user = ""

@@ -23,6 +23,11 @@ enum Corpus {
     #"{"to":{"user":"a"},"payload":{},"pushType":"mdm","priority":5}"#,
     #"{"to":{"user":"a"},"pushType":"background","data":{"a":1}}"#,
     #"{"to":{"user":"a"},"pushType":"voip","data":{"a":1},"expiration":0}"#,
+    #"{"to":{"user":"a"},"pushType":"widgets"}"#,
+    #"{"to":{"user":"a"},"pushType":"controls","data":{"a":1},"priority":5}"#,
+    #"{"to":{"token":"\#(token)"},"pushType":"widgets","payload":{"aps":{"content-changed":true}}}"#,
+    #"{"to":{"user":"a"},"pushType":"pushtotalk","priority":10}"#,
+    #"{"to":{"app":"com.example.app"},"title":"t","pushType":"alert"}"#,
     #"{"to":{"instance":"i"},"class":"attention_ping","preview":"Something to look at"}"#,
     #"{"to":{"instance":"i"},"class":"safety_critical","ttl":60,"collapseId":"c c"}"#,
     #"{"to":{"tokens":["\#(token)","\#(token)"]},"title":"t"}"#,
@@ -79,6 +84,23 @@ enum Corpus {
     (
       #"{"to":{"user":"a"},"title":"a","priority":10,"pushType":"background"}"#,
       "priority: must be 5 when pushType is background"
+    ),
+    (#"{"to":{"user":"a"},"pushType":"pushtotalk","priority":5}"#, "priority: must be 10 when pushType is pushtotalk"),
+    (
+      #"{"to":{"app":"com.example.app"},"pushType":"voip"}"#,
+      "pushType: voip has no audience; to.app takes alert or background, name a user or tokens for others"
+    ),
+    (
+      #"{"to":{"app":"com.example.app"},"pushType":"liveactivity","payload":{}}"#,
+      "pushType: liveactivity has no audience; to.app takes alert or background, name a user or tokens for others"
+    ),
+    (
+      #"{"to":{"user":"a"},"pushType":"widgets","body":"b"}"#,
+      "body: not with pushType widgets, which takes data or payload only"
+    ),
+    (
+      #"{"to":{"user":"a"},"pushType":"controls","contentAvailable":false}"#,
+      "contentAvailable: not with pushType controls, which takes data or payload only"
     ),
     (#"{"to":{"user":"a"},"title":"a","ttl":1,"expiration":2}"#, "ttl: not together with expiration; give one of them"),
     (#"{"to":{"user":"a"},"class":"attention_ping"}"#, "class: only for a job to an instance"),
@@ -187,7 +209,8 @@ enum Corpus {
       #""""#,
       #"" ""#, #""a""#, #""A b""#, #""a\n""#, #""\u0000""#, #""\u0085x\u00a0""#, #""x\u0001""#, #""alert""#,
       #""background""#,
-      #""voip""#, #""liveactivity""#, #""critical""#, #""attention_ping""#, #""2026-02-30T00:00:00Z""#,
+      #""voip""#, #""liveactivity""#, #""widgets""#, #""pushtotalk""#, #"{"app":"com.example"}"#, #""critical""#,
+      #""attention_ping""#, #""2026-02-30T00:00:00Z""#,
       #""2026-12-31T23:59:59.123456789-0130""#, #""2026-12-31T24:00:00Z""#, #""1969-12-31T00:00:00Z""#, #""martlet:x""#,
       #""00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01""#, #""push:jobs""#, #""push:users""#,
       #"["\#(token)"]"#, "\"\(token)\"", #"{"user":"b"}"#, #"{"instance":"b"}"#,

@@ -1,4 +1,5 @@
 import JSON
+import PushModel
 import Testing
 @testable import Jobs
 
@@ -15,7 +16,7 @@ struct JobHistoryTests {
     answers.status = 410
     return [
       .claimed(worker: "w", attempt: 1, waited: nil), .claimed(worker: "w", attempt: 2, waited: 12),
-      .takenOver(crashes: 2), .resolved(devices: 0, removed: []),
+      .takenOver(crashes: 2), .resolved(devices: 0, removed: []), .resolved(devices: 0, removed: [], pushType: .voip),
       .resolved(devices: 2, removed: [ReasonCount(reason: "other_owner", count: 1)]), .policy(policy),
       .policy(HistoryPolicy(policy: "nyra", className: "ping", decision: .send)), .answered(answers),
       .answered(HistoryAnswers()), .retry(at: 5, reason: nil), .retry(at: 5, reason: "busy"),

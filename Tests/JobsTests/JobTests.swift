@@ -69,6 +69,24 @@ struct JobTests {
     #expect(try payload(text) == expected)
   }
 
+  @Test(arguments: ["widgets", "controls"])
+  func `a push to an extension says that its content has changed, beside data`(type: String) throws {
+    let job = #"{"to":{"user":"a"},"pushType":"\#(type)""#
+    #expect(try payload(job + "}") == #"{"aps":{"content-changed":true}}"#)
+    #expect(try payload(job + #","data":{"a":1}}"#) == #"{"aps":{"content-changed":true},"a":1}"#)
+    #expect(try payload(job + #","payload":{"aps":{}}}"#) == #"{"aps":{}}"#)
+  }
+
+  @Test(arguments: ["voip", "pushtotalk"])
+  func `a call is not stored by APNs, unless its producer says so`(type: String) throws {
+    let text = #"{"to":{"user":"a"},"pushType":"\#(type)""#
+    #expect(try job(text + "}").expiration == 0)
+    #expect(try job(text + "}").priority == 10)
+    #expect(try job(text + #","ttl":30}"#).expiration == nil)
+    #expect(try job(text + #","expiration":1790000000}"#).expiration == 1_790_000_000)
+    #expect(try job(#"{"to":{"user":"a"},"title":"t"}"#).expiration == nil)
+  }
+
   @Test func `empty data adds nothing`() throws {
     #expect(try payload(#"{"to":{"user":"a"},"badge":1,"data":{ }}"#) == #"{"aps":{"badge":1}}"#)
   }

@@ -21,7 +21,7 @@ struct DeviceExchangeTests {
         == Device(
           token: new, username: "swapper", platform: .android, bundleID: "com.swap", environment: .sandbox,
           updatedAt: 9,
-          createdAt: 5))
+          createdAt: 5, kind: .app))
     #expect(try await fixture.metadata(old) == nil)
     #expect(try await fixture.members("swapper") == [new])
     #expect(try await fixture.run("TTL", RegistryKeys.token(new)).integer ?? 0 > 31_500_000)

@@ -17,7 +17,7 @@ struct OwnershipTests {
 
   @Test func `an entry whose metadata names the owner is sent to`() {
     let device = Device(
-      token: token, username: "alice", bundleID: "com.a", environment: .sandbox, updatedAt: 5)
+      token: token, username: "alice", bundleID: "com.a", environment: .sandbox, updatedAt: 5, kind: .app)
     #expect(decision(token, own) == .send(device))
   }
 
@@ -37,7 +37,7 @@ struct OwnershipTests {
     #expect(DeviceMetadata(parsing: metadata.json()) == metadata)
     #expect(
       Ownership.decide(entry: Array(token.utf8), metadata: metadata.json(), app: "com.a")
-        == .send(Device(token: token, username: nil, bundleID: "com.a", updatedAt: 5, createdAt: 4)))
+        == .send(Device(token: token, username: nil, bundleID: "com.a", updatedAt: 5, createdAt: 4, kind: .app)))
   }
 
   @Test(arguments: ["", "short", "abcdef 0123456789abcdef", "abcdef0123456789abcde\0", "abcdef0123456789abcdé"])

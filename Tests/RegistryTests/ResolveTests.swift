@@ -23,7 +23,7 @@ struct ResolveTests {
     #expect(resolutions[0].devices == [Device(token: lost)])
     #expect(Set(resolutions[1].devices.map(\.token)) == [one, two])
     #expect(resolutions[2].devices.map(\.bundleID) == ["com.batch", nil])
-    #expect(resolutions[3].devices == [Device(token: two, environment: .sandbox, updatedAt: 3)])
+    #expect(resolutions[3].devices == [Device(token: two, environment: .sandbox, updatedAt: 3, kind: .app)])
     #expect(resolutions[4] == Resolution())
     #expect(resolutions[5].devices.map(\.token) == [two])
     #expect(resolutions[6] == Resolution())

@@ -34,12 +34,14 @@ struct SimulatorTests {
   @Test func `refusals carry Apple's status, reason and an id`() async throws {
     let bad = try await simulator.push("xyz")
     #expect(bad.hasPrefix("HTTP/2 400") && bad.contains("apns-id: ") && bad.hasSuffix(#"{"reason":"BadDeviceToken"}"#))
+    let nobody = try await simulator.push(String(repeating: "0", count: 64))
+    #expect(nobody.hasPrefix("HTTP/2 400") && nobody.hasSuffix(#"{"reason":"BadDeviceToken"}"#))
     let large = try await simulator.push(body: "{\"a\":\"\(String(repeating: "x", count: 70_000))\"}")
     #expect(large.hasPrefix("HTTP/2 413") && large.hasSuffix(#"{"reason":"PayloadTooLarge"}"#))
     #expect(try await simulator.push(body: "").hasSuffix(#"{"reason":"PayloadEmpty"}"#))
     #expect(try await simulator.push(body: "hello").hasSuffix(#"{"reason":"BadPayload"}"#))
     let ledger = try await simulator.ledger()
-    #expect(ledger.received == 4 && ledger.accepted == 0 && ledger.byStatus == ["200": 0, "400": 3, "413": 1])
+    #expect(ledger.received == 5 && ledger.accepted == 0 && ledger.byStatus == ["200": 0, "400": 4, "413": 1])
   }
 
   @Test func `a device can be set to refuse`() async throws {

@@ -67,9 +67,9 @@ struct Arguments: Equatable {
   private static func kinds(_ value: String, of layout: RedisLayout) throws(UsageError) -> [FaultKind] {
     var kinds: [FaultKind] = []
     for name in value.split(separator: ",") {
-      guard let kind = layout.kinds.first(where: { "\($0)" == name }) else {
+      guard let kind = layout.allKinds.first(where: { "\($0)" == name }) else {
         throw UsageError(
-          "--only: \"\(name)\" is not one of \(layout.kinds.map { "\($0)" }.joined(separator: ","))")
+          "--only: \"\(name)\" is not one of \(layout.allKinds.map { "\($0)" }.joined(separator: ","))")
       }
       kinds.append(kind)
     }

@@ -4,17 +4,17 @@ public import PushModel
 extension AppClients {
   /// The first apps in the order of the configuration, then the fallback.
   public var states: [AppState] {
-    var states = directory.apps.prefix(AppState.maximumListed).enumerated().map { index, app in
-      let position = directory.configurationOfApp[index]
-      return AppState(
-        bundleIDs: app.bundleIDs, environment: app.environment, share: app.share, app.configuration,
-        clients[position])
+    var states = directory.apps.prefix(AppState.maximumListed).map { app in
+      AppState(
+        bundleIDs: app.bundleIDs, environment: app.environment, share: app.share,
+        directory.configurations(ofApp: app).map { (directory.configurations[$0], clients[$0]) })
     }
     if let position = directory.configurationOfFallback, states.count < AppState.maximumListed {
       let configuration = directory.configurations[position]
       states.append(
         AppState(
-          bundleIDs: [], environment: configuration.defaultEnvironment, share: 1, configuration, clients[position]))
+          bundleIDs: [], environment: configuration.defaultEnvironment, share: 1,
+          [(configuration, clients[position])]))
     }
     return states
   }
@@ -40,20 +40,35 @@ extension AppClients {
 }
 
 extension AppState {
-  /// `client` is nil until a push needs it.
+  /// The client of a configuration is nil until a push needs it.
   @EventLoop
   fileprivate init(
-    bundleIDs: [String], environment: PushEnvironment?, share: Int, _ configuration: APNsConfiguration,
-    _ client: APNsClient?
+    bundleIDs: [String], environment: PushEnvironment?, share: Int,
+    _ parts: [(configuration: APNsConfiguration, client: APNsClient?)]
   ) {
-    let names = configuration.keyNames
-    let refused = Set((client?.refusedKeys ?? []).map(\.keyID))
-    let signing = client?.keys.current ?? 0
-    let keys = names.enumerated().map { place, name in
-      Key(id: name.keyID, state: place == signing ? .signs : refused.contains(name.keyID) ? .refused : .spare)
+    var keys: [Key] = []
+    for (configuration, client) in parts {
+      let refused = Set((client?.refusedKeys ?? []).map(\.keyID))
+      let signing = client?.keys.current ?? 0
+      for (place, name) in configuration.keyNames.enumerated() {
+        let key = Key(
+          id: name.keyID, state: place == signing ? .signs : refused.contains(name.keyID) ? .refused : .spare)
+        // A key of several environments and topics is shown as it is where it matters most.
+        if let known = keys.firstIndex(where: { $0.id == key.id }) {
+          if key.state != .spare, keys[known].state != .refused { keys[known] = key }
+        } else {
+          keys.append(key)
+        }
+      }
+    }
+    var gateways: [Gateway] = []
+    for gateway in parts.flatMap({ $0.client?.gatewayStates ?? [] })
+    where !gateways.contains(where: { $0.environment == gateway.environment }) {
+      gateways.append(gateway)
     }
     self.init(
-      bundleIDs: bundleIDs, team: names.first?.teamID ?? "", keys: keys, gateways: client?.gatewayStates ?? [])
+      bundleIDs: bundleIDs, team: parts.first?.configuration.keyNames.first?.teamID ?? "", keys: keys,
+      gateways: gateways)
     servesOthers = bundleIDs.isEmpty
     self.environment = environment
     self.share = share

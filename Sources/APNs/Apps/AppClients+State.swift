@@ -9,13 +9,13 @@ extension AppClients {
   /// Whether jobs may be claimed. With the fallback alone: a connection takes pushes. With apps, claims stop only if every
   /// gateway is out of reach: jobs of an app whose gateway is are put off.
   public var takesPushes: Bool {
-    guard hasApps else { return fallback?.client.isConnected ?? false }
+    guard hasApps else { return fallbackClient?.isConnected ?? false }
     return !areGatewaysOut()
   }
 
   /// Whether a connection that pushes need takes pushes. With apps also if none is needed at present.
   public var isServing: Bool {
-    guard hasApps else { return fallback?.client.isServing ?? false }
+    guard hasApps else { return fallbackClient?.isServing ?? false }
     let now = Clock.monotonicNanoseconds
     var isNeeded = false
     for client in clients {
@@ -38,7 +38,7 @@ extension AppClients {
 
   /// Returns how quickly APNs has answered since the last call.
   public func takeAnswerTimes() -> AnswerTimes {
-    guard hasApps else { return fallback?.client.takeAnswerTimes() ?? AnswerTimes() }
+    guard hasApps else { return fallbackClient?.takeAnswerTimes() ?? AnswerTimes() }
     return all.reduce(AnswerTimes()) { $0.adding($1.takeAnswerTimes()) }
   }
 

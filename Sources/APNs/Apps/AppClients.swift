@@ -25,6 +25,8 @@ public final class AppClients {
   private(set) var clients: [APNsClient?]
   /// The target of bundle ids that no app names.
   private(set) var fallback: AppTarget?
+  /// The client of these.
+  private(set) var fallbackClient: APNsClient?
   /// Replaced clients, until their pushes are answered.
   private var retired: [APNsClient] = []
   private var timer: LoopTimer?
@@ -44,7 +46,9 @@ public final class AppClients {
     clients = Array(repeating: nil, count: directory.configurations.count)
     gateways = AppClients.gateways(of: directory)
     if let index = directory.configurationOfFallback {
-      self.fallback = AppTarget(client: client(at: index), environment: nil)
+      let client = client(at: index)
+      self.fallback = AppTarget(production: client, sandbox: client, environment: nil)
+      fallbackClient = client
     }
     ClientGauges.register(metrics) { [weak self] in self?.all ?? [] }
     metrics.gauge(
@@ -55,15 +59,16 @@ public final class AppClients {
 
   /// Opens the connections of the fallback; those of apps open with their first push.
   public func start() {
-    fallback?.client.start()
+    fallbackClient?.start()
     if !directory.apps.isEmpty { watch() }
   }
 
   /// Returns where the pushes of an app go; nil if no app has the bundle id.
   public func target(of bundleID: String) -> AppTarget? {
-    guard !directory.apps.isEmpty, let app = directory.app(of: bundleID) else { return fallback }
+    guard !directory.apps.isEmpty, let target = directory.target(of: bundleID) else { return fallback }
     return AppTarget(
-      client: client(at: directory.configurationOfApp[app]), environment: directory.apps[app].environment)
+      production: target.production.map(client), sandbox: target.sandbox.map(client),
+      environment: directory.apps[target.app].environment)
   }
 
   /// Whether only some bundle ids have an app.
@@ -123,10 +128,10 @@ public final class AppClients {
   private func retire(_ client: APNsClient) {
     retired.append(client)
     client.replace { [weak self] push in
-      guard let self, !self.isShutDown, let target = self.target(of: push.bundleID), target.client !== client else {
-        return false
-      }
-      target.client.adopt(push)
+      guard let self, !self.isShutDown,
+        let other = self.target(of: push.bundleID)?.client(for: push.environment), other !== client
+      else { return false }
+      other.adopt(push)
       return true
     }
   }

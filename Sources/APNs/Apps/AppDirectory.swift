@@ -1,3 +1,5 @@
+import PushModel
+
 /// Which app a bundle id belongs to, and which apps can share a client. Pure.
 struct AppDirectory: Sendable {
   let apps: [APNsApp]
@@ -5,11 +7,16 @@ struct AppDirectory: Sendable {
   let fallback: APNsConfiguration?
   /// The configurations of the clients, each once.
   let configurations: [APNsConfiguration]
-  /// The index of each app's configuration.
-  let configurationOfApp: [Int]
+  /// What a bundle id stands for: the index of its app, and those of its configurations, nil where no key may sign.
+  struct Target: Sendable, Equatable {
+    let app: Int
+    let production: Int?
+    let sandbox: Int?
+  }
+
   /// The index of the fallback's configuration.
   let configurationOfFallback: Int?
-  private let appOfBundleID: [String: Int]
+  private let targets: [String: Target]
 
   init(apps: [APNsApp], fallback: APNsConfiguration?) {
     var configurations: [APNsConfiguration] = []
@@ -21,19 +28,29 @@ struct AppDirectory: Sendable {
       return configurations.count - 1
     }
     configurationOfFallback = fallback.map(index)
-    configurationOfApp = apps.map { index(of: $0.configuration) }
-    var appOfBundleID: [String: Int] = [:]
-    for (index, app) in apps.enumerated() {
-      for bundleID in app.bundleIDs { appOfBundleID[bundleID] = appOfBundleID[bundleID] ?? index }
+    var targets: [String: Target] = [:]
+    for (number, app) in apps.enumerated() {
+      for bundleID in app.bundleIDs where targets[bundleID] == nil {
+        targets[bundleID] = Target(
+          app: number, production: app.configuration(of: bundleID, in: .production).map(index),
+          sandbox: app.configuration(of: bundleID, in: .sandbox).map(index))
+      }
     }
-    self.appOfBundleID = appOfBundleID
+    self.targets = targets
     self.apps = apps
     self.fallback = fallback
     self.configurations = configurations
   }
 
-  /// Returns the index of the app that names the bundle id; nil if none does.
-  func app(of bundleID: String) -> Int? { appOfBundleID[bundleID] }
+  /// Returns what a bundle id stands for; nil if no app names it.
+  func target(of bundleID: String) -> Target? { targets[bundleID] }
+
+  /// The indices of an app's configurations, each once.
+  func configurations(ofApp app: APNsApp) -> [Int] {
+    app.configurations.compactMap { configuration in
+      configurations.firstIndex { $0.identity == configuration.identity }
+    }
+  }
 
   /// The URLs of all gateways, with a configuration that uses each.
   var gateways: [String: Int] {
@@ -75,7 +92,12 @@ public struct AppChange: Sendable, Equatable {
 
 extension APNsApp {
   fileprivate func isSame(as other: APNsApp) -> Bool {
-    bundleIDs == other.bundleIDs && configuration.identity == other.configuration.identity
-      && environment == other.environment && share == other.share
+    bundleIDs == other.bundleIDs
+      && bundleIDs.allSatisfy { bundleID in
+        PushEnvironment.allCases.allSatisfy { environment in
+          configuration(of: bundleID, in: environment)?.identity
+            == other.configuration(of: bundleID, in: environment)?.identity
+        }
+      } && environment == other.environment && share == other.share
   }
 }

@@ -51,7 +51,7 @@ struct AppsPage: DashboardPage {
   ) -> [Figure] {
     let paused = apps.reduce(0) { $0 + $1.paused.count }
     return [
-      Figure("Devices", audience.values.reduce(0, +), detail: "registered for these apps"),
+      Figure("Devices", audience.values.reduce(0, +), detail: "of kind app, registered for these apps"),
       Figure("Connections", apps.reduce(0) { $0 + $1.connections }, detail: "to APNs, open"),
       Figure(
         "Paused routes", paused, detail: "tried again once a minute",

@@ -51,12 +51,4 @@ extension TimeText {
 
   /// `2026-12-24T18:00:00.000Z`
   static func machine(_ milliseconds: Int64) -> String { Timestamp.text(milliseconds) }
-
-  /// `12 s ago`, `in 3 min 20 s`, `just now`.
-  static func relative(_ milliseconds: Int64, now: Int64) -> String {
-    let (difference, isOverflow) = now.subtractingReportingOverflow(milliseconds)
-    guard !isOverflow else { return "long ago" }
-    if difference.magnitude < 1000 { return "just now" }
-    return difference > 0 ? "\(duration(difference)) ago" : "in \(duration(Int64(difference.magnitude)))"
-  }
 }

@@ -1,6 +1,7 @@
 import Credentials
 import EventLoop
 import JSON
+import Operations
 
 /// `/credentials`: who may call the HTTP APIs and use the dashboard. Shows no secret and no digest.
 @EventLoop
@@ -56,15 +57,16 @@ struct CredentialsPage: DashboardPage {
       return .refused("You cannot revoke or disable your own access. Another admin can.")
     }
     let list = request.link("credentials", query: [("kind", kind.rawValue)])
+    let control = CredentialControl(context.credentials, context.registry)
     switch action {
     case CredentialsPage.revoke:
       let label = request.field("label")
-      let isFound = try await refusingFaults(await context.credentials.revoke(kind, name, label: label))
+      let isFound = try await refusingFaults(await control.revoke(kind, name, label: label))
       let subject = CredentialsPage.subject(kind.rawValue, name, label)
       return isFound ? .done("Revoked \(subject).", then: list) : gone(subject)
     default:
       let isEnabled = action == CredentialsPage.enable
-      let isFound = try await refusingFaults(await context.credentials.setEnabled(isEnabled, kind, name))
+      let isFound = try await refusingFaults(await control.setEnabled(isEnabled, kind, name))
       let subject = CredentialsPage.subject(kind.rawValue, name, nil)
       return isFound ? .done("\(isEnabled ? "Enabled" : "Disabled") \(subject).", then: list) : gone(subject)
     }

@@ -7,9 +7,20 @@ import Telemetry
 struct DeviceEntry: Sendable, Equatable {
   let device: Device
   /// The last answer of APNs that was not an acceptance; nil if there was none in the last days.
-  var refusal: RefusalNote?
+  let refusal: RefusalNote?
+  /// The instance whose device it is; nil for another device.
+  let instance: String?
   /// False for a device of an instance that must register again.
-  var isActive = true
+  let isActive: Bool
+
+  /// Returns nil for an entry that is no device.
+  init?(_ facts: DeviceFacts) {
+    guard let metadata = facts.metadata else { return nil }
+    device = Device(token: facts.token, metadata: metadata)
+    refusal = facts.refusal
+    instance = facts.instance
+    isActive = !facts.isStale
+  }
 
   /// Names a device in a form, so that the page contains no token.
   static func reference(to token: String) -> String { String(SHA256.hex(token).prefix(32)) }
@@ -18,7 +29,7 @@ struct DeviceEntry: Sendable, Equatable {
   func subject(_ query: InspectedAddressee) -> String {
     let name = "device \(Log.shortened(device.token))"
     guard case .token = query else { return "\(name) of \(query.subject)" }
-    return device.username.map { "\(name) of user \($0)" } ?? name
+    return device.username.map { "\(name) of user \($0)" } ?? instance.map { "\(name) of instance \($0)" } ?? name
   }
 
   var reference: String { DeviceEntry.reference(to: device.token) }

@@ -21,26 +21,25 @@ struct DevicesPage: DashboardPage {
   let section = Section.devices
   let actions = [test, remove]
 
-  private var directory: DeviceDirectory {
-    DeviceDirectory(registry: context.registry, connection: context.connection)
+  private func facts(_ query: InspectedAddressee, _ request: PageRequest) async throws(PageError) -> AddresseeFacts {
+    let inspector = AddresseeInspector(
+      connection: context.connection, queues: context.queues, policies: context.configuration.policies,
+      showsWholeTokens: request.showsWholeTokens)
+    return try await refusingFaults(await inspector.facts(of: query))
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     guard let query = try await query(request) else { return empty(request) }
-    let (all, isComplete) = try await refusingFaults(await directory.devices(of: query))
+    let facts = try await facts(query, request)
+    let all = facts.registered
     let start = try DevicesPage.start(request, count: all.count)
-    let shown = try await refusingFaults(
-      await directory.noted(Array(all[start..<min(start + DevicesPage.pageSize, all.count)])))
-    let inspector = AddresseeInspector(
-      connection: context.connection, queues: context.queues, policies: context.configuration.policies,
-      showsWholeTokens: request.showsWholeTokens)
-    let explanation = try await refusingFaults(await inspector.explain(query))
+    let shown = all.dropFirst(start).prefix(DevicesPage.pageSize).compactMap(DeviceEntry.init)
     return Page(DevicesPage.title(query)) { html in
       search(request, &html)
       html.region("devices") { html in
-        FindingsPanel(explanation: explanation, request: request).append(to: &html)
+        FindingsPanel(explanation: facts.explanation, request: request).append(to: &html)
         DevicesPanel(query: query, entries: shown, request: request)
-          .append(to: &html, start: start, count: all.count, isComplete: isComplete)
+          .append(to: &html, start: start, count: all.count, isComplete: facts.isComplete)
       }
     }
   }
@@ -99,7 +98,9 @@ struct DevicesPage: DashboardPage {
   /// The device that a form names; nil if it is not registered any more.
   private func entry(_ request: PageRequest, _ query: InspectedAddressee) async throws(PageError) -> DeviceEntry? {
     let reference = request.field("device")
-    return try await refusingFaults(await directory.devices(of: query)).entries.first { $0.reference == reference }
+    return try await facts(query, request).registered.lazy.compactMap(DeviceEntry.init).first {
+      $0.reference == reference
+    }
   }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
@@ -110,18 +111,20 @@ struct DevicesPage: DashboardPage {
       throw .movedOn("This device is no longer registered here. Nothing was changed.")
     }
     return action == DevicesPage.remove
-      ? try await remove(entry.device, query) : try await sendTest(entry.device, query, request)
+      ? try await remove(entry, query) : try await sendTest(entry.device, query, request)
   }
 
-  private func remove(_ device: Device, _ query: InspectedAddressee) async throws(PageError) -> ActionOutcome {
+  private func remove(_ entry: DeviceEntry, _ query: InspectedAddressee) async throws(PageError) -> ActionOutcome {
+    let device = entry.device
     let shortened = Log.shortened(device.token)
     let gone: Bool
-    switch query {
-    case .user(let name):
+    if let instance = entry.instance {
+      gone = try await deactivate(device, of: instance)
+    } else if case .user(let name) = query {
       let removed = try await refusingFaults(await context.registry.unregister(token: device.token, username: name))
       gone = removed.removedEntry || removed.removedMetadata
-    case .token: gone = try await refusingFaults(await context.registry.forget(token: device.token))
-    case .instance(let id): gone = try await deactivate(device, of: id)
+    } else {
+      gone = try await refusingFaults(await context.registry.forget(token: device.token))
     }
     guard gone else { throw .movedOn("The device \(shortened) was already gone. Nothing was changed.") }
     return .done("The device \(shortened) was removed. It gets pushes again when its app registers it.")

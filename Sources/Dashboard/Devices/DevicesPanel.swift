@@ -29,7 +29,8 @@ struct DevicesPanel {
       EmptyState("No device is registered", "Jobs to this user end as no_devices until an app registers a device.")
     case .token:
       EmptyState(
-        "This token is not registered", "A job to the token itself is still sent, with the default app and environment."
+        "This token is not registered",
+        "A job to the token itself is still sent, with the default app, and in the default environment first."
       )
     case .instance: EmptyState("No device is registered", "Jobs to this instance end as no_devices.")
     }
@@ -48,7 +49,9 @@ struct DevicesPanel {
   }
 
   private var table: Table {
-    var columns: [Table.Column] = [.text("Device"), .text("App"), .text("Environment"), .text("Registered")]
+    var columns: [Table.Column] = [
+      .text("Device"), .text("App"), .text("Environment"), .text("Kind"), .text("Phone"), .text("Registered"),
+    ]
     if case .token = query { columns.append(.text("Owner")) }
     columns += [.text("Last refusal"), .actions()]
     var table = Table("Devices", columns: columns, isCaptionHidden: true)
@@ -59,15 +62,20 @@ struct DevicesPanel {
   private func row(_ entry: DeviceEntry) -> [Cell] {
     let device = entry.device
     var cells: [Cell] = [
-      name(entry), device.bundleID.map { .code($0) } ?? .text("default"),
-      .text(device.environment?.rawValue ?? "default"),
+      name(entry), device.bundleID.map { .code($0) } ?? .text("no app"),
+      .text(device.environment?.rawValue ?? "unknown"), device.kind.map { .text($0.rawValue) } ?? .none,
+      device.deviceID.map { .code($0) } ?? .none,
       device.updatedAt > 0 ? .time(device.updatedAt, now: request.now) : .none,
     ]
     if case .token = query {
-      cells.append(
-        device.username.map { .link($0, request.link("devices", query: [("user", $0)])) } ?? .text("anonymous"))
+      cells.append(owner(entry))
     }
     return cells + [refusal(entry), actions(entry)]
+  }
+
+  private func owner(_ entry: DeviceEntry) -> Cell {
+    if let id = entry.instance { return .link("instance \(id)", request.link("devices", query: [("instance", id)])) }
+    return entry.device.username.map { .link($0, request.link("devices", query: [("user", $0)])) } ?? .text("anonymous")
   }
 
   private func name(_ entry: DeviceEntry) -> Cell {

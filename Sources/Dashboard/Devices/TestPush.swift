@@ -1,6 +1,7 @@
 import Crypto
 import JSON
 import Operations
+import PushModel
 import Registry
 
 /// The job of a test push to one device.
@@ -13,10 +14,14 @@ struct TestPush: Sendable {
     id = "test-" + Secret.random().utf8.prefix(12).map { String(UnicodeScalar($0)) }.joined()
     var user: String?
     if case .user(let name) = query { user = name }
+    let (text, kind) = ("Sent by \(name) from the dashboard.", device.kind ?? .app)
+    // Nothing but an app's own code shows pushes of the other kinds.
+    let content: JSONObject =
+      kind == .app
+      ? ["title": "Test push", "body": text] : ["pushType": kind.rawValue, "data": ["test": text] as JSONObject]
     let job: JSONObject = [
-      "id": id, "to": ["user": user, "token": device.token] as JSONObject, "app": device.bundleID,
-      "title": "Test push", "body": "Sent by \(name) from the dashboard.", "enqueuedAt": now,
+      "id": id, "to": ["user": user, "token": device.token] as JSONObject, "app": device.bundleID, "enqueuedAt": now,
     ]
-    json = job.bytes
+    json = (job + content).bytes
   }
 }

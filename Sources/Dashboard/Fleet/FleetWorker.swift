@@ -7,14 +7,14 @@ struct FleetWorker: Sendable, Equatable {
   /// Nil if its heartbeat has expired: the fleet takes its jobs back.
   var report: WorkerReport?
   /// The number of its jobs in flight, for each queue that it has jobs of.
-  var held: [Held] = []
+  var inFlight: [InFlight] = []
 
-  struct Held: Sendable, Equatable {
+  struct InFlight: Sendable, Equatable {
     let queue: String
     let jobs: Int64
   }
 
-  var jobsInFlight: Int64 { held.reduce(0) { $0 + $1.jobs } }
+  var jobsInFlight: Int64 { inFlight.reduce(0) { $0 + $1.jobs } }
 
   /// The host and the process of `<host>-<pid>-<random>`; nil for another form.
   var process: (host: String, pid: String)? {
@@ -32,7 +32,7 @@ extension FleetWorker {
     for overview in overviews {
       for (name, jobs) in overview.jobsInFlight {
         var worker = workers[name] ?? FleetWorker(name: name, report: reports[name])
-        if jobs > 0 { worker.held.append(Held(queue: overview.queue, jobs: jobs)) }
+        if jobs > 0 { worker.inFlight.append(InFlight(queue: overview.queue, jobs: jobs)) }
         workers[name] = worker
       }
     }

@@ -130,7 +130,7 @@ struct WorkersPage: DashboardPage {
         "No worker has this name. A worker that ends leaves the list, and one that lost its lease continues under another name."
       )
     }
-    let jobs = try await HeldJobs.read(worker, context)
+    let jobs = try await JobsInFlight.read(worker, context)
     return Page("Worker \(worker.name)") { html in
       html.element("p") { $0.link("All workers", to: request.link("workers")) }
       html.region("worker") { html in
@@ -139,7 +139,7 @@ struct WorkersPage: DashboardPage {
           control(worker, request, &html)
         }
         html.panel("Jobs in flight") { html in
-          html.table(heldTable(worker, request), empty: EmptyState("No job is in flight"))
+          html.table(inFlightTable(worker, request), empty: EmptyState("No job is in flight"))
           for queue in jobs { queue.append(request, to: &html) }
         }
         if let report = worker.report {
@@ -172,9 +172,11 @@ struct WorkersPage: DashboardPage {
     return entries
   }
 
-  private func heldTable(_ worker: FleetWorker, _ request: PageRequest) -> Table {
+  private func inFlightTable(_ worker: FleetWorker, _ request: PageRequest) -> Table {
     var table = Table("Jobs in flight by queue", columns: [.text("Queue"), .number("Jobs")], isCaptionHidden: true)
-    for held in worker.held { table.row(.link(held.queue, request.link("queues", held.queue)), .number(held.jobs)) }
+    for part in worker.inFlight {
+      table.row(.link(part.queue, request.link("queues", part.queue)), .number(part.jobs))
+    }
     return table
   }
 }

@@ -11,7 +11,7 @@ struct PayloadText {
   func text(_ job: [UInt8]) -> String {
     guard let value = try? JSONValue(parsing: job) else {
       let text = String(decoding: job, as: UTF8.self)
-      return showsTokens ? text : TokenMask.masked(text, runs: true)
+      return showsTokens ? text : TokenMask.masked(text, runs: .base64)
     }
     var text = ""
     write(value, indent: "", isToken: false, to: &text)
@@ -39,7 +39,9 @@ struct PayloadText {
       text += indent + "]"
     case .string(let string):
       let isHidden = isToken && !showsTokens && DeviceToken.isWellFormed(string.utf8)
-      text += quoted(isHidden ? Log.shortened(string) : masked(string))
+      // A string may hold a job itself.
+      let shown = showsTokens ? string : TokenMask.masked(string, runs: .hexadecimal)
+      text += quoted(isHidden ? Log.shortened(string) : shown)
     default: text += String(decoding: value.bytes, as: UTF8.self)
     }
   }
@@ -48,26 +50,5 @@ struct PayloadText {
     var writer = JSONWriter()
     writer.string(string)
     return String(decoding: writer.bytes, as: UTF8.self)
-  }
-
-  /// Shortens what may be a token in a string: it may hold a job itself.
-  private func masked(_ text: String) -> String {
-    guard !showsTokens else { return text }
-    let text = TokenMask.masked(text, runs: false)
-    guard text.utf8.count > TokenMask.longestPlainRun else { return text }
-    var (result, run) = ("", "")
-    func ended(_ run: String) -> String {
-      run.utf8.count > TokenMask.longestPlainRun ? Log.shortened(run) : run
-    }
-    for character in text.unicodeScalars {
-      if character.properties.isASCIIHexDigit {
-        run.unicodeScalars.append(character)
-      } else {
-        result += ended(run)
-        run = ""
-        result.unicodeScalars.append(character)
-      }
-    }
-    return result + ended(run)
   }
 }

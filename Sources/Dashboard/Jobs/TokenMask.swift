@@ -3,20 +3,23 @@ import Telemetry
 /// Shortens what may be a device token in text that cannot be read as a job: what follows a key like `token`, and long runs of
 /// base64 or hexadecimal digits. Rather too much than too little.
 struct TokenMask {
+  /// The characters of the long runs that are shortened without a key in front of them.
+  enum Runs { case hexadecimal, base64 }
+
   /// A longer run may be a token.
-  static let longestPlainRun = 40
+  private static let longestPlainRun = 40
   /// A shorter value of a key is no token.
   private static let longestPlainValue = 8
   private static let keys = ["token", "tokens"]
 
   private let text: [Unicode.Scalar]
+  private let runs: Runs
   private var index = 0
   private var result = ""
 
-  /// - Parameter hasRuns: whether long runs are shortened that have no key in front of them.
-  static func masked(_ text: String, runs hasRuns: Bool) -> String {
-    var mask = TokenMask(text: Array(text.unicodeScalars))
-    mask.run(hasRuns)
+  static func masked(_ text: String, runs: Runs) -> String {
+    var mask = TokenMask(text: Array(text.unicodeScalars), runs)
+    mask.run()
     return mask.result
   }
 
@@ -26,24 +29,31 @@ struct TokenMask {
     return keys.contains { name.hasSuffix($0) }
   }
 
-  private init(text: [Unicode.Scalar]) {
+  private init(text: [Unicode.Scalar], _ runs: Runs) {
     self.text = text
+    self.runs = runs
   }
 
-  private mutating func run(_ hasRuns: Bool) {
+  private mutating func run() {
     while index < text.count {
       guard TokenMask.isOfWord(text[index]) else {
         append(while: { !TokenMask.isOfWord($0) })
         continue
       }
       let word = peek(TokenMask.isOfWord)
-      if TokenMask.isKey(word) {
-        append(while: TokenMask.isOfWord)
-        values()
-      } else if hasRuns, peek(TokenMask.isOfBase64).unicodeScalars.count > TokenMask.longestPlainRun {
-        shorten(TokenMask.isOfBase64)
+      shortenRuns(before: index + word.unicodeScalars.count)
+      if TokenMask.isKey(word) { values() }
+    }
+  }
+
+  /// Reads a word. A run in it may be longer than the word.
+  private mutating func shortenRuns(before end: Int) {
+    while index < end {
+      let length = peek(isOfRun).unicodeScalars.count
+      if length > TokenMask.longestPlainRun {
+        shorten(isOfRun)
       } else {
-        append(while: TokenMask.isOfWord)
+        append(min(max(length, 1), end - index))
       }
     }
   }
@@ -90,6 +100,13 @@ struct TokenMask {
   private static func isOfWord(_ character: Unicode.Scalar) -> Bool {
     character.isASCII
       && (character.properties.isAlphabetic || ("0"..."9").contains(character) || character == "_" || character == "-")
+  }
+
+  private func isOfRun(_ character: Unicode.Scalar) -> Bool {
+    switch runs {
+    case .hexadecimal: character.properties.isASCIIHexDigit
+    case .base64: TokenMask.isOfBase64(character)
+    }
   }
 
   private static func isOfBase64(_ character: Unicode.Scalar) -> Bool {

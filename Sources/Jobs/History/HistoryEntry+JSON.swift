@@ -29,7 +29,8 @@ extension HistoryEntry: JSONWritable {
     }
     var entry = self
     switch event {
-    case .resolved(let devices, let removed): entry.event = .resolved(devices: devices, removed: cut(removed))
+    case .resolved(let devices, let removed, let pushType):
+      entry.event = .resolved(devices: devices, removed: cut(removed), pushType: pushType)
     case .answered(var answers):
       answers.refused = cut(answers.refused)
       answers.open = cut(answers.open)

@@ -1,4 +1,5 @@
 import JSON
+import PushModel
 
 extension HistoryEvent {
   /// The members of the entry, the first is `event`.
@@ -7,8 +8,11 @@ extension HistoryEvent {
     case .claimed(let worker, let attempt, let waited):
       ["event": "claimed", "worker": worker, "attempt": attempt, "waited": waited]
     case .takenOver(let crashes): ["event": "takenOver", "crashes": crashes]
-    case .resolved(let devices, let removed):
-      ["event": "resolved", "devices": devices, "removed": removed.isEmpty ? nil : removed.object]
+    case .resolved(let devices, let removed, let pushType):
+      [
+        "event": "resolved", "devices": devices, "removed": removed.isEmpty ? nil : removed.object,
+        "pushType": pushType?.rawValue,
+      ]
     case .policy(let policy): policy.members
     case .answered(let answers): answers.members
     case .retry(let due, let reason): ["event": "retry", "due": due, "reason": reason]
@@ -31,7 +35,10 @@ extension HistoryEvent {
       self = .claimed(
         worker: value["worker"]?.string ?? "", attempt: number("attempt"), waited: value["waited"]?.time)
     case "takenOver": self = .takenOver(crashes: number("crashes"))
-    case "resolved": self = .resolved(devices: number("devices"), removed: .init(value["removed"]))
+    case "resolved":
+      self = .resolved(
+        devices: number("devices"), removed: .init(value["removed"]),
+        pushType: value["pushType"]?.string.flatMap(PushType.init))
     case "policy":
       guard let policy = HistoryPolicy(value) else { return nil }
       self = .policy(policy)

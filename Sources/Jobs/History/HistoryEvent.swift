@@ -1,3 +1,5 @@
+public import PushModel
+
 /// What happened to a job at one time.
 public enum HistoryEvent: Sendable, Equatable {
   /// A worker took the job from its queue. `attempt` counts from 1. `waited` is how long the job was due, in ms; nil if its
@@ -6,7 +8,9 @@ public enum HistoryEvent: Sendable, Equatable {
   /// The job came back from a dead worker. `crashes` is how many workers in a row died while they held it.
   case takenOver(crashes: Int)
   /// The addressee's devices were looked up. `removed` counts the entries of the addressee's set that were not its devices.
-  case resolved(devices: Int, removed: [ReasonCount])
+  /// `pushType` is nil for the types that go to the tokens of apps, which most jobs have; else only devices of its kind were
+  /// counted.
+  case resolved(devices: Int, removed: [ReasonCount], pushType: PushType? = nil)
   case policy(HistoryPolicy)
   /// The pushes of an attempt have ended.
   case answered(HistoryAnswers)

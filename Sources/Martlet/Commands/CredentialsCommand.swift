@@ -1,7 +1,10 @@
 import Credentials
 import EventLoop
 import JSON
+import Operations
+import Redis
 import Registry
+import Telemetry
 
 /// `martlet credentials`: manages who may call the sidecar, and who may use the dashboard.
 enum CredentialsCommand: Command {
@@ -65,7 +68,7 @@ enum CredentialsCommand: Command {
     let secret = given ?? Credential.randomSecret()
     let credential = words.credential(secret: secret, now: Clock.unixMilliseconds)
     let conflict = try await configuration.withConnection { connection in
-      try await Credentials(connection: connection).add(credential)
+      try await control(connection).add(credential)
     }
     let title = title(credential.kind, credential.name, words.label)
     if let conflict { throw CommandError.failed(reason(conflict, credential)) }
@@ -116,13 +119,13 @@ enum CredentialsCommand: Command {
   private static func change(_ words: CredentialWords, _ verb: String) async throws {
     let configuration = try ClientConfiguration()
     let (isFound, isLastOperator): (Bool, Bool) = try await configuration.withConnection { connection in
-      let credentials = Credentials(connection: connection)
+      let control = control(connection)
       guard verb == "revoke" else {
-        return (try await credentials.setEnabled(verb == "enable", words.kind, words.name), false)
+        return (try await control.setEnabled(verb == "enable", words.kind, words.name), false)
       }
-      let isFound = try await credentials.revoke(words.kind, words.name, label: words.label)
+      let isFound = try await control.revoke(words.kind, words.name, label: words.label)
       guard words.kind == .operator else { return (isFound, false) }
-      return (isFound, try await credentials.operatorPresence() == .revoked)
+      return (isFound, try await Credentials(connection: connection).operatorPresence() == .revoked)
     }
     guard isFound else {
       throw CommandError.failed(
@@ -133,6 +136,10 @@ enum CredentialsCommand: Command {
     Console.complain(
       "No operator is left: the dashboard refuses everybody. Add one: martlet credentials add operator NAME --role admin\n"
     )
+  }
+
+  @EventLoop private static func control(_ connection: RedisClient) -> CredentialControl {
+    CredentialControl(Credentials(connection: connection), Registry(connection: connection, log: .silent))
   }
 
   /// Reads the secret from the only line of stdin.

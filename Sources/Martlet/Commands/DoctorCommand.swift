@@ -12,8 +12,9 @@ enum DoctorCommand: Command {
     usage: martlet doctor [--json]
 
     Checks every setting, Redis (connection, version, noeviction, AOF, clock, keys of the queues), the provider key, the
-    apps of MARTLET_APPS and their keys, the connection to each gateway of APNs (nothing is sent), who can reach the HTTP
-    services, their TLS certificate, the limit of open files and the time zones.
+    apps of MARTLET_APPS and their keys, the connection to each gateway of APNs, which key APNs accepts for each app and
+    environment (asked with a token that no device has), who can reach the HTTP services, their TLS certificate, the limit
+    of open files and the time zones.
 
     Prints one line for each check: the status (ok, note, warn or fail), what was checked, what was found and how to fix it.
     --json prints one object {"check","status","text","fix"} per line.
@@ -49,6 +50,9 @@ enum DoctorCommand: Command {
         findings += try await GatewayExamination(configuration: configuration.apns).findings()
       }
       findings += try await AppsExamination(apps: configuration.apps, bundleID: configuration.bundleID).findings()
+      findings += await KeyExamination(
+        apps: configuration.apps, configuration: configuration.apns, bundleID: configuration.bundleID
+      ).findings()
     } else {
       findings.append(
         Finding("redis, apns", .note, "not checked", fix: "fix the settings first, then run doctor again"))

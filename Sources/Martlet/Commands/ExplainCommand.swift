@@ -52,7 +52,7 @@ enum ExplainCommand: Command {
       let explanation = try await configuration.withConnection { connection in
         try await AddresseeInspector(
           connection: connection, queues: queues, policies: book, showsWholeTokens: isWhole
-        ).explain(addressee)
+        ).facts(of: addressee).explanation
       }
       show(line, text: { $0.text(explanation) }, json: explanation.object)
       return explanation.isKnown ? .done : .failed

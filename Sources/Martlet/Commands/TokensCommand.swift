@@ -18,9 +18,9 @@ enum TokensCommand: Command {
 
       {"com.example.app":{"<token>":{"createdAt":"2024-01-31T09:30:00.000Z","updatedAt":...,"username":...}}}
 
-    Devices without an app are under "", instances under "martlet:instances". import also reads arrays of such objects and
+    environment, kind and deviceId are kept. Devices without an app are under "", instances under "martlet:instances". import also reads arrays of such objects and
     the older notation of the push server. It writes each record unchanged. A record in Redis stays if it is as new, or if it
-    has an owner and the file names none. A user keeps the newest MARTLET_MAX_DEVICES (default 100) devices of each app. An
+    has an owner and the file names none; one that is equally new and has no app takes that of the file. A user keeps the newest MARTLET_MAX_DEVICES (default 100) devices of each app and kind. An
     import can be interrupted and repeated. An invalid entry is left out and counted by its reason. A file that is not a backup ends the
     import at its first fault (exit code 1).
 

@@ -1,7 +1,7 @@
 import APNs
 import EventLoop
 
-/// Checks the apps of `MARTLET_APPS`: their keys and their gateways. Sends nothing. Its output does not grow with the number of
+/// Checks the apps of `MARTLET_APPS`: their keys and their gateways. Its output does not grow with the number of
 /// apps.
 @EventLoop
 struct AppsExamination {
@@ -20,15 +20,26 @@ struct AppsExamination {
   }
 
   func findings() async throws -> [Finding] {
-    guard !apps.isEmpty else { return [] }
-    return [signing()] + notes() + (try await reach())
+    guard !apps.isEmpty else { return bareDevices() }
+    return [signing()] + notes() + bareDevices() + (try await reach())
+  }
+
+  /// Without a default app nothing gives one to devices that were registered for none.
+  private func bareDevices() -> [Finding] {
+    guard bundleID == nil else { return [] }
+    return [
+      Finding(
+        "default app", .note,
+        "APNS_BUNDLE_ID is not set: a job to an app reaches no device that was registered for none",
+        fix: "set it, unless every device names its app")
+    ]
   }
 
   private func signing() -> Finding {
-    let keys = Set(apps.flatMap { $0.configuration.keyNames.map(\.keyID) }).count
+    let keys = Set(apps.flatMap(\.configurations).flatMap { $0.keyNames.map(\.keyID) }).count
     let broken = apps.filter { app in
       do throws(APNsError) {
-        try app.configuration.checkSigning()
+        for configuration in app.configurations { try configuration.checkSigning() }
         return false
       } catch {
         return true
@@ -55,15 +66,18 @@ struct AppsExamination {
   /// Connects to each gateway once, to all at the same time.
   private func reach() async throws -> [Finding] {
     var order: [[UInt8]] = []
-    var users: [[UInt8]: [APNsApp]] = [:]
+    var users: [[UInt8]: (apps: [APNsApp], configuration: APNsConfiguration)] = [:]
     for app in apps {
-      let gateway = app.configuration.connection
-      if users[gateway] == nil { order.append(gateway) }
-      users[gateway, default: []].append(app)
+      for configuration in app.configurations {
+        let gateway = configuration.connection
+        if users[gateway] == nil { order.append(gateway) }
+        users[gateway, default: ([], configuration)].apps.append(app)
+      }
     }
-    let examinations = order.prefix(AppsExamination.maximumGateways).compactMap { users[$0] }.map { apps in
+    let examinations = order.prefix(AppsExamination.maximumGateways).compactMap { users[$0] }.map { user in
       Task { @EventLoop in
-        try await GatewayExamination.reach(apps[0].configuration, "apns of \(AppsExamination.names(apps, maximum: 1))")
+        try await GatewayExamination.reach(
+          user.configuration, "apns of \(AppsExamination.names(user.apps, maximum: 1))")
       }
     }
     var findings: [Finding] = []

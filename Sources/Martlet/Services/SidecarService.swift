@@ -9,6 +9,10 @@ import Registry
 import Sidecar
 import Telemetry
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// A running sidecar and its connections.
 @EventLoop
 final class SidecarService: Service {
@@ -102,6 +106,11 @@ final class SidecarService: Service {
       log.info(
         "APNs is not configured: no test pushes",
         ["missing": .init(settings.sidecar.missingAPNsVariables.joined(separator: ","))])
+    }
+    if settings.sidecar.backupPath == nil, access("backup.json", F_OK) == 0 {
+      log.info(
+        "backup.json in the working directory is not read",
+        ["fix": "to import it, set MARTLET_PUSH_SERVER_BACKUP=backup.json, or run martlet tokens import"])
     }
     connection?.start()
     ownClients?.start()

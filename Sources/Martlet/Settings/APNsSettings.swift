@@ -7,8 +7,6 @@ struct APNsSettings {
   var configuration: APNsConfiguration?
   var bundleID: String?
   var defaultEnvironment = PushEnvironment.production
-  /// Whether a setting names the environment.
-  var isEnvironmentNamed = false
   /// The names of settings that a complete configuration needs.
   var missing: [String] = []
 
@@ -67,7 +65,8 @@ struct APNsSettings {
     settings.readEnvironment(&reader)
     let connections = reader.integer("APNS_CONNECTIONS", in: APNsConfiguration.connectionRange, default: 1)
     let certificate = readAuthorities(&reader)
-    let override = readOverride(&reader)
+    let override = readOverride("APNS_ENDPOINT_OVERRIDE", &reader)
+    let sandboxOverride = readOverride("APNS_SANDBOX_ENDPOINT_OVERRIDE", &reader)
     let sandbox = reader.first(of: names("APNS_USE_SANDBOX"))
     let named = [key.id, key.team, key.path, bundleID, sandbox].compactMap { $0?.name }
     let isOfClaudiator = named.contains { $0.hasPrefix(claudiatorPrefix) }
@@ -90,7 +89,7 @@ struct APNsSettings {
     do {
       settings.configuration = try APNsConfiguration(
         credentials: .init(keyID: keyID, teamID: teamID, privateKeyPEM: pem),
-        gateway: .init(endpointOverride: override, caCertificatePEM: certificate),
+        gateway: .init(endpointOverride: override, sandboxOverride: sandboxOverride, caCertificatePEM: certificate),
         defaultEnvironment: settings.defaultEnvironment, connectionsPerEnvironment: connections)
     } catch {
       reader.report(
@@ -102,7 +101,6 @@ struct APNsSettings {
 
   private mutating func readEnvironment(_ reader: inout EnvironmentReader) {
     guard let named = reader.first(of: APNsSettings.names("APNS_USE_SANDBOX")) else { return }
-    isEnvironmentNamed = true
     if reader.boolean(named.name) { defaultEnvironment = .sandbox }
   }
 
@@ -133,14 +131,14 @@ struct APNsSettings {
     }
   }
 
-  /// Reads the origin of `APNS_ENDPOINT_OVERRIDE`. Path and query are ignored.
-  private static func readOverride(_ reader: inout EnvironmentReader) -> String? {
-    guard let value = reader.url("APNS_ENDPOINT_OVERRIDE") else { return nil }
+  /// Reads the origin of a gateway. Path and query are ignored.
+  private static func readOverride(_ name: String, _ reader: inout EnvironmentReader) -> String? {
+    guard let value = reader.url(name) else { return nil }
     let scheme = "https://"
     let host = value.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
     let origin = scheme + host
     guard value.lowercased().hasPrefix(scheme), !host.isEmpty, APNsConfiguration.isOrigin(origin) else {
-      reader.report("APNS_ENDPOINT_OVERRIDE", wrong: value, expected: "https://host[:port]")
+      reader.report(name, wrong: value, expected: "https://host[:port]")
       return nil
     }
     return origin

@@ -11,8 +11,6 @@ public struct BrowsedJob: Sendable, Equatable {
   /// Whether it is a paused broadcast, which waits among the scheduled jobs.
   public var isPaused: Bool { position?.isWithoutDate ?? false }
 
-  /// Bytes of its whole element in Redis.
-  public let storedBytes: Int
   /// Tells this element from others of the same score.
   public let digest: String
   /// The attempts that it has had.
@@ -83,16 +81,14 @@ extension BrowsedJob {
 
   /// Reads what `describe` of ``BrowsingScripts/describing`` returns. Returns nil for anything else.
   init?(_ value: RedisValue) {
-    guard let parts = value.array, parts.count == 9, let score = parts[0].string, let skip = parts[1].count,
-      let stored = parts[2].count, let digest = parts[3].string, let head = parts[4].bytes,
-      let job = parts[7].bytes, let jobBytes = parts[8].count
+    guard let parts = value.array, parts.count == 8, let score = parts[0].string, let skip = parts[1].count,
+      let digest = parts[2].string, let head = parts[3].bytes, let job = parts[6].bytes, let jobBytes = parts[7].count
     else { return nil }
     position = SortedPosition(score: score, skip: skip)
-    storedBytes = stored
     self.digest = digest
     burial = head.isEmpty ? nil : Burial(line: head)
-    attempts = burial?.attempts ?? parts[5].string?.integer(in: BrowsedJob.counts) ?? 0
-    nonce = parts[6].contents.map { String(decoding: $0, as: UTF8.self) }
+    attempts = burial?.attempts ?? parts[4].string?.integer(in: BrowsedJob.counts) ?? 0
+    nonce = parts[5].contents.map { String(decoding: $0, as: UTF8.self) }
     self.job = job
     self.jobBytes = jobBytes
   }

@@ -48,7 +48,7 @@ enum BrowsingScripts {
       local bytes = math.max(\(leastBytes), math.min(tonumber(most), \(returnedBytes) - returned))
       local job = string.sub(element, last + 1, last + bytes)
       returned = returned + #job
-      return {score, skip, #element, digest(element), head, attempts, nonce, job, #element - last}
+      return {score, skip, digest(element), head, attempts, nonce, job, #element - last}
     end
     """
 

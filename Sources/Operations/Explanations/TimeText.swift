@@ -37,11 +37,15 @@ public struct TimeText: Sendable {
   }
 
   /// `in 12 s`, `3 min 20 s ago` or `now`.
-  public func relative(_ milliseconds: Int64) -> String {
+  public func relative(_ milliseconds: Int64) -> String { TimeText.relative(milliseconds, now: now) }
+
+  /// The same, from `now` in unix ms.
+  public static func relative(_ milliseconds: Int64, now: Int64) -> String {
     // A producer's time may be any number.
-    let (difference, overflow) = milliseconds.subtractingReportingOverflow(now)
-    guard !overflow, difference.magnitude >= 1000 else { return "now" }
-    let duration = TimeText.duration(Int64(clamping: difference.magnitude))
+    let (exact, overflow) = milliseconds.subtractingReportingOverflow(now)
+    let difference = !overflow ? exact : milliseconds < now ? .min : .max
+    guard difference.magnitude >= 1000 else { return "now" }
+    let duration = duration(Int64(clamping: difference.magnitude))
     return difference > 0 ? "in \(duration)" : "\(duration) ago"
   }
 }

@@ -15,10 +15,13 @@ struct DeviceChange: Sendable, Equatable {
     var before: EventDevice?
     /// Why the device is removed; nil if it is registered.
     var removal: String?
+    /// Whether APNs has contradicted the environment that was registered.
+    var isCorrection = false
 
     /// Nil if nothing has changed but the time of the registration.
     func event(at now: Int64) -> Event? {
-      removal.map { .removed(device, reason: $0, at: now) } ?? .change(of: device, from: before, at: now)
+      if isCorrection { return .corrected(device, from: before?.environment, at: now) }
+      return removal.map { .removed(device, reason: $0, at: now) } ?? .change(of: device, from: before, at: now)
     }
   }
 
@@ -34,8 +37,16 @@ struct DeviceChange: Sendable, Equatable {
   var newOwner: String?
   /// Whether Redis must accept the change also when it is full, because something is removed or replaced.
   var isForced = false
+  /// Whether the metadata expires when that before would have: the device was not registered again.
+  var keepsLifetime = false
 
   static let nothing = DeviceChange()
+
+  /// The lifetime of metadata that is written.
+  var lifetime: RecordLifetime {
+    guard case .written(let metadata) = record, !keepsLifetime else { return .kept }
+    return .seconds(metadata.kind.lifetime)
+  }
 
   /// The stored device after the change of `stored`.
   func result(from stored: StoredDevice) -> StoredDevice {
@@ -47,10 +58,28 @@ struct DeviceChange: Sendable, Equatable {
   }
 }
 
+/// When a record that is written expires.
+enum RecordLifetime: Sendable, Equatable {
+  case unlimited
+  /// As the record before.
+  case kept
+  case seconds(Int)
+
+  /// As scripts take it.
+  var text: String {
+    switch self {
+    case .unlimited: ""
+    case .kept: "KEEPTTL"
+    case .seconds(let seconds): String(seconds)
+    }
+  }
+}
+
 extension EventDevice {
   init(_ token: String, _ metadata: DeviceMetadata) {
     self.init(
       token: token, user: metadata.username, app: metadata.bundleID, environment: metadata.environment?.rawValue,
-      platform: metadata.platform.rawValue)
+      platform: metadata.platform.rawValue, kind: metadata.kind == .app ? nil : metadata.kind.rawValue,
+      deviceID: metadata.deviceID)
   }
 }

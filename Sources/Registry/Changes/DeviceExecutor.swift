@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 
 /// An operation, and the token of its device.
@@ -107,18 +108,31 @@ extension DeviceExecutor {
     return outcomes.count { $0.left.contains(.user(user)) }
   }
 
-  /// Reads the devices of a user, and decides which must make room for one of `app`. Removes entries that are not the
+  /// Gives the other tokens of a phone to the user whose app token there is about to become another's. Before it does, so
+  /// that whoever repeats an interrupted registration does this, too.
+  func bringAlong(_ stored: StoredDevice, _ registration: Registration) async throws(RedisError) {
+    let (former, owner) = (stored.owner, registration.username)
+    guard let phone = stored.metadata?.deviceID, stored.metadata?.kind == .app, !former.isEmpty, !owner.isEmpty,
+      former != owner
+    else { return }
+    let others = try await reader.members(of: former).filter {
+      $0.metadata?.deviceID == phone && $0.token != stored.token
+    }
+    _ = try await complete(others.map { ($0.token, .follow(deviceID: phone, from: former, to: owner)) })
+  }
+
+  /// Reads the devices of a user, and decides which must make room for one of `crowd`. Removes entries that are not the
   /// user's, up to ``Registry/maximumBatch``. The new device, which may have joined the set already, and one that it
   /// replaces, are `tokens`.
   func room(
-    in user: String, for app: String, except tokens: [String], hasJoined: Bool = false
+    in user: String, for crowd: DeviceCrowd, except tokens: [String], hasJoined: Bool = false
   ) async throws(RedisError) -> DeviceRoom {
     let all = try await reader.members(of: user)
     let strangers = all.filter { $0.metadata == nil && !tokens.contains($0.token) }.prefix(Registry.maximumBatch)
     if !strangers.isEmpty { _ = try await clean(.user(user), strangers.map(\.removal)) }
     let removed = Set(strangers.map(\.entry))
     return DeviceRoom(
-      among: all.filter { !removed.contains($0.entry) }, for: app, except: tokens, hasJoined: hasJoined,
+      among: all.filter { !removed.contains($0.entry) }, for: crowd, except: tokens, hasJoined: hasJoined,
       limit: maximumDevices)
   }
 }

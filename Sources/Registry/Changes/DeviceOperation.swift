@@ -1,4 +1,5 @@
 import Events
+import PushModel
 
 /// What is to be done with one token, and the rules of ownership: the stored metadata names the owner and the app of a
 /// device, and every change follows from it.
@@ -17,7 +18,7 @@ enum DeviceOperation: Sendable, Equatable {
   /// Removes the device if it has the same owner and was not registered later.
   case removeStale(StaleDevice)
   /// Writes the metadata, unless the one in Redis is at least as new, or the user has many devices and this one is not
-  /// admitted.
+  /// admitted. An equally new one of the same owner takes the app, if it has none.
   case restore(DeviceMetadata, isAdmitted: Bool)
   /// Removes the device from a user if its metadata is `stored`, so that the user has at most `above` devices left.
   case evict(user: String, stored: [UInt8], above: Int)
@@ -25,6 +26,12 @@ enum DeviceOperation: Sendable, Equatable {
   case clean(DeviceSet)
   /// Adds the token to the sets that its metadata names.
   case repair
+  /// Stores the environment in which APNs accepts the device, unless it was changed after it was read.
+  case learn(PushEnvironment, LearnedDevice)
+  /// Gives a device without an app this one.
+  case assume(app: String)
+  /// Gives a token of a phone, whose app token has changed hands, to the new owner.
+  case follow(deviceID: String, from: String, to: String)
 
   /// Decides what becomes of the device.
   func decide(_ stored: StoredDevice) -> DeviceChange {
@@ -58,6 +65,9 @@ enum DeviceOperation: Sendable, Equatable {
       }
     case .clean(let place): DeviceOperation.clean(place, stored)
     case .repair: DeviceChange(joined: stored.places, isForced: true)
+    case .learn(let environment, let device): DeviceOperation.learn(environment, device, stored)
+    case .assume(let app): DeviceOperation.assume(app, stored)
+    case .follow(let deviceID, let former, let owner): DeviceOperation.follow(deviceID, former, owner, stored)
     }
   }
 
@@ -71,10 +81,50 @@ enum DeviceOperation: Sendable, Equatable {
       DeviceMetadata(
         username: user, platform: registration.platform, updatedAt: registration.now,
         bundleID: app.isEmpty ? nil : app, environment: registration.environment ?? stored.metadata?.environment,
-        createdAt: stored.metadata?.createdAt ?? registration.now),
+        createdAt: stored.metadata?.createdAt ?? registration.now,
+        kind: registration.kind ?? stored.metadata?.kind ?? .app,
+        deviceID: registration.deviceID ?? stored.metadata?.deviceID),
       over: stored)
-    if !user.isEmpty, stored.metadata == nil || stored.owner != user || stored.app != app { change.newOwner = user }
+    if !user.isEmpty,
+      stored.metadata == nil || stored.owner != user || stored.crowd != change.result(from: stored).crowd
+    {
+      change.newOwner = user
+    }
     return change
+  }
+
+  private static func learn(
+    _ environment: PushEnvironment, _ device: LearnedDevice, _ stored: StoredDevice
+  ) -> DeviceChange {
+    guard var metadata = stored.metadata, metadata.username == device.owner, metadata.updatedAt == device.updatedAt,
+      metadata.environment == device.environment, metadata.environment != environment
+    else { return .nothing }
+    metadata.environment = environment
+    var change = DeviceChange.write(metadata, over: stored)
+    change.keepsLifetime = true
+    if device.environment == nil { change.report = nil } else { change.report?.isCorrection = true }
+    return change
+  }
+
+  private static func assume(_ app: String, _ stored: StoredDevice) -> DeviceChange {
+    guard var metadata = stored.metadata, stored.app.isEmpty, !app.isEmpty else { return .nothing }
+    metadata.bundleID = app
+    var change = DeviceChange.write(metadata, over: stored)
+    change.keepsLifetime = true
+    // Nobody has registered anything; and a fleet may have a million of them.
+    change.report = nil
+    return change
+  }
+
+  private static func follow(
+    _ deviceID: String, _ former: String, _ owner: String, _ stored: StoredDevice
+  ) -> DeviceChange {
+    guard var metadata = stored.metadata, metadata.deviceID == deviceID, metadata.username == former else {
+      return .nothing
+    }
+    metadata.username = owner
+    // However many devices the new owner has: the next registration removes what is too much.
+    return .write(metadata, over: stored)
   }
 
   private static func removeStale(_ device: StaleDevice, _ stored: StoredDevice) -> DeviceChange {
@@ -92,8 +142,15 @@ enum DeviceOperation: Sendable, Equatable {
   private static func restore(
     _ metadata: DeviceMetadata, _ isAdmitted: Bool, _ stored: StoredDevice
   ) -> DeviceChange {
+    var metadata = metadata
     if let former = stored.metadata {
-      if former.updatedAt >= metadata.updatedAt { return .nothing }
+      if former.updatedAt > metadata.updatedAt { return .nothing }
+      if former.updatedAt == metadata.updatedAt {
+        guard former.username == metadata.username, stored.app.isEmpty, let app = metadata.bundleID, !app.isEmpty
+        else { return .nothing }
+        metadata = former
+        metadata.bundleID = app
+      }
       if metadata.username.isEmpty, !former.username.isEmpty { return .nothing }
     }
     var change = DeviceChange.write(metadata, over: stored)

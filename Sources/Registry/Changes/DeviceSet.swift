@@ -1,3 +1,4 @@
+import PushModel
 import Redis
 
 /// A set that contains the tokens of a user or of an app. The name is not empty.
@@ -40,11 +41,11 @@ enum DeviceSet: Hashable, Sendable {
 }
 
 extension DeviceMetadata {
-  /// The sets that must contain a device with this metadata: its owner's and its app's.
+  /// The sets that must contain a device with this metadata: its owner's, and its app's if broadcasts are sent to its kind.
   var places: [DeviceSet] {
     var places: [DeviceSet] = []
     if !username.isEmpty { places.append(.user(username)) }
-    if let bundleID, !bundleID.isEmpty { places.append(.audience(bundleID)) }
+    if let bundleID, !bundleID.isEmpty, kind == .app { places.append(.audience(bundleID)) }
     return places
   }
 }

@@ -14,8 +14,7 @@ struct InstanceExecutor {
 
   /// On a cluster the stream of events is in another slot than a record.
   init(_ connection: RedisClient, events: EventLog?, isCluster: Bool) {
-    sender = TransactionSender(
-      connection, events: isCluster ? nil : events, lifetime: nil, isCombined: !isCluster)
+    sender = TransactionSender(connection, events: isCluster ? nil : events, isCombined: !isCluster)
     self.events = isCluster ? events : nil
   }
 

@@ -1,4 +1,5 @@
 import Events
+import PushModel
 
 /// What is to be done with the device of one instance.
 enum InstanceOperation: Sendable, Equatable {
@@ -6,12 +7,21 @@ enum InstanceOperation: Sendable, Equatable {
   case register(InstanceRecord)
   /// Marks the record inactive if it still has this token and was not registered later (unix ms).
   case deactivate(token: String, notAfter: Int64, reason: String)
+  /// Marks the record inactive.
+  case unregister
+  /// Stores the environment in which APNs accepts the device, unless the instance was registered again.
+  case learn(PushEnvironment, token: String, updatedAt: Int64)
+  /// Stops pushes to the instance, or allows them again.
+  case suspend(Bool)
   /// Writes the record, unless the one in Redis is at least as new.
   case restore(InstanceRecord)
 
   /// Whether Redis must accept it also when it is full, because it replaces a record by a shorter one.
   var isForced: Bool {
-    if case .deactivate = self { true } else { false }
+    switch self {
+    case .deactivate, .unregister: true
+    case .register, .learn, .suspend, .restore: false
+    }
   }
 
   /// Decides what is written, and what events tell. Nil: nothing is to be done.
@@ -24,6 +34,22 @@ enum InstanceOperation: Sendable, Equatable {
       }
       record.isActive = false
       return (record, [.removed(record.device(ofInstance: id), reason: reason, at: now)])
+    case .unregister:
+      guard var record = stored, record.isActive else { return nil }
+      record.isActive = false
+      return (record, [.removed(record.device(ofInstance: id), reason: RemovalCause.unregistered, at: now)])
+    case .learn(let environment, let token, let updatedAt):
+      guard var record = stored, record.token == token, record.updatedAt == updatedAt,
+        record.environment != environment
+      else { return nil }
+      let before = record.environment
+      record.environment = environment
+      let device = record.device(ofInstance: id)
+      return (record, before == nil ? [] : [.corrected(device, from: before?.rawValue, at: now)])
+    case .suspend(let isSuspended):
+      guard var record = stored, record.isSuspended != isSuspended else { return nil }
+      record.isSuspended = isSuspended
+      return (record, [])
     case .restore(let record):
       if let stored, stored.updatedAt >= record.updatedAt { return nil }
       return (record, [])

@@ -1,3 +1,5 @@
+import PushModel
+
 /// What is stored about a token.
 struct StoredDevice: Sendable, Equatable {
   let token: String
@@ -26,6 +28,7 @@ struct StoredDevice: Sendable, Equatable {
   var owner: String { metadata?.username ?? "" }
   /// Empty if the device has no app.
   var app: String { metadata?.bundleID ?? "" }
+  var crowd: DeviceCrowd { DeviceCrowd(metadata) }
   var places: [DeviceSet] { metadata?.places ?? [] }
 
   /// The metadata of the device after its token was replaced; nil if there is none.

@@ -6,7 +6,6 @@ enum ChangeScript {
   /// - `stream`: the stream of events; the first of `places` if no events are written.
   /// - `places`: for each transaction, if a set is compared the set and the record of each of its entries; then for each
   ///   change the record and the sets that its entry joins or leaves.
-  /// - `ttl`: the lifetime of records, in s; empty for any time.
   /// - `transactions`: for each
   ///   1. the number of changes
   ///   2. how many entries the compared set has; empty if none is compared
@@ -19,13 +18,14 @@ enum ChangeScript {
   ///   4. a letter for each set: u joins a set, a joins a sorted set, U and A leave one, M leaves a set that must have it
   ///   5. how many entries a set may have with this one; empty for any number
   ///   6. 1 if Redis must accept the change when it is full: PERSIST changes nothing, and allows the next write
-  ///   7. events, one a line
+  ///   7. the lifetime of the new record, in s; empty for any time, KEEPTTL for that of the record that was read
+  ///   8. events, one a line
   ///
   /// Returns the error of the stream (empty: none), and for each transaction {what differs, the number of the change, a
   /// detail}: `record`, with the one found; `type` of a set, with its place; `absent`; `full`; `others`, the compared
   /// set; or `done`, with 1 or 0 for each set that was left.
   static let apply = RedisScript(
-    keys: ["stream", "places..."], arguments: ["ttl", "transactions..."],
+    keys: ["stream", "places..."], arguments: ["transactions..."],
     comparing + writing + """
       local a, k, replies = transactions, places, {}
       while a < #ARGV do
@@ -43,7 +43,7 @@ enum ChangeScript {
             what, detail = difference(k + 1, a + 1)
             number = i
           end
-          k, a = k + 1 + #ARGV[a + 4], a + 7
+          k, a = k + 1 + #ARGV[a + 4], a + 8
         end
         if not what then
           what, detail = 'done', ''
@@ -86,12 +86,12 @@ enum ChangeScript {
   private static let writing = """
     local refusal = ''
     local function write(k, a)
-      local entry, new, letters, left = ARGV[a], ARGV[a + 2], ARGV[a + 3], ''
+      local entry, new, letters, ttl, left = ARGV[a], ARGV[a + 2], ARGV[a + 3], ARGV[a + 6], ''
       if ARGV[a + 5] == '1' then redis.call('PERSIST', KEYS[k]) end
       if new == '' then
         redis.call('DEL', KEYS[k])
       elseif new ~= '=' then
-        redis.call('SET', KEYS[k], new, unpack(ttl == '' and {} or {'EX', ttl}))
+        redis.call('SET', KEYS[k], new, unpack(ttl == '' and {} or ttl == 'KEEPTTL' and {ttl} or {'EX', ttl}))
       end
       for i = 1, #letters do
         local set, letter = KEYS[k + i], string.sub(letters, i, i)
@@ -100,7 +100,7 @@ enum ChangeScript {
         if letter == 'A' then left = left .. redis.call('ZREM', set, entry) end
         if letter == 'U' or letter == 'M' then left = left .. redis.call('SREM', set, entry) end
       end
-      for event in string.gmatch(stream ~= KEYS[places + 1] and ARGV[a + 6] or '', '[^\\n]+') do
+      for event in string.gmatch(stream ~= KEYS[places + 1] and ARGV[a + 7] or '', '[^\\n]+') do
         local reply = \(EventStream.append(to: "stream", "event"))
         if type(reply) == 'table' and reply.err then refusal = reply.err end
       end

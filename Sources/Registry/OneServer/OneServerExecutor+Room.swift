@@ -22,6 +22,7 @@ extension OneServerExecutor {
   func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
     let operation = DeviceOperation.register(registration)
     let stored = try await device(registration.token)
+    try await bringAlong(stored, registration)
     let (outcome, removed) = try await join(
       [stored], of: registration.username
     ) { devices, _ in [operation.decide(devices[0])] }
@@ -67,8 +68,8 @@ extension OneServerExecutor {
         // Others of this process would only be in each other's way.
         if !hasTurn { await turns.take(user) }
         hasTurn = true
-        let app = step.changes.last?.result.app ?? ""
-        let read = try await self.room(in: user, for: app, except: devices.map(\.token))
+        let crowd = step.changes[step.changes.count - 1].result.crowd
+        let read = try await self.room(in: user, for: crowd, except: devices.map(\.token))
         (room, removed) = try await reduced(read, of: user, removed)
       default:
         let outcome = step.outcome(reply)

@@ -20,7 +20,7 @@ final class OneServerExecutor: DeviceExecutor {
   init(connection: RedisClient, maximumDevices: Int, events: EventLog?) {
     reader = DeviceReader(connection: connection)
     self.maximumDevices = maximumDevices
-    devices = TransactionSender(connection, events: events, lifetime: Registry.metadataLifetime)
+    devices = TransactionSender(connection, events: events)
     makesEvents = events != nil
   }
 

@@ -20,6 +20,7 @@ struct Transaction: Sendable {
     /// How many entries a user's set that is joined may have then.
     var limit: Int?
     var isForced = false
+    var lifetime = RecordLifetime.unlimited
     var events: [Event] = []
   }
 
@@ -65,7 +66,7 @@ struct Transaction: Sendable {
 
   /// The number of keys and arguments.
   var words: Int {
-    changes.reduce(4 + 2 * (compared?.members.count ?? 0)) { $0 + 8 + $1.joined.count + $1.left.count }
+    changes.reduce(4 + 2 * (compared?.members.count ?? 0)) { $0 + 9 + $1.joined.count + $1.left.count }
   }
 
   func append(to call: inout RedisCall) {
@@ -80,6 +81,7 @@ struct Transaction: Sendable {
       call.append(change.letters)
       call.append(change.limit.map { String($0) } ?? "")
       call.append(change.isForced ? "1" : "")
+      call.append(change.lifetime.text)
       call.append(
         change.events.isEmpty ? [] : Array(change.events.map(\.json).joined(separator: [UInt8(ascii: "\n")])))
     }
@@ -123,6 +125,6 @@ extension Transaction.Change {
       record: isKept ? nil : decided.result.bytes, joined: change.joined, left: change.left,
       requiresEntry: change.requiresEntry,
       // A record that is kept also keeps its lifetime.
-      isForced: change.isForced && !isKept)
+      isForced: change.isForced && !isKept, lifetime: change.lifetime)
   }
 }

@@ -14,15 +14,12 @@ struct TransactionSender {
   let connection: RedisClient
   /// Nil if no events are written with the changes.
   let events: EventLog?
-  /// Of a record, seconds; nil for any time.
-  let lifetime: Int?
   /// Whether a script may have the keys of several transactions.
   let isCombined: Bool
 
-  init(_ connection: RedisClient, events: EventLog?, lifetime: Int?, isCombined: Bool = true) {
+  init(_ connection: RedisClient, events: EventLog?, isCombined: Bool = true) {
     self.connection = connection
     self.events = events
-    self.lifetime = lifetime
     self.isCombined = isCombined
     connection.preload([ChangeScript.apply])
   }
@@ -77,7 +74,7 @@ struct TransactionSender {
     let places = batch.flatMap(\.keys)
     var script = ChangeScript.apply(
       stream: events == nil ? places.first ?? "" : EventStream.key, places: RedisList(places),
-      ttl: lifetime.map { String($0) } ?? "", transactions: RedisList())
+      transactions: RedisList())
     for transaction in batch { transaction.append(to: &script) }
     connection.send(script) { result in
       if let events, case .failure(.reply(let error)) = result, error.code == "NOPERM" {

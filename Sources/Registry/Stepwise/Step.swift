@@ -18,7 +18,7 @@ enum Step: Sendable, Equatable {
   case leave(DeviceSet, above: Int?)
   /// Writes the metadata, or deletes it if `metadata` is empty, if the stored one is `expected`. The flag is true then;
   /// else the reply is ``StepReply/device(_:)``. The event is written beside the metadata, until ``publish``.
-  case swap(expected: [UInt8], metadata: [UInt8], event: Event?)
+  case swap(expected: [UInt8], metadata: [UInt8], lifetime: RecordLifetime, event: Event?)
   /// Moves the events of the device to the stream. The flag is false if that must be done later.
   case publish
 }

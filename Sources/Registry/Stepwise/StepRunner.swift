@@ -83,12 +83,12 @@ final class StepRunner {
       events.forward(token, outbox: EventStream.outbox(of: RegistryKeys.token(token))) { isPublished in
         completion(.success(.integer(isPublished ? 1 : 0)))
       }
-    case .swap(let expected, let metadata, let event):
+    case .swap(let expected, let metadata, let lifetime, let event):
       let key = RegistryKeys.token(token)
       connection.send(
         StepScripts.swap(
           metadata: key, outbox: event == nil ? key : EventStream.outbox(of: key), expected: expected, new: metadata,
-          ttl: Registry.metadataLifetime, isForced: forced, event: event?.json ?? []), completion)
+          ttl: lifetime.text, isForced: forced, event: event?.json ?? []), completion)
     }
   }
 

@@ -11,7 +11,7 @@ enum StepScripts {
 
   /// - `metadata`, `outbox`: those of a token; the metadata twice if there is no event.
   /// - `expected`, `new`: the expected text, empty for none, and the new one; empty deletes the key.
-  /// - `ttl`: the lifetime, in s. `isForced`: 1 to write also if Redis is full.
+  /// - `ttl`: the lifetime, in s, or KEEPTTL for that of the text before. `isForced`: 1 to write also if Redis is full.
   ///
   /// Returns {1 if written else 0, the text before}.
   static let swap = RedisScript(
@@ -24,7 +24,7 @@ enum StepScripts {
       redis.call('DEL', metadata)
     else
       if isForced == '1' then redis.call('PERSIST', metadata) end
-      redis.call('SET', metadata, new, 'EX', ttl)
+      redis.call('SET', metadata, new, unpack(ttl == 'KEEPTTL' and {ttl} or {'EX', ttl}))
     end
     if outbox ~= metadata then
       \(EventOutbox.append(to: "outbox", "event"))

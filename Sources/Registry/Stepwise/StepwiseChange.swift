@@ -186,7 +186,10 @@ struct StepwiseChange: Sendable {
     phase = .swapping
     let event = makesEvents ? change.report?.event(at: Clock.unixMilliseconds) : nil
     if event != nil { hasEvents = true }
-    return send([.swap(expected: before.bytes, metadata: change.result(from: before).bytes, event: event)])
+    return send([
+      .swap(
+        expected: before.bytes, metadata: change.result(from: before).bytes, lifetime: change.lifetime, event: event)
+    ])
   }
 
   private mutating func swapped(_ replies: [StepReply]) -> Action {

@@ -66,10 +66,12 @@ struct BroadcastAPI: HTTPAPI {
   ) async throws(Refusal) -> HTTPResponse {
     let app = try BroadcastAPI.app(body, of: caller)
     let token = try RequestFields.anyToken(body["token"]?.string, "token")
+    let traits = try DeviceTraits(body)
     try await storage.access.admit(.broadcast, of: caller.name)
     try await fallback?.prepare(app)
     let registration = Registration(
-      token: token, username: "", platform: .ios, bundleID: app, now: Clock.unixMilliseconds)
+      token: token, username: "", platform: .ios, bundleID: app, isBundleAssumed: false, traits,
+      now: Clock.unixMilliseconds)
     _ = try await refusingFaults(await storage.backend.registry.register(registration))
     return .json(["success": true])
   }

@@ -14,7 +14,8 @@ extension DeviceAPI {
     _ request: SidecarRequest, _ key: Credential, _ registry: Registry
   ) async throws(Refusal) -> HTTPResponse {
     let body = try RequestBody.object(request.http.body)
-    let bundleID = try RequestFields.bundleID(body["bundleId"], "bundleId")
+    let traits = try DeviceTraits(body)
+    let bundleID = traits.bundleID
     let fields = (
       token: try RequestFields.hexToken(body["deviceToken"]?.string, "deviceToken"),
       username: try RequestFields.newUserID(body["userId"]?.string)
@@ -23,7 +24,7 @@ extension DeviceAPI {
     try await key.refuseForeign(fields.token, in: registry, else: context.configuration.bundleID)
     let registration = Registration(
       token: fields.token, username: fields.username, platform: .ios, bundleID: app, isBundleAssumed: bundleID == nil,
-      now: Clock.unixMilliseconds)
+      traits, now: Clock.unixMilliseconds)
     let device = try await refusingFaults(await registry.enroll(registration).device)
     let date = Timestamp.text(device.createdAt ?? device.updatedAt)
     return .json(["success": true, "platformEndpointArn": arn(of: device), "registrationDate": date], status: 201)
@@ -36,12 +37,21 @@ extension DeviceAPI {
     let spellings = try RequestFields.spellings(body["currentToken"]?.string, "currentToken")
     let new = try RequestFields.hexToken(body["newToken"]?.string, "newToken")
     let userID = try RequestFields.userID(body["userId"]?.string)
+    let traits = try DeviceTraits(body)
+    if let bundleID = traits.bundleID { _ = try key.app(named: bundleID, else: nil) }
     try await key.refuseForeign(new, in: registry, else: context.configuration.bundleID)
     for current in spellings {
       guard try await mayFind(current, key, registry) else { continue }
       let device = try await refusingFaults(
         await registry.replace(token: current, with: new, of: userID, now: Clock.unixMilliseconds))
-      guard let device else { continue }
+      guard var device else { continue }
+      if !traits.isEmpty {
+        // The new token is registered: what the request says about it comes on top.
+        let registration = Registration(
+          token: new, username: userID, platform: device.platform, bundleID: traits.bundleID, isBundleAssumed: false,
+          traits, now: device.updatedAt)
+        device = try await refusingFaults(await registry.enroll(registration).device)
+      }
       return .json([
         "success": true, "platformEndpointArn": arn(of: device), "lastUpdated": Timestamp.text(device.updatedAt),
       ])
@@ -100,7 +110,8 @@ extension DeviceAPI {
     [
       "deviceToken": device.token, "platformEndpointArn": arn(of: device), "userId": userID,
       "registrationDate": Timestamp.text(device.createdAt ?? device.updatedAt),
-      "lastUpdated": Timestamp.text(device.updatedAt), "active": true,
+      "lastUpdated": Timestamp.text(device.updatedAt), "active": true, "bundleId": device.bundleID,
+      "environment": device.environment?.rawValue, "kind": (device.kind ?? .app).rawValue, "deviceId": device.deviceID,
     ]
   }
 

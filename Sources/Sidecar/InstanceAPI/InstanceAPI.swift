@@ -29,12 +29,15 @@ struct InstanceAPI: HTTPAPI {
 
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     let isPolling = request.route == InstanceAPI.events
-    let method = isPolling ? "GET" : "POST"
-    guard request.method == method else { throw .methodNotAllowed(method) }
+    let methods = isPolling ? ["GET"] : ["POST", "DELETE"]
+    guard methods.contains(request.method) else { throw .methodNotAllowed(methods.joined(separator: ", ")) }
     let storage = try context.requireStorage()
     let instance = try await instance(of: request.http, storage.access)
-    return try await isPolling
-      ? events(of: instance, request.http, storage.backend) : register(instance, request.http, storage)
+    return switch request.method {
+    case "GET": try await events(of: instance, request.http, storage.backend)
+    case "POST": try await register(instance, request.http, storage)
+    default: try await unregister(instance, storage)
+    }
   }
 
   /// `{"error":"<code>"}`
@@ -61,6 +64,13 @@ struct InstanceAPI: HTTPAPI {
     let record = try InstanceAPI.record(try RequestBody.object(request.body))
     try await storage.access.admit(.registration, of: "instance:" + instance)
     try await refusingFaults(await storage.backend.registry.register(instance: instance, record))
+    return .json(["ok": true])
+  }
+
+  /// The same answer if there is no device: then there is nothing to remove.
+  private func unregister(_ instance: String, _ storage: APIContext.Storage) async throws(Refusal) -> HTTPResponse {
+    try await storage.access.admit(.registration, of: "instance:" + instance)
+    _ = try await refusingFaults(await storage.backend.registry.unregister(instance: instance))
     return .json(["ok": true])
   }
 
@@ -97,8 +107,12 @@ struct InstanceAPI: HTTPAPI {
 
   private static func record(_ body: JSONValue) throws(Refusal) -> InstanceRecord {
     guard let token = body["apns_device_token"]?.string.flatMap(RequestFields.lowercasedHex),
-      let environment = body["environment"]?.string.flatMap(PushEnvironment.init)
+      let environment = body["environment"]?.string.flatMap(PushEnvironment.init(named:))
     else { throw .invalid("token", "Invalid token") }
-    return InstanceRecord(token: token, environment: environment, updatedAt: Clock.unixMilliseconds)
+    let traits = try DeviceTraits(body)
+    // Notifications of instances are alerts.
+    guard traits.kind ?? .app == .app else { throw .invalid("kind", "Invalid kind") }
+    return InstanceRecord(
+      token: token, environment: environment, bundleID: traits.bundleID, updatedAt: Clock.unixMilliseconds)
   }
 }

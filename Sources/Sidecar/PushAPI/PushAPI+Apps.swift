@@ -8,9 +8,13 @@ import Registry
 extension PushAPI {
   private static let otherApp = Refusal(.forbidden, "This user may not use this app")
 
-  /// Returns the app of a user's registrations, which name none. Throws 403 if the user is bound to several apps, and the
-  /// configured one is not among them.
-  func app(of user: Credential) throws(Refusal) -> String? {
+  /// Returns the app of a user's registration: the one that it names, else that of the binding, else the configured one.
+  /// Throws 403 if the user is not for it, or is for several apps and the configured one is not among them.
+  func app(of user: Credential, named: String?) throws(Refusal) -> String? {
+    if let named {
+      guard user.apps.allows(named) else { throw PushAPI.otherApp }
+      return named
+    }
     let configured = context.configuration.bundleID
     guard let app = user.apps.app(else: configured) else {
       if user.apps.isForEveryApp { return nil }

@@ -15,7 +15,7 @@ extension PushAPI {
     }
     let (request, username) = (try TestRequest(body), user.name)
     try await storage.access.admit(.testPush, of: "user:" + username)
-    guard await turns.enter(username) else { throw .tooManyRequests(after: UserTurns.retryAfter) }
+    guard await turns.take(username) else { throw .tooManyRequests(after: PushAPI.retryAfter) }
     defer { turns.leave(username) }
     return try await send(request, to: user, storage.backend.registry, sender)
   }
@@ -61,38 +61,5 @@ extension PushAPI {
     }
     refusal.members = isTargeted || cleanup.lookupConcurrency > 0 ? cleanup.diagnostics : cleanup.storageMembers
     return refusal
-  }
-}
-
-/// Serves the test pushes of one user one after the other.
-@EventLoop
-final class UserTurns {
-  /// Requests of one user that may wait.
-  static let maximumWaiting = 8
-  /// Seconds.
-  static let retryAfter = 1
-
-  /// The waiting requests of each user whose request is being served.
-  private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
-
-  /// Waits for the request's turn, which ends with ``leave(_:)``. Returns false at once if too many requests wait.
-  func enter(_ user: String) async -> Bool {
-    guard let others = waiting[user] else {
-      waiting[user] = []
-      return true
-    }
-    guard others.count < UserTurns.maximumWaiting else { return false }
-    await withCheckedContinuation { waiting[user]?.append($0) }
-    return true
-  }
-
-  func leave(_ user: String) {
-    guard var others = waiting[user], !others.isEmpty else {
-      waiting[user] = nil
-      return
-    }
-    let next = others.removeFirst()
-    waiting[user] = others
-    next.resume()
   }
 }

@@ -13,8 +13,14 @@ struct PushAPI: HTTPAPI {
   private static let unregister = "/api/push/unregister"
   private static let test = "/api/push/test"
 
+  /// When a test push may be repeated that found too many others waiting. Seconds.
+  static let retryAfter = 1
+  /// Test pushes of one user that may wait.
+  private static let maximumWaiting = 8
+
   let context: APIContext
-  let turns = UserTurns()
+  /// Of users whose test pushes are sent.
+  let turns = Turns(limit: maximumWaiting)
   private let gate: UserGate
 
   let routes = [register, unregister, test]
@@ -45,12 +51,14 @@ struct PushAPI: HTTPAPI {
     _ body: [UInt8], for user: Credential, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
     let (request, username) = (try RegisterRequest(body), user.name)
-    let app = try app(of: user)
+    let traits = request.traits
+    let app = try app(of: user, named: traits.bundleID)
     try await storage.access.admit(.registration, of: "user:" + username)
     try await refuseForeign(request.token, for: user, storage.backend.registry)
     let registration = Registration(
       token: request.token, username: username, platform: request.platform, bundleID: app,
-      environment: context.configuration.registrationEnvironment, now: Clock.unixMilliseconds)
+      // A default never replaces what is known.
+      isBundleAssumed: traits.bundleID == nil && user.apps.isForEveryApp, traits, now: Clock.unixMilliseconds)
     let previous = try await refusingFaults(await storage.backend.registry.register(registration))
     if let previous {
       context.log.info(

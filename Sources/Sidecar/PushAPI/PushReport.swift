@@ -16,7 +16,8 @@ struct PushReport {
 
   var object: JSONObject {
     let failures = report.results.filter { !$0.ok }
-    let reasons = Dictionary(grouping: failures) { $0.reason ?? "HTTP_\($0.status)" }.mapValues(\.count)
+    let reasons = Dictionary(grouping: failures) { PushReport.name($0.reason ?? "HTTP_\($0.status)") }
+      .mapValues(\.count)
     return [
       "successCount": report.results.count - failures.count, "failureCount": failures.count,
       "failureReasons": JSONObject(reasons), "apnsSendConcurrency": concurrency,
@@ -25,6 +26,12 @@ struct PushReport {
       "staleTokensRemoved": report.staleRemoved, "staleOwnershipTokensRemoved": cleanup.foreign,
       "results": report.results.map(result),
     ]
+  }
+
+  /// The reason without what differs from push to push, such as addresses and times, which the results have.
+  private static func name(_ reason: String) -> String {
+    let word = reason.prefix { $0 != " " }
+    return String(word.hasSuffix(":") ? word.dropLast() : word)
   }
 
   private func result(_ result: DeviceResult) -> JSONObject {

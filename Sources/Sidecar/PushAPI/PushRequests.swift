@@ -12,6 +12,8 @@ struct PushBody {
 
   subscript(key: String) -> JSONValue? { object[key] }
 
+  func traits() throws(Refusal) -> DeviceTraits { try DeviceTraits(object) }
+
   /// Returns the string trimmed, or nil if it is missing. Throws `error` if the value is not a string.
   func string(_ key: String, _ error: Refusal) throws(Refusal) -> String? {
     guard let value = object[key] else { return nil }
@@ -33,6 +35,7 @@ struct RegisterRequest: Equatable {
 
   let token: String
   let platform: Platform
+  let traits: DeviceTraits
 
   init(_ bytes: [UInt8]) throws(Refusal) {
     let body = try PushBody(bytes)
@@ -44,6 +47,7 @@ struct RegisterRequest: Equatable {
     guard let platform = Platform(rawValue: name.lowercased()) else { throw RegisterRequest.unsupportedPlatform }
     self.token = token
     self.platform = platform
+    traits = try body.traits()
   }
 }
 

@@ -27,7 +27,10 @@ struct Devices {
 
   /// Returns the refusal of a token's binding in `environment`, else that of its rule.
   func refusal(of head: RequestHead, in environment: GatewayEnvironment? = nil) -> Answer? {
-    guard !rules.isEmpty || !bindings.isEmpty, let token = head.deviceToken else { return nil }
+    guard let token = head.deviceToken else { return nil }
+    // No device has this token: programs ask with it whether their key is accepted.
+    if token.allSatisfy({ $0 == UInt8(ascii: "0") }) { return Answer(400, "BadDeviceToken") }
+    guard !rules.isEmpty || !bindings.isEmpty else { return nil }
     let key = Devices.key(token)
     return bindings[key]?.refusal(topic: head[.topic], in: environment) ?? rules[key]?.refusal(topic: head[.topic])
   }

@@ -12,12 +12,14 @@ package struct DirectDelivery {
   package let registry: Registry
   package let composer: PushComposer
   package let log: Log
+  private let learned: LearnedEnvironments
 
   package init(clients: AppClients, registry: Registry, composer: PushComposer, log: Log) {
     self.clients = clients
     self.registry = registry
     self.composer = composer
     self.log = log
+    learned = LearnedEnvironments(registry: registry, log: log)
   }
 
   package var isConnected: Bool { clients.isServing }
@@ -25,7 +27,7 @@ package struct DirectDelivery {
   /// Sends `payload` as an alert to every device, at most `concurrency` at a time, and removes the devices that APNs calls
   /// stale.
   package func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport {
-    let attempt = DirectAttempt(payload, devices, composer: composer)
+    let attempt = DirectAttempt(payload, devices, composer: composer, learned: learned)
     let (results, stale) = await attempt.run(concurrency: concurrency)
     guard !stale.isEmpty else { return DirectReport(results: results, staleRemoved: 0) }
     let removed = await withCheckedContinuation { continuation in
@@ -50,6 +52,7 @@ private final class DirectAttempt {
   private let payload: [UInt8]
   private let devices: [Device]
   private let composer: PushComposer
+  private let learned: LearnedEnvironments
   /// In the order of the devices; nil while there is no answer.
   private var results: [DeviceResult?]
   private var stale: [StaleDevice] = []
@@ -59,7 +62,8 @@ private final class DirectAttempt {
   /// Nil once no more answers are awaited.
   private var waiting: CheckedContinuation<Void, Never>?
 
-  init(_ payload: [UInt8], _ devices: [Device], composer: PushComposer) {
+  init(_ payload: [UInt8], _ devices: [Device], composer: PushComposer, learned: LearnedEnvironments) {
+    self.learned = learned
     self.payload = payload
     self.devices = devices
     self.composer = composer
@@ -87,49 +91,79 @@ private final class DirectAttempt {
     while waiting != nil, next < devices.count {
       let index = next
       next += 1
-      guard devices[index].platform != .android else {
-        record(index, status: 0, reason: Tally.unsupportedPlatform)
-        continue
+      switch composer.destination(of: devices[index]) {
+      case .client(let client, let environment):
+        let place = DirectPush(index: index, client: client, environment: environment, apnsID: JobID.random())
+        return send(place)
+      case .unreachable(let reason): record(index, status: 0, reason: reason)
       }
-      guard let (client, environment) = composer.target(of: devices[index]) else {
-        record(index, status: 0, reason: Tally.unknownApp)
-        continue
-      }
-      return send(index, through: client, environment)
     }
   }
 
-  private func send(_ index: Int, through client: APNsClient, _ environment: PushEnvironment) {
-    let device = devices[index]
+  private func send(_ place: DirectPush) {
+    let device = devices[place.index]
     let topic = PushType.alert.topic(bundleID: composer.bundleID(of: device) ?? "")
     // The push keeps this closure until it is called, and the closure the push.
     var current: Push?
     let push = Push(
       to: Push.Target(
-        token: device.token, topic: topic, environment: environment,
+        token: device.token, topic: topic, environment: place.environment,
         owner: device.username.map(PushOwner.user)),
-      message: Push.Message(payload: payload), apnsID: JobID.random()
+      message: Push.Message(payload: payload), apnsID: place.apnsID
     ) { [self] sent in
-      if let push = current { answered(sent, push, index, client) }
+      let isOver = current.map { answered(sent, $0, place) } ?? true
       current = nil
+      guard isOver else { return }
       sendNext()
       endIfDone()
     }
     current = push
-    client.send(push)
+    place.client.send(push)
   }
 
-  private func answered(_ sent: SendOutcome, _ push: Push, _ index: Int, _ client: APNsClient) {
-    guard waiting != nil else { return }
-    if case .answered(let answer) = sent {
-      let removalAllowed = client.removalAllowed(for: push, after: answer)
-      if case .stale(let since) = PushOutcome(sent, removalAllowed: removalAllowed),
-        let device = StaleDevice(devices[index], unregisteredSince: since, reason: sent.reason)
-      {
-        stale.append(device)
-      }
+  /// Returns false if the push is sent to the other environment now.
+  private func answered(_ sent: SendOutcome, _ push: Push, _ place: DirectPush) -> Bool {
+    guard waiting != nil else { return true }
+    let device = devices[place.index]
+    let mayRemove = mayRemove(device, sent, push, place.client)
+    if place.first == nil, let elsewhere = elsewhere(place, after: sent, mayRemove: mayRemove) {
+      send(elsewhere)
+      return false
     }
-    record(index, status: sent.status, apnsID: push.apnsID, reason: NoAnswer.reason(sent) ?? sent.reason)
+    let look = place.first.map {
+      EnvironmentLook(first: $0.sent, second: sent, mayRemove: ($0.mayRemove, mayRemove))
+    }
+    let outcome = look?.outcome ?? PushOutcome(sent, removalAllowed: mayRemove)
+    let counted = look?.isOfFirst == true ? place.first?.sent ?? sent : sent
+    if case .stale(let since) = outcome,
+      let gone = StaleDevice(device, unregisteredSince: since, reason: counted.reason)
+    {
+      stale.append(gone)
+    }
+    if outcome == .accepted, device.environment != place.environment, place.client.knowsEnvironments {
+      learned.add(AcceptedDevice(device, in: place.environment))
+    }
+    record(
+      place.index, status: counted.status, apnsID: push.apnsID, reason: NoAnswer.reason(counted) ?? counted.reason)
+    return true
+  }
+
+  private func mayRemove(_ device: Device, _ sent: SendOutcome, _ push: Push, _ client: APNsClient) -> Bool {
+    guard case .answered(let answer) = sent, answer.status != 200 else { return false }
+    let proof = RemovalProof(
+      device: device, bundleID: composer.bundleID(of: device) ?? "", pushType: .alert,
+      defaultBundleID: composer.bundleID)
+    return proof.holds(for: answer) && client.removalAllowed(for: push, after: answer)
+  }
+
+  /// The same push to the other environment, if this one does not know the token and that one can be asked.
+  private func elsewhere(_ place: DirectPush, after sent: SendOutcome, mayRemove: Bool) -> DirectPush? {
+    guard sent.isBadDeviceToken else { return nil }
+    let app = composer.bundleID(of: devices[place.index]) ?? ""
+    guard let client = composer.clientElsewhere(of: app, than: place.environment) else { return nil }
+    return DirectPush(
+      index: place.index, client: client, environment: place.environment.other, apnsID: place.apnsID,
+      first: (sent, mayRemove))
   }
 
   private func record(_ index: Int, status: Int, apnsID: String = "", reason: String?) {
@@ -146,6 +180,17 @@ private final class DirectAttempt {
     waiting?.resume()
     waiting = nil
   }
+}
+
+/// A test push on its way to one environment.
+private struct DirectPush {
+  /// Of its device.
+  let index: Int
+  let client: APNsClient
+  let environment: PushEnvironment
+  let apnsID: String
+  /// What the other environment has answered before, and whether its route allows a removal.
+  var first: (sent: SendOutcome, mayRemove: Bool)?
 }
 
 /// Why a test push has no answer, in the words of docs/http/push-api.md.

@@ -1,6 +1,7 @@
 import EventLoop
 import Jobs
 import Policy
+import PushModel
 import Queue
 import Registry
 
@@ -14,7 +15,7 @@ extension Delivery {
     guard !removals.isEmpty else { return }
     var counts: [ReasonCount] = []
     for removal in removals { counts.count(removal.reason.rawValue, by: 1) }
-    note(.resolved(devices: found, removed: counts))
+    note(.resolved(devices: found, removed: counts, pushType: ownPushType))
   }
 
   /// A delivery policy has suppressed or held the job.
@@ -28,6 +29,9 @@ extension Delivery {
     entry.until = grounds?.until
     note(.policy(entry))
   }
+
+  /// The push type, if it goes to other tokens than those of apps.
+  private var ownPushType: PushType? { job.pushType.kind == .app ? nil : job.pushType }
 
   private func note(_ event: HistoryEvent) {
     events.append(HistoryEntry(at: Clock.unixMilliseconds, event))
@@ -69,7 +73,7 @@ extension Delivery {
         worker: tally.result.worker, attempt: tally.result.attempts,
         waited: since.map { max(0, claim.claimedAt - $0) }))
     guard let devices, !events.contains(where: \.isResolution), extent != .untouched else { return }
-    history.append(claim.claimedAt, .resolved(devices: devices.count, removed: []))
+    history.append(claim.claimedAt, .resolved(devices: devices.count, removed: [], pushType: ownPushType))
   }
 
   private var allowance: HistoryPolicy {

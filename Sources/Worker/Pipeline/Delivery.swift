@@ -1,5 +1,6 @@
 import Queue
 import Policy
+import PushModel
 import EventLoop
 import Jobs
 import Registry
@@ -94,6 +95,11 @@ final class Delivery {
     }
   }
 
+  /// The instance addressed, if it is one.
+  var instance: String? {
+    if case .instance(let id) = job.addressee { id } else { nil }
+  }
+
   /// What to ask the registry; nil for a broadcast, which asks page by page.
   var query: DeviceQuery? {
     switch job.addressee {
@@ -119,6 +125,16 @@ final class Delivery {
     if case .instance = job.addressee, !open.isEmpty { return devices }
     let wanted = Set(open)
     return devices.filter { wanted.contains($0.token) }
+  }
+
+  /// `devices` without those of other kinds, unless the job names their tokens.
+  func ofItsKind(_ devices: [Device]) -> [Device] {
+    switch job.addressee {
+    case .user, .instance: break
+    case .userToken, .token, .tokens, .app: return devices
+    }
+    let kind = job.pushType.kind
+    return devices.contains { $0.kind != kind } ? devices.filter { $0.kind == kind } : devices
   }
 
   // MARK: - Push

@@ -102,6 +102,14 @@ final class JobObserver {
     refusals.note(sent, draft, isRemoved: isRemoved)
   }
 
+  /// No key may ask the other environment (`second`), so that the first answer counts.
+  func fellBack(
+    on first: SendOutcome, _ outcome: PushOutcome, _ refused: PushDraft, after second: SendOutcome, _ draft: PushDraft
+  ) {
+    draft.noteAnswer(second)
+    if case .stale = outcome { refusals.note(first, refused, isRemoved: true) }
+  }
+
   /// The push has ended, sent or not.
   func ended(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {
     counters.count(outcome, sent, app: draft.content.bundleID)

@@ -7,6 +7,10 @@ struct Tally: Equatable {
   static let unsupportedPlatform = "UnsupportedPlatform"
   /// The device's bundle id belongs to no app of the fleet, while those of other devices of the job do.
   static let unknownApp = "UnknownApp"
+  /// The keys of the device's app serve the other environment only.
+  static let noKeyForEnvironment = "NoKeyForEnvironment"
+  /// The job names a token of another kind than its push type goes to.
+  static let wrongTokenKind = "WrongTokenKind"
 
   var result: JobResult
   /// Devices to try again.
@@ -97,7 +101,7 @@ struct Tally: Equatable {
 /// A device to which nothing can be pushed.
 struct UnreachableDevice: Equatable {
   let token: String
-  /// ``Tally/unsupportedPlatform`` or ``Tally/unknownApp``.
+  /// One of ``Tally``.
   let reason: String
 }
 

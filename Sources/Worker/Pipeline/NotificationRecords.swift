@@ -1,9 +1,9 @@
 import Credentials
+import EventLoop
 import JSON
+import Jobs
 import Policy
 import Queue
-import EventLoop
-import Jobs
 import Registry
 
 /// Makes the notification records that are kept for users and instances that poll.
@@ -33,7 +33,9 @@ struct NotificationRecords {
   /// The records that are written with the settlement of an attempt; none for a broadcast. `now` is Unix ms.
   func records(of delivery: Delivery, _ status: JobStatus, at now: Int64) -> [Settlement.Notification] {
     // Clients that poll do not get a cancelled job either.
-    guard areKept, status != .duplicate, status != .cancelled, policy == .all || status != .accepted else { return [] }
+    guard areKept, status != .duplicate, status != .cancelled, keepsAll(of: delivery) || status != .accepted else {
+      return []
+    }
     switch delivery.job.addressee {
     case .user(let name), .userToken(let name, _): return ofWholeJob(delivery, status, for: .user(name), at: now)
     case .instance(let id): return ofWholeJob(delivery, status, for: .instance(id), at: now)
@@ -48,12 +50,20 @@ struct NotificationRecords {
     return record(of: delivery, .unsent, for: users.map(NotificationReader.user), at: Clock.unixMilliseconds)
   }
 
-  /// The status of the job is the one addressee's.
+  /// An instance polls for everything: a push only wakes the phone.
+  private func keepsAll(of delivery: Delivery) -> Bool {
+    if case .instance = delivery.job.addressee { return true }
+    return policy == .all
+  }
+
+  /// The status of the job is the one addressee's. Of a job that a policy holds there is a record as soon as it is held, and no
+  /// other one, if all are kept.
   private func ofWholeJob(
     _ delivery: Delivery, _ status: JobStatus, for reader: NotificationReader, at now: Int64
   ) -> [Settlement.Notification] {
     let isUnreached = delivery.tally.result.accepted == 0 && status.leavesUserUnreached
-    guard status.isFinal, policy == .all || isUnreached else { return [] }
+    let isDue = keepsAll(of: delivery) ? delivery.isNew(at: status) : status.isFinal && isUnreached
+    guard isDue else { return [] }
     return record(of: delivery, status, for: [reader], at: now).map { [$0] } ?? []
   }
 
@@ -100,6 +110,12 @@ struct NotificationRecords {
 }
 
 extension Delivery {
+  /// Whether the attempt is the first at whose end a poller may learn of the job: it has ended, or it is held.
+  fileprivate func isNew(at status: JobStatus) -> Bool {
+    let holds = state.history.entries.count { if case .deferred = $0.event { true } else { false } }
+    return status == .deferred ? holds == 1 : status.isFinal && holds == 0
+  }
+
   /// Whether one record is kept for each of several owners.
   var isForMany: Bool {
     switch job.addressee {

@@ -65,6 +65,7 @@ extension Pipeline {
     let waiting = window.drainWaiting()
     let unsent = held.takeDrafts()
     for draft in unsent { window.leave(draft, isAnswered: false) }
+    abandonLooks()
     for draft in unsent + waiting {
       record(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
     }

@@ -7,7 +7,7 @@ import Redis
 import Registry
 
 /// The path of a job, top to bottom: claimed, checked for duplicates, resolved, subject to its policy, submitted,
-/// answered; its outcome and settlement are in Pipeline+Settling.swift.
+/// answered (Pipeline+Answers.swift); its outcome and settlement are in Pipeline+Settling.swift.
 ///
 /// Works in batches: one exchange resolves the owners of all jobs of a claim; the pushes of one turn of the event loop are
 /// written together, and so are their settlements.
@@ -21,8 +21,10 @@ final class Pipeline {
   private let intake: Intake
   private let duplicates: DuplicateCheck
   private let gate: PolicyGate
-  private let composer: PushComposer
+  let composer: PushComposer
   let cleanup: RegistryCleanup
+  let looks = EnvironmentLooks()
+  let learned: LearnedEnvironments
   let retrySchedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords
@@ -43,6 +45,7 @@ final class Pipeline {
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
+    learned = LearnedEnvironments(registry: context.registry, log: context.log)
     retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
     settlements = SettlementWriter(configuration)
     notifications = NotificationRecords(configuration)
@@ -52,6 +55,7 @@ final class Pipeline {
     } putOff: { [unowned self] in
       putOff($0, of: $1, for: $2)
     }
+    looks.connect { [unowned self] in send($0) }
   }
 
   // MARK: - Claimed
@@ -128,7 +132,7 @@ final class Pipeline {
         if !resolution.removals.isEmpty, let username = delivery.username {
           cleanup.remove(resolution.removals, of: username)
         }
-        let devices = delivery.stillOpen(resolution.devices)
+        let devices = delivery.stillOpen(delivery.ofItsKind(resolution.devices))
         delivery.devices = devices
         observer.resolved(delivery, devices: devices.count, resolution.removals)
         askPolicy(delivery, devices)
@@ -213,34 +217,7 @@ final class Pipeline {
     draft.content.client?.send(push)
   }
 
-  // MARK: - Answered
-
-  private func answered(_ sent: SendOutcome, _ draft: PushDraft) {
-    let outcome = outcome(of: sent, draft)
-    draft.push = nil
-    observer.answered(sent, outcome, draft)
-    if case .stale(let since) = outcome {
-      cleanup.removeStale(draft, unregisteredSince: since, reason: sent.reason)
-    }
-    record(outcome, sent, draft)
-  }
-
-  private func outcome(of sent: SendOutcome, _ draft: PushDraft) -> PushOutcome {
-    var removalAllowed = false
-    let client = draft.content.client
-    if case .answered(let answer) = sent, let push = draft.push, let client {
-      removalAllowed = client.removalAllowed(for: push, after: answer)
-    }
-    let outcome = PushOutcome(sent, removalAllowed: removalAllowed)
-    guard case .open(_, isFault: true) = outcome else { return outcome }
-    let environment = draft.content.environment
-    let delay = PushOutcome.faultDelay(
-      untilProbe: draft.push.flatMap { client?.untilProbe(for: $0) },
-      outage: client?.outage(of: environment) ?? .zero,
-      untilExpiration: draft.delivery.state.expiresAt.map { .milliseconds($0 - Clock.unixMilliseconds) },
-      random: .random(in: 0..<1))
-    return .open(after: delay, isFault: true)
-  }
+  // MARK: - Ended
 
   func record(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {
     let delivery = draft.delivery

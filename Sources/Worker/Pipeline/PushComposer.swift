@@ -43,8 +43,8 @@ package struct PushComposer {
     drafts.reserveCapacity(devices.count)
     var unreachable: [UnreachableDevice] = []
     for device in devices {
-      guard device.platform != .android else {
-        unreachable.append(UnreachableDevice(token: device.token, reason: Tally.unsupportedPlatform))
+      if let reason = PushComposer.obstacle(to: device, as: job.pushType) {
+        unreachable.append(UnreachableDevice(token: device.token, reason: reason))
         continue
       }
       guard let bundle = job.app ?? bundleID(of: device) else {
@@ -55,18 +55,28 @@ package struct PushComposer {
         unreachable.append(UnreachableDevice(token: device.token, reason: Tally.unknownApp))
         continue
       }
-      let environment = device.environment ?? target.environment ?? environment
+      let environment = device.environment ?? target.environment(else: environment)
+      guard let client = target.client(for: environment) else {
+        unreachable.append(UnreachableDevice(token: device.token, reason: Tally.noKeyForEnvironment))
+        continue
+      }
       let content: PushContent
       if let shared, shared.environment == environment, shared.bundleID == bundle {
         content = shared
       } else {
         content = PushContent(
-          delivery, payload: payload, bundleID: bundle, environment: environment, client: target.client)
+          delivery, payload: payload, bundleID: bundle, environment: environment, client: client,
+          isLastToAsk: target.otherClient(than: environment) == nil)
         shared = content
       }
       drafts.append(PushDraft(delivery: delivery, device: device, content: content, page: page))
     }
-    if drafts.isEmpty, app.bundleID != nil { return .refused(PushComposer.unknownApp(app.bundleID ?? "")) }
+    // A job whose devices all are of unknown apps names a wrong one.
+    if drafts.isEmpty, let bundle = app.bundleID,
+      !unreachable.contains(where: { $0.reason == Tally.noKeyForEnvironment })
+    {
+      return .refused(PushComposer.unknownApp(bundle))
+    }
     return .pushes(drafts, unreachable: unreachable)
   }
 
@@ -87,10 +97,48 @@ package struct PushComposer {
   /// Nil if neither the device nor the configuration names an app.
   func bundleID(of device: Device) -> String? { device.bundleID ?? bundleID }
 
-  /// Returns where to push to a device; nil if the fleet has no app with its bundle id.
-  func target(of device: Device) -> (client: APNsClient, environment: PushEnvironment)? {
-    guard let target = clients?.target(of: bundleID(of: device) ?? "") else { return nil }
-    return (target.client, device.environment ?? target.environment ?? environment)
+  /// Why nothing of this type can be pushed to a device of any app; nil if something can.
+  static func obstacle(to device: Device, as pushType: PushType) -> String? {
+    if device.platform == .android { return Tally.unsupportedPlatform }
+    // A token that is not registered may be of any kind.
+    guard let kind = device.kind, kind != pushType.kind else { return nil }
+    return Tally.wrongTokenKind
+  }
+
+  enum Destination {
+    case client(APNsClient, PushEnvironment)
+    /// The reason is one of ``Tally``.
+    case unreachable(reason: String)
+  }
+
+  /// Where to push an alert to a device.
+  func destination(of device: Device) -> Destination {
+    if let reason = PushComposer.obstacle(to: device, as: .alert) { return .unreachable(reason: reason) }
+    guard let target = clients?.target(of: bundleID(of: device) ?? "") else {
+      return .unreachable(reason: Tally.unknownApp)
+    }
+    let environment = device.environment ?? target.environment(else: environment)
+    guard let client = target.client(for: environment) else {
+      return .unreachable(reason: Tally.noKeyForEnvironment)
+    }
+    return .client(client, environment)
+  }
+
+  /// The client that may ask the other environment about a token of an app. Nil if there is none.
+  func clientElsewhere(of bundleID: String, than environment: PushEnvironment) -> APNsClient? {
+    clients?.target(of: bundleID)?.otherClient(than: environment)
+  }
+
+  /// The same to the other environment; nil if that cannot be asked.
+  func contentElsewhere(of content: PushContent) -> PushContent? {
+    clientElsewhere(of: content.bundleID, than: content.environment).map { PushContent(content, through: $0) }
+  }
+
+  /// What decides whether a refusal of the push proves anything about its device.
+  func proof(of draft: PushDraft) -> RemovalProof {
+    RemovalProof(
+      device: draft.device, bundleID: draft.content.bundleID, pushType: draft.content.pushType,
+      defaultBundleID: bundleID)
   }
 }
 
@@ -110,9 +158,12 @@ final class PushContent {
   let payload: [UInt8]
   /// Sends to the app; nil only in tests.
   let client: APNsClient?
+  /// Whether no other environment is asked about a token that this one does not know.
+  let isLastToAsk: Bool
 
   init(
-    _ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment, client: APNsClient? = nil
+    _ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment, client: APNsClient? = nil,
+    isLastToAsk: Bool = true
   ) {
     let job = delivery.job
     pushType = job.pushType
@@ -124,6 +175,21 @@ final class PushContent {
     self.environment = environment
     self.payload = payload
     self.client = client
+    self.isLastToAsk = isLastToAsk
+  }
+
+  /// The same, to the other environment.
+  init(_ content: PushContent, through client: APNsClient) {
+    bundleID = content.bundleID
+    topic = content.topic
+    environment = content.environment.other
+    pushType = content.pushType
+    priority = content.priority
+    expiration = content.expiration
+    collapseID = content.collapseID
+    payload = content.payload
+    self.client = client
+    isLastToAsk = true
   }
 }
 
@@ -161,11 +227,17 @@ final class PushDraft {
   func makePush(_ completion: @escaping @EventLoop (SendOutcome) -> Void) -> Push {
     Push(
       to: Push.Target(
-        token: device.token, topic: content.topic, environment: content.environment, owner: owner),
+        token: device.token, topic: content.topic, environment: content.environment, owner: owner,
+        evidence: TokenEvidence(ofEnvironment: content.isLastToAsk, ofTopic: isToOwnTopic)),
       message: Push.Message(
         payload: content.payload, pushType: content.pushType, priority: content.priority,
         expiration: content.expiration, collapseID: content.collapseID),
       apnsID: apnsID, completion: completion)
+  }
+
+  /// Whether the topic is the one that the device was registered with, as far as that is known.
+  private var isToOwnTopic: Bool {
+    device.kind == nil || (device.kind == content.pushType.kind && device.bundleID == content.bundleID)
   }
 
   private var owner: PushOwner? {

@@ -39,6 +39,8 @@ package final class WorkerService {
   private let tracer: Tracer?
   private let pipeline: Pipeline
   private let reporter: WorkerReporter
+  /// Nil without a default app.
+  private let walk: DefaultAppWalk?
   /// Nil in polling-only mode.
   private let concurrency: ConcurrencyControl?
   /// Counts the events of this process.
@@ -95,6 +97,7 @@ package final class WorkerService {
       observer: JobObserver(
         metrics: pipelineMetrics, counters: counters, tracer: tracer, refusals: RefusalNotes(registry: registry),
         log: log), events: events, log: log)
+    walk = configuration.bundleID.map { DefaultAppWalk(registry: registry, app: $0, log: log) }
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
@@ -155,6 +158,7 @@ package final class WorkerService {
   package func stop() async {
     if phase == .running { phase = .finishing }
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
+    walk?.stop()
     queue.stopClaiming()
     pipeline.stopBroadcasts()
     await finishWithinGrace()
@@ -212,7 +216,9 @@ package final class WorkerService {
     case .claimed(let claims): pipeline.take(claims)
     case .oversized(let jobs): pipeline.recordOversized(jobs)
     case .crashed(let jobs): pipeline.recordCrashed(jobs)
-    case .leaseConfirmed: pipeline.leaseConfirmed()
+    case .leaseConfirmed:
+      pipeline.leaseConfirmed()
+      walk?.start()
     case .leaseLost: pipeline.leaseLost()
     case .cancelled: pipeline.broadcasts.stopCancelled()
     case .broadcastsPaused(let queueIndex): pipeline.pauseBroadcasts(queueIndex: queueIndex)

@@ -190,6 +190,44 @@ struct FleetPagesTests {
     await fixture.stop()
   }
 
+  @Test func `a device is shown with its environment, kind, phone and refusal, and a token of an instance is found`()
+    async throws
+  {
+    let fixture = try await fixture()
+    let metadata = DeviceMetadata(
+      username: "bob", platform: .ios, updatedAt: 1, bundleID: "com.a", kind: .voip, deviceID: "iphone-<1>")
+    let json = String(decoding: metadata.json(), as: UTF8.self)
+    _ = try await fixture.run("SET", RegistryKeys.token(FleetPagesTests.token), json)
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens("bob"), FleetPagesTests.token)
+    let note = RefusalNote(
+      reason: "DeviceTokenNotForTopic", status: 400, at: 5, jobID: "j", topic: "com.b", environment: .sandbox)
+    _ = try await fixture.run(
+      "SET", RegistryKeys.refusal(FleetPagesTests.token), String(decoding: note.json(), as: UTF8.self))
+    let page = try await fixture.get("/devices?user=bob", as: "ada:ada-has-a-secret")
+    for cell in [
+      #"data-title="Environment">unknown<"#, #"data-title="Kind">voip<"#, "iphone-&lt;1&gt;", "DeviceTokenNotForTopic",
+      "has no device of the kind app", "its own topic is com.a.voip",
+    ] {
+      #expect(page.body.contains(cell), "\(cell)")
+    }
+    let form = [("action", "test"), ("device", DeviceEntry.reference(to: FleetPagesTests.token))]
+    #expect(try await fixture.post("/devices?user=bob", form, as: "omar:omar-has-a-secret").status == 303)
+    let job = try JSONValue(parsing: try #require(try await fixture.run("LINDEX", "push:jobs", "0").bytes))
+    #expect(job["pushType"]?.string == "voip" && job["title"] == nil)
+
+    let token = String(repeating: "b2", count: 32)
+    let record = InstanceRecord(token: token, environment: .production, bundleID: "com.a", updatedAt: 1)
+    _ = try await fixture.run("SET", RegistryKeys.instance("home-9"), String(decoding: record.json(), as: UTF8.self))
+    _ = try await fixture.run("SET", RegistryKeys.instanceOfToken(token), "home-9")
+    let found = try await fixture.get("/devices?token=\(token)", as: "ada:ada-has-a-secret")
+    #expect(found.body.contains("It is the device of instance home-9."))
+    let removal = [("action", "remove"), ("device", DeviceEntry.reference(to: token))]
+    #expect(try await fixture.post("/devices?token=\(token)", removal, as: "ada:ada-has-a-secret").status == 303)
+    let stored = try await fixture.run("GET", RegistryKeys.instance("home-9")).bytes
+    #expect(stored.flatMap(InstanceRecord.init(parsing:))?.isActive == false)
+    await fixture.stop()
+  }
+
   @Test func `another user's device is not removed from this user's page`() async throws {
     let fixture = try await fixture()
     try await register("bob", FleetPagesTests.token, on: fixture)

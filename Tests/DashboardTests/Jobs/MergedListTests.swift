@@ -8,7 +8,7 @@ import Testing
 struct MergedListTests {
   private func job(_ score: Int64, _ skip: Int = 0) -> BrowsedJob {
     BrowsedJob(
-      position: SortedPosition(score: score, skip: skip), storedBytes: 1, digest: "", attempts: 0,
+      position: SortedPosition(score: score, skip: skip), digest: "", attempts: 0,
       nonce: nil, job: [], jobBytes: 0, burial: nil)
   }
 

@@ -25,10 +25,12 @@ class State:
             if dump is not None:
                 # What expires within the run of a round would be missing in it.
                 self.dumps[key] = (dump, max(left, 120_000) if left > 0 else 0, redis("TYPE", key))
-        self.families = defaultdict(list)
-        for key in self.dumps:
-            self.families[family(key)].append(key)
         self.contents = {key: self.read(key, kind) for key, (_, _, kind) in self.dumps.items()}
+        self.families = defaultdict(list)
+        for key, content in self.contents.items():
+            # A program may have emptied it meanwhile.
+            if content:
+                self.families[family(key)].append(key)
 
     def read(self, key, kind):
         command = {

@@ -41,6 +41,32 @@ import Testing
     #expect(text.lines(of: .output).count == lines.count)
   }
 
+  @Test func `APNs is asked which key may send for the app`() async throws {
+    let values = fleet.gateway.environment
+    let app = try #require(values["APNS_BUNDLE_ID"])
+    let question = "key of \(app), production"
+    let (_, lines) = try await doctor()
+    let sound = try #require(lines.first { $0.check == question })
+    #expect(sound.status == "ok")
+    #expect(sound.text == "\(fleet.gateway.ready.keyId) may send")
+    // One gateway for both environments has one answer.
+    #expect(!lines.contains { $0.check.hasSuffix(", sandbox") })
+    let (code, refused) = try await doctor(["APNS_KEY_ID": "UNKNOWNKEY"])
+    let fault = try #require(refused.first { $0.check == question })
+    #expect(code == 1)
+    #expect(fault.status == "fail" && fault.text == "UNKNOWNKEY may not send: InvalidProviderToken", "\(fault)")
+    #expect(fault.fix?.contains("key id") == true)
+  }
+
+  @Test func `without a default app a note says which devices no job to an app reaches`() async throws {
+    let (_, lines) = try await doctor(["APNS_BUNDLE_ID": "com.example.demo"])
+    #expect(!lines.contains { $0.check == "default app" })
+    let child = try ChildProcess(
+      try builtProduct("martlet"), ["doctor"], environment: fleet.environment(isPollingOnly: true))
+    #expect(try await child.exit() == 0)
+    #expect(child.lines.contains { $0.hasPrefix("note") && $0.contains("default app") })
+  }
+
   @Test func `all invalid settings are reported`() async throws {
     let (code, lines) = try await doctor([
       "REDIS_URL": "nonsense", "MARTLET_CONCURRENCY": "0", "MARTLET_HTTP_ADDRESS": "nowhere", "APNS_TEAM_ID": nil,

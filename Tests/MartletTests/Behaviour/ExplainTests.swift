@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Jobs
+import PushModel
 import Redis
 import Registry
 import TestSupport
@@ -316,6 +317,19 @@ import Testing
     #expect(explanation.reachable)
     #expect(explanation.sentences("fact").contains("It belongs to user \(name)."))
     #expect(try await explain("--token", fleet.uniqueToken(), exitCode: 1).findings.count == 1)
+  }
+
+  @Test func `a token of an instance is found, while the instance has it`() async throws {
+    let (instance, token) = (fleet.unique("instance"), fleet.uniqueToken())
+    let record = InstanceRecord(token: token, environment: nil, updatedAt: 1)
+    try await fleet.redis("SET", RegistryKeys.instance(instance), String(decoding: record.json(), as: UTF8.self))
+    try await fleet.redis("SET", RegistryKeys.instanceOfToken(token), instance)
+    let explanation = try await explain("--token", token)
+    #expect(explanation.sentences("fact").contains("It is the device of instance \(instance)."))
+    var next = record
+    next.token = fleet.uniqueToken()
+    try await fleet.redis("SET", RegistryKeys.instance(instance), String(decoding: next.json(), as: UTF8.self))
+    #expect(try await explain("--token", token, exitCode: 1).sentences("problem").count == 1)
   }
 
   // MARK: - Command line

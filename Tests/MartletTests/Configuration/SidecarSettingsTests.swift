@@ -81,12 +81,11 @@ struct SidecarSettingsTests {
   }
 
   @Test(arguments: [nil, "true", "1", "false"])
-  func `the environment of a device is stored only if a setting names it`(value: String?) throws {
+  func `a setting names the environment in which devices are tried first`(value: String?) throws {
     var values: [String: String] = [:]
     values["APNS_USE_SANDBOX"] = value
     let settings = try SidecarSettings(environment: values)
-    #expect(settings.sidecar.registrationEnvironment == value.map { $0 == "false" ? .production : .sandbox })
-    #expect(settings.sidecar.defaultEnvironment == settings.sidecar.registrationEnvironment ?? .production)
+    #expect(settings.sidecar.defaultEnvironment == (value == "true" || value == "1" ? .sandbox : .production))
   }
 
   @Test func `limits have defaults and can be changed or turned off`() throws {

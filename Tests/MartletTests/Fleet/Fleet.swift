@@ -15,6 +15,8 @@ import TestSupport
 final class Fleet: Sendable {
   let redis: RedisServer
   let gateway: SimulatedGateway
+  /// That of the sandbox; nil if `gateway` is for both environments.
+  let sandbox: SimulatedGateway?
   /// Of the tests themselves, which may run any command.
   let connection: RedisClient
   /// The user of Redis as which the programs connect.
@@ -26,12 +28,20 @@ final class Fleet: Sendable {
   private static let serial = Atomic<Int>(0)
 
   /// The programs connect as ``user`` of deploy/redis, here with every key: tests name queues as they like.
-  init(redisArguments: [String] = [], gatewayArguments: [String] = []) async throws {
+  ///
+  /// `hasBothEnvironments`: there is a gateway for each.
+  init(
+    redisArguments: [String] = [], gatewayArguments: [String] = [], hasBothEnvironments: Bool = false
+  ) async throws {
     let users = try await RedisUsers(haveEveryKey: true)
     self.users = users
     redis = try await RedisServer(users.arguments + redisArguments)
     url = users.url(of: Fleet.user, on: redis)
-    gateway = try await SimulatedGateway(gatewayArguments)
+    gateway = try await SimulatedGateway(
+      gatewayArguments + (hasBothEnvironments ? ["--environment", "production"] : []))
+    sandbox =
+      hasBothEnvironments
+      ? try await SimulatedGateway(gatewayArguments + gateway.keyArguments + ["--environment", "sandbox"]) : nil
     connection = try await RedisClient.connected(to: redis.url)
   }
 
@@ -41,6 +51,7 @@ final class Fleet: Sendable {
     self.url = url
     users = nil
     gateway = try await SimulatedGateway()
+    sandbox = nil
     connection = try await RedisClient.connected(to: isForTests ? url : redis.url)
   }
 
@@ -50,6 +61,7 @@ final class Fleet: Sendable {
     url = redis.url
     users = nil
     gateway = try await SimulatedGateway()
+    sandbox = nil
     connection = try await RedisClient.connected(to: url)
   }
 
@@ -72,6 +84,10 @@ final class Fleet: Sendable {
   /// The environment of a process of this fleet. A nil value removes a setting.
   func environment(_ changes: [String: String?] = [:], isPollingOnly: Bool = false) -> [String: String] {
     var values = isPollingOnly ? [:] : gateway.environment
+    if let sandbox, !isPollingOnly {
+      values["APNS_SANDBOX_ENDPOINT_OVERRIDE"] = sandbox.ready.url
+      values["APNS_CA_CERT"] = authorities
+    }
     values["REDIS_URL"] = url
     values["MARTLET_ADMIN_ADDRESS"] = "127.0.0.1:0"
     values["MARTLET_DASHBOARD_ADDRESS"] = "127.0.0.1:0"
@@ -80,6 +96,12 @@ final class Fleet: Sendable {
     values["MARTLET_SHUTDOWN_GRACE"] = "2m"
     for (name, value) in changes { values[name] = value }
     return values
+  }
+
+  /// The authorities of all gateways, as PEM text.
+  var authorities: String {
+    [gateway, sandbox].compactMap { $0?.ready.caCertificate }
+      .compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }.joined(separator: "\n")
   }
 
   /// Starts a worker on a unique queue, on `queue` or on the queues of `changes`, and waits until it is ready.

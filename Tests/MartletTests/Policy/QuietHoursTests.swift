@@ -99,6 +99,10 @@ import Testing
     #expect(try await fleet.gateway.ledger().received == 1)
     #expect(try await fleet.policyState(of: instance)?.held == nil)
     try await fleet.settled(queue)
+    // It could be polled from the time when it was held on, and once.
+    let polled = try await fleet.redis("XRANGE", QueueKeys.instanceNotifications(instance), "-", "+").array ?? []
+    #expect(polled.count == 1)
+    #expect(polled.first?.array?.last?.array?.last?.string?.contains(#""status":"deferred""#) == true)
     try await day.stop()
   }
 

@@ -8,10 +8,10 @@ import Testing
 
 /// What is said about a user, a token and an instance.
 struct AddresseeExplanationTests {
-  private static let now: Int64 = 1_795_264_200_000
-  private static let token = "0000feedcafe0123456789"
+  static let now: Int64 = 1_795_264_200_000
+  static let token = "0000feedcafe0123456789"
 
-  private func facts(
+  func facts(
     _ addressee: InspectedAddressee = .user("alice"), _ devices: [DeviceFacts] = [], apps: AppsReport? = nil,
     hasWorkers: Bool = true
   ) -> AddresseeFacts {
@@ -29,7 +29,7 @@ struct AddresseeExplanationTests {
     return facts
   }
 
-  private func device(
+  func device(
     _ app: String? = "com.a", platform: Platform = .ios, owner: String = "alice", updatedAt: Int64 = now - 5000
   ) -> DeviceFacts {
     let metadata = DeviceMetadata(
@@ -37,11 +37,11 @@ struct AddresseeExplanationTests {
     return DeviceFacts(token: Self.token, metadata: metadata)
   }
 
-  private func refusal(_ reason: String, _ status: Int = 400, at: Int64 = now - 1000) -> RefusalNote {
+  func refusal(_ reason: String, _ status: Int = 400, at: Int64 = now - 1000) -> RefusalNote {
     RefusalNote(reason: reason, status: status, at: at, jobID: "j", topic: "com.a", environment: .production)
   }
 
-  private func problems(_ facts: AddresseeFacts) -> [String] {
+  func problems(_ facts: AddresseeFacts) -> [String] {
     AddresseeExplanation(facts).findings.filter { $0.severity == .problem }.map(\.sentence)
   }
 
@@ -86,7 +86,8 @@ struct AddresseeExplanationTests {
       problems(facts) == [
         "Device 0000feed… is registered as android, which APNs does not serve.",
         "Device 0000feed… is registered for com.b, which no worker has an app for.",
-        "Device 0000feed… is registered for no app, and the workers have no default app.",
+        "Device 0000feed… is registered for no app, and the workers have no default app (APNS_BUNDLE_ID): jobs to an app "
+          + "(to.app) never reach it, and other jobs only if they name the app.",
       ])
     #expect(
       AddresseeExplanation(facts).outcome
@@ -104,17 +105,6 @@ struct AddresseeExplanationTests {
       finding.sentence == "The route com.a (production) is paused, because APNs refuses it: TopicDisallowed.")
     #expect(finding.since == 7)
     #expect(finding.advice?.hasPrefix("Check the bundle id") == true)
-  }
-
-  @Test func `a token of the wrong environment`() {
-    var device = device()
-    device.refusal = refusal("BadDeviceToken")
-    let finding = AddresseeExplanation(facts(.user("alice"), [device])).findings[0]
-    #expect(finding.severity == .problem)
-    #expect(
-      finding.sentence == "APNs refused device 0000feed… with BadDeviceToken (400, production, com.a), job j.")
-    #expect(finding.since == Self.now - 1000)
-    #expect(finding.advice?.hasPrefix("The token may be of sandbox") == true)
   }
 
   @Test func `a refusal before the last registration is no problem`() {
@@ -161,6 +151,23 @@ struct AddresseeExplanationTests {
         "It belongs to no user: only jobs to its app or to the token reach it."))
   }
 
+  @Test func `a token of an instance tells which`() {
+    var device = device(owner: "")
+    device.instance = "home"
+    var explanation = AddresseeExplanation(facts(.token(Self.token), [device]))
+    #expect(explanation.isReachable)
+    #expect(explanation.findings.map(\.sentence).contains("It is the device of instance home."))
+    #expect(!explanation.findings.contains { $0.sentence.contains("belongs to no user") })
+    device.isSuspended = true
+    explanation = AddresseeExplanation(facts(.instance("home"), [device]))
+    #expect(!explanation.isReachable)
+    #expect(
+      explanation.findings[0].sentence
+        == "The credential of instance home is disabled or revoked. Nothing is sent to its device 0000feed….")
+    device.isStale = true
+    #expect(problems(facts(.instance("home"), [device]))[0].contains("is not valid any more"))
+  }
+
   @Test func `a token that was removed as stale`() {
     let device = DeviceFacts(token: Self.token, refusal: refusal("Unregistered", 410))
     let explanation = AddresseeExplanation(facts(.token(Self.token), [device]))
@@ -199,7 +206,8 @@ struct AddresseeExplanationTests {
     state.grants = (0..<3).map { .init(job: "\($0)", className: "action_needed", at: Self.now - 10_000) }
     state.held = .init(job: "9", until: Self.now + 60_000)
     var device = device(owner: "")
-    device.isStale = true
+    (device.instance, device.isStale) = ("home", true)
+    device.refusal = refusal("Unregistered", 410)
     var facts = facts(.instance("home"), [device])
     facts.policies = [PolicyFacts(policy: .builtIn, state: state)]
     let explanation = AddresseeExplanation(facts)
@@ -207,6 +215,7 @@ struct AddresseeExplanationTests {
     #expect(
       explanation.findings.map(\.sentence) == [
         "APNs reported the token of the instance, 0000feed…, as invalid. Nothing is sent to it.",
+        "APNs refused device 0000feed… with Unregistered (410, production, com.a), job j.",
         "Policy nyra: 3 of 3 notifications in 5 min are used; the next is allowed at 13:34:50.",
         "Policy nyra: 3 of 20 notifications in 1 day are used.", "Policy nyra holds one notification until 13:31:00.",
       ])

@@ -119,6 +119,13 @@ struct JobExplanationTests {
     ),
   ]
 
+  @Test func `a job to devices of a kind that the user lacks names the kind`() {
+    let history: [(Int64, HistoryEvent)] = [(Self.now - 2000, .resolved(devices: 0, removed: [], pushType: .voip))]
+    let explanation = explain(.ended(.noDevices), record(.noDevices, history: history))
+    #expect(explanation.outcome == "It was not sent, because the addressee has no devices of the kind voip.")
+    #expect(explanation.steps.map(\.sentence) == ["The addressee has no device of the kind voip."])
+  }
+
   @Test(arguments: unsent)
   func `a job that was not sent`(status: JobStatus, reason: String?, outcome: String, advice: String?) {
     let explanation = explain(.ended(status), record(status, reason: reason))

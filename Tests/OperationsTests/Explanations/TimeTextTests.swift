@@ -22,6 +22,7 @@ struct TimeTextTests {
     #expect(text.relative(text.now + 12_000) == "in 12 s")
     #expect(text.relative(text.now - 200_000) == "3 min 20 s ago")
     #expect(text.relative(text.now + 10) == "now")
+    #expect(text.relative(.min).hasSuffix(" days 7 h ago"))
   }
 
   @Test(arguments: [Int64.min, .max, -1, Int64.min + 1_795_264_200_000])

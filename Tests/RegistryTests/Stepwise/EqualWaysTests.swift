@@ -56,7 +56,12 @@ struct EqualWaysTests {
       let stale = StaleDevice(token: token, owner: user, bundleID: known, notAfter: before)
       return "stale \(try await fixture.removeStale(stale))"
     case 10:
-      let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: before, bundleID: app)
+      let known = try await fixture.metadata(token)
+      // Equally new, of the same owner, and perhaps the first to name an app.
+      let isEqual = isAssumed && known?.username.isEmpty == false
+      let metadata = DeviceMetadata(
+        username: isEqual ? known?.username ?? user : user, platform: .ios,
+        updatedAt: isEqual ? known?.updatedAt ?? before : before, bundleID: app)
       return "restore \(try await registry.restore([.device(token: token, metadata)]))"
     default:
       _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), token)

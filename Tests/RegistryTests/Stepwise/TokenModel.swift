@@ -29,7 +29,7 @@ struct TokenModel: Hashable {
       sets.insert(set)
       return .flag(true)
     case .leave(let set, _): return .flag(sets.remove(set) != nil)
-    case .swap(let expected, let replacement, _):
+    case .swap(let expected, let replacement, _, _):
       guard device.bytes == expected else { return .device(device) }
       metadata = replacement.isEmpty ? nil : replacement
       return .flag(true)

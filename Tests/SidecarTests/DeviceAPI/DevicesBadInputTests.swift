@@ -78,7 +78,7 @@ struct DevicesBadInputTests {
   @Test func `unknown members are ignored`() async throws {
     let client = try await APIClient()
     let good = fields([("deviceToken", client.token("more")), ("userId", client.unique("more"))])
-    let answer = try await client.send("POST", "/devices", #"{"extra":{"a":[1]},\#(good),"environment":7}"#)
+    let answer = try await client.send("POST", "/devices", #"{"extra":{"a":[1]},\#(good),"platform":7}"#)
     #expect(answer.status == 201)
     await client.stop()
   }

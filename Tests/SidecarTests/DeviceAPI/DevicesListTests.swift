@@ -41,7 +41,10 @@ struct DevicesListTests {
     let device = try #require(answer.json?["devices"]?.array?.first)
     #expect(
       device.members?.map(\.key)
-        == ["deviceToken", "platformEndpointArn", "userId", "registrationDate", "lastUpdated", "active"])
+        == [
+          "deviceToken", "platformEndpointArn", "userId", "registrationDate", "lastUpdated", "active", "bundleId",
+          "kind",
+        ])
     #expect(device["deviceToken"]?.string == token)
     #expect(device["userId"]?.string == user)
     #expect(device["registrationDate"]?.string == "2023-12-01T10:00:00.000Z")

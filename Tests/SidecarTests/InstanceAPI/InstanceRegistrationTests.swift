@@ -58,6 +58,36 @@ struct InstanceRegistrationTests {
     await client.stop()
   }
 
+  @Test func `an instance unregisters its device, also twice`() async throws {
+    let client = try await APIClient()
+    try await allow(client, "gone")
+    let fields = ["X-Nyra-Device-Key": client.unique("gone-key"), "X-Nyra-Instance-Id": client.unique("gone")]
+    #expect(try await send(client, key: "gone", instance: "gone", body(client.token("gone"))).status == 200)
+    for _ in 1...2 {
+      let answer = try await client.fixture.request("DELETE", Self.path, fields)
+      #expect(answer.status == 200)
+      #expect(answer.body == #"{"ok":true}"#)
+      #expect(try await record(client, "gone")?.isActive == false)
+    }
+    #expect(try await client.fixture.request("DELETE", Self.path, [:]).status == 401)
+    await client.stop()
+  }
+
+  @Test func `a registration takes the token from another instance, and none is of another kind`() async throws {
+    let client = try await APIClient()
+    for name in ["taker", "giver"] { try await allow(client, name) }
+    let token = client.token("taken")
+    #expect(try await send(client, key: "giver", instance: "giver", body(token)).status == 200)
+    #expect(try await send(client, key: "taker", instance: "taker", body(token)).status == 200)
+    #expect(try await record(client, "giver")?.isActive == false)
+    #expect(try await record(client, "taker")?.isActive == true)
+    let voip = #"{"apns_device_token":"\#(token)","environment":"sandbox","kind":"voip"}"#
+    let refused = try await send(client, key: "taker", instance: "taker", voip)
+    #expect(refused.status == 400)
+    #expect(refused.body == #"{"error":"invalid_kind"}"#)
+    await client.stop()
+  }
+
   @Test func `a stale token is active again after its registration`() async throws {
     let client = try await APIClient()
     try await allow(client, "asleep")
@@ -156,7 +186,7 @@ struct InstanceRegistrationTests {
     #expect(large.body == #"{"error":"payload_too_large"}"#)
     let method = try await client.send("GET", Self.path)
     #expect(method.status == 405)
-    #expect(method.headers["allow"] == "POST")
+    #expect(method.headers["allow"] == "POST, DELETE")
     #expect(method.body == #"{"error":"method_not_allowed"}"#)
     let target = try await client.send("POST", "\(Self.path)?%")
     #expect(target.status == 400)

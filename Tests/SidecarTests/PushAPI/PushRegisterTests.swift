@@ -11,14 +11,15 @@ struct PushRegisterTests {
   private func fixture() async throws -> SidecarFixture {
     try await SidecarFixture {
       $0.bundleID = "com.push.app"
-      $0.registrationEnvironment = .sandbox
     }
   }
 
-  @Test func `a device is registered with the configured app and environment`() async throws {
+  @Test func `a device is registered with the configured app, and with what it says`() async throws {
     let fixture = try await fixture()
     let (token, alice) = (fixture.token("reg-new"), try await fixture.user("reg-alice"))
-    let answer = try await fixture.push("register", alice, #"{"token":" \#(token) ","platform":"IOS"}"#)
+    let answer = try await fixture.push(
+      "register", alice,
+      #"{"token":" \#(token) ","platform":"IOS","environment":"development","kind":"app","deviceId":"phone-1"}"#)
     #expect(answer.status == 200)
     #expect(answer.body == #"{"success":true,"token":"\#(token)","platform":"ios"}"#)
     #expect(answer.headers["content-type"] == "application/json")
@@ -27,12 +28,13 @@ struct PushRegisterTests {
     let metadata = try await fixture.metadata(token)
     #expect(metadata?.username == "reg-alice")
     #expect(metadata?.environment == .sandbox)
+    #expect(metadata?.deviceID == "phone-1")
     #expect(metadata?.bundleID == "com.push.app")
     #expect((metadata?.updatedAt ?? 0) > 1_700_000_000_000)
     #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
   }
 
-  @Test func `without a configured environment no environment is stored, and a stored one stays`() async throws {
+  @Test func `without an environment none is stored, and a stored one stays`() async throws {
     let fixture = try await SidecarFixture()
     let (token, alice) = (fixture.token("reg-where"), try await fixture.user("reg-where"))
     #expect(try await fixture.push("register", alice, #"{"token":"\#(token)"}"#).status == 200)
@@ -52,6 +54,48 @@ struct PushRegisterTests {
       #expect(answer.status == 200)
       #expect(try await fixture.metadata(token)?.platform == .android)
     }
+  }
+
+  @Test func `the default app does not replace a known one, an app that is named does`() async throws {
+    let fixture = try await fixture()
+    let (token, alice) = (fixture.token("reg-known"), try await fixture.user("reg-known"))
+    try await fixture.backend.registry.register(
+      Registration(token: token, username: "reg-known", platform: .ios, bundleID: "com.push.other", now: 1))
+    #expect(try await fixture.push("register", alice, #"{"token":"\#(token)"}"#).status == 200)
+    #expect(try await fixture.metadata(token)?.bundleID == "com.push.other")
+    let named = #"{"token":"\#(token)","bundleId":"com.push.third"}"#
+    #expect(try await fixture.push("register", alice, named).status == 200)
+    #expect(try await fixture.metadata(token)?.bundleID == "com.push.third")
+  }
+
+  @Test(arguments: [
+    (#""environment":"staging""#, "Invalid environment"), (#""environment":1"#, "Invalid environment"),
+    (#""kind":"VoIP""#, "Invalid kind"), (#""kind":[]"#, "Invalid kind"),
+    (#""deviceId":"a b""#, "Invalid deviceId"), (#""deviceId":7"#, "Invalid deviceId"),
+    (#""bundleId":"a/b""#, "Invalid bundleId"),
+  ])
+  func `what a registration says of its device is checked`(member: String, error: String) async throws {
+    let fixture = try await fixture()
+    let (token, alice) = (fixture.token("reg-checked"), try await fixture.user("reg-checked"))
+    let answer = try await fixture.push("register", alice, #"{"token":"\#(token)",\#(member)}"#)
+    #expect(answer.status == 400)
+    #expect(answer.body == #"{"error":"\#(error)"}"#)
+    #expect(try await fixture.metadata(token) == nil)
+  }
+
+  @Test func `the tokens of a phone change hands together, each for its kind`() async throws {
+    let fixture = try await fixture()
+    let (app, voip) = (fixture.token("hand-app"), fixture.token("hand-voip"))
+    let (alice, bob) = (try await fixture.user("hand-alice"), try await fixture.user("hand-bob"))
+    for (token, kind) in [(app, "app"), (voip, "voip")] {
+      let body = #"{"token":"\#(token)","kind":"\#(kind)","deviceId":"phone-7"}"#
+      #expect(try await fixture.push("register", alice, body).status == 200)
+    }
+    #expect(try await fixture.members("hand-alice") == [app, voip])
+    #expect(try await fixture.push("register", bob, #"{"token":"\#(app)"}"#).status == 200)
+    #expect(try await fixture.members("hand-alice").isEmpty)
+    #expect(try await fixture.members("hand-bob") == [app, voip])
+    #expect(try await fixture.metadata(voip)?.kind == .voip)
   }
 
   @Test func `a device of another user is transferred`() async throws {

@@ -74,6 +74,26 @@ struct PushTestTests {
     #expect(try await fixture.members("send-other") == [foreign])
   }
 
+  @Test func `reasons are counted without the addresses and times that the results have`() async throws {
+    let fixture = try await fixture()
+    let user = try await fixture.user("send-reasons")
+    let reasons = [
+      "SESSION_ERROR:NoConnection: Failed to connect to 192.0.2.1 port 443 after 3 ms",
+      "SESSION_ERROR:NoConnection: Failed to connect to 192.0.2.2 port 443 after 17 ms", "REQUEST_ERROR:StreamReset_2",
+    ]
+    for (number, reason) in reasons.enumerated() {
+      let token = fixture.token("send-reasons-\(number)")
+      try await register(fixture, token, "send-reasons")
+      sender.refusals[token] = (0, reason)
+    }
+    let answer = try await fixture.push("test", user)
+    let counts = answer.json?["failureReasons"]
+    #expect(counts?.members?.count == 2)
+    #expect(counts?["SESSION_ERROR:NoConnection"] == .integer(2))
+    #expect(counts?["REQUEST_ERROR:StreamReset_2"] == .integer(1))
+    #expect(Set(answer.json?["results"]?.array?.compactMap { $0["reason"]?.string } ?? []) == Set(reasons))
+  }
+
   @Test func `a test push with a token goes to that device`() async throws {
     let fixture = try await fixture()
     let user = try await fixture.user("send-one")

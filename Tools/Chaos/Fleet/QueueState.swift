@@ -90,5 +90,18 @@ struct QueueState {
     return records
   }
 
+  /// Those of the devices that have no registration.
+  func unregistered(of tokens: [String]) async throws -> [String] {
+    var missing: [String] = []
+    for start in stride(from: 0, to: tokens.count, by: QueueState.batch) {
+      let batch = tokens[start..<min(start + QueueState.batch, tokens.count)]
+      var command = RedisCommand("MGET")
+      for token in batch { command.append("push:token:\(token)") }
+      let values = try await connection.send(command).array ?? []
+      missing += zip(batch, values).filter { $0.1.bytes == nil }.map(\.0)
+    }
+    return missing
+  }
+
   private static let batch = 500
 }

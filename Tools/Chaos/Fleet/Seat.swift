@@ -12,6 +12,8 @@ final class Seat {
   /// Nil if the worker finds Redis by itself.
   let redis: FaultProxy?
   let apns: FaultProxy
+  /// Has no faults.
+  let sandbox: FaultProxy
   /// The file that sets the worker's clock; nil if it has the machine's.
   let clock: FakeClock?
   private let environment: [String: String]
@@ -24,10 +26,14 @@ final class Seat {
   /// What it did without being told to.
   private(set) var surprises: [String] = []
 
-  init(_ number: Int, redis: FaultProxy?, apns: FaultProxy, clock: FakeClock?, environment: [String: String]) throws {
+  init(
+    _ number: Int, redis: FaultProxy?, apns: FaultProxy, sandbox: FaultProxy, clock: FakeClock?,
+    environment: [String: String]
+  ) throws {
     self.number = number
     self.redis = redis
     self.apns = apns
+    self.sandbox = sandbox
     self.clock = clock
     self.environment = environment.merging(clock?.environment ?? [:]) { $1 }
     process = try Seat.start(self.environment)

@@ -37,8 +37,9 @@ final class SidecarClient {
   }
 
   /// The status; 0 without an answer.
-  func register(_ token: String, to user: String) async -> Int {
-    await post("/api/push/register", user: user, body: #"{"token":"\#(token)"}"#)
+  func register(_ token: String, to user: String, environment: String? = nil) async -> Int {
+    let member = environment.map { #","environment":"\#($0)""# } ?? ""
+    return await post("/api/push/register", user: user, body: #"{"token":"\#(token)"\#(member)}"#)
   }
 
   func unregister(_ token: String, of user: String) async -> Int {

@@ -17,6 +17,8 @@ struct Evidence: Sendable {
   var deadLetters: [String] = []
   /// `key length` of each key that holds jobs or leases at the end.
   var leftovers: [String] = []
+  /// Devices that are not registered any more although APNs would accept them.
+  var removed: [String] = []
   /// Processes that ended although nobody ended them, or not with 0.
   var endings: [String] = []
 }

@@ -32,6 +32,7 @@ struct Judge {
     for job in evidence.jobs { judge(job) }
     judgeStrangers()
     judgeIdentities()
+    for token in evidence.removed { verdict.add(.removed, token) }
     for letter in evidence.deadLetters { verdict.add(.dead, letter) }
     for key in evidence.leftovers { verdict.add(.leftover, key) }
     for ending in evidence.endings { verdict.add(.process, ending) }

@@ -11,7 +11,7 @@ struct LedgerPush: Equatable, Sendable {
 
   /// Unix nanoseconds.
   let arrival: UInt64
-  /// The port of the client's connection.
+  /// The port of the client's connection, counted as ``LedgerPush/client(_:at:)`` does.
   let client: Int
   let apnsID: String
   let token: String
@@ -23,13 +23,17 @@ struct LedgerPush: Equatable, Sendable {
 
   var isAccepted: Bool { status == 200 }
 
-  /// Nil if the line is not one of the journal.
-  init?(parsing line: [UInt8]) {
+  /// A client may have one port at two gateways, which are numbered from 0.
+  static func client(_ port: Int, at gateway: Int) -> Int { gateway << 16 + port }
+
+  /// Nil if the line is not one of the journal of this gateway.
+  init?(parsing line: [UInt8], at gateway: Int = 0) {
     guard let value = try? JSONValue(parsing: line), let arrival = value["arrival"]?.integer(in: 0...Int64.max),
-      let client = value["client"]?.integer(in: 0...Int64.max)
+      let client = value["client"]?.integer(in: 0...65_535)
     else { return nil }
     self.init(
-      arrival: UInt64(arrival), client: Int(client), apnsID: value["apnsId"]?.string ?? "",
+      arrival: UInt64(arrival), client: LedgerPush.client(Int(client), at: gateway),
+      apnsID: value["apnsId"]?.string ?? "",
       token: value["token"]?.string ?? "", job: value["collapseId"]?.string ?? "",
       status: value["status"]?.count ?? 0, loss: value["lost"]?.string.flatMap(Loss.init))
   }

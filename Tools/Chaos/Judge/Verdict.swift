@@ -27,6 +27,7 @@ enum Invariant: String, CaseIterable, Sendable {
   case missing = "jobs or pushes missing"
   case record = "records that contradict the journal"
   case notOwned = "pushes to a device that its user does not own"
+  case removed = "devices removed that APNs would accept"
   case stranger = "pushes that no job asked for"
   case identity = "pushes under a wrong apns-id"
   case duplicate = "duplicates without a crash or an uncertain answer"

@@ -41,6 +41,13 @@ struct JobMaker {
     return make(.user(user, device: device), to: #"{"user":"\#(user)"}"#)
   }
 
+  /// A job to a device of a user, which stays registered.
+  mutating func job(toDevice token: String, of user: String) -> Made {
+    number += 1
+    let owner = Bool.random(using: &generator) ? #""user":"\#(user)","# : ""
+    return make(.devices([token]), to: #"{\#(owner)"token":"\#(token)"}"#)
+  }
+
   private func single(_ members: String = "") -> Made {
     let token = Population.token(.single, number)
     return make(.devices([token]), to: #"{"token":"\#(token)"}"#, members)

@@ -1,6 +1,8 @@
 /// The users and devices of a run.
 struct Population: Sendable {
   static let broadcastApp = "com.example.everyone"
+  /// Of devices that name none: the simulator's.
+  static let app = "com.example.demo"
   private static let users = 24
   private static let devicesPerUser = 3
   private static let movingDevices = 10
@@ -32,7 +34,7 @@ struct Population: Sendable {
 
   enum Group: Int {
     case user = 1
-    case moving, audience, single
+    case moving, audience, single, build
   }
 
   /// 64 hexadecimal digits.
@@ -44,6 +46,9 @@ struct Population: Sendable {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: max(0, 32 - digits.count)) + digits
   }
+
+  /// Devices that stay registered.
+  var lasting: [String] { users.flatMap(\.devices) + audience }
 
   var allUsers: [String] { users.map(\.name) + moving.flatMap(\.users) }
 

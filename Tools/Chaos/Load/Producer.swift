@@ -36,6 +36,11 @@ final class Producer {
     enqueue(maker.job(to: user, device: device))
   }
 
+  /// Enqueues a job to a device of a user, which stays registered.
+  func enqueue(toDevice token: String, of user: String) {
+    enqueue(maker.job(toDevice: token, of: user))
+  }
+
   /// Returns when Redis has replied to everything, or will not.
   func stop() async throws {
     timer = nil

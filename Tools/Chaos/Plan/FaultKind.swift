@@ -31,15 +31,18 @@ enum FaultKind: String, CaseIterable, Sendable {
   case plannedFailover = "planned failover (CLUSTER FAILOVER)"
   case queueMoved = "slot of a queue moved to another primary"
   case devicesMoved = "slots of users and devices moved at once"
+  case environmentChanged = "devices change their environment"
 
   /// Those of runs with sentinels. A plan depends on their number and order.
-  static let ofSentinels = allCases.filter { !onlyOfCluster.contains($0) }
+  static let ofSentinels = allCases.filter { !onlyOfCluster.contains($0) && $0 != .environmentChanged }
   /// Those of runs on a cluster. Its servers announce their own addresses, so no proxy is between them and the workers.
-  static let ofCluster = allCases.filter { $0 != .redisFailover && $0.target != .workersRedis }
+  static let ofCluster = allCases.filter {
+    $0 != .redisFailover && $0.target != .workersRedis && $0 != .environmentChanged
+  }
   private static let onlyOfCluster: [FaultKind] = [.primaryFailover, .plannedFailover, .queueMoved, .devicesMoved]
 
   enum Target {
-    case worker, workersRedis, workersAPNs, redis, gateway
+    case worker, workersRedis, workersAPNs, redis, gateway, devices
   }
 
   var target: Target {
@@ -49,6 +52,7 @@ enum FaultKind: String, CaseIterable, Sendable {
     case .apnsCut, .apnsHalfOpen, .apnsLatency: .workersAPNs
     case .redisKilled, .redisFull, .redisSlow, .redisPaused, .redisFailover, .scriptsFlushed, .clientsKilled: .redis
     case .primaryFailover, .plannedFailover, .queueMoved, .devicesMoved: .redis
+    case .environmentChanged: .devices
     case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .slow, .tooManyRequests, .unavailable, .expiredToken:
       .gateway
     }
@@ -58,7 +62,7 @@ enum FaultKind: String, CaseIterable, Sendable {
   var milliseconds: ClosedRange<Int> {
     switch self {
     case .workerKilled, .workerStopped, .redisKilled, .scriptsFlushed, .clientsKilled, .redisFailover: 0...0
-    case .primaryFailover, .plannedFailover: 0...0
+    case .primaryFailover, .plannedFailover, .environmentChanged: 0...0
     case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .tooManyRequests, .unavailable, .expiredToken: 0...0
     // The lease lasts 15 s.
     case .workerFrozen: 17_000...22_000
@@ -75,14 +79,15 @@ enum FaultKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// The number of pushes that the gateway treats so, the seconds by which a clock jumps, or which slots move, chosen by
-  /// the plan.
+  /// The number of pushes that the gateway treats so, the seconds by which a clock jumps, which slots move, or the number of
+  /// devices, chosen by the plan.
   func amount(using generator: inout SeededGenerator) -> Int {
     switch self {
     case .clockJump: FaultKind.jumps.randomElement(using: &generator) ?? 0
     case .tooManyRequests, .unavailable: Int.random(in: 5...60, using: &generator)
     case .streamsReset, .goAwayAbrupt: Int.random(in: 1...12, using: &generator)
     case .goAway, .stall, .drop: Int.random(in: 1...4, using: &generator)
+    case .environmentChanged: Int.random(in: 1...6, using: &generator)
     case .queueMoved, .devicesMoved: Int.random(in: 0..<1000, using: &generator)
     default: 1
     }

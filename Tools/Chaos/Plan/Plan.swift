@@ -22,6 +22,9 @@ struct Plan: Equatable, Sendable {
     }
   }
 
+  /// Whether devices of both environments are among the population.
+  var hasBothEnvironments: Bool { steps.contains { $0.kind == .environmentChanged } }
+
   private static func step(
     _ number: Int, _ kind: FaultKind, workers: Int, _ layout: RedisLayout, using generator: inout SeededGenerator
   ) -> Step {

@@ -5,7 +5,10 @@ enum RedisLayout: Sendable {
   /// Primaries with a replica each.
   case cluster
 
-  /// The faults that it can have.
+  /// The faults that it can have, as `--only` names them.
+  var allKinds: [FaultKind] { kinds + [.environmentChanged] }
+
+  /// The faults of a run unless others are named.
   var kinds: [FaultKind] {
     switch self {
     case .sentinels: FaultKind.ofSentinels

@@ -22,7 +22,7 @@ extension Step: CustomStringConvertible {
       switch kind.target {
       case .worker, .workersRedis, .workersAPNs: ", worker \(worker)"
       case .redis: shard.map { ", shard \($0)" } ?? ""
-      case .gateway: ""
+      case .gateway, .devices: ""
       }
     return
       "\(number). \(kind.rawValue)\(target), \(milliseconds) ms, amount \(amount)\(isProcessed ? ", processed" : "")"

@@ -6,14 +6,16 @@ import TestSupport
 @EventLoop
 final class Injector {
   private let fleet: ChaosFleet
+  private let builds: Builds
   private var busy: Set<String> = []
   private var tasks: [Task<Void, Never>] = []
   private(set) var injected: [FaultKind: Int] = [:]
   private(set) var failure: (any Error)?
   private let onBegin: @EventLoop (Step) -> Void
 
-  init(_ fleet: ChaosFleet, onBegin: @escaping @EventLoop (Step) -> Void) {
+  init(_ fleet: ChaosFleet, _ builds: Builds, onBegin: @escaping @EventLoop (Step) -> Void) {
     self.fleet = fleet
+    self.builds = builds
     self.onBegin = onBegin
   }
 
@@ -51,6 +53,7 @@ final class Injector {
     case .workersRedis: "redis of \(step.worker)"
     case .workersAPNs: "apns of \(step.worker)"
     case .redis: "redis"
+    case .devices: "devices"
     case .gateway: step.kind == .slow ? "gateway" : "gateway \(step.number)"
     }
   }
@@ -75,6 +78,7 @@ final class Injector {
     case .redisKilled, .redisFull, .redisSlow, .redisPaused, .redisFailover, .scriptsFlushed, .clientsKilled,
       .primaryFailover, .plannedFailover, .queueMoved, .devicesMoved:
       try await fleet.redis.inject(step, for: duration)
+    case .environmentChanged: try await builds.change(step.amount)
     case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .slow, .tooManyRequests, .unavailable, .expiredToken:
       try await injectIntoGateway(step, duration)
     }

@@ -20,6 +20,7 @@ final class Run {
   private let population = Population()
   private let producer: Producer
   private let movers: Movers
+  private let builds: Builds
   private let state: QueueState
   private let started = ContinuousClock.now
   private var watch: LoopTimer?
@@ -33,8 +34,10 @@ final class Run {
     producer = Producer(
       fleet.connection, JobMaker(seed: plan.seed, population: population), perSecond: arguments.perSecond)
     movers = Movers(seed: plan.seed, sidecar: fleet.sidecar, producer: producer)
+    builds = Builds(seed: plan.seed, fleet: fleet, producer: producer)
     state = QueueState(connection: fleet.connection, queues: Producer.queues)
     try await fleet.populate(population)
+    if plan.hasBothEnvironments { try await builds.register() }
     try await fleet.gateway.settings(#"{"rttMs":\#(Injector.usualDelay)}"#)
   }
 
@@ -47,7 +50,8 @@ final class Run {
     }
     producer.start()
     movers.start(population.moving)
-    let injector = Injector(fleet) { [unowned self] step in note("\(step)") }
+    builds.start()
+    let injector = Injector(fleet, builds) { [unowned self] step in note("\(step)") }
     for step in plan.steps {
       let goal = producer.confirmed + step.gap
       try? await eventually(within: Run.gapTime, "progress") { producer.confirmed >= goal }
@@ -59,6 +63,7 @@ final class Run {
     note("all faults have begun")
     try await injector.finish()
     await movers.stop()
+    await builds.stop()
     try await producer.stop()
     note("all faults are over; \(producer.jobs.count) jobs enqueued")
     try await settle()
@@ -129,6 +134,7 @@ final class Run {
     evidence.jobs = producer.jobs
     evidence.records = try await state.records(of: producer.jobs.map(\.id))
     evidence.pushes = try fleet.pushes()
+    evidence.removed = try await state.unregistered(of: population.lasting + builds.tokens)
     evidence.ownership = movers.timeline
     evidence.incidents = fleet.seats.flatMap(\.incidents)
     evidence.connections = fleet.connections
@@ -147,10 +153,13 @@ final class Run {
       try write(plan.steps.map(\.description), "\(place)/plan")
       try write(fleet.seats.flatMap(\.incidents).map { "\($0)" }, "\(place)/incidents")
       try write(movers.timeline.lines, "\(place)/owners")
+      try write(builds.lines, "\(place)/environments")
       try write(
         producer.jobs.map { job in "\(job) \(evidence.records[job.id].map { "\($0)" } ?? "no record")" },
         "\(place)/jobs")
-      try files.copyItem(atPath: "\(fleet.directory.path)/journal", toPath: "\(place)/journal")
+      for path in fleet.journals {
+        try files.copyItem(atPath: path, toPath: "\(place)/\(URL(fileURLWithPath: path).lastPathComponent)")
+      }
       Chaos.say("logs, plan, records and journal are in \(place)")
     } catch {
       Chaos.say("cannot keep the logs in \(arguments.artifacts): \(error)")

@@ -5,7 +5,7 @@ import PushModel
 /// One entry of the file.
 extension AppsReader {
   private static let members = [
-    "bundleIds", "teamId", "keys", "environment", "endpoint", "caCert", "connections", "share",
+    "bundleIds", "teamId", "keys", "environment", "endpoint", "sandboxEndpoint", "caCert", "connections", "share",
   ]
   /// Bundle ids of one app.
   private static let bundleIDCount = 1...1000
@@ -18,21 +18,16 @@ extension AppsReader {
     _ = require(entry, "bundleIds", "teamId", "keys")
     let bundleIDs = readBundleIDs(entry)
     let team = text(entry, "teamId", expected: AppsReader.identifier, where: APNsConfiguration.isIdentifier)
-    let keys = readKeys(entry, team: team)
-    let environment = text(entry, "environment", expected: "production or sandbox") {
-      PushEnvironment(rawValue: $0) != nil
-    }.flatMap(PushEnvironment.init)
+    let keys = readKeys(entry, team: team, bundleIDs)
+    let environment = readEnvironment(entry)
     let gateway = readGateway(entry)
     let connections = integer(entry, "connections", in: APNsConfiguration.connectionRange, default: 1)
     let share = integer(entry, "share", in: APNsApp.shareRange, default: 1)
     guard faultCount == faultsBefore else { return nil }
     do throws(APNsError) {
-      return APNsApp(
-        bundleIDs: bundleIDs,
-        configuration: try APNsConfiguration(
-          keys: keys, gateway: gateway, defaultEnvironment: environment ?? defaultEnvironment,
-          connectionsPerEnvironment: connections),
-        environment: environment, share: share)
+      return try APNsApp(
+        bundleIDs: bundleIDs, keys: keys, gateway: gateway, defaultEnvironment: environment ?? defaultEnvironment,
+        environment: environment, connections: connections, share: share)
     } catch {
       report(place, seen: "\(error)", expected: "a .p8 key of the team with its key id")
       return nil
@@ -52,23 +47,40 @@ extension AppsReader {
     return bundleIDs
   }
 
-  private mutating func readKeys(_ entry: AppsObject, team: String?) -> [APNsConfiguration.Credentials] {
-    var keys: [APNsConfiguration.Credentials] = []
+  private mutating func readEnvironment(_ object: AppsObject) -> PushEnvironment? {
+    text(object, "environment", expected: "production or sandbox") { PushEnvironment(named: $0) != nil }
+      .flatMap(PushEnvironment.init(named:))
+  }
+
+  private mutating func readKeys(_ entry: AppsObject, team: String?, _ bundleIDs: [String]) -> [AppKey] {
+    let faultsBefore = faultCount
+    var keys: [AppKey] = []
     for (value, place) in list(entry, "keys", count: APNsConfiguration.keyRange) {
-      guard let key = readKey(value, place, team: team) else { continue }
-      if keys.contains(where: { $0.keyID == key.keyID }) {
-        report("\(place).keyId", seen: "\(key.keyID) for the second time", expected: "two different keys")
+      guard let key = readKey(value, place, team: team, bundleIDs) else { continue }
+      if keys.contains(where: { $0.credentials.keyID == key.credentials.keyID }) {
+        report("\(place).keyId", seen: "\(key.credentials.keyID) for the second time", expected: "different keys")
       }
       keys.append(key)
+    }
+    guard faultCount == faultsBefore, !keys.isEmpty else { return keys }
+    let signed = Set(keys.flatMap { $0.topics ?? bundleIDs })
+    for bundleID in bundleIDs where !signed.contains(bundleID) {
+      report(
+        entry.place("keys"), seen: "no key may sign for \(bundleID)",
+        expected: "its bundle id in the topics of a key, or a key without topics")
     }
     return keys
   }
 
   private mutating func readKey(
-    _ value: JSONValue, _ place: String, team: String?
-  ) -> APNsConfiguration.Credentials? {
-    guard let key = object(value, place, members: ["keyId", "path"]), require(key, "keyId", "path") else { return nil }
+    _ value: JSONValue, _ place: String, team: String?, _ bundleIDs: [String]
+  ) -> AppKey? {
+    guard let key = object(value, place, members: ["keyId", "path", "environment", "topics"]),
+      require(key, "keyId", "path")
+    else { return nil }
     let id = text(key, "keyId", expected: AppsReader.identifier, where: APNsConfiguration.isIdentifier)
+    let environment = readEnvironment(key)
+    let topics = readTopics(key, bundleIDs)
     let path = readPath(key, "path", expected: "the path of the .p8 file of the key, relative to this file")
     guard let path else { return nil }
     do throws(AppsKeyFiles.Fault) {
@@ -77,10 +89,18 @@ extension AppsReader {
       let credentials = APNsConfiguration.Credentials(keyID: id, teamID: team, privateKeyPEM: text)
       if let fault = register.add(.init(id: id, team: team, place: place, text: text)) { report(fault) }
       try check(credentials, path)
-      return credentials
+      return AppKey(credentials, environment: environment, topics: topics)
     } catch {
       report("\(place).path", seen: error.seen, expected: error.expected)
       return nil
+    }
+  }
+
+  /// Nil if the key may sign for all bundle ids of the app.
+  private mutating func readTopics(_ key: AppsObject, _ bundleIDs: [String]) -> [String]? {
+    guard key["topics"] != nil else { return nil }
+    return list(key, "topics", count: AppsReader.bundleIDCount).compactMap { value, place in
+      text(value, place, expected: "a bundle id of this app") { bundleIDs.contains($0) }
     }
   }
 
@@ -94,9 +114,10 @@ extension AppsReader {
   }
 
   private mutating func readGateway(_ entry: AppsObject) -> APNsConfiguration.Gateway {
-    let endpoint = text(
-      entry, "endpoint", as: .url, expected: "https://host[:port]", where: APNsConfiguration.isGatewayURL)
-    var gateway = APNsConfiguration.Gateway(endpointOverride: endpoint)
+    let endpoints = ["endpoint", "sandboxEndpoint"].map { name in
+      text(entry, name, as: .url, expected: "https://host[:port]", where: APNsConfiguration.isGatewayURL)
+    }
+    var gateway = APNsConfiguration.Gateway(endpointOverride: endpoints[0], sandboxOverride: endpoints[1])
     guard let path = readPath(entry, "caCert", expected: "the path of a PEM file, relative to this file") else {
       return gateway
     }

@@ -9,6 +9,9 @@ extension AddresseeExplanation {
     let fleet = AddresseeExplanation.fleet(facts)
     var findings = fleet + perDevice.flatMap { $0 }
     if facts.devices.isEmpty { findings.append(AddresseeExplanation.nothing(facts.addressee)) }
+    if let sentence = AddresseeExplanation.lackOfAppTokens(facts) {
+      findings.append(AddresseeFinding(.warning, sentence))
+    }
     findings += AddresseeExplanation.others(facts)
     let order = AddresseeFinding.Severity.allCases
     findings = order.flatMap { severity in findings.filter { $0.severity == severity } }
@@ -49,10 +52,25 @@ extension AddresseeExplanation {
     }
     guard case .user = facts.addressee else { return "As far as Martlet knows, pushes reach \(subject)." }
     let total = facts.devices.count
+    let limit = lackOfAppTokens(facts).map { " \($0)" } ?? ""
     if reached == total, facts.setSize <= total {
-      return "As far as Martlet knows, pushes reach all devices of \(subject) (\(total))."
+      return "As far as Martlet knows, pushes reach all devices of \(subject) (\(total)).\(limit)"
     }
-    return "As far as Martlet knows, pushes reach \(reached) of \(total) devices of \(subject)."
+    return "As far as Martlet knows, pushes reach \(reached) of \(total) devices of \(subject).\(limit)"
+  }
+
+  /// What a user does not get whose devices are all of other kinds; nil for other users.
+  private static func lackOfAppTokens(_ facts: AddresseeFacts) -> String? {
+    guard case .user(let name) = facts.addressee else { return nil }
+    let kinds = facts.registered.compactMap(\.metadata?.kind)
+    guard !kinds.isEmpty, !kinds.contains(.app), facts.setSize <= facts.devices.count else { return nil }
+    let counts = DeviceKind.allCases.compactMap { kind in
+      let count = kinds.count { $0 == kind }
+      return count == 0 ? nil : "\(kind) (\(count))"
+    }
+    return
+      "User \(name) has no device of the kind app, only \(counts.joined(separator: ", ")), so alert and background "
+      + "pushes reach none of them."
   }
 
   // MARK: - Findings that are not about one device
@@ -108,8 +126,14 @@ extension AddresseeExplanation {
 
   /// Whose the token is.
   private static func owner(_ facts: AddresseeFacts) -> [AddresseeFinding] {
-    guard case .token = facts.addressee, let device = facts.devices.first, let metadata = device.metadata else {
-      return []
+    guard case .token = facts.addressee else { return [] }
+    return facts.devices.flatMap { owner($0, facts) }
+  }
+
+  private static func owner(_ device: DeviceFacts, _ facts: AddresseeFacts) -> [AddresseeFinding] {
+    guard let metadata = device.metadata else { return [] }
+    if let instance = device.instance {
+      return [AddresseeFinding(.fact, "It is the device of instance \(instance).", since: metadata.updatedAt)]
     }
     guard !metadata.username.isEmpty else {
       return [AddresseeFinding(.fact, "It belongs to no user: only jobs to its app or to the token reach it.")]

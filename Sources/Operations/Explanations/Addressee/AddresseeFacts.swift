@@ -1,19 +1,39 @@
 import Policy
 import PushModel
 import Queue
-import Registry
+public import Registry
 
 /// A device, or an entry of a set that should be one.
-struct DeviceFacts: Equatable {
-  var token: String
+public struct DeviceFacts: Sendable, Equatable {
+  public let token: String
   /// The registration; nil if there is none, or if it cannot be read.
-  var metadata: DeviceMetadata?
+  public internal(set) var metadata: DeviceMetadata?
   /// Why the entry is not a device of its owner; nil if it is.
   var removal: Removal.Reason?
   /// What APNs refused last.
-  var refusal: RefusalNote?
-  /// Whether APNs has called the token of an instance stale.
-  var isStale = false
+  public internal(set) var refusal: RefusalNote?
+  /// The instance whose device it is; nil for a device of a user, an app or nobody.
+  public internal(set) var instance: String?
+  /// Whether the device of an instance must be registered again.
+  public internal(set) var isStale = false
+  /// Whether the credential of its instance is disabled or revoked.
+  var isSuspended = false
+
+  /// Whether it is a device of the addressee.
+  var isDevice: Bool { metadata != nil && removal == nil }
+
+  /// The topic under which APNs accepts the token; nil if it was registered for no app.
+  var topic: String? {
+    guard let metadata, let app = metadata.bundleID else { return nil }
+    return metadata.kind.topic(bundleID: app)
+  }
+}
+
+extension DeviceKind {
+  /// The topic under which APNs accepts tokens of this kind.
+  func topic(bundleID: String) -> String {
+    PushType.allCases.first { $0.kind == self }?.topic(bundleID: bundleID) ?? bundleID
+  }
 }
 
 /// What the live workers say about what they push to.
@@ -38,15 +58,18 @@ struct FleetFacts {
   /// Whether devices that name no app have none.
   var hasNoDefaultApp: Bool { !apps.isEmpty && apps.allSatisfy { $0.defaultApp == nil } }
 
-  var defaultEnvironment: String? { apps.first?.defaultEnvironment }
+  /// The environment in which devices of an app are tried whose own is unknown; nil if no worker tells.
+  func environment(of app: String?) -> PushEnvironment? {
+    let own = workers.values.lazy.flatMap(\.appStates).first { state in
+      app.map { state.bundleIDs.contains($0) } ?? false
+    }
+    return own?.environment ?? apps.first.flatMap { PushEnvironment(named: $0.defaultEnvironment) }
+  }
 
-  /// The longest pause of a route to the app.
-  func pausedRoute(of bundleID: String, _ environment: String?) -> RouteNotice? {
+  /// The longest pause of the route to a topic.
+  func pausedRoute(of topic: String, _ environment: PushEnvironment?) -> RouteNotice? {
     workers.values.flatMap(\.pausedRoutes)
-      .filter { route in
-        (environment == nil || route.environment.rawValue == environment)
-          && (route.topic == bundleID || route.topic.hasPrefix(bundleID + "."))
-      }
+      .filter { (environment == nil || $0.environment == environment) && $0.topic == topic }
       .min { $0.since < $1.since }
   }
 }
@@ -66,9 +89,13 @@ struct PolicyFacts {
 }
 
 /// What Redis knows of an addressee.
-struct AddresseeFacts {
+public struct AddresseeFacts {
+  /// Devices of a user that an explanation looks at, at most.
+  private static let maximumExplained = 100
+
   var addressee: InspectedAddressee
-  /// Of a user: the entries of its set that were read. Else at most one.
+  /// Of a user: the entries of its set that were read, in their order. Of a token: its registration, and the instance whose
+  /// device it is.
   var devices: [DeviceFacts] = []
   /// Entries of a user's set.
   var setSize: Int64 = 0
@@ -84,4 +111,16 @@ struct AddresseeFacts {
   var text: TimeText
 
   func shown(_ token: String) -> String { showsWholeTokens ? token : Words.shortened(token) }
+
+  /// The devices of the addressee, in the order of their tokens.
+  public var registered: [DeviceFacts] { devices.filter(\.isDevice) }
+
+  /// Whether ``registered`` has all of them.
+  public var isComplete: Bool { setSize <= devices.count }
+
+  public var explanation: AddresseeExplanation {
+    var facts = self
+    facts.devices = Array(devices.prefix(AddresseeFacts.maximumExplained))
+    return AddresseeExplanation(facts)
+  }
 }

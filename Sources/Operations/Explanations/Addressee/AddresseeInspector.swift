@@ -9,34 +9,29 @@ import Registry
 /// Explains why a user, a token or an instance gets pushes or gets none.
 @EventLoop
 public struct AddresseeInspector {
-  /// Entries of a user's set that are looked at, at most.
-  private static let maximumEntries = 100
+  /// Entries of a user's set that are read, at most: no user may have more devices.
+  private static let maximumEntries = 1000
+  /// Keys of one command.
+  private static let maximumKeys = 300
 
   private let connection: RedisClient
   private let queues: [String]
   private let policies: PolicyBook?
   private let showsWholeTokens: Bool
-  private let localTime: LocalTime
 
   /// `queues` are those of the fleet. Without `policies`, limits of an instance are not explained.
   public init(
-    connection: RedisClient, queues: [String], policies: PolicyBook? = nil, showsWholeTokens: Bool = false,
-    localTime: LocalTime = .system
+    connection: RedisClient, queues: [String], policies: PolicyBook? = nil, showsWholeTokens: Bool = false
   ) {
     self.connection = connection
     self.queues = queues
     self.policies = policies
     self.showsWholeTokens = showsWholeTokens
-    self.localTime = localTime
   }
 
-  /// Explains an addressee. Usernames are normalised first; ids and tokens may be any text.
-  public func explain(_ addressee: InspectedAddressee) async throws(RedisError) -> AddresseeExplanation {
-    AddresseeExplanation(try await facts(of: addressee))
-  }
-
-  private func facts(of addressee: InspectedAddressee) async throws(RedisError) -> AddresseeFacts {
-    let text = TimeText(now: Clock.unixMilliseconds, localTime: localTime)
+  /// Reads what is known of an addressee. Usernames are normalised first; ids and tokens may be any text.
+  public func facts(of addressee: InspectedAddressee) async throws(RedisError) -> AddresseeFacts {
+    let text = TimeText(now: Clock.unixMilliseconds)
     var facts = AddresseeFacts(addressee: addressee, showsWholeTokens: showsWholeTokens, text: text)
     facts.fleet = FleetFacts(workers: try await QueueOverview.read(queues, from: connection).workers)
     switch addressee {
@@ -87,7 +82,12 @@ public struct AddresseeInspector {
     }
     let stored = try await values([RegistryKeys.token(bytes)])[0]
     let note = try await notes([bytes])[0]
-    guard stored != nil || note != nil else { return }
+    let owner = try await values([Array(RegistryKeys.instanceOfToken(token).utf8)])[0]
+    let instance = owner.map { String(decoding: $0, as: UTF8.self) }
+    var ofInstance: DeviceFacts?
+    if let instance, let device = try await device(ofInstance: instance), device.token == token { ofInstance = device }
+    defer { facts.devices += ofInstance.map { [$0] } ?? [] }
+    guard stored != nil || (note != nil && ofInstance == nil) else { return }
     var device = DeviceFacts(token: token, metadata: stored.flatMap(DeviceMetadata.init(parsing:)), refusal: note)
     if stored != nil, device.metadata == nil { device.removal = .invalidMetadata }
     if let owner = device.metadata?.username, !owner.isEmpty {
@@ -102,15 +102,19 @@ public struct AddresseeInspector {
   private func readInstance(_ id: String, _ facts: inout AddresseeFacts) async throws(RedisError) {
     facts.missed = try await missed(QueueKeys.instanceNotifications(id))
     facts.policies = try await policies(of: id)
+    if let device = try await device(ofInstance: id) { facts.devices = [device] }
+  }
+
+  private func device(ofInstance id: String) async throws(RedisError) -> DeviceFacts? {
     let stored = try await value(RedisCommand("GET", RegistryKeys.instance(id)))?.contents
-    guard let record = stored.flatMap(InstanceRecord.init(parsing:)) else { return }
+    guard let record = stored.flatMap(InstanceRecord.init(parsing:)) else { return nil }
     let metadata = DeviceMetadata(
       username: "", platform: .ios, updatedAt: record.updatedAt, bundleID: record.bundleID,
       environment: record.environment)
     let note = try await notes([Array(record.token.utf8)])[0]
-    facts.devices = [
-      DeviceFacts(token: record.token, metadata: metadata, refusal: note, isStale: !record.isActive)
-    ]
+    return DeviceFacts(
+      token: record.token, metadata: metadata, refusal: note, instance: id, isStale: !record.isActive,
+      isSuspended: record.isSuspended)
   }
 
   private func policies(of instance: String) async throws(RedisError) -> [PolicyFacts] {
@@ -136,11 +140,13 @@ public struct AddresseeInspector {
 
   /// The values of keys, in their order; nil for those that are absent.
   private func values(_ keys: [[UInt8]]) async throws(RedisError) -> [[UInt8]?] {
-    guard !keys.isEmpty else { return [] }
-    var command = RedisCommand("MGET")
-    for key in keys { command.append(key) }
-    let found = (try await connection.send(command).array ?? []).map(\.contents)
-    return found.count == keys.count ? found : keys.map { _ in nil }
+    var found: [[UInt8]?] = []
+    while found.count < keys.count {
+      let part = keys[found.count...].prefix(AddresseeInspector.maximumKeys)
+      let values = (try await connection.send(RedisCommand("MGET", Array(part))).array ?? []).map(\.contents)
+      found += values.count == part.count ? values : part.map { _ in nil }
+    }
+    return found
   }
 
   /// What APNs refused last, for each token.

@@ -7,15 +7,14 @@ import Registry
 struct DeviceFindings {
   let facts: AddresseeFacts
 
-  /// Returns the findings about a device, the problems among them. A device without a finding is reported as reachable.
+  /// Returns the findings about a device, the problems among them.
   func findings(_ device: DeviceFacts) -> [AddresseeFinding] {
     if let removal = device.removal { return [misplaced(device, removal)] }
     var findings = registration(device)
-    if let metadata = device.metadata, metadata.platform == .ios { findings += target(device, metadata) }
+    let served = device.isStale ? nil : device.metadata.flatMap { $0.platform == .ios ? $0 : nil }
+    if let served { findings += target(device, served) }
     if let note = device.refusal { findings.append(refusal(device, note)) }
-    if !findings.contains(where: { $0.severity == .problem }), let fine = reachable(device) {
-      findings.append(fine)
-    }
+    if let served { findings.append(registered(device, served)) }
     return findings
   }
 
@@ -42,12 +41,8 @@ struct DeviceFindings {
 
   private func registration(_ device: DeviceFacts) -> [AddresseeFinding] {
     let name = facts.shown(device.token)
-    if device.isStale {
-      return [
-        AddresseeFinding(
-          .problem, "APNs reported the token of the instance, \(name), as invalid. Nothing is sent to it.",
-          since: device.refusal?.at, advice: "Let the app register again.", device: name)
-      ]
+    if let instance = device.instance, device.isStale || device.isSuspended {
+      return [ended(device, instance)]
     }
     guard let metadata = device.metadata else {
       return [
@@ -63,15 +58,36 @@ struct DeviceFindings {
     ]
   }
 
+  /// Nothing is sent to the device of an instance that has ended its registration, or whose credential is not valid.
+  private func ended(_ device: DeviceFacts, _ instance: String) -> AddresseeFinding {
+    let name = facts.shown(device.token)
+    guard device.isStale else {
+      return AddresseeFinding(
+        .problem,
+        "The credential of instance \(instance) is disabled or revoked. Nothing is sent to its device \(name).",
+        advice: "If that is wrong: martlet credentials enable instance \(instance)", device: name)
+    }
+    let why =
+      device.refusal.map { PushReason.of($0.reason).isOfToken } == true
+      ? "APNs reported the token of the instance, \(name), as invalid."
+      : "The token of the instance, \(name), is not valid any more: the instance or an operator removed it, another "
+        + "instance has registered it, or APNs refused it more than 3 days ago."
+    return AddresseeFinding(
+      .problem, "\(why) Nothing is sent to it.", since: device.refusal?.at, advice: "Let the app register again.",
+      device: name)
+  }
+
   // MARK: - App and route
 
   private func target(_ device: DeviceFacts, _ metadata: DeviceMetadata) -> [AddresseeFinding] {
     let name = facts.shown(device.token)
     guard let app = metadata.bundleID ?? facts.fleet.defaultApp else {
-      guard facts.fleet.hasNoDefaultApp, !facts.fleet.isPollingOnly else { return [] }
+      guard facts.fleet.hasNoDefaultApp else { return [] }
       return [
         AddresseeFinding(
-          .problem, "Device \(name) is registered for no app, and the workers have no default app.",
+          facts.fleet.isPollingOnly ? .warning : .problem,
+          "Device \(name) is registered for no app, and the workers have no default app (APNS_BUNDLE_ID): jobs to an app "
+            + "(to.app) never reach it, and other jobs only if they name the app.",
           since: metadata.updatedAt,
           advice: "Set APNS_BUNDLE_ID, or let the app register with its bundle id.", device: name)
       ]
@@ -83,65 +99,13 @@ struct DeviceFindings {
           since: metadata.updatedAt, advice: PushReason.of("UnknownApp").advice, device: name)
       ]
     }
-    let environment = metadata.environment?.rawValue ?? facts.fleet.defaultEnvironment
-    guard let route = facts.fleet.pausedRoute(of: app, environment) else { return [] }
+    let environment = metadata.environment ?? facts.fleet.environment(of: app)
+    guard let route = facts.fleet.pausedRoute(of: metadata.kind.topic(bundleID: app), environment) else { return [] }
     return [
       AddresseeFinding(
         .problem,
         "The route \(route.topic) (\(route.environment.rawValue)) is paused, because APNs refuses it: \(route.reason).",
         since: route.since, advice: PushReason.sentence(PushReason.of(route.reason).fix), device: name)
     ]
-  }
-
-  // MARK: - Refusals
-
-  /// A device of the user was removed. A problem only if the user has no other.
-  func removed(_ note: RefusalNote) -> AddresseeFinding {
-    let name = facts.shown(note.token ?? "")
-    return AddresseeFinding(
-      facts.devices.isEmpty ? .problem : .fact,
-      "Device \(name) was removed: APNs refused it with \(described(note)), job \(note.jobID).", since: note.at,
-      advice: advice(note), device: name)
-  }
-
-  private func described(_ note: RefusalNote) -> String {
-    "\(Words.named(note.reason)) (\(note.status), \(note.environment.rawValue), \(note.topic))"
-  }
-
-  private func refusal(_ device: DeviceFacts, _ note: RefusalNote) -> AddresseeFinding {
-    let name = facts.shown(device.token)
-    let isStale = PushReason.of(note.reason).isOfToken
-    let what = "APNs refused device \(name) with \(described(note))"
-    let job = note.jobID.isEmpty ? "" : ", job \(note.jobID)"
-    guard let metadata = device.metadata else {
-      let removed = isStale ? " It was removed then, unless it was registered under no user and no app." : ""
-      return AddresseeFinding(
-        isStale ? .problem : .warning, "\(what)\(job).\(removed)", since: note.at, advice: advice(note), device: name)
-    }
-    guard metadata.updatedAt <= note.at else {
-      return AddresseeFinding(
-        .fact, "\(what)\(job); it has been registered again since then.", since: note.at, device: name)
-    }
-    return AddresseeFinding(
-      isStale ? .problem : .warning, "\(what)\(job).", since: note.at, advice: advice(note), device: name)
-  }
-
-  /// A token of the other environment is refused as invalid.
-  private func advice(_ note: RefusalNote) -> String? {
-    guard note.reason == "BadDeviceToken" else { return PushReason.of(note.reason).advice }
-    let other = note.environment == .production ? PushEnvironment.sandbox : .production
-    return "The token may be of \(other.rawValue): builds from Xcode have sandbox tokens, TestFlight and the App Store "
-      + "production tokens. Register with the right environment, or see APNS_USE_SANDBOX."
-  }
-
-  private func reachable(_ device: DeviceFacts) -> AddresseeFinding? {
-    guard let metadata = device.metadata else { return nil }
-    let name = facts.shown(device.token)
-    let app = metadata.bundleID ?? facts.fleet.defaultApp
-    let environment = metadata.environment?.rawValue ?? facts.fleet.defaultEnvironment
-    let place = [app, environment].compactMap { $0 }.joined(separator: ", ")
-    return AddresseeFinding(
-      .fact, "Device \(name) is registered\(place.isEmpty ? "" : " for \(place)").", since: metadata.updatedAt,
-      device: name)
   }
 }

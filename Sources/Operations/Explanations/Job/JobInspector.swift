@@ -1,5 +1,5 @@
 public import EventLoop
-public import Policy
+import Policy
 import Queue
 public import Redis
 
@@ -10,13 +10,11 @@ public import Redis
 public struct JobInspector {
   private let connection: RedisClient
   private let queues: [String]
-  private let localTime: LocalTime
 
-  /// `queues` are those of the fleet. Sentences show times of `localTime`.
-  public init(connection: RedisClient, queues: [String], localTime: LocalTime = .system) {
+  /// `queues` are those of the fleet.
+  public init(connection: RedisClient, queues: [String]) {
     self.connection = connection
     self.queues = queues
-    self.localTime = localTime
   }
 
   /// Explains a job by its id, which may be any text.
@@ -30,7 +28,7 @@ public struct JobInspector {
   }
 
   private func facts(of location: JobLocation) async throws(RedisError) -> JobFacts {
-    var facts = JobFacts(location: location, now: Clock.unixMilliseconds, localTime: localTime)
+    var facts = JobFacts(location: location, now: Clock.unixMilliseconds, localTime: .system)
     if let queue = location.queue, location.isAlive {
       facts.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause
     }

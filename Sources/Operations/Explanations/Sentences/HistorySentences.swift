@@ -1,4 +1,5 @@
 import Jobs
+import PushModel
 
 /// Puts a job's history into sentences.
 struct HistorySentences {
@@ -21,8 +22,8 @@ struct HistorySentences {
       self.attempt = attempt
       return ExplainedStep(at: entry.at, .claimed, claimed(worker, waited))
     case .takenOver(let crashes): return ExplainedStep(at: entry.at, .crash, HistorySentences.takenOver(crashes))
-    case .resolved(let devices, let removed):
-      return ExplainedStep(at: entry.at, .devices, resolved(devices, removed))
+    case .resolved(let devices, let removed, let pushType):
+      return ExplainedStep(at: entry.at, .devices, resolved(devices, removed, pushType?.kind))
     case .policy(let policy): return ExplainedStep(at: entry.at, .policy, PolicySentences.sentence(policy, text))
     case .answered(let answers):
       let isRefusal = !answers.refused.isEmpty || !answers.open.isEmpty
@@ -60,11 +61,13 @@ struct HistorySentences {
       : "\(crashes) workers in a row died while they held the job, which went back to its queue."
   }
 
-  private func resolved(_ devices: Int, _ removed: [ReasonCount]) -> String {
+  /// `kind` is nil for that of apps.
+  private func resolved(_ devices: Int, _ removed: [ReasonCount], _ kind: DeviceKind?) -> String {
+    let own = kind.map { " of the kind \($0)" } ?? ""
     let found =
       attempt > 1
       ? "\(Words.devices(devices)) \(devices == 1 ? "is" : "are") left to send to"
-      : devices == 0 ? "The addressee has no device" : "The addressee has \(Words.devices(devices))"
+      : devices == 0 ? "The addressee has no device\(own)" : "The addressee has \(Words.devices(devices))\(own)"
     guard !removed.isEmpty else { return found + "." }
     let why = removed.map { "\(Words.removal($0.reason)) (\($0.count))" }.joined(separator: ", ")
     let entries = removed.total == 1 ? "1 entry of its set was" : "\(removed.total) entries of its set were"

@@ -1,4 +1,5 @@
 import Jobs
+import PushModel
 
 /// What became of a job, by the status of its record.
 enum StatusSentences {
@@ -12,7 +13,8 @@ enum StatusSentences {
         "APNs accepted it for \(record.accepted) of \(Words.devices(total)); \(record.failed) did not get it: "
         + "\(Words.list(record.reasons))."
     case .failed: return "No device got it: \(Words.list(record.reasons))."
-    case .noDevices: return "It was not sent, because the addressee has no devices."
+    case .noDevices:
+      return "It was not sent, because the addressee has no devices\(kind(record).map { " of the kind \($0)" } ?? "")."
     case .duplicate:
       return "It was not sent, because another job with the same dedupe value was sent within 24 hours before."
     case .expired: return "It was not sent, because its expiration had passed."
@@ -24,6 +26,14 @@ enum StatusSentences {
     case .cancelled: return cancelled(record)
     case .dead: return "It was given up and is in the dead letters: \(record.reason ?? "no reason given")."
     }
+  }
+
+  /// The kind of the devices that the job was for; nil for that of apps.
+  private static func kind(_ record: JobResult) -> DeviceKind? {
+    for entry in record.history.entries {
+      if case .resolved(_, _, let pushType?) = entry.event { return pushType.kind }
+    }
+    return nil
   }
 
   private static func cancelled(_ record: JobResult) -> String {

@@ -3,22 +3,24 @@ import Operations
 import Queue
 
 /// The jobs of a queue that a worker has in flight.
-struct HeldJobs {
+struct JobsInFlight {
   /// Jobs of a queue that are shown.
   private static let shown = 50
 
-  let held: FleetWorker.Held
+  let queue: String
+  /// How many there are.
+  let count: Int64
   /// The one that was claimed last is the first.
   let jobs: [BrowsedJob]
 
   /// Reads the jobs of a worker, queue by queue.
   @EventLoop
-  static func read(_ worker: FleetWorker, _ context: DashboardContext) async throws(PageError) -> [HeldJobs] {
-    var all: [HeldJobs] = []
-    for held in worker.held {
-      let browser = QueueBrowser(queue: held.queue, connection: context.connection)
+  static func read(_ worker: FleetWorker, _ context: DashboardContext) async throws(PageError) -> [JobsInFlight] {
+    var all: [JobsInFlight] = []
+    for part in worker.inFlight {
+      let browser = QueueBrowser(queue: part.queue, connection: context.connection)
       let jobs = try await refusingFaults(await browser.inFlight(of: worker.name, limit: shown))
-      all.append(HeldJobs(held: held, jobs: jobs))
+      all.append(JobsInFlight(queue: part.queue, count: part.jobs, jobs: jobs))
     }
     return all
   }
@@ -27,11 +29,11 @@ struct HeldJobs {
     guard !jobs.isEmpty else { return }
     let cells = JobCells(request: request)
     var table = Table(
-      "Jobs of \(held.queue) in flight",
+      "Jobs of \(queue) in flight",
       columns: [.text("Job"), .text("For"), .number("Attempts"), .number("Size")])
     for job in jobs { table.row(cells.id(job.id), cells.addressee(job), .number(job.attempts), cells.size(job)) }
     html.table(table)
-    guard held.jobs > Int64(jobs.count) else { return }
+    guard count > Int64(jobs.count) else { return }
     html.element("p", ["class": "quiet"], "The \(jobs.count) that were claimed last.")
   }
 }

@@ -1,0 +1,29 @@
+import EventLoop
+public import Redis
+
+// Devices that were registered without an app.
+extension Registry {
+  /// Returns whether this process is to look for devices without an app. It is if no other has begun to do so for `seconds`.
+  public func claimWalk(forApp app: String, seconds: Int) async throws(RedisError) -> Bool {
+    let claim = RedisCommand("SET", RegistryKeys.walk, app, "NX", "EX").with(seconds)
+    return try await connection.send(claim).string == "OK"
+  }
+
+  /// Gives devices without an app this one, in a part of the devices of a server. Returns their number, and where the next
+  /// part begins; nil after the last.
+  public func assume(
+    app: String, server: Int, from cursor: String
+  ) async throws(RedisError) -> (changed: Int, next: String?) {
+    let prefix = RegistryKeys.token("")
+    let page = try await connection.page(ofStrings: prefix, server: server, from: cursor)
+    let bare = page.entries.filter { _, value in
+      value.flatMap(DeviceMetadata.init(parsing:)).map { ($0.bundleID ?? "").isEmpty } ?? false
+    }
+    let tokens = bare.map { String(decoding: $0.key.dropFirst(prefix.utf8.count), as: UTF8.self) }
+    let changed = tokens.isEmpty ? 0 : try await assume(app: app, for: tokens)
+    return (changed, page.next == "0" ? nil : page.next)
+  }
+
+  /// The servers that hold the devices: one, or the primaries of a cluster.
+  public var serverCount: Int { connection.serverCount }
+}

@@ -1,0 +1,49 @@
+import JSON
+import PushModel
+import Registry
+
+/// What a registration says about its device beside the token, in the same fields of every API. Nil: nothing.
+struct DeviceTraits: Equatable {
+  let bundleID: String?
+  let environment: PushEnvironment?
+  let kind: DeviceKind?
+  /// The phone.
+  let deviceID: String?
+
+  /// Null and an empty string count as absent. Throws 400 for a value that is not allowed.
+  init(_ body: JSONValue) throws(Refusal) {
+    bundleID = try RequestFields.bundleID(body["bundleId"], "bundleId")
+    environment = try DeviceTraits.value(body, "environment", "production, sandbox or development") {
+      PushEnvironment(named: $0)
+    }
+    let kinds = DeviceKind.allCases.map(\.rawValue).joined(separator: ", ")
+    kind = try DeviceTraits.value(body, "kind", "one of \(kinds)") { DeviceKind(rawValue: $0) }
+    deviceID = try DeviceTraits.value(body, "deviceId", "1 to 128 letters, digits or any of ._:-") {
+      Charset.deviceID.accepts($0) ? $0 : nil
+    }
+  }
+
+  var isEmpty: Bool { bundleID == nil && environment == nil && kind == nil && deviceID == nil }
+
+  private static func value<Value>(
+    _ body: JSONValue, _ field: String, _ expected: String, _ read: (String) -> Value?
+  ) throws(Refusal) -> Value? {
+    guard let sent = body[field], sent != .null, sent != .string("") else { return nil }
+    guard let value = sent.string.flatMap(read) else {
+      throw .invalid(field, "Invalid \(field)", "\(field): expected \(expected)")
+    }
+    return value
+  }
+}
+
+extension Registration {
+  /// A registration for `bundleID`, with what the request says beside it.
+  init(
+    token: String, username: String, platform: Platform, bundleID: String?, isBundleAssumed: Bool,
+    _ traits: DeviceTraits, now: Int64
+  ) {
+    self.init(
+      token: token, username: username, platform: platform, bundleID: bundleID, isBundleAssumed: isBundleAssumed,
+      environment: traits.environment, kind: traits.kind, deviceID: traits.deviceID, now: now)
+  }
+}

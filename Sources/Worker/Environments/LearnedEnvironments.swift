@@ -1,0 +1,62 @@
+import EventLoop
+import PushModel
+import Registry
+import Telemetry
+
+/// Stores in which environment APNs accepted devices, in batches: after an import, a million of them may be unknown. What cannot be
+/// stored is learned again by the next push.
+@EventLoop
+final class LearnedEnvironments {
+  /// Devices of one write, and devices that wait for it.
+  private static let (batch, maximumWaiting) = (300, 10_000)
+
+  private let registry: Registry
+  private let log: Log
+  private var waiting: [AcceptedDevice] = []
+  private var isWriting = false
+
+  init(registry: Registry, log: Log) {
+    self.registry = registry
+    self.log = log
+  }
+
+  /// APNs has accepted a push to a device whose environment is unknown or another.
+  func add(_ device: AcceptedDevice) {
+    guard device.device.kind != nil, waiting.count < LearnedEnvironments.maximumWaiting else { return }
+    report(device)
+    waiting.append(device)
+    guard !isWriting else { return }
+    isWriting = true
+    EventLoop.atEndOfTurn { [self] in writeNext() }
+  }
+
+  private func writeNext() {
+    let batch = Array(waiting.prefix(LearnedEnvironments.batch))
+    isWriting = !batch.isEmpty
+    guard isWriting else { return }
+    waiting.removeFirst(batch.count)
+    registry.learn(batch) { [self] result in
+      if case .failure(let error) = result {
+        log.debug("the environments of devices could not be stored", ["error": .init("\(error)")])
+      }
+      writeNext()
+    }
+  }
+
+  private func report(_ accepted: AcceptedDevice) {
+    let device = accepted.device
+    let token = Log.shortened(device.token)
+    guard let former = device.environment else {
+      return log.debug(
+        "learned the environment of a device",
+        ["token": .init(token), "environment": .init(accepted.environment.rawValue)])
+    }
+    log.info(
+      "a device was registered with the wrong environment, which is corrected",
+      [
+        "token": .init(token), "username": .init(device.username), "instance": .init(accepted.instance),
+        "from": .init(former.rawValue), "to": .init(accepted.environment.rawValue),
+        "fix": "let the app register with the environment of its build",
+      ])
+  }
+}

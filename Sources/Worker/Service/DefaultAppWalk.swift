@@ -1,0 +1,70 @@
+import EventLoop
+import Redis
+import Registry
+import Telemetry
+
+/// Gives the default app to devices that were registered without one, so that jobs to that app reach them.
+///
+/// Other programs write such devices, and a sidecar without APNS_BUNDLE_ID does. One worker of the fleet looks for them, at
+/// its start and once an hour.
+@EventLoop
+final class DefaultAppWalk {
+  private static let interval = Duration.seconds(3600)
+  /// Between two parts, which take Redis a few milliseconds each.
+  private static let pause = Duration.milliseconds(10)
+
+  private let registry: Registry
+  private let app: String
+  private let log: Log
+  private var timer: LoopTimer?
+  private var walk: Task<Void, Never>?
+
+  init(registry: Registry, app: String, log: Log) {
+    self.registry = registry
+    self.app = app
+    self.log = log
+  }
+
+  /// Begins. Call it once Redis can be reached.
+  func start() {
+    guard timer == nil else { return }
+    timer = .every(DefaultAppWalk.interval) { [weak self] in self?.begin() }
+    begin()
+  }
+
+  func stop() {
+    timer = nil
+    walk?.cancel()
+  }
+
+  private func begin() {
+    walk = Task { @EventLoop [registry, app, log] in
+      do throws(RedisError) {
+        let seconds = Int(DefaultAppWalk.interval.components.seconds) - 1
+        guard try await registry.claimWalk(forApp: app, seconds: seconds) else { return }
+        let count = try await DefaultAppWalk.run(registry, app)
+        if count > 0 {
+          log.info("devices without an app got the default app", ["app": .init(app), "devices": .init(count)])
+        }
+      } catch {
+        log.warn(
+          "devices without an app could not be given the default app: jobs to the app do not reach them",
+          ["app": .init(app), "error": .init("\(error)")])
+      }
+    }
+  }
+
+  private static func run(_ registry: Registry, _ app: String) async throws(RedisError) -> Int {
+    var count = 0
+    for server in 0..<registry.serverCount {
+      var cursor: String? = "0"
+      while let from = cursor, !Task.isCancelled {
+        let part = try await registry.assume(app: app, server: server, from: from)
+        count += part.changed
+        cursor = part.next
+        do { try await Task.sleep(for: pause) } catch { return count }
+      }
+    }
+    return count
+  }
+}

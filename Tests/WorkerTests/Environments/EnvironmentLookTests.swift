@@ -1,0 +1,102 @@
+import APNs
+import PushModel
+import Registry
+import Testing
+
+@testable import Worker
+
+/// Apple's answers of one environment after `400 BadDeviceToken` of the other.
+struct EnvironmentLookTests {
+  private static let first = SendOutcome.answered(APNsAnswer(status: 400, reason: "BadDeviceToken"))
+
+  struct Row: Sendable, CustomStringConvertible {
+    let second: SendOutcome
+    let outcome: PushOutcome
+    /// The outcome if the route of the first answer, or of the second, must not remove tokens.
+    let guarded: (first: PushOutcome, second: PushOutcome)
+    var isOfFirst = false
+
+    var description: String { "\(second)" }
+
+    init(_ second: SendOutcome, _ outcome: PushOutcome, isOfFirst: Bool = false) {
+      self.init(second, outcome, guarded: (outcome, outcome), isOfFirst: isOfFirst)
+    }
+
+    init(
+      _ second: SendOutcome, _ outcome: PushOutcome, guarded: (first: PushOutcome, second: PushOutcome),
+      isOfFirst: Bool = false
+    ) {
+      (self.second, self.outcome, self.guarded, self.isOfFirst) = (second, outcome, guarded, isOfFirst)
+    }
+
+    init(_ status: Int, _ reason: String, _ outcome: PushOutcome, since: Int64? = nil) {
+      self.init(.answered(APNsAnswer(status: status, reason: reason, timestamp: since)), outcome)
+    }
+  }
+
+  private static let fault = PushOutcome.open(after: PushOutcome.faultDelay, isFault: true)
+  private static let stale = PushOutcome.stale(unregisteredSince: nil)
+
+  private static let rows: [Row] =
+    [
+      Row(.answered(APNsAnswer(status: 200)), .accepted),
+      Row(
+        .answered(APNsAnswer(status: 400, reason: "BadDeviceToken")), stale, guarded: (.failed, .failed)),
+      Row(400, "DeviceTokenNotForTopic", .failed), Row(400, "PayloadEmpty", .badJob),
+      Row(410, "Unregistered", .stale(unregisteredSince: 7), since: 7),
+      Row(410, "ExpiredToken", .stale(unregisteredSince: 7), since: 7), Row(410, "X", .failed, since: 7),
+      Row(403, "InvalidProviderToken", fault), Row(403, "ExpiredProviderToken", fault),
+      Row(429, "TooManyRequests", .open(after: .zero, isFault: false)),
+      Row(503, "ServiceUnavailable", .open(after: .zero, isFault: false)), Row(503, "Shutdown", fault),
+      Row(.notProcessed("NoConnection: refused"), fault),
+      Row(.notProcessed("RoutePaused: InvalidProviderToken"), fault), Row(.uncertain("Timeout"), .uncertain),
+    ]
+    + [(403, "BadEnvironmentKeyIdInToken"), (403, "BadEnvironmentKeyInToken"), (400, "TopicDisallowed")].flatMap {
+      (status: Int, reason: String) in
+      [.answered(APNsAnswer(status: status, reason: reason)), .notProcessed("RoutePaused: \(reason)")].map {
+        Row($0, stale, guarded: (.failed, stale), isOfFirst: true)
+      }
+    }
+
+  @Test(arguments: rows) func `the second answer decides, unless no key may ask`(row: Row) {
+    func look(_ first: Bool, _ second: Bool) -> EnvironmentLook {
+      EnvironmentLook(first: Self.first, second: row.second, mayRemove: (first, second))
+    }
+    #expect(look(true, true).outcome == row.outcome)
+    #expect(look(false, true).outcome == row.guarded.first)
+    #expect(look(true, false).outcome == row.guarded.second)
+    #expect(look(true, true).isOfFirst == row.isOfFirst)
+  }
+
+  // MARK: - What a refusal proves
+
+  private func proves(
+    _ reason: String, status: Int = 400, kind: DeviceKind? = .app, own: String? = "com.a", sentTo app: String = "com.a",
+    as type: PushType = .alert
+  ) -> Bool {
+    RemovalProof(
+      device: Device(token: "t", bundleID: own, kind: kind), bundleID: app, pushType: type, defaultBundleID: "com.d"
+    ).holds(for: APNsAnswer(status: status, reason: reason))
+  }
+
+  @Test func `a wrong topic proves something only if it is the device's own`() {
+    #expect(proves("DeviceTokenNotForTopic"))
+    #expect(proves("DeviceTokenNotForTopic", as: .background))
+    #expect(proves("DeviceTokenNotForTopic", kind: .voip, as: .voip))
+    #expect(!proves("DeviceTokenNotForTopic", sentTo: "com.b"))
+    #expect(!proves("DeviceTokenNotForTopic", as: .voip))
+    #expect(!proves("DeviceTokenNotForTopic", own: nil, sentTo: "com.d"), "its app is only assumed")
+  }
+
+  @Test func `an invalid token proves nothing if the job names another app, whose keys may be of one environment`() {
+    #expect(proves("BadDeviceToken"))
+    #expect(proves("BadDeviceToken", own: nil, sentTo: "com.d"))
+    #expect(!proves("BadDeviceToken", sentTo: "com.b"))
+    #expect(!proves("BadDeviceToken", own: nil, sentTo: "com.b"))
+    #expect(proves("BadDeviceToken", kind: nil, own: nil, sentTo: "com.b"), "nothing is registered")
+  }
+
+  @Test func `a 410 needs no other proof`() {
+    #expect(proves("Unregistered", status: 410, sentTo: "com.b"))
+  }
+}
