@@ -190,8 +190,8 @@ let fuzzed: [Target.Dependency] = [
 
 /// What calls C, and what its tests need.
 let sanitized: Set = [
-  "CCurl", "CHiredis", "CNGHTTP2", "COpenSSL", "CMicroHTTPD", "EventLoop", "Telemetry", "JSON", "Crypto", "Redis",
-  "PushModel", "APNs", "HTTPClient", "HTTPServer", "Simulator", "TestSupport", "EventLoopTests", "CryptoTests",
+  "CCurl", "CGnuTLS", "CHiredis", "CNGHTTP2", "COpenSSL", "CMicroHTTPD", "EventLoop", "Telemetry", "JSON", "Crypto",
+  "Redis", "PushModel", "APNs", "HTTPClient", "HTTPServer", "Simulator", "TestSupport", "EventLoopTests", "CryptoTests",
   "RedisTests", "RedisSupport", "HTTPClientTests", "APNsTests", "HTTPServerTests",
 ]
 
