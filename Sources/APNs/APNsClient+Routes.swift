@@ -17,16 +17,9 @@ enum Reaction: Equatable {
 }
 
 extension APNsClient {
-  /// Returns the time until the next probe of a paused route; nil if the route is not paused.
-  public func untilProbe(_ environment: PushEnvironment, topic: String) -> Duration? {
-    untilProbe(of: routes.known(environment, topic))
-  }
-
   /// Returns the time until the next probe of the push's route; nil if it is not paused.
-  public func untilProbe(for push: Push) -> Duration? { untilProbe(of: push.route) }
-
-  private func untilProbe(of route: Route?) -> Duration? {
-    guard let pause = route?.pause else { return nil }
+  public func untilProbe(for push: Push) -> Duration? {
+    guard let pause = push.route?.pause else { return nil }
     let now = Clock.monotonicNanoseconds
     return .nanoseconds(Int64(clamping: pause.nextProbeAt > now ? pause.nextProbeAt - now : 0))
   }

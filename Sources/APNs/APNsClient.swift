@@ -64,7 +64,7 @@ public final class APNsClient {
 
   /// Opens the connections of the default environment; the others open with their first push.
   public func start() {
-    pool(configuration.defaultEnvironment)?.open()
+    pool(configuration.defaultEnvironment).open()
   }
 
   /// Whether an accepted push tells to which environment its token belongs.
@@ -88,8 +88,7 @@ public final class APNsClient {
   private func enqueue(_ push: Push, now: UInt64) {
     push.route = routes.route(push.environment, push.topic)
     if let refusal = refusalByRoute(push, now: now) { return finishLater(push, refusal) }
-    guard let pool = pool(push.environment) else { return finishLater(push, .notProcessed("NoConnection")) }
-    pool.send(push)
+    pool(push.environment).send(push)
   }
 
   /// Takes over a push that a client with the same ``instruments`` has not sent.
@@ -111,11 +110,6 @@ public final class APNsClient {
 
   /// Whether a connection takes pushes, considering only the default environment and those that pushes were sent to.
   public var isServing: Bool { pools.all.contains { $0.isConnected && !$0.isStandby } }
-
-  /// Whether the environment has a connection that takes pushes.
-  public func isConnected(_ environment: PushEnvironment) -> Bool {
-    pools[poolKey(environment)]?.isConnected == true
-  }
 
   /// How long the environment's gateway has been out of reach or paused; zero if it takes pushes.
   public func outage(of environment: PushEnvironment) -> Duration {
@@ -226,8 +220,8 @@ public final class APNsClient {
 
   /// Opens the gateway of `origin` to find out whether it can be reached.
   func standBy(at origin: String) {
-    for environment in PushEnvironment.allCases where pools[poolKey(environment)] == nil {
-      guard (try? configuration.origin(of: poolKey(environment)).url) == origin else { continue }
+    for environment in configuration.environments
+    where pools[poolKey(environment)] == nil && configuration.origin(of: environment).url == origin {
       _ = pool(environment, isStandby: true)
     }
   }
@@ -245,20 +239,14 @@ public final class APNsClient {
     configuration.hasOneGateway ? configuration.defaultEnvironment : environment
   }
 
-  private func pool(_ environment: PushEnvironment, isStandby: Bool = false) -> ConnectionPool? {
+  private func pool(_ environment: PushEnvironment, isStandby: Bool = false) -> ConnectionPool {
     let key = poolKey(environment)
     if let pool = pools[key] { return pool }
     onOpen?()
     if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }
-    do throws(APNsError) {
-      let pool = ConnectionPool(
-        origin: try configuration.origin(of: key), client: self, isStandby: isStandby)
-      pools[key] = pool
-      pool.open()
-      return pool
-    } catch {
-      log.error("APNs endpoint is unusable", ["error": .init(error.description)])
-      return nil
-    }
+    let pool = ConnectionPool(origin: configuration.origin(of: key), client: self, isStandby: isStandby)
+    pools[key] = pool
+    pool.open()
+    return pool
   }
 }

@@ -51,26 +51,15 @@ public struct APNsConfiguration: Sendable {
 
   /// The first that APNs does not refuse signs.
   let keys: [ProviderKey]
-  let endpointOverride: Origin?
   let authorities: TrustedCertificates?
   /// Equal for configurations that one client can serve.
   let identity: ClientIdentity
-  /// Gateways that replace the one of a single environment.
-  var gateways: [PushEnvironment: Origin] = [:] {
-    didSet { hasOneGateway = isOneGateway }
-  }
+  /// Where pushes may go: both, or the only one that the keys are for.
+  let environments: [PushEnvironment]
   /// Whether both environments share one gateway.
-  private(set) var hasOneGateway: Bool
-
-  /// Throws ``APNsError/configuration(_:)`` if a value is invalid.
-  public init(
-    credentials: Credentials, gateway: Gateway = Gateway(), defaultEnvironment: PushEnvironment = .production,
-    connectionsPerEnvironment: Int = 1, limits: Limits = Limits()
-  ) throws(APNsError) {
-    try self.init(
-      keys: [credentials], gateway: gateway, defaultEnvironment: defaultEnvironment,
-      connectionsPerEnvironment: connectionsPerEnvironment, limits: limits)
-  }
+  let hasOneGateway: Bool
+  private let production: Origin
+  private let sandbox: Origin
 
   /// `credentials` are the keys of one team, within ``keyRange``, the preferred one first. `only` is the one environment that
   /// pushes are sent to, so that a key which APNs refuses there goes on signing elsewhere; nil for both. Throws
@@ -92,48 +81,31 @@ public struct APNsConfiguration: Sendable {
       keys.append(try ProviderKey(keyID: key.keyID, teamID: key.teamID, pem: key.privateKeyPEM))
     }
     self.keys = keys
-    if let endpoint = gateway.endpointOverride {
-      endpointOverride = try Origin(endpoint)
-    } else {
-      endpointOverride = nil
-    }
-    if let sandbox = gateway.sandboxOverride { gateways[.sandbox] = try Origin(sandbox) }
-    hasOneGateway = false
+    production = try Origin(gateway.endpointOverride ?? PushEnvironment.production.origin)
+    sandbox = try Origin(gateway.sandboxOverride ?? gateway.endpointOverride ?? PushEnvironment.sandbox.origin)
+    hasOneGateway = production == sandbox
+    environments = only.map { [$0] } ?? PushEnvironment.allCases
     var authorities = gateway.authorities
     if authorities == nil, let pem = gateway.caCertificatePEM { authorities = try TrustedAuthorities(pem: pem) }
     self.authorities = authorities?.certificates
     identity = ClientIdentity(
-      keys: credentials, origin: endpointOverride?.url, sandboxOrigin: gateways[.sandbox]?.url, environment: only,
+      keys: credentials, origins: [production.url, sandbox.url], environment: only,
       authorities: self.authorities?.digest, connections: connectionsPerEnvironment)
     self.defaultEnvironment = only ?? defaultEnvironment
     self.connectionsPerEnvironment = connectionsPerEnvironment
     self.limits = limits
-    hasOneGateway = isOneGateway
   }
 
-  private var isOneGateway: Bool {
-    guard let endpointOverride else { return false }
-    return PushEnvironment.allCases.allSatisfy { (gateways[$0] ?? endpointOverride).url == endpointOverride.url }
-  }
-
-  func origin(of environment: PushEnvironment) throws(APNsError) -> Origin {
-    if let origin = gateways[environment] ?? endpointOverride { return origin }
-    return try Origin(environment.origin)
-  }
+  func origin(of environment: PushEnvironment) -> Origin { environment == .production ? production : sandbox }
 }
 
 // Checks of single settings, so that an error can name the setting.
 extension APNsConfiguration {
   /// The URL of the default environment's gateway.
-  package var defaultOrigin: String {
-    get throws(APNsError) { try origin(of: defaultEnvironment).url }
-  }
+  package var defaultOrigin: String { origin(of: defaultEnvironment).url }
 
   /// Equal for configurations that connect to the default environment's gateway in the same way.
-  package var connection: [UInt8] {
-    let origin = (try? origin(of: defaultEnvironment).url) ?? ""
-    return Array(origin.utf8) + (identity.authorities ?? [])
-  }
+  package var connection: [UInt8] { Array(defaultOrigin.utf8) + (identity.authorities ?? []) }
 
   /// Whether an accepted push tells to which environment its token belongs: each has a gateway of its own.
   package var knowsEnvironments: Bool { !hasOneGateway }
@@ -143,10 +115,9 @@ extension APNsConfiguration {
     for key in keys { _ = try key.sign(issuedAt: Clock.unixMilliseconds / 1000) }
   }
 
-  /// The URLs of the gateways that pushes may go to: one, or Apple's of both environments.
+  /// The URLs of the gateways that pushes may go to, each once.
   package var origins: [String] {
-    if let endpointOverride, hasOneGateway { return [endpointOverride.url] }
-    return PushEnvironment.allCases.compactMap { try? origin(of: $0).url }
+    hasOneGateway ? [production.url] : environments.map { origin(of: $0).url }
   }
 
   /// Returns whether `text` is the URL of a possible gateway: https, without a user.

@@ -12,9 +12,8 @@ struct ClientIdentity: Hashable, Sendable {
   }
 
   private let keys: [Key]
-  /// The URL that replaces Apple's gateways, and that of the sandbox alone; nil for these.
-  private let origin: String?
-  private let sandboxOrigin: String?
+  /// The URLs of the gateways of production and sandbox.
+  private let origins: [String]
   /// The only environment that pushes are sent to; nil for both.
   private let environment: PushEnvironment?
   /// SHA-256 of the PEM text of the authorities.
@@ -22,14 +21,13 @@ struct ClientIdentity: Hashable, Sendable {
   private let connections: Int
 
   init(
-    keys: [APNsConfiguration.Credentials], origin: String?, sandboxOrigin: String? = nil,
-    environment: PushEnvironment? = nil, authorities: [UInt8]?, connections: Int
+    keys: [APNsConfiguration.Credentials], origins: [String], environment: PushEnvironment?, authorities: [UInt8]?,
+    connections: Int
   ) {
     self.keys = keys.map {
       Key(keyID: $0.keyID, teamID: $0.teamID, digest: SHA256.digest(Array($0.privateKeyPEM.utf8)))
     }
-    self.origin = origin
-    self.sandboxOrigin = sandboxOrigin
+    self.origins = origins
     self.environment = environment
     self.authorities = authorities
     self.connections = connections

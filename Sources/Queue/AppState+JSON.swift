@@ -6,7 +6,7 @@ extension AppState {
   /// Bundle ids of one app in a report, at most.
   private static let maximumBundleIDs = 10
   /// Keys, and gateways, that are read of one app.
-  private static let maximumParts = 4
+  private static let maximumParts = 8
 
   /// Returns nil if `value` is not an app.
   init?(_ value: JSONValue) {

@@ -9,18 +9,18 @@ struct APNsConfigurationTests {
     ca: String? = nil, connections: Int = 1
   ) throws(APNsError) -> APNsConfiguration {
     try APNsConfiguration(
-      credentials: .init(keyID: keyID, teamID: teamID, privateKeyPEM: pem),
+      keys: [.init(keyID: keyID, teamID: teamID, privateKeyPEM: pem)],
       gateway: .init(endpointOverride: endpoint, caCertificatePEM: ca), connectionsPerEnvironment: connections)
   }
 
   @Test func `each environment has Apple's gateway unless an endpoint replaces both`() throws {
     let apple = try make()
-    #expect(try apple.origin(of: .production).url == "https://api.push.apple.com:443")
-    #expect(try apple.origin(of: .sandbox).authority == "api.sandbox.push.apple.com")
+    #expect(apple.origin(of: .production).url == "https://api.push.apple.com:443")
+    #expect(apple.origin(of: .sandbox).authority == "api.sandbox.push.apple.com")
     let own = try make(endpoint: "https://127.0.0.1:8443/ignored?path")
-    #expect(try own.origin(of: .production) == own.origin(of: .sandbox))
-    #expect(try own.origin(of: .production).url == "https://127.0.0.1:8443")
-    #expect(try own.origin(of: .production).authority == "127.0.0.1:8443")
+    #expect(own.origin(of: .production) == own.origin(of: .sandbox))
+    #expect(own.origin(of: .production).url == "https://127.0.0.1:8443")
+    #expect(own.origin(of: .production).authority == "127.0.0.1:8443")
   }
 
   @Test(arguments: ["http://a.example", "a b", "", "https://", "https://user@host", "ftp://x", "https://h:99999"])

@@ -35,8 +35,10 @@ extension SimulatorTests {
       return APNsApp(
         bundleIDs: [bundleID],
         configuration: try APNsConfiguration(
-          credentials: .init(
-            keyID: key, teamID: team, privateKeyPEM: try String(contentsOfFile: path, encoding: .utf8)),
+          keys: [
+            .init(
+              keyID: key, teamID: team, privateKeyPEM: try String(contentsOfFile: path, encoding: .utf8))
+          ],
           gateway: .init(
             endpointOverride: endpoint ?? apns.ready.url,
             caCertificatePEM: try String(contentsOfFile: apns.ready.caCertificate, encoding: .utf8)),

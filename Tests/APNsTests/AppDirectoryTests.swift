@@ -11,7 +11,7 @@ struct AppDirectoryTests {
     var gateway = APNsConfiguration.Gateway(endpointOverride: endpoint)
     gateway.authorities = ca
     return try APNsConfiguration(
-      credentials: .init(keyID: keyID, teamID: team, privateKeyPEM: TestKey.pem), gateway: gateway,
+      keys: [.init(keyID: keyID, teamID: team, privateKeyPEM: TestKey.pem)], gateway: gateway,
       defaultEnvironment: environment, connectionsPerEnvironment: connections)
   }
 
@@ -36,7 +36,7 @@ struct AppDirectoryTests {
         app("com.g", with: try configuration(endpoint: "https://a.example/ignored")),
       ], fallback: try configuration())
     #expect(directory.configurationOfFallback == 0)
-    #expect(directory.apps.map(directory.configurations(ofApp:)) == [[0], [0], [1], [2], [3], [4], [3]])
+    #expect(directory.configurationsOfApps == [[0], [0], [1], [2], [3], [4], [3]])
     #expect(directory.configurations.count == 5)
   }
 
@@ -81,11 +81,11 @@ struct AppDirectoryTests {
   @Test func `the sandbox may have a gateway of its own`() throws {
     func configuration(_ endpoint: String?, _ sandbox: String?) throws -> APNsConfiguration {
       try APNsConfiguration(
-        credentials: .init(keyID: "ABCDE12345", teamID: "TEAM567890", privateKeyPEM: TestKey.pem),
+        keys: [.init(keyID: "ABCDE12345", teamID: "TEAM567890", privateKeyPEM: TestKey.pem)],
         gateway: .init(endpointOverride: endpoint, sandboxOverride: sandbox))
     }
     let both = try configuration("https://a.example", "https://b.example")
-    #expect(try both.origin(of: .sandbox).url == "https://b.example:443")
+    #expect(both.origin(of: .sandbox).url == "https://b.example:443")
     #expect(both.origins == ["https://a.example:443", "https://b.example:443"])
     #expect(!both.hasOneGateway)
     #expect(try configuration("https://a.example", nil).hasOneGateway)
@@ -104,6 +104,43 @@ struct AppDirectoryTests {
       Set(directory.gateways.keys) == [
         "https://api.push.apple.com:443", "https://api.sandbox.push.apple.com:443", "https://b.example:8443",
       ])
+  }
+
+  @Test func `keys for one environment have the gateway of that environment only`() throws {
+    let key = AppKey(TestKey.credentials, environment: .sandbox)
+    let directory = AppDirectory(apps: [try APNsApp(bundleIDs: ["com.a"], keys: [key])], fallback: nil)
+    #expect(Array(directory.gateways.keys) == ["https://api.sandbox.push.apple.com:443"])
+    #expect(directory.configurations[0].defaultEnvironment == .sandbox)
+  }
+
+  @Test func `another environment or topic of a key is a change of its app`() throws {
+    func apps(_ environment: PushEnvironment? = nil, _ topics: [String]? = nil) throws -> [APNsApp] {
+      let second = APNsConfiguration.Credentials(keyID: "OTHER12345", teamID: "TEAM567890", privateKeyPEM: TestKey.pem)
+      return [
+        try APNsApp(
+          bundleIDs: ["com.a", "com.b"],
+          keys: [AppKey(TestKey.credentials), AppKey(second, environment: environment, topics: topics)])
+      ]
+    }
+    let before = AppDirectory(apps: try apps(), fallback: nil)
+    func change(_ apps: [APNsApp]) -> AppChange { AppDirectory(apps: apps, fallback: nil).change(from: before) }
+    #expect(change(try apps()) == AppChange())
+    #expect(change(try apps(.sandbox)) == AppChange(changed: 1))
+    #expect(change(try apps(nil, ["com.b"])) == AppChange(changed: 1))
+  }
+
+  @Test func `the connections of an app to one gateway are one state, out of reach if some are`() {
+    func gateway(
+      _ environment: PushEnvironment, _ connections: Int, _ state: AppState.Gateway.State
+    ) -> AppState.Gateway {
+      AppState.Gateway(
+        environment: environment, url: "https://\(environment.rawValue)", connections: connections, state: state)
+    }
+    #expect(
+      AppState.combined([
+        gateway(.production, 2, .connected), gateway(.sandbox, 1, .connected), gateway(.production, 1, .unreachable),
+        gateway(.sandbox, 0, .connecting),
+      ]) == [gateway(.production, 3, .unreachable), gateway(.sandbox, 1, .connecting)])
   }
 
   @Test func `added, changed and removed apps are counted by their first bundle id`() throws {

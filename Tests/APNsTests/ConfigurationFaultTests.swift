@@ -29,7 +29,7 @@ extension SimulatorTests {
       var limits = APNsConfiguration.Limits.patient
       limits.outagePatience = .milliseconds(400)
       let configuration = try APNsConfiguration(
-        credentials: TestKey.credentials, gateway: .init(endpointOverride: "https://127.0.0.1:\(port)"),
+        keys: [TestKey.credentials], gateway: .init(endpointOverride: "https://127.0.0.1:\(port)"),
         limits: limits)
       let lines = LogLines()
       let client = APNsClient(configuration: configuration, metrics: Metrics(), log: lines.log)
@@ -49,7 +49,7 @@ extension SimulatorTests {
       limits.requestTimeout = .milliseconds(500)
       limits.tick = .milliseconds(20)
       let configuration = try APNsConfiguration(
-        credentials: TestKey.credentials, gateway: .init(endpointOverride: apns.ready.url), limits: limits)
+        keys: [TestKey.credentials], gateway: .init(endpointOverride: apns.ready.url), limits: limits)
       let client = APNsClient(configuration: configuration, metrics: Metrics(), log: .silent)
       defer { client.close() }
       #expect(await client.outcomes(1...2).allSatisfy(\.isNotProcessed))

@@ -31,7 +31,7 @@ extension SimulatorTests {
       #expect(ledger.openConnections == 1)
       #expect(client.queued == 0)
       #expect(client.inFlight == 0)
-      #expect(client.isConnected(.production))
+      #expect(client.isConnected)
     }
 
     @Test func `several connections share the pushes and the provider token`() async throws {

@@ -24,11 +24,7 @@ extension SimulatorTests {
     }
 
     private func client(production: String) throws -> APNsClient {
-      try apns.client(
-        { $0.outagePatience = .seconds(1) },
-        configure: {
-          $0.gateways = [.production: try Origin(production), .sandbox: try Origin(apns.ready.url)]
-        })
+      try apns.client({ $0.outagePatience = .seconds(1) }, production: production)
     }
 
     private func outcomes(_ client: APNsClient, _ numbers: ClosedRange<Int>) async -> [SendOutcome] {
@@ -43,8 +39,7 @@ extension SimulatorTests {
       let client = try client(production: "https://127.0.0.1:\(try freePort())")
       defer { client.close() }
       client.start()
-      try await eventually("the sandbox stands by") { client.isConnected(.sandbox) }
-      #expect(client.isConnected, "jobs are claimed")
+      try await eventually("the sandbox stands by") { client.isConnected }
       #expect(!client.isServing, "no push was sent to it")
       #expect(await outcomes(client, 1...5).allSatisfy(\.isAccepted))
       #expect(client.isServing)
@@ -70,9 +65,7 @@ extension SimulatorTests {
           $0.outagePatience = .milliseconds(100)
           $0.connectTimeout = .seconds(3)
         }, trusting: try String(contentsOfFile: stalling.ready.caCertificate, encoding: .utf8),
-        configure: {
-          $0.gateways = [.production: try Origin(stalling.ready.url), .sandbox: try Origin(apns.ready.url)]
-        })
+        production: stalling.ready.url)
       defer { client.close() }
       let announced = Announced()
       client.onStateChange = { [unowned client] in announced.isServing.append(client.isServing) }
@@ -94,9 +87,7 @@ extension SimulatorTests {
         {
           $0.outagePatience = .seconds(1)
         }, trusting: server.authority,
-        configure: {
-          $0.gateways = [.production: try Origin(origin), .sandbox: try Origin(apns.ready.url)]
-        })
+        production: origin)
       defer { client.close() }
       #expect(await client.outcomes(1...10).allSatisfy(\.isNotProcessed))
       // On a slow machine the first connection takes longer than a push of this client waits.

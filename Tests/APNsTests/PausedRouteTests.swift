@@ -51,7 +51,6 @@ extension SimulatorTests {
       let notice = try #require(client.pausedRoutes.first)
       #expect(notice.topic == "com.example.demo")
       #expect(notice.reason == reason)
-      #expect(client.untilProbe(.production, topic: "com.example.demo") != nil)
     }
 
     @Test func `a paused route is probed once per interval and resumed by an answer`() async throws {

@@ -25,24 +25,25 @@ extension SimulatedGateway {
   /// Started by the first test that needs it; ends with the test process.
   static let shared = Task { try await SimulatedGateway() }
 
-  /// A client that waits long for answers and not for attempts.
+  /// A client that waits long for answers and not for attempts. `production`: another gateway for that environment.
   @EventLoop
   func client(
     _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }, connections: Int = 1, metrics: Metrics? = nil,
     log: Log = .silent,
-    trusting other: String = "", configure: (inout APNsConfiguration) throws -> Void = { _ in }
+    trusting other: String = "", production: String? = nil
   ) throws -> APNsClient {
     var limits = APNsConfiguration.Limits.patient
     change(&limits)
-    var configuration = try APNsConfiguration(
-      credentials: .init(
-        keyID: ready.keyId, teamID: ready.teamId,
-        privateKeyPEM: try String(contentsOfFile: try #require(ready.keyPath), encoding: .utf8)),
+    let configuration = try APNsConfiguration(
+      keys: [
+        .init(
+          keyID: ready.keyId, teamID: ready.teamId,
+          privateKeyPEM: try String(contentsOfFile: try #require(ready.keyPath), encoding: .utf8))
+      ],
       gateway: .init(
-        endpointOverride: ready.url,
+        endpointOverride: production ?? ready.url, sandboxOverride: ready.url,
         caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other),
       connectionsPerEnvironment: connections, limits: limits)
-    try configure(&configuration)
     return APNsClient(configuration: configuration, metrics: metrics ?? Metrics(), log: log)
   }
 }

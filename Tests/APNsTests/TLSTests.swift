@@ -14,7 +14,7 @@ struct TLSTests {
   {
     let lines = LogLines()
     let configuration = try APNsConfiguration(
-      credentials: TestKey.credentials,
+      keys: [TestKey.credentials],
       gateway: .init(
         endpointOverride: "https://\(host):\(server.port)", caCertificatePEM: pem ?? server.authority))
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: lines.log)

@@ -27,7 +27,8 @@ struct WorkerReportTests {
   private func app(_ name: String) -> AppState {
     var app = AppState(
       bundleIDs: [name], team: "TEAM123456",
-      keys: [.init(id: "KEY1234567", state: .signs), .init(id: "KEY7654321", state: .refused)],
+      keys: [.init(id: "KEY1234567", state: .signs), .init(id: "KEY7654321", state: .refused)]
+        + (1...6).map { .init(id: "KEY000000\($0)", state: .spare) },
       gateways: [
         .init(environment: .sandbox, url: "https://apns.example", connections: 1, state: .connected),
         .init(environment: .production, url: "https://apns.example", connections: 0, state: .unreachable),

@@ -14,8 +14,10 @@ enum Bench {
     do {
       let arguments = try Arguments(parsing: Array(CommandLine.arguments.dropFirst()))
       let configuration = try APNsConfiguration(
-        credentials: .init(
-          keyID: arguments.keyID, teamID: arguments.teamID, privateKeyPEM: try text(of: arguments.keyPath)),
+        keys: [
+          .init(
+            keyID: arguments.keyID, teamID: arguments.teamID, privateKeyPEM: try text(of: arguments.keyPath))
+        ],
         gateway: .init(endpointOverride: arguments.url, caCertificatePEM: try text(of: arguments.authorityPath)),
         connectionsPerEnvironment: arguments.connections)
       EventLoop.run { begin(arguments, configuration) }

@@ -7,7 +7,9 @@ public struct APNsApp: Sendable {
 
   /// Not empty, without duplicates.
   public let bundleIDs: [String]
-  /// For each bundle id.
+  /// Each once, in the order of the bundle ids, for production first.
+  public let configurations: [APNsConfiguration]
+  /// For each bundle id, among the configurations.
   let routes: [String: AppRoute]
   /// The environment of devices that were registered without one; nil for the default of the process.
   public let environment: PushEnvironment?
@@ -18,30 +20,27 @@ public struct APNsApp: Sendable {
   public init(
     bundleIDs: [String], configuration: APNsConfiguration, environment: PushEnvironment? = nil, share: Int = 1
   ) {
-    let route = AppRoute(production: configuration, sandbox: configuration)
+    let route = AppRoute(production: 0, sandbox: 0)
     self.init(
-      bundleIDs: bundleIDs, routes: Dictionary(bundleIDs.map { ($0, route) }) { first, _ in first },
-      environment: environment, share: share)
+      bundleIDs: bundleIDs, configurations: [configuration],
+      routes: Dictionary(bundleIDs.map { ($0, route) }) { first, _ in first }, environment: environment, share: share)
   }
 
-  init(bundleIDs: [String], routes: [String: AppRoute], environment: PushEnvironment?, share: Int) {
+  init(
+    bundleIDs: [String], configurations: [APNsConfiguration], routes: [String: AppRoute],
+    environment: PushEnvironment?, share: Int
+  ) {
     precondition(!bundleIDs.isEmpty, "an app has a bundle id")
     self.bundleIDs = bundleIDs
+    self.configurations = configurations
     self.routes = routes
     self.environment = environment
     self.share = share
   }
 
-  /// The configurations, each once, in the order of the bundle ids, for production first.
-  public var configurations: [APNsConfiguration] {
-    var known: Set<ClientIdentity> = []
-    return bundleIDs.flatMap { [routes[$0]?.production, routes[$0]?.sandbox] }.compactMap { $0 }
-      .filter { known.insert($0.identity).inserted }
-  }
-
   /// How pushes to a bundle id are sent in an environment; nil if no key may sign there.
   public func configuration(of bundleID: String, in environment: PushEnvironment) -> APNsConfiguration? {
-    environment == .production ? routes[bundleID]?.production : routes[bundleID]?.sandbox
+    (environment == .production ? routes[bundleID]?.production : routes[bundleID]?.sandbox).map { configurations[$0] }
   }
 
   /// The first bundle id names the app in logs and metrics.

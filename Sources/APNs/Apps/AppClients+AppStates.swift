@@ -4,10 +4,11 @@ public import PushModel
 extension AppClients {
   /// The first apps in the order of the configuration, then the fallback.
   public var states: [AppState] {
-    var states = directory.apps.prefix(AppState.maximumListed).map { app in
+    let apps = zip(directory.apps, directory.configurationsOfApps).prefix(AppState.maximumListed)
+    var states = apps.map { app, indices in
       AppState(
         bundleIDs: app.bundleIDs, environment: app.environment, share: app.share,
-        directory.configurations(ofApp: app).map { (directory.configurations[$0], clients[$0]) })
+        indices.map { (directory.configurations[$0], clients[$0]) })
     }
     if let position = directory.configurationOfFallback, states.count < AppState.maximumListed {
       let configuration = directory.configurations[position]
@@ -61,17 +62,29 @@ extension AppState {
         }
       }
     }
-    var gateways: [Gateway] = []
-    for gateway in parts.flatMap({ $0.client?.gatewayStates ?? [] })
-    where !gateways.contains(where: { $0.environment == gateway.environment }) {
-      gateways.append(gateway)
-    }
     self.init(
       bundleIDs: bundleIDs, team: parts.first?.configuration.keyNames.first?.teamID ?? "", keys: keys,
-      gateways: gateways)
+      gateways: AppState.combined(parts.flatMap { $0.client?.gatewayStates ?? [] }))
     servesOthers = bundleIDs.isEmpty
     self.environment = environment
     self.share = share
+  }
+
+  /// One state for each gateway of an app, although each list of keys has its own connections. One that some cannot reach is
+  /// out of reach.
+  nonisolated static func combined(_ gateways: [Gateway]) -> [Gateway] {
+    var all: [Gateway] = []
+    for gateway in gateways {
+      guard let known = all.firstIndex(where: { $0.environment == gateway.environment }) else {
+        all.append(gateway)
+        continue
+      }
+      let states = [all[known].state, gateway.state]
+      all[known] = Gateway(
+        environment: gateway.environment, url: gateway.url, connections: all[known].connections + gateway.connections,
+        state: [.unreachable, .connecting].first(where: states.contains) ?? .connected)
+    }
+    return all
   }
 }
 

@@ -95,12 +95,6 @@ public final class AppClients {
     return change
   }
 
-  /// Takes no more pushes. Pushes on a connection may still be answered; then call ``close()``.
-  public func shutdown() {
-    isShutDown = true
-    for client in all { client.shutdown() }
-  }
-
   /// Closes all connections at once. Pushes that were written but not answered end as uncertain.
   public func close() {
     isShutDown = true

@@ -14,6 +14,8 @@ struct AppDirectory: Sendable {
     let sandbox: Int?
   }
 
+  /// The indices of each app's configurations.
+  let configurationsOfApps: [[Int]]
   /// The index of the fallback's configuration.
   let configurationOfFallback: Int?
   private let targets: [String: Target]
@@ -28,12 +30,13 @@ struct AppDirectory: Sendable {
       return configurations.count - 1
     }
     configurationOfFallback = fallback.map(index)
+    configurationsOfApps = apps.map { $0.configurations.map(index) }
     var targets: [String: Target] = [:]
-    for (number, app) in apps.enumerated() {
+    for (number, (app, indices)) in zip(apps, configurationsOfApps).enumerated() {
       for bundleID in app.bundleIDs where targets[bundleID] == nil {
+        let route = app.routes[bundleID]
         targets[bundleID] = Target(
-          app: number, production: app.configuration(of: bundleID, in: .production).map(index),
-          sandbox: app.configuration(of: bundleID, in: .sandbox).map(index))
+          app: number, production: route?.production.map { indices[$0] }, sandbox: route?.sandbox.map { indices[$0] })
       }
     }
     self.targets = targets
@@ -44,13 +47,6 @@ struct AppDirectory: Sendable {
 
   /// Returns what a bundle id stands for; nil if no app names it.
   func target(of bundleID: String) -> Target? { targets[bundleID] }
-
-  /// The indices of an app's configurations, each once.
-  func configurations(ofApp app: APNsApp) -> [Int] {
-    app.configurations.compactMap { configuration in
-      configurations.firstIndex { $0.identity == configuration.identity }
-    }
-  }
 
   /// The URLs of all gateways, with a configuration that uses each.
   var gateways: [String: Int] {
@@ -92,12 +88,8 @@ public struct AppChange: Sendable, Equatable {
 
 extension APNsApp {
   fileprivate func isSame(as other: APNsApp) -> Bool {
-    bundleIDs == other.bundleIDs
-      && bundleIDs.allSatisfy { bundleID in
-        PushEnvironment.allCases.allSatisfy { environment in
-          configuration(of: bundleID, in: environment)?.identity
-            == other.configuration(of: bundleID, in: environment)?.identity
-        }
-      } && environment == other.environment && share == other.share
+    bundleIDs == other.bundleIDs && routes == other.routes
+      && configurations.map(\.identity) == other.configurations.map(\.identity)
+      && environment == other.environment && share == other.share
   }
 }

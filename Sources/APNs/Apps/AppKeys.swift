@@ -21,10 +21,10 @@ public struct AppKey: Sendable {
   }
 }
 
-/// How pushes to a bundle id reach APNs in each environment. Nil if no key may sign there.
-struct AppRoute: Sendable {
-  let production: APNsConfiguration?
-  let sandbox: APNsConfiguration?
+/// How pushes to a bundle id reach APNs in each environment: the indices of configurations, nil if no key may sign there.
+struct AppRoute: Sendable, Equatable {
+  let production: Int?
+  let sandbox: Int?
 }
 
 extension APNsApp {
@@ -37,19 +37,19 @@ extension APNsApp {
   ) throws(APNsError) {
     // One key for everything needs one client; of several, each environment has a first of its own.
     let isOneForAll = keys.count == 1 && keys[0].environment == nil
-    var made: [[String]: APNsConfiguration] = [:]
-    func configuration(
-      of bundleID: String, in environment: PushEnvironment
-    ) throws(APNsError) -> APNsConfiguration? {
+    var configurations: [APNsConfiguration] = []
+    var made: [[String]: Int] = [:]
+    func configuration(of bundleID: String, in environment: PushEnvironment) throws(APNsError) -> Int? {
       let own = keys.filter { $0.maySign(for: bundleID, in: environment) }.map(\.credentials)
       guard !own.isEmpty else { return nil }
       let name = own.map(\.keyID) + (isOneForAll ? [] : [environment.rawValue])
       if let known = made[name] { return known }
-      let configuration = try APNsConfiguration(
-        keys: own, gateway: gateway, defaultEnvironment: defaultEnvironment, only: isOneForAll ? nil : environment,
-        connectionsPerEnvironment: connections)
-      made[name] = configuration
-      return configuration
+      made[name] = configurations.count
+      configurations.append(
+        try APNsConfiguration(
+          keys: own, gateway: gateway, defaultEnvironment: defaultEnvironment, only: isOneForAll ? nil : environment,
+          connectionsPerEnvironment: connections))
+      return configurations.count - 1
     }
     var routes: [String: AppRoute] = [:]
     for bundleID in bundleIDs {
@@ -57,6 +57,7 @@ extension APNsApp {
         production: try configuration(of: bundleID, in: .production),
         sandbox: try configuration(of: bundleID, in: .sandbox))
     }
-    self.init(bundleIDs: bundleIDs, routes: routes, environment: environment, share: share)
+    self.init(
+      bundleIDs: bundleIDs, configurations: configurations, routes: routes, environment: environment, share: share)
   }
 }

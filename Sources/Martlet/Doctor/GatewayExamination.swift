@@ -41,12 +41,7 @@ struct GatewayExamination {
 
   /// Connects to the gateway of the default environment.
   static func reach(_ configuration: APNsConfiguration, _ check: String = "apns") async throws -> Finding {
-    let origin: String
-    do {
-      origin = try configuration.defaultOrigin
-    } catch {
-      return Finding(check, .fail, "\(error)", fix: GatewayExamination.fixOfUnknownReason)
-    }
+    let origin = configuration.defaultOrigin
     let reason = LoggedReason()
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: reason.log)
     defer { client.close() }

@@ -65,15 +65,22 @@ struct KeyExamination {
           apnsID: "00000000-0000-0000-0000-000000000000"
         ) { continuation.resume(returning: $0) })
     }
-    return finding(question, outcome, key: client.signingKeyID)
+    let refused = client.refusedKeys.filter { !$0.signs }.map(\.keyID)
+    return finding(question, outcome, key: client.signingKeyID, refused: refused)
   }
 
-  private static func finding(_ question: Question, _ outcome: SendOutcome, key: String) -> Finding {
+  /// `refused` are the keys before `key` that APNs does not accept.
+  private static func finding(
+    _ question: Question, _ outcome: SendOutcome, key: String, refused: [String]
+  ) -> Finding {
     let check = "key of \(question.bundleID), \(question.environment.rawValue)"
     let reason: String
     switch outcome {
     case .answered(let answer) where answer.status == 200 || PushReason.of(answer.reason ?? "").isOfToken:
-      return Finding(check, .ok, "\(key) may send")
+      guard !refused.isEmpty else { return Finding(check, .ok, "\(key) may send") }
+      return Finding(
+        check, .warn, "\(key) may send; APNs refuses \(refused.joined(separator: ", "))",
+        fix: "remove a revoked key from MARTLET_APPS, or say there which environment and topics it is for")
     case .answered(let answer): reason = answer.reason ?? "HTTP \(answer.status)"
     case .notProcessed(let why) where why.hasPrefix("RoutePaused"): reason = why
     case .notProcessed, .uncertain:

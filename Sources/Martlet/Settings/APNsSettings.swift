@@ -88,7 +88,7 @@ struct APNsSettings {
     guard settings.missing.isEmpty, let keyID, let teamID, let pem else { return settings }
     do {
       settings.configuration = try APNsConfiguration(
-        credentials: .init(keyID: keyID, teamID: teamID, privateKeyPEM: pem),
+        keys: [.init(keyID: keyID, teamID: teamID, privateKeyPEM: pem)],
         gateway: .init(endpointOverride: override, sandboxOverride: sandboxOverride, caCertificatePEM: certificate),
         defaultEnvironment: settings.defaultEnvironment, connectionsPerEnvironment: connections)
     } catch {

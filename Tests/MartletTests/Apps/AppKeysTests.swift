@@ -36,7 +36,7 @@ struct AppKeysTests {
     #expect(keys("com.a", .production) == ["KEYAAAAAA1"])
     #expect(keys("com.a", .sandbox) == nil)
     #expect(keys("com.b", .sandbox) == ["KEYAAAAAA2"])
-    #expect(apps.first?.configurations[0].origins.last == "https://sandbox.example:443")
+    #expect(apps.first?.configurations.last?.origins == ["https://sandbox.example:443"])
   }
 
   @Test func `a key for a bundle id of another app, and a bundle id without a key, are faults`() throws {

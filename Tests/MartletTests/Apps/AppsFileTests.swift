@@ -116,7 +116,7 @@ struct AppsFileTests {
     try directory.write(apps: AppsDirectory.entry("com.a"))
     let pem = try String(contentsOfFile: "\(directory.path)/KEYBBBBBB1.p8", encoding: .utf8)
     let own = try APNsConfiguration(
-      credentials: .init(keyID: "KEYAAAAAA1", teamID: "TEAMBBBBB1", privateKeyPEM: pem))
+      keys: [.init(keyID: "KEYAAAAAA1", teamID: "TEAMBBBBB1", privateKeyPEM: pem)])
     #expect(directory.read(beside: own).faults.first?.contains("team TEAMBBBBB1 in APNS_KEY_ID") == true)
   }
 

@@ -1,3 +1,4 @@
+@testable import APNs
 import TestSupport
 import Testing
 
@@ -28,6 +29,26 @@ struct GatewaySettingsTests {
   @Test func `an invalid certificate or endpoint is not reported as a fault of the key`() async throws {
     let broken = "-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----"
     #expect(try await faults(["APNS_CA_CERT": broken]) == ["APNS_CA_CERT"])
-    #expect(try await faults(["APNS_ENDPOINT_OVERRIDE": "https://localhost:99999"]) == ["APNS_ENDPOINT_OVERRIDE"])
+    for name in ["APNS_ENDPOINT_OVERRIDE", "APNS_SANDBOX_ENDPOINT_OVERRIDE"] {
+      for endpoint in ["https://localhost:99999", "http://localhost", "localhost:2197"] {
+        #expect(try await faults([name: endpoint]) == [name])
+      }
+    }
+  }
+
+  @Test(arguments: [
+    (nil, nil, ["https://api.push.apple.com:443", "https://api.sandbox.push.apple.com:443"]),
+    (nil, "https://b.example", ["https://api.push.apple.com:443", "https://b.example:443"]),
+    ("https://a.example", nil, ["https://a.example:443"]),
+    ("https://a.example", "https://b.example", ["https://a.example:443", "https://b.example:443"]),
+    ("https://a.example", "https://a.example:443/", ["https://a.example:443"]),
+  ])
+  func `an endpoint is for both environments, and one for the sandbox alone`(
+    both: String?, sandbox: String?, origins: [String]
+  ) async throws {
+    var values = try await Self.gateway.value.environment.merging(["REDIS_URL": "redis://localhost"]) { $1 }
+    values["APNS_ENDPOINT_OVERRIDE"] = both
+    values["APNS_SANDBOX_ENDPOINT_OVERRIDE"] = sandbox
+    #expect(try WorkerSettings(environment: values).worker.apns?.origins == origins)
   }
 }

@@ -39,15 +39,11 @@ final class TwoEnvironments: Sendable {
     var limits = APNsConfiguration.Limits()
     limits.requestTimeout = patience
     limits.pongTimeout = patience
-    var configuration = try APNsConfiguration(
-      credentials: .init(keyID: key.keyId, teamID: key.teamId, privateKeyPEM: try text(key.keyPath)),
+    return try APNsConfiguration(
+      keys: [.init(keyID: key.keyId, teamID: key.teamId, privateKeyPEM: try text(key.keyPath))],
       gateway: .init(
-        endpointOverride: key.url,
+        endpointOverride: key.url, sandboxOverride: sandboxURL ?? sandbox.ready.url,
         caCertificatePEM: try text(key.caCertificate) + text(sandbox.ready.caCertificate)), limits: limits)
-    configuration.gateways = [
-      .production: try Origin(key.url), .sandbox: try Origin(sandboxURL ?? sandbox.ready.url),
-    ]
-    return configuration
   }
 
   @EventLoop

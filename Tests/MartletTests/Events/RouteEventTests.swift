@@ -21,9 +21,11 @@ import Testing
     limits.probeInterval = .milliseconds(500)
     var configuration = WorkerConfiguration(redis: try RedisEndpoint(url: fleet.redis.url))
     configuration.apns = try APNsConfiguration(
-      credentials: .init(
-        keyID: try #require(values["APNS_KEY_ID"]), teamID: try #require(values["APNS_TEAM_ID"]),
-        privateKeyPEM: try text("APNS_KEY_PATH")),
+      keys: [
+        .init(
+          keyID: try #require(values["APNS_KEY_ID"]), teamID: try #require(values["APNS_TEAM_ID"]),
+          privateKeyPEM: try text("APNS_KEY_PATH"))
+      ],
       gateway: .init(
         endpointOverride: values["APNS_ENDPOINT_OVERRIDE"], caCertificatePEM: try text("APNS_CA_CERT")),
       limits: limits)
