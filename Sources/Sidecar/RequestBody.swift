@@ -6,13 +6,14 @@ enum RequestBody {
   /// How much of the sender's text an answer may quote. Scalars, because a character may be as long as the body.
   private static let maximumQuote = 200
 
-  /// Returns the body as a JSON object, for any content type: many clients send another one.
-  static func object(_ body: [UInt8]) throws(Refusal) -> JSONValue {
+  /// Returns the body as a JSON object, for any content type: many clients send another one. `types` ends the message about a
+  /// body that is not JSON.
+  static func object(_ body: [UInt8], of types: String = ", of any content type") throws(Refusal) -> JSONValue {
     let value: JSONValue
     do {
       value = try JSONValue(parsing: body)
     } catch {
-      throw Refusal(.notJSON, nil, "\(error); bodies are read as JSON, of any content type")
+      throw Refusal(.notJSON, nil, "\(error); bodies are read as JSON\(types)")
     }
     guard value.members != nil else { throw Refusal(.notJSON, nil, "expected an object") }
     return value
@@ -24,14 +25,7 @@ enum RequestBody {
     let type = request.headers["Content-Type"]?.lowercased() ?? ""
     let first = request.body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
     guard type.hasPrefix("application/x-www-form-urlencoded"), first != UInt8(ascii: "{") else {
-      do throws(Refusal) {
-        return try object(request.body)
-      } catch {
-        var refusal = error
-        refusal.message = error.message?.replacing(
-          ", of any content type", with: "; a form needs the content type application/x-www-form-urlencoded")
-        throw refusal
-      }
+      return try object(request.body, of: "; a form needs the content type application/x-www-form-urlencoded")
     }
     guard let text = String(validating: request.body, as: UTF8.self), let items = FormEncoding.items(of: text) else {
       throw invalidForm("broken percent escape, or no UTF-8")

@@ -63,14 +63,13 @@ package struct SidecarSite: HTTPSite {
 
   package func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     guard let api = request.endpoint else { throw Refusal(.notFound) }
-    if !(api is OperationsAPI) { await waitForRedis() }
+    if let connection, !connection.isReady, !(api is OperationsAPI) { await wait(for: connection) }
     return try await api.respond(to: request)
   }
 
   /// Returns when Redis is connected, or when a sidecar that has just started has waited long enough. Without Redis the
   /// request then gets its error.
-  private func waitForRedis() async {
-    guard let connection, !connection.isReady else { return }
+  private func wait(for connection: RedisClient) async {
     let left = SidecarSite.patience - (ContinuousClock.now - startedAt)
     guard left > .zero else { return }
     do throws(RedisError) {

@@ -110,11 +110,8 @@ extension DeviceExecutor {
 
   /// Gives the other tokens of a phone to the user whose app token there is about to become another's. Before it does, so
   /// that whoever repeats an interrupted registration does this, too.
-  func bringAlong(_ stored: StoredDevice, _ registration: Registration) async throws(RedisError) {
-    let (former, owner) = (stored.owner, registration.username)
-    guard let phone = stored.metadata?.deviceID, stored.metadata?.kind == .app, !former.isEmpty, !owner.isEmpty,
-      former != owner
-    else { return }
+  func bringAlong(_ phone: String, of stored: StoredDevice, to owner: String) async throws(RedisError) {
+    let former = stored.owner
     let others = try await reader.members(of: former).filter {
       $0.metadata?.deviceID == phone && $0.token != stored.token
     }

@@ -31,6 +31,12 @@ struct StoredDevice: Sendable, Equatable {
   var crowd: DeviceCrowd { DeviceCrowd(metadata) }
   var places: [DeviceSet] { metadata?.places ?? [] }
 
+  /// The phone whose tokens change hands when `user` registers this one; nil if none does.
+  func phone(leavingFor user: String) -> String? {
+    guard !owner.isEmpty, owner != user, !user.isEmpty, metadata?.kind == .app else { return nil }
+    return metadata?.deviceID
+  }
+
   /// The metadata of the device after its token was replaced; nil if there is none.
   func exchanged(at now: Int64) -> DeviceMetadata? {
     guard var metadata else { return nil }

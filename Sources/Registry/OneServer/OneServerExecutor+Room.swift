@@ -22,7 +22,8 @@ extension OneServerExecutor {
   func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
     let operation = DeviceOperation.register(registration)
     let stored = try await device(registration.token)
-    try await bringAlong(stored, registration)
+    let user = registration.username
+    if let phone = stored.phone(leavingFor: user) { try await bringAlong(phone, of: stored, to: user) }
     let (outcome, removed) = try await join(
       [stored], of: registration.username
     ) { devices, _ in [operation.decide(devices[0])] }

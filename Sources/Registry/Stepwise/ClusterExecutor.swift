@@ -58,7 +58,8 @@ final class ClusterExecutor: DeviceExecutor {
 
   func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
     let (token, user) = (registration.token, registration.username)
-    try await bringAlong(try await reader.device(token), registration)
+    let stored = try await reader.device(token)
+    if let phone = stored.phone(leavingFor: user) { try await bringAlong(phone, of: stored, to: user) }
     guard let outcome = try await settle([(token, .register(registration))]).first else { throw Registry.conflict }
     if let error = outcome.device.error { throw error }
     // A device that the user has in this app and kind already needs no room.

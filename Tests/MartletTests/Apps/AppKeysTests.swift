@@ -9,15 +9,9 @@ import Testing
 struct AppKeysTests {
   private let directory: AppsDirectory
 
-  init() async throws {
-    directory = try AppsDirectory()
-    for key in ["KEYAAAAAA1", "KEYAAAAAA2", "KEYBBBBBB1"] { try await directory.makeKey("\(key).p8") }
-  }
+  init() async throws { directory = try await AppsDirectory.withKeys() }
 
-  private func faults(_ apps: String...) throws -> [String] {
-    try directory.write(#"{"apps":[\#(apps.joined(separator: ","))]}"#)
-    return directory.read().faults
-  }
+  private func faults(_ apps: String...) throws -> [String] { try directory.faults(apps) }
 
   @Test func `a key may be for one environment and some bundle ids, and the sandbox may have a gateway of its own`()
     throws

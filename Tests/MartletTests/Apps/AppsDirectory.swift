@@ -15,6 +15,19 @@ final class AppsDirectory: Sendable {
     path = owner.path
   }
 
+  /// With the keys that the entries of tests name.
+  static func withKeys() async throws -> AppsDirectory {
+    let directory = try AppsDirectory()
+    for key in ["KEYAAAAAA1", "KEYAAAAAA2", "KEYBBBBBB1"] { try await directory.makeKey("\(key).p8") }
+    return directory
+  }
+
+  /// Writes the entries, and returns their faults.
+  func faults(_ apps: [String]) throws -> [String] {
+    try write(#"{"apps":[\#(apps.joined(separator: ","))]}"#)
+    return read().faults
+  }
+
   var file: String { "\(path)/apps.json" }
 
   func write(_ text: String, to name: String = "apps.json") throws {

@@ -12,15 +12,9 @@ import Testing
 struct AppsFileTests {
   private let directory: AppsDirectory
 
-  init() async throws {
-    directory = try AppsDirectory()
-    for key in ["KEYAAAAAA1", "KEYAAAAAA2", "KEYBBBBBB1"] { try await directory.makeKey("\(key).p8") }
-  }
+  init() async throws { directory = try await AppsDirectory.withKeys() }
 
-  private func faults(_ apps: String...) throws -> [String] {
-    try directory.write(#"{"apps":[\#(apps.joined(separator: ","))]}"#)
-    return directory.read().faults
-  }
+  private func faults(_ apps: String...) throws -> [String] { try directory.faults(apps) }
 
   @Test func `an entry has bundle ids, a team, keys and optional members`() async throws {
     try await directory.makeKey("other.pem")
