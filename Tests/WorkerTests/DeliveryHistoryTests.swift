@@ -22,7 +22,7 @@ struct DeliveryHistoryTests {
 
   private func delivery(_ tokens: String..., state: AttemptState = AttemptState()) throws -> Delivery {
     let delivery = try Delivery.testing(Self.job, state: state)
-    delivery.devices = tokens.map { Device(token: $0) }
+    delivery.resolve(to: tokens.map { Device(token: $0) })
     return delivery
   }
 

@@ -98,7 +98,7 @@ struct DeliveryTests {
   @Test func `owners with an open device are neither reached nor missed before the end`() throws {
     let delivery = try Delivery.testing(Self.job)
     let devices = [Device(token: Self.token("a"), username: "alice"), Device(token: Self.token("b"), username: "bob")]
-    delivery.devices = devices
+    delivery.resolve(to: devices)
     accept(Self.token("a"), in: delivery)
     delivery.noteReached(devices[0], by: .accepted)
     delivery.tally.leaveOpen(Self.token("b"), reason: "busy", after: .zero, isFault: false)

@@ -44,12 +44,12 @@ struct DeviceKindTests {
 
   @Test func `the history names the push type of a job that has no devices`() throws {
     let delivery = try Delivery.testing(#"{"to":{"user":"alice"},"pushType":"voip"}"#)
-    delivery.devices = []
+    delivery.resolve(to: [])
     delivery.recordHistory(JobOutcome(status: .noDevices, verb: .acknowledge), at: 1)
     let events = delivery.tally.result.history.entries.map(\.event)
     #expect(events.contains(.resolved(devices: 0, removed: [], pushType: .voip)))
     let alert = try Delivery.testing(#"{"to":{"user":"alice"},"title":"T"}"#)
-    alert.devices = []
+    alert.resolve(to: [])
     alert.recordHistory(JobOutcome(status: .noDevices, verb: .acknowledge), at: 1)
     #expect(alert.tally.result.history.entries.map(\.event).contains(.resolved(devices: 0, removed: [])))
   }

@@ -17,9 +17,8 @@ final class Broadcasts {
   /// When there is little room, an app may have fewer waiting broadcasts, so that a few apps cannot take all of it.
   private static let roomDivisor = 16
 
-  let context: PipelineContext
-  let composer: PushComposer
-  let records: NotificationRecords
+  private let context: PipelineContext
+  private let composer: PushComposer
   /// By app, in the order of their claims; no array is empty.
   private var broadcasts: [String: [Broadcast]] = [:]
   private var count = 0
@@ -28,7 +27,6 @@ final class Broadcasts {
   init(_ context: PipelineContext, composer: PushComposer) {
     self.context = context
     self.composer = composer
-    records = NotificationRecords(context.configuration)
   }
 
   func hasRoom(for app: String) -> Bool {
@@ -44,9 +42,16 @@ final class Broadcasts {
     return min(most, max(1, (maximumTotal - count) / roomDivisor))
   }
 
-  /// `onEnd` is called once, unless the job was fenced.
-  func begin(_ delivery: Delivery, _ app: String, onEnd: @escaping @EventLoop (AttemptEnd) -> Void) {
-    broadcasts[app, default: []].append(Broadcast(delivery, app: app, in: self, onEnd: onEnd))
+  /// `enter` is called with the pushes of each page, `onEnd` once, unless the job was fenced.
+  func begin(
+    _ delivery: Delivery, _ app: String, enter: @escaping @EventLoop ([PushDraft]) -> Void,
+    onEnd: @escaping @EventLoop (AttemptEnd) -> Void
+  ) {
+    let broadcast = Broadcast(delivery, app: app, context, composer, enter: enter) { [weak self] broadcast, end in
+      self?.remove(broadcast)
+      if let end { onEnd(end) }
+    }
+    broadcasts[app, default: []].append(broadcast)
     count += 1
     startNext(of: app)
   }
@@ -72,7 +77,7 @@ final class Broadcasts {
     for broadcast in broadcasts.values.flatMap({ $0 }) where broadcast.delivery.claim.isFenced { broadcast.abandon() }
   }
 
-  fileprivate func remove(_ broadcast: Broadcast) {
+  private func remove(_ broadcast: Broadcast) {
     guard let index = broadcasts[broadcast.app]?.firstIndex(where: { $0 === broadcast }) else { return }
     broadcasts[broadcast.app]?.remove(at: index)
     if broadcasts[broadcast.app]?.isEmpty == true { broadcasts[broadcast.app] = nil }
@@ -95,18 +100,24 @@ final class Broadcast {
 
   let delivery: Delivery
   let app: String
-  private unowned let all: Broadcasts
-  private let onEnd: @EventLoop (AttemptEnd) -> Void
+  private let context: PipelineContext
+  private let composer: PushComposer
+  private let enter: @EventLoop ([PushDraft]) -> Void
+  private let onEnd: @EventLoop (Broadcast, AttemptEnd?) -> Void
   private var progress: BroadcastProgress
 
+  /// `enter` is called with the pushes of each page, `onEnd` once, with nil if the job was fenced.
   init(
-    _ delivery: Delivery, app: String, in all: Broadcasts, onEnd: @escaping @EventLoop (AttemptEnd) -> Void
+    _ delivery: Delivery, app: String, _ context: PipelineContext, _ composer: PushComposer,
+    enter: @escaping @EventLoop ([PushDraft]) -> Void, onEnd: @escaping @EventLoop (Broadcast, AttemptEnd?) -> Void
   ) {
     self.delivery = delivery
     self.app = app
-    self.all = all
+    self.context = context
+    self.composer = composer
+    self.enter = enter
     self.onEnd = onEnd
-    let inFlight = SendWindow.maximumWaitingInFlight(of: all.context.permits.maximum)
+    let inFlight = SendWindow.maximumWaitingInFlight(of: context.permits.maximum)
     progress = BroadcastProgress(
       emptyTally: delivery.emptyTally,
       maximumUncommitted: max(inFlight - BroadcastProgress.pageSize, BroadcastProgress.maximumUncommitted))
@@ -115,7 +126,7 @@ final class Broadcast {
   var isWaiting: Bool { progress.isWaiting }
 
   func start() {
-    all.context.queue.note(.running, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
+    context.queue.note(.running, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     carryOut(progress.start())
   }
 
@@ -129,7 +140,7 @@ final class Broadcast {
   /// The job was fenced: nothing more is sent or written for it.
   func abandon() {
     progress.abandon()
-    all.remove(self)
+    onEnd(self, nil)
   }
 
   private func carryOut(_ actions: [BroadcastProgress.Action]) {
@@ -143,16 +154,14 @@ final class Broadcast {
       case .submit(let devices, let page): submit(devices, page)
       case .commit(let tally, let next):
         delivery.commit(tally, next: next)
-        all.context.queue.commitProgress(delivery.progress, of: delivery.claim)
-      case .end(let end):
-        all.remove(self)
-        onEnd(end)
+        context.queue.commitProgress(delivery.progress, of: delivery.claim)
+      case .end(let end): onEnd(self, end)
       }
     }
   }
 
   private func loadProgress() {
-    all.context.queue.loadProgress(of: delivery.claim) { [self] result in
+    context.queue.loadProgress(of: delivery.claim) { [self] result in
       switch result {
       case .failure(let error): carryOut(progress.positioningFailed(.init(error)))
       case .success(let earlier):
@@ -164,7 +173,7 @@ final class Broadcast {
   }
 
   private func resolve(_ tokens: [String], _ page: Int) {
-    all.context.registry.resolve([.tokens(tokens)]) { [self] resolutions in
+    context.registry.resolve([.tokens(tokens)]) { [self] resolutions in
       guard let resolution = resolutions.first else { return }
       if let error = resolution.error { return carryOut(progress.pageFailed(page, .init(error))) }
       carryOut(progress.pageLoaded(page, resolution.devices))
@@ -172,7 +181,7 @@ final class Broadcast {
   }
 
   private func fetch(from cursor: AudienceCursor, _ page: Int) {
-    let registry = all.context.registry
+    let registry = context.registry
     registry.page(app: app, from: cursor, limit: Broadcast.readSize) { [self] next in
       carryOut(progress.pageLocated(page, next: .init(next)))
     } completion: { [self] result in
@@ -187,13 +196,13 @@ final class Broadcast {
   }
 
   private func submit(_ devices: [Device], _ page: Int) {
-    guard all.context.clients != nil else { return keepRecords(of: devices, page) }
-    switch all.composer.compose(delivery, devices, page: .init(broadcast: self, number: page)) {
+    guard context.clients != nil else { return keepRecords(of: devices, page) }
+    switch composer.compose(delivery, devices, page: .init(broadcast: self, number: page)) {
     case .refused(let reason): carryOut(progress.refused(page, because: reason))
     case .pushes(let drafts, let unreachable):
       // First: the push of a draft may end as soon as it is in the window.
       let actions = progress.submitted(page, pushes: drafts.count, unreachable: unreachable)
-      all.context.window.enter(drafts)
+      enter(drafts)
       carryOut(actions)
     }
   }
@@ -201,10 +210,11 @@ final class Broadcast {
   /// In polling-only mode each user of the page gets a notification record instead of a push.
   private func keepRecords(of devices: [Device], _ page: Int) {
     let users = Set(devices.compactMap(\.username)).sorted()
-    guard !users.isEmpty, let record = all.records.unsent(delivery, for: users) else {
+    guard !users.isEmpty, let record = NotificationRecords(context.configuration).unsent(delivery, for: users)
+    else {
       return carryOut(progress.submitted(page, pushes: 0))
     }
-    all.context.queue.keep(record, of: delivery.id) { [self] result in
+    context.queue.keep(record, of: delivery.id) { [self] result in
       switch result {
       case .success: carryOut(progress.recordsKept(page: page))
       case .failure(let error): carryOut(progress.pageFailed(page, .init(reason: "\(error)")))

@@ -19,37 +19,16 @@ final class EnvironmentLooks {
 
   private var limits = LookLimits(now: Clock.monotonicNanoseconds)
   private var waiting = FrontQueue<Look>()
-  private var send: @EventLoop (Look) -> Void = { _ in }
-  /// Waiting looks whose turn it is, while one is being sent.
-  private var due = 0
-  private var isSending = false
 
-  /// Call it once, before anything begins. Each look that was sent must be reported with ``ended()``.
-  func connect(send: @escaping @EventLoop (Look) -> Void) { self.send = send }
-
-  /// Sends the look now or later, or decides that it must not be sent.
+  /// Decides whether the look is sent, now or later. Report its end with ``end()`` if it is.
   func begin(_ look: Look) -> LookLimits.Decision {
     let decision = limits.begin(for: look.draft.lookOwner, now: Clock.monotonicNanoseconds)
-    switch decision {
-    case .send: send(look)
-    case .wait: waiting.append(look)
-    case .busy, .refuse: break
-    }
+    if decision == .wait { waiting.append(look) }
     return decision
   }
 
-  func ended() {
-    guard limits.ended() else { return }
-    due += 1
-    // A look that is not sent ends at once.
-    guard !isSending else { return }
-    isSending = true
-    defer { isSending = false }
-    while due > 0, let look = waiting.popFirst() {
-      due -= 1
-      send(look)
-    }
-  }
+  /// A look has ended. Returns the one that is to be sent now, if one waits.
+  func end() -> Look? { limits.ended() ? waiting.popFirst() : nil }
 
   /// Removes and returns the looks that were not sent.
   func drainWaiting() -> [Look] {

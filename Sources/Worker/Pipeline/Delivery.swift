@@ -8,6 +8,15 @@ import Registry
 /// One attempt at one job.
 @EventLoop
 final class Delivery {
+  /// How far the attempt is.
+  private enum Phase {
+    /// The addressee is not resolved. A broadcast stays here: it resolves page by page and counts its own pushes.
+    case claimed
+    /// No push is in flight or waits for a permit.
+    case resolved([Device])
+    case sending([Device], unfinished: Int)
+  }
+
   let claim: Claim
   let job: Job
   /// The job's own id, or the one derived from its nonce.
@@ -17,12 +26,9 @@ final class Delivery {
   /// What earlier attempts left, passed on to the next.
   var state: AttemptState
   var tally: Tally
-  /// Pushes in flight or waiting for a permit; a broadcast counts its own.
-  var unfinished = 0
   /// The claim's permit; nil once it is used or given back.
   var permit: Permit? = .counted()
-  /// The devices found; nil before the addressee is resolved, and always for a broadcast.
-  var devices: [Device]?
+  private var phase = Phase.claimed
   /// Whether the job replaces the one scheduled under the same id when it is retried, because its lookup failed.
   var stillReplaces = false
   /// The owners reached so far, for a job to several tokens.
@@ -78,6 +84,28 @@ final class Delivery {
     if !tally.isAtMostOnce { state.reopenUncertain() }
     if let earlier = state.result { tally.result.merge(earlier: earlier) }
     tally.uncertain = state.uncertain
+  }
+
+  // MARK: - Phases
+
+  /// The devices found; nil before the addressee is resolved, and always for a broadcast.
+  var devices: [Device]? {
+    switch phase {
+    case .claimed: nil
+    case .resolved(let devices), .sending(let devices, _): devices
+    }
+  }
+
+  func resolve(to devices: [Device]) { phase = .resolved(devices) }
+
+  /// Begins with `count` pushes, at least one. ``endPush()`` is called for each.
+  func send(_ count: Int) { phase = .sending(devices ?? [], unfinished: count) }
+
+  /// One of the pushes has ended. Returns whether it was the last one.
+  func endPush() -> Bool {
+    guard case .sending(let devices, let unfinished) = phase else { preconditionFailure("no push is in flight") }
+    phase = unfinished == 1 ? .resolved(devices) : .sending(devices, unfinished: unfinished - 1)
+    return unfinished == 1
   }
 
   /// Whether there is something that the attempt has not tried.

@@ -65,7 +65,8 @@ extension Pipeline {
     draft.push = nil
     observer.answered(first, .failed, draft)
     switch looks.begin(look) {
-    case .send, .wait: break
+    case .send: send(look)
+    case .wait: break
     case .refuse: end(draft, .failed, first)
     case .busy:
       record(
@@ -76,11 +77,11 @@ extension Pipeline {
   }
 
   /// It is the turn of a look. Like any push, it is sent only while the job is this worker's.
-  func send(_ look: EnvironmentLooks.Look) {
+  private func send(_ look: EnvironmentLooks.Look) {
     let draft = look.draft
     guard !draft.delivery.claim.isFenced else {
       draft.page?.broadcast.abandon()
-      return looks.ended()
+      return EventLoop.atEndOfTurn { [self] in endLook() }
     }
     guard !draft.delivery.claim.isCancelled else { return giveUp(look, because: "cancelled") }
     guard queue.lease.isFresh else {
@@ -89,7 +90,7 @@ extension Pipeline {
     }
     let push = draft.makePush { [self] second in
       answered(second, look)
-      looks.ended()
+      endLook()
     }
     draft.push = push
     observer.sending(draft)
@@ -100,8 +101,12 @@ extension Pipeline {
     // The page of its broadcast may be submitting other drafts now.
     EventLoop.atEndOfTurn { [self] in
       record(delayed(.open(after: .zero, isFault: true), look.draft), .notProcessed(reason), look.draft)
+      endLook()
     }
-    looks.ended()
+  }
+
+  private func endLook() {
+    if let next = looks.end() { send(next) }
   }
 
   private func answered(_ second: SendOutcome, _ look: EnvironmentLooks.Look) {

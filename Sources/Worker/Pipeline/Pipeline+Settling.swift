@@ -27,11 +27,17 @@ extension Pipeline {
     endAttempt(delivery, AttemptEnd(extent: extent, fault: .init(error)))
   }
 
-  /// Runs the job again after `delay` as if it had not been claimed: its app has its share of the permits, and enough jobs of
-  /// it wait in memory.
-  func putOff(_ delivery: Delivery, of lane: AppLane, for delay: Duration) {
-    observer.putOff(ofApp: window.lanes.label(of: lane))
-    end(delivery, as: .postponed(for: delay, because: JobOutcome.appIsBusy))
+  /// Runs the job again later as if it had not been claimed: its app has its share of the permits, and enough jobs of it wait
+  /// in memory.
+  func putOff(_ job: SendWindow.PutOff) {
+    observer.putOff(ofApp: window.lanes.label(of: job.lane))
+    end(job.delivery, as: .postponed(for: job.delay, because: JobOutcome.appIsBusy))
+  }
+
+  /// Ends an interval of ``ConcurrencyControl``, as ``SendWindow/endInterval(_:)``.
+  func endInterval(_ note: (AppLane, _ old: Int) -> Void) {
+    for job in window.endInterval(note) { putOff(job) }
+    sendWaiting()
   }
 
   /// In polling-only mode there is no APNs to send to.
@@ -52,7 +58,7 @@ extension Pipeline {
     }
     context.registry.resolve([query]) { [self] resolutions in
       guard let error = resolutions.first?.error else {
-        delivery.devices = delivery.stillOpen(resolutions.first?.devices ?? [])
+        delivery.resolve(to: delivery.stillOpen(resolutions.first?.devices ?? []))
         return settle(delivery, as: outcome)
       }
       settle(delivery, as: outcome, ownersUnknown: error)

@@ -31,6 +31,7 @@ final class Pipeline {
   let window: SendWindow
   let broadcasts: Broadcasts
   var held = HeldWork()
+  private var isSendingWaiting = false
 
   init(_ context: PipelineContext) {
     let configuration = context.configuration
@@ -50,12 +51,7 @@ final class Pipeline {
     settlements = SettlementWriter(configuration)
     notifications = NotificationRecords(configuration)
     broadcasts = Broadcasts(context, composer: composer)
-    window.connect { [unowned self] in
-      send($0)
-    } putOff: { [unowned self] in
-      putOff($0, of: $1, for: $2)
-    }
-    looks.connect { [unowned self] in send($0) }
+    context.permits.onRelease { [weak self] in self?.sendWaiting() }
   }
 
   // MARK: - Claimed
@@ -133,7 +129,7 @@ final class Pipeline {
           cleanup.remove(resolution.removals, of: username)
         }
         let devices = delivery.stillOpen(delivery.ofItsKind(resolution.devices))
-        delivery.devices = devices
+        delivery.resolve(to: devices)
         observer.resolved(delivery, devices: devices.count, resolution.removals)
         askPolicy(delivery, devices)
       }
@@ -189,10 +185,29 @@ final class Pipeline {
     case .refused(let reason): endAttempt(delivery, AttemptEnd(refusal: reason))
     case .pushes(let drafts, let unreachable):
       delivery.tally.recordUnreachable(unreachable)
-      delivery.unfinished = drafts.count
       guard !drafts.isEmpty else { return endAttempt(delivery) }
-      window.enter(drafts, permit: delivery.permit.take())
+      delivery.send(drafts.count)
+      enter(drafts, permit: delivery.permit.take())
     }
+  }
+
+  func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) {
+    switch window.enter(drafts, permit: permit) {
+    case .send(let first):
+      send(first)
+      if drafts.count > 1 { sendWaiting() }
+    case .wait: sendWaiting()
+    case .putOff(let job): putOff(job)
+    }
+  }
+
+  /// Sends the pushes whose turn it is, as permits allow.
+  func sendWaiting() {
+    // A push that is not sent gives its permit back at once.
+    guard !isSendingWaiting else { return }
+    isSendingWaiting = true
+    defer { isSendingWaiting = false }
+    while let draft = window.next() { send(draft) }
   }
 
   /// The window has a permit for the push.
@@ -226,7 +241,6 @@ final class Pipeline {
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
     delivery.tally.record(push)
     delivery.noteReached(draft.device, by: outcome)
-    delivery.unfinished -= 1
-    if delivery.unfinished == 0 { endAttempt(delivery) }
+    if delivery.endPush() { endAttempt(delivery) }
   }
 }

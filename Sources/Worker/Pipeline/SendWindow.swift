@@ -7,8 +7,26 @@ import Jobs
 /// waiting pushes leave an eighth of all permits to new claims, so that a broadcast never shuts out other jobs, unless no
 /// push is in flight at all. With several apps, ``FairShares`` decides: jobs of an app that has its share wait without a
 /// permit, some in memory, the others in Redis, so that jobs of other apps are claimed.
+///
+/// The window sends nothing itself: it returns what is to be done.
 @EventLoop
 final class SendWindow {
+  /// What becomes of a job that enters.
+  enum Entry {
+    /// The draft has a permit. ``next()`` returns the others.
+    case send(PushDraft)
+    /// ``next()`` returns its drafts when it is their turn.
+    case wait
+    case putOff(PutOff)
+  }
+
+  /// A job that is to go back to Redis for `delay`.
+  struct PutOff {
+    let delivery: Delivery
+    let lane: AppLane
+    let delay: Duration
+  }
+
   private static let reserveDivisor = 8
 
   /// How many of `permits` pushes that waited may have; the others are for new claims.
@@ -17,58 +35,57 @@ final class SendWindow {
   let lanes: AppLanes
   private let permits: Permits
   private var shares: FairShares
-  private var submit: @EventLoop (PushDraft) -> Void = { _ in }
-  private var putOff: @EventLoop (Delivery, AppLane, Duration) -> Void = { _, _, _ in }
   /// Lanes with waiting pushes, each at most once, in the order of their turns.
   private var waiting = FrontQueue<AppLane>()
-  private var isFilling = false
 
   /// `shares` and `hasOtherApps` are those of ``AppLanes``.
   init(permits: Permits, shares: [String: AppShare] = [:], hasOtherApps: Bool = false) {
     self.permits = permits
     self.shares = FairShares(limit: permits.limit)
     lanes = AppLanes(shares: shares, hasOtherApps: hasOtherApps, limit: permits.maximum)
-    // Also for permits that a claim returns unused: pushes may wait for them with none in flight.
-    permits.onRelease { [weak self] in self?.fill() }
-  }
-
-  /// Call it once, before anything enters. `send` is called for each push as its turn comes, `putOff` for each job that is to be
-  /// put off.
-  func connect(
-    send: @escaping @EventLoop (PushDraft) -> Void,
-    putOff: @escaping @EventLoop (Delivery, AppLane, Duration) -> Void
-  ) {
-    submit = send
-    self.putOff = putOff
   }
 
   /// Adds the drafts of one job; the first uses the job's permit, if there is one. Call ``leave(_:isAnswered:)`` when a draft's
   /// push has ended.
-  func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) {
-    guard let first = drafts.first else { return }
+  func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) -> Entry {
+    guard let first = drafts.first else { return .wait }
     let lane = lanes.lane(of: first.content)
     guard let permit else {
       wait(drafts[...])
-      return fill()
+      return .wait
     }
     shares.limit = permits.limit
     switch lanes.isShared ? shares.decide(lane.app, bytes: AppLane.bytes(of: drafts)) : .send {
     case .send:
-      send(first, lane, permit)
-      guard drafts.count > 1 else { return }
-      wait(drafts.dropFirst())
-      fill()
+      start(first, lane, permit)
+      if drafts.count > 1 { wait(drafts.dropFirst()) }
+      return .send(first)
     case .wait:
       wait(drafts, lane)
       permits.release(permit)
     case .hold:
       wait(drafts, lane)
       lane.hold(permit)
-      fill()
     case .putOff:
-      putOff(drafts, lane)
       permits.release(permit)
+      return .putOff(putOff(first.delivery, lane))
     }
+    return .wait
+  }
+
+  /// Returns a waiting push that may be sent now, with its permit; nil if there is none. The lanes take turns, one push each.
+  /// Call it until it returns nil after each other call, and when permits were released: also those that a claim returns unused.
+  func next() -> PushDraft? {
+    guard !waiting.isEmpty else { return nil }
+    shares.limit = permits.limit
+    for _ in 0..<waiting.count {
+      guard let lane = waiting.popFirst() else { break }
+      let draft = startNext(of: lane)
+      lane.hasTurn = !lane.jobs.isEmpty || !lane.turns.isEmpty
+      if lane.hasTurn { waiting.append(lane) }
+      if let draft { return draft }
+    }
+    return nil
   }
 
   /// The push of a draft has ended: releases its permit. `isAnswered`: APNs has answered it.
@@ -83,7 +100,6 @@ final class SendWindow {
   func configure(shares new: [String: AppShare]) {
     lanes.configure(new)
     for lane in lanes.all { shares.setShare(lanes.share(ofApp: lane.name), &lane.app) }
-    fill()
   }
 
   /// Removes and returns the drafts that have not been sent.
@@ -100,16 +116,18 @@ final class SendWindow {
     return left
   }
 
-  /// Ends an interval of ``ConcurrencyControl``. `note` is called for each app whose limit has changed, with the old one.
-  func endInterval(_ note: (AppLane, _ old: Int) -> Void) {
+  /// Ends an interval of ``ConcurrencyControl`` and returns the jobs that wait beyond those that may: claims need their permits.
+  /// `note` is called for each app whose limit has changed, with the old one.
+  func endInterval(_ note: (AppLane, _ old: Int) -> Void) -> [PutOff] {
+    var late: [PutOff] = []
     for lane in lanes.all {
       let old = lane.app.limit
       lane.endInterval(isShared: lanes.isShared)
       if lane.app.limit != old { note(lane, old) }
-      if lane.app.isSlow { putOffHeld(lane) }
+      if lane.app.isSlow { late += putOffHeld(lane) }
     }
     lanes.removeIdle()
-    fill()
+    return late
   }
 
   // MARK: - Waiting
@@ -150,70 +168,52 @@ final class SendWindow {
 
   // MARK: - Put off
 
-  /// Puts the jobs off that wait beyond those that may: claims need their permits.
-  private func putOffHeld(_ lane: AppLane) {
-    guard lane.heldPermits > 0 else { return }
+  private func putOffHeld(_ lane: AppLane) -> [PutOff] {
+    guard lane.heldPermits > 0 else { return [] }
     var last: [AppLane.WaitingJob] = []
     while last.count < lane.heldPermits, let job = lane.jobs.popLast() {
       shares.stopped(waiting: job.bytes, &lane.app)
       last.append(job)
     }
-    for job in last.reversed() { putOff(job.drafts, lane) }
     lane.releaseHeld(to: permits)
+    return last.reversed().compactMap { job in job.drafts.first.map { putOff($0.delivery, lane) } }
   }
 
-  private func putOff(_ drafts: [PushDraft], _ lane: AppLane) {
-    guard let delivery = drafts.first?.delivery else { return }
+  private func putOff(_ delivery: Delivery, _ lane: AppLane) -> PutOff {
     lane.notePutOff()
     let delay = lane.schedule.next(
       now: Clock.monotonicNanoseconds, waitingJobs: lane.app.waitingJobs, endedPerSecond: lane.endedPerSecond,
       untilExpiration: delivery.state.expiresAt.map { .milliseconds($0 - Clock.unixMilliseconds) },
       random: .random(in: 0..<1))
-    putOff(delivery, lane, delay)
+    return PutOff(delivery: delivery, lane: lane, delay: delay)
   }
 
   // MARK: - Sending
 
-  private func send(_ draft: PushDraft, _ lane: AppLane, _ permit: consuming Permit) {
+  private func start(_ draft: PushDraft, _ lane: AppLane, _ permit: consuming Permit) {
     draft.permit = consume permit
     shares.sent(&lane.app)
     lane.noteSent(draft)
-    submit(draft)
   }
 
-  /// Sends waiting pushes as permits allow: the lanes take turns, one push each.
-  private func fill() {
-    shares.limit = permits.limit
-    guard !waiting.isEmpty, !isFilling else { return }
-    isFilling = true
-    defer { isFilling = false }
-    // Lanes in a row that could send nothing.
-    var passedOver = 0
-    while passedOver < waiting.count, let lane = waiting.popFirst() {
-      passedOver = sendNext(of: lane) ? 0 : passedOver + 1
-      lane.hasTurn = !lane.jobs.isEmpty || !lane.turns.isEmpty
-      if lane.hasTurn { waiting.append(lane) }
-    }
-  }
-
-  /// Returns whether the lane has sent a push. A job waits only while there are other apps.
-  private func sendNext(of lane: AppLane) -> Bool {
-    guard !lane.jobs.isEmpty else { return sendTurn(of: lane) }
-    guard !lanes.isShared || shares.maySend(lane.app) else { return false }
-    guard let permit = lane.takeHeld() ?? permits.take() else { return false }
-    guard let job = popJob(of: lane), let first = job.drafts.first else { return false }
-    send(first, lane, permit)
+  /// Returns a push of the lane that may be sent now. A job waits only while there are other apps.
+  private func startNext(of lane: AppLane) -> PushDraft? {
+    guard !lane.jobs.isEmpty else { return startTurn(of: lane) }
+    guard !lanes.isShared || shares.maySend(lane.app) else { return nil }
+    guard let permit = lane.takeHeld() ?? permits.take() else { return nil }
+    guard let job = popJob(of: lane), let first = job.drafts.first else { return nil }
+    start(first, lane, permit)
     if job.drafts.count > 1 { wait(job.drafts.dropFirst()) }
-    return true
+    return first
   }
 
-  private func sendTurn(of lane: AppLane) -> Bool {
+  private func startTurn(of lane: AppLane) -> PushDraft? {
     let isAllowed = lanes.isShared ? shares.maySend(lane.app) : permits.available > reserved
-    guard isAllowed, !lane.turns.isEmpty, let permit = permits.take() else { return false }
-    guard let draft = lane.turns.popFirst() else { return false }
+    guard isAllowed, !lane.turns.isEmpty, let permit = permits.take() else { return nil }
+    guard let draft = lane.turns.popFirst() else { return nil }
     shares.setStarted(lane.turns.jobCount, &lane.app)
-    send(draft, lane, permit)
-    return true
+    start(draft, lane, permit)
+    return draft
   }
 
   /// Permits that waiting pushes may not take.

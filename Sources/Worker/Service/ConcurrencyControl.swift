@@ -11,16 +11,16 @@ final class ConcurrencyControl {
 
   private let clients: AppClients
   private let permits: Permits
-  private let window: SendWindow
+  private let pipeline: Pipeline
   private let log: Log
   private var limit: ConcurrencyLimit
   private var timer: LoopTimer?
   private var disconnectedAt: UInt64?
 
-  init(clients: AppClients, permits: Permits, window: SendWindow, log: Log) {
+  init(clients: AppClients, permits: Permits, pipeline: Pipeline, log: Log) {
     self.clients = clients
     self.permits = permits
-    self.window = window
+    self.pipeline = pipeline
     self.log = log
     limit = ConcurrencyLimit(maximum: permits.maximum)
   }
@@ -44,8 +44,8 @@ final class ConcurrencyControl {
   /// With several apps, each one's limit follows its own answers, and the limit of all is not lowered.
   private func update() {
     let times = clients.takeAnswerTimes()
-    apply(limit.update(window.lanes.isShared ? AnswerTimes() : times))
-    window.endInterval { [self] lane, old in note(lane, old) }
+    apply(limit.update(pipeline.window.lanes.isShared ? AnswerTimes() : times))
+    pipeline.endInterval { [self] lane, old in note(lane, old) }
   }
 
   /// Logs that the limit of an app was lowered from the maximum, and that it is back there.

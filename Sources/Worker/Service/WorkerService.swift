@@ -102,7 +102,7 @@ package final class WorkerService {
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
     reporter = WorkerReporter(context, pipeline.cleanup.removed)
-    concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, window: window, log: log) }
+    concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, pipeline: pipeline, log: log) }
   }
 
   private static func clients(_ configuration: WorkerConfiguration, _ metrics: Metrics, _ log: Log) -> AppClients? {
@@ -123,7 +123,10 @@ package final class WorkerService {
   package var clients: AppClients? { context.clients }
 
   /// Replaces the shares of the apps, by bundle id. Pushes in flight and waiting jobs are not affected.
-  package func configure(appShares: [String: AppShare]) { context.window.configure(shares: appShares) }
+  package func configure(appShares: [String: AppShare]) {
+    context.window.configure(shares: appShares)
+    pipeline.sendWaiting()
+  }
 
   /// The answer of `/readyz`.
   package var readiness: HTTPResponse {

@@ -7,45 +7,28 @@ import Testing
 
 @EventLoop
 struct EnvironmentLooksTests {
-  @EventLoop
-  private final class Sent {
-    var tokens: [String] = []
-    /// Whether looks end at once, as those of cancelled jobs do.
-    var endsAtOnce = false
-  }
-
   private let looks = EnvironmentLooks()
-  private let sent = Sent()
 
-  init() {
-    looks.connect { [looks, sent] in
-      sent.tokens.append($0.draft.device.token)
-      if sent.endsAtOnce { looks.ended() }
-    }
-  }
-
-  /// Begins looks for tokens of different owners.
-  private func begin(_ count: Int) throws {
+  /// Begins looks for tokens of different owners and returns the decisions.
+  private func begin(_ count: Int) throws -> [LookLimits.Decision] {
     let delivery = try Delivery.testing(#"{"to":{"tokens":["abcdef0123456789abcdef"]},"title":"T"}"#)
-    for draft in delivery.drafts(count, named: "t") {
-      _ = looks.begin(.init(first: .uncertain(""), mayRemove: true, refused: draft, draft: draft))
+    return delivery.drafts(count, named: "t").map {
+      looks.begin(.init(first: .uncertain(""), mayRemove: true, refused: $0, draft: $0))
     }
   }
 
-  @Test func `looks that wait are sent in their order, also if many end at once`() throws {
-    try begin(LookLimits.maximumInFlight + 500)
-    #expect(sent.tokens.count == LookLimits.maximumInFlight)
-    looks.ended()
-    #expect(sent.tokens.count == LookLimits.maximumInFlight + 1)
-    sent.endsAtOnce = true
-    looks.ended()
-    #expect(sent.tokens == (0..<LookLimits.maximumInFlight + 500).map { "t\($0)" })
+  @Test func `looks that wait are sent in their order, as others end`() throws {
+    let inFlight = LookLimits.maximumInFlight
+    let expected = Array(repeating: LookLimits.Decision.send, count: inFlight) + Array(repeating: .wait, count: 500)
+    #expect(try begin(inFlight + 500) == expected)
+    let next = (0..<500).map { _ in looks.end()?.draft.device.token }
+    #expect(next == (inFlight..<inFlight + 500).map { "t\($0)" })
+    #expect(looks.end() == nil)
   }
 
   @Test func `looks that wait are given up when the worker stops`() throws {
-    try begin(LookLimits.maximumInFlight + 3)
+    _ = try begin(LookLimits.maximumInFlight + 3)
     #expect(looks.drainWaiting().map(\.draft.device.token) == (64..<67).map { "t\($0)" })
-    looks.ended()
-    #expect(sent.tokens.count == LookLimits.maximumInFlight)
+    #expect(looks.end() == nil)
   }
 }

@@ -60,14 +60,10 @@ struct AppLanesTests {
 
   @Test func `apps can be configured anew while pushes are in flight`() throws {
     let permits = Permits(limit: 64)
-    var sent: [PushDraft] = []
     let window = SendWindow(permits: permits, shares: ["a": AppShare(app: "a")])
-    window.connect {
-      sent.append($0)
-    } putOff: { _, _, _ in
-    }
     let delivery = try Delivery.testing(#"{"id":"x","to":{"user":"u"},"title":"T"}"#)
-    window.enter(delivery.drafts(10, named: "a", app: "a"))
+    _ = window.enter(delivery.drafts(10, named: "a", app: "a"))
+    let sent = (0..<10).compactMap { _ in window.next() }
     window.configure(shares: ["a": AppShare(app: "a", share: 4), "b": AppShare(app: "b", share: 2)])
     #expect(window.lanes.lane(ofBundleID: "a").app.inFlight == 10)
     #expect(window.lanes.lane(ofBundleID: "a").app.share == 4)

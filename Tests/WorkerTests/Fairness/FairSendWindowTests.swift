@@ -26,14 +26,29 @@ struct FairSendWindowTests {
         permits: self.permits,
         shares: Dictionary(
           uniqueKeysWithValues: shares.map { ($0.key, AppShare(app: $0.key, share: $0.value)) }))
-      window.connect { [unowned self] draft in
-        sent.append(draft)
-        log.append(draft.device.token)
-      } putOff: { [unowned self] delivery, lane, delay in
-        putOff.append(delivery.id)
-        #expect(lane.name == String(delivery.id.prefix(1)))
-        #expect(delay >= .milliseconds(180))
+      self.permits.onRelease { [weak self] in self?.sendWaiting() }
+    }
+
+    func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) {
+      switch window.enter(drafts, permit: permit) {
+      case .send(let draft): send(draft)
+      case .wait: break
+      case .putOff(let job): putOff(job)
       }
+      sendWaiting()
+    }
+
+    private func sendWaiting() { while let draft = window.next() { send(draft) } }
+
+    private func send(_ draft: PushDraft) {
+      sent.append(draft)
+      log.append(draft.device.token)
+    }
+
+    private func putOff(_ job: SendWindow.PutOff) {
+      putOff.append(job.delivery.id)
+      #expect(job.lane.name == String(job.delivery.id.prefix(1)))
+      #expect(job.delay >= .milliseconds(180))
     }
 
     /// Claims a job of `app` as the fetcher does. Returns false if there is no permit.
@@ -43,7 +58,7 @@ struct FairSendWindowTests {
       number += 1
       let json = #"{"id":"\#(app)\#(number)","to":{"user":"u"},"app":"\#(app)","title":"T"}"#
       let delivery = try Delivery.testing(json)
-      window.enter(delivery.drafts(devices, named: "\(app)\(number)-", app: app), permit: .counted())
+      enter(delivery.drafts(devices, named: "\(app)\(number)-", app: app), permit: .counted())
       return true
     }
 
@@ -55,7 +70,10 @@ struct FairSendWindowTests {
       window.leave(sent.remove(at: index), isAnswered: true)
     }
 
-    func endInterval() { window.endInterval { _, _ in } }
+    func endInterval() {
+      for job in window.endInterval({ _, _ in }) { putOff(job) }
+      sendWaiting()
+    }
   }
 
   @Test func `while an app stalls, jobs of another are claimed and sent, and its own wait or are put off`() throws {
@@ -119,10 +137,10 @@ struct FairSendWindowTests {
   @Test func `a broadcast of a stalled app leaves pushes to the broadcast of another`() throws {
     let scene = Scene(permits: 64)
     let many = try Delivery.testing(#"{"id":"A","to":{"app":"a"},"title":"T"}"#)
-    scene.window.enter(many.drafts(1000, named: "A", app: "a"))
+    scene.enter(many.drafts(1000, named: "A", app: "a"))
     #expect(scene.inFlight("a") == 56)
     let others = try Delivery.testing(#"{"id":"B","to":{"app":"b"},"title":"T"}"#)
-    scene.window.enter(others.drafts(1000, named: "B", app: "b"))
+    scene.enter(others.drafts(1000, named: "B", app: "b"))
     #expect(scene.inFlight("b") >= 5)
     for _ in 0..<1000 { scene.end("b") }
     #expect(scene.log.count { $0.hasPrefix("B") } == 1000)
@@ -135,7 +153,7 @@ struct FairSendWindowTests {
     let delivery = try Delivery.testing(#"{"id":"m","to":{"user":"u"},"title":"T"}"#)
     let drafts = delivery.drafts(3, named: "x", app: "a") + delivery.drafts(2, named: "y", app: "b")
     #expect(scene.permits.take(upTo: 1) == 1)
-    scene.window.enter(drafts, permit: .counted())
+    scene.enter(drafts, permit: .counted())
     #expect(scene.inFlight("a") == 3)
     #expect(scene.inFlight("b") == 2)
     for _ in 0..<3 { scene.end("a") }
