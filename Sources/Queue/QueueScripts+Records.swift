@@ -65,6 +65,7 @@ extension QueueScripts {
   static let leaving = """
     \(writing)
     \(answering)
+    \(keeping)
     local function leave(dropped)
       local isWritten, key, refusal = true, readers, nil
       if json ~= '' then
@@ -74,8 +75,7 @@ extension QueueScripts {
       for _, notification in ipairs(cjson.decode(notifications)) do
         for _, name in ipairs(notification[2]) do
           if redis.pcall('HEXISTS', KEYS[key + 2], name) == 1 or redis.pcall('EXISTS', KEYS[key + 3]) == 1 then
-            redis.pcall('XADD', KEYS[key + 1], 'MAXLEN', '~', 1000, '*', 'notification', notification[1])
-            redis.pcall('EXPIRE', KEYS[key + 1], 2592000)
+            keep(KEYS[key + 1], notification[1])
           end
           key = key + 3
         end

@@ -23,26 +23,37 @@ package struct SeparateRecords {
   package func write(
     _ settlement: Settlement, nonce: String?, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
-    let steps = RecordSteps(completion)
-    if let record = settlement.record {
-      steps.begin()
-      write(record, nonce) { steps.end($0.map { $0.integer != 0 }) }
-      if let list = settlement.replyTo {
-        steps.begin()
-        reply(record.json, to: list) { steps.end($0) }
+    EventLoop.gather(parts(of: settlement)) { part, end in
+      switch part {
+      case .record(let record): write(record, nonce) { end($0.map { $0.integer != 0 }) }
+      case .reply(let json, let list): reply(json, to: list) { end($0.map { true }) }
+      case .notification(let json, let reader): keep(json, for: reader) { end($0.map { _ in true }) }
+      case .events(let log, let events): log.write(events) { end($0.map { true }) }
       }
+    } completion: { results in
+      completion(results.firstFailure().map { !results.contains(.success(false)) })
+    }
+  }
+
+  /// What is written by a command of its own.
+  private enum Part {
+    case record(Settlement.Record)
+    case reply([UInt8], list: String)
+    case notification([UInt8], NotificationReader)
+    case events(EventLog, [Event])
+  }
+
+  private func parts(of settlement: Settlement) -> [Part] {
+    var parts: [Part] = []
+    if let record = settlement.record {
+      parts.append(.record(record))
+      if let list = settlement.replyTo { parts.append(.reply(record.json, list: list)) }
     }
     for notification in settlement.notifications {
-      for reader in notification.readers {
-        steps.begin()
-        keep(notification.json, for: reader) { steps.end($0.map { _ in true }) }
-      }
+      parts += notification.readers.map { .notification(notification.json, $0) }
     }
-    if let events, !settlement.events.isEmpty {
-      steps.begin()
-      events.write(settlement.events) { steps.end($0.map { true }) }
-    }
-    steps.seal()
+    if let events, !settlement.events.isEmpty { parts.append(.events(events, settlement.events)) }
+    return parts
   }
 
   private func write(
@@ -56,11 +67,11 @@ package struct SeparateRecords {
 
   /// A list that Redis refuses to write to, for example a key of another type, gets no reply. The job still ends.
   private func reply(
-    _ record: [UInt8], to list: String, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
+    _ record: [UInt8], to list: String, _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void
   ) {
     connection.send(QueueScripts.separateReply(list: list, json: record)) { result in
       if case .failure(let error) = result, !error.isRefusal { return completion(.failure(error)) }
-      completion(.success(true))
+      completion(.success(()))
     }
   }
 
@@ -69,51 +80,26 @@ package struct SeparateRecords {
     _ record: [UInt8], for reader: NotificationReader,
     _ completion: @escaping @EventLoop (Result<Int, RedisError>) -> Void
   ) {
-    let finding = RecordSteps { found in
-      guard case .success(false) = found else { return completion(found.map { _ in 0 }) }
+    let signs = [RedisCommand("HEXISTS", reader.credentials, reader.name), RedisCommand("EXISTS", reader.device)]
+    EventLoop.gather(signs) { sign, end in
+      connection.send(sign) { reply in
+        end(Result { () throws(RedisError) in try reply.absentIfWrongType().integer == 1 })
+      }
+    } completion: { known in
+      let failure = known.firstFailure()
+      guard known.contains(.success(true)), case .success = failure else { return completion(failure.map { 0 }) }
       connection.send(QueueScripts.separateNotification(stream: reader.stream, json: record)) { result in
-        if case .failure(let error) = result, error.isWrongType { return completion(.success(0)) }
-        completion(result.map { $0.count ?? 0 })
+        completion(Result { () throws(RedisError) in try result.absentIfWrongType().count ?? 0 })
       }
     }
-    // False ends the search: the reader is known.
-    for command in [RedisCommand("HEXISTS", reader.credentials, reader.name), RedisCommand("EXISTS", reader.device)] {
-      finding.begin()
-      connection.send(command) { result in
-        if case .failure(let error) = result, error.isWrongType { return finding.end(.success(true)) }
-        finding.end(result.map { $0.integer != 1 })
-      }
-    }
-    finding.seal()
   }
 }
 
-/// Steps that run at the same time: passes the first failure, or whether all were successful with true.
-@EventLoop
-private final class RecordSteps {
-  private var left = 1
-  private var isTrue = true
-  private var failure: RedisError?
-  private let completion: @EventLoop (Result<Bool, RedisError>) -> Void
-
-  init(_ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void) {
-    self.completion = completion
-  }
-
-  func begin() { left += 1 }
-
-  func end(_ result: Result<Bool, RedisError>) {
-    switch result {
-    case .success(let value): isTrue = isTrue && value
-    case .failure(let error): failure = failure ?? error
-    }
-    seal()
-  }
-
-  /// No step begins after this.
-  func seal() {
-    left -= 1
-    if left == 0 { completion(failure.map { .failure($0) } ?? .success(isTrue)) }
+extension Collection {
+  /// The first failure, or success without one.
+  func firstFailure<Value>() -> Result<Void, RedisError> where Element == Result<Value, RedisError> {
+    for case .failure(let error) in self { return .failure(error) }
+    return .success(())
   }
 }
 
@@ -149,13 +135,10 @@ extension QueueScripts {
   static let separateNotification = RedisScript(
     keys: ["stream"], arguments: ["json"],
     """
-    local head = string.match(json, '^{"id":"[^"]*",') or json
+    \(keeping)
     redis.call('EXPIRE', stream, 2592000)
-    for _, entry in ipairs(redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 20)) do
-      if string.sub(entry[2][2] or '', 1, #head) == head then return 0 end
-    end
-    redis.call('XADD', stream, 'MAXLEN', '~', 1000, '*', 'notification', json)
-    redis.call('EXPIRE', stream, 2592000)
-    return 1
+    if isKept(stream, json) then return 0 end
+    local added = keep(stream, json)
+    return type(added) == 'table' and added.err and added or 1
     """)
 }

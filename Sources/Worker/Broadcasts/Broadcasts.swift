@@ -214,7 +214,7 @@ final class Broadcast {
     else {
       return carryOut(progress.submitted(page, pushes: 0))
     }
-    context.queue.keep(record, of: delivery.id) { [self] result in
+    context.queue.keep(record) { [self] result in
       switch result {
       case .success: carryOut(progress.recordsKept(page: page))
       case .failure(let error): carryOut(progress.pageFailed(page, .init(reason: "\(error)")))

@@ -122,7 +122,11 @@ extension Pipeline {
   /// Begins with a broadcast. It may have been cancelled or paused since it was looked up.
   func begin(_ delivery: Delivery, to app: String) {
     guard !delivery.claim.isCancelled else { return cancel(delivery, after: .untouched) }
-    broadcasts.begin(delivery, app) { [self] in enter($0) } onEnd: { [self] in endAttempt(delivery, $0) }
+    broadcasts.begin(delivery, app) { [self] in
+      enter($0)
+    } onEnd: { [self] in
+      endAttempt(delivery, $0)
+    }
     let queueIndex = delivery.claim.queueIndex
     if queue.hasPausedBroadcasts(queueIndex: queueIndex) { pauseBroadcasts(queueIndex: queueIndex) }
   }
