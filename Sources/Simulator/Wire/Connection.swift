@@ -249,7 +249,7 @@ extension Connection {
   private func submit(_ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
     pushID.withUnsafeBufferPointer { text in
       if answer.isAccepted {
-        session?.accept(id, pushID: text)
+        gateway.newUniqueID().withUnsafeBufferPointer { session?.accept(id, pushID: text, uniqueID: $0) }
       } else {
         streams[slot].answerBody = answer.body[...]
         session?.refuse(id, answer, pushID: text)

@@ -50,6 +50,22 @@ import Testing
     }
   }
 
+  @Test func `the record of a push to the sandbox has its apns-unique-id, and explain tells it`() async throws {
+    try await withWorker {
+      let (user, token) = names()
+      try await two.register(token, to: user, #","environment":"sandbox""#)
+      let record = try await two.deliver(#"{"user":"\#(user)"}"#, on: queue)
+      let uniqueID = try #require(record.device(token)?.uniqueId)
+      #expect(uniqueID.count == 36)
+      let shown = try await two.fleet.martlet("explain", record.id).lines
+      #expect(shown.contains { $0.hasSuffix("by apns-unique-id \(uniqueID).") })
+      let result = try await two.fleet.martlet("result", record.id).lines
+      #expect(result.contains { $0.contains(#""uniqueId":"\#(uniqueID)""#) })
+      try await two.register(token, to: user, #","environment":"production""#)
+      #expect(try await two.deliver(#"{"user":"\#(user)"}"#, on: queue).device(token)?.uniqueId == nil)
+    }
+  }
+
   @Test func `a device that the default environment accepts is stored, too`() async throws {
     try await withWorker {
       let (user, token) = names()
