@@ -6,7 +6,7 @@ SWIFT ?= swift
 RELEASE := .build/release
 # Swift is linked statically, so the programs need no RUNPATH, in which others could place a library.
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
-SOURCES := Package.swift Sources Tests Tools
+SOURCES := Package.swift Sources Tests Tools clients
 
 .PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
 

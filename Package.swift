@@ -105,6 +105,10 @@ let package = Package(
       name: "Chaos", dependencies: ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"], path: "Tools/Chaos",
       swiftSettings: strict),
 
+    // For apps, which take its one file. Not shipped; `SidecarTests` tries it.
+    .target(
+      name: "MartletDevice", path: "clients/ios",
+      swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
     .target(name: "TestSupport", dependencies: ["Telemetry"], path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "RedisSupport", dependencies: ["EventLoop", "Redis", "Telemetry", "TestSupport"],
@@ -156,7 +160,8 @@ let package = Package(
     tests(
       "Sidecar",
       [
-        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis",
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "MartletDevice", "PushModel", "Queue",
+        "Redis",
         "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
