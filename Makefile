@@ -56,7 +56,7 @@ test-browser: build ## Try the dashboard in a browser: pages, actions, keyboard,
 test-engines: build-tests ## Run the tests of queue, registry and sidecar on Redis 6.2 and Valkey 8.1
 	@SWIFT=$(SWIFT) Tests/Engines/run
 
-test-producers: build ## Run every example of docs/producers.md in its language
+test-producers: build ## Run every example of docs/producers.md and docs/testing.md in its language
 	@Tests/Producers/check-producers $(RELEASE)
 
 test-linking: build ## Check how martlet and apns-simulator are linked

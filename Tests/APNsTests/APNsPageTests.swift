@@ -26,8 +26,9 @@ struct APNsPageTests {
       let suffix = type.topic(bundleID: "a").dropFirst()
       let others = type.onlyPriority == nil ? "5, 1" : "none"
       return [
-        type.rawValue, suffix.isEmpty ? "none" : String(suffix), type.kind?.rawValue ?? "none", "\(type.defaultPriority)",
-        others, "\(type.maximumPayloadBytes)", type.defaultExpiration.map { "\($0)" } ?? "Apple's",
+        type.rawValue, suffix.isEmpty ? "none" : String(suffix), type.kind?.rawValue ?? "none",
+        "\(type.defaultPriority)", others, "\(type.maximumPayloadBytes)",
+        type.defaultExpiration.map { "\($0)" } ?? "Apple's",
       ]
     }
     #expect(try rows("Push types") == expected)

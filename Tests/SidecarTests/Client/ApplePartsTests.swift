@@ -29,19 +29,19 @@ struct ApplePartsTests {
       public func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool { true }
     }
     """
-  /// The lines that docs/first-push.md has for an app.
-  private static let app = """
-    import Foundation
-    @MainActor final class AppDelegate {
-      let push = MartletDevice(server: URL(string: "https://push.example.com")!) { print("push:", $0) }
-      func signedIn(bearerToken: String) async {
-        await push.signIn(as: .user("alice", secret: bearerToken))
-        await push.askForPermission()
+  /// The lines that docs/first-push.md has for an app, as the body of a function.
+  private static func app() throws -> String {
+    let page = URL(filePath: #filePath).appending(path: "../../../../docs/first-push.md").standardizedFileURL
+    let text = try String(contentsOf: page, encoding: .utf8)
+    let block = try #require(text.firstMatch(of: /(?s)```swift\n(.*?)```/)).1
+    return """
+      import Foundation
+      import UIKit
+      @MainActor func run(bearerToken: String) async throws {
+      \(block)
       }
-      func application(didRegisterForRemoteNotificationsWithDeviceToken token: Data) { push.received(token) }
-      func signingOut() async { try? await push.signOut() }
-    }
-    """
+      """
+  }
 
   @Test func `it compiles where UIKit and UserNotifications exist, in the modes of Swift 5 and 6`() async throws {
     let directory = try TemporaryDirectory()
@@ -58,7 +58,7 @@ struct ApplePartsTests {
           "\(directory.path)/\(module).swiftmodule", try source(module, text),
         ])
     }
-    let app = try source("App", Self.app)
+    let app = try source("App", Self.app())
     for mode in [["-swift-version", "5", "-strict-concurrency=complete"], ["-swift-version", "6"]] {
       _ = try await ChildProcess.run(
         "swiftc",
