@@ -36,6 +36,9 @@ public actor MartletDevice {
   /// What a token is for: `app` is the one of `registerForRemoteNotifications`, the others come from their own frameworks.
   public enum Kind: String, Sendable, CaseIterable {
     case app, voip, complication, fileprovider, location, widgets, controls, pushtotalk
+
+    /// Whether an app has one token at a time: each widget extension and each placed control has its own.
+    var isSingle: Bool { self != .widgets && self != .controls }
   }
 
   /// The environment of APNs that a token belongs to: the provisioning profile decides.
@@ -66,13 +69,15 @@ public actor MartletDevice {
   private let store: Store
   private let report: @Sendable (Event) -> Void
   private var owner: Owner?
-  private var tokens: [Kind: String] = [:]
-  /// What the sidecar has confirmed since the launch, and when.
-  private var confirmed: [Kind: (request: Request, at: Date)] = [:]
+  /// Those that the system has given since the launch, with their kinds.
+  private var tokens: [String: Kind] = [:]
+  /// What the sidecar has confirmed since the launch, by token, and when.
+  private var confirmed: [String: (request: Request, at: Date)] = [:]
   /// The registrations under way. Each waits for those before it.
   private var work: Task<Void, Never>?
 
-  /// `server` is the address of the sidecar, of which the paths of the APIs are below. `report` is called for each event.
+  /// `server` is the address of the sidecar, of which the paths of the APIs are below. `report` is called for each event,
+  /// on any thread.
   public init(server: URL, report: @escaping @Sendable (Event) -> Void = { _ in }) {
     self.init(client: Client(server: server), facts: { await .current() }, store: Store(), report: report)
   }
@@ -87,8 +92,8 @@ public actor MartletDevice {
     self.report = report
   }
 
-  /// Registers the device for `owner`, as soon as its token is known. If another owner was signed in, the device is theirs no
-  /// longer once the sidecar has answered.
+  /// Registers the device for `owner`, as soon as its token is known. Sign another owner out first. Without that, the device
+  /// of a user goes over to the next user when the sidecar answers, but an instance keeps it.
   public func signIn(as owner: Owner) {
     self.owner = owner
     renew()
@@ -124,7 +129,7 @@ public actor MartletDevice {
   }
 
   private func unregister(_ owner: Owner) async throws {
-    let known = store.tokens(of: await facts().deviceID).merging(tokens) { _, new in new }
+    let known = Set(store.tokens(of: await facts().deviceID)).union(tokens.keys)
     for request in Request.unregistrations(of: known, owner: owner) {
       try await client.send(request, attempts: Retry.signOutAttempts, report: report)
     }
@@ -132,7 +137,8 @@ public actor MartletDevice {
   }
 
   private func use(_ token: String, _ kind: Kind) {
-    tokens[kind] = token
+    if kind.isSingle { tokens = tokens.filter { $0.value != kind } }
+    tokens[token] = kind
     renew()
   }
 
@@ -149,17 +155,17 @@ public actor MartletDevice {
   private func register() async {
     let facts = await facts()
     guard let owner else { return }
-    for (kind, token) in tokens.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !Task.isCancelled {
+    for (token, kind) in tokens.sorted(by: { $0.key < $1.key }) where !Task.isCancelled {
       guard let request = Request.registration(of: token, kind, owner: owner, facts) else { continue }
-      if let last = confirmed[kind], last.request == request, -last.at.timeIntervalSinceNow < MartletDevice.renewal {
+      if let last = confirmed[token], last.request == request, -last.at.timeIntervalSinceNow < MartletDevice.renewal {
         continue
       }
       // Written first: a registration whose answer is lost is unregistered at sign-out, too.
-      store.add(token, kind, deviceID: facts.deviceID)
+      store.add(token, deviceID: facts.deviceID)
       do {
         try await client.send(request, attempts: Retry.attempts, report: report)
         guard self.owner == owner else { return }
-        confirmed[kind] = (request, Date())
+        confirmed[token] = (request, Date())
         report(.registered(token: String(token.prefix(8))))
       } catch is CancellationError {
         return
@@ -225,27 +231,25 @@ extension MartletDevice {
     }
   }
 
-  /// The tokens that are registered, over launches: at sign-out the system may not have given one yet.
+  /// The tokens that were registered since the last sign-out, over launches: they are unregistered then, also those that the
+  /// system has replaced, and before it has given one in this launch.
   struct Store: @unchecked Sendable {
     private static let tokens = "MartletDevice.tokens"
     private static let device = "MartletDevice.deviceID"
+    /// The oldest is forgotten first. The sidecar keeps as many of a user by default.
+    private static let maximumTokens = 100
     /// Safe to use from any thread.
     var defaults = UserDefaults.standard
 
     /// Empty if they were written on another phone, from whose backup this one was restored.
-    func tokens(of deviceID: String?) -> [MartletDevice.Kind: String] {
-      guard let deviceID, defaults.string(forKey: Store.device) == deviceID else { return [:] }
-      let stored = defaults.dictionary(forKey: Store.tokens) as? [String: String] ?? [:]
-      return Dictionary(
-        uniqueKeysWithValues: stored.compactMap { name, token in
-          MartletDevice.Kind(rawValue: name).map { ($0, token) }
-        })
+    func tokens(of deviceID: String?) -> [String] {
+      guard let deviceID, defaults.string(forKey: Store.device) == deviceID else { return [] }
+      return defaults.stringArray(forKey: Store.tokens) ?? []
     }
 
-    func add(_ token: String, _ kind: MartletDevice.Kind, deviceID: String?) {
-      var stored = Dictionary(uniqueKeysWithValues: tokens(of: deviceID).map { ($0.key.rawValue, $0.value) })
-      stored[kind.rawValue] = token
-      defaults.set(stored, forKey: Store.tokens)
+    func add(_ token: String, deviceID: String?) {
+      let stored = tokens(of: deviceID).filter { $0 != token } + [token]
+      defaults.set(Array(stored.suffix(Store.maximumTokens)), forKey: Store.tokens)
       defaults.set(deviceID, forKey: Store.device)
     }
 
@@ -286,10 +290,10 @@ extension MartletDevice {
       }
     }
 
-    static func unregistrations(of tokens: [MartletDevice.Kind: String], owner: MartletDevice.Owner) -> [Request] {
+    static func unregistrations(of tokens: Set<String>, owner: MartletDevice.Owner) -> [Request] {
       switch owner {
       case .user:
-        return Set(tokens.values).sorted().map { token in
+        return tokens.sorted().map { token in
           Request(path: "api/push/unregister", headers: owner.headers, body: ["token": token])
         }
       case .instance:

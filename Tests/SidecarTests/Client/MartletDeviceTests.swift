@@ -47,12 +47,30 @@ struct MartletDeviceTests {
     #expect(try await fixture.metadata(calls.hex)?.kind == .voip)
     #expect(try await fixture.members("client-alice") == [first.hex, second.hex, calls.hex])
 
+    // The token that was replaced, too.
     try await phone.device.signOut()
-    #expect(try await fixture.members("client-alice") == [first.hex])
+    #expect(try await fixture.members("client-alice").isEmpty)
     #expect(phone.events.last == .unregistered)
     phone.device.received(TestDevice.token())
     try await phone.device.signOut()
-    #expect(try await fixture.members("client-alice") == [first.hex])
+    #expect(try await fixture.members("client-alice").isEmpty)
+  }
+
+  @Test func `a sign-in after a sign-out registers again, each widget's token and the newest of the app`() async throws
+  {
+    let fixture = try await SidecarFixture()
+    let phone = try TestDevice(port: fixture.sidecar.port, facts: facts)
+    let (owner, tokens) = (try await user(fixture, "client-widgets"), (0..<4).map { _ in TestDevice.token() })
+    await phone.device.signIn(as: owner)
+    phone.device.received(tokens[0])
+    try await phone.registered(1)
+    phone.device.received(tokens[1])
+    for token in tokens[2...] { phone.device.received(token, kind: .widgets) }
+    try await phone.registered(4)
+    try await phone.device.signOut()
+    await phone.device.signIn(as: owner)
+    try await phone.registered(7)
+    #expect(try await fixture.members("client-widgets") == Set(tokens[1...].map(\.hex)))
   }
 
   @Test func `what is registered already is not registered again`() async throws {
