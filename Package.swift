@@ -122,7 +122,7 @@ let package = Package(
     tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel", "TestSupport"]),
-    tests("Policy", ["Jobs", "TestSupport"]),
+    tests("Policy", ["JSON", "Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     .target(
       name: "QueueSupport", dependencies: ["EventLoop", "Queue", "Redis", "RedisSupport", "TestSupport"],
@@ -176,8 +176,8 @@ let package = Package(
     tests(
       "Martlet",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
-        "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Operations", "Policy",
+        "PushModel", "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]

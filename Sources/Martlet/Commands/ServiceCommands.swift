@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPServer
+import JSON
 import Telemetry
 import Worker
 
@@ -128,7 +129,7 @@ package struct AllConfiguration {
 
   /// Throws the faults of all, each once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
-    var faults: [ConfigurationFaults.Fault] = []
+    var faults: [InvalidValue] = []
     let (worker, sidecar, dashboard) = AllConfiguration.read(values, &faults)
     guard let worker, let sidecar, let dashboard else { throw ConfigurationFaults(faults) }
     self.worker = worker
@@ -138,7 +139,7 @@ package struct AllConfiguration {
 
   /// Reads the settings of each service, nil for those with faults. Adds the faults that are not known yet.
   static func read(
-    _ values: [String: String], _ faults: inout [ConfigurationFaults.Fault]
+    _ values: [String: String], _ faults: inout [InvalidValue]
   ) -> (worker: WorkerSettings?, sidecar: SidecarSettings?, dashboard: DashboardSettings?) {
     (
       read(&faults) { () throws(ConfigurationFaults) in try WorkerSettings(environment: values) },
@@ -148,7 +149,7 @@ package struct AllConfiguration {
   }
 
   private static func read<Settings>(
-    _ faults: inout [ConfigurationFaults.Fault], _ body: () throws(ConfigurationFaults) -> Settings
+    _ faults: inout [InvalidValue], _ body: () throws(ConfigurationFaults) -> Settings
   ) -> Settings? {
     do {
       return try body()

@@ -1,6 +1,7 @@
 import EventLoop
 import Events
 import JSON
+import Operations
 import Redis
 
 /// The webhook, as `martlet status` and `martlet doctor` show it.
@@ -23,7 +24,7 @@ extension WebhookState {
     }
     let since = Timestamp.text(failure.since)
     return failure.isParked
-      ? Finding("webhook", .fail, "parked, failing since \(since): \(failure.answer)", fix: WebhookState.fix)
-      : Finding("webhook", .warn, "failing since \(since): \(failure.answer)", fix: WebhookState.fix)
+      ? Finding("webhook", .problem, "parked, failing since \(since): \(failure.answer)", fix: WebhookState.fix)
+      : Finding("webhook", .warning, "failing since \(since): \(failure.answer)", fix: WebhookState.fix)
   }
 }

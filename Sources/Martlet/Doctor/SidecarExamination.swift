@@ -1,3 +1,4 @@
+import Operations
 import Worker
 import HTTPServer
 import Sidecar
@@ -21,7 +22,7 @@ package struct SidecarExamination {
     if let adminAddress, !SidecarExamination.isLocal(adminAddress) {
       findings.append(
         Finding(
-          "admin port", .note, "listens on \(adminAddress): others can read /metrics",
+          "admin port", .fact, "listens on \(adminAddress): others can read /metrics",
           fix: "block others with a firewall, or listen on \(WorkerSettings.defaultAdminAddress)"))
     }
     return findings
@@ -32,7 +33,7 @@ package struct SidecarExamination {
     isLocal(address)
       ? Finding("dashboard", .ok, "listens on \(address), for this machine only")
       : Finding(
-        "dashboard", .note, "listens on \(address): whoever reaches it must sign in",
+        "dashboard", .fact, "listens on \(address): whoever reaches it must sign in",
         fix: "nothing, if that is meant; it starts only if an operator exists (martlet credentials add operator)")
   }
 
@@ -41,7 +42,7 @@ package struct SidecarExamination {
     if settings.sidecar.isBroadcastOpen {
       findings.append(
         Finding(
-          "sidecar", .warn,
+          "sidecar", .warning,
           "listens on \(address), where MARTLET_PUSH_SERVER_OPEN lets anybody register tokens and push to an app",
           fix: "unset MARTLET_PUSH_SERVER_OPEN, or listen on \(SidecarSettings.defaultAddress)"))
     } else {
@@ -50,7 +51,7 @@ package struct SidecarExamination {
     if !isEnvironmentNamed {
       findings.append(
         Finding(
-          "origins", .note,
+          "origins", .fact,
           "MARTLET_ENV is not set: it is development, in which pages of localhost may call the push API",
           fix: "set MARTLET_ENV=production and MARTLET_ALLOWED_ORIGINS"))
     }

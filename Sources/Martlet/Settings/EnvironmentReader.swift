@@ -16,9 +16,9 @@ package struct EnvironmentReader {
   /// The characters of host names and of IP addresses with a scope.
   private static let hostCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:%".utf8)
   private let values: [String: String]
-  private(set) var faults: [ConfigurationFaults.Fault] = []
+  private(set) var faults: [InvalidValue] = []
   /// The kinds of settings that were not read as plain text.
-  private var kinds: [String: SettingQuote.Kind] = [:]
+  private var kinds: [String: ValueQuote.Kind] = [:]
 
   init(_ values: [String: String]) {
     self.values = values
@@ -41,7 +41,7 @@ package struct EnvironmentReader {
   mutating func report(_ name: String, seen: String, expected: String) {
     let value = string(name) ?? ""
     faults.append(
-      .init(name: name, seen: seen.replacing("'\(value)'", with: quoted(name, value)), expected: expected))
+      .init(place: name, seen: seen.replacing("'\(value)'", with: quoted(name, value)), expected: expected))
   }
 
   /// Reports a fault that quotes the value, or the invalid part of it.
@@ -51,7 +51,7 @@ package struct EnvironmentReader {
 
   /// Returns what a fault may show of a value of this setting.
   private func quoted(_ name: String, _ value: String) -> String {
-    SettingQuote.text(value, as: kinds[name] ?? .plain)
+    ValueQuote.text(value, as: kinds[name] ?? .plain)
   }
 
   /// The value without white space around it. Nil if it is absent or blank.
@@ -207,11 +207,20 @@ package struct EnvironmentReader {
 
   /// The contents of a regular file.
   mutating func contents(_ name: String, path: String, maximumBytes: Int, expected: String) -> [UInt8]? {
-    do throws(SettingFile.Fault) {
-      return try SettingFile.read(path, maximumBytes: maximumBytes)
+    do throws(InvalidValue) {
+      let file = "the file \(quoted(name, path))"
+      return try SettingFile.read(path, file, maximumBytes: maximumBytes, expected: expected)
     } catch {
-      report(name, seen: "the file \(quoted(name, path)) \(error.reason)", expected: error.expected ?? expected)
+      report(name, seen: error.seen, expected: error.expected)
       return nil
+    }
+  }
+
+  /// Reports the faults of the file at the path that a setting has.
+  mutating func report(_ name: String, _ path: String, _ faults: [InvalidValue]) {
+    for fault in faults {
+      let place = fault.place.isEmpty ? "" : " \(fault.place)"
+      report(name, seen: "\(quoted(name, path))\(place): \(fault.seen)", expected: fault.expected)
     }
   }
 }

@@ -25,10 +25,7 @@ package enum PolicySettings {
         fileName, path: path, maximumBytes: PolicyFile.maximumBytes, expected: "the path of a readable JSON file")
     else { return .standard }
     let (book, faults) = PolicyFile.read(bytes, quietHours: quietHours)
-    for fault in faults {
-      reader.report(
-        fileName, seen: fault.path.isEmpty ? fault.seen : "\(fault.path): \(fault.seen)", expected: fault.expected)
-    }
+    reader.report(fileName, path, faults)
     return book
   }
 

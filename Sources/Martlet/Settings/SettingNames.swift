@@ -19,11 +19,12 @@ enum SettingNames {
   private static let testPrefix = "TEST_"
 
   /// Returns a fault for each name that no program knows. A blank value counts as absent.
-  static func faults(in values: [String: String]) -> [ConfigurationFaults.Fault] {
+  static func faults(in values: [String: String]) -> [InvalidValue] {
     values.filter { isUnknown($0.key) && EnvironmentReader.trimmed($0.value) != nil }.keys.sorted().map { name in
-      let nearest = prefix + nearest(to: name.dropFirst(prefix.count).uppercased())
+      let nearest = Spelling.nearest(to: String(name.dropFirst(prefix.count)), among: known.sorted())?.name ?? ""
       return .init(
-        name: name, seen: "no setting has this name", expected: "the name of a setting, the nearest is \(nearest)")
+        place: name, seen: "no setting has this name",
+        expected: "the name of a setting, the nearest is \(prefix)\(nearest)")
     }
   }
 
@@ -47,25 +48,5 @@ enum SettingNames {
       default: return false
       }
     }
-  }
-
-  private static func nearest(to name: String) -> String {
-    known.sorted().min { distance(name, $0) < distance(name, $1) } ?? ""
-  }
-
-  /// The number of characters to insert, to remove or to replace.
-  private static func distance(_ left: some StringProtocol, _ right: some StringProtocol) -> Int {
-    let right = Array(right.utf8)
-    var row = Array(0...right.count)
-    for (index, byte) in left.utf8.enumerated() {
-      var diagonal = row[0]
-      row[0] = index + 1
-      for (column, other) in right.enumerated() {
-        let replaced = diagonal + (byte == other ? 0 : 1)
-        diagonal = row[column + 1]
-        row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
-      }
-    }
-    return row[right.count]
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPServer
+import JSON
 import Jobs
 import Telemetry
 import TestSupport
@@ -37,7 +38,7 @@ struct EnvironmentReaderTests {
   func `the fault of an invalid duration quotes it`(text: String) {
     var reader = EnvironmentReader(["D": text])
     _ = reader.duration("D", default: .seconds(1))
-    #expect(reader.faults.map(\.name) == ["D"])
+    #expect(reader.faults.map(\.place) == ["D"])
     #expect(reader.faults[0].seen == "'\(text)'")
   }
 
@@ -84,7 +85,7 @@ struct EnvironmentReaderTests {
       ])
     }
     #expect(
-      Set(error?.faults.map(\.name) ?? []) == [
+      Set(error?.faults.map(\.place) ?? []) == [
         "REDIS_URL", "MARTLET_CONCURRENCY", "MARTLET_DELIVERY", "MARTLET_QUEUES", "MARTLET_LOG", "MARTLET_RESULT_TTL",
         "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
       ])
@@ -98,7 +99,7 @@ struct EnvironmentReaderTests {
         "APNS_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\\nSECRETSECRET\\n-----END PRIVATE KEY-----",
       ])
     }
-    #expect(error?.faults.map(\.name) == ["APNS_PRIVATE_KEY"])
+    #expect(error?.faults.map(\.place) == ["APNS_PRIVATE_KEY"])
     #expect(error?.text.contains("SECRET") == false)
   }
 

@@ -1,5 +1,6 @@
 import APNs
 import Foundation
+import JSON
 import Redis
 import Sidecar
 import TestSupport
@@ -62,7 +63,7 @@ struct ExampleTests {
     #expect(values["keyId"] != nil && values["teamId"] != nil)
     let error = #expect(throws: ConfigurationFaults.self) { try SidecarSettings(environment: values) }
     // There is no key in the working directory of the tests.
-    #expect(error?.faults.map(\.name) == ["apns_push_key.p8"])
+    #expect(error?.faults.map(\.place) == ["apns_push_key.p8"])
     values["keyId"] = nil
     values["teamId"] = nil
     values["APNS_BUNDLE_ID"] = nil
