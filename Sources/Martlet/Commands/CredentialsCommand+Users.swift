@@ -17,9 +17,7 @@ extension CredentialsCommand {
     let secret: String
     let addition: Result<Credential, UserLineError>
 
-    /// Nil for a blank line.
-    init?(_ bytes: [UInt8], number: Int, now: Int64) {
-      if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { return nil }
+    init(_ bytes: [UInt8], number: Int, now: Int64) {
       self.number = number
       let secret = Credential.randomSecret()
       self.secret = secret
@@ -37,16 +35,13 @@ extension CredentialsCommand {
     guard line.positional.count == 3, line.positional[2] == "-" else {
       throw CommandError.usage("add users takes only -: the users are read from stdin, a JSON object per line")
     }
-    try CredentialWords.refuse(CredentialWords.options, of: line, "is for one credential")
+    try line.refuse(CredentialWords.options, "is for one credential")
     return try await ClientConfiguration().withConnection { connection in
       let credentials = Credentials(connection: connection)
       var exit = ExitCode.done
       var batch: [UserLine] = []
-      var number = 0
-      for bytes in Console.lines(maximumBytes: maximumLineBytes) {
-        number += 1
-        guard let line = UserLine(bytes, number: number, now: Clock.unixMilliseconds) else { continue }
-        batch.append(line)
+      for (number, bytes) in Console.filledLines(maximumBytes: maximumLineBytes) {
+        batch.append(UserLine(bytes, number: number, now: Clock.unixMilliseconds))
         guard batch.count == linesOfBatch else { continue }
         if try await !add(batch, credentials) { exit = .failed }
         batch = []

@@ -39,10 +39,10 @@ enum TokensCommand: Command {
     do {
       switch line.positional[0] {
       case "export":
-        try refuse(["bundle", "output", "import"], line)
+        try line.refuse(["bundle", "output", "import"], "is for migrate")
         try await export(to: file, report)
       case "import":
-        try refuse(["bundle", "output", "import"], line)
+        try line.refuse(["bundle", "output", "import"], "is for migrate")
         try await withRegistry { registry in
           let summary = try await registry.importBackup(path: file, onProgress: report.progress)
           report.imported(summary)
@@ -94,12 +94,6 @@ enum TokensCommand: Command {
     }
     try await configuration.withConnection { [maximumDevices] connection in
       try await body(Registry(connection: connection, maximumDevices: maximumDevices, log: .silent))
-    }
-  }
-
-  private static func refuse(_ names: [String], _ line: CommandLineWords) throws(CommandError) {
-    for name in names where line.has(name) || line.value(name) != nil {
-      throw .usage("--\(name) is for migrate only")
     }
   }
 }

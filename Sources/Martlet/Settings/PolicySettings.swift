@@ -30,13 +30,9 @@ package enum PolicySettings {
   }
 
   private static func readQuietHours(_ reader: inout EnvironmentReader) -> QuietHours? {
-    guard let value = reader.string("MARTLET_QUIET_HOURS") else { return .standard }
-    if value.lowercased() == "off" { return nil }
-    guard let hours = QuietHours(value) else {
-      reader.report("MARTLET_QUIET_HOURS", wrong: value, expected: QuietHours.expected)
-      return .standard
-    }
-    return hours
+    let name = "MARTLET_QUIET_HOURS"
+    if reader.string(name)?.lowercased() == "off" { return nil }
+    return reader.value(name, expected: QuietHours.expected) { QuietHours($0) } ?? .standard
   }
 
   /// Reports a zone that glibc does not find, for which it would use UTC.

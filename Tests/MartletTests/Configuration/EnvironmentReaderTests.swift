@@ -73,8 +73,9 @@ struct EnvironmentReaderTests {
 
   @Test(arguments: ["x@127.0.0.1:80", "a b:80", "h\u{1B}:80", "127.0.0.1:+80", "a/b:80"])
   func `an address has a host and a port`(address: String) {
-    var reader = EnvironmentReader([:])
-    #expect(reader.address("A", address) == nil)
+    var reader = EnvironmentReader(["A": address])
+    #expect(reader.address("A", default: .loopback(port: 1)) == .loopback(port: 1))
+    #expect(reader.faults.map(\.place) == ["A"])
   }
 
   @Test func `every fault of a configuration is reported at once`() {
