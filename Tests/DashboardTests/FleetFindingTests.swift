@@ -100,9 +100,9 @@ struct FleetFindingTests {
     state.webhook = WebhookState()
     #expect(findings(state) == [])
     state.webhook?.failure = WebhookState.Failure(
-      since: now - 60_000, attempts: 3, nextAttemptAt: now + 60_000, answer: "500", isParked: true)
+      since: now - 60_000, attempts: 3, nextAttemptAt: now + 60_000, answer: "500", isPaused: true)
     #expect(findings(state).map(\.severity) == [.warning])
-    #expect(findings(state).first?.text.contains("parked") == true)
+    #expect(findings(state).first?.text.contains("paused") == true)
     #expect(findings(state).first?.fix == WebhookState.fix)
   }
 

@@ -79,7 +79,7 @@ extension FleetState {
 
   private func webhookFindings(_ now: Int64) -> [Finding] {
     guard let failure = webhook?.failure else { return [] }
-    let state = failure.isParked ? "is parked" : "accepts no events"
+    let state = failure.isPaused ? "is paused" : "accepts no events"
     return [
       Finding(
         .warning,
