@@ -65,15 +65,20 @@ package struct JSONFieldReader {
 
   /// Returns the elements of a file that is an object with one list: `{"apps":[…]}`.
   package mutating func elements(of name: String, in bytes: [UInt8], count: ClosedRange<Int>) -> [Element] {
-    let value: JSONValue
-    do {
-      value = try JSONValue(parsing: bytes)
-    } catch {
-      report("", seen: "not JSON: \(error)", expected: "{\"\(name)\":[…]}")
+    guard let file = object(parsing: bytes, names: [name], expected: "{\"\(name)\":[…]}"), require(file, name) else {
       return []
     }
-    guard let file = object(value, "", names: [name]), require(file, name) else { return [] }
     return list(file, name, count: count)
+  }
+
+  /// Parses an object and reports fields that are not among `names`. Nil if the text is not an object.
+  package mutating func object(parsing bytes: [UInt8], names: [String], expected: String) -> JSONFields? {
+    do {
+      return object(try JSONValue(parsing: bytes), "", names: names)
+    } catch {
+      report("", seen: "not JSON: \(error)", expected: expected)
+      return nil
+    }
   }
 
   /// Returns an object and reports fields that are not among `names`. Nil if the value is not an object.
