@@ -30,7 +30,13 @@ public struct SidecarConfiguration: Sendable {
   public var testLimit: WindowLimit?
   /// Requests to `/newtoken` and `/newpush` with an API key, or of a client address if no key is required.
   public var broadcastLimit: WindowLimit?
-  /// The queue of the jobs that `/newpush` enqueues.
+  /// The apps of the Matrix push gateway. Nil: it is not served.
+  public var matrixApps: MatrixApps?
+  /// Notifications of Matrix homeservers with one address: a large one has thousands of users.
+  public var notificationLimit: WindowLimit? = WindowLimit(30_000, per: .seconds(60))
+  /// Notifications of Matrix homeservers for one device.
+  public var deviceNotificationLimit: WindowLimit? = WindowLimit(300, per: .seconds(60))
+  /// The queue of the jobs that `/newpush` and the Matrix push gateway enqueue.
   public var queue = "push:jobs"
 
   public init(listener: HTTPServerConfiguration) {

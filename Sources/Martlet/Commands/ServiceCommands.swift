@@ -56,7 +56,7 @@ enum SidecarCommand: Command {
 
     With MARTLET_HTTP_CERT and MARTLET_HTTP_KEY (PEM files) MARTLET_HTTP_ADDRESS is HTTPS only. SIGHUP: reads both files again;
     new connections get the new certificate, and no request is lost. If they cannot be used, the certificate in use stays.
-    The file of MARTLET_APPS, for test pushes, is read again too.
+    The files of MARTLET_APPS, for test pushes, and MARTLET_MATRIX are read again too.
 
     SIGTERM or SIGINT: finishes open requests within MARTLET_SHUTDOWN_GRACE, exits with 0. A second signal: exits at once.
 
@@ -73,7 +73,9 @@ enum SidecarCommand: Command {
     let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)
     let sidecar = SidecarService(settings, certificate: certificate, metrics: metrics, log: log)
     let admin = AdminPort(settings.service, metrics: metrics, log: log) { sidecar.readiness }
-    try await ServiceList([admin, sidecar], reloads: [certificate?.reload, sidecar.apps?.reload], log: log).run()
+    try await ServiceList(
+      [admin, sidecar], reloads: [certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload], log: log
+    ).run()
     return .done
   }
 }
@@ -114,7 +116,7 @@ enum AllCommand: Command {
     // The dashboard before the others, because it may refuse to start before there are jobs in hand.
     try await ServiceList(
       [admin, dashboard, sidecar] + worker.services,
-      reloads: [certificate?.reload, sidecar.apps?.reload, apps?.reload], log: log
+      reloads: [certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload, apps?.reload], log: log
     ).run()
     return .done
   }

@@ -20,6 +20,8 @@ package struct SidecarSettings {
   var gateway: APNsSettings
   /// Nil without `MARTLET_APPS`.
   var apps: AppsSettings?
+  /// The file of the Matrix push gateway. Nil without `MARTLET_MATRIX`.
+  let matrix: MatrixFile?
 
   /// Reads the settings of a sidecar. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
@@ -27,6 +29,8 @@ package struct SidecarSettings {
     http = ListenerSettings(&reader, address: SidecarSettings.readAddress(&reader))
     service = ServiceSettings(&reader, adminAddress: SidecarSettings.defaultAdminAddress, isRedisRequired: false)
     sidecar = SidecarConfiguration(listener: http.listener)
+    matrix = MatrixFile(&reader)
+    sidecar.matrixApps = matrix?.read(&reader)
     maximumDevices = SharedSettings.maximumDevices(&reader)
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
     apps = AppsSettings.read(&reader, beside: gateway)

@@ -91,6 +91,8 @@ extension SidecarConfiguration {
     case .registration: registrationLimit
     case .testPush: testLimit
     case .broadcast: broadcastLimit
+    case .notification: notificationLimit
+    case .notificationOfDevice: deviceNotificationLimit
     case .failure: failureLimit
     }
   }
@@ -103,6 +105,8 @@ extension LimitedAction {
     case .registration: "registrations"
     case .testPush: "test pushes"
     case .broadcast: "requests to /newtoken and /newpush"
+    case .notification: "notifications of an address"
+    case .notificationOfDevice: "notifications for a device"
     case .failure: "failed authentications"
     }
   }

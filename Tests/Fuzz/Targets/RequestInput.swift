@@ -1,4 +1,6 @@
 import JSON
+import Jobs
+import PushModel
 
 @testable import HTTPServer
 @testable import Sidecar
@@ -78,9 +80,24 @@ enum RequestInput {
     var payload: [UInt8]?
     try checkRefusal { () throws(Refusal) in payload = try TestRequest(body).payload }
     if let payload { try JSONText.requireValid(payload, "the payload of a test push") }
+    var notification: MatrixNotification?
+    try checkRefusal { () throws(Refusal) in notification = try MatrixNotification(try RequestBody.object(body)) }
+    if let notification { try checkJobs(notification) }
     try checkRefusal { () throws(Refusal) in try readFields(try RequestBody.object(body)) }
     let form = HTTPHeaders([("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")])
     try checkRefusal { () throws(Refusal) in try readFields(try RequestBody.objectOrForm(request(form, body))) }
+  }
+
+  /// Requires that each job of a notification is one that a worker accepts.
+  private static func checkJobs(_ notification: MatrixNotification) throws(Violation) {
+    let app = MatrixApps.App(bundleID: "com.example.app", environment: nil)
+    for device in notification.devices {
+      guard let token = device.token, let push = MatrixPush(notification, to: device) else { continue }
+      try JSONText.requireValid(push.payload, "the payload of a notification")
+      try require(push.payload.count <= push.pushType.maximumPayloadBytes, "a payload has \(push.payload.count) bytes")
+      let job = try? Job(parsing: push.job(notification, to: device, token, of: app))
+      try require(job != nil, "a worker refuses the job of a notification")
+    }
   }
 
   /// Reads the fields of all APIs; the first fault is thrown.

@@ -47,7 +47,7 @@ extension AppsReader {
     return bundleIDs
   }
 
-  private mutating func readEnvironment(_ object: AppsObject) -> PushEnvironment? {
+  mutating func readEnvironment(_ object: AppsObject) -> PushEnvironment? {
     text(object, "environment", expected: "production or sandbox") { PushEnvironment(named: $0) != nil }
       .flatMap(PushEnvironment.init(named:))
   }
