@@ -20,6 +20,8 @@ final class Pipeline {
   let observer: JobObserver
   private let intake: Intake
   private let duplicates: DuplicateCheck
+  /// Jobs whose `dedupe` value is new, in this turn of the event loop.
+  private var firsts: [Delivery] = []
   private let gate: PolicyGate
   let composer: PushComposer
   let cleanup: RegistryCleanup
@@ -93,11 +95,22 @@ final class Pipeline {
     for delivery in deliveries where delivery.job.dedupe != nil {
       duplicates.check(delivery) { [self] answer in
         switch answer {
-        case .first: resolve([delivery])
+        case .first: resolveAtEndOfTurn(delivery)
         case .duplicate: end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge))
         case .fault(let error): putOff(delivery, error)
         }
       }
+    }
+  }
+
+  /// The answers of one exchange arrive in one turn.
+  private func resolveAtEndOfTurn(_ delivery: Delivery) {
+    firsts.append(delivery)
+    guard firsts.count == 1 else { return }
+    EventLoop.atEndOfTurn { [self] in
+      let deliveries = firsts
+      firsts.removeAll(keepingCapacity: true)
+      resolve(deliveries)
     }
   }
 
