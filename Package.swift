@@ -50,7 +50,7 @@ let package = Package(
 
     module("PushModel"),
 
-    module("Jobs", ["JSON", "PushModel"]),
+    module("Jobs", ["Crypto", "JSON", "PushModel"]),
     module("Events", ["EventLoop", "JSON", "Redis", "Telemetry"]),
     module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
@@ -121,7 +121,7 @@ let package = Package(
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
     tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
-    tests("Jobs", ["JSON", "Policy", "PushModel", "TestSupport"]),
+    tests("Jobs", ["Crypto", "JSON", "Policy", "PushModel", "TestSupport"]),
     tests("Policy", ["Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     .target(

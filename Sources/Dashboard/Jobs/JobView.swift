@@ -160,7 +160,7 @@ struct JobView {
     guard let envelope = location.envelope else { return }
     html.panel("Payload", id: "payload") { html in
       if isRevealed {
-        let text = PayloadText(showsTokens: request.operator.role == .admin).text(envelope.job)
+        let text = PayloadText(showsTokens: request.operator.role == .admin).text(Job.json(in: envelope.job))
         html.preformatted(text, label: "The producer's job")
       } else {
         html.element(

@@ -39,7 +39,9 @@ final class Pipeline {
     clients = context.clients
     observer = context.observer
     window = context.window
-    intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
+    intake = Intake(
+      policies: configuration.policies, queues: configuration.queues, mode: configuration.mode,
+      formats: configuration.formatsInOrder)
     duplicates = DuplicateCheck(connection: context.connection)
     gate = PolicyGate(connection: context.connection, localTime: .system)
     composer = PushComposer(
