@@ -2,6 +2,9 @@ public import Credentials
 public import HTTPServer
 public import PushModel
 
+/// Who may use the gorush API: nobody, those with an API key of the scope `jobs`, everyone.
+public enum GorushAccess: String, Sendable, CaseIterable { case off, key, open }
+
 /// The settings of a sidecar.
 public struct SidecarConfiguration: Sendable {
   public var listener: HTTPServerConfiguration
@@ -30,7 +33,11 @@ public struct SidecarConfiguration: Sendable {
   public var testLimit: WindowLimit?
   /// Requests to `/newtoken` and `/newpush` with an API key, or of a client address if no key is required.
   public var broadcastLimit: WindowLimit?
-  /// The queue of the jobs that `/newpush` enqueues.
+  /// Who may use the gorush API.
+  public var gorush = GorushAccess.off
+  /// The version of the program, for clients of the gorush API.
+  public var version = ""
+  /// The queue of the jobs that are enqueued.
   public var queue = "push:jobs"
 
   public init(listener: HTTPServerConfiguration) {

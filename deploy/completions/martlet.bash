@@ -16,7 +16,7 @@ _martlet() {
     --output)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return ;;
-    --scopes) words='devices tokens push devices,tokens devices,push tokens,push' ;;
+    --scopes) words='devices tokens push jobs devices,tokens devices,push tokens,push' ;;
     --secret) words='-' ;;
     --role) words='viewer operator admin' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \

@@ -37,16 +37,16 @@ package struct SidecarExamination {
   }
 
   private func open(_ address: HTTPAddress) -> [Finding] {
-    var findings: [Finding] = []
-    if settings.sidecar.isBroadcastOpen {
-      findings.append(
-        Finding(
-          "sidecar", .warn,
-          "listens on \(address), where MARTLET_PUSH_SERVER_OPEN lets anybody register tokens and push to an app",
-          fix: "unset MARTLET_PUSH_SERVER_OPEN, or listen on \(SidecarSettings.defaultAddress)"))
-    } else {
-      findings.append(Finding("sidecar", .ok, "listens on \(address)"))
+    let open = [
+      (settings.sidecar.isBroadcastOpen, "MARTLET_PUSH_SERVER_OPEN", "register tokens and push to an app"),
+      (settings.sidecar.gorush == .open, "MARTLET_GORUSH", "push to any token"),
+    ].filter(\.0)
+    var findings = open.map { _, name, harm in
+      Finding(
+        "sidecar", .warn, "listens on \(address), where \(name) lets anybody \(harm)",
+        fix: "unset \(name), or listen on \(SidecarSettings.defaultAddress)")
     }
+    if findings.isEmpty { findings.append(Finding("sidecar", .ok, "listens on \(address)")) }
     if !isEnvironmentNamed {
       findings.append(
         Finding(

@@ -38,6 +38,8 @@ package struct SidecarSettings {
     sidecar.lookupConcurrency = reader.integer(
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: sidecar.lookupConcurrency)
     sidecar.isBroadcastOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
+    sidecar.gorush = reader.choice("MARTLET_GORUSH", default: sidecar.gorush)
+    sidecar.version = Version.current
     sidecar.backupPath = SidecarSettings.readBackupPath(&reader)
     sidecar.bundleID = gateway.bundleID
     sidecar.defaultEnvironment = gateway.defaultEnvironment == .sandbox ? .sandbox : .production

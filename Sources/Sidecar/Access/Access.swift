@@ -102,7 +102,7 @@ extension LimitedAction {
     switch self {
     case .registration: "registrations"
     case .testPush: "test pushes"
-    case .broadcast: "requests to /newtoken and /newpush"
+    case .broadcast: "requests to /newtoken, /newpush and the gorush API"
     case .failure: "failed authentications"
     }
   }

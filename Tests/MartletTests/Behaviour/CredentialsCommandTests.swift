@@ -73,7 +73,7 @@ import Testing
     let user = try await add("user", "listed")
     let json = try await fleet.martlet("credentials", "list", "--json")
     #expect(json.lines(of: .output).count == 2)
-    #expect(json.lines(of: .output).last?.contains(#""scopes":["devices","push","tokens"]"#) == true)
+    #expect(json.lines(of: .output).last?.contains(#""scopes":["devices","jobs","push","tokens"]"#) == true)
     let table = try await fleet.martlet("credentials", "list", "key")
     #expect(table.lines(of: .output).count == 2)
     for child in [json, table] {

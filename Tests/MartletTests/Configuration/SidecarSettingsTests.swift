@@ -24,6 +24,15 @@ struct SidecarSettingsTests {
       ])
   }
 
+  @Test func `the gorush API is off unless its setting says who may use it`() throws {
+    #expect(try SidecarSettings(environment: [:]).sidecar.gorush == .off)
+    #expect(try SidecarSettings(environment: ["MARTLET_GORUSH": "Key"]).sidecar.gorush == .key)
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try SidecarSettings(environment: ["MARTLET_GORUSH": "true"])
+    }
+    #expect(error?.faults.map(\.expected) == ["one of off, key, open"])
+  }
+
   @Test(arguments: ["-", "https://user:word@host/backup.json", "a\nb"])
   func `a backup path that is not a file is a fault`(path: String) {
     let error = #expect(throws: ConfigurationFaults.self) {

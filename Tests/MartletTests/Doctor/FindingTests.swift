@@ -95,6 +95,8 @@ struct FindingTests {
     #expect(try findings(["MARTLET_HTTP_ADDRESS": address, "MARTLET_ENV": "production"]) == ["sidecar": .ok])
     let open = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_PUSH_SERVER_OPEN": "true", "MARTLET_ENV": "production"]
     #expect(try findings(open) == ["sidecar": .warn])
+    let gorush = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_GORUSH": "open", "MARTLET_ENV": "production"]
+    #expect(try findings(gorush) == ["sidecar": .warn])
     #expect(try findings(["MARTLET_ADMIN_ADDRESS": address]) == ["sidecar": .ok, "admin port": .note])
   }
 }
