@@ -185,7 +185,7 @@ let package = Package(
 
 /// The modules that fuzzing reads inputs with.
 let fuzzed: [Target.Dependency] = [
-  "APNs", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Sidecar",
+  "APNs", "Credentials", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Sidecar",
 ]
 
 /// What calls C, and what its tests need.

@@ -60,6 +60,11 @@ struct JobReader {
     do { return try json.nextKey() } catch { throw fault(error) }
   }
 
+  /// The same for an object most of whose keys are known.
+  mutating func anyKey(among keys: JSONKeys) throws(JobError) -> JSONKey? {
+    do { return try json.nextKey(among: keys) } catch { throw fault(error) }
+  }
+
   /// The text of the next value, unchanged.
   mutating func text() throws(JobError) -> [UInt8] {
     do { return Array(json.bytes[try json.skipValue()]) } catch { throw fault(error) }

@@ -6,6 +6,11 @@ import PushModel
 /// is `[args, kwargs, embed]` in base64, and its `kwargs` or the only element of `args` are the job. The name of the task is
 /// not judged.
 struct CeleryMessage: FormattedElement {
+  /// What is read comes first, then what Celery writes beside it: unknown keys take longer.
+  private static let propertyNames = JSONKeys([
+    "body_encoding", "correlation_id", "reply_to", "delivery_mode", "delivery_info", "priority", "delivery_tag",
+    "expiration",
+  ])
   private static let shape = "expected one job, as kwargs or as the only element of args"
 
   private var body: [UInt8]?
@@ -21,13 +26,13 @@ struct CeleryMessage: FormattedElement {
   init?(_ bytes: [UInt8]) throws(JobError) {
     var reader = JobReader(bytes)
     try reader.beginObject()
-    while let key = try reader.anyKey() {
-      switch key {
-      case "to" where !hasHeaders: return nil
-      case "body": body = try reader.text()
-      case "content-type": try reader.expect("application/json", as: key)
-      case "headers": try readHeaders(from: &reader)
-      case "properties": try CeleryMessage.checkProperties(&reader)
+    while let key = try reader.anyKey(among: CeleryKey.names) {
+      switch CeleryKey(key) {
+      case .to where !hasHeaders: return nil
+      case .body: body = try reader.text()
+      case .contentType: try reader.expect("application/json", as: "content-type")
+      case .headers: try readHeaders(from: &reader)
+      case .properties: try CeleryMessage.checkProperties(&reader)
       default: try reader.skip()
       }
     }
@@ -40,14 +45,14 @@ struct CeleryMessage: FormattedElement {
     guard !hasHeaders else { throw reader.error("duplicate key") }
     hasHeaders = true
     try reader.beginObject()
-    while let key = try reader.anyKey() {
-      switch key {
-      case "id":
+    while let key = try reader.anyKey(among: HeaderKey.names) {
+      switch HeaderKey(key) {
+      case .id:
         reader.field = "headers.id"
         id = try reader.identifier(Charset.id)
-      case "eta": eta = try CeleryMessage.time("headers.eta", &reader)
-      case "expires": expires = try CeleryMessage.time("headers.expires", &reader)
-      case "compression":
+      case .eta: eta = try CeleryMessage.time("headers.eta", &reader)
+      case .expires: expires = try CeleryMessage.time("headers.expires", &reader)
+      case .compression:
         reader.field = "headers.compression"
         guard try reader.kind() == .null else { throw reader.error("must not be used") }
         try reader.skip()
@@ -59,12 +64,12 @@ struct CeleryMessage: FormattedElement {
   private static func checkProperties(_ reader: inout JobReader) throws(JobError) {
     reader.field = "properties"
     try reader.beginObject()
-    while let key = try reader.anyKey() {
-      guard key == "body_encoding" else {
+    while let key = try reader.anyKey(among: propertyNames) {
+      if key == .known(0) {
+        try reader.expect("base64", as: "properties.body_encoding")
+      } else {
         try reader.skip()
-        continue
       }
-      try reader.expect("base64", as: "properties.body_encoding")
     }
   }
 
@@ -115,5 +120,33 @@ struct CeleryMessage: FormattedElement {
     }
     guard positional == nil else { throw JobError(reason: shape) }
     return kwargs
+  }
+}
+
+/// The keys of a message, those first that are read. ``names`` has the order of the cases.
+private enum CeleryKey: Int {
+  case to, body, contentType, headers, properties
+
+  static let names = JSONKeys(["to", "body", "content-type", "headers", "properties", "content-encoding"])
+
+  init?(_ key: JSONKey) {
+    guard case .known(let number) = key else { return nil }
+    self.init(rawValue: number)
+  }
+}
+
+/// The keys of `headers`, those first that are read.
+private enum HeaderKey: Int {
+  case id, eta, expires, compression
+
+  static let names = JSONKeys([
+    "id", "eta", "expires", "compression", "lang", "task", "shadow", "group", "group_index", "retries", "timelimit",
+    "root_id", "parent_id", "argsrepr", "kwargsrepr", "origin", "ignore_result", "stamps", "stamped_headers",
+    "replaced_task_nesting",
+  ])
+
+  init?(_ key: JSONKey) {
+    guard case .known(let number) = key else { return nil }
+    self.init(rawValue: number)
   }
 }

@@ -1,3 +1,4 @@
+import Credentials
 import JSON
 
 @testable import HTTPServer
@@ -71,8 +72,18 @@ enum RequestInput {
     _ = BodyFraming.isUnambiguous(HTTPHeaders([("Content-Length", value)]), isHTTP10: false)
   }
 
+  private static func checkNotifications(_ body: [UInt8]) throws(Violation) {
+    guard let notifications = (try? JSONValue(parsing: body))?["notifications"]?.array else { return }
+    var batch = GorushBatch(apps: .everyApp)
+    for notification in notifications { batch.add(notification) }
+    for job in batch.jobs { try JSONText.requireValid(job, "a job of the gorush API") }
+    for log in batch.logs { try JSONText.requireValid(log.bytes, "a log of the gorush API") }
+    try require(batch.jobs.isEmpty == (batch.count == 0), "the gorush API counts \(batch.count) tokens")
+  }
+
   private static func checkBody(_ body: [UInt8]) throws(Violation) {
     try JSONText.requireStable(body)
+    try checkNotifications(body)
     try checkRefusal { () throws(Refusal) in _ = try RegisterRequest(body) }
     try checkRefusal { () throws(Refusal) in _ = try PushBody(body).token() }
     var payload: [UInt8]?
