@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests Tools
 
-.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-migration test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -58,6 +58,9 @@ test-engines: build-tests ## Run the tests of queue, registry and sidecar on Red
 
 test-producers: build ## Run every example of docs/producers.md in its language
 	@Tests/Producers/check-producers $(RELEASE)
+
+test-migration: build ## Run the recipe of docs/migrating.md for two senders, with differences that it must find
+	@Tests/Migration/check-migration $(RELEASE)
 
 test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)

@@ -185,7 +185,8 @@ let package = Package(
 
 /// The modules that fuzzing reads inputs with.
 let fuzzed: [Target.Dependency] = [
-  "APNs", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Sidecar",
+  "APNs", "Backup", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry",
+  "Sidecar",
 ]
 
 /// What calls C, and what its tests need.

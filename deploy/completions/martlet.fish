@@ -138,6 +138,9 @@ complete -c martlet -n '__martlet_is dead show' -l raw -d 'Print the producer\'s
 complete -c martlet -n '__martlet_is tokens export' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is tokens export' -F
 
+complete -c martlet -n '__martlet_is tokens import' -l from -x -a 'sns onesignal notification-hubs gorush rpush csv' -d 'Read the devices of another sender'
+complete -c martlet -n '__martlet_is tokens import' -l bundle -x -d 'App of devices without one'
+complete -c martlet -n '__martlet_is tokens import' -l dry-run -d 'Print what the file has'
 complete -c martlet -n '__martlet_is tokens import' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is tokens import' -F
 

@@ -216,7 +216,7 @@ extension Connection {
   private func journal(_ arrival: UInt64, _ answer: Answer?, _ effect: FaultEffect, _ slot: Int) {
     guard let journal = gateway.journal else { return }
     journal.append(
-      JournalEntry(arrival: arrival, clientPort: clientPort, answer: answer, effect: effect), streams[slot].head)
+      JournalEntry(arrival: arrival, clientPort: clientPort, answer: answer, effect: effect), streams[slot])
   }
 
   /// Applies a fault, or sends the answer if there is none.

@@ -53,6 +53,20 @@ struct ExampleTests {
     #expect(configuration.defaultEnvironment == .production)
   }
 
+  @Test(arguments: [("spend-monitor", "com.example.spendmonitor"), ("nyra", "com.example.home")])
+  func `an example without a key registers devices, and sends once its commented lines are used`(
+    name: String, bundleID: String
+  ) async throws {
+    #expect(try SidecarSettings(environment: settings(name)).sidecar.missingRedisVariables == [])
+    #expect(try WorkerSettings(environment: settings(name)).worker.apns == nil)
+    var values = try settings(name, isComplete: true)
+    values["APNS_KEY_PATH"] = try await Self.keyPath.value
+    #expect(try SidecarSettings(environment: values).sidecar.missingAPNsVariables == [])
+    let configuration = try WorkerSettings(environment: values).worker
+    #expect(configuration.apns != nil)
+    #expect(configuration.bundleID == bundleID)
+  }
+
   @Test(arguments: [false, true]) func `the push-server example uses the document's names and needs no app`(
     isComplete: Bool
   )

@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import JSON
 import Jobs
 import PushModel
@@ -68,6 +69,24 @@ import Testing
       #expect(try await two.deliver(#"{"user":"\#(user)"}"#, on: queue).status == "accepted")
       #expect(try await two.pushes(of: token).environments == [.sandbox, .production])
       try await eventually("it is corrected") { try await two.device(token)?.environment == "production" }
+    }
+  }
+
+  @Test func `a device that was imported from another sender is learned with its first push`() async throws {
+    try await withWorker {
+      let (user, token) = names()
+      let directory = try TemporaryDirectory()
+      let file = directory.path + "/onesignal.csv"
+      try "identifier,device_type,external_user_id\n\(token),0,\(user)\n"
+        .write(toFile: file, atomically: false, encoding: .utf8)
+      let child = try await two.fleet.martlet(
+        "tokens", "import", file, "--from", "onesignal", "--bundle", TwoEnvironments.app)
+      #expect(child.exitCode == 0)
+      #expect(try await two.device(token)?.environment == nil)
+      try await two.refuse(token, in: .production)
+      #expect(try await two.deliver(#"{"user":"\#(user)"}"#, on: queue).status == "accepted")
+      #expect(try await two.pushes(of: token).environments == [.production, .sandbox])
+      try await eventually("it is stored") { try await two.device(token)?.environment == "sandbox" }
     }
   }
 
