@@ -6,9 +6,9 @@ SWIFT ?= swift
 RELEASE := .build/release
 # Swift is linked statically, so the programs need no RUNPATH, in which others could place a library.
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
-SOURCES := Package.swift Sources Tests Tools
+SOURCES := Package.swift Sources Tests Tools clients
 
-.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -56,8 +56,14 @@ test-browser: build ## Try the dashboard in a browser: pages, actions, keyboard,
 test-engines: build-tests ## Run the tests of queue, registry and sidecar on Redis 6.2 and Valkey 8.1
 	@SWIFT=$(SWIFT) Tests/Engines/run
 
-test-producers: build ## Run every example of docs/producers.md in its language
+test-producers: build ## Run every example of docs/producers.md and docs/testing.md in its language
 	@Tests/Producers/check-producers $(RELEASE)
+
+test-matrix: build ## Let a real Synapse from PyPI send through the Matrix push gateway to a simulated APNs
+	@Tests/Matrix/check-matrix $(RELEASE)
+
+test-migration: build ## Run the recipe of docs/migrating.md for two senders, with differences that it must find
+	@Tests/Migration/check-migration $(RELEASE)
 
 test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)

@@ -50,7 +50,7 @@ let package = Package(
 
     module("PushModel"),
 
-    module("Jobs", ["JSON", "PushModel"]),
+    module("Jobs", ["Crypto", "JSON", "PushModel"]),
     module("Events", ["EventLoop", "JSON", "Redis", "Telemetry"]),
     module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
@@ -105,6 +105,10 @@ let package = Package(
       name: "Chaos", dependencies: ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"], path: "Tools/Chaos",
       swiftSettings: strict),
 
+    // For apps, which take its one file. Not shipped; `SidecarTests` tries it.
+    .target(
+      name: "MartletDevice", path: "clients/ios",
+      swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
     .target(name: "TestSupport", dependencies: ["Telemetry"], path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "RedisSupport", dependencies: ["EventLoop", "Redis", "Telemetry", "TestSupport"],
@@ -121,8 +125,8 @@ let package = Package(
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
     tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
-    tests("Jobs", ["JSON", "Policy", "PushModel", "TestSupport"]),
-    tests("Policy", ["Jobs", "TestSupport"]),
+    tests("Jobs", ["Crypto", "JSON", "Policy", "PushModel", "TestSupport"]),
+    tests("Policy", ["JSON", "Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     .target(
       name: "QueueSupport", dependencies: ["EventLoop", "Queue", "Redis", "RedisSupport", "TestSupport"],
@@ -156,7 +160,8 @@ let package = Package(
     tests(
       "Sidecar",
       [
-        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis",
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "MartletDevice", "PushModel", "Queue",
+        "Redis",
         "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
@@ -176,8 +181,8 @@ let package = Package(
     tests(
       "Martlet",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
-        "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Operations", "Policy",
+        "PushModel", "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]
@@ -185,7 +190,8 @@ let package = Package(
 
 /// The modules that fuzzing reads inputs with.
 let fuzzed: [Target.Dependency] = [
-  "APNs", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Sidecar",
+  "APNs", "Backup", "Credentials", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis",
+  "Registry", "Sidecar",
 ]
 
 /// What calls C, and what its tests need.

@@ -8,7 +8,7 @@ public struct APNsAnswer: Sendable, Equatable {
   public let reason: String?
   /// When the token became invalid, in unix milliseconds; only with 410.
   public let timestamp: Int64?
-  /// `apns-unique-id`, which only the sandbox sends.
+  /// `apns-unique-id`, by which Apple's Push Notifications Console finds the push. Only the sandbox sends it.
   public let apnsUniqueID: String?
   /// Seconds, from a `Retry-After` header in its numeric form.
   public let retryAfterSeconds: Int?

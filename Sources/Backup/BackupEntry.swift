@@ -1,7 +1,7 @@
 import PushModel
 package import Registry
 
-/// One entry of a backup file or of an export of Parse.
+/// One entry of a backup file, or of a file that another sender has written.
 package enum BackupEntry: Sendable, Equatable {
   /// Why an entry is left out. The raw value is the name in a summary.
   package enum Refusal: String, Sendable {
@@ -12,11 +12,13 @@ package enum BackupEntry: Sendable, Equatable {
     case malformedInstance = "malformed_instance"
     /// A member has another type or an unknown value.
     case malformedRecord = "malformed_record"
+    /// The other sender no longer sends to the device.
+    case disabled
     /// The installation belongs to another app.
     case otherApp = "other_app"
-    /// The installation is not an `ios` device.
+    /// The device is not one of APNs.
     case otherPlatform = "other_platform"
-    /// The installation has no device token.
+    /// There is no device token.
     case noToken = "no_token"
     /// The user already has the maximum number of devices, and none of them is older.
     case tooManyDevices = "too_many_devices"

@@ -42,12 +42,14 @@ package struct BackupReader: BackupSource {
   private var place = Place.start
   private var section = Section.unknown
   private var token = ""
+  package private(set) var line = 1
 
   package init() {}
 
   package mutating func next(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupEntry? {
     while window.peek() != nil {
       if case .record(let container) = place {
+        line = window.line
         guard let record = try window.record("the record of a token", maximumBytes: BackupFormat.maximumRecordBytes)
         else { return nil }
         place = .afterRecord(container)

@@ -8,6 +8,8 @@ final class BackupStream<Source: BackupSource> {
   private var text: BackupText<Source>
   private var fault: JSONWindow.Fault?
   private var isAtEnd = false
+  /// The line of the first refused entry of each reason.
+  private(set) var firstLines: [String: Int] = [:]
 
   init(_ file: BackupFile, _ source: Source) {
     self.file = file
@@ -25,6 +27,9 @@ final class BackupStream<Source: BackupSource> {
       do throws(JSONWindow.Fault) {
         if let entry = try text.next() {
           batch.append(entry)
+          if case .refused(let reason) = entry, firstLines[reason.rawValue] == nil {
+            firstLines[reason.rawValue] = text.line
+          }
           continue
         }
       } catch {
@@ -46,6 +51,8 @@ package protocol BackupSource: Sendable {
   var mayEnd: Bool { get }
   /// What must come next, for faults.
   var expectation: String { get }
+  /// The line on which the last entry begins, from 1.
+  var line: Int { get }
 
   /// Returns the next entry of `window`. Nil means that more bytes are needed.
   mutating func next(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupEntry?
@@ -69,6 +76,9 @@ package struct BackupText<Source: BackupSource>: Sendable {
   package init(_ source: Source) {
     self.source = source
   }
+
+  /// The line on which the last entry begins, from 1.
+  package var line: Int { source.line }
 
   /// Returns the next entry. Nil means that more bytes are needed or, if the window is closed, that there are no more
   /// entries.

@@ -13,7 +13,7 @@ public enum Migration {
     onProgress: @EventLoop (BackupExport) -> Void = { _ in }
   ) async throws(BackupError) -> BackupExport {
     var export = BackupExport()
-    let stream = BackupStream(try BackupFile.reading(source), InstallationReader(bundleIDs: bundleIDs))
+    let stream = BackupStream(try BackupFile.reading(source), ObjectListReader(.parse(of: bundleIDs)))
     try await BackupSpool.written(to: destination) { spool throws(BackupError) in
       while let entries = try await stream.next(limit: batch) {
         for entry in entries {
@@ -24,6 +24,15 @@ public enum Migration {
       }
     }
     return export
+  }
+}
+
+extension ObjectListReader.Form {
+  /// An export of Parse's `_Installation`, of which only the devices of these apps are accepted.
+  package static func parse(of bundleIDs: Set<String>) -> Self {
+    Self(wrapper: "\"results\"", list: "an export of _Installation", element: "an installation") {
+      [BackupEntry(installation: $0, of: bundleIDs)]
+    }
   }
 }
 

@@ -21,7 +21,15 @@ extension Registry {
   public func importInstallations(
     path: String, bundleIDs: Set<String>, onProgress: @EventLoop (BackupSummary) -> Void = { _ in }
   ) async throws(BackupFailure) -> BackupSummary {
-    try await importEntries(path: path, InstallationReader(bundleIDs: bundleIDs), onProgress: onProgress)
+    try await importEntries(path: path, ObjectListReader(.parse(of: bundleIDs)), onProgress: onProgress)
+  }
+
+  /// Imports the devices of another sender. Devices of which the file names no app are of `app`.
+  @discardableResult
+  public func importDevices(
+    path: String, _ format: DeviceFormat, app: String?, onProgress: @EventLoop (BackupSummary) -> Void = { _ in }
+  ) async throws(BackupFailure) -> BackupSummary {
+    try await importEntries(path: path, format.source(app: app), onProgress: onProgress)
   }
 
   private func importEntries(
@@ -32,6 +40,7 @@ extension Registry {
       let stream = BackupStream(try BackupFile.reading(path), source)
       while let entries = try await stream.next(limit: Registry.importBatch) {
         done += try await restored(entries)
+        done.firstLines = stream.firstLines
         onProgress(done)
       }
     } catch {
@@ -59,6 +68,8 @@ public struct BackupSummary: Sendable, Equatable {
   public package(set) var kept = 0
   /// Entries that were left out, by reason.
   public package(set) var refused: [String: Int] = [:]
+  /// The line of the first entry that was left out for what it is, by reason.
+  public package(set) var firstLines: [String: Int] = [:]
 
   public init() {}
 

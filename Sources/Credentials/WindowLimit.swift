@@ -19,6 +19,10 @@ public enum LimitedAction: String, Sendable {
   case testPush = "test"
   /// A request to `/newtoken` or `/newpush`.
   case broadcast
+  /// A notification of a Matrix homeserver.
+  case notification
+  /// A notification for a device.
+  case notificationOfDevice = "notification:device"
   /// A failed authentication.
   case failure
 }

@@ -12,7 +12,10 @@ public enum Base64 {
   }
 
   /// Returns nil if no bytes encode to `text`. The padding may be missing.
-  public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+  public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? { decode(bytes: Array(text)) }
+
+  /// Not generic, because messages of Celery are decoded here, and the compiler specialises only within the module.
+  private static func decode(bytes text: [UInt8]) -> [UInt8]? {
     let digits = text.prefix { $0 != UInt8(ascii: "=") }
     let padding = text.count - digits.count
     guard padding == 0 || (text.count % 4 == 0 && padding <= 2 && text.suffix(padding).allSatisfy { $0 == 0x3D })

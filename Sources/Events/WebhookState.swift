@@ -37,14 +37,14 @@ public struct WebhookState: Sendable, Equatable {
     /// The result of the last attempt.
     public var answer: String
     /// Whether attempts are made only at long intervals.
-    public var isParked: Bool
+    public var isPaused: Bool
 
-    public init(since: Int64, attempts: Int, nextAttemptAt: Int64, answer: String, isParked: Bool) {
+    public init(since: Int64, attempts: Int, nextAttemptAt: Int64, answer: String, isPaused: Bool) {
       self.since = since
       self.attempts = attempts
       self.nextAttemptAt = nextAttemptAt
       self.answer = answer
-      self.isParked = isParked
+      self.isPaused = isPaused
     }
   }
 
@@ -100,7 +100,7 @@ extension WebhookState {
     self.failure = Failure(
       since: since, attempts: failure["attempts"]?.count ?? 1,
       nextAttemptAt: failure["nextAttemptAt"]?.time ?? 0, answer: failure["answer"]?.string ?? "",
-      isParked: failure["parked"]?.bool ?? false)
+      isPaused: failure["paused"]?.bool ?? false)
   }
 
   public var json: [UInt8] { object.bytes }
@@ -112,7 +112,7 @@ extension WebhookState {
       "failure": failure.map {
         [
           "since": $0.since, "attempts": $0.attempts, "nextAttemptAt": $0.nextAttemptAt, "answer": $0.answer,
-          "parked": $0.isParked,
+          "paused": $0.isPaused,
         ] as JSONObject
       },
     ]
@@ -125,7 +125,7 @@ extension WebhookState.Gap {
 }
 
 extension WebhookState {
-  /// What an operator should do about a webhook that is parked.
+  /// What an operator should do about a webhook that is paused.
   public static let fix =
     "see why the receiver at MARTLET_WEBHOOK_URL does not answer with 2xx; martlet continues by itself"
 }

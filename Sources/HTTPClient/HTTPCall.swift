@@ -1,4 +1,4 @@
-/// One request, a POST.
+/// One request: a POST, or a GET from this machine.
 public struct HTTPCall: Sendable {
   /// http or https.
   public var url: String
@@ -9,6 +9,10 @@ public struct HTTPCall: Sendable {
   public var timeout: Duration
   /// What exceeds this of the answer's body is not read, and the connection is closed.
   public var maximumAnswerBytes: Int
+  /// Whether this is a GET from a plain HTTP server of this machine. No proxy and no certificate is used.
+  public var isLocal = false
+  /// The unix socket of that server, in place of the host of the URL.
+  public var socketPath: String?
 
   public init(url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
     self.url = url

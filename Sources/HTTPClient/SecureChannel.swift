@@ -9,7 +9,7 @@ import COpenSSL
 ///
 /// `@unchecked`: used by one thread at a time: by the opening queue until `init` returns, then by the event loop.
 public final class SecureChannel: @unchecked Sendable {
-  public enum Transfer {
+  public enum Progress {
     case bytes(Int)
     /// The socket must become ready first.
     case wouldBlock
@@ -59,7 +59,7 @@ public final class SecureChannel: @unchecked Sendable {
     curl_easy_cleanup(handle)
   }
 
-  public func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
+  public func send(_ bytes: ArraySlice<UInt8>) -> Progress {
     var count = 0
     let code = bytes.withUnsafeBytes { curl_easy_send(handle, $0.baseAddress, $0.count, &count) }
     switch code {
@@ -69,8 +69,8 @@ public final class SecureChannel: @unchecked Sendable {
     }
   }
 
-  /// libcurl may buffer decrypted bytes, so call it until it returns ``Transfer/wouldBlock``.
-  public func receive(into buffer: inout [UInt8]) -> Transfer {
+  /// libcurl may buffer decrypted bytes, so call it until it returns ``Progress/wouldBlock``.
+  public func receive(into buffer: inout [UInt8]) -> Progress {
     var count = 0
     let code = buffer.withUnsafeMutableBytes { curl_easy_recv(handle, $0.baseAddress, $0.count, &count) }
     switch code {

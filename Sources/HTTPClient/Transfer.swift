@@ -30,7 +30,7 @@ final class Transfer: @unchecked Sendable {
     self.handle = handle
     // Connections stay open.
     curl_easy_reset(handle)
-    let trust = try TrustStore.shared(Curl.systemAuthorities(handle), and: authorities)
+    let trust = call.isLocal ? nil : try TrustStore.shared(Curl.systemAuthorities(handle), and: authorities)
     let answer = AnswerBuffer(maximumBodyBytes: call.maximumAnswerBytes)
     var fields: UnsafeMutablePointer<curl_slist>?
     defer { curl_slist_free_all(fields) }
@@ -63,11 +63,24 @@ final class Transfer: @unchecked Sendable {
       martlet_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds),
       // The answer of a proxy to CONNECT is not the server's.
       martlet_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+    ]
+    let kind = call.isLocal ? Transfer.local(handle, call) : Transfer.post(handle, call)
+    try Curl.configure(handle, url: call.url, connectMilliseconds: milliseconds, codes + kind)
+  }
+
+  private static func local(_ handle: UnsafeMutableRawPointer, _ call: HTTPCall) -> [CURLcode] {
+    [
+      martlet_curl_set_long(handle, CURLOPT_HTTPGET, 1), martlet_curl_set_string(handle, CURLOPT_NOPROXY, "*"),
+      martlet_curl_set_string(handle, CURLOPT_UNIX_SOCKET_PATH, call.socketPath),
+    ]
+  }
+
+  private static func post(_ handle: UnsafeMutableRawPointer, _ call: HTTPCall) -> [CURLcode] {
+    [
       martlet_curl_set_long(handle, CURLOPT_POST, 1),
       martlet_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, call.body.count),
       call.body.withUnsafeBytes { Transfer.copy($0, to: handle) },
     ]
-    try Curl.configure(handle, url: call.url, connectMilliseconds: milliseconds, codes)
   }
 
   /// Gives libcurl a copy of a body. Without a pointer it would read the body by a function.
@@ -78,7 +91,7 @@ final class Transfer: @unchecked Sendable {
 
   /// Says where the answer goes and who is trusted.
   private static func connect(
-    _ handle: UnsafeMutableRawPointer, to answer: AnswerBuffer, _ trust: TrustStore
+    _ handle: UnsafeMutableRawPointer, to answer: AnswerBuffer, _ trust: TrustStore?
   ) throws(HTTPClientError) {
     let buffer = Unmanaged.passUnretained(answer).toOpaque()
     try Curl.check([
@@ -87,7 +100,7 @@ final class Transfer: @unchecked Sendable {
       martlet_curl_set_data_function(handle, CURLOPT_HEADERFUNCTION, onHeader),
       martlet_curl_set_pointer(handle, CURLOPT_HEADERDATA, buffer),
       martlet_curl_set_ssl_context_function(handle) { _, context, trust in Transfer.use(trust, in: context) },
-      martlet_curl_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(trust).toOpaque()),
+      martlet_curl_set_pointer(handle, CURLOPT_SSL_CTX_DATA, trust.map { Unmanaged.passUnretained($0).toOpaque() }),
     ])
   }
 

@@ -1,5 +1,5 @@
 /// Reads a JSON text that arrives in chunks, with bounded memory. Extracts whole strings and objects for
-/// ``JSONReader``.
+/// ``JSONReader``, and rows of a text that is not JSON.
 ///
 /// A function that returns nil has consumed nothing and needs more bytes; after ``close()`` that is an error instead.
 public struct JSONWindow: Sendable {
@@ -30,8 +30,8 @@ public struct JSONWindow: Sendable {
   private var index = 0
   /// Offset of `bytes[0]` in the text.
   private var base = 0
-  /// Line of `bytes[index]`, from 1.
-  private var line = 1
+  /// The line of the next byte, from 1.
+  public private(set) var line = 1
   public private(set) var isClosed = false
   private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
@@ -121,6 +121,16 @@ public struct JSONWindow: Sendable {
     }
   }
 
+  /// Consumes a row. `end` returns the number of its bytes, or nil if it has no end in the bytes that are there; whether these are
+  /// the last ones is its second argument. Returns nil at the end of the text, too.
+  public mutating func row(
+    _ what: String, maximumBytes: Int, _ end: (UnsafeBufferPointer<UInt8>, Bool) -> Int?
+  ) throws(Fault) -> Piece? {
+    guard skipByteOrderMark(), index < bytes.count else { return nil }
+    let isClosed = isClosed
+    return try take(what, maximumBytes) { end($0, isClosed) }
+  }
+
   /// Returns the error that the next byte is not `expected`.
   public mutating func unexpected(_ expected: String) -> Fault {
     guard let byte = peek() else { return fault("the text ends here; expected \(expected)") }
@@ -137,6 +147,13 @@ public struct JSONWindow: Sendable {
       return nil
     }
     guard first == opening else { throw unexpected(what) }
+    return try take(what, maximumBytes, end)
+  }
+
+  /// Consumes the bytes that `end` returns the number of.
+  private mutating func take(
+    _ what: String, _ maximumBytes: Int, _ end: (UnsafeBufferPointer<UInt8>) -> Int?
+  ) throws(Fault) -> Piece? {
     let length = bytes.withUnsafeBufferPointer { end(UnsafeBufferPointer(rebasing: $0[index...])) }
     guard let length else {
       if bytes.count - index > maximumBytes { throw fault("\(what) is longer than \(maximumBytes) bytes") }

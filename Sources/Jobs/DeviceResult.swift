@@ -7,13 +7,16 @@ public struct DeviceResult: Sendable, Equatable {
   public let apnsID: String
   /// APNs' reason or Martlet's own; nil if the push was accepted.
   public let reason: String?
+  /// `apns-unique-id`, by which Apple's console finds the push; nil for production, where APNs sends none.
+  public let uniqueID: String?
 
-  public init(token: String, ok: Bool, status: Int, apnsID: String, reason: String? = nil) {
+  public init(token: String, ok: Bool, status: Int, apnsID: String, reason: String? = nil, uniqueID: String? = nil) {
     self.token = token
     self.ok = ok
     self.status = status
     self.apnsID = apnsID
     self.reason = reason
+    self.uniqueID = uniqueID
   }
 }
 

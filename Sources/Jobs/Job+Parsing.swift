@@ -12,6 +12,36 @@ extension Job {
     self = try draft.job()
   }
 
+  /// Reads an element of a queue with a format: one of that format, or a job alone.
+  public init(parsing bytes: [UInt8], as format: QueueFormat) throws(JobError) {
+    guard bytes.count <= Job.maximumBytes else { throw JobError(reason: Job.tooLarge) }
+    if let element = try format.element(bytes) {
+      try self.init(try element.wrappedJob())
+    } else {
+      try self.init(parsing: bytes)
+    }
+  }
+
+  /// Reads an element of a queue whose format is not known here, for those who only look at it.
+  public init(stored bytes: [UInt8]) throws(JobError) {
+    if let wrapped = WrappedJob(foundIn: bytes) {
+      try self.init(wrapped)
+    } else {
+      try self.init(parsing: bytes)
+    }
+  }
+
+  /// The text of the job in an element of a queue whose format is not known: the element itself, or what it wraps.
+  public static func json(in bytes: [UInt8]) -> [UInt8] { WrappedJob(foundIn: bytes)?.json ?? bytes }
+
+  private init(_ wrapped: WrappedJob) throws(JobError) {
+    var reader = JobReader(wrapped.json)
+    var draft = JobDraft()
+    try draft.read(from: &reader)
+    draft.complete(from: wrapped)
+    self = try draft.job()
+  }
+
   /// Throws if the result would be pushed to one of `queues`, where it would be taken for a job.
   public func refuseReply(to queues: some Collection<String>) throws(JobError) {
     guard let replyTo, queues.contains(replyTo) else { return }
@@ -32,7 +62,7 @@ extension Job {
   /// The `id` of an invalid job, so that its producer finds the record. Returns nil if there is none.
   public static func salvagedID(from bytes: [UInt8]) -> String? {
     if bytes.count > Job.maximumBytes { return salvagedID(fromBeginning: bytes) }
-    return firstID(in: bytes)
+    return WrappedJob.id(in: bytes, ofJob: firstID) ?? firstID(in: bytes)
   }
 
   /// The `id` of a job, searched for in its first bytes only.

@@ -47,6 +47,13 @@ package struct JobDraft {
     reader.field = ""
   }
 
+  /// Takes from the element around the job what the job does not say itself.
+  mutating func complete(from wrapped: WrappedJob) {
+    id = id ?? wrapped.id
+    sendAt = sendAt ?? wrapped.sendAt
+    if ttl == nil { expiration = expiration ?? wrapped.expiration }
+  }
+
   /// Reads a preview, which is shown in one line.
   private static func preview(from reader: inout JobReader) throws(JobError) -> String {
     let text = try reader.string(of: previewLength)

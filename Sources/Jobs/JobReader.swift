@@ -55,6 +55,31 @@ struct JobReader {
     }
   }
 
+  /// The next key of an object with any keys; nil at its end.
+  mutating func anyKey() throws(JobError) -> String? {
+    do { return try json.nextKey() } catch { throw fault(error) }
+  }
+
+  /// The same for an object most of whose keys are known.
+  mutating func anyKey(among keys: JSONKeys) throws(JobError) -> JSONKey? {
+    do { return try json.nextKey(among: keys) } catch { throw fault(error) }
+  }
+
+  /// The text of the next value, unchanged.
+  mutating func text() throws(JobError) -> [UInt8] {
+    do { return Array(json.bytes[try json.skipValue()]) } catch { throw fault(error) }
+  }
+
+  mutating func skip() throws(JobError) {
+    do { try json.skipValue() } catch { throw fault(error) }
+  }
+
+  /// Reads a string, and throws if it is another one.
+  mutating func expect(_ expected: String, as field: String) throws(JobError) {
+    self.field = field
+    guard try string() == expected else { throw error("expected \(expected)") }
+  }
+
   /// Any string without NUL.
   mutating func string() throws(JobError) -> String {
     let string: String

@@ -41,6 +41,7 @@ extension JobResult {
     json.member("status", result.status)
     json.member("apnsId", result.apnsID)
     json.member("reason", result.reason)
+    json.member("uniqueId", result.uniqueID)
     json.endObject()
   }
 
@@ -75,6 +76,7 @@ extension DeviceResult {
     guard let token = value["token"]?.string else { return nil }
     self.init(
       token: token, ok: value["ok"]?.bool ?? false, status: JobResult.count(value["status"]),
-      apnsID: value["apnsId"]?.string ?? "", reason: value["reason"]?.string)
+      apnsID: value["apnsId"]?.string ?? "", reason: value["reason"]?.string,
+      uniqueID: value["uniqueId"]?.string)
   }
 }

@@ -12,12 +12,14 @@ public struct JobSummary: Sendable, Equatable {
   public private(set) var app: String?
 
   public init(job bytes: [UInt8]) {
-    var reader = JSONReader(bytes)
+    let wrapped = WrappedJob(foundIn: bytes)
+    var reader = JSONReader(wrapped?.json ?? bytes)
     do {
       try read(from: &reader)
     } catch {
       // The fields before the fault are kept.
     }
+    id = id ?? wrapped?.id
   }
 
   private mutating func read(from reader: inout JSONReader) throws {

@@ -23,6 +23,9 @@ public struct PushReason: Sendable {
   /// Returns what is known of a reason.
   public static func of(_ reason: String) -> PushReason { table[reason] ?? PushReason() }
 
+  /// The reasons that something is known of.
+  package static var names: [String] { table.keys.sorted() }
+
   /// Makes a sentence of a fix.
   public static func sentence(_ fix: String) -> String { fix.prefix(1).uppercased() + fix.dropFirst() + "." }
 

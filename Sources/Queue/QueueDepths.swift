@@ -9,52 +9,26 @@ import Telemetry
 /// cannot be reached.
 @EventLoop
 final class QueueDepths {
-  private struct Depth {
-    let waiting: Int64
-    let retry: Int64
-    let scheduled: Int64
-    let dead: Int64
-    /// In the in-flight lists of all workers, alive or not.
-    let inFlight: Int64
-    /// By the name of a live worker, the jobs that it ends in a second.
-    let rates: [String: Double]
-    /// On the monotonic clock, in nanoseconds.
-    let readAt: UInt64
-
-    /// `lengths` are those of the queue's own four, then of each in-flight list.
-    init(lengths: [Int64], rates: [String: Double], readAt: UInt64) {
-      (waiting, retry, scheduled, dead) = (lengths[0], lengths[1], lengths[2], lengths[3])
-      inFlight = lengths[4...].reduce(0, +)
-      self.rates = rates
-      self.readAt = readAt
-    }
-
-    var byState: [(state: String, jobs: Int64)] {
-      [
-        ("waiting", waiting), ("in_flight", inFlight), ("retry", retry), ("scheduled", scheduled), ("dead", dead),
-      ]
-    }
-  }
-
   private static let interval = Duration.seconds(5)
   /// Older numbers are not shown.
   private static let maximumAge = Duration.seconds(15)
 
-  private let queues: [QueueKeys]
+  private let queues: [String]
   private let connection: RedisClient
   private let clock: RedisClock
   private let oldest: [OldestJob]
-  private var depths: [Depth?]
+  /// Nil while it is unknown.
+  private var read: (overviews: [QueueOverview], at: UInt64)?
+  private var isReading = false
   private var timer: LoopTimer?
 
   init(
     queues: [QueueKeys], connection: RedisClient, waitingSince: @escaping WaitingSince, metrics: Metrics
   ) {
-    self.queues = queues
+    self.queues = queues.map(\.queue)
     self.connection = connection
     clock = RedisClock(connection: connection, metrics: metrics)
     oldest = queues.map { OldestJob(keys: $0, connection: connection, waitingSince: waitingSince) }
-    depths = queues.map { _ in nil }
     metrics.gauge("martlet_queue_jobs", labels: ["queue", "state"], help: "Jobs of the fleet by queue and state.") {
       [weak self] in self?.samples ?? []
     }
@@ -75,99 +49,52 @@ final class QueueDepths {
 
   /// Reads now, if Redis can be reached.
   func refresh() {
-    guard connection.isReady else { return }
+    guard connection.isReady, !isReading else { return }
+    isReading = true
+    let now = Clock.monotonicNanoseconds
     clock.read()
-    for index in queues.indices { readWorkers(index) }
+    for job in oldest { job.read() }
+    Task { @EventLoop [weak self, queues, connection] in
+      let overviews = try? await QueueOverview.read(queues, from: connection)
+      self?.isReading = false
+      // Without every number there is no sample.
+      if let overviews { self?.read = (overviews, now) }
+    }
   }
 
   func stop() {
     timer = nil
-    depths = queues.map { _ in nil }
+    read = nil
   }
 
-  /// The depth of each queue; nil where it is unknown or too old to show.
-  private var presentDepths: [Depth?] {
-    let now = Clock.monotonicNanoseconds
-    return depths.map { depth in
-      guard let depth, connection.isReady, now - depth.readAt <= UInt64(QueueDepths.maximumAge.nanoseconds) else {
-        return nil
-      }
-      return depth
-    }
+  /// Empty while the numbers are unknown or too old to show.
+  private var overviews: [QueueOverview] {
+    guard let read, connection.isReady,
+      Clock.monotonicNanoseconds - read.at <= UInt64(QueueDepths.maximumAge.nanoseconds)
+    else { return [] }
+    return read.overviews
   }
 
   private var samples: [([String], Double)] {
-    var samples: [([String], Double)] = []
-    for (keys, depth) in zip(queues, presentDepths) {
-      guard let depth else { continue }
-      for (state, jobs) in depth.byState { samples.append(([keys.queue, state], Double(jobs))) }
+    overviews.flatMap { overview in
+      [
+        ("waiting", overview.waiting), ("in_flight", overview.inFlight), ("retry", overview.retry),
+        ("scheduled", overview.scheduled), ("dead", overview.dead),
+      ].map { state, jobs in ([overview.queue, state], Double(jobs)) }
     }
-    return samples
   }
 
   private var ages: [([String], Double)] {
-    zip(oldest, zip(queues, presentDepths)).compactMap { job, queue in
-      let (keys, depth) = queue
-      guard let depth else { return nil }
-      return (depth.waiting == 0 ? 0 : job.age).map { ([keys.queue], $0) }
+    zip(oldest, overviews).compactMap { job, overview in
+      (overview.waiting == 0 ? 0 : job.age).map { ([overview.queue], $0) }
     }
   }
 
   /// Nil unless the numbers of every queue are known.
   private var drainSeconds: Double? {
-    var jobs: Int64 = 0
-    var rates: [String: Double] = [:]
-    for depth in presentDepths {
-      guard let depth else { return nil }
-      jobs += depth.waiting + depth.inFlight
-      // A worker that serves several queues reports one rate for all of them.
-      rates.merge(depth.rates) { max($0, $1) }
-    }
-    return DrainTime.seconds(jobs: jobs, rates: rates.values)
-  }
-
-  private func readWorkers(_ index: Int) {
-    connection.send(queues[index].namesOfWorkers) { [weak self] result in
-      guard let self, case .success(let members) = result else { return }
-      self.readLengths(index, workers: (members.array ?? []).compactMap(\.string))
-    }
-  }
-
-  /// One exchange for all lists.
-  private func readLengths(_ index: Int, workers: [String]) {
-    let keys = queues[index]
-    let commands =
-      [
-        RedisCommand("LLEN", keys.queue), RedisCommand("ZCARD", keys.retry), RedisCommand("ZCARD", keys.scheduled),
-        RedisCommand("ZCARD", keys.dead),
-      ] + workers.map { RedisCommand("LLEN", keys.inflight($0)) }
-    let sentAt = Clock.monotonicNanoseconds
-    oldest[index].read()
-    var rates: [String: Double] = [:]
-    for worker in workers {
-      connection.send(RedisCommand("GET", keys.heartbeat(worker))) { result in
-        guard case .success(let value) = result, let report = value.bytes.flatMap(WorkerReport.init(json:)) else {
-          return
-        }
-        rates[worker] = DrainTime.rate(report)
-      }
-    }
-    // Their replies come after those above.
-    var lengths: [Int64] = []
-    for command in commands {
-      connection.send(command) { [weak self] result in
-        switch result {
-        case .success(let value):
-          // Without a number there is no sample.
-          guard let length = value.count else { return }
-          lengths.append(Int64(length))
-        // Another program's key.
-        case .failure(.reply(let error)) where error.code == "WRONGTYPE": lengths.append(0)
-        case .failure: return
-        }
-        guard lengths.count == commands.count else { return }
-        self?.depths[index] = Depth(lengths: lengths, rates: rates, readAt: sentAt)
-      }
-    }
+    let overviews = overviews
+    guard !overviews.isEmpty else { return nil }
+    let jobs = overviews.reduce(0) { $0 + $1.waiting + $1.inFlight }
+    return DrainTime.seconds(jobs: jobs, rates: overviews.workers.values.map(DrainTime.rate))
   }
 }

@@ -29,6 +29,9 @@ extension Sidecar {
           "martlet_http_request_seconds", help: "Time from a complete request to its answer.")), log: log)
   }
 
+  /// Replaces the apps of the Matrix push gateway, if that is served.
+  package func replace(matrixApps: MatrixApps) { site.matrix?.apps = matrixApps }
+
   /// The answer of `/readyz`.
   package var readiness: HTTPResponse { site.operations.readiness(isStopping: isStopping) }
 }
@@ -44,17 +47,20 @@ package struct SidecarSite: HTTPSite {
   private static let patience = Duration.seconds(5)
 
   let operations: OperationsAPI
+  let matrix: MatrixAPI?
   private let apis: [any HTTPAPI]
   private let connection: RedisClient?
   private let startedAt = ContinuousClock.now
 
   init(_ context: APIContext) {
     operations = OperationsAPI(context: context)
+    matrix = MatrixAPI(context)
     connection = context.storage?.backend.connection
-    apis = [
+    let always: [any HTTPAPI] = [
       operations, PushAPI(context), NotificationAPI(context), DeviceAPI(context: context), BroadcastAPI(context),
-      InstanceAPI(context: context),
+      InstanceAPI(context: context), GorushAPI(context: context),
     ]
+    apis = always + [matrix].compactMap { $0 }
     router = HTTPRouter(
       apis.flatMap { api in api.routes.map { ($0, api) } }, maximumPathBytes: SidecarSite.maximumPathBytes)
   }

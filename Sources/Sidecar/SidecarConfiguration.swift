@@ -2,6 +2,9 @@ public import Credentials
 public import HTTPServer
 public import PushModel
 
+/// Who may use the gorush API: nobody, those with an API key of the scope `jobs`, everyone.
+public enum GorushAccess: String, Sendable, CaseIterable { case off, key, open }
+
 /// The settings of a sidecar.
 public struct SidecarConfiguration: Sendable {
   public var listener: HTTPServerConfiguration
@@ -30,7 +33,17 @@ public struct SidecarConfiguration: Sendable {
   public var testLimit: WindowLimit?
   /// Requests to `/newtoken` and `/newpush` with an API key, or of a client address if no key is required.
   public var broadcastLimit: WindowLimit?
-  /// The queue of the jobs that `/newpush` enqueues.
+  /// The apps of the Matrix push gateway. Nil: it is not served.
+  public var matrixApps: MatrixApps?
+  /// Notifications of Matrix homeservers with one address: a large one has thousands of users.
+  public var notificationLimit: WindowLimit? = WindowLimit(30_000, per: .seconds(60))
+  /// Notifications of Matrix homeservers for one device.
+  public var deviceNotificationLimit: WindowLimit? = WindowLimit(300, per: .seconds(60))
+  /// Who may use the gorush API.
+  public var gorush = GorushAccess.off
+  /// The version of the program, for clients of the gorush API.
+  public var version = ""
+  /// The queue of the jobs that are enqueued.
   public var queue = "push:jobs"
 
   public init(listener: HTTPServerConfiguration) {

@@ -143,6 +143,11 @@ extension Gateway {
       ?? devices.refusal(of: stream.head, in: settings.environment) ?? .accepted
   }
 
+  /// Returns an `apns-unique-id`, which Apple sends only in the sandbox; empty elsewhere.
+  func newUniqueID() -> [UInt8] {
+    settings.environment == .sandbox ? Array(PushID.random().text.utf8) : []
+  }
+
   /// Returns the refusal of a head; nil if it is valid. Checks in Apple's order: path and method, provider token,
   /// fields.
   func refusal(ofHead head: RequestHead, provider: inout ConnectionProvider, now: UInt64) -> Answer? {

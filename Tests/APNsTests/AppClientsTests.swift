@@ -149,7 +149,7 @@ extension SimulatorTests {
       let path = try await apns.addKey("KEYAAAAAA2", of: "TEAMAAAAA1")
       let changed = try app("com.a", key: "KEYAAAAAA2", team: "TEAMAAAAA1", path: path, connections: 2)
       try await apns.settings(#"{"rttMs":20}"#)
-      let stream = AppStream(of: 4000, to: "com.a", through: clients)
+      let stream = PushRun(of: 4000, topic: "com.a") { clients.target(of: "com.a")?.client(for: .production) }
       async let running: Void = stream.run(atOnce: 300)
       try await eventually("some are accepted") { stream.accepted > 500 }
       let old = try #require(clients.target(of: "com.a")?.client(for: .production))
@@ -211,44 +211,6 @@ extension SimulatorTests {
       #expect(try await outcomes(clients, 1...10, "com.a").allSatisfy(\.isAccepted))
       #expect(try await outcomes(clients, 11...20, "com.unknown").allSatisfy(\.isAccepted))
       #expect(try await apns.ledger().connections == 1)
-    }
-  }
-
-  /// Pushes to one app, a fixed number of them at once; each asks for the client of its app.
-  @EventLoop
-  private final class AppStream {
-    private let clients: AppClients
-    private let bundleID: String
-    private let total: Int
-    private var sent = 0
-    private var ended = 0
-    private var continuation: CheckedContinuation<Void, Never>?
-    private(set) var accepted = 0
-    /// The outcomes of pushes that were not accepted.
-    private(set) var others: Set<String> = []
-
-    init(of total: Int, to bundleID: String, through clients: AppClients) {
-      self.clients = clients
-      self.bundleID = bundleID
-      self.total = total
-    }
-
-    func run(atOnce: Int) async {
-      await withCheckedContinuation { continuation in
-        self.continuation = continuation
-        for _ in 0..<atOnce { sendNext() }
-      }
-    }
-
-    private func sendNext() {
-      guard sent < total else { return }
-      sent += 1
-      clients.target(of: bundleID)?.client(for: .production)?.send(
-        TestPush.make(sent, topic: bundleID) { outcome in
-          if outcome.isAccepted { self.accepted += 1 } else { self.others.insert("\(outcome)") }
-          self.ended += 1
-          if self.ended == self.total { self.continuation?.resume() } else { self.sendNext() }
-        })
     }
   }
 }

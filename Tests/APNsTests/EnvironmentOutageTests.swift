@@ -52,7 +52,7 @@ extension SimulatorTests {
       client.start()
       #expect(await client.outcomes(1...5).allSatisfy(\.isNotProcessed))
       // Each is submitted by the completion of the one before.
-      let run = PushRun(of: 50, through: client)
+      let run = PushRun(of: 50) { client }
       await run.run(atOnce: 5)
       #expect(run.accepted == 0)
     }

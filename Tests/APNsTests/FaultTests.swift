@@ -29,7 +29,7 @@ extension SimulatorTests {
       try await apns.fault(#"{"kind":"goaway","every":200}"#)
       let client = try apns.client { $0.maximumResends = 50 }
       defer { client.close() }
-      let run = PushRun(of: 10_000, through: client)
+      let run = PushRun(of: 10_000) { client }
       await run.run(atOnce: 300)
       #expect(run.accepted == 10_000)
       #expect(try await apns.ledger().duplicates == 0)

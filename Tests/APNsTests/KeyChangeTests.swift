@@ -60,7 +60,7 @@ extension SimulatorTests {
       let client = try await client()
       defer { client.close() }
       #expect(await client.outcomes(1...50).allSatisfy(\.isAccepted))
-      let run = PushRun(of: 5000, through: client)
+      let run = PushRun(of: 5000) { client }
       async let running: Void = run.run(atOnce: 200)
       try await eventually("some are accepted") { run.accepted > 500 }
       try await apns.revokeKey(apns.ready.keyId)

@@ -16,7 +16,7 @@ struct InstallationReaderTests {
   }
 
   private func read(_ text: String, size: Int = 1 << 20) -> Reading {
-    Reading(InstallationReader(bundleIDs: ["com.a", "com.b"]), text, size: size)
+    Reading(ObjectListReader(.parse(of: ["com.a", "com.b"])), text, size: size)
   }
 
   @Test(arguments: [
@@ -81,7 +81,7 @@ struct InstallationReaderTests {
   }
 
   @Test func `white space without an end is refused before it fills the memory`() throws {
-    var text = BackupText(InstallationReader(bundleIDs: ["com.a"]))
+    var text = BackupText(ObjectListReader(.parse(of: ["com.a"])))
     text.window.append([UInt8(ascii: "{")])
     var (fed, fault) = (1, nil as JSONWindow.Fault?)
     while fault == nil, fed < 4 << 20 {

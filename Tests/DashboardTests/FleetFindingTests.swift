@@ -1,6 +1,7 @@
 import Events
 import HTTPServer
 import Jobs
+import Operations
 import PushModel
 import Redis
 import Testing
@@ -24,7 +25,7 @@ struct FleetFindingTests {
       waitingSince: since)
   }
 
-  private func findings(_ state: FleetState) -> [FleetFinding] {
+  private func findings(_ state: FleetState) -> [Finding] {
     state.findings(now: now)
   }
 
@@ -43,7 +44,7 @@ struct FleetFindingTests {
     state.workers = [:]
     #expect(findings(state).map(\.severity) == [.warning])
     state.queues = [queue(waiting: 3)]
-    #expect(findings(state).first?.severity == .fault)
+    #expect(findings(state).first?.severity == .problem)
     #expect(findings(state).first?.text.contains("3 jobs wait") == true)
   }
 
@@ -57,7 +58,7 @@ struct FleetFindingTests {
     state.workers = ["a": worker, "b": worker]
     state.queues = [queue(waiting: 1, since: now - 120_000)]
     let found = findings(state)
-    #expect(found.map(\.severity) == [.fault, .warning, .warning])
+    #expect(found.map(\.severity) == [.problem, .warning, .warning])
     #expect(found[0].fix == PushReason.of("InvalidProviderToken").fix)
     #expect(found[0].text.contains("com.a (production)") && found[0].text.contains("1 min"))
     #expect(state.pausedRoutes.first?.workers == 2)
@@ -74,7 +75,7 @@ struct FleetFindingTests {
     }
     var state = healthy
     state.workers = ["a": worker(.unreachable), "b": worker(.unreachable)]
-    #expect(findings(state).map(\.severity) == [.fault])
+    #expect(findings(state).map(\.severity) == [.problem])
     #expect(findings(state).first?.text == "2 of 2 workers cannot reach https://api.push.apple.com for com.a.")
     state.workers["b"] = worker(.connected)
     #expect(findings(state).map(\.severity) == [.warning])
@@ -89,7 +90,7 @@ struct FleetFindingTests {
     }
     var state = healthy
     state.workers = ["a": worker(AppState.Key(id: "KEY1", state: .refused))]
-    #expect(findings(state).map(\.severity) == [.fault])
+    #expect(findings(state).map(\.severity) == [.problem])
     state.workers = ["a": worker(AppState.Key(id: "KEY1", state: .refused), AppState.Key(id: "KEY2", state: .signs))]
     #expect(findings(state).map(\.severity) == [.warning])
   }
@@ -99,9 +100,9 @@ struct FleetFindingTests {
     state.webhook = WebhookState()
     #expect(findings(state) == [])
     state.webhook?.failure = WebhookState.Failure(
-      since: now - 60_000, attempts: 3, nextAttemptAt: now + 60_000, answer: "500", isParked: true)
+      since: now - 60_000, attempts: 3, nextAttemptAt: now + 60_000, answer: "500", isPaused: true)
     #expect(findings(state).map(\.severity) == [.warning])
-    #expect(findings(state).first?.text.contains("parked") == true)
+    #expect(findings(state).first?.text.contains("paused") == true)
     #expect(findings(state).first?.fix == WebhookState.fix)
   }
 
@@ -112,7 +113,7 @@ struct FleetFindingTests {
     ] {
       var state = healthy
       state.servers = [ServerInfo(info)]
-      #expect(findings(state).map(\.severity) == [.fault], "\(info)")
+      #expect(findings(state).map(\.severity) == [.problem], "\(info)")
     }
     var unlimited = healthy
     unlimited.servers = [ServerInfo("maxmemory_policy:allkeys-lru\nmaxmemory:0\nused_memory:95")]
@@ -130,7 +131,7 @@ struct FleetFindingTests {
     bucket.read("refused:BadDeviceToken", "30")
     state.minutes = [bucket]
     #expect(findings(state).first?.text.contains("BadDeviceToken") == true)
-    #expect(findings(state).first?.fix.contains("APNS_USE_SANDBOX") == true)
+    #expect(findings(state).first?.fix?.contains("APNS_USE_SANDBOX") == true)
   }
 
   @Test func `dead letters of the last hour are a warning`() {
@@ -155,7 +156,7 @@ struct FleetFindingTests {
     var worker = report()
     worker.isDraining = true
     state.workers = ["a": worker]
-    #expect(findings(state).map(\.severity) == [.fault])
+    #expect(findings(state).map(\.severity) == [.problem])
     state.workers["b"] = report()
     #expect(findings(state) == [])
   }

@@ -58,7 +58,7 @@ def provoke(fleet):
             fleet.ask_sidecar("/api/push/register", token=f"{fleet.serial:064x}", platform="ios")
 
     return [
-        ("a webhook that is gone", ["MartletWebhookParked"], refuse_events),
+        ("a webhook that is gone", ["MartletWebhookPaused"], refuse_events),
         ("APNs refuses a topic", ["MartletRoutePaused"], refuse_topic),
         ("APNs refuses the provider token once", ["MartletProviderTokenRefused"], refuse_provider_token),
         ("jobs that are not jobs, and 100,000 dead letters", ["MartletDeadLetters", "MartletDeadLettersDropped"], bury_jobs),

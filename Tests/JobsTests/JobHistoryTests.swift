@@ -84,7 +84,7 @@ struct JobHistoryTests {
     #expect(JobHistory(try? JSONValue(parsing: json(history))) == history)
   }
 
-  @Test func `a job that is put off again and again has one entry for that`() {
+  @Test func `a job that is postponed again and again has one entry for that`() {
     var history = JobHistory()
     for time in 0..<100 as Range<Int64> {
       history.append(time, .claimed(worker: "w", attempt: 1, waited: nil))

@@ -29,7 +29,17 @@ struct JobResultTests {
     record.reason = "quiet_hours"
     record.add(device("a\n", "x\"y"), as: .failed)
     record.add(device("b", "TIMEOUT"), as: .uncertain)
+    record.add(DeviceResult(token: "c", ok: true, status: 200, apnsID: "id", uniqueID: "u"), as: .accepted)
     #expect(JobResult(parsing: record.json()) == record)
+  }
+
+  @Test func `an apns-unique-id stands in the record, and nothing if APNs sent none`() {
+    var record = result()
+    record.add(device("a"), as: .accepted)
+    #expect(!String(decoding: record.json(), as: UTF8.self).contains("uniqueId"))
+    record.add(DeviceResult(token: "b", ok: true, status: 200, apnsID: "id", uniqueID: "u"), as: .accepted)
+    let entry = #"{"token":"b","ok":true,"status":200,"apnsId":"id","uniqueId":"u"}"#
+    #expect(String(decoding: record.json(), as: UTF8.self).contains(entry))
   }
 
   @Test(arguments: ["", "[]", "{}", #"{"id":"j"}"#, #"{"id":"j","status":"what"}"#])

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Testing
 
 @testable import Jobs
@@ -8,7 +9,7 @@ struct PolicyFileTests {
   private static let notice = #"{"name":"notice","urgency":"low","preview":"A notice.","quiet":"deferCollapsed"}"#
   private static let limit = #"{"count":3,"seconds":60}"#
 
-  private func read(_ policies: String) -> (book: PolicyBook, faults: [PolicyFault]) {
+  private func read(_ policies: String) -> (book: PolicyBook, faults: [InvalidValue]) {
     PolicyFile.read(Array(#"{"policies":[\#(policies)]}"#.utf8), quietHours: .standard)
   }
 
@@ -17,7 +18,7 @@ struct PolicyFileTests {
     #"{"name":"house","title":"House","classes":[\#(classes)],"limits":[\#(limits)]\#(members)}"#
   }
 
-  private func paths(_ policies: String) -> [String] { read(policies).faults.map(\.path) }
+  private func paths(_ policies: String) -> [String] { read(policies).faults.map(\.place) }
 
   @Test func `the example in deploy/examples has no faults`() throws {
     let path = URL(filePath: #filePath).deletingLastPathComponent().appending(
@@ -81,8 +82,8 @@ struct PolicyFileTests {
     let faults = read(own(limits: #"{"count":3,"seconds":60},{"count":1,"seconds":0}"#)).faults
     #expect(
       faults == [
-        PolicyFault(
-          path: "policies[0].limits[1].seconds", seen: "0", expected: "a whole number from 1 to 2678400")
+        InvalidValue(
+          place: "policies[0].limits[1].seconds", seen: "0", expected: "a whole number from 1 to 2678400")
       ])
   }
 
@@ -103,7 +104,7 @@ struct PolicyFileTests {
 
   @Test func `the fault of a mistyped field suggests the right name`() {
     let faults = read(own(#","quiethours":"off""#)).faults
-    #expect(faults.map(\.seen) == [#"unknown field "quiethours"; did you mean "quietHours"?"#])
+    #expect(faults.map(\.seen) == [#"unknown field 'quiethours'; did you mean "quietHours"?"#])
   }
 
   @Test(arguments: [#"{"name":"nyra","quietHours":"LONG"}"#, #"{"LONG":1,"LONG":2}"#])

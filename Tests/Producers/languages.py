@@ -53,13 +53,18 @@ def shell(place, blocks):
     return Programs(*(["bash", "-euo", "pipefail", path] for path in paths))
 
 
-def python(place, blocks):
+def python_with_redis():
     # A Python that was installed otherwise does not have Debian's packages.
     found = [path for path in (shutil.which("python3"), "/usr/bin/python3") if path and works(path, "-c", "import redis")]
     if not found:
         raise NotInstalled("redis-py is missing")
+    return found[0]
+
+
+def python(place, blocks):
+    program = python_with_redis()
     paths = write(place, ["enqueue.py", "outcome.py"], blocks)
-    return Programs(*([found[0], path] for path in paths))
+    return Programs(*([program, path] for path in paths))
 
 
 def node(place, blocks):
@@ -73,10 +78,14 @@ def node(place, blocks):
     return Programs(*(["env", f"NODE_PATH={NODE_MODULES}", "node", path] for path in paths))
 
 
-def ruby(place, blocks):
+def require_redis_of_ruby():
     require("ruby")
     if not works("ruby", "-e", "require 'redis'"):
         raise NotInstalled("redis-rb is missing")
+
+
+def ruby(place, blocks):
+    require_redis_of_ruby()
     paths = write(place, ["enqueue.rb", "outcome.rb"], blocks)
     return Programs(*(["ruby", "-w", path] for path in paths))
 

@@ -1,4 +1,4 @@
-"""Runs the blocks of docs/producers.md and looks for the pushes at the simulator, and for the records in Redis."""
+"""Runs the blocks of docs/producers.md and docs/testing.md, and looks for the pushes at the simulator, and for the records in Redis."""
 
 import os
 import re
@@ -13,14 +13,15 @@ from checking import Faults  # noqa: E402
 from languages import LANGUAGES, NotInstalled  # noqa: E402
 from processes import wait_until  # noqa: E402
 from servers import PASSWORD, Servers  # noqa: E402
+from testing import examine_testing  # noqa: E402
 
 JOB = "order-1042-shipped"
 REASON = 'unknown field "titel"; did you mean "title"?'
 
 
-def sections():
+def sections(page="docs/producers.md"):
     """The blocks of each section, by its heading."""
-    text = (ROOT / "docs/producers.md").read_text()
+    text = (ROOT / page).read_text()
     parts = re.split(r"^## (.*)$", text, flags=re.M)[1:]
     return {name: re.findall(r"^```\w+\n(.*?)^```$", body, re.M | re.S) for name, body in zip(parts[::2], parts[1::2])}
 
@@ -166,9 +167,11 @@ def main():
                 faults.expect(False, f"{name}: {error}")
         check.rest()
         check.errors()
+    faults.end("docs/producers.md")
+    missing += examine_testing(sections("docs/testing.md"), Path(sys.argv[1]).resolve(), faults)
+    faults.end("docs/testing.md")
     for name in missing:
         print(f"not checked: {name}")
-    faults.end("docs/producers.md")
 
 
 main()

@@ -56,12 +56,15 @@ class Servers:
         wait_until("the simulator", lambda: (self.place / "simulator.out").read_text().endswith("\n"))
         self.control = json.loads((self.place / "simulator.out").read_text())["control"]
         settings = [line.split("=", 1) for line in (self.place / "apns/provider.env").read_text().splitlines() if "=" in line]
+        self.provider = {name.removeprefix("export "): value.strip("'\"") for name, value in settings}
         self.register()
-        self.launch(
-            "worker", self.programs / "martlet", "worker", REDIS_URL=self.operator_url,
-            MARTLET_ADMIN_ADDRESS=f"127.0.0.1:{self.admin_port}",
-            **{name.removeprefix("export "): value.strip("'\"") for name, value in settings})
+        self.start_worker("worker", MARTLET_ADMIN_ADDRESS=f"127.0.0.1:{self.admin_port}")
         wait_until("the worker", lambda: self.redis("SCARD", "martlet:{push:jobs}:workers") == "1")
+
+    def start_worker(self, name, **settings):
+        environment = {"REDIS_URL": self.operator_url, "MARTLET_ADMIN_ADDRESS": "127.0.0.1:0", **self.provider, **settings}
+        self.launch(name, self.programs / "martlet", "worker", **environment)
+        return self.running[-1]
 
     def make_certificate(self):
         self.authority = self.place / "ca.pem"

@@ -6,6 +6,22 @@ import Testing
 
 /// A simulator of one environment, whose provider key is that of another one.
 struct BindingTests {
+  @Test func `the sandbox alone answers with an apns-unique-id, another one each time`() async throws {
+    let sandbox = try await SimulatedGateway(["--environment", "sandbox"])
+    func uniqueID() async throws -> String? {
+      try await sandbox.push().split(whereSeparator: \.isNewline).first { $0.hasPrefix("apns-unique-id: ") }.map(
+        String.init)
+    }
+    let (first, second) = (try await uniqueID(), try await uniqueID())
+    #expect(first != nil && second != nil && first != second)
+    try await sandbox.process.stop()
+    for arguments in [[], ["--environment", "production"]] {
+      let other = try await SimulatedGateway(arguments)
+      #expect(!(try await other.push().contains("apns-unique-id")))
+      try await other.process.stop()
+    }
+  }
+
   @Test func `tokens and keys of the other environment, topic or app are refused`() async throws {
     let simulator = try await SimulatedGateway()
     let sandbox = try await SimulatedGateway(simulator.keyArguments + ["--environment", "sandbox"])

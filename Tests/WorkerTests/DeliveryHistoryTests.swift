@@ -137,7 +137,7 @@ struct DeliveryHistoryTests {
     #expect(!open)
   }
 
-  @Test func `an attempt that was put off before it began is kept for the next one`() throws {
+  @Test func `an attempt that was postponed before it began is kept for the next one`() throws {
     let delivery = try delivery()
     let outcome = JobOutcome.postponed(for: .seconds(1), because: JobOutcome.appIsBusy)
     #expect(events(delivery, outcome).last == .postponed(until: 1100, reason: JobOutcome.appIsBusy, times: 1))

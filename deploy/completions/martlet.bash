@@ -16,7 +16,8 @@ _martlet() {
     --output)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return ;;
-    --scopes) words='devices tokens push devices,tokens devices,push tokens,push' ;;
+    --from) words='sns onesignal notification-hubs gorush rpush csv' ;;
+    --scopes) words='devices tokens push jobs devices,tokens devices,push tokens,push' ;;
     --secret) words='-' ;;
     --role) words='viewer operator admin' ;;
     --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
@@ -64,7 +65,8 @@ _martlet() {
     tokens)
       case $COMP_CWORD:$action in
         2:*) words='export import migrate' ;;
-        *:export | *:import) words='--json' ;;
+        *:export) words='--json' ;;
+        *:import) words='--from --bundle --dry-run --json' ;;
         *:migrate) words='--bundle --output --import --json' ;;
       esac ;;
     credentials)

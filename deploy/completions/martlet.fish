@@ -138,6 +138,9 @@ complete -c martlet -n '__martlet_is dead show' -l raw -d 'Print the producer\'s
 complete -c martlet -n '__martlet_is tokens export' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is tokens export' -F
 
+complete -c martlet -n '__martlet_is tokens import' -l from -x -a 'sns onesignal notification-hubs gorush rpush csv' -d 'Read the devices of another sender'
+complete -c martlet -n '__martlet_is tokens import' -l bundle -x -d 'App of devices without one'
+complete -c martlet -n '__martlet_is tokens import' -l dry-run -d 'Print what the file has'
 complete -c martlet -n '__martlet_is tokens import' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is tokens import' -F
 
@@ -152,7 +155,7 @@ complete -c martlet -n '__martlet_is credentials add' -l secret -x -a '-' -d '- 
 complete -c martlet -n '__martlet_is credentials add' -l disabled -d 'Not to be used until enable'
 complete -c martlet -n '__martlet_is credentials add' -l json -d 'Print JSON'
 complete -c martlet -n '__martlet_is credentials add' -l app -x -d 'The user or key is for this app only'
-complete -c martlet -n '__martlet_is credentials add' -l scopes -x -a 'devices tokens push devices,tokens devices,push tokens,push' -d 'What a key may do'
+complete -c martlet -n '__martlet_is credentials add' -l scopes -x -a 'devices tokens push jobs devices,tokens devices,push tokens,push' -d 'What a key may do'
 complete -c martlet -n '__martlet_is credentials add' -l rate -x -d 'Requests a second'
 complete -c martlet -n '__martlet_is credentials add' -l burst -x -d 'Requests at once'
 complete -c martlet -n '__martlet_is credentials add' -l daily -x -d 'Requests a UTC day'

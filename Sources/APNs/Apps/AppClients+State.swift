@@ -7,7 +7,7 @@ extension AppClients {
   nonisolated static let maximumGateways = 32
 
   /// Whether jobs may be claimed. With the fallback alone: a connection takes pushes. With apps, claims stop only if every
-  /// gateway is out of reach: jobs of an app whose gateway is are put off.
+  /// gateway is out of reach: jobs of an app whose gateway is are postponed.
   public var takesPushes: Bool {
     guard hasApps else { return fallbackClient?.isConnected ?? false }
     return !areGatewaysOut()

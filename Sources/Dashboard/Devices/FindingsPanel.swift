@@ -15,20 +15,20 @@ struct FindingsPanel {
     }
   }
 
-  private func item(_ finding: AddresseeFinding, _ html: inout HTML) {
+  private func item(_ finding: Finding, _ html: inout HTML) {
     html.element("li") { html in
       switch finding.severity {
       case .problem: html.badge("problem", .bad)
       case .warning: html.badge("warning", .warn)
-      case .fact: html.badge("fact", .neutral)
+      case .fact, .ok: html.badge("fact", .neutral)
       }
       html.text(" ")
-      html.text(finding.sentence)
+      html.text(finding.text)
       if let since = finding.since {
         html.text(" ")
         html.element("span", ["class": "quiet"]) { $0.time(since, now: request.now) }
       }
-      if let advice = finding.advice { html.labelled("To do: ", advice, class: "fix") }
+      if let fix = finding.fix { html.labelled("To do: ", fix, class: "fix") }
     }
   }
 }

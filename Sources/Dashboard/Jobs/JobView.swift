@@ -138,18 +138,28 @@ struct JobView {
 
   private func devices(_ html: inout HTML) {
     guard let results = location.record?.results, !results.isEmpty else { return }
-    var table = Table(
-      "Devices", columns: [.text("Device"), .text("Outcome"), .text("Reason"), .text("apns-id")], isCaptionHidden: true)
+    // Only the sandbox sends apns-unique-id.
+    let hasUniqueIDs = results.contains { $0.uniqueID != nil }
+    var columns: [Table.Column] = [.text("Device"), .text("Outcome"), .text("Reason"), .text("apns-id")]
+    if hasUniqueIDs { columns.append(.text("apns-unique-id")) }
+    var table = Table("Devices", columns: columns, isCaptionHidden: true)
     for result in results.prefix(JobView.shownDevices) {
       let token = request.showsWholeTokens ? result.token : Log.shortened(result.token)
-      table.row(
+      var cells: [Cell] = [
         .link(token, request.link("devices", query: JobDevice(result.token, of: id).query)),
         result.ok
           ? .badge("accepted", .good) : .badge(result.status > 0 ? "refused \(result.status)" : "not sent", .bad),
-        result.reason.map { .text($0) } ?? .none, result.apnsID.isEmpty ? .none : .code(result.apnsID))
+        result.reason.map { .text($0) } ?? .none, result.apnsID.isEmpty ? .none : .code(result.apnsID),
+      ]
+      if hasUniqueIDs { cells.append(result.uniqueID.map { .code($0) } ?? .none) }
+      table.row(cells)
     }
     html.panel("Devices") { html in
       html.table(table)
+      if results.contains(where: \.ok) {
+        html.element(
+          "p", ["class": "quiet"], "accepted: accepted by APNs; if it is not shown, see docs/after-apns.md")
+      }
       if request.operator.role == .admin { html.element("p") { $0.wholeTokensLink(request) } }
     }
   }
@@ -160,7 +170,7 @@ struct JobView {
     guard let envelope = location.envelope else { return }
     html.panel("Payload", id: "payload") { html in
       if isRevealed {
-        let text = PayloadText(showsTokens: request.operator.role == .admin).text(envelope.job)
+        let text = PayloadText(showsTokens: request.operator.role == .admin).text(Job.json(in: envelope.job))
         html.preformatted(text, label: "The producer's job")
       } else {
         html.element(

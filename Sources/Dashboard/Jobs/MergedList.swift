@@ -8,7 +8,7 @@ import Redis
 /// The cursor of a part has the place in each set: `*` its beginning, `-` nothing left of it, else a position.
 struct MergedList {
   /// Where a part begins in each set.
-  struct Cursor: Equatable {
+  struct Position: Equatable {
     enum Place: Equatable {
       case beginning
       case position(SortedPosition)
@@ -30,7 +30,7 @@ struct MergedList {
 
     /// Reads the cursor of `count` sets. Returns nil for any other text: a page's address may be forged.
     init?(_ text: String, count: Int) {
-      let parts = text.split(separator: Cursor.separator, omittingEmptySubsequences: false)
+      let parts = text.split(separator: Position.separator, omittingEmptySubsequences: false)
       guard parts.count == count else { return nil }
       var places: [Place] = []
       for part in parts {
@@ -52,7 +52,7 @@ struct MergedList {
         case .end: "-"
         case .position(let position): position.text
         }
-      }.joined(separator: String(Cursor.separator))
+      }.joined(separator: String(Position.separator))
     }
   }
 
@@ -66,7 +66,7 @@ struct MergedList {
   /// Members that were examined.
   let examined: Int
   /// Where the next part begins; nil after the last entry.
-  let next: Cursor?
+  let next: Position?
 
   /// Reads the part that the cursor of the request names. `read` returns a page of a set, from a position or its beginning.
   @EventLoop
@@ -74,9 +74,9 @@ struct MergedList {
     _ sources: [Source], _ request: PageRequest, isDescending: Bool, limit: Int,
     _ read: @EventLoop (Source, SortedPosition?) async throws(RedisError) -> BrowsedPage
   ) async throws(PageError) -> MergedList {
-    var cursor = Cursor(count: sources.count)
+    var cursor = Position(count: sources.count)
     if let text = request.query("cursor") {
-      guard let read = Cursor(text, count: sources.count) else { throw .badCursor }
+      guard let read = Position(text, count: sources.count) else { throw .badCursor }
       cursor = read
     }
     var pages: [BrowsedPage?] = []
@@ -90,7 +90,7 @@ struct MergedList {
   ///
   /// - Parameter pages: nil for a set of which nothing is left. A page that is cut short by a limit of what it examined
   ///   has a next one; of the other sets, nothing beyond its place is shown yet.
-  init(_ pages: [BrowsedPage?], from cursor: Cursor, isDescending: Bool, limit: Int) {
+  init(_ pages: [BrowsedPage?], from cursor: Position, isDescending: Bool, limit: Int) {
     func isBefore(_ one: SortedPosition?, _ other: SortedPosition?) -> Bool {
       guard let one, let other, let first = one.value, let second = other.value else { return false }
       return isDescending ? first > second : first < second
@@ -110,7 +110,7 @@ struct MergedList {
       guard let page else { continue }
       let shown = entries.filter { $0.source == source }
       if shown.count == page.jobs.count {
-        places[source] = page.next.map(Cursor.Place.position) ?? .end
+        places[source] = page.next.map(Position.Place.position) ?? .end
       } else if let last = shown.last?.job.position {
         places[source] = .position(last.following)
       }

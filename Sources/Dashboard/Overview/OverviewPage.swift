@@ -42,15 +42,15 @@ struct OverviewPage: DashboardPage {
     }
   }
 
-  private func health(_ findings: [FleetFinding], _ state: FleetState, _ html: inout HTML) {
+  private func health(_ findings: [Finding], _ state: FleetState, _ html: inout HTML) {
     guard let first = findings.first else {
       return html.notice(OverviewPage.wellText(state), .good)
     }
-    html.notice(first.text, first.severity == .fault ? .bad : .warn, fix: first.fix)
+    html.notice(first.text, first.severity == .problem ? .bad : .warn, fix: first.fix)
     guard findings.count > 1 else { return }
     html.details("\(findings.count - 1) more to look at", id: "findings") { html in
       for finding in findings.dropFirst() {
-        html.notice(finding.text, finding.severity == .fault ? .bad : .warn, fix: finding.fix)
+        html.notice(finding.text, finding.severity == .problem ? .bad : .warn, fix: finding.fix)
       }
     }
   }

@@ -36,13 +36,13 @@ struct QueuePage: DashboardPage {
     let retry = try await refusingFaults(await browser.due(.retry, limit: shown))
     let scheduled = try await refusingFaults(await browser.due(.scheduled, limit: shown))
     let dead = try await refusingFaults(await browser.dead(limit: shown))
-    var held: [(worker: String, jobs: [BrowsedJob])] = []
+    var inFlight: [(worker: String, jobs: [BrowsedJob])] = []
     for worker in state.overview.workers.keys.sorted().prefix(QueuePage.workersShown) {
       let jobs = try await refusingFaults(await browser.inFlight(of: worker, limit: shown))
-      if !jobs.isEmpty { held.append((worker, jobs)) }
+      if !jobs.isEmpty { inFlight.append((worker, jobs)) }
     }
     let view = QueueView(
-      request: request, state: state, look: look, waiting: waiting, inFlight: held, retry: retry.jobs,
+      request: request, state: state, look: look, waiting: waiting, inFlight: inFlight, retry: retry.jobs,
       scheduled: scheduled.jobs, dead: dead.jobs)
     return Page(queue) { html in
       html.region("queue") { view.summary(&$0) }

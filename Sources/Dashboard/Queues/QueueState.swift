@@ -33,7 +33,7 @@ struct QueueState: Sendable {
     do {
       let reply = try await connection.send(
         QueueScripts.oldest(queue: keys.queue, seal: keys.seal, limit: Job.maximumBytes))
-      return reply.bytes.flatMap { (try? Job(parsing: $0))?.waitingSince(now: Clock.unixMilliseconds) }
+      return reply.bytes.flatMap { (try? Job(stored: $0))?.waitingSince(now: Clock.unixMilliseconds) }
     } catch  where error.isWrongType {
       return nil
     }

@@ -43,6 +43,11 @@ struct CommandLineWords {
     guard positional.isEmpty else { throw .usage("this command takes options only") }
   }
 
+  /// Throws if one of the options and flags is given. `reason` says what it is for: `is for keys`.
+  func refuse(_ names: [String], _ reason: String) throws(CommandError) {
+    for name in names where has(name) || value(name) != nil { throw .usage("--\(name) \(reason) only") }
+  }
+
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
   /// Returns the last value of an option.

@@ -67,6 +67,13 @@ enum Console {
     }
   }
 
+  /// The ``lines(maximumBytes:)`` that are not blank, with their numbers from 1.
+  static func filledLines(maximumBytes: Int) -> some Sequence<(Int, [UInt8])> {
+    zip(1..., lines(maximumBytes: maximumBytes)).lazy.filter { _, line in
+      !line.allSatisfy { $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }
+    }
+  }
+
   /// Returns a line for each fact. Values are escaped.
   static func facts(_ facts: [(name: String, value: String)]) -> String {
     facts.map { $0 + String(repeating: " ", count: 10 - $0.count) + TerminalText.line($1) + "\n" }.joined()

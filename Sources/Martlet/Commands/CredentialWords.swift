@@ -33,15 +33,14 @@ struct CredentialWords {
     if isNew, let fault = CredentialWords.fault(ofNew: name, kind) { throw .usage(fault) }
     self.name = name
     if !isNew {
-      try CredentialWords.refuse(
-        ["secret", "disabled", "app", "role"] + CredentialWords.keyOptions, of: line, "is for add")
+      try line.refuse(["secret", "disabled", "app", "role"] + CredentialWords.keyOptions, "is for add")
     }
     label = try CredentialWords.label(line, kind)
-    if kind != .key { try CredentialWords.refuse(CredentialWords.keyOptions, of: line, "is for keys") }
+    if kind != .key { try line.refuse(CredentialWords.keyOptions, "is for keys") }
     if kind == .instance || kind == .operator {
-      try CredentialWords.refuse(["app"], of: line, "is for users and keys")
+      try line.refuse(["app"], "is for users and keys")
     }
-    if kind != .operator { try CredentialWords.refuse(["role"], of: line, "is for operators") }
+    if kind != .operator { try line.refuse(["role"], "is for operators") }
     guard line.value("secret") ?? "-" == "-" else {
       throw .usage("--secret takes only -: the secret is read from stdin, so that no list of processes shows it")
     }
@@ -75,14 +74,6 @@ struct CredentialWords {
     return line.positional.count == 2 ? [try kind(line.positional[1])] : Credential.Kind.allCases
   }
 
-  static func refuse(
-    _ names: [String], of line: CommandLineWords, _ reason: String
-  ) throws(CommandError) {
-    for name in names where line.has(name) || line.value(name) != nil {
-      throw .usage("--\(name) \(reason) only")
-    }
-  }
-
   private static func label(
     _ line: CommandLineWords, _ kind: Credential.Kind
   ) throws(CommandError) -> String? {
@@ -111,7 +102,7 @@ struct CredentialWords {
       throw .usage("--app: at most \(AppBinding.maximumApps) apps for one credential")
     }
     for app in line.values("app") where !BundleID.isWellFormed(app) {
-      throw .usage("--app: '\(app)' is not a bundle id; expected 1 to 200 letters, digits or any of ._-")
+      throw .usage("--app: '\(app)' is not a bundle id; expected \(Charset.bundleID.description)")
     }
     return AppBinding(apps)
   }

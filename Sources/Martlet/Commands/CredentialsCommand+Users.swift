@@ -17,9 +17,7 @@ extension CredentialsCommand {
     let secret: String
     let addition: Result<Credential, UserLineError>
 
-    /// Nil for a blank line.
-    init?(_ bytes: [UInt8], number: Int, now: Int64) {
-      if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { return nil }
+    init(_ bytes: [UInt8], number: Int, now: Int64) {
       self.number = number
       let secret = Credential.randomSecret()
       self.secret = secret
@@ -37,16 +35,13 @@ extension CredentialsCommand {
     guard line.positional.count == 3, line.positional[2] == "-" else {
       throw CommandError.usage("add users takes only -: the users are read from stdin, a JSON object per line")
     }
-    try CredentialWords.refuse(CredentialWords.options, of: line, "is for one credential")
+    try line.refuse(CredentialWords.options, "is for one credential")
     return try await ClientConfiguration().withConnection { connection in
       let credentials = Credentials(connection: connection)
       var exit = ExitCode.done
       var batch: [UserLine] = []
-      var number = 0
-      for bytes in Console.lines(maximumBytes: maximumLineBytes) {
-        number += 1
-        guard let line = UserLine(bytes, number: number, now: Clock.unixMilliseconds) else { continue }
-        batch.append(line)
+      for (number, bytes) in Console.filledLines(maximumBytes: maximumLineBytes) {
+        batch.append(UserLine(bytes, number: number, now: Clock.unixMilliseconds))
         guard batch.count == linesOfBatch else { continue }
         if try await !add(batch, credentials) { exit = .failed }
         batch = []
@@ -93,40 +88,37 @@ private struct UserLineError: Error {
   /// As the line has it; nil if it has none.
   let name: String?
   let reason: String
+
+  init(name: String?, _ faults: [InvalidValue]) {
+    self.name = name
+    reason = faults.map(\.description).joined(separator: "; ")
+  }
 }
 
 extension Credential {
-  private static let members = ["name", "label", "apps"]
-
   /// Reads `{"name","label","apps"}`.
   fileprivate init(userLine bytes: [UInt8], secret: String, now: Int64) throws(UserLineError) {
     guard bytes.count <= maximumLineBytes else {
-      throw UserLineError(name: nil, reason: "larger than \(maximumLineBytes) bytes")
+      let expected = "at most \(maximumLineBytes) bytes"
+      throw UserLineError(name: nil, [InvalidValue(seen: "a longer line", expected: expected)])
     }
-    let value: JSONValue
-    do { value = try JSONValue(parsing: bytes) } catch { throw UserLineError(name: nil, reason: "not JSON: \(error)") }
-    guard let members = value.members else { throw UserLineError(name: nil, reason: "not a JSON object") }
-    let given = value["name"]?.string
-    if let unknown = members.first(where: { !Credential.members.contains($0.key) }) {
-      throw UserLineError(name: given, reason: "unknown member '\(unknown.key)'; expected name, label, apps")
+    var reader = JSONFieldReader()
+    let line = reader.object(parsing: bytes, names: ["name", "label", "apps"], expected: "an object")
+    let given = line?["name"]?.string
+    guard let line, reader.require(line, "name") else { throw UserLineError(name: given, reader.faults) }
+    let name = reader.text(line, "name", expected: Credential.expectedName(of: .user)) {
+      Credential.normalized($0, of: .user) != nil
+    }.flatMap { Credential.normalized($0, of: .user) }
+    if let name, let fault = CredentialWords.fault(ofNew: name, .user) {
+      reader.report("name", seen: fault, expected: Credential.expectedName(of: .user))
     }
-    guard let name = given.flatMap({ Credential.normalized($0, of: .user) }) else {
-      throw UserLineError(name: given, reason: "name: expected \(Credential.expectedName(of: .user))")
+    let label = reader.text(line, "label", expected: Credential.expectedLabel, where: Credential.isLabel)
+    let apps = reader.list(line, "apps", count: 1...AppBinding.maximumApps).compactMap {
+      reader.text($0, expected: Charset.bundleID.description, where: BundleID.isWellFormed)
     }
-    if let fault = CredentialWords.fault(ofNew: name, .user) {
-      throw UserLineError(name: name, reason: "name: \(fault)")
-    }
-    guard let label = value["label"].map(\.string) ?? Credential.defaultLabel, Credential.isLabel(label) else {
-      throw UserLineError(name: name, reason: "label: expected \(Credential.expectedLabel)")
-    }
-    let apps = value["apps"].map { $0.array?.map(\.string) } ?? []
-    guard let apps, apps.count <= AppBinding.maximumApps, value["apps"] == nil || !apps.isEmpty,
-      apps.allSatisfy({ $0.map(BundleID.isWellFormed) == true })
-    else {
-      throw UserLineError(name: name, reason: "apps: expected 1 to \(AppBinding.maximumApps) bundle ids")
-    }
+    guard let name, reader.faults.isEmpty else { throw UserLineError(name: given, reader.faults) }
     self.init(
-      kind: .user, name: name, label: label, digest: Credential.digest(of: secret), createdAt: now,
-      apps: AppBinding(Set(apps.compactMap(\.self))))
+      kind: .user, name: name, label: label ?? Credential.defaultLabel, digest: Credential.digest(of: secret),
+      createdAt: now, apps: AppBinding(Set(apps)))
   }
 }

@@ -12,7 +12,7 @@ enum CredentialsCommand: Command {
   static let summary = "add, list, revoke or disable tokens, keys and operators"
   static let help = """
     usage: martlet credentials add user|key|instance|operator NAME [--label LABEL] [--secret -] [--disabled] [--json]
-                               [--app BUNDLE_ID]... [--scopes devices,tokens,push] [--rate N] [--burst N] [--daily N]
+                               [--app BUNDLE_ID]... [--scopes devices,tokens,push,jobs] [--rate N] [--burst N] [--daily N]
                                [--role viewer|operator|admin]
            martlet credentials add users - < users.jsonl
            martlet credentials list [user|key|instance|operator] [--json]
@@ -33,7 +33,7 @@ enum CredentialsCommand: Command {
       --secret -         read the secret from stdin (one line, 16 to 512 bytes), for clients that already have one
       --disabled         add the credential disabled
       --app BUNDLE_ID    may be repeated: the user or key is for this app only; without it, for every app
-      --scopes LIST      permissions of a key; default: all of devices (/devices), tokens (/newtoken), push (/newpush)
+      --scopes LIST      permissions of a key; default: all of devices (/devices), tokens (/newtoken), push (/newpush), jobs (/api/push)
       --rate N --burst N --daily N
                          requests of a key to /devices: per second, at once, per UTC day; default 100, 200, 10000
       --role ROLE        what an operator may do: viewer (default) reads; operator also pauses, resumes, cancels, retries,

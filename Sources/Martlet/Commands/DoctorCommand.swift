@@ -1,6 +1,8 @@
 import Dashboard
 import EventLoop
 import HTTPServer
+import JSON
+import Operations
 import Sidecar
 import Worker
 
@@ -27,9 +29,11 @@ enum DoctorCommand: Command {
     let line = try CommandLineWords(words, flags: ["json"])
     try line.refuseArguments()
     let values = EnvironmentReader.processValues
-    var faults: [ConfigurationFaults.Fault] = []
+    var faults: [InvalidValue] = []
     let (worker, sidecar, dashboard) = AllConfiguration.read(values, &faults)
-    var findings = faults.map { Finding("settings", .fail, "\($0.title): \($0.seen)", fix: "expected \($0.expected)") }
+    var findings = faults.map {
+      Finding("settings", .problem, "\($0.title): \($0.seen)", fix: "expected \($0.expected)")
+    }
     if findings.isEmpty { findings.append(Finding("settings", .ok, "all are valid")) }
     findings += MachineExamination(timeZone: EnvironmentReader(values).string("MARTLET_TIME_ZONE")).findings()
     if let worker, let sidecar {
@@ -55,10 +59,10 @@ enum DoctorCommand: Command {
       ).findings()
     } else {
       findings.append(
-        Finding("redis, apns", .note, "not checked", fix: "fix the settings first, then run doctor again"))
+        Finding("redis, apns", .fact, "not checked", fix: "fix the settings first, then run doctor again"))
     }
     Console.print(line.has("json") ? DoctorReport.json(findings) : DoctorReport.text(findings))
     guard faults.isEmpty else { return .wrongUsage }
-    return findings.contains { $0.status == .fail } ? .failed : .done
+    return findings.contains { $0.severity == .problem } ? .failed : .done
   }
 }

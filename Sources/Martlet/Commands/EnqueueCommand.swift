@@ -85,10 +85,7 @@ enum EnqueueCommand: Command {
     checked: ([UInt8]) throws -> CheckedJob
   ) async throws -> ExitCode {
     var exit = ExitCode.done
-    var number = 0
-    for bytes in Console.lines(maximumBytes: Job.maximumBytes) {
-      number += 1
-      if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
+    for (number, bytes) in Console.filledLines(maximumBytes: Job.maximumBytes) {
       do {
         let job = try checked(bytes)
         if !line.has("dry-run") { try await push([job], to: queue, connection) }
@@ -163,7 +160,7 @@ enum EnqueueCommand: Command {
     return (job + ["sendAt": milliseconds == nil ? at : nil]).bytes
   }
 
-  private static func raw(_ option: String, _ line: CommandLineWords) throws(CommandError) -> RawJSON? {
+  private static func raw(_ option: String, _ line: CommandLineWords) throws(CommandError) -> JSONText? {
     guard let bytes = line.value(option).map({ Array($0.utf8) }) else { return nil }
     // Text after the value could add members to the job.
     do {
@@ -171,13 +168,6 @@ enum EnqueueCommand: Command {
     } catch {
       throw .usage("--\(option) takes one JSON value: \(error)")
     }
-    return RawJSON(bytes: bytes)
+    return JSONText(bytes)
   }
-}
-
-/// One JSON value, which is written as it is.
-private struct RawJSON: JSONWritable {
-  let bytes: [UInt8]
-
-  func write(to writer: inout JSONWriter) { writer.raw(bytes) }
 }

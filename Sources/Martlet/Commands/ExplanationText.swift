@@ -16,14 +16,14 @@ struct ExplanationText {
 
   func text(_ explanation: AddresseeExplanation) -> String {
     var lines = [explanation.outcome]
-    for severity in AddresseeFinding.Severity.allCases {
+    for severity in Finding.Severity.allCases {
       let findings = explanation.findings.filter { $0.severity == severity }
       guard !findings.isEmpty else { continue }
       lines += ["", ExplanationText.title(severity)]
       for finding in findings {
         let since = finding.since.map { " (\(time.clock($0)), \(time.relative($0)))" } ?? ""
-        lines.append("  \(finding.sentence)\(since)")
-        if let advice = finding.advice { lines.append("    To do: \(advice)") }
+        lines.append("  \(finding.text)\(since)")
+        if let fix = finding.fix { lines.append("    To do: \(fix)") }
       }
     }
     return ExplanationText.joined(lines)
@@ -33,11 +33,11 @@ struct ExplanationText {
     state == .inFlight ? "in flight" : state.rawValue
   }
 
-  private static func title(_ severity: AddresseeFinding.Severity) -> String {
+  private static func title(_ severity: Finding.Severity) -> String {
     switch severity {
     case .problem: "Problems"
     case .warning: "Warnings"
-    case .fact: "Facts"
+    case .fact, .ok: "Facts"
     }
   }
 

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPServer
+import JSON
 import Telemetry
 import Worker
 
@@ -56,7 +57,7 @@ enum SidecarCommand: Command {
 
     With MARTLET_HTTP_CERT and MARTLET_HTTP_KEY (PEM files) MARTLET_HTTP_ADDRESS is HTTPS only. SIGHUP: reads both files again;
     new connections get the new certificate, and no request is lost. If they cannot be used, the certificate in use stays.
-    The file of MARTLET_APPS, for test pushes, is read again too.
+    The files of MARTLET_APPS, for test pushes, and MARTLET_MATRIX are read again too.
 
     SIGTERM or SIGINT: finishes open requests within MARTLET_SHUTDOWN_GRACE, exits with 0. A second signal: exits at once.
 
@@ -73,7 +74,9 @@ enum SidecarCommand: Command {
     let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)
     let sidecar = SidecarService(settings, certificate: certificate, metrics: metrics, log: log)
     let admin = AdminPort(settings.service, metrics: metrics, log: log) { sidecar.readiness }
-    try await ServiceList([admin, sidecar], reloads: [certificate?.reload, sidecar.apps?.reload], log: log).run()
+    try await ServiceList(
+      [admin, sidecar], reloads: [certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload], log: log
+    ).run()
     return .done
   }
 }
@@ -114,7 +117,7 @@ enum AllCommand: Command {
     // The dashboard before the others, because it may refuse to start before there are jobs in hand.
     try await ServiceList(
       [admin, dashboard, sidecar] + worker.services,
-      reloads: [certificate?.reload, sidecar.apps?.reload, apps?.reload], log: log
+      reloads: [certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload, apps?.reload], log: log
     ).run()
     return .done
   }
@@ -128,7 +131,7 @@ package struct AllConfiguration {
 
   /// Throws the faults of all, each once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
-    var faults: [ConfigurationFaults.Fault] = []
+    var faults: [InvalidValue] = []
     let (worker, sidecar, dashboard) = AllConfiguration.read(values, &faults)
     guard let worker, let sidecar, let dashboard else { throw ConfigurationFaults(faults) }
     self.worker = worker
@@ -138,7 +141,7 @@ package struct AllConfiguration {
 
   /// Reads the settings of each service, nil for those with faults. Adds the faults that are not known yet.
   static func read(
-    _ values: [String: String], _ faults: inout [ConfigurationFaults.Fault]
+    _ values: [String: String], _ faults: inout [InvalidValue]
   ) -> (worker: WorkerSettings?, sidecar: SidecarSettings?, dashboard: DashboardSettings?) {
     (
       read(&faults) { () throws(ConfigurationFaults) in try WorkerSettings(environment: values) },
@@ -148,7 +151,7 @@ package struct AllConfiguration {
   }
 
   private static func read<Settings>(
-    _ faults: inout [ConfigurationFaults.Fault], _ body: () throws(ConfigurationFaults) -> Settings
+    _ faults: inout [InvalidValue], _ body: () throws(ConfigurationFaults) -> Settings
   ) -> Settings? {
     do {
       return try body()

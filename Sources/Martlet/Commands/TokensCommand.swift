@@ -1,16 +1,18 @@
 import Backup
 import EventLoop
 import JSON
+import PushModel
 import Registry
 import Telemetry
 
-/// `martlet tokens`: exports and imports devices, and migrates them from Parse.
+/// `martlet tokens`: exports and imports devices, and migrates them from Parse and from other senders.
 enum TokensCommand: Command {
   static let name = "tokens"
   static let summary = "export, import or migrate device tokens"
   static let help = """
     usage: martlet tokens export FILE [--json]
            martlet tokens import FILE [--json]
+           martlet tokens import FILE --from FORMAT [--bundle ID] [--dry-run] [--json]
            martlet tokens migrate FILE --bundle ID ... [--output FILE | --import] [--json]
 
     FILE is a backup; - is stdout or stdin. export writes every registered device with its owner and every instance's
@@ -24,13 +26,19 @@ enum TokensCommand: Command {
     import can be interrupted and repeated. An invalid entry is left out and counted by its reason. A file that is not a backup ends the
     import at its first fault (exit code 1).
 
+    import --from reads the devices of another sender: \(DeviceFormat.names). csv has the columns token, user,
+    bundleId, environment, kind, deviceId, platform, createdAt, updatedAt, of which only token is needed. Devices of which the
+    file names no app are of --bundle. A device without a date is older than every registration, so that no
+    registration is changed. --dry-run reads the file without Redis and counts what it has.
+
     migrate reads an export of Parse's _Installation (an array, {"results":[...]}, or one object per line) and includes the
     iOS devices of the apps named by --bundle. It writes a backup to stdout or to --output, or with --import into Redis.
 
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["bundle", "output"], flags: ["import", "json"])
+    let line = try CommandLineWords(
+      words, options: ["bundle", "output", "from"], flags: ["import", "json", "dry-run"])
     guard line.positional.count == 2 else {
       throw CommandError.usage("expected export, import or migrate, and a file")
     }
@@ -39,15 +47,13 @@ enum TokensCommand: Command {
     do {
       switch line.positional[0] {
       case "export":
-        try refuse(["bundle", "output", "import"], line)
+        try line.refuse(["from", "dry-run"], "is for import")
+        try line.refuse(["bundle", "output", "import"], "is for migrate")
         try await export(to: file, report)
-      case "import":
-        try refuse(["bundle", "output", "import"], line)
-        try await withRegistry { registry in
-          let summary = try await registry.importBackup(path: file, onProgress: report.progress)
-          report.imported(summary)
-        }
-      case "migrate": try await migrate(file, line, report)
+      case "import": try await importFile(file, line, report)
+      case "migrate":
+        try line.refuse(["from", "dry-run"], "is for import")
+        try await migrate(file, line, report)
       default: throw CommandError.usage("expected export, import or migrate")
       }
     } catch let failure as BackupFailure {
@@ -63,6 +69,30 @@ enum TokensCommand: Command {
     try await withRegistry { registry in
       let export = try await registry.exportBackup(path: file, onProgress: report.progress)
       report.exported(export, isOnStandardOutput: file == "-")
+    }
+  }
+
+  private static func importFile(_ file: String, _ line: CommandLineWords, _ report: BackupReport) async throws {
+    try line.refuse(["output", "import"], "is for migrate")
+    guard let name = line.value("from") else {
+      try line.refuse(["bundle", "dry-run"], "is for import --from")
+      return try await withRegistry { registry in
+        report.imported(try await registry.importBackup(path: file, onProgress: report.progress))
+      }
+    }
+    guard let format = DeviceFormat(rawValue: name) else {
+      throw CommandError.usage("--from takes \(DeviceFormat.names)")
+    }
+    let app = line.value("bundle")
+    guard line.values("bundle").count <= 1, app.map(BundleID.isWellFormed) ?? true else {
+      throw CommandError.usage("import takes one --bundle, the bundle id of an app")
+    }
+    guard !line.has("dry-run") else {
+      return report.surveyed(try await DeviceSurvey.read(file, format, app: app))
+    }
+    try await withRegistry { registry in
+      let summary = try await registry.importDevices(path: file, format, app: app, onProgress: report.progress)
+      report.imported(summary, showsLines: true)
     }
   }
 
@@ -96,59 +126,8 @@ enum TokensCommand: Command {
       try await body(Registry(connection: connection, maximumDevices: maximumDevices, log: .silent))
     }
   }
-
-  private static func refuse(_ names: [String], _ line: CommandLineWords) throws(CommandError) {
-    for name in names where line.has(name) || line.value(name) != nil {
-      throw .usage("--\(name) is for migrate only")
-    }
-  }
 }
 
-/// The output of `martlet tokens`: the progress on a terminal, and the summary.
-struct BackupReport {
-  let isJSON: Bool
-
-  func progress(_ done: BackupSummary) { progress(done.total) }
-
-  func progress(_ done: BackupExport) { progress(done.devices + done.instances) }
-
-  func imported(_ summary: BackupSummary) {
-    finishProgress()
-    Console.print(text(BackupReport.counts(summary), ("refused", summary.refused)))
-  }
-
-  /// Prints the summary of an export, to stderr if the backup itself went to stdout.
-  func exported(_ export: BackupExport, isOnStandardOutput: Bool) {
-    finishProgress()
-    let report = text([("devices", export.devices), ("instances", export.instances)], ("skipped", export.skipped))
-    if isOnStandardOutput { Console.complain(report) } else { Console.print(report) }
-  }
-
-  /// Prints what was imported before a failure.
-  func stopped(_ summary: BackupSummary) {
-    finishProgress()
-    Console.complain(
-      "imported before the failure:\n" + text(BackupReport.counts(summary), ("refused", summary.refused)))
-  }
-
-  private static func counts(_ summary: BackupSummary) -> [(String, Int)] {
-    [("new", summary.created), ("updated", summary.updated), ("kept", summary.kept)]
-  }
-
-  private func progress(_ count: Int) {
-    if Console.isErrorTerminal { Console.showProgress("\(count) entries") }
-  }
-
-  private func finishProgress() {
-    if Console.isErrorTerminal { Console.showProgress("") }
-  }
-
-  private func text(_ counts: [(String, Int)], _ rest: (name: String, reasons: [String: Int])) -> String {
-    let reasons = rest.reasons.sorted { $0.key < $1.key }
-    guard isJSON else {
-      let rows = counts.map { [$0.0, "\($0.1)"] } + reasons.map { ["\(rest.name): \($0.key)", "\($0.value)"] }
-      return Console.table(["entries", "count"], rows)
-    }
-    return (JSONObject(counts) + [rest.name: JSONObject(rest.reasons)]).line
-  }
+extension DeviceFormat {
+  fileprivate static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }

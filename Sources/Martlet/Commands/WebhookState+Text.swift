@@ -1,6 +1,7 @@
 import EventLoop
 import Events
 import JSON
+import Operations
 import Redis
 
 /// The webhook, as `martlet status` and `martlet doctor` show it.
@@ -12,7 +13,7 @@ extension WebhookState {
     guard let failure else { return text + "\n" }
     let seconds = max(0, now - failure.since) / 1000
     let next = max(0, failure.nextAttemptAt - now) / 1000
-    let what = failure.isParked ? "parked" : "not accepted"
+    let what = failure.isPaused ? "paused" : "not accepted"
     text += "\n  \(what) for \(seconds) s, \(failure.attempts) attempts, the next in \(next) s: \(failure.answer)"
     return text + "\n  fix: \(WebhookState.fix)\n"
   }
@@ -22,8 +23,8 @@ extension WebhookState {
       return Finding("webhook", .ok, "\(delivered) events delivered")
     }
     let since = Timestamp.text(failure.since)
-    return failure.isParked
-      ? Finding("webhook", .fail, "parked, failing since \(since): \(failure.answer)", fix: WebhookState.fix)
-      : Finding("webhook", .warn, "failing since \(since): \(failure.answer)", fix: WebhookState.fix)
+    return failure.isPaused
+      ? Finding("webhook", .problem, "paused, failing since \(since): \(failure.answer)", fix: WebhookState.fix)
+      : Finding("webhook", .warning, "failing since \(since): \(failure.answer)", fix: WebhookState.fix)
   }
 }

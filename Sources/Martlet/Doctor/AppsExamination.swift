@@ -1,5 +1,6 @@
 import APNs
 import EventLoop
+import Operations
 
 /// Checks the apps of `MARTLET_APPS`: their keys and their gateways. Its output does not grow with the number of
 /// apps.
@@ -29,7 +30,7 @@ struct AppsExamination {
     guard bundleID == nil else { return [] }
     return [
       Finding(
-        "default app", .note,
+        "default app", .fact,
         "APNS_BUNDLE_ID is not set: a job to an app reaches no device that was registered for none",
         fix: "set it, unless every device names its app")
     ]
@@ -47,7 +48,7 @@ struct AppsExamination {
     }
     guard broken.isEmpty else {
       return Finding(
-        "apps", .fail, "keys that do not sign: \(AppsExamination.names(broken))",
+        "apps", .problem, "keys that do not sign: \(AppsExamination.names(broken))",
         fix: "name the .p8 keys of the developer account in MARTLET_APPS")
     }
     let bundleIDs = apps.reduce(0) { $0 + $1.bundleIDs.count }
@@ -58,7 +59,7 @@ struct AppsExamination {
     guard let bundleID, let app = apps.first(where: { $0.bundleIDs.contains(bundleID) }) else { return [] }
     return [
       Finding(
-        "apps", .note, "\(bundleID) is APNS_BUNDLE_ID and in MARTLET_APPS (app \(app.name)), whose key is used for it",
+        "apps", .fact, "\(bundleID) is APNS_BUNDLE_ID and in MARTLET_APPS (app \(app.name)), whose key is used for it",
         fix: "remove it from one of both")
     ]
   }
@@ -84,7 +85,7 @@ struct AppsExamination {
     for examination in examinations { findings.append(try await examination.value) }
     if order.count > AppsExamination.maximumGateways {
       findings.append(
-        Finding("apns", .note, "\(order.count - AppsExamination.maximumGateways) more gateways were not connected to"))
+        Finding("apns", .fact, "\(order.count - AppsExamination.maximumGateways) more gateways were not connected to"))
     }
     return findings
   }

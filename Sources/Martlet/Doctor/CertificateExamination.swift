@@ -1,5 +1,6 @@
 import Crypto
 import JSON
+import Operations
 
 /// Checks a TLS certificate, by default that of the HTTP API. Files that cannot be used are faults of their settings.
 package struct CertificateExamination {
@@ -19,16 +20,16 @@ package struct CertificateExamination {
     let expiry = Timestamp.text(certificate.expiry * 1000)
     switch certificate.validity(at: now) {
     case .expired:
-      return Finding(check, .fail, "\(name) expired at \(expiry): \(refusers)", fix: fix)
+      return Finding(check, .problem, "\(name) expired at \(expiry): \(refusers)", fix: fix)
     case .notYet:
       let start = Timestamp.text(certificate.start * 1000)
-      return Finding(check, .fail, "\(name) is not valid before \(start)", fix: "check the clock of this machine")
+      return Finding(check, .problem, "\(name) is not valid before \(start)", fix: "check the clock of this machine")
     case .valid:
       let days = (certificate.expiry - now) / CertificateExamination.secondsOfDay
       if days >= CertificateExamination.warningDays {
         return Finding(check, .ok, "\(name) and its key can be used until \(expiry)")
       }
-      return Finding(check, .warn, "\(name) expires in \(days) days, at \(expiry)", fix: fix)
+      return Finding(check, .warning, "\(name) expires in \(days) days, at \(expiry)", fix: fix)
     }
   }
 

@@ -1,3 +1,4 @@
+import Operations
 import Redis
 
 /// Checks that each slot of a cluster has a server, and each server a replica.
@@ -8,7 +9,7 @@ enum ClusterExamination {
       let ranges = overview.uncovered.prefix(4).map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ", ")
       return [
         Finding(
-          check, .fail, "no server has the slots \(ranges): their keys cannot be reached",
+          check, .problem, "no server has the slots \(ranges): their keys cannot be reached",
           fix: "look with redis-cli --cluster check, then use --cluster fix")
       ]
     }
@@ -16,7 +17,7 @@ enum ClusterExamination {
     guard overview.withoutReplica.isEmpty else {
       return [
         Finding(
-          check, .warn,
+          check, .warning,
           "\(overview.withoutReplica.count) of \(count) primaries have no replica: \(overview.withoutReplica.prefix(4).joined(separator: ", "))",
           fix:
             "add a replica to each (redis-cli --cluster add-node --cluster-slave); without one, its keys are lost with it"

@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import JSON
+import Operations
 import Synchronization
 import Telemetry
 
@@ -23,7 +24,7 @@ struct GatewayExamination {
     guard let configuration else {
       return [
         Finding(
-          "apns", .note, "not configured: polling-only mode, nothing is pushed",
+          "apns", .fact, "not configured: polling-only mode, nothing is pushed",
           fix: "set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY, or MARTLET_APPS, to push")
       ]
     }
@@ -35,7 +36,7 @@ struct GatewayExamination {
       try configuration.checkSigning()
       return Finding("provider key", .ok, "the key signs")
     } catch {
-      return Finding("provider key", .fail, "\(error)", fix: "set the .p8 key of the developer account")
+      return Finding("provider key", .problem, "\(error)", fix: "set the .p8 key of the developer account")
     }
   }
 
@@ -53,7 +54,7 @@ struct GatewayExamination {
     if client.isServing { return Finding(check, .ok, "\(origin) accepts connections") }
     let text = reason.text ?? "no answer"
     return Finding(
-      check, .fail, "\(origin) cannot be reached: \(text)",
+      check, .problem, "\(origin) cannot be reached: \(text)",
       fix: ConnectionFix.text(for: text) ?? GatewayExamination.fixOfUnknownReason)
   }
 }

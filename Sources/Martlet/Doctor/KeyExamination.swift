@@ -1,5 +1,6 @@
 import APNs
 import EventLoop
+import Operations
 import PushModel
 import Telemetry
 
@@ -49,7 +50,7 @@ struct KeyExamination {
     if questions.count > KeyExamination.maximumAsked {
       findings.append(
         Finding(
-          "key", .note, "\(questions.count - KeyExamination.maximumAsked) more apps and environments were not asked"))
+          "key", .fact, "\(questions.count - KeyExamination.maximumAsked) more apps and environments were not asked"))
     }
     return findings
   }
@@ -79,16 +80,16 @@ struct KeyExamination {
     case .answered(let answer) where answer.status == 200 || PushReason.of(answer.reason ?? "").isOfToken:
       guard !refused.isEmpty else { return Finding(check, .ok, "\(key) may send") }
       return Finding(
-        check, .warn, "\(key) may send; APNs refuses \(refused.joined(separator: ", "))",
+        check, .warning, "\(key) may send; APNs refuses \(refused.joined(separator: ", "))",
         fix: "remove a revoked key from MARTLET_APPS, or say there which environment and topics it is for")
     case .answered(let answer): reason = answer.reason ?? "HTTP \(answer.status)"
     case .notProcessed(let why) where why.hasPrefix("RoutePaused"): reason = why
     case .notProcessed, .uncertain:
-      return Finding(check, .note, "not asked, because the gateway does not answer")
+      return Finding(check, .fact, "not asked, because the gateway does not answer")
     }
     let name = String(reason.split(separator: " ").last ?? "")
     return Finding(
-      check, question.isNeeded ? .fail : .note, "\(key) may not send: \(reason)",
+      check, question.isNeeded ? .problem : .fact, "\(key) may not send: \(reason)",
       fix: PushReason.sentence(PushReason.of(name).fix))
   }
 }

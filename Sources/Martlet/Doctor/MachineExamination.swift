@@ -1,3 +1,6 @@
+import JSON
+import Operations
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -24,24 +27,24 @@ package struct MachineExamination {
   /// `limit` is the hard limit, to which services raise their soft limit. Nil if it is unknown.
   static func descriptors(_ limit: UInt64?) -> Finding {
     let fix = "raise it with ulimit -Hn, LimitNOFILE of the unit, or --ulimit nofile of the container"
-    guard let limit else { return Finding("descriptors", .warn, "the limit of open files is unknown") }
+    guard let limit else { return Finding("descriptors", .warning, "the limit of open files is unknown") }
     let text = limit > UInt64(Int64.max) ? "no limit of open files" : "up to \(limit) open files"
     if limit >= comfortableDescriptors { return Finding("descriptors", .ok, text) }
-    return Finding("descriptors", limit < neededDescriptors ? .fail : .warn, text, fix: fix)
+    return Finding("descriptors", limit < neededDescriptors ? .problem : .warning, text, fix: fix)
   }
 
   /// `isThere` returns whether the time zone database has a zone.
   static func zones(_ name: String?, isThere: (String) -> Bool) -> Finding {
     guard isThere("UTC") || isThere("Etc/UTC") else {
       return Finding(
-        "time zones", name == nil ? .warn : .fail, "no time zone database in \(zoneDirectory)",
+        "time zones", name == nil ? .warning : .problem, "no time zone database in \(zoneDirectory)",
         fix: "install tzdata, which quiet hours need")
     }
     guard let name else { return Finding("time zones", .ok, "the database is installed") }
     return isThere(name)
       ? Finding("time zones", .ok, "\(name) is known")
       : Finding(
-        "time zones", .fail, "MARTLET_TIME_ZONE: unknown zone \(SettingQuote.text(name))",
+        "time zones", .problem, "MARTLET_TIME_ZONE: unknown zone \(ValueQuote.text(name))",
         fix: "set a name like Europe/Berlin or UTC")
   }
 }

@@ -35,7 +35,7 @@ struct RedisExamination {
       findings += try await examineEvents(connection)
     } catch {
       // Errors of the connection include the fix.
-      findings.append(Finding("redis", .fail, "\(error)"))
+      findings.append(Finding("redis", .problem, "\(error)"))
     }
     return findings
   }
@@ -76,7 +76,7 @@ struct RedisExamination {
     guard endpoint.isEncrypted else {
       return [
         Finding(
-          check, .warn, "REDIS_CLIENT_CERT is not used: the connection is not encrypted",
+          check, .warning, "REDIS_CLIENT_CERT is not used: the connection is not encrypted",
           fix: "set REDIS_URL to rediss://, or unset REDIS_CLIENT_CERT and REDIS_CLIENT_KEY")
       ]
     }
@@ -102,7 +102,7 @@ struct RedisExamination {
     if found != "none", found != "stream" {
       return [
         Finding(
-          "events", .fail, "\(EventStream.key) is a \(found), not a stream: events are lost",
+          "events", .problem, "\(EventStream.key) is a \(found), not a stream: events are lost",
           fix: "find out what wrote the key, then RENAME or DEL it")
       ]
     }
@@ -127,7 +127,7 @@ struct RedisExamination {
 extension Finding {
   fileprivate init(wrongType key: String, found: String, expected: String) {
     self.init(
-      "queue", .fail, "\(key) is a \(found), not a \(expected): the queue is blocked",
+      "queue", .problem, "\(key) is a \(found), not a \(expected): the queue is blocked",
       fix: "find out what wrote the key, then RENAME or DEL it")
   }
 
@@ -138,19 +138,19 @@ extension Finding {
     if let pause = overview.pause {
       findings.append(
         Finding(
-          "queue", .warn, "\(queue) is paused \(pause.summary)",
+          "queue", .warning, "\(queue) is paused \(pause.summary)",
           fix: "let workers serve it with martlet queue resume \(queue)"))
     }
     if overview.dead > 0 {
       findings.append(
         Finding(
-          "dead letters", .note, "\(queue): \(overview.dead)",
+          "dead letters", .fact, "\(queue): \(overview.dead)",
           fix: "see the reasons with martlet dead list --queue \(queue), then requeue or purge"))
     }
     if overview.waiting > 0, overview.workers.isEmpty {
       findings.append(
         Finding(
-          "workers", .note, "\(queue): \(overview.waiting) jobs wait and no worker serves the queue",
+          "workers", .fact, "\(queue): \(overview.waiting) jobs wait and no worker serves the queue",
           fix: "start martlet worker"))
     }
     return findings

@@ -1,4 +1,5 @@
 import JSON
+import Operations
 import Redis
 
 /// What is known about Redis.
@@ -36,7 +37,7 @@ extension RedisFacts {
   private var refusalFinding: Finding? {
     refusal.map {
       Finding(
-        "redis version", .warn, "unknown: INFO is refused (\($0))",
+        "redis version", .warning, "unknown: INFO is refused (\($0))",
         fix: "allow INFO, or ask the operator of the service for version, maxmemory-policy and persistence")
     }
   }
@@ -48,7 +49,7 @@ extension RedisFacts {
     return isNewEnough
       ? Finding("redis version", .ok, info.engine.summary)
       : Finding(
-        "redis version", .fail, "\(info.engine.summary) lacks commands that the queues need",
+        "redis version", .problem, "\(info.engine.summary) lacks commands that the queues need",
         fix: "run Redis 6.2 or newer")
   }
 
@@ -57,7 +58,7 @@ extension RedisFacts {
     case .redis, .valkey: nil
     case .keyDB, .dragonfly, .elastiCache, .upstash:
       Finding(
-        "redis engine", .note,
+        "redis engine", .fact,
         "\(info.engine.kind.rawValue) is not tested with Martlet: docs/redis.md says what is known")
     }
   }
@@ -65,7 +66,7 @@ extension RedisFacts {
   private var roleFinding: Finding? {
     guard let role = info.role, role != "master", role != "active-replica" else { return nil }
     return Finding(
-      "redis role", .fail, "this server is a read-only replica",
+      "redis role", .problem, "this server is a read-only replica",
       fix: "set REDIS_URL to the master, or to the sentinels with redis+sentinel://")
   }
 
@@ -76,20 +77,20 @@ extension RedisFacts {
     if info.role == "active-replica" || !active.isEmpty {
       let why = active.isEmpty ? "" : " (\(active.joined(separator: ", ")))"
       return Finding(
-        "redis replication", .fail,
+        "redis replication", .problem,
         "KeyDB replicates in both directions\(why): jobs run twice and records are overwritten",
         fix: "set active-replica no and multi-master no, with one master and a read-only replica")
     }
     guard activeSettings.isEmpty else { return nil }
     return Finding(
-      "redis replication", .warn, "unknown: KeyDB does not say whether it replicates in both directions",
+      "redis replication", .warning, "unknown: KeyDB does not say whether it replicates in both directions",
       fix: "allow CONFIG GET, and keep active-replica and multi-master at no")
   }
 
   private func modeFinding(_ isCluster: Bool) -> Finding? {
     guard info.mode == "cluster", !isCluster else { return nil }
     return Finding(
-      "redis mode", .fail, "this server belongs to a cluster: commands to other servers' keys fail",
+      "redis mode", .problem, "this server belongs to a cluster: commands to other servers' keys fail",
       fix: "set REDIS_URL to redis+cluster:// or, with TLS, rediss+cluster://")
   }
 
@@ -105,8 +106,8 @@ extension RedisFacts {
       + "have room and an alert on evictions"
     // Without maxmemory Redis evicts nothing.
     return info.maximumMemory == 0
-      ? Finding(check, .warn, "\(policy): \(victims) will be deleted once maxmemory is set", fix: fix)
-      : Finding(check, .fail, "\(policy): a full Redis deletes \(victims)", fix: fix)
+      ? Finding(check, .warning, "\(policy): \(victims) will be deleted once maxmemory is set", fix: fix)
+      : Finding(check, .problem, "\(policy): a full Redis deletes \(victims)", fix: fix)
   }
 
   private var persistenceFinding: Finding {
@@ -116,30 +117,30 @@ extension RedisFacts {
     return isAppendOnly
       ? Finding("appendonly", .ok, "yes")
       : Finding(
-        "appendonly", .warn, "no: a restart of Redis loses jobs and devices",
+        "appendonly", .warning, "no: a restart of Redis loses jobs and devices",
         fix: "set appendonly yes with CONFIG SET and in redis.conf, or use the durability that the service has")
   }
 
   private var clockFinding: Finding {
     guard let difference = clockDifference else {
       return Finding(
-        "clock", .warn, "unknown: this user may not ask Redis", fix: "allow TIME, or ask the operator of Redis")
+        "clock", .warning, "unknown: this user may not ask Redis", fix: "allow TIME, or ask the operator of Redis")
     }
     let off = difference.magnitude
     let text = "Redis is \(off) ms \(difference < 0 ? "behind" : "ahead of") this machine"
     if off < RedisFacts.clockWarning { return Finding("clock", .ok, text) }
     return Finding(
-      "clock", off < RedisFacts.clockFault ? .warn : .fail, text,
+      "clock", off < RedisFacts.clockFault ? .warning : .problem, text,
       fix: "synchronise the clocks of both machines with NTP")
   }
 
   private func unreported(_ check: String, _ what: String) -> Finding {
     if refusal != nil {
       return Finding(
-        check, .warn, "unknown: this user may not ask Redis", fix: "allow INFO, or ask the operator of Redis")
+        check, .warning, "unknown: this user may not ask Redis", fix: "allow INFO, or ask the operator of Redis")
     }
     return Finding(
-      check, .warn, "unknown: \(info.engine.kind.rawValue) does not report \(what)",
+      check, .warning, "unknown: \(info.engine.kind.rawValue) does not report \(what)",
       fix: "look at the settings of the service")
   }
 }

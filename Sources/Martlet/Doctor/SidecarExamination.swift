@@ -1,3 +1,4 @@
+import Operations
 import Worker
 import HTTPServer
 import Sidecar
@@ -21,7 +22,7 @@ package struct SidecarExamination {
     if let adminAddress, !SidecarExamination.isLocal(adminAddress) {
       findings.append(
         Finding(
-          "admin port", .note, "listens on \(adminAddress): others can read /metrics",
+          "admin port", .fact, "listens on \(adminAddress): others can read /metrics",
           fix: "block others with a firewall, or listen on \(WorkerSettings.defaultAdminAddress)"))
     }
     return findings
@@ -32,25 +33,25 @@ package struct SidecarExamination {
     isLocal(address)
       ? Finding("dashboard", .ok, "listens on \(address), for this machine only")
       : Finding(
-        "dashboard", .note, "listens on \(address): whoever reaches it must sign in",
+        "dashboard", .fact, "listens on \(address): whoever reaches it must sign in",
         fix: "nothing, if that is meant; it starts only if an operator exists (martlet credentials add operator)")
   }
 
   private func open(_ address: HTTPAddress) -> [Finding] {
-    var findings: [Finding] = []
-    if settings.sidecar.isBroadcastOpen {
-      findings.append(
-        Finding(
-          "sidecar", .warn,
-          "listens on \(address), where MARTLET_PUSH_SERVER_OPEN lets anybody register tokens and push to an app",
-          fix: "unset MARTLET_PUSH_SERVER_OPEN, or listen on \(SidecarSettings.defaultAddress)"))
-    } else {
-      findings.append(Finding("sidecar", .ok, "listens on \(address)"))
+    let open = [
+      (settings.sidecar.isBroadcastOpen, "MARTLET_PUSH_SERVER_OPEN", "register tokens and push to an app"),
+      (settings.sidecar.gorush == .open, "MARTLET_GORUSH", "push to any token"),
+    ].filter(\.0)
+    var findings = open.map { _, name, harm in
+      Finding(
+        "sidecar", .warning, "listens on \(address), where \(name) lets anybody \(harm)",
+        fix: "unset \(name), or listen on \(SidecarSettings.defaultAddress)")
     }
+    if findings.isEmpty { findings.append(Finding("sidecar", .ok, "listens on \(address)")) }
     if !isEnvironmentNamed {
       findings.append(
         Finding(
-          "origins", .note,
+          "origins", .fact,
           "MARTLET_ENV is not set: it is development, in which pages of localhost may call the push API",
           fix: "set MARTLET_ENV=production and MARTLET_ALLOWED_ORIGINS"))
     }

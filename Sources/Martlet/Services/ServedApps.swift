@@ -1,6 +1,7 @@
 import APNs
 import Dispatch
 import EventLoop
+import JSON
 import Telemetry
 import Worker
 
@@ -43,24 +44,24 @@ final class ServedApps {
     }
   }
 
-  private func use(_ apps: [APNsApp], _ faults: [AppsFault]) {
+  private func use(_ apps: [APNsApp], _ faults: [InvalidValue]) {
     guard faults.isEmpty else { return report(faults) }
     let change = clients.replace(apps: apps)
     onChange?(apps)
     log.info(
       "apps read again",
       [
-        "path": .init(SettingQuote.text(file.path, as: .path)), "apps": .init(apps.count), "added": .init(change.added),
+        "path": .init(ValueQuote.text(file.path, as: .path)), "apps": .init(apps.count), "added": .init(change.added),
         "changed": .init(change.changed), "removed": .init(change.removed),
       ])
   }
 
-  private func report(_ faults: [AppsFault]) {
+  private func report(_ faults: [InvalidValue]) {
     for fault in faults.prefix(ServedApps.maximumLogged) {
       log.error(
         "the file of the apps is invalid; the apps in use stay",
         [
-          "setting": .init(AppsFile.setting), "path": .init(SettingQuote.text(file.path, as: .path)),
+          "setting": .init(AppsFile.setting), "path": .init(ValueQuote.text(file.path, as: .path)),
           "place": .init(fault.place), "seen": .init(fault.seen),
           "fix": .init("expected \(fault.expected); then send SIGHUP again"),
         ])

@@ -41,7 +41,7 @@ final class ServedCertificate {
   }
 
   /// Returns the fault of a certificate that a server does not accept.
-  private func replace(with certificate: ServerCertificate) -> CertificateFiles.Fault? {
+  private func replace(with certificate: ServerCertificate) -> InvalidValue? {
     guard certificate != current else {
       log.info("TLS certificate read again: it is the same", ServedCertificate.fields(certificate))
       return nil
@@ -49,9 +49,7 @@ final class ServedCertificate {
     do throws(HTTPServerError) {
       for server in servers { try server(certificate) }
     } catch {
-      return CertificateFiles.Fault(
-        setting: CertificateFiles.certificateSetting, path: files.certificatePath, reason: "is not usable: \(error)",
-        expected: "a certificate with an RSA, EC or Ed25519 key")
+      return files.fault("is not usable: \(error)", expected: "a certificate with an RSA, EC or Ed25519 key")
     }
     current = certificate
     log.info("TLS certificate replaced", ServedCertificate.fields(certificate))
@@ -59,11 +57,11 @@ final class ServedCertificate {
     return nil
   }
 
-  private func report(_ fault: CertificateFiles.Fault) {
+  private func report(_ fault: InvalidValue) {
     log.error(
       "TLS certificate cannot be replaced; the one in use stays",
       [
-        "setting": .init(fault.setting), "path": .init(fault.path), "error": .init("the file \(fault.reason)"),
+        "setting": .init(fault.place), "error": .init(fault.seen),
         "fix": .init("provide \(fault.expected); then send SIGHUP again"),
         "expires": .init(ServedCertificate.date(current.expiry)),
       ])

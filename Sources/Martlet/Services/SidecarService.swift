@@ -25,6 +25,8 @@ final class SidecarService: Service {
   private let ownClients: AppClients?
   /// Nil without a file of apps, and if a worker runs in this process.
   let apps: ServedApps?
+  /// Nil without a Matrix push gateway.
+  let matrix: ServedMatrix?
   private let sidecar: Sidecar
   /// False if a worker runs in this process. It logs what they share.
   private let isAlone: Bool
@@ -51,6 +53,7 @@ final class SidecarService: Service {
       served, backend: backend,
       sender: SidecarService.sender(worker?.clients ?? own, backend, settings.gateway, log),
       metrics: metrics, log: log)
+    matrix = settings.matrix.map { [sidecar] in ServedMatrix(file: $0, sidecar: sidecar, log: log) }
     ownClients = own
     apps = own.flatMap { own in settings.apps.map { ServedApps($0.file, clients: own, log: log) } }
     certificate?.add(sidecar.replaceCertificate)

@@ -1,3 +1,4 @@
+import JSON
 import PushModel
 import APNs
 
@@ -61,7 +62,11 @@ struct APNsSettings {
     var settings = APNsSettings()
     let key = Key(&reader)
     let bundleID = reader.first(of: names("APNS_BUNDLE_ID"))
-    settings.bundleID = bundleID.flatMap { readBundleID($0, &reader) }
+    settings.bundleID = bundleID.flatMap {
+      reader.value($0.name, expected: Charset.bundleID.description) {
+        BundleID.isWellFormed($0) ? $0 : nil
+      }
+    }
     settings.readEnvironment(&reader)
     let connections = reader.integer("APNS_CONNECTIONS", in: APNsConfiguration.connectionRange, default: 1)
     let certificate = readAuthorities(&reader)
@@ -133,31 +138,19 @@ struct APNsSettings {
 
   /// Reads the origin of a gateway. Path and query are ignored.
   private static func readOverride(_ name: String, _ reader: inout EnvironmentReader) -> String? {
-    guard let value = reader.url(name) else { return nil }
-    let scheme = "https://"
-    let host = value.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
-    let origin = scheme + host
-    guard value.lowercased().hasPrefix(scheme), !host.isEmpty, APNsConfiguration.isOrigin(origin) else {
-      reader.report(name, wrong: value, expected: "https://host[:port]")
-      return nil
+    reader.value(name, as: .url, expected: "https://host[:port]") { value in
+      let scheme = "https://"
+      let host = value.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+      let isValid =
+        value.lowercased().hasPrefix(scheme) && !host.isEmpty && APNsConfiguration.isOrigin(scheme + host)
+      return isValid ? scheme + host : nil
     }
-    return origin
   }
 
   /// Reads a key id or a team id.
   private static func readIdentifier(_ named: Named, _ reader: inout EnvironmentReader) -> String? {
-    guard APNsConfiguration.isIdentifier(named.value) else {
-      reader.report(named.name, wrong: named.value, expected: "10 letters and digits")
-      return nil
+    reader.value(named.name, expected: "10 letters and digits") {
+      APNsConfiguration.isIdentifier($0) ? $0 : nil
     }
-    return named.value
-  }
-
-  private static func readBundleID(_ named: Named, _ reader: inout EnvironmentReader) -> String? {
-    guard BundleID.isWellFormed(named.value) else {
-      reader.report(named.name, wrong: named.value, expected: "1 to 200 letters, digits or any of ._-")
-      return nil
-    }
-    return named.value
   }
 }

@@ -1,17 +1,8 @@
 import Crypto
+import JSON
 
 /// The PEM files of the certificate and the key of an HTTPS server, which the settings name.
 package struct CertificateFiles: Sendable, Equatable {
-  /// Why the files cannot be used.
-  struct Fault: Error, Equatable {
-    /// The setting that names the file.
-    let setting: String
-    let path: String
-    /// What is wrong, as the rest of a sentence about the file.
-    let reason: String
-    let expected: String
-  }
-
   static let certificateSetting = "MARTLET_HTTP_CERT"
   static let keySetting = "MARTLET_HTTP_KEY"
   private static let maximumBytes = 1024 * 1024
@@ -20,27 +11,34 @@ package struct CertificateFiles: Sendable, Equatable {
   let certificatePath: String
   let keyPath: String
 
-  /// Reads both files and checks that they belong together. The certificate is nil if there is a fault.
-  func read() -> (certificate: ServerCertificate?, faults: [Fault]) {
-    var faults: [Fault] = []
+  /// Reads both files and checks that they belong together. The certificate is nil if there is a fault, whose place is the
+  /// setting.
+  func read() -> (certificate: ServerCertificate?, faults: [InvalidValue]) {
+    var faults: [InvalidValue] = []
     let chain = contents(CertificateFiles.certificateSetting, certificatePath, &faults)
     let key = contents(CertificateFiles.keySetting, keyPath, &faults)
     guard let chain, let key else { return (nil, faults) }
     do throws(ServerCertificateError) {
       return (try ServerCertificate(chain: chain, key: key), [])
     } catch {
-      let setting = error.isOfKey ? CertificateFiles.keySetting : CertificateFiles.certificateSetting
-      let path = error.isOfKey ? keyPath : certificatePath
-      return (nil, [Fault(setting: setting, path: path, reason: error.reason, expected: error.expected)])
+      return (nil, [fault(ofKey: error.isOfKey, error.reason, expected: error.expected)])
     }
   }
 
-  private func contents(_ setting: String, _ path: String, _ faults: inout [Fault]) -> [UInt8]? {
-    do throws(SettingFile.Fault) {
-      return try SettingFile.read(path, maximumBytes: CertificateFiles.maximumBytes)
+  /// The fault of one of the files. `reason` is the rest of a sentence about it.
+  func fault(ofKey: Bool = false, _ reason: String, expected: String) -> InvalidValue {
+    InvalidValue(
+      place: ofKey ? CertificateFiles.keySetting : CertificateFiles.certificateSetting,
+      seen: "the file '\(ofKey ? keyPath : certificatePath)' \(reason)", expected: expected)
+  }
+
+  private func contents(_ setting: String, _ path: String, _ faults: inout [InvalidValue]) -> [UInt8]? {
+    do throws(InvalidValue) {
+      return try SettingFile.read(
+        path, "the file '\(path)'", maximumBytes: CertificateFiles.maximumBytes, expected: CertificateFiles.expectedFile
+      )
     } catch {
-      let expected = error.expected ?? CertificateFiles.expectedFile
-      faults.append(Fault(setting: setting, path: path, reason: error.reason, expected: expected))
+      faults.append(InvalidValue(place: setting, seen: error.seen, expected: error.expected))
       return nil
     }
   }
@@ -65,7 +63,7 @@ extension CertificateFiles {
       let files = CertificateFiles(certificatePath: certificatePath, keyPath: keyPath)
       let (certificate, faults) = files.read()
       for fault in faults {
-        reader.report(fault.setting, seen: "the file '\(fault.path)' \(fault.reason)", expected: fault.expected)
+        reader.report(fault.place, seen: fault.seen, expected: fault.expected)
       }
       return certificate.map { (files, $0) }
     }

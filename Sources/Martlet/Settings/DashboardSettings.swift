@@ -24,7 +24,7 @@ package struct DashboardSettings {
   /// Reads the settings of a dashboard. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(values)
-    let address = DashboardSettings.readAddress(&reader)
+    let address = reader.addressOrOff(DashboardSettings.setting, default: DashboardSettings.defaultAddress)
     http = ListenerSettings(&reader, address: address ?? DashboardSettings.defaultAddress)
     service = ServiceSettings(&reader, adminAddress: DashboardSettings.defaultAdminAddress)
     var configuration = DashboardConfiguration(listener: http.listener, queues: SharedSettings.queues(&reader))
@@ -36,12 +36,5 @@ package struct DashboardSettings {
     dashboard = address == nil ? nil : configuration
     guard reader.faults.isEmpty, let redis = service.redis else { throw ConfigurationFaults(reader.faults) }
     self.redis = redis
-  }
-
-  /// Returns nil if the dashboard is off.
-  private static func readAddress(_ reader: inout EnvironmentReader) -> HTTPAddress? {
-    guard let value = reader.string(setting) else { return defaultAddress }
-    if value.lowercased() == "off" { return nil }
-    return reader.address(setting, value, or: "; or off") ?? defaultAddress
   }
 }

@@ -16,9 +16,9 @@ package struct EnvironmentReader {
   /// The characters of host names and of IP addresses with a scope.
   private static let hostCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:%".utf8)
   private let values: [String: String]
-  private(set) var faults: [ConfigurationFaults.Fault] = []
+  private(set) var faults: [InvalidValue] = []
   /// The kinds of settings that were not read as plain text.
-  private var kinds: [String: SettingQuote.Kind] = [:]
+  private var kinds: [String: ValueQuote.Kind] = [:]
 
   init(_ values: [String: String]) {
     self.values = values
@@ -41,7 +41,7 @@ package struct EnvironmentReader {
   mutating func report(_ name: String, seen: String, expected: String) {
     let value = string(name) ?? ""
     faults.append(
-      .init(name: name, seen: seen.replacing("'\(value)'", with: quoted(name, value)), expected: expected))
+      .init(place: name, seen: seen.replacing("'\(value)'", with: quoted(name, value)), expected: expected))
   }
 
   /// Reports a fault that quotes the value, or the invalid part of it.
@@ -51,7 +51,7 @@ package struct EnvironmentReader {
 
   /// Returns what a fault may show of a value of this setting.
   private func quoted(_ name: String, _ value: String) -> String {
-    SettingQuote.text(value, as: kinds[name] ?? .plain)
+    ValueQuote.text(value, as: kinds[name] ?? .plain)
   }
 
   /// The value without white space around it. Nil if it is absent or blank.
@@ -97,22 +97,32 @@ package struct EnvironmentReader {
     return String(trimmed[...last])
   }
 
-  mutating func integer(_ name: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
-    guard let value = string(name) else { return fallback }
-    guard let number = value.integer(in: range) else {
-      report(name, wrong: value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
-      return fallback
-    }
-    return number
+  /// Returns what `parse` makes of a setting; nil if it is absent. A value for which `parse` returns nil is reported, and shown
+  /// as `kind` allows.
+  mutating func value<Value>(
+    _ name: String, as kind: ValueQuote.Kind? = nil, expected: String, _ parse: (String) -> Value?
+  ) -> Value? {
+    kinds[name] = kind ?? kinds[name]
+    guard let text = string(name) else { return nil }
+    let value = parse(text)
+    if value == nil { report(name, wrong: text, expected: expected) }
+    return value
   }
 
-  /// Returns `value` if a server can listen on it. The host is required. `other` is a further alternative for the error.
-  mutating func address(_ name: String, _ value: String, or other: String = "") -> HTTPAddress? {
-    if let address = EnvironmentReader.address(value) { return address }
-    report(
-      name, wrong: value,
-      expected: "host:port, [IPv6 address]:port, or unix:/path; port 0 for any free one (logged)\(other)")
-    return nil
+  mutating func integer(_ name: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
+    let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+    return value(name, expected: expected) { $0.integer(in: range) } ?? fallback
+  }
+
+  /// An address that a server can listen on. The host is required. Nil for `off`.
+  mutating func addressOrOff(_ name: String, default fallback: HTTPAddress) -> HTTPAddress? {
+    string(name)?.lowercased() == "off" ? nil : address(name, default: fallback, or: "; or off")
+  }
+
+  /// An address that a server can listen on. The host is required. `other` is a further alternative for the error.
+  mutating func address(_ name: String, default fallback: HTTPAddress, or other: String = "") -> HTTPAddress {
+    let expected = "host:port, [IPv6 address]:port, or unix:/path; port 0 for any free one (logged)\(other)"
+    return value(name, expected: expected, EnvironmentReader.address) ?? fallback
   }
 
   private static func address(_ value: String) -> HTTPAddress? {
@@ -123,23 +133,17 @@ package struct EnvironmentReader {
   }
 
   mutating func boolean(_ name: String) -> Bool {
-    switch string(name)?.lowercased() {
-    case nil, "false", "0", "no", "off": return false
-    case "true", "1", "yes", "on": return true
-    case .some(let value):
-      report(name, wrong: value, expected: "true or false")
-      return false
+    let (yes, no) = (["true", "1", "yes", "on"], ["false", "0", "no", "off"])
+    let flag = value(name, expected: "true or false") { text -> Bool? in
+      yes.contains(text.lowercased()) ? true : no.contains(text.lowercased()) ? false : nil
     }
+    return flag ?? false
   }
 
   /// A positive number with a unit: `500ms`, `25s`, `15m`, `24h`, `30d`.
   mutating func duration(_ name: String, default fallback: Duration) -> Duration {
-    guard let value = string(name) else { return fallback }
-    guard let duration = EnvironmentReader.duration(value) else {
-      report(name, wrong: value, expected: "a positive number with a unit: 500ms, 25s, 15m, 24h, 30d")
-      return fallback
-    }
-    return duration
+    let expected = "a positive number with a unit: 500ms, 25s, 15m, 24h, 30d"
+    return value(name, expected: expected) { EnvironmentReader.duration($0) } ?? fallback
   }
 
   private static func duration(_ text: some StringProtocol) -> Duration? {
@@ -153,31 +157,24 @@ package struct EnvironmentReader {
 
   /// A number of requests in a window: `120/1m`. Nil for `off`.
   mutating func limit(_ name: String, default fallback: WindowLimit) -> WindowLimit? {
-    guard let value = string(name) else { return fallback }
-    if value.lowercased() == "off" { return nil }
     let counts = 1...1_000_000
-    let parts = value.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, let count = parts[0].integer(in: counts),
-      let window = EnvironmentReader.trimmed(parts[1]).flatMap({ EnvironmentReader.duration($0) })
-    else {
-      report(
-        name, seen: "'\(value)'",
-        expected: "a number from 1 to \(counts.upperBound), a slash and a window: 120/1m, 20/30s; or off")
-      return fallback
+    let expected = "a number from 1 to \(counts.upperBound), a slash and a window: 120/1m, 20/30s; or off"
+    if string(name)?.lowercased() == "off" { return nil }
+    let limit = value(name, expected: expected) { text -> WindowLimit? in
+      let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+      guard parts.count == 2, let count = parts[0].integer(in: counts),
+        let window = EnvironmentReader.trimmed(parts[1]).flatMap({ EnvironmentReader.duration($0) })
+      else { return nil }
+      return WindowLimit(count, per: window)
     }
-    return WindowLimit(count, per: window)
+    return limit ?? fallback
   }
 
   mutating func choice<Value: RawRepresentable & CaseIterable>(
     _ name: String, default fallback: Value
   ) -> Value where Value.RawValue == String {
-    guard let value = string(name) else { return fallback }
-    guard let choice = Value(rawValue: value.lowercased()) else {
-      let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
-      report(name, wrong: value, expected: "one of \(known)")
-      return fallback
-    }
-    return choice
+    let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
+    return value(name, expected: "one of \(known)") { Value(rawValue: $0.lowercased()) } ?? fallback
   }
 
   /// PEM text (with real line ends or `\n`), or the contents of the PEM file at the path.
@@ -207,11 +204,20 @@ package struct EnvironmentReader {
 
   /// The contents of a regular file.
   mutating func contents(_ name: String, path: String, maximumBytes: Int, expected: String) -> [UInt8]? {
-    do throws(SettingFile.Fault) {
-      return try SettingFile.read(path, maximumBytes: maximumBytes)
+    do throws(InvalidValue) {
+      let file = "the file \(quoted(name, path))"
+      return try SettingFile.read(path, file, maximumBytes: maximumBytes, expected: expected)
     } catch {
-      report(name, seen: "the file \(quoted(name, path)) \(error.reason)", expected: error.expected ?? expected)
+      report(name, seen: error.seen, expected: error.expected)
       return nil
+    }
+  }
+
+  /// Reports the faults of the file at the path that a setting has.
+  mutating func report(_ name: String, _ path: String, _ faults: [InvalidValue]) {
+    for fault in faults {
+      let place = fault.place.isEmpty ? "" : " \(fault.place)"
+      report(name, seen: "\(quoted(name, path))\(place): \(fault.seen)", expected: fault.expected)
     }
   }
 }

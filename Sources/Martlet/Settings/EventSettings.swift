@@ -1,4 +1,5 @@
 import HTTPClient
+import JSON
 import Worker
 
 /// `MARTLET_EVENTS`, `MARTLET_WEBHOOK_URL` and `MARTLET_WEBHOOK_SECRET`.
@@ -15,20 +16,11 @@ struct EventSettings {
 
   static func read(_ reader: inout EnvironmentReader) -> EventSettings {
     let destination = reader.choice("MARTLET_EVENTS", default: Destination.off)
-    let secret = readSecret(&reader)
+    let secret = reader.value(secretName, as: .secret, expected: WebhookSecret.expected) { WebhookSecret($0) }
     guard let url = reader.url(urlName) else {
       return EventSettings(areWritten: destination == .stream, webhook: nil)
     }
     return EventSettings(areWritten: true, webhook: webhook(url, secret, &reader))
-  }
-
-  private static func readSecret(_ reader: inout EnvironmentReader) -> WebhookSecret? {
-    guard let text = reader.secret(secretName) else { return nil }
-    guard let secret = WebhookSecret(text) else {
-      reader.report(secretName, wrong: text, expected: WebhookSecret.expected)
-      return nil
-    }
-    return secret
   }
 
   private static func webhook(

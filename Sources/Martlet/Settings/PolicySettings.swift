@@ -25,21 +25,14 @@ package enum PolicySettings {
         fileName, path: path, maximumBytes: PolicyFile.maximumBytes, expected: "the path of a readable JSON file")
     else { return .standard }
     let (book, faults) = PolicyFile.read(bytes, quietHours: quietHours)
-    for fault in faults {
-      reader.report(
-        fileName, seen: fault.path.isEmpty ? fault.seen : "\(fault.path): \(fault.seen)", expected: fault.expected)
-    }
+    reader.report(fileName, path, faults)
     return book
   }
 
   private static func readQuietHours(_ reader: inout EnvironmentReader) -> QuietHours? {
-    guard let value = reader.string("MARTLET_QUIET_HOURS") else { return .standard }
-    if value.lowercased() == "off" { return nil }
-    guard let hours = QuietHours(value) else {
-      reader.report("MARTLET_QUIET_HOURS", wrong: value, expected: QuietHours.expected)
-      return .standard
-    }
-    return hours
+    let name = "MARTLET_QUIET_HOURS"
+    if reader.string(name)?.lowercased() == "off" { return nil }
+    return reader.value(name, expected: QuietHours.expected) { QuietHours($0) } ?? .standard
   }
 
   /// Reports a zone that glibc does not find, for which it would use UTC.

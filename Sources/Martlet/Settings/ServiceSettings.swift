@@ -18,25 +18,14 @@ package struct ServiceSettings {
     events = EventSettings.read(&reader)
     self.adminAddress = ServiceSettings.adminAddress(&reader, default: adminAddress)
     shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
-    logLevel = ServiceSettings.logLevel(&reader)
+    let level = reader.value("MARTLET_LOG", expected: "one of error, warn, info, debug") { LogLevel($0.lowercased()) }
+    logLevel = level ?? .info
   }
 
   /// `MARTLET_ADMIN_ADDRESS`. Nil if it is off.
   private static func adminAddress(_ reader: inout EnvironmentReader, default fallback: HTTPAddress) -> HTTPAddress? {
-    guard let value = reader.string(AdminPort.setting) else { return fallback }
-    if value.lowercased() == "off" { return nil }
-    if value == "0" { return .loopback(port: 0) }
-    return reader.address(AdminPort.setting, value, or: "; or off")
-  }
-
-  /// `MARTLET_LOG`
-  private static func logLevel(_ reader: inout EnvironmentReader) -> LogLevel {
-    guard let value = reader.string("MARTLET_LOG") else { return .info }
-    guard let level = LogLevel(value.lowercased()) else {
-      reader.report("MARTLET_LOG", wrong: value, expected: "one of error, warn, info, debug")
-      return .info
-    }
-    return level
+    if reader.string(AdminPort.setting) == "0" { return .loopback(port: 0) }
+    return reader.addressOrOff(AdminPort.setting, default: fallback)
   }
 }
 

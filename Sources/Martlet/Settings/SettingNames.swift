@@ -8,9 +8,10 @@ enum SettingNames {
   static let known: Set<String> = Set(
     """
     ADMIN_ADDRESS ALLOWED_ORIGINS APPS AUTH_FAILURE_LIMIT BROADCAST_LIMIT CONCURRENCY DASHBOARD_ADDRESS
-    DELIVERY ENV EVENTS HTTP_ADDRESS HTTP_CERT HTTP_KEY LOG MAX_ATTEMPTS MAX_DEVICES NOTIFICATION_LOG
-    POLICY_FILE PREVIEW_HOST_PREFIXES PUSH_SERVER_BACKUP PUSH_SERVER_OPEN QUEUES QUIET_HOURS REGISTER_LIMIT
-    RESULTS RESULT_TTL SHUTDOWN_GRACE TEST_LIMIT TIME_ZONE TRUSTED_HOST_SUFFIXES TRUSTED_PROXIES
+    DELIVERY ENV EVENTS GORUSH HTTP_ADDRESS HTTP_CERT HTTP_KEY LOG MATRIX MAX_ATTEMPTS MAX_DEVICES
+    NOTIFICATION_LOG POLICY_FILE PREVIEW_HOST_PREFIXES PUSH_SERVER_BACKUP PUSH_SERVER_OPEN QUEUES QUEUE_FORMATS
+    QUIET_HOURS REGISTER_LIMIT RESULTS RESULT_TTL SHUTDOWN_GRACE TEST_LIMIT TIME_ZONE TRUSTED_HOST_SUFFIXES
+    TRUSTED_PROXIES
     WEBHOOK_SECRET WEBHOOK_URL
     """.split(whereSeparator: \.isWhitespace).map(String.init))
 
@@ -19,11 +20,12 @@ enum SettingNames {
   private static let testPrefix = "TEST_"
 
   /// Returns a fault for each name that no program knows. A blank value counts as absent.
-  static func faults(in values: [String: String]) -> [ConfigurationFaults.Fault] {
+  static func faults(in values: [String: String]) -> [InvalidValue] {
     values.filter { isUnknown($0.key) && EnvironmentReader.trimmed($0.value) != nil }.keys.sorted().map { name in
-      let nearest = prefix + nearest(to: name.dropFirst(prefix.count).uppercased())
+      let nearest = Spelling.nearest(to: String(name.dropFirst(prefix.count)), among: known.sorted())?.name ?? ""
       return .init(
-        name: name, seen: "no setting has this name", expected: "the name of a setting, the nearest is \(nearest)")
+        place: name, seen: "no setting has this name",
+        expected: "the name of a setting, the nearest is \(prefix)\(nearest)")
     }
   }
 
@@ -47,25 +49,5 @@ enum SettingNames {
       default: return false
       }
     }
-  }
-
-  private static func nearest(to name: String) -> String {
-    known.sorted().min { distance(name, $0) < distance(name, $1) } ?? ""
-  }
-
-  /// The number of characters to insert, to remove or to replace.
-  private static func distance(_ left: some StringProtocol, _ right: some StringProtocol) -> Int {
-    let right = Array(right.utf8)
-    var row = Array(0...right.count)
-    for (index, byte) in left.utf8.enumerated() {
-      var diagonal = row[0]
-      row[0] = index + 1
-      for (column, other) in right.enumerated() {
-        let replaced = diagonal + (byte == other ? 0 : 1)
-        diagonal = row[column + 1]
-        row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
-      }
-    }
-    return row[right.count]
   }
 }

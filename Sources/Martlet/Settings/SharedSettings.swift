@@ -30,6 +30,26 @@ enum SharedSettings {
     return queues
   }
 
+  /// `MARTLET_QUEUE_FORMATS`: the formats of `queues` that hold other elements than jobs alone.
+  static func formats(_ reader: inout EnvironmentReader, of queues: [String]) -> [String: QueueFormat] {
+    let name = "MARTLET_QUEUE_FORMATS"
+    var formats: [String: QueueFormat] = [:]
+    for entry in reader.list(name) {
+      // A name may contain the sign.
+      let sign = entry.lastIndex(of: "=") ?? entry.startIndex
+      let queue = String(entry[..<sign])
+      guard queues.contains(queue), formats[queue] == nil,
+        let format = QueueFormat(rawValue: entry[sign...].dropFirst().lowercased())
+      else {
+        let known = QueueFormat.allCases.map(\.rawValue).joined(separator: " or ")
+        reader.report(name, wrong: entry, expected: "queue=\(known), each queue once and one of MARTLET_QUEUES")
+        continue
+      }
+      formats[queue] = format
+    }
+    return formats
+  }
+
   /// Returns whether a list with this name can be a queue. The names of its keys contain it between braces.
   static func isQueueName(_ name: String) -> Bool {
     (1...128).contains(name.utf8.count)

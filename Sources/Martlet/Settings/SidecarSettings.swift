@@ -1,6 +1,7 @@
 import APNs
 import Credentials
 import HTTPServer
+import JSON
 import PushModel
 import Redis
 import Sidecar
@@ -20,13 +21,18 @@ package struct SidecarSettings {
   var gateway: APNsSettings
   /// Nil without `MARTLET_APPS`.
   var apps: AppsSettings?
+  /// The file of the Matrix push gateway. Nil without `MARTLET_MATRIX`.
+  let matrix: MatrixFile?
 
   /// Reads the settings of a sidecar. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(values)
-    http = ListenerSettings(&reader, address: SidecarSettings.readAddress(&reader))
+    let address = reader.address("MARTLET_HTTP_ADDRESS", default: SidecarSettings.defaultAddress)
+    http = ListenerSettings(&reader, address: address)
     service = ServiceSettings(&reader, adminAddress: SidecarSettings.defaultAdminAddress, isRedisRequired: false)
     sidecar = SidecarConfiguration(listener: http.listener)
+    matrix = MatrixFile(&reader)
+    sidecar.matrixApps = matrix?.read(&reader)
     maximumDevices = SharedSettings.maximumDevices(&reader)
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
     apps = AppsSettings.read(&reader, beside: gateway)
@@ -38,6 +44,8 @@ package struct SidecarSettings {
     sidecar.lookupConcurrency = reader.integer(
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: sidecar.lookupConcurrency)
     sidecar.isBroadcastOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
+    sidecar.gorush = reader.choice("MARTLET_GORUSH", default: sidecar.gorush)
+    sidecar.version = Version.current
     sidecar.backupPath = SidecarSettings.readBackupPath(&reader)
     sidecar.bundleID = gateway.bundleID
     sidecar.defaultEnvironment = gateway.defaultEnvironment == .sandbox ? .sandbox : .production
@@ -62,19 +70,10 @@ package struct SidecarSettings {
   }
 
   private static func readBackupPath(_ reader: inout EnvironmentReader) -> String? {
-    let name = "MARTLET_PUSH_SERVER_BACKUP"
-    guard let path = reader.path(name) else { return nil }
-    // An import reads - from stdin.
-    guard path != "-", !path.contains("://"), !path.contains(where: \.isNewline) else {
-      reader.report(name, wrong: path, expected: "the path of a backup.json")
-      return nil
+    reader.value("MARTLET_PUSH_SERVER_BACKUP", as: .path, expected: "the path of a backup.json") { path in
+      // An import reads - from stdin.
+      path != "-" && !path.contains("://") && !path.contains(where: \.isNewline) ? path : nil
     }
-    return path
-  }
-
-  private static func readAddress(_ reader: inout EnvironmentReader) -> HTTPAddress {
-    guard let value = reader.string("MARTLET_HTTP_ADDRESS") else { return defaultAddress }
-    return reader.address("MARTLET_HTTP_ADDRESS", value) ?? defaultAddress
   }
 }
 

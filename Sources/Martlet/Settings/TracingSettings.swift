@@ -13,15 +13,15 @@ enum TracingSettings {
   /// Returns nil without an endpoint, or with faults.
   static func read(_ reader: inout EnvironmentReader) -> TracingConfiguration? {
     let headers = readHeaders(&reader)
-    let ratio = readRatio(&reader)
-    guard let url = reader.url(endpoint) else { return nil }
-    guard isEndpoint(url) else {
-      reader.report(endpoint, wrong: url, expected: "http://host:port or https://host:port, without a query")
+    let share = "a number from 0 to 1, the share of the jobs without a trace"
+    let ratio = reader.value(TracingSettings.ratio, expected: share) { $0.number(in: 0...1) }
+    let address = "http://host:port or https://host:port, without a query"
+    guard let url = reader.value(endpoint, as: .url, expected: address, { isEndpoint($0) ? $0 : nil }) else {
       return nil
     }
     return TracingConfiguration(
       endpoint: url, headers: headers, serviceName: reader.string(serviceName) ?? "martlet",
-      serviceVersion: Version.current, ratio: ratio)
+      serviceVersion: Version.current, ratio: ratio ?? 0)
   }
 
   private static func isEndpoint(_ url: String) -> Bool {
@@ -31,15 +31,6 @@ enum TracingSettings {
     } catch {
       return false
     }
-  }
-
-  private static func readRatio(_ reader: inout EnvironmentReader) -> Double {
-    guard let value = reader.string(ratio) else { return 0 }
-    guard let number = value.number(in: 0...1) else {
-      reader.report(ratio, wrong: value, expected: "a number from 0 to 1, the share of the jobs without a trace")
-      return 0
-    }
-    return number
   }
 
   /// `name=value,name=value`; the values may have percent escapes.

@@ -23,7 +23,7 @@ struct CancelledEnding {
     self.result = result
     record = Settlement.Record(
       jobID: id, json: result.json(nonce: envelope.nonce), timeToLive: timeToLive, author: state.recordAuthor)
-    let job = try? Job(parsing: envelope.job)
+    let job = try? Job(stored: envelope.job)
     replyTo = job?.replyTo
     guard case .app(let app) = job?.addressee else { return }
     event = .finished(

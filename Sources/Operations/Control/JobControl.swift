@@ -79,7 +79,7 @@ public struct JobControl {
       if let record = try await cancelDue(id) { return .cancelled(record: record) }
       location = try await locator.locate(id)
       moves += 1
-      // A job that is found here was put off between the two steps.
+      // A job that is found here was postponed between the two steps.
     } while location.isKept && moves < JobControl.maximumMoves
     return switch location.place {
     case .dead: .dead(location)

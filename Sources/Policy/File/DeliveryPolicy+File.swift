@@ -9,15 +9,15 @@ extension DeliveryPolicy {
   private static let maximumRetrySeconds: Int64 = 900
 
   /// Reads a policy that the file defines and reports all faults. Nil if the policy is not an object with a name.
-  init?(_ value: JSONValue, _ path: String, quietHours: QuietHours?, _ reader: inout PolicyReader) {
-    guard let object = reader.object(value, path, keys: DeliveryPolicy.ownKeys + DeliveryPolicy.keysForAll) else {
+  init?(_ value: JSONValue, _ path: String, quietHours: QuietHours?, _ reader: inout JSONFieldReader) {
+    guard let object = reader.object(value, path, names: DeliveryPolicy.ownKeys + DeliveryPolicy.keysForAll) else {
       return nil
     }
     reader.require(object, "name", "title", "classes", "limits")
-    let name = reader.name(object, "name")
+    let name = reader.className(object, "name")
     self.init(
       name: name ?? "", title: reader.text(object, "title", length: 1...64) ?? "",
-      member: reader.name(object, "member") ?? name ?? "",
+      member: reader.className(object, "member") ?? name ?? "",
       classes: reader.list(object, "classes", count: 1...DeliveryPolicy.maximumClasses).map { value, path in
         PolicyClass(value, path, &reader)
       },
@@ -25,12 +25,12 @@ extension DeliveryPolicy {
         RateLimit(value, path, &reader)
       })
     if member == "aps" {
-      reader.report(object.path("member"), seen: "\"aps\"", expected: "another name: aps belongs to Apple")
+      reader.report(object.place("member"), seen: "\"aps\"", expected: "another name: aps belongs to Apple")
     }
     self.quietHours = quietHours
     retrySeconds = reader.integer(object, "retrySeconds", in: 0...DeliveryPolicy.maximumRetrySeconds) ?? 0
     readOperatorSettings(object, &reader)
-    if let tone = object["tone"] { readTone(tone, object.path("tone"), isLocked: false, &reader) }
+    if let tone = object["tone"] { readTone(tone, object.place("tone"), isLocked: false, &reader) }
     for (place, notificationClass) in classes.enumerated() {
       guard let fault = tone.fault(in: notificationClass.preview) else { continue }
       reader.report("\(path).classes[\(place)].preview", seen: "\(fault)", expected: "a text that keeps the tone")
@@ -39,13 +39,13 @@ extension DeliveryPolicy {
   }
 
   /// Returns the built-in policy with the settings of the file. What its document has locked can only become stricter.
-  func adapted(by value: JSONValue, _ path: String, _ reader: inout PolicyReader) -> DeliveryPolicy? {
-    guard let object = reader.object(value, path, keys: DeliveryPolicy.ownKeys + DeliveryPolicy.keysForAll) else {
+  func adapted(by value: JSONValue, _ path: String, _ reader: inout JSONFieldReader) -> DeliveryPolicy? {
+    guard let object = reader.object(value, path, names: DeliveryPolicy.ownKeys + DeliveryPolicy.keysForAll) else {
       return nil
     }
     for key in DeliveryPolicy.ownKeys {
       guard let value = object[key] else { continue }
-      reader.report(object.path(key), value, expected: "nothing: the document of policy \(name) locks it")
+      reader.report(object.place(key), value, expected: "nothing: the document of policy \(name) locks it")
     }
     var policy = self
     for (value, path) in reader.list(object, "limits", count: 1...DeliveryPolicy.maximumLimits) {
@@ -60,27 +60,27 @@ extension DeliveryPolicy {
     let seconds = reader.integer(object, "retrySeconds", in: retrySeconds...DeliveryPolicy.maximumRetrySeconds)
     policy.retrySeconds = seconds ?? retrySeconds
     policy.readOperatorSettings(object, &reader)
-    if let tone = object["tone"] { policy.readTone(tone, object.path("tone"), isLocked: true, &reader) }
+    if let tone = object["tone"] { policy.readTone(tone, object.place("tone"), isLocked: true, &reader) }
     return policy
   }
 
-  private mutating func readOperatorSettings(_ object: PolicyObject, _ reader: inout PolicyReader) {
+  private mutating func readOperatorSettings(_ object: JSONFields, _ reader: inout JSONFieldReader) {
     if let value = object["quietHours"] {
       let text = value.string
       quietHours = text.flatMap(QuietHours.init)
       if quietHours == nil, text != "off" {
-        reader.report(object.path("quietHours"), value, expected: QuietHours.expected)
+        reader.report(object.place("quietHours"), value, expected: QuietHours.expected)
       }
     }
-    if let value = object["rhythm"] { rhythm = SocialRhythm(value, object.path("rhythm"), of: self, &reader) }
+    if let value = object["rhythm"] { rhythm = SocialRhythm(value, object.place("rhythm"), of: self, &reader) }
   }
 
-  private mutating func readTone(_ value: JSONValue, _ path: String, isLocked: Bool, _ reader: inout PolicyReader) {
-    guard let object = reader.object(value, path, keys: ["standard", "phrases"]) else { return }
+  private mutating func readTone(_ value: JSONValue, _ path: String, isLocked: Bool, _ reader: inout JSONFieldReader) {
+    guard let object = reader.object(value, path, names: ["standard", "phrases"]) else { return }
     if reader.boolean(object, "standard") == false {
       if isLocked {
         reader.report(
-          object.path("standard"), seen: "false", expected: "true: the document of policy \(name) locks it")
+          object.place("standard"), seen: "false", expected: "true: the document of policy \(name) locks it")
       } else {
         tone = .none
       }
@@ -107,18 +107,18 @@ extension PolicyClass {
   static let maximumSeconds: Int64 = 86_400
 
   /// Reports missing and invalid fields, and replaces them with placeholders.
-  init(_ value: JSONValue, _ path: String, _ reader: inout PolicyReader) {
+  init(_ value: JSONValue, _ path: String, _ reader: inout JSONFieldReader) {
     self.init(name: "", urgency: .low, preview: "", quiet: .suppress)
     let keys = ["name", "urgency", "preview", "collapse", "spacingSeconds", "quiet"]
-    guard let object = reader.object(value, path, keys: keys) else { return }
+    guard let object = reader.object(value, path, names: keys) else { return }
     reader.require(object, "name", "urgency", "preview", "quiet")
-    name = reader.name(object, "name") ?? path
+    name = reader.className(object, "name") ?? path
     urgency = reader.choice(object, "urgency", of: Urgency.self) ?? .low
     preview = reader.text(object, "preview", length: JobDraft.previewLength) ?? ""
     quiet = reader.choice(object, "quiet", of: QuietBehaviour.self) ?? .suppress
     spacingSeconds = reader.integer(object, "spacingSeconds", in: 0...PolicyClass.maximumSeconds) ?? 0
     guard let window = object["collapse"] else { return }
-    guard let window = reader.object(window, object.path("collapse"), keys: ["seconds", "shared"]) else { return }
+    guard let window = reader.object(window, object.place("collapse"), names: ["seconds", "shared"]) else { return }
     reader.require(window, "seconds")
     let seconds = reader.integer(window, "seconds", in: 1...PolicyClass.maximumSeconds)
     collapse = Collapse(seconds: seconds ?? 1, isShared: reader.boolean(window, "shared") ?? false)
@@ -131,8 +131,8 @@ extension RateLimit {
   /// 31 days.
   static let maximumSeconds: Int64 = 2_678_400
 
-  init?(_ value: JSONValue, _ path: String, _ reader: inout PolicyReader) {
-    guard let object = reader.object(value, path, keys: ["count", "seconds"]) else { return nil }
+  init?(_ value: JSONValue, _ path: String, _ reader: inout JSONFieldReader) {
+    guard let object = reader.object(value, path, names: ["count", "seconds"]) else { return nil }
     reader.require(object, "count", "seconds")
     let count = reader.integer(object, "count", in: 1...RateLimit.maximumCount)
     let seconds = reader.integer(object, "seconds", in: 1...RateLimit.maximumSeconds)
@@ -145,10 +145,10 @@ extension SocialRhythm {
   private static let maximumMinutes: Int64 = 720
   private static let asSent = "as_sent"
 
-  init(_ value: JSONValue, _ path: String, of policy: DeliveryPolicy, _ reader: inout PolicyReader) {
+  init(_ value: JSONValue, _ path: String, of policy: DeliveryPolicy, _ reader: inout JSONFieldReader) {
     self.init()
     let keys = ["suppressBeforeQuietMinutes", "lowClass", "collapseSeconds"]
-    guard let object = reader.object(value, path, keys: keys) else { return }
+    guard let object = reader.object(value, path, names: keys) else { return }
     suppressBeforeQuietMinutes =
       reader.integer(object, "suppressBeforeQuietMinutes", in: 0...SocialRhythm.maximumMinutes) ?? 0
     let shortest = policy.classes.compactMap(\.collapse?.seconds).min() ?? 0
@@ -158,7 +158,7 @@ extension SocialRhythm {
     lowClass = value.string.flatMap { low.contains($0) ? $0 : nil }
     if lowClass == nil {
       let known = ([SocialRhythm.asSent] + low).joined(separator: ", ")
-      reader.report(object.path("lowClass"), value, expected: "one of \(known)")
+      reader.report(object.place("lowClass"), value, expected: "one of \(known)")
     }
   }
 }

@@ -1,4 +1,6 @@
-import JSON
+public import JSON
+import Jobs
+import PushModel
 
 /// Reads delivery policies from JSON: `{"policies":[…]}`, described in docs/policy.md.
 public enum PolicyFile {
@@ -7,8 +9,8 @@ public enum PolicyFile {
 
   /// Returns the built-in policy, adapted by the file, with the file's own policies, and every fault of the file.
   /// `quietHours` applies to policies that define no quiet hours.
-  public static func read(_ bytes: [UInt8], quietHours: QuietHours?) -> (book: PolicyBook, faults: [PolicyFault]) {
-    var reader = PolicyReader()
+  public static func read(_ bytes: [UInt8], quietHours: QuietHours?) -> (book: PolicyBook, faults: [InvalidValue]) {
+    var reader = JSONFieldReader()
     var builtIn = DeliveryPolicy.builtIn
     builtIn.quietHours = quietHours
     var policies = [builtIn]
@@ -27,18 +29,9 @@ public enum PolicyFile {
   }
 
   private static func definitions(
-    in bytes: [UInt8], _ quietHours: QuietHours?, _ builtIn: DeliveryPolicy, _ reader: inout PolicyReader
+    in bytes: [UInt8], _ quietHours: QuietHours?, _ builtIn: DeliveryPolicy, _ reader: inout JSONFieldReader
   ) -> [(DeliveryPolicy, path: String)] {
-    let value: JSONValue
-    do {
-      value = try JSONValue(parsing: bytes)
-    } catch {
-      reader.report("", seen: "not JSON: \(error)", expected: "{\"policies\":[…]}")
-      return []
-    }
-    guard let file = reader.object(value, "", keys: ["policies"]) else { return [] }
-    reader.require(file, "policies")
-    return reader.list(file, "policies", count: 0...maximumPolicies).compactMap { value, path in
+    reader.elements(of: "policies", in: bytes, count: 0...maximumPolicies).compactMap { value, path in
       let policy =
         value["name"]?.string == builtIn.name
         ? builtIn.adapted(by: value, path, &reader)
@@ -49,7 +42,7 @@ public enum PolicyFile {
 
   /// Reports class names that are not unique: a job's class selects its policy.
   private static func reportTakenNames(
-    of policy: DeliveryPolicy, _ path: String, _ others: [DeliveryPolicy], _ reader: inout PolicyReader
+    of policy: DeliveryPolicy, _ path: String, _ others: [DeliveryPolicy], _ reader: inout JSONFieldReader
   ) {
     for (place, notificationClass) in policy.classes.enumerated() {
       let owner =
@@ -60,5 +53,22 @@ public enum PolicyFile {
         "\(path).classes[\(place)].name", seen: "\"\(notificationClass.name)\"",
         expected: "a name that no other class has; policy \(owner.name) has it")
     }
+  }
+}
+
+extension JSONFieldReader {
+  /// Returns a text without control characters whose number of Unicode scalars is in `length`.
+  mutating func text(_ object: JSONFields, _ name: String, length: ClosedRange<Int>) -> String? {
+    text(
+      object, name, expected: "\(length.lowerBound) to \(length.upperBound) characters without line ends",
+      where: { text in
+        length.contains(text.unicodeScalars.count)
+          && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+      })
+  }
+
+  /// Returns a name of ``Charset/className``.
+  mutating func className(_ object: JSONFields, _ name: String) -> String? {
+    text(object, name, expected: Charset.className.description, where: Charset.className.accepts)
   }
 }

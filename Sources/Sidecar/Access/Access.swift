@@ -91,6 +91,8 @@ extension SidecarConfiguration {
     case .registration: registrationLimit
     case .testPush: testLimit
     case .broadcast: broadcastLimit
+    case .notification: notificationLimit
+    case .notificationOfDevice: deviceNotificationLimit
     case .failure: failureLimit
     }
   }
@@ -102,7 +104,9 @@ extension LimitedAction {
     switch self {
     case .registration: "registrations"
     case .testPush: "test pushes"
-    case .broadcast: "requests to /newtoken and /newpush"
+    case .broadcast: "requests to /newtoken, /newpush and the gorush API"
+    case .notification: "notifications of an address"
+    case .notificationOfDevice: "notifications for a device"
     case .failure: "failed authentications"
     }
   }

@@ -23,8 +23,8 @@ final class Journal {
   }
 
   /// An error cannot be reported.
-  func append(_ entry: JournalEntry, _ head: RequestHead) {
-    let line = entry.line(head)
+  func append(_ entry: JournalEntry, _ stream: PushStream) {
+    let line = entry.line(stream.head, payload: stream.body)
     _ = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
   }
 }
@@ -39,11 +39,15 @@ struct JournalEntry {
   let answer: Answer?
   let effect: FaultEffect
 
-  func line(_ head: RequestHead) -> [UInt8] {
+  /// Bytes of the payload that are not UTF-8 are replaced.
+  func line(_ head: RequestHead, payload: [UInt8] = []) -> [UInt8] {
     let object: JSONObject = [
       "arrival": arrival, "client": clientPort, "apnsId": head.text(head[.apnsID]),
-      "token": head.text(head.deviceToken), "collapseId": head.text(head[.collapseID]), "status": answer?.status,
-      "reason": answer?.reason, "lost": effect.losesAnswer ? effect.endsConnection ? "connection" : "answer" : nil,
+      "token": head.text(head.deviceToken), "topic": head.text(head[.topic]), "pushType": head.text(head[.pushType]),
+      "priority": head.text(head[.priority]), "collapseId": head.text(head[.collapseID]),
+      "expiration": head.text(head[.expiration]), "status": answer?.status, "reason": answer?.reason,
+      "lost": effect.losesAnswer ? effect.endsConnection ? "connection" : "answer" : nil,
+      "payload": payload.isEmpty ? nil : String(decoding: payload, as: UTF8.self),
     ]
     return object.bytes + [UInt8(ascii: "\n")]
   }

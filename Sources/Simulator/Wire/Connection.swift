@@ -216,7 +216,7 @@ extension Connection {
   private func journal(_ arrival: UInt64, _ answer: Answer?, _ effect: FaultEffect, _ slot: Int) {
     guard let journal = gateway.journal else { return }
     journal.append(
-      JournalEntry(arrival: arrival, clientPort: clientPort, answer: answer, effect: effect), streams[slot].head)
+      JournalEntry(arrival: arrival, clientPort: clientPort, answer: answer, effect: effect), streams[slot])
   }
 
   /// Applies a fault, or sends the answer if there is none.
@@ -249,7 +249,7 @@ extension Connection {
   private func submit(_ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
     pushID.withUnsafeBufferPointer { text in
       if answer.isAccepted {
-        session?.accept(id, pushID: text)
+        gateway.newUniqueID().withUnsafeBufferPointer { session?.accept(id, pushID: text, uniqueID: $0) }
       } else {
         streams[slot].answerBody = answer.body[...]
         session?.refuse(id, answer, pushID: text)

@@ -62,12 +62,13 @@ final class HTTP2Session {
     nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &entry, 1)
   }
 
-  /// Answers with status 200 and no body.
-  func accept(_ id: Int32, pushID: UnsafeBufferPointer<UInt8>) {
-    withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: 2) { fields in
+  /// Answers with status 200 and no body. `uniqueID` is empty except in the sandbox.
+  func accept(_ id: Int32, pushID: UnsafeBufferPointer<UInt8>, uniqueID: UnsafeBufferPointer<UInt8>) {
+    withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: 3) { fields in
       fields[0] = field(":status", "200")
       fields[1] = field("apns-id", pushID)
-      nghttp2_submit_response(session, id, fields.baseAddress, 2, nil)
+      fields[2] = field("apns-unique-id", uniqueID)
+      nghttp2_submit_response(session, id, fields.baseAddress, uniqueID.isEmpty ? 2 : 3, nil)
     }
   }
 

@@ -26,7 +26,7 @@ struct FairShares: Equatable {
     var waitingBytes = 0
     /// Jobs with pushes that wait, after others of them were sent.
     var startedJobs = 0
-    /// Whether jobs beyond those that may wait are put off.
+    /// Whether jobs beyond those that may wait are postponed.
     var isSlow = false
 
     init(share: Int, limit: Int) {

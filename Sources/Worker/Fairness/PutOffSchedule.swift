@@ -1,6 +1,6 @@
 import EventLoop
 
-/// When jobs that were put off are due: one after the other, about as fast as the pushes of their app end. Pure.
+/// When jobs that were postponed are due: one after the other, about as fast as the pushes of their app end. Pure.
 ///
 /// A backlog of any size comes back slowly, so a stalled app costs Redis little.
 struct PutOffSchedule: Equatable {
@@ -8,7 +8,7 @@ struct PutOffSchedule: Equatable {
   /// as many: jobs come back to the front of the queue, and those of other apps behind them would never be claimed.
   static let jobsPerSecond = 500
   static let shortestDelay = Duration.milliseconds(250)
-  /// The maximum delay of the first job that is put off.
+  /// The maximum delay of the first job that is postponed.
   static let longestFirstDelay = Duration.seconds(2)
   static let longestDelay = Duration.seconds(600)
   /// A delay is up to this fraction shorter or longer.
@@ -16,7 +16,7 @@ struct PutOffSchedule: Equatable {
 
   /// When the last job is due, without jitter; on CLOCK_MONOTONIC, nanoseconds.
   private var last: UInt64 = 0
-  /// When the last job was put off; on CLOCK_MONOTONIC, nanoseconds.
+  /// When the last job was postponed; on CLOCK_MONOTONIC, nanoseconds.
   private var latest: UInt64 = 0
 
   /// Returns the delay of the next job. `now`: on CLOCK_MONOTONIC, nanoseconds. `waitingJobs` are sent before it.

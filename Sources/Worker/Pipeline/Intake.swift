@@ -23,13 +23,19 @@ struct Intake {
   /// A job may not ask for its reply there.
   let queues: [String]
   let mode: DeliveryMode
+  /// In the order of the queues; nil if all hold jobs alone.
+  var formats: [QueueFormat?]?
 
   /// `now` is Unix ms.
   func decide(_ claim: Claim, worker: String, now: Int64) -> Decision {
     let job: Job
     let match: PolicyMatch?
     do {
-      job = try Job(parsing: claim.envelope.job)
+      if let format = formats?[claim.queueIndex] {
+        job = try Job(parsing: claim.envelope.job, as: format)
+      } else {
+        job = try Job(parsing: claim.envelope.job)
+      }
       try job.refuseReply(to: queues)
       match = try policies.match(job)
     } catch {

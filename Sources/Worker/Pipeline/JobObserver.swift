@@ -98,8 +98,7 @@ final class JobObserver {
   func answered(_ sent: SendOutcome, _ outcome: PushOutcome, _ draft: PushDraft) {
     draft.noteAnswer(sent)
     guard outcome != .accepted else { return }
-    let isRemoved = if case .stale = outcome { true } else { false }
-    refusals.note(sent, draft, isRemoved: isRemoved)
+    refusals.note(sent, outcome, draft)
   }
 
   /// No key may ask the other environment (`second`), so that the first answer counts.
@@ -107,7 +106,7 @@ final class JobObserver {
     on first: SendOutcome, _ outcome: PushOutcome, _ refused: PushDraft, after second: SendOutcome, _ draft: PushDraft
   ) {
     draft.noteAnswer(second)
-    if case .stale = outcome { refusals.note(first, refused, isRemoved: true) }
+    if case .stale = outcome { refusals.note(first, outcome, refused) }
   }
 
   /// The push has ended, sent or not.

@@ -54,7 +54,8 @@ struct Tally: Equatable {
     }
     result.add(
       DeviceResult(
-        token: push.token, ok: outcome == .accepted, status: push.status, apnsID: push.apnsID, reason: push.reason),
+        token: push.token, ok: outcome == .accepted, status: push.status, apnsID: push.apnsID, reason: push.reason,
+        uniqueID: push.uniqueID),
       as: outcome)
   }
 

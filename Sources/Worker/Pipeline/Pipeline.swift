@@ -20,6 +20,8 @@ final class Pipeline {
   let observer: JobObserver
   private let intake: Intake
   private let duplicates: DuplicateCheck
+  /// Jobs whose `dedupe` value is new, in this turn of the event loop.
+  private var firsts: [Delivery] = []
   private let gate: PolicyGate
   let composer: PushComposer
   let cleanup: RegistryCleanup
@@ -40,7 +42,9 @@ final class Pipeline {
     clients = context.clients
     observer = context.observer
     window = context.window
-    intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
+    intake = Intake(
+      policies: configuration.policies, queues: configuration.queues, mode: configuration.mode,
+      formats: configuration.formatsInOrder)
     duplicates = DuplicateCheck(connection: context.connection)
     gate = PolicyGate(connection: context.connection, localTime: .system)
     composer = PushComposer(
@@ -89,11 +93,22 @@ final class Pipeline {
     for delivery in deliveries where delivery.job.dedupe != nil {
       duplicates.check(delivery) { [self] answer in
         switch answer {
-        case .first: resolve([delivery])
+        case .first: resolveAtEndOfTurn(delivery)
         case .duplicate: end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge))
         case .fault(let error): putOff(delivery, error)
         }
       }
+    }
+  }
+
+  /// The answers of one exchange arrive in one turn.
+  private func resolveAtEndOfTurn(_ delivery: Delivery) {
+    firsts.append(delivery)
+    guard firsts.count == 1 else { return }
+    EventLoop.atEndOfTurn { [self] in
+      let deliveries = firsts
+      firsts.removeAll(keepingCapacity: true)
+      resolve(deliveries)
     }
   }
 

@@ -66,6 +66,8 @@ struct EndedPush: Equatable {
   let status: Int
   /// Nil if the push was accepted.
   let reason: String?
+  /// `apns-unique-id`, if APNs sent one.
+  let uniqueID: String?
 
   init(token: String, apnsID: String = "", outcome: PushOutcome, status: Int = 0, reason: String? = nil) {
     self.token = token
@@ -73,10 +75,16 @@ struct EndedPush: Equatable {
     self.outcome = outcome
     self.status = status
     self.reason = reason
+    uniqueID = nil
   }
 
   init(token: String, apnsID: String, outcome: PushOutcome, sent: SendOutcome) {
-    self.init(token: token, apnsID: apnsID, outcome: outcome, status: sent.status, reason: sent.reason)
+    self.token = token
+    self.apnsID = apnsID
+    self.outcome = outcome
+    status = sent.status
+    reason = sent.reason
+    uniqueID = sent.uniqueID
   }
 }
 
@@ -84,6 +92,11 @@ extension SendOutcome {
   /// HTTP status; 0 if APNs did not answer.
   var status: Int {
     if case .answered(let answer) = self { answer.status } else { 0 }
+  }
+
+  /// `apns-unique-id` of the answer.
+  var uniqueID: String? {
+    if case .answered(let answer) = self { answer.apnsUniqueID } else { nil }
   }
 
   /// Nil if the push was accepted.

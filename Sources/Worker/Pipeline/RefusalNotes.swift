@@ -14,15 +14,16 @@ final class RefusalNotes {
     self.registry = registry
   }
 
-  /// Notes the answer if there was one. Not for accepted pushes. `isRemoved`: the device is removed because of it.
-  func note(_ sent: SendOutcome, _ draft: PushDraft, isRemoved: Bool) {
+  /// Notes the answer if there was one. Not for accepted pushes.
+  func note(_ sent: SendOutcome, _ outcome: PushOutcome, _ draft: PushDraft) {
     guard case .answered(let answer) = sent, allowance.take(now: Clock.monotonicNanoseconds) else { return }
-    let note = RefusalNote(
+    var note = RefusalNote(
       reason: answer.reason ?? "", status: answer.status, at: Clock.unixMilliseconds, jobID: draft.delivery.id,
       topic: draft.content.topic, environment: draft.content.environment)
     let device = draft.device
+    if case .stale(let since) = outcome { note.goneSince = min(since ?? note.at, note.at) }
     registry.keep(note, of: device.token)
-    if isRemoved, let owner = device.username { registry.keep(note, of: device.token, removedFrom: owner) }
+    if note.goneSince != nil, let owner = device.username { registry.keep(note, of: device.token, removedFrom: owner) }
   }
 }
 

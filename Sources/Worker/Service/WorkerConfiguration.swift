@@ -1,4 +1,5 @@
 package import APNs
+package import Jobs
 package import Policy
 package import PushModel
 package import Queue
@@ -27,6 +28,8 @@ package struct WorkerConfiguration: Sendable {
   package var defaultEnvironment = PushEnvironment.production
   /// In the order of their priority.
   package var queues = WorkerConfiguration.defaultQueues
+  /// By queue. The other queues hold jobs alone.
+  package var formats: [String: QueueFormat] = [:]
   package var mode = DeliveryMode.atLeastOnce
   /// Pushes in flight at once.
   package var concurrency = 512
@@ -49,4 +52,7 @@ package struct WorkerConfiguration: Sendable {
   package init(redis: RedisEndpoint) {
     self.redis = redis
   }
+
+  /// Of each queue; nil if all hold jobs alone.
+  var formatsInOrder: [QueueFormat?]? { formats.isEmpty ? nil : queues.map { formats[$0] } }
 }

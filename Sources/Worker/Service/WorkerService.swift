@@ -84,7 +84,7 @@ package final class WorkerService {
     queue = JobQueue(
       .init(
         endpoint: configuration.redis, queues: configuration.queues, mode: configuration.mode,
-        waitingSince: { (try? Job(parsing: $0))?.waitingSince(now: Clock.unixMilliseconds) }),
+        waitingSince: { (try? Job(stored: $0))?.waitingSince(now: Clock.unixMilliseconds) }),
       connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     counters = FleetCounters(connection: connection, queues: configuration.queues)
     tracer = WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log)

@@ -22,7 +22,7 @@ struct WebhookDelivery {
   enum Notice: Equatable {
     /// The first attempt at a batch has failed.
     case failing(String)
-    case parked(String)
+    case paused(String)
     /// The receiver accepts events again, after this many milliseconds.
     case resumed(after: Int64)
     /// Events were deleted before they were sent. Nil if it is unknown how many.
@@ -35,10 +35,10 @@ struct WebhookDelivery {
     case restarted
   }
 
-  /// Time after which a receiver that fails is parked.
+  /// Time after which a receiver that fails is paused.
   static let patience = Duration.seconds(6 * 3600)
-  /// Time between two attempts while the receiver is parked.
-  static let parkedInterval = Duration.seconds(15 * 60)
+  /// Time between two attempts while the receiver is paused.
+  static let pausedInterval = Duration.seconds(15 * 60)
   /// Events of this time share a request.
   static let interval = Duration.seconds(1)
   private static let backoff = Backoff(base: .seconds(5), cap: .seconds(15 * 60))
@@ -192,15 +192,15 @@ struct WebhookDelivery {
   private mutating func fail(_ answer: WebhookAnswer, at now: Int64, random: Double) {
     let since = state.failure?.since ?? now
     let attempts = (state.failure?.attempts ?? 0) + 1
-    let wasParked = state.failure?.isParked ?? false
-    let isParked = wasParked || answer.kind == .gone || now - since >= WebhookDelivery.patience.milliseconds
+    let wasPaused = state.failure?.isPaused ?? false
+    let isPaused = wasPaused || answer.kind == .gone || now - since >= WebhookDelivery.patience.milliseconds
     let delay =
-      isParked
-      ? WebhookDelivery.parkedInterval : WebhookDelivery.backoff.delay(attempt: attempts, random: random)
+      isPaused
+      ? WebhookDelivery.pausedInterval : WebhookDelivery.backoff.delay(attempt: attempts, random: random)
     state.failure = .init(
       since: since, attempts: attempts, nextAttemptAt: now + max(delay, answer.wait).milliseconds,
-      answer: answer.text, isParked: isParked)
-    if isParked, !wasParked { notices.append(.parked(answer.text)) }
-    if !isParked, attempts == 1 { notices.append(.failing(answer.text)) }
+      answer: answer.text, isPaused: isPaused)
+    if isPaused, !wasPaused { notices.append(.paused(answer.text)) }
+    if !isPaused, attempts == 1 { notices.append(.failing(answer.text)) }
   }
 }

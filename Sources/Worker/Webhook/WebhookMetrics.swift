@@ -8,7 +8,7 @@ package final class WebhookMetrics {
   let failures: Counter
   let lost: Counter
   var lag: @EventLoop () -> Int = { 0 }
-  var isParked: @EventLoop () -> Bool = { false }
+  var isPaused: @EventLoop () -> Bool = { false }
 
   package init(_ metrics: Metrics) {
     delivered = metrics.counter(
@@ -22,7 +22,7 @@ package final class WebhookMetrics {
       "martlet_webhook_lag_seconds", help: "Age of the oldest event that the webhook has not accepted; 0 without one."
     ) { [weak self] in self?.lag() ?? 0 }
     metrics.gauge(
-      "martlet_webhook_parked", help: "1 if the webhook is tried only every 15 minutes, because it kept failing."
-    ) { [weak self] in self?.isParked() == true ? 1 : 0 }
+      "martlet_webhook_paused", help: "1 if the webhook is tried only every 15 minutes, because it kept failing."
+    ) { [weak self] in self?.isPaused() == true ? 1 : 0 }
   }
 }

@@ -37,7 +37,7 @@ package final class WebhookSender {
     self.log = log
     lease = WebhookLease(connection: connection, holder: Secret.random())
     metrics.lag = { [weak self] in self?.lag ?? 0 }
-    metrics.isParked = { [weak self] in self?.delivery?.state.failure?.isParked ?? false }
+    metrics.isPaused = { [weak self] in self?.delivery?.state.failure?.isPaused ?? false }
   }
 
   package func start() {
@@ -50,9 +50,9 @@ package final class WebhookSender {
   package func stop() {
     isStopped = true
     renewal = nil
-    let held = delivery != nil
+    let hadLease = delivery != nil
     end()
-    if held { lease.release() }
+    if hadLease { lease.release() }
   }
 
   private var lag: Int {
@@ -206,9 +206,9 @@ package final class WebhookSender {
     switch notice {
     case .failing(let answer):
       log.warn("the webhook does not accept events; they are sent again", ["url": url, "answer": .init(answer)])
-    case .parked(let answer):
+    case .paused(let answer):
       log.error(
-        "the webhook is parked: it is tried every 15 minutes, and events wait in push:events",
+        "the webhook is paused: it is tried every 15 minutes, and events wait in push:events",
         ["url": url, "answer": .init(answer), "fix": .init(WebhookState.fix)])
     case .resumed(let time):
       log.info("the webhook accepts events again", ["url": url, "seconds": .init(time / 1000)])

@@ -160,6 +160,23 @@ struct JobPageTests {
     await fixture.stop()
   }
 
+  @Test func `an accepted push names the page to read and its apns-unique-id`() async throws {
+    let fixture = try await JobsFixture()
+    for (id, unique) in [("sandbox", #","uniqueId":"<u>""#), ("production", "")] {
+      let record = """
+        {"id":"\(id)","status":"accepted","accepted":1,"failed":0,"stale":0,"uncertain":0,"reasons":{},\
+        "results":[{"token":"\(token)","ok":true,"status":200,"apnsId":"a"\(unique)}],"attempts":1,\
+        "worker":"w","claimedAt":\(now - 100),"finishedAt":\(now)}
+        """
+      try await fixture.run("SET", [fixture.bytes("push:result:\(id)"), fixture.bytes(record)])
+      let page = try await fixture.dashboard.get("/jobs/\(id)").body
+      #expect(page.contains("docs/after-apns.md"))
+      #expect(page.contains("apns-unique-id") == !unique.isEmpty)
+      #expect(page.contains("&lt;u&gt;") == !unique.isEmpty)
+    }
+    await fixture.stop()
+  }
+
   @Test(arguments: ["%3Cscript%3Ealert(1)%3C/script%3E", "%00%00", "%FF%FE", "a%22%20onclick=%22x", "%2e", "a%0D%0Ab"])
   func `a hostile id is a plain page`(id: String) async throws {
     let fixture = try await JobsFixture()

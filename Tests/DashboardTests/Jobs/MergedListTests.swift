@@ -18,7 +18,7 @@ struct MergedListTests {
   }
 
   @Test func `entries are in one order, and the next part begins behind the last one of each set`() {
-    let start = MergedList.Cursor(count: 2)
+    let start = MergedList.Position(count: 2)
     let list = MergedList([page([9, 5, 3]), page([8, 7, 1])], from: start, isDescending: true, limit: 4)
     #expect(list.entries.map { $0.job.position?.milliseconds } == [9, 8, 7, 5])
     #expect(list.entries.map(\.source) == [0, 1, 1, 0])
@@ -26,19 +26,19 @@ struct MergedListTests {
   }
 
   @Test func `a set of which nothing is shown begins where it was`() {
-    let start = MergedList.Cursor("*~4,2", count: 2)!
+    let start = MergedList.Position("*~4,2", count: 2)!
     let list = MergedList([page([9, 8]), page([4])], from: start, isDescending: true, limit: 2)
     #expect(list.next?.text == "-~4,2")
   }
 
   @Test func `without anything left there is no next part`() {
-    let list = MergedList([page([1]), nil], from: MergedList.Cursor("*~-", count: 2)!, isDescending: false, limit: 9)
+    let list = MergedList([page([1]), nil], from: MergedList.Position("*~-", count: 2)!, isDescending: false, limit: 9)
     #expect(list.next == nil)
     #expect(list.entries.count == 1)
   }
 
   @Test func `beyond the place where the search of one set ended, nothing of the others is shown`() {
-    let start = MergedList.Cursor(count: 2)
+    let start = MergedList.Position(count: 2)
     let list = MergedList([page([9], next: 6), page([8, 5])], from: start, isDescending: true, limit: 9)
     #expect(list.entries.map { $0.job.position?.milliseconds } == [9, 8])
     #expect(list.next?.text == "6,0~8,1")
@@ -46,6 +46,6 @@ struct MergedListTests {
 
   @Test(arguments: ["", "*", "*~*~*", "*~x", "*~1", "~", "*~-1,-1"])
   func `a forged cursor is refused`(text: String) {
-    #expect(MergedList.Cursor(text, count: 2) == nil)
+    #expect(MergedList.Position(text, count: 2) == nil)
   }
 }

@@ -12,6 +12,8 @@ enum FuzzTarget: String, CaseIterable {
   case request
   /// A file of delivery policies.
   case policy
+  /// A file of another sender's devices.
+  case devices
 
   /// Reads `bytes` as the target's input. Throws if one of its rules is broken.
   func run(_ bytes: [UInt8]) throws(Violation) {
@@ -22,6 +24,7 @@ enum FuzzTarget: String, CaseIterable {
     case .frames: try FrameInput.check(bytes)
     case .request: try RequestInput.check(bytes)
     case .policy: try PolicyInput.check(bytes)
+    case .devices: try DeviceFileInput.check(bytes)
     }
   }
 }

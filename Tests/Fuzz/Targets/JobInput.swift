@@ -22,6 +22,7 @@ enum JobInput {
   private static func checkJob(_ bytes: [UInt8]) throws(Violation) {
     if let id = Job.salvagedID(from: bytes) { try require(isID(id), "an invalid job has the id \(id)") }
     let result = Result { () throws(JobError) in try Job(parsing: bytes) }
+    for format in QueueFormat.allCases { try checkElement(bytes, format) }
     let again = Result { () throws(JobError) in try Job(parsing: bytes) }
     try require(result == again, "a job is read in two ways")
     switch result {
@@ -30,6 +31,18 @@ enum JobInput {
       try JSONText.requireValid(bytes, "a job")
       try checkAccepted(job)
     }
+  }
+
+  /// An element of a queue with a format.
+  private static func checkElement(_ bytes: [UInt8], _ format: QueueFormat) throws(Violation) {
+    let accepted: Job
+    do throws(JobError) {
+      accepted = try Job(parsing: bytes, as: format)
+    } catch {
+      return try requireShort(error.reason, maximumReasonBytes, "the reason of a refusal")
+    }
+    try JSONText.requireValid(bytes, "an element with a job")
+    try checkAccepted(accepted)
   }
 
   private static func checkAccepted(_ job: Job) throws(Violation) {

@@ -1,3 +1,4 @@
+import JSON
 import Jobs
 import PushModel
 
@@ -13,8 +14,8 @@ enum PolicyInput {
     let again = PolicyFile.read(bytes, quietHours: .standard)
     try require(faults == again.faults && book.policies == again.book.policies, "a file is read in two ways")
     for fault in faults {
-      try requireShort(fault.seen, maximumSeenBytes, "what was seen at \(fault.path)")
-      try requireShort(fault.expected, maximumExpectedBytes, "what is expected at \(fault.path)")
+      try requireShort(fault.seen, maximumSeenBytes, "what was seen at \(fault.place)")
+      try requireShort(fault.expected, maximumExpectedBytes, "what is expected at \(fault.place)")
     }
     try require(book.policies.first?.name == DeliveryPolicy.builtIn.name, "the built-in policy is missing")
     if faults.isEmpty { try check(book) }

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import PushModel
 import TestSupport
 
@@ -47,7 +48,7 @@ final class AppsDirectory: Sendable {
   /// Returns the apps and `place: seen; expected …` of each fault.
   func read(beside own: APNsConfiguration? = nil) -> (apps: [APNsApp], faults: [String]) {
     let (apps, faults) = AppsFile(path: file, defaultEnvironment: .production, beside: own).read()
-    return (apps, faults.map { "\($0.place): \($0.seen); expected \($0.expected)" })
+    return (apps, faults.map(\.description))
   }
 
   /// An entry with one key.

@@ -200,7 +200,7 @@ import Testing
     let waiting = try await enqueue(100, to: "com.a", on: worker.queue)
     for _ in 0..<3 { #expect(try await accepted(try await enqueue(20, to: "com.b", on: worker.queue))) }
     for id in waiting { #expect(try await fleet.currentRecord(id)?.isFinal != true) }
-    try await eventually("all of them are put off") { try await fleet.unsettled(worker.queue) == waiting.count }
+    try await eventually("all of them are postponed") { try await fleet.unsettled(worker.queue) == waiting.count }
     #expect(try await worker.stop() == 0)
     #expect(try await fleet.unsettled(worker.queue) == waiting.count)
   }

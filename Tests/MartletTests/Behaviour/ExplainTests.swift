@@ -97,7 +97,9 @@ import Testing
     let name = try await user([fleet.uniqueToken()])
     let explanation = try await delivered(#"{"user":"\#(name)"}"#)
     #expect(explanation.state == "ended")
-    #expect(explanation.outcome == "APNs accepted it for 1 device. APNs does not say whether a device showed it.")
+    #expect(
+      explanation.outcome
+        == "APNs accepted it for 1 device. If an accepted push is not shown, see docs/after-apns.md.")
     #expect(explanation.sentences.first?.hasPrefix("Worker ") == true)
     let record = try await fleet.redis("GET", QueueKeys.result(explanation.id)).string ?? ""
     #expect(!record.contains("history"))
@@ -109,7 +111,7 @@ import Testing
     try await fleet.gateway.device(tokens[0], #""rule":"unregistered","since":1700000000001"#)
     let explanation = try await delivered(#"{"user":"\#(name)"}"#)
     #expect(explanation.status == "partial")
-    #expect(explanation.outcome == "APNs accepted it for 1 of 2 devices; 1 did not get it: Unregistered.")
+    #expect(explanation.outcome.hasPrefix("APNs accepted it for 1 of 2 devices; 1 did not get it: Unregistered. If "))
     #expect(
       explanation.sentences.dropFirst() == [
         "The addressee has 2 devices.", "APNs accepted it for 1 device; 1 device did not get it: Unregistered.",

@@ -43,7 +43,7 @@ struct HealthCommandTests {
   }
 
   @Test(arguments: [
-    ("127.0.0.1:1", 1 as Int32, "Connection refused"), (" OFF ", 1, "MARTLET_ADMIN_ADDRESS is off"),
+    ("127.0.0.1:1", 1 as Int32, "nothing answers at 127.0.0.1:1"), (" OFF ", 1, "MARTLET_ADMIN_ADDRESS is off"),
     ("nonsense", 2, "\"nonsense\" is not an address"),
   ])
   func `an address without an answer is reported`(address: String, code: Int32, text: String) async throws {

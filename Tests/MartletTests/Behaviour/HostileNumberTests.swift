@@ -22,7 +22,7 @@ import Testing
     ]
     let state =
       #"{"cursor":"0-0","position":N,"delivered":N,"lost":N,"gap":{"lost":N},"batch":{"first":"0-1","last":"0-2","count":N},"#
-      + #""failure":{"since":N,"attempts":N,"nextAttemptAt":N,"answer":"","parked":false}}"#
+      + #""failure":{"since":N,"attempts":N,"nextAttemptAt":N,"answer":"","paused":false}}"#
     for number in Self.numbers {
       _ = try await fleet.redis("SET", EventStream.webhook, filled(state, number))
       let queue = fleet.unique("hook")

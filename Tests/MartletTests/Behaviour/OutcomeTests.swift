@@ -42,7 +42,7 @@ import Testing
     #expect(record.claimedAt >= before)
     #expect(record.finishedAt >= record.claimedAt)
     let device = try #require(record.results.first)
-    #expect(device == .init(token: token, ok: true, status: 200, apnsId: device.apnsId, reason: nil))
+    #expect(device == .init(token: token, ok: true, status: 200, apnsId: device.apnsId, reason: nil, uniqueId: nil))
     #expect(device.apnsId == apnsID(jobID: id, token: token))
     let left = try await fleet.redis("TTL", QueueKeys.result(id)).integer ?? 0
     #expect((80_000...86_400).contains(left))

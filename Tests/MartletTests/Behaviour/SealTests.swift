@@ -38,7 +38,7 @@ import Testing
     let keys = QueueKeys(queue: queue)
     // This worker claims but cannot send.
     let elsewhere = ["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(try freePort())"]
-    let keeper = try await fleet.worker(elsewhere, on: queue, isReady: false)
+    let promoter = try await fleet.worker(elsewhere, on: queue, isReady: false)
     try await eventually("it has joined") { try await fleet.redis("SCARD", keys.workers).integer == 1 }
     let seal = try await fleet.redis("GET", "martlet:{\(queue)}:seal")
     let (id, other) = (fleet.unique("requeued"), fleet.unique("reaped"))
@@ -56,6 +56,6 @@ import Testing
     #expect(try await fleet.record(id).status == "accepted")
     #expect(try await fleet.record(other).status == "accepted")
     #expect(try await fleet.deadLetters(queue).isEmpty)
-    for worker in [keeper, worker] { #expect(try await worker.stop() == 0) }
+    for worker in [promoter, worker] { #expect(try await worker.stop() == 0) }
   }
 }

@@ -70,7 +70,7 @@ import Testing
     let queue = fleet.unique("poison")
     // A worker without a connection to APNs claims nothing, but reaps.
     let elsewhere = ["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(try freePort())"]
-    let keeper = try await fleet.worker(Self.quiet.merging(elsewhere) { $1 }, on: queue, isReady: false)
+    let promoter = try await fleet.worker(Self.quiet.merging(elsewhere) { $1 }, on: queue, isReady: false)
     let job = LoadJob(queue, 0)
     try await fleet.enqueue([job.json], on: queue)
     for _ in 0..<4 {
@@ -84,6 +84,6 @@ import Testing
     #expect(letters.map(\.reason) == ["crashed 4 workers in a row"])
     #expect(letters.map(\.envelope.job) == [job.json])
     #expect(try await fleet.leftovers(queue) == [])
-    #expect(try await keeper.stop() == 0)
+    #expect(try await promoter.stop() == 0)
   }
 }

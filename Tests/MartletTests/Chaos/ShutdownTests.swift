@@ -42,18 +42,18 @@ import Testing
     // There is one permit and no answer, so all other claimed jobs wait.
     try await fleet.gateway.settings(#"{"maxStreams":1,"initialStreams":1}"#)
     try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
-    let queue = fleet.unique("hurry")
+    let queue = fleet.unique("shutdown")
     let jobs = LoadJob.list(queue, 50)
-    let hurried = try await fleet.worker(Self.quiet, on: queue, isReady: false)
+    let stopping = try await fleet.worker(Self.quiet, on: queue, isReady: false)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
     try await eventually("all are claimed and one is sent") {
-      let inflight = try await hurried.inflight(in: fleet)
+      let inflight = try await stopping.inflight(in: fleet)
       let accepted = try await fleet.gateway.ledger().accepted
       return inflight == 50 && accepted == 1
     }
-    hurried.process.signal(SIGTERM)
-    try await hurried.process.line("that it stops") { $0.contains("stopping: no more claims") }
-    #expect(try await hurried.stop() == 0)
+    stopping.process.signal(SIGTERM)
+    try await stopping.process.line("that it stops") { $0.contains("stopping: no more claims") }
+    #expect(try await stopping.stop() == 0)
     #expect(try await fleet.leftovers(queue).filter { $0.contains("inflight") } == [])
     try await fleet.gateway.clearFaults()
     try await fleet.gateway.settings(#"{"maxStreams":1000,"initialStreams":1}"#)
@@ -74,16 +74,16 @@ import Testing
     let queue = fleet.unique("once")
     let jobs = LoadJob.list(queue, 50)
     let settings = Self.quiet.merging(["MARTLET_DELIVERY": "at-most-once"]) { $1 }
-    let hurried = try await fleet.worker(settings, on: queue)
+    let stopping = try await fleet.worker(settings, on: queue)
     // The first answer opens further streams.
     try await fleet.enqueue([LoadJob("first-\(queue)", 0).json], on: queue)
     #expect(try await fleet.record("first-\(queue)-0").status == "accepted")
     try await fleet.gateway.fault(#"{"kind":"stall","processed":true}"#)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
     try await eventually("most are in flight at APNs") { try await fleet.gateway.ledger().accepted >= 41 }
-    hurried.process.signal(SIGTERM)
-    try await hurried.process.line("that it stops") { $0.contains("stopping: no more claims") }
-    #expect(try await hurried.stop() == 0)
+    stopping.process.signal(SIGTERM)
+    try await stopping.process.line("that it stops") { $0.contains("stopping: no more claims") }
+    #expect(try await stopping.stop() == 0)
     // What APNs has accepted may not run again without an operator.
     let dead = try await fleet.deadLetters(queue).count
     let waiting = try await fleet.redis("LLEN", queue).integer ?? 0

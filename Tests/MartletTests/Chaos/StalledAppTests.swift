@@ -51,7 +51,7 @@ import Testing
     let status = try await fleet.status(of: stalled + others, on: queue)
     status.expectAllAccepted(3200)
     #expect(status.duplicates == 0)
-    // To be put off is no attempt. On a slow machine a few were sent and not answered before.
+    // To be postponed is no attempt. On a slow machine a few were sent and not answered before.
     var attempts: [Int?] = []
     for job in stalled.suffix(100) { attempts.append(try await fleet.currentRecord(job.id)?.attempts) }
     #expect(attempts.count { $0 == 1 } > 50, "\(attempts)")

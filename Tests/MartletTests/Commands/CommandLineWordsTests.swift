@@ -1,3 +1,4 @@
+import JSON
 import Testing
 
 @testable import Martlet
@@ -32,7 +33,7 @@ struct CommandLineWordsTests {
     let error = #expect(throws: ConfigurationFaults.self) {
       try WorkerSettings(environment: ["REDIS_URL": "redis://localhost", "MARTLET_QUEUES": "push:jobs,\(name)"])
     }
-    #expect(error?.faults.map(\.name) == ["MARTLET_QUEUES"])
+    #expect(error?.faults.map(\.place) == ["MARTLET_QUEUES"])
     #expect(error?.faults.first?.expected.hasSuffix(SharedSettings.queueNameRule) == true)
   }
 }

@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 import Sidecar
 import Testing
 
@@ -25,8 +26,8 @@ struct AddressSettingsTests {
   func `an invalid address is a fault`(address: String) {
     let settings = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_ADMIN_ADDRESS": address]
     let sidecar = #expect(throws: ConfigurationFaults.self) { try SidecarSettings(environment: settings) }
-    #expect(sidecar?.faults.map(\.name) == ["MARTLET_HTTP_ADDRESS", "MARTLET_ADMIN_ADDRESS"])
+    #expect(sidecar?.faults.map(\.place) == ["MARTLET_HTTP_ADDRESS", "MARTLET_ADMIN_ADDRESS"])
     let worker = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: settings) }
-    #expect(worker?.faults.filter { $0.name == "MARTLET_ADMIN_ADDRESS" }.map(\.seen) == ["'\(address)'"])
+    #expect(worker?.faults.filter { $0.place == "MARTLET_ADMIN_ADDRESS" }.map(\.seen) == ["'\(address)'"])
   }
 }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HTTPServer
+import JSON
 import Sidecar
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @testable import Martlet
 
 struct CertificateSettingsTests {
-  private func faults(_ values: [String: String]) -> [ConfigurationFaults.Fault] {
+  private func faults(_ values: [String: String]) -> [InvalidValue] {
     do {
       _ = try SidecarSettings(environment: values)
       return []
@@ -35,14 +36,14 @@ struct CertificateSettingsTests {
   @Test(arguments: [("MARTLET_HTTP_CERT", "MARTLET_HTTP_KEY"), ("MARTLET_HTTP_KEY", "MARTLET_HTTP_CERT")])
   func `one setting without the other is a fault of the other`(given: String, missing: String) {
     let found = faults([given: "/etc/martlet/file.pem"])
-    #expect(found.map(\.name) == [missing])
+    #expect(found.map(\.place) == [missing])
     #expect(found.first?.seen == "not set")
     #expect(found.first?.expected.contains(given) == true)
   }
 
   @Test func `both files that cannot be read are faults at once`() throws {
     let found = faults(["MARTLET_HTTP_CERT": "/nowhere/cert.pem", "MARTLET_HTTP_KEY": "/nowhere/key.pem"])
-    #expect(found.map(\.name) == ["MARTLET_HTTP_CERT", "MARTLET_HTTP_KEY"])
+    #expect(found.map(\.place) == ["MARTLET_HTTP_CERT", "MARTLET_HTTP_KEY"])
     #expect(found.first?.seen == "the file '/nowhere/cert.pem' cannot be read (No such file or directory)")
   }
 

@@ -1,4 +1,5 @@
 import APNs
+import JSON
 import TestSupport
 import Testing
 
@@ -53,7 +54,7 @@ struct ClaudiatorSettingsTests {
   func `an incomplete configuration is a fault that names what is missing`(name: String) async throws {
     let environment = try await values([name: nil])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
-    #expect(error?.faults.map(\.name) == [name])
+    #expect(error?.faults.map(\.place) == [name])
     #expect(error?.text.contains("\(name) (or \(name.dropFirst("CLAUDIATOR_".count))): not set") == true)
   }
 
@@ -79,13 +80,13 @@ struct ClaudiatorSettingsTests {
     let error = #expect(throws: ConfigurationFaults.self) {
       try WorkerSettings(environment: ["REDIS_URL": "redis://localhost", "APNS_BUNDLE_ID": "com.own"])
     }
-    #expect(error?.faults.map(\.name) == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_PRIVATE_KEY"])
+    #expect(error?.faults.map(\.place) == ["APNS_KEY_ID", "APNS_TEAM_ID", "APNS_PRIVATE_KEY"])
   }
 
   @Test func `a key file that cannot be read is a fault`() async throws {
     let environment = try await values(["CLAUDIATOR_APNS_KEY_PATH": "/nowhere/key.p8"])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
-    #expect(error?.faults.map(\.name) == ["CLAUDIATOR_APNS_KEY_PATH"])
+    #expect(error?.faults.map(\.place) == ["CLAUDIATOR_APNS_KEY_PATH"])
     #expect(error?.text.contains("/nowhere/key.p8") == true)
   }
 }

@@ -16,7 +16,7 @@ struct DocumentationTests {
   }
 
   private static func swiftFiles() -> [String] {
-    ["Sources", "Tests", "Tools"].flatMap { folder in
+    ["Sources", "Tests", "Tools", "clients"].flatMap { folder in
       let files = FileManager.default.enumerator(atPath: root.appending(path: folder).path())
       return (files?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".swift") }.map { "\(folder)/\($0)" }
     }

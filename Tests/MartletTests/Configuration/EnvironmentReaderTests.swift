@@ -1,5 +1,6 @@
 import Foundation
 import HTTPServer
+import JSON
 import Jobs
 import Telemetry
 import TestSupport
@@ -37,7 +38,7 @@ struct EnvironmentReaderTests {
   func `the fault of an invalid duration quotes it`(text: String) {
     var reader = EnvironmentReader(["D": text])
     _ = reader.duration("D", default: .seconds(1))
-    #expect(reader.faults.map(\.name) == ["D"])
+    #expect(reader.faults.map(\.place) == ["D"])
     #expect(reader.faults[0].seen == "'\(text)'")
   }
 
@@ -72,8 +73,9 @@ struct EnvironmentReaderTests {
 
   @Test(arguments: ["x@127.0.0.1:80", "a b:80", "h\u{1B}:80", "127.0.0.1:+80", "a/b:80"])
   func `an address has a host and a port`(address: String) {
-    var reader = EnvironmentReader([:])
-    #expect(reader.address("A", address) == nil)
+    var reader = EnvironmentReader(["A": address])
+    #expect(reader.address("A", default: .loopback(port: 1)) == .loopback(port: 1))
+    #expect(reader.faults.map(\.place) == ["A"])
   }
 
   @Test func `every fault of a configuration is reported at once`() {
@@ -84,10 +86,24 @@ struct EnvironmentReaderTests {
       ])
     }
     #expect(
-      Set(error?.faults.map(\.name) ?? []) == [
+      Set(error?.faults.map(\.place) ?? []) == [
         "REDIS_URL", "MARTLET_CONCURRENCY", "MARTLET_DELIVERY", "MARTLET_QUEUES", "MARTLET_LOG", "MARTLET_RESULT_TTL",
         "APNS_TEAM_ID", "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
       ])
+  }
+
+  @Test func `a queue with a format is one of the queues, named once`() throws {
+    let settings = ["REDIS_URL": "redis://localhost", "MARTLET_QUEUES": "a,queue:push, b=c"]
+    func read(_ formats: String) throws -> WorkerConfiguration {
+      try WorkerSettings(environment: settings.merging(["MARTLET_QUEUE_FORMATS": formats]) { $1 }).worker
+    }
+    #expect(try read("queue:push=sidekiq, b=c=Celery").formats == ["queue:push": .sidekiq, "b=c": .celery])
+    #expect(try read(" ").formatsInOrder == nil)
+    #expect(try read("b=c=celery").formatsInOrder == [nil, nil, .celery])
+    for wrong in ["push=sidekiq", "a", "a=", "a=resque", "=celery", "a=celery,a=celery"] {
+      let error = #expect(throws: ConfigurationFaults.self) { try read(wrong) }
+      #expect(error?.faults.map(\.place) == ["MARTLET_QUEUE_FORMATS"], "\(wrong)")
+    }
   }
 
   @Test func `an invalid private key is never quoted`() {
@@ -98,7 +114,7 @@ struct EnvironmentReaderTests {
         "APNS_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\\nSECRETSECRET\\n-----END PRIVATE KEY-----",
       ])
     }
-    #expect(error?.faults.map(\.name) == ["APNS_PRIVATE_KEY"])
+    #expect(error?.faults.map(\.place) == ["APNS_PRIVATE_KEY"])
     #expect(error?.text.contains("SECRET") == false)
   }
 

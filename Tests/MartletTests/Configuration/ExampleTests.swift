@@ -1,5 +1,6 @@
 import APNs
 import Foundation
+import JSON
 import Redis
 import Sidecar
 import TestSupport
@@ -53,6 +54,20 @@ struct ExampleTests {
     #expect(configuration.defaultEnvironment == .production)
   }
 
+  @Test(arguments: [("spend-monitor", "com.example.spendmonitor"), ("nyra", "com.example.home")])
+  func `an example without a key registers devices, and sends once its commented lines are used`(
+    name: String, bundleID: String
+  ) async throws {
+    #expect(try SidecarSettings(environment: settings(name)).sidecar.missingRedisVariables == [])
+    #expect(try WorkerSettings(environment: settings(name)).worker.apns == nil)
+    var values = try settings(name, isComplete: true)
+    values["APNS_KEY_PATH"] = try await Self.keyPath.value
+    #expect(try SidecarSettings(environment: values).sidecar.missingAPNsVariables == [])
+    let configuration = try WorkerSettings(environment: values).worker
+    #expect(configuration.apns != nil)
+    #expect(configuration.bundleID == bundleID)
+  }
+
   @Test(arguments: [false, true]) func `the push-server example uses the document's names and needs no app`(
     isComplete: Bool
   )
@@ -62,7 +77,7 @@ struct ExampleTests {
     #expect(values["keyId"] != nil && values["teamId"] != nil)
     let error = #expect(throws: ConfigurationFaults.self) { try SidecarSettings(environment: values) }
     // There is no key in the working directory of the tests.
-    #expect(error?.faults.map(\.name) == ["apns_push_key.p8"])
+    #expect(error?.faults.map(\.place) == ["apns_push_key.p8"])
     values["keyId"] = nil
     values["teamId"] = nil
     values["APNS_BUNDLE_ID"] = nil

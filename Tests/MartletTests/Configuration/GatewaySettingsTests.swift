@@ -1,4 +1,5 @@
 @testable import APNs
+import JSON
 import TestSupport
 import Testing
 
@@ -15,7 +16,7 @@ struct GatewaySettingsTests {
       _ = try WorkerSettings(environment: values.merging(changes) { $1 })
       return []
     } catch {
-      return error.faults.map(\.name)
+      return error.faults.map(\.place)
     }
   }
 

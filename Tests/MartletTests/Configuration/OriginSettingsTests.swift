@@ -1,3 +1,4 @@
+import JSON
 import Sidecar
 import Testing
 
@@ -21,7 +22,7 @@ struct OriginSettingsTests {
     let error = #expect(throws: ConfigurationFaults.self) {
       try SidecarSettings(environment: ["MARTLET_ALLOWED_ORIGINS": "https://good.example,\(origin)"])
     }
-    #expect(error?.faults.map(\.name) == ["MARTLET_ALLOWED_ORIGINS"])
+    #expect(error?.faults.map(\.place) == ["MARTLET_ALLOWED_ORIGINS"])
     #expect(error?.faults.first?.seen == "'\(origin)'")
   }
 }

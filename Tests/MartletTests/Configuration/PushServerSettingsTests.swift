@@ -1,3 +1,4 @@
+import JSON
 import Sidecar
 import TestSupport
 import Testing
@@ -31,14 +32,14 @@ struct PushServerSettingsTests {
     let keyID = try await Self.gateway.value.ready.keyId
     let environment = try await values(["keyId": "wrong name", "APNS_KEY_ID": keyID])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
-    #expect(error?.faults.map(\.name) == ["APNS_BUNDLE_ID"])
+    #expect(error?.faults.map(\.place) == ["APNS_BUNDLE_ID"])
   }
 
   @Test(arguments: ["keyId", "teamId"]) func `one without the other is a fault`(name: String) async throws {
     let environment = try await values([name: nil, "APNS_KEY_PATH": nil])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
     #expect(
-      error?.faults.map(\.name) == [
+      error?.faults.map(\.place) == [
         name, "APNS_BUNDLE_ID", "APNS_PRIVATE_KEY",
       ])
   }
@@ -46,6 +47,6 @@ struct PushServerSettingsTests {
   @Test func `the fault of a missing key file in the working directory names it`() async throws {
     let environment = try await values(["APNS_KEY_PATH": nil])
     let error = #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: environment) }
-    #expect(error?.faults.map(\.name) == ["apns_push_key.p8"])
+    #expect(error?.faults.map(\.place) == ["apns_push_key.p8"])
   }
 }

@@ -1,3 +1,4 @@
+import JSON
 import Testing
 
 @testable import Martlet
@@ -23,7 +24,7 @@ struct SettingNamesTests {
       #expect(throws: ConfigurationFaults.self) { try ClientConfiguration(environment: values) },
     ]
     for error in errors {
-      #expect(error?.faults.map(\.name) == [name])
+      #expect(error?.faults.map(\.place) == [name])
       #expect(error?.text.contains(nearest) == true)
       #expect(error?.text.contains("secret-value") == false)
     }
@@ -33,7 +34,7 @@ struct SettingNamesTests {
     let error = #expect(throws: ConfigurationFaults.self) {
       try ClientConfiguration(environment: ["REDIS_URL": "x", "MARTLET_QUEUE": "a", "MARTLET_QUEUES": "a b"])
     }
-    #expect(error?.faults.map(\.name) == ["MARTLET_QUEUE", "REDIS_URL", "MARTLET_QUEUES"])
+    #expect(error?.faults.map(\.place) == ["MARTLET_QUEUE", "REDIS_URL", "MARTLET_QUEUES"])
   }
 
   @Test(

@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 import Registry
 import Sidecar
 import Testing
@@ -18,10 +19,19 @@ struct SidecarSettingsTests {
       ])
     }
     #expect(
-      error?.faults.map(\.name).sorted() == [
+      error?.faults.map(\.place).sorted() == [
         "APNS_SEND_CONCURRENCY", "MARTLET_CONCURRENCY", "MARTLET_ENV", "MARTLET_HTTP_ADDRESS", "MARTLET_LOG",
         "PUSH_METADATA_LOOKUP_CONCURRENCY", "REDIS_URL",
       ])
+  }
+
+  @Test func `the gorush API is off unless its setting says who may use it`() throws {
+    #expect(try SidecarSettings(environment: [:]).sidecar.gorush == .off)
+    #expect(try SidecarSettings(environment: ["MARTLET_GORUSH": "Key"]).sidecar.gorush == .key)
+    let error = #expect(throws: ConfigurationFaults.self) {
+      try SidecarSettings(environment: ["MARTLET_GORUSH": "true"])
+    }
+    #expect(error?.faults.map(\.expected) == ["one of off, key, open"])
   }
 
   @Test(arguments: ["-", "https://user:word@host/backup.json", "a\nb"])
@@ -29,7 +39,7 @@ struct SidecarSettingsTests {
     let error = #expect(throws: ConfigurationFaults.self) {
       try SidecarSettings(environment: ["MARTLET_PUSH_SERVER_BACKUP": path])
     }
-    #expect(error?.faults.map(\.name) == ["MARTLET_PUSH_SERVER_BACKUP"])
+    #expect(error?.faults.map(\.place) == ["MARTLET_PUSH_SERVER_BACKUP"])
     #expect(error?.text.contains("word") == false)
   }
 
@@ -40,7 +50,7 @@ struct SidecarSettingsTests {
       let error = #expect(throws: ConfigurationFaults.self) {
         try SidecarSettings(environment: ["MARTLET_MAX_DEVICES": wrong])
       }
-      #expect(error?.faults.map(\.name) == ["MARTLET_MAX_DEVICES"])
+      #expect(error?.faults.map(\.place) == ["MARTLET_MAX_DEVICES"])
     }
   }
 
@@ -48,7 +58,7 @@ struct SidecarSettingsTests {
     let error = #expect(throws: ConfigurationFaults.self) {
       try AllConfiguration(environment: ["REDIS_URL": "redis://localhost", "MARTLET_ENV": "staging"])
     }
-    #expect(error?.faults.map(\.name) == ["MARTLET_ENV"])
+    #expect(error?.faults.map(\.place) == ["MARTLET_ENV"])
   }
 
   @Test func `without settings the sidecar has defaults and names what is missing`() throws {
@@ -118,7 +128,7 @@ struct SidecarSettingsTests {
     let error = #expect(throws: ConfigurationFaults.self) {
       try SidecarSettings(environment: Dictionary(uniqueKeysWithValues: names.map { ($0, text) }))
     }
-    #expect(error?.faults.map(\.name) == names)
+    #expect(error?.faults.map(\.place) == names)
     #expect(error?.faults.allSatisfy { $0.seen == "'\(text)'" } == true)
   }
 

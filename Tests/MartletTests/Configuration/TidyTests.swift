@@ -1,4 +1,5 @@
 import Foundation
+import RegexBuilder
 import Testing
 
 /// The tree stays small enough to read: one type for a name, short files, short scripts, plain words.
@@ -6,9 +7,10 @@ struct TidyTests {
   private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
   private static let maximumLines = 250
   private static let maximumScriptLines = 60
+  /// Characters of a line of a page. Tables and code have lines as long as they need.
+  private static let maximumPageWidth = 300
   /// Longer than they should be: shorten them, and add none.
   private static let longFiles: Set = [
-    "Sources/APNs/APNsClient.swift",
     "Sources/APNs/APNsClient.swift",
     "Sources/APNs/Connection.swift",
     "Sources/APNs/ConnectionPool.swift",
@@ -18,7 +20,6 @@ struct TidyTests {
     "Sources/Simulator/Wire/Connection.swift",
     "Sources/Worker/Broadcasts/BroadcastProgress.swift",
     "Sources/Worker/Service/WorkerService.swift",
-    "Tests/APNsTests/AppClientsTests.swift",
     "Tests/DashboardTests/ActionTests.swift",
     "Tests/DashboardTests/Fleet/FleetPagesTests.swift",
     "Tests/HTTPServerTests/HTTPServerTests.swift",
@@ -37,7 +38,7 @@ struct TidyTests {
   ]
   private static let longScripts: Set<String> = []
   /// They are read twice, or mean nothing.
-  private static let bannedWords = ["so many", "so much", "whatever", "its kin "]
+  private static let bannedWords = ["so many", "so much", "whatever", "its kin ", "is parked", "isParked"]
 
   /// The text of each file with this suffix, by its path.
   private static func files(in folders: [String], _ suffix: String) throws -> [String: String] {
@@ -52,15 +53,44 @@ struct TidyTests {
     return texts
   }
 
-  @Test func `no two modules have a type with the same name`() throws {
-    var modules: [Substring: Set<Substring>] = [:]
+  /// The modules that have a type with a name: at the top of a file, and within another type.
+  private static func types() throws -> (top: [Substring: Set<Substring>], nested: [Substring: Set<Substring>]) {
+    var top: [Substring: Set<Substring>] = [:]
+    var nested: [Substring: Set<Substring>] = [:]
     // The simulator judges the other modules, so it shares nothing with them.
-    for (path, text) in try Self.files(in: ["Sources"], ".swift") where !path.contains("/Simulator/") {
-      let types = text.matches(
-        of: /(?m)^(?:(?:public|package|final|indirect|@\w+) )*(?:struct|enum|class|actor|protocol) ([A-Z]\w*)/)
-      for type in types { modules[type.1, default: []].insert(path.split(separator: "/")[1]) }
+    for (path, text) in try files(in: ["Sources"], ".swift") where !path.contains("/Simulator/") {
+      let module = path.split(separator: "/")[1]
+      let modifiers = /(?:(?:public|package|private|fileprivate|final|indirect|@\w+) )*/
+      let kinds = /struct|enum|class|actor|protocol/
+      let declaration = Regex {
+        Anchor.startOfLine
+        Capture { ZeroOrMore(" ") }
+        modifiers
+        kinds
+        " "
+        Capture { /[A-Z]\w*/ }
+      }
+      for type in text.matches(of: declaration) {
+        if type.1.isEmpty {
+          top[type.2, default: []].insert(module)
+        } else {
+          nested[type.2, default: []].insert(module)
+        }
+      }
     }
-    for (name, owners) in modules { #expect(owners.count == 1, "\(name) is in \(owners.sorted())") }
+    return (top, nested)
+  }
+
+  @Test func `no two modules have a type with the same name`() throws {
+    for (name, owners) in try Self.types().top { #expect(owners.count == 1, "\(name) is in \(owners.sorted())") }
+  }
+
+  @Test func `no type within another has the name of a type of its module`() throws {
+    let (top, nested) = try Self.types()
+    for (name, owners) in nested {
+      let both = owners.intersection(top[name] ?? [])
+      #expect(both.isEmpty, "\(name) is twice in \(both.sorted())")
+    }
   }
 
   @Test func `no file has over 250 lines`() throws {
@@ -89,6 +119,21 @@ struct TidyTests {
         for word in Self.bannedWords where line.localizedCaseInsensitiveContains(word) {
           Issue.record("\(path):\(number + 1): “\(word)”: \(line)")
         }
+      }
+    }
+  }
+
+  @Test func `lines of pages are short enough to read`() throws {
+    var pages = try Self.files(in: ["docs"], ".md")
+    for name in ["README.md", "CONTRIBUTING.md"] {
+      pages[name] = try String(contentsOf: Self.root.appending(path: name), encoding: .utf8)
+    }
+    for (path, text) in pages {
+      var isCode = false
+      for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        if line.drop(while: { $0 == " " }).hasPrefix("```") { isCode.toggle() }
+        guard !isCode, !line.hasPrefix("|") else { continue }
+        #expect(line.count <= Self.maximumPageWidth, "\(path):\(number + 1)")
       }
     }
   }

@@ -1,3 +1,4 @@
+import JSON
 import Testing
 
 @testable import Martlet
@@ -43,7 +44,7 @@ struct TracingSettingsTests {
   ])
   func `an invalid value is a fault that shows no secret`(name: String, value: String) {
     let faults = #expect(throws: ConfigurationFaults.self) { try configuration([name: value]) }
-    #expect(faults?.faults.map(\.name) == [name])
+    #expect(faults?.faults.map(\.place) == [name])
     #expect(faults?.text.contains("secret") == false)
   }
 }

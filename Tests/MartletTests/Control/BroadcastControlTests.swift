@@ -38,7 +38,7 @@ import Testing
     return try JSONDecoder().decode(Shown.self, from: Data(line.utf8))
   }
 
-  /// Of a broadcast that takes a minute until ``hurry()``.
+  /// Of a broadcast that takes a minute until ``finishQuickly()``.
   private static let devices = 10_000
 
   /// Starts a broadcast, slowly, and waits until a page is committed.
@@ -53,7 +53,7 @@ import Testing
     return worker
   }
 
-  private func hurry() async throws { try await fleet.gateway.settings(#"{"rttMs":0,"maxStreams":1000}"#) }
+  private func finishQuickly() async throws { try await fleet.gateway.settings(#"{"rttMs":0,"maxStreams":1000}"#) }
 
   private func isKept() async throws -> Bool {
     try await fleet.redis("ZCARD", QueueKeys(queue: queue).scheduled).integer == 1
@@ -78,7 +78,7 @@ import Testing
     #expect(try await fleet.record("\(id)-other").status == "accepted")
     #expect(try await isKept())
     #expect(try await fleet.gateway.ledger().accepted == sent + 1)
-    try await hurry()
+    try await finishQuickly()
     #expect(try await broadcast("resume", id) == ["\(id) continues"])
     let record = try await fleet.record(id)
     #expect(record.status == "accepted")
@@ -101,7 +101,7 @@ import Testing
     try await eventually("it is kept in Redis") { try await isKept() }
     let before = try await fleet.gateway.ledger()
     #expect(before.accepted < Self.devices)
-    try await hurry()
+    try await finishQuickly()
     _ = try await broadcast("resume", id)
     let record = try await fleet.record(id)
     #expect(record.accepted == Self.devices)
@@ -123,7 +123,7 @@ import Testing
     #expect(try await fleet.unsettled(queue) == 0)
     #expect(try await worker.stop() == 0)
     #expect(try await fleet.redis("KEYS", "martlet:{\(queue)}:progress:*").array == [])
-    try await hurry()
+    try await finishQuickly()
   }
 
   @Test func `a paused broadcast is cancelled at once`() async throws {
@@ -138,7 +138,7 @@ import Testing
     #expect(record.status == "cancelled")
     #expect(record.accepted == sent)
     #expect(try await !isKept())
-    try await hurry()
+    try await finishQuickly()
   }
 
   @Test func `unknown broadcasts and wrong ids are refused`() async throws {

@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import JSON
 import Jobs
 import PushModel
@@ -50,6 +51,22 @@ import Testing
     }
   }
 
+  @Test func `the record of a push to the sandbox has its apns-unique-id, and explain tells it`() async throws {
+    try await withWorker {
+      let (user, token) = names()
+      try await two.register(token, to: user, #","environment":"sandbox""#)
+      let record = try await two.deliver(#"{"user":"\#(user)"}"#, on: queue)
+      let uniqueID = try #require(record.device(token)?.uniqueId)
+      #expect(uniqueID.count == 36)
+      let shown = try await two.fleet.martlet("explain", record.id).lines
+      #expect(shown.contains { $0.hasSuffix("by apns-unique-id \(uniqueID).") })
+      let result = try await two.fleet.martlet("result", record.id).lines
+      #expect(result.contains { $0.contains(#""uniqueId":"\#(uniqueID)""#) })
+      try await two.register(token, to: user, #","environment":"production""#)
+      #expect(try await two.deliver(#"{"user":"\#(user)"}"#, on: queue).device(token)?.uniqueId == nil)
+    }
+  }
+
   @Test func `a device that the default environment accepts is stored, too`() async throws {
     try await withWorker {
       let (user, token) = names()
@@ -68,6 +85,24 @@ import Testing
       #expect(try await two.deliver(#"{"user":"\#(user)"}"#, on: queue).status == "accepted")
       #expect(try await two.pushes(of: token).environments == [.sandbox, .production])
       try await eventually("it is corrected") { try await two.device(token)?.environment == "production" }
+    }
+  }
+
+  @Test func `a device that was imported from another sender is learned with its first push`() async throws {
+    try await withWorker {
+      let (user, token) = names()
+      let directory = try TemporaryDirectory()
+      let file = directory.path + "/onesignal.csv"
+      try "identifier,device_type,external_user_id\n\(token),0,\(user)\n"
+        .write(toFile: file, atomically: false, encoding: .utf8)
+      let child = try await two.fleet.martlet(
+        "tokens", "import", file, "--from", "onesignal", "--bundle", TwoEnvironments.app)
+      #expect(child.exitCode == 0)
+      #expect(try await two.device(token)?.environment == nil)
+      try await two.refuse(token, in: .production)
+      #expect(try await two.deliver(#"{"user":"\#(user)"}"#, on: queue).status == "accepted")
+      #expect(try await two.pushes(of: token).environments == [.production, .sandbox])
+      try await eventually("it is stored") { try await two.device(token)?.environment == "sandbox" }
     }
   }
 

@@ -21,7 +21,7 @@ final class TwoEnvironments: Sendable {
 
   init() async throws {
     fleet = try await Fleet()
-    sandbox = try await SimulatedGateway()
+    sandbox = try await SimulatedGateway(["--environment", "sandbox"])
     let key = fleet.gateway.ready
     let path = try #require(key.keyPath)
     try await sandbox.control(

@@ -1,4 +1,5 @@
 import Crypto
+import Operations
 import TestSupport
 import Testing
 
@@ -10,14 +11,14 @@ struct CertificateExaminationTests {
     let certificate = try ServerCertificate(chain: Array(made.chain.utf8), key: Array(made.key.utf8))
     func finding(_ now: Int64) -> Finding { CertificateExamination(certificate: certificate).finding(at: now) }
     let day: Int64 = 86_400
-    #expect(finding(certificate.start).status == .ok)
+    #expect(finding(certificate.start).severity == .ok)
     #expect(finding(certificate.start).text.contains("CN=push.example.com"))
-    #expect(finding(certificate.expiry - 14 * day).status == .ok)
+    #expect(finding(certificate.expiry - 14 * day).severity == .ok)
     let soon = finding(certificate.expiry - 14 * day + 1)
-    #expect(soon.status == .warn)
+    #expect(soon.severity == .warning)
     #expect(soon.text.contains("expires in 13 days"))
     #expect(soon.fix?.contains("SIGHUP") == true)
-    #expect(finding(certificate.expiry + 1).status == .fail)
-    #expect(finding(certificate.start - 1).status == .fail)
+    #expect(finding(certificate.expiry + 1).severity == .problem)
+    #expect(finding(certificate.start - 1).severity == .problem)
   }
 }

@@ -1,3 +1,4 @@
+import Operations
 import Testing
 
 @testable import Martlet
@@ -47,40 +48,40 @@ struct RedisEngineTests {
 
   @Test(arguments: [redis6, redis7, valkey8])
   func `an engine that is tested with Martlet has no finding to act on`(info: String) {
-    #expect(Set(findings(info).values.map(\.status)) == [.ok])
+    #expect(Set(findings(info).values.map(\.severity)) == [.ok])
   }
 
   @Test(arguments: [keyDB, dragonfly, elastiCache])
   func `an engine that is not tested with Martlet has a note`(info: String) {
-    #expect(findings(info)["redis engine"]?.status == .note)
+    #expect(findings(info)["redis engine"]?.severity == .fact)
   }
 
   @Test func `KeyDB that replicates in both directions fails`() {
     let role = findings(Self.keyDB.replacing("role:master", with: "role:active-replica"))
-    #expect(role["redis replication"]?.status == .fail)
+    #expect(role["redis replication"]?.severity == .problem)
     #expect(role["redis role"] == nil)
     let setting = findings(Self.keyDB) { $0.activeSettings = ["active-replica": "no", "multi-master": "yes"] }
-    #expect(setting["redis replication"]?.status == .fail)
+    #expect(setting["redis replication"]?.severity == .problem)
     #expect(setting["redis replication"]?.text.contains("(multi-master)") == true)
-    #expect(findings(Self.keyDB)["redis replication"]?.status == .warn)
+    #expect(findings(Self.keyDB)["redis replication"]?.severity == .warning)
     let single = findings(Self.keyDB) { $0.activeSettings = ["active-replica": "no", "multi-master": "no"] }
     #expect(single["redis replication"] == nil)
   }
 
   @Test func `eviction says what it deletes`() {
     let volatile = findings(Self.elastiCache, isCluster: true)["maxmemory-policy"]
-    #expect(volatile?.status == .fail)
+    #expect(volatile?.severity == .problem)
     #expect(
       volatile?.text
         == "volatile-lru: a full Redis deletes devices, records and heartbeats (a worker without one is taken for dead)"
     )
     let all = findings(Self.redis7.replacing("noeviction", with: "allkeys-lru"))["maxmemory-policy"]
-    #expect(all?.status == .warn)
+    #expect(all?.severity == .warning)
     #expect(all?.text == "allkeys-lru: jobs, devices and heartbeats will be deleted once maxmemory is set")
   }
 
   @Test func `a server of a cluster needs the URL of a cluster`() {
-    #expect(findings(Self.elastiCache)["redis mode"]?.status == .fail)
+    #expect(findings(Self.elastiCache)["redis mode"]?.severity == .problem)
     #expect(findings(Self.elastiCache, isCluster: true)["redis mode"] == nil)
     #expect(
       findings(Self.valkey8.replacing("server_mode:standalone", with: "server_mode:cluster"))["redis mode"] != nil)
@@ -88,7 +89,7 @@ struct RedisEngineTests {
 
   @Test func `what a service does not report is not taken for a missing permission`() {
     let persistence = findings(Self.dragonfly)["appendonly"]
-    #expect(persistence?.status == .warn)
+    #expect(persistence?.severity == .warning)
     #expect(persistence?.text == "unknown: Dragonfly does not report whether it writes a log to disk")
   }
 
@@ -96,6 +97,6 @@ struct RedisEngineTests {
     let refused = findings("") { $0.refusal = "NOPERM this user has no permissions to run the 'info' command" }
     #expect(refused["redis version"]?.text.contains("INFO is refused (NOPERM") == true)
     #expect(refused["maxmemory-policy"]?.text == "unknown: this user may not ask Redis")
-    #expect(Set(refused.values.map(\.status)) == [.warn, .ok])
+    #expect(Set(refused.values.map(\.severity)) == [.warning, .ok])
   }
 }

@@ -113,7 +113,7 @@ import Testing
     try await fleet.gateway.reset()
     let queue = fleet.unique("poison")
     let elsewhere = ["APNS_ENDPOINT_OVERRIDE": "https://127.0.0.1:\(try freePort())"]
-    let keeper = try await fleet.worker(Self.stream.merging(elsewhere) { $1 }, on: queue, isReady: false)
+    let promoter = try await fleet.worker(Self.stream.merging(elsewhere) { $1 }, on: queue, isReady: false)
     let id = fleet.unique("poison-job")
     let job = Array(#"{"id":"\#(id)","to":{"user":"a"},"title":"a"}"#.utf8)
     let keys = QueueKeys(queue: queue)
@@ -125,7 +125,7 @@ import Testing
     let found = try await events(fleet, id)
     #expect(found.map { $0["type"]?.string } == ["job.dead"])
     #expect(found[0]["data"]?["reason"]?.string == "crashed 4 workers in a row")
-    #expect(try await keeper.stop() == 0)
+    #expect(try await promoter.stop() == 0)
   }
 
   @Test func `a paused route`() async throws {

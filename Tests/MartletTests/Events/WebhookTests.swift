@@ -79,13 +79,13 @@ import Testing
     let queue = fleet.unique("gone")
     let worker = try await fleet.worker(settings(await sink.url), on: queue)
     try await enqueue(["gone"], fleet, on: queue)
-    try await eventually("the webhook is parked") { try await state(fleet)?.failure?.isParked == true }
-    #expect(try await worker.metric("martlet_webhook_parked") == 1)
-    #expect(worker.count(of: "the webhook is parked") == 1)
+    try await eventually("the webhook is paused") { try await state(fleet)?.failure?.isPaused == true }
+    #expect(try await worker.metric("martlet_webhook_paused") == 1)
+    #expect(worker.count(of: "the webhook is paused") == 1)
     let status = try await fleet.martlet("status", environment: ["MARTLET_QUEUES": queue])
-    #expect(status.lines.contains { $0.contains("parked for") && $0.contains("HTTP 410") })
+    #expect(status.lines.contains { $0.contains("paused for") && $0.contains("HTTP 410") })
     let json = try await fleet.martlet("status", "--json", environment: ["MARTLET_QUEUES": queue])
-    #expect(json.lines.contains { $0.contains(#""answer":"HTTP 410","parked":true"#) })
+    #expect(json.lines.contains { $0.contains(#""answer":"HTTP 410","paused":true"#) })
     let doctor = try await fleet.martlet("doctor", environment: ["MARTLET_QUEUES": queue])
     #expect(doctor.lines.contains { $0.hasPrefix("fail") && $0.contains("webhook") && $0.contains("HTTP 410") })
     #expect(try await worker.stop() == 0)

@@ -21,6 +21,7 @@ struct JobRecord: Decodable, Equatable {
     let status: Int
     let apnsId: String
     let reason: String?
+    let uniqueId: String?
   }
 
   var isFinal: Bool { status != "retrying" && status != "deferred" }

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Jobs
 import TestSupport
 import Testing
@@ -80,8 +81,9 @@ import Testing
       #expect(child.exitCode == 2)
       let text = child.lines(of: .error).joined(separator: "\n")
       #expect(
-        text.contains("MARTLET_POLICY_FILE: policies[0].limits[1].seconds: -1; expected a whole number from 1 to"))
-      #expect(text.contains(#"MARTLET_POLICY_FILE: policies[0].quietHours: "late"; expected hours like"#))
+        text.contains(
+          "MARTLET_POLICY_FILE: '\(path)' policies[0].limits[1].seconds: -1; expected a whole number from 1 to"))
+      #expect(text.contains("MARTLET_POLICY_FILE: '\(path)' policies[0].quietHours: 'late'; expected hours like"))
       #expect(text.contains("MARTLET_TIME_ZONE: 'Mars/Olympus'"))
       #expect(text.contains("MARTLET_CONCURRENCY") == (command == ["worker"]))
     }

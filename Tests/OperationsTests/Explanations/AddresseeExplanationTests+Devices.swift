@@ -15,16 +15,16 @@ extension AddresseeExplanationTests {
       let finding = AddresseeExplanation(facts(.user("alice"), [device])).findings[0]
       #expect(finding.severity == .problem)
       #expect(
-        finding.sentence
+        finding.text
           == "APNs refused device 0000feed… with BadDeviceToken (400, production, com.a), job j. It is kept: "
           + "that sandbox refuses it, too, is not proven.")
       #expect(finding.since == Self.now - 1000)
-      #expect(finding.advice?.hasPrefix("A later push asks sandbox, if a key may send there.") == true)
+      #expect(finding.fix?.hasPrefix("A later push asks sandbox, if a key may send there.") == true)
     }
     device.metadata?.environment = .sandbox
     let explanation = AddresseeExplanation(facts(.user("alice"), [device]))
     #expect(explanation.isReachable)
-    #expect(explanation.findings[0].sentence.hasSuffix("; it is known to be of sandbox since then."))
+    #expect(explanation.findings[0].text.hasSuffix("; it is known to be of sandbox since then."))
   }
 
   @Test func `a refusal under another topic than the device's own is no problem of the device`() {
@@ -36,16 +36,16 @@ extension AddresseeExplanationTests {
     #expect(explanation.isReachable)
     #expect(explanation.findings[0].severity == .warning)
     #expect(
-      explanation.findings[0].sentence
+      explanation.findings[0].text
         == "APNs refused device 0000feed… with DeviceTokenNotForTopic (400, production, com.b), job j. It is kept, because "
         + "its own topic is com.a: the app or the push type of the job was wrong.")
     device.metadata?.kind = .voip
     device.refusal?.topic = "com.a"
     explanation = AddresseeExplanation(facts(.user("alice"), [device]))
-    #expect(explanation.findings[0].sentence.contains("its own topic is com.a.voip"))
+    #expect(explanation.findings[0].text.contains("its own topic is com.a.voip"))
     device.metadata?.bundleID = nil
     explanation = AddresseeExplanation(facts(.user("alice"), [device]))
-    #expect(explanation.findings.contains { $0.sentence.contains("It is kept, because it was registered for no app") })
+    #expect(explanation.findings.contains { $0.text.contains("It is kept, because it was registered for no app") })
   }
 
   @Test func `a device tells its kind, its phone and an environment that is not known`() {
@@ -54,14 +54,14 @@ extension AddresseeExplanationTests {
     device.metadata?.kind = .voip
     device.metadata?.deviceID = "iphone-1"
     #expect(
-      AddresseeExplanation(facts(.token(Self.token), [device])).findings.map(\.sentence).first
+      AddresseeExplanation(facts(.token(Self.token), [device])).findings.map(\.text).first
         == "Device 0000feed… is registered for com.a, environment unknown, kind voip, phone iphone-1. Only pushes of the type "
         + "voip reach it. A push is tried in production first and, on BadDeviceToken, once in sandbox, if a key may send "
         + "there; the environment that accepts it is stored.")
     var own = facts(.token(Self.token), [device])
     own.fleet.workers["w"]?.appStates = [AppState(bundleIDs: ["com.a"], team: "T", keys: [])]
     own.fleet.workers["w"]?.appStates[0].environment = .sandbox
-    #expect(AddresseeExplanation(own).findings[0].sentence.contains("tried in sandbox first"))
+    #expect(AddresseeExplanation(own).findings[0].text.contains("tried in sandbox first"))
   }
 
   @Test func `a user whose devices are all of other kinds gets no alerts`() {
@@ -83,12 +83,12 @@ extension AddresseeExplanationTests {
     let finding = AddresseeExplanation(facts(.user("alice"), [device(nil)], apps: apps)).findings[0]
     #expect(finding.severity == .fact)
     #expect(
-      finding.sentence
+      finding.text
         == "Device 0000feed… is registered for no app, production. It is a device of the default app, com.a "
         + "(APNS_BUNDLE_ID). Jobs to the app (to.app) reach it once a worker has stored that, within an hour.")
     let none = AppsReport(bundleIDs: [], servesOthers: false, defaultApp: nil, defaultEnvironment: "production")
     let polling = AddresseeExplanation(facts(.user("alice"), [device(nil)], apps: none))
-    #expect(polling.findings.contains { $0.severity == .warning && $0.sentence.contains("(to.app) never reach it") })
+    #expect(polling.findings.contains { $0.severity == .warning && $0.text.contains("(to.app) never reach it") })
   }
 
   @Test func `a paused route of another kind does not concern a device`() {

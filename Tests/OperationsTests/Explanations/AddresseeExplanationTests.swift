@@ -42,7 +42,7 @@ struct AddresseeExplanationTests {
   }
 
   func problems(_ facts: AddresseeFacts) -> [String] {
-    AddresseeExplanation(facts).findings.filter { $0.severity == .problem }.map(\.sentence)
+    AddresseeExplanation(facts).findings.filter { $0.severity == .problem }.map(\.text)
   }
 
   @Test func `a user whose devices can be reached`() {
@@ -52,8 +52,8 @@ struct AddresseeExplanationTests {
     #expect(explanation.outcome == "As far as Martlet knows, pushes reach all devices of user alice (1).")
     #expect(
       explanation.findings == [
-        AddresseeFinding(
-          .fact, "Device 0000feed… is registered for com.a, production.", since: Self.now - 5000, device: "0000feed…")
+        Finding(
+          .fact, "Device 0000feed… is registered for com.a, production.", since: Self.now - 5000, subject: "0000feed…")
       ])
   }
 
@@ -102,9 +102,9 @@ struct AddresseeExplanationTests {
     ]
     let finding = AddresseeExplanation(facts).findings[0]
     #expect(
-      finding.sentence == "The route com.a (production) is paused, because APNs refuses it: TopicDisallowed.")
+      finding.text == "The route com.a (production) is paused, because APNs refuses it: TopicDisallowed.")
     #expect(finding.since == 7)
-    #expect(finding.advice?.hasPrefix("Check the bundle id") == true)
+    #expect(finding.fix?.hasPrefix("Check the bundle id") == true)
   }
 
   @Test func `a refusal before the last registration is no problem`() {
@@ -113,7 +113,7 @@ struct AddresseeExplanationTests {
     let explanation = AddresseeExplanation(facts(.user("alice"), [device]))
     #expect(explanation.isReachable)
     #expect(
-      explanation.findings.map(\.sentence).contains(
+      explanation.findings.map(\.text).contains(
         "APNs refused device 0000feed… with Unregistered (410, production, com.a), job j; it has been registered again since then."
       ))
   }
@@ -141,13 +141,13 @@ struct AddresseeExplanationTests {
     let mine = AddresseeExplanation(facts(.token(Self.token), [device()]))
     #expect(mine.subject == "token 0000feed…")
     #expect(mine.outcome == "As far as Martlet knows, pushes reach token 0000feed….")
-    #expect(mine.findings.map(\.sentence).contains("It belongs to user alice."))
+    #expect(mine.findings.map(\.text).contains("It belongs to user alice."))
     var stray = facts(.token(Self.token), [device()])
     stray.isInSetOfOwner = false
     #expect(AddresseeExplanation(stray).findings[0].severity == .warning)
     let nobody = AddresseeExplanation(facts(.token(Self.token), [device(owner: "")]))
     #expect(
-      nobody.findings.map(\.sentence).contains(
+      nobody.findings.map(\.text).contains(
         "It belongs to no user: only jobs to its app or to the token reach it."))
   }
 
@@ -156,13 +156,13 @@ struct AddresseeExplanationTests {
     device.instance = "home"
     var explanation = AddresseeExplanation(facts(.token(Self.token), [device]))
     #expect(explanation.isReachable)
-    #expect(explanation.findings.map(\.sentence).contains("It is the device of instance home."))
-    #expect(!explanation.findings.contains { $0.sentence.contains("belongs to no user") })
+    #expect(explanation.findings.map(\.text).contains("It is the device of instance home."))
+    #expect(!explanation.findings.contains { $0.text.contains("belongs to no user") })
     device.isSuspended = true
     explanation = AddresseeExplanation(facts(.instance("home"), [device]))
     #expect(!explanation.isReachable)
     #expect(
-      explanation.findings[0].sentence
+      explanation.findings[0].text
         == "The credential of instance home is disabled or revoked. Nothing is sent to its device 0000feed….")
     device.isStale = true
     #expect(problems(facts(.instance("home"), [device]))[0].contains("is not valid any more"))
@@ -198,7 +198,7 @@ struct AddresseeExplanationTests {
     facts.showsWholeTokens = true
     let explanation = AddresseeExplanation(facts)
     #expect(explanation.subject == "token \(Self.token)")
-    #expect(explanation.findings.contains { $0.sentence.contains(Self.token) })
+    #expect(explanation.findings.contains { $0.text.contains(Self.token) })
   }
 
   @Test func `an instance tells the limits of its policies`() throws {
@@ -213,7 +213,7 @@ struct AddresseeExplanationTests {
     let explanation = AddresseeExplanation(facts)
     #expect(!explanation.isReachable)
     #expect(
-      explanation.findings.map(\.sentence) == [
+      explanation.findings.map(\.text) == [
         "APNs reported the token of the instance, 0000feed…, as invalid. Nothing is sent to it.",
         "APNs refused device 0000feed… with Unregistered (410, production, com.a), job j.",
         "Policy nyra: 3 of 3 notifications in 5 min are used; the next is allowed at 13:34:50.",
@@ -225,7 +225,7 @@ struct AddresseeExplanationTests {
     var facts = facts()
     facts.missed = MissedNotification(jobID: "j-9", status: "no_devices", at: 5)
     let finding = AddresseeExplanation(facts).findings.last
-    #expect(finding?.sentence == "The latest notification that no push carried is of job j-9 (no_devices).")
-    #expect(finding?.advice == "martlet explain j-9")
+    #expect(finding?.text == "The latest notification that no push carried is of job j-9 (no_devices).")
+    #expect(finding?.fix == "martlet explain j-9")
   }
 }

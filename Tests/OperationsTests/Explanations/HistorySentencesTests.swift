@@ -81,14 +81,15 @@ struct HistorySentencesTests {
       sentences(
         .retry(at: due, reason: nil), .postponed(until: due, reason: "AppBusy", times: 1), .deferred(until: due),
         .held, .buried(reason: "gave up"), .ended(.noDevices, reason: nil), .omitted(1), .omitted(2)) == [
-          "Attempt 2 was planned for 13:31:05.", "It was put off until 13:31:05, without counting an attempt: AppBusy.",
+          "Attempt 2 was planned for 13:31:05.",
+          "It was postponed until 13:31:05, without counting an attempt: AppBusy.",
           "It was held until 13:31:05.", "An operator had paused it.",
           "It was given up and put into the dead letters: gave up.", "The end was recorded: no_devices.",
           "Left out up to here: 1 event.", "Left out up to here: 2 events.",
         ])
     #expect(
       sentences(.postponed(until: due, reason: "x", times: 22)) == [
-        "It was put off until 13:31:05 for the 22nd time in a row, without counting an attempt: x."
+        "It was postponed until 13:31:05 for the 22nd time in a row, without counting an attempt: x."
       ])
   }
 

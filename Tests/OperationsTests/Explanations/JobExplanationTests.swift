@@ -45,21 +45,35 @@ struct JobExplanationTests {
 
   // MARK: - Ended
 
+  private static let notShown = "If an accepted push is not shown, see docs/after-apns.md."
   private static let gone = [ReasonCount(reason: "Unregistered", count: 1)]
 
   @Test func `an accepted job`() {
     let explanation = explain(.ended(.accepted), record(.accepted, accepted: 2))
     #expect(explanation.state == .ended)
-    #expect(
-      explanation.outcome == "APNs accepted it for 2 devices. APNs does not say whether a device showed it.")
-    #expect(explanation.steps.map(\.sentence) == ["Worker w claimed it.", explanation.outcome])
+    #expect(explanation.outcome == "APNs accepted it for 2 devices. \(Self.notShown)")
+    #expect(explanation.steps.map(\.sentence) == ["Worker w claimed it.", "APNs accepted it for 2 devices."])
     #expect(explanation.next == nil)
     #expect(explanation.advice == nil)
   }
 
+  @Test func `what Apple's console finds a push by is told, of the first devices`() {
+    var sent = record(.accepted)
+    for number in 1...7 {
+      sent.add(
+        DeviceResult(
+          token: "token-\(number)", ok: true, status: 200, apnsID: "a", uniqueID: number == 1 ? nil : "u\(number)"),
+        as: .accepted)
+    }
+    let told = explain(.ended(.accepted), sent).steps.filter { $0.kind == .note }.map(\.sentence)
+    #expect(told.count == 5)
+    #expect(told.first == "Apple's Push Notifications Console finds the push to token-2 by apns-unique-id u2.")
+  }
+
   @Test func `a job that some devices refused`() {
     let explanation = explain(.ended(.partial), record(.partial, accepted: 2, failed: Self.gone))
-    #expect(explanation.outcome == "APNs accepted it for 2 of 3 devices; 1 did not get it: Unregistered.")
+    #expect(
+      explanation.outcome == "APNs accepted it for 2 of 3 devices; 1 did not get it: Unregistered. \(Self.notShown)")
     #expect(
       explanation.advice
         == "Nothing, if the app was deleted from the device. It registers again when the app is opened there.")
@@ -139,7 +153,7 @@ struct JobExplanationTests {
 
   @Test func `a job that was cancelled after some devices had it`() {
     let explanation = explain(.ended(.cancelled), record(.cancelled, accepted: 1))
-    #expect(explanation.outcome == "An operator cancelled it after APNs had accepted it for 1 device.")
+    #expect(explanation.outcome == "An operator cancelled it after APNs had accepted it for 1 device. \(Self.notShown)")
   }
 
   @Test(arguments: JobStatus.allCases) func `every status has a sentence`(status: JobStatus) {

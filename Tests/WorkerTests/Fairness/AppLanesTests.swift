@@ -87,7 +87,7 @@ struct PutOffScheduleTests {
     #expect(delays.last == .milliseconds(1250))
   }
 
-  @Test func `no backlog is put off for longer than the limit, and a job not beyond half of its time`() {
+  @Test func `no backlog is postponed for longer than the limit, and a job not beyond half of its time`() {
     var schedule = PutOffSchedule()
     for _ in 0..<1_000_000 { _ = schedule.next(now: 0, waitingJobs: 128, endedPerSecond: 0, random: 0) }
     #expect(schedule.next(now: 0, waitingJobs: 128, endedPerSecond: 0, random: 0.5) == .seconds(600))

@@ -9,7 +9,7 @@ import Testing
 /// A window that divides its permits among several apps.
 @EventLoop
 struct FairSendWindowTests {
-  /// A window, the pushes that it has sent and the jobs that it has put off.
+  /// A window, the pushes that it has sent and the jobs that it has postponed.
   @EventLoop
   private final class Scene {
     let permits: Permits
@@ -76,7 +76,7 @@ struct FairSendWindowTests {
     }
   }
 
-  @Test func `while an app stalls, jobs of another are claimed and sent, and its own wait or are put off`() throws {
+  @Test func `while an app stalls, jobs of another are claimed and sent, and its own wait or are postponed`() throws {
     let scene = Scene(permits: 64)
     var claimed = 0
     // The app's jobs are claimed until they hold every permit.
@@ -97,7 +97,7 @@ struct FairSendWindowTests {
     #expect(scene.inFlight("a") == 56)
   }
 
-  @Test func `what was put off is the newest, and the jobs of an app are sent in the order of their claims`() throws {
+  @Test func `what was postponed is the newest, and the jobs of an app are sent in the order of their claims`() throws {
     let scene = Scene(permits: 16)
     while try scene.claim("a") {}
     scene.endInterval()
@@ -108,7 +108,7 @@ struct FairSendWindowTests {
     #expect(scene.permits.taken == 0)
   }
 
-  @Test func `jobs of a quick app keep their permits instead of being put off`() throws {
+  @Test func `jobs of a quick app keep their permits instead of being postponed`() throws {
     let scene = Scene(permits: 16)
     for _ in 0..<20 {
       for _ in 0..<2000 {

@@ -91,7 +91,8 @@ struct FairSharesTests {
     #expect(scene.apps[1].inFlight >= 350)
   }
 
-  @Test func `jobs beyond the share wait, half of the room for one app, then they hold their permits or are put off`() {
+  @Test func `jobs beyond the share wait, half of the room for one app, then they hold their permits or are postponed`()
+  {
     var scene = Scene(limit: 64, apps: [1, 1])
     scene.fill(0)
     for _ in 0..<128 {

@@ -99,20 +99,20 @@ struct WebhookDeliveryTests {
     #expect(delivery.saved(at: 0) == .wait(until: milliseconds))
   }
 
-  @Test func `a receiver that fails for six hours is parked, tried every 15 minutes, and resumes`() throws {
+  @Test func `a receiver that fails for six hours is paused, tried every 15 minutes, and resumes`() throws {
     var delivery = WebhookDelivery(WebhookState())
     _ = try begin(&delivery, page(1, 3), at: 0)
     var now: Int64 = 0
     while now < 6 * WebhookDeliveryTests.hour {
-      #expect(delivery.state.failure?.isParked != true)
+      #expect(delivery.state.failure?.isPaused != true)
       _ = delivery.posted(answer(500), at: now, random: 1)
       guard case .wait(let next) = delivery.saved(at: now) else { throw CancellationError() }
       now = next
       _ = delivery.due(at: now)
     }
     _ = delivery.posted(answer(500), at: now, random: 1)
-    #expect(delivery.state.failure?.isParked == true)
-    #expect(delivery.takeNotices() == [.failing("HTTP 500"), .parked("HTTP 500")])
+    #expect(delivery.state.failure?.isPaused == true)
+    #expect(delivery.takeNotices() == [.failing("HTTP 500"), .paused("HTTP 500")])
     #expect(delivery.saved(at: now) == .wait(until: now + 900_000))
     now += 900_000
     _ = delivery.due(at: now)
@@ -130,7 +130,7 @@ struct WebhookDeliveryTests {
     var delivery = WebhookDelivery(WebhookState())
     _ = try begin(&delivery, page(1, 1), at: 0)
     _ = delivery.posted(answer(410), at: 0, random: 0)
-    #expect(delivery.state.failure?.isParked == true)
+    #expect(delivery.state.failure?.isPaused == true)
     #expect(delivery.saved(at: 0) == .wait(until: 900_000))
   }
 
@@ -162,7 +162,7 @@ struct WebhookDeliveryTests {
 
   @Test func `a stored attempt later than any that is planned does not hold the events back`() throws {
     var state = WebhookState()
-    state.failure = .init(since: 0, attempts: 1, nextAttemptAt: Timestamp.maximum, answer: "", isParked: false)
+    state.failure = .init(since: 0, attempts: 1, nextAttemptAt: Timestamp.maximum, answer: "", isPaused: false)
     var delivery = WebhookDelivery(state)
     #expect(delivery.due(at: 0) == .read(after: "0-0", through: nil))
     state.failure?.nextAttemptAt = Self.hour
@@ -174,7 +174,7 @@ struct WebhookDeliveryTests {
   func `numbers that nobody wrote break no state`(number: String) throws {
     let text =
       #"{"cursor":"0-0","position":N,"delivered":N,"lost":N,"gap":{"lost":N},"#
-      + #""failure":{"since":1,"attempts":N,"nextAttemptAt":N,"answer":"","parked":false}}"#
+      + #""failure":{"since":1,"attempts":N,"nextAttemptAt":N,"answer":"","paused":false}}"#
     let state = try #require(WebhookState(json: Array(text.replacing("N", with: number).utf8)))
     var delivery = WebhookDelivery(state)
     _ = delivery.due(at: 0)

@@ -22,37 +22,21 @@ struct AppsFile: Sendable {
   }
 
   /// Returns the apps and every fault of the file. The apps are to be used only if there is no fault.
-  func read() -> (apps: [APNsApp], faults: [AppsFault]) {
-    do throws(SettingFile.Fault) {
-      let bytes = try SettingFile.read(path, maximumBytes: AppsFile.maximumBytes)
+  func read() -> (apps: [APNsApp], faults: [InvalidValue]) {
+    do throws(InvalidValue) {
+      let bytes = try SettingFile.read(path, maximumBytes: AppsFile.maximumBytes, expected: AppsFile.expected)
       return read(bytes, files: AppsKeyFiles(directory: directory))
     } catch {
-      return (
-        [], [AppsFault(place: "", seen: "the file \(error.reason)", expected: error.expected ?? AppsFile.expected)]
-      )
+      return ([], [error])
     }
   }
 
   /// `files` are the keys and certificates that the file names.
-  func read(_ bytes: [UInt8], files: AppsKeyFiles) -> (apps: [APNsApp], faults: [AppsFault]) {
+  func read(_ bytes: [UInt8], files: AppsKeyFiles) -> (apps: [APNsApp], faults: [InvalidValue]) {
     var reader = AppsReader(files: files, defaultEnvironment: defaultEnvironment)
     if let ownKey { reader.register.addOwnKey(ownKey.keyID, team: ownKey.teamID) }
-    let value: JSONValue
-    do {
-      value = try JSONValue(parsing: bytes)
-    } catch {
-      reader.report("", seen: "not JSON: \(error)", expected: "{\"apps\":[…]}")
-      return ([], reader.faults)
-    }
-    var apps: [APNsApp] = []
-    if let file = reader.object(value, "", members: ["apps"]), reader.require(file, "apps") {
-      let entries = reader.list(file, "apps", count: 1...AppsFile.maximumApps)
-      apps.reserveCapacity(entries.count)
-      for (index, entry) in entries.enumerated() {
-        if let app = reader.app(entry.value, entry.place, index: index) { apps.append(app) }
-      }
-    }
-    return (apps, reader.faults)
+    let entries = reader.fields.elements(of: "apps", in: bytes, count: 1...AppsFile.maximumApps)
+    return (entries.compactMap { reader.app($0.value, $0.place) }, reader.fields.faults)
   }
 
   /// Paths in the file are relative to its directory.
@@ -60,13 +44,4 @@ struct AppsFile: Sendable {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
-}
-
-/// An invalid value in the file of the apps.
-struct AppsFault: Error, Sendable, Equatable {
-  /// `apps[2].keys[0].path`; empty for the file itself.
-  let place: String
-  /// What was found. Never a secret.
-  let seen: String
-  let expected: String
 }

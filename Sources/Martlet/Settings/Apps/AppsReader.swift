@@ -2,146 +2,148 @@ import APNs
 import JSON
 import PushModel
 
-/// Reads the values of the file of the apps and collects every fault.
+/// Reads the entries of the file of the apps.
 struct AppsReader {
-  /// Further faults are counted.
-  static let maximumFaults = 100
-  /// Names that other servers have for a push certificate, in lower case.
-  private static let certificateNames: Set = [
-    "cert", "certpath", "certfile", "certificate", "certificatepath", "certificatefile", "pem", "pempath", "pfx",
-    "pfxpath", "p12", "p12path", "pkcs12", "passphrase",
+  private static let members = [
+    "bundleIds", "teamId", "keys", "environment", "endpoint", "sandboxEndpoint", "caCert", "connections", "share",
   ]
+  /// Bundle ids of one app.
+  private static let bundleIDCount = 1...1000
+  private static let identifier = "10 letters and digits"
 
-  var files: AppsKeyFiles
   var register = AppsRegister()
-  let defaultEnvironment: PushEnvironment
-  private var found: [AppsFault] = []
-  private var count = 0
+  var fields = JSONFieldReader(advice: AppsKeyFiles.advice)
+  private var files: AppsKeyFiles
+  private let defaultEnvironment: PushEnvironment
 
   init(files: AppsKeyFiles, defaultEnvironment: PushEnvironment) {
     self.files = files
     self.defaultEnvironment = defaultEnvironment
   }
 
-  /// Every fault; with many, the last one has the number of those left out.
-  var faults: [AppsFault] {
-    guard count > found.count else { return found }
-    let rest = "\(count - found.count) more faults"
-    return found + [AppsFault(place: "", seen: rest, expected: "the file without the faults above first")]
-  }
-
-  /// The number of faults so far.
-  var faultCount: Int { count }
-
-  mutating func report(_ place: String, seen: String, expected: String) {
-    report(AppsFault(place: place, seen: seen, expected: expected))
-  }
-
-  mutating func report(_ fault: AppsFault) {
-    count += 1
-    if found.count < AppsReader.maximumFaults { found.append(fault) }
-  }
-
-  /// Reports a value of the wrong kind or out of its range. It is shown as `kind` allows.
-  mutating func report(_ place: String, _ value: JSONValue, as kind: SettingQuote.Kind = .plain, expected: String) {
-    let seen =
-      switch value {
-      case .string(let text): SettingQuote.text(text, as: kind)
-      case .integer(let number): "\(number)"
-      case .number(let number): "\(number)"
-      case .bool(let flag): "\(flag)"
-      case .null: "null"
-      case .array(let elements): "a list of \(elements.count)"
-      case .object: "an object"
-      }
-    report(place, seen: seen, expected: expected)
-  }
-
-  /// Returns an object and reports members that are not among `members`. Nil if the value is not an object.
-  mutating func object(_ value: JSONValue, _ place: String, members names: [String]) -> AppsObject? {
-    guard let members = value.members else {
-      report(place, value, expected: "an object")
+  /// Returns the app of an entry; nil if it has a fault.
+  mutating func app(_ value: JSONValue, _ place: String) -> APNsApp? {
+    let faultsBefore = fields.faultCount
+    guard let entry = fields.object(value, place, names: AppsReader.members) else { return nil }
+    fields.require(entry, "bundleIds", "teamId", "keys")
+    let bundleIDs = readBundleIDs(entry)
+    let team = fields.text(entry, "teamId", expected: AppsReader.identifier, where: APNsConfiguration.isIdentifier)
+    let keys = readKeys(entry, team: team, bundleIDs)
+    let environment = fields.environment(entry)
+    let gateway = readGateway(entry)
+    let connections = fields.integer(entry, "connections", in: APNsConfiguration.connectionRange) ?? 1
+    let share = fields.integer(entry, "share", in: APNsApp.shareRange) ?? 1
+    guard fields.faultCount == faultsBefore else { return nil }
+    do throws(APNsError) {
+      return try APNsApp(
+        bundleIDs: bundleIDs, keys: keys, gateway: gateway, defaultEnvironment: environment ?? defaultEnvironment,
+        environment: environment, connections: connections, share: share)
+    } catch {
+      fields.report(place, seen: "\(error)", expected: "a .p8 key of the team with its key id")
       return nil
     }
-    for member in members where !names.contains(member.key) {
-      if AppsReader.certificateNames.contains(member.key.lowercased()) {
-        report(
-          AppsObject.place(place, member.key), seen: AppsKeyFiles.certificatesUnsupported,
-          expected: AppsKeyFiles.keyInstead)
-      } else {
-        report(
-          place, seen: "unknown member \(SettingQuote.text(member.key))",
-          expected: "only \(names.joined(separator: ", "))")
+  }
+
+  private mutating func readBundleIDs(_ entry: JSONFields) -> [String] {
+    var bundleIDs: [String] = []
+    for element in fields.list(entry, "bundleIds", count: AppsReader.bundleIDCount) {
+      let rule = Charset.bundleID.description
+      guard let bundleID = fields.text(element, expected: rule, where: BundleID.isWellFormed) else { continue }
+      bundleIDs.append(bundleID)
+      let app = (place: entry.place, name: bundleIDs[0])
+      if let fault = register.add(bundleID: bundleID, of: app, at: element.place) { fields.report(fault) }
+    }
+    return bundleIDs
+  }
+
+  private mutating func readKeys(_ entry: JSONFields, team: String?, _ bundleIDs: [String]) -> [AppKey] {
+    let faultsBefore = fields.faultCount
+    var keys: [AppKey] = []
+    for (value, place) in fields.list(entry, "keys", count: APNsConfiguration.keyRange) {
+      guard let key = readKey(value, place, team: team, bundleIDs) else { continue }
+      if keys.contains(where: { $0.credentials.keyID == key.credentials.keyID }) {
+        fields.report(
+          "\(place).keyId", seen: "\(key.credentials.keyID) for the second time", expected: "different keys")
       }
+      keys.append(key)
     }
-    return AppsObject(value: value, place: place)
-  }
-
-  /// Returns the elements with their places. Empty if the list is absent or its length is not in `count`.
-  mutating func list(
-    _ object: AppsObject, _ name: String, count: ClosedRange<Int>
-  ) -> [(value: JSONValue, place: String)] {
-    guard let value = object[name] else { return [] }
-    guard let elements = value.array, count.contains(elements.count) else {
-      report(object.place(name), value, expected: "a list of \(count.lowerBound) to \(count.upperBound)")
-      return []
+    guard fields.faultCount == faultsBefore, !keys.isEmpty else { return keys }
+    let signed = Set(keys.flatMap { $0.topics ?? bundleIDs })
+    for bundleID in bundleIDs where !signed.contains(bundleID) {
+      fields.report(
+        entry.place("keys"), seen: "no key may sign for \(bundleID)",
+        expected: "its bundle id in the topics of a key, or a key without topics")
     }
-    return elements.enumerated().map { ($1, "\(object.place(name))[\($0)]") }
+    return keys
   }
 
-  mutating func integer(
-    _ object: AppsObject, _ name: String, in range: ClosedRange<Int>, default fallback: Int
-  ) -> Int {
-    guard let value = object[name] else { return fallback }
-    guard let number = value.count, range.contains(number) else {
-      report(object.place(name), value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
-      return fallback
-    }
-    return number
-  }
-
-  /// Returns a text that satisfies `isValid`. Nil if it is absent.
-  mutating func text(
-    _ object: AppsObject, _ name: String, as kind: SettingQuote.Kind = .plain, expected: String,
-    where isValid: (String) -> Bool
-  ) -> String? {
-    object[name].flatMap { text($0, object.place(name), as: kind, expected: expected, where: isValid) }
-  }
-
-  mutating func text(
-    _ value: JSONValue, _ place: String, as kind: SettingQuote.Kind = .plain, expected: String,
-    where isValid: (String) -> Bool
-  ) -> String? {
-    guard let text = value.string, isValid(text) else {
-      report(place, value, as: kind, expected: expected)
+  private mutating func readKey(
+    _ value: JSONValue, _ place: String, team: String?, _ bundleIDs: [String]
+  ) -> AppKey? {
+    guard let key = fields.object(value, place, names: ["keyId", "path", "environment", "topics"]),
+      fields.require(key, "keyId", "path")
+    else { return nil }
+    let id = fields.text(key, "keyId", expected: AppsReader.identifier, where: APNsConfiguration.isIdentifier)
+    let environment = fields.environment(key)
+    let topics = readTopics(key, bundleIDs)
+    let path = readPath(key, "path", expected: "the path of the .p8 file of the key, relative to this file")
+    guard let path else { return nil }
+    do throws(InvalidValue) {
+      let text = try files.key(path)
+      guard let id, let team else { return nil }
+      let credentials = APNsConfiguration.Credentials(keyID: id, teamID: team, privateKeyPEM: text)
+      if let fault = register.add(.init(id: id, team: team, place: place, text: text)) { fields.report(fault) }
+      try check(credentials, path)
+      return AppKey(credentials, environment: environment, topics: topics)
+    } catch {
+      fields.report("\(place).path", seen: error.seen, expected: error.expected)
       return nil
     }
-    return text
   }
 
-  /// Returns whether the members are there, and reports those that are missing.
-  mutating func require(_ object: AppsObject, _ names: String...) -> Bool {
-    var isComplete = true
-    for name in names where object[name] == nil {
-      isComplete = false
-      report(object.place(name), seen: "missing", expected: "a value")
+  /// Nil if the key may sign for all bundle ids of the app.
+  private mutating func readTopics(_ key: JSONFields, _ bundleIDs: [String]) -> [String]? {
+    guard key["topics"] != nil else { return nil }
+    return fields.list(key, "topics", count: AppsReader.bundleIDCount).compactMap {
+      fields.text($0, expected: "a bundle id of this app", where: bundleIDs.contains)
     }
-    return isComplete
+  }
+
+  private func check(_ key: APNsConfiguration.Credentials, _ path: String) throws(InvalidValue) {
+    do throws(APNsError) {
+      try APNsConfiguration.check(key)
+    } catch {
+      throw InvalidValue(
+        seen: "the file \(ValueQuote.text(path, as: .path)): \(error)", expected: "the .p8 file of the key")
+    }
+  }
+
+  private mutating func readGateway(_ entry: JSONFields) -> APNsConfiguration.Gateway {
+    let endpoints = ["endpoint", "sandboxEndpoint"].map { name in
+      fields.text(entry, name, as: .url, expected: "https://host[:port]", where: APNsConfiguration.isGatewayURL)
+    }
+    var gateway = APNsConfiguration.Gateway(endpointOverride: endpoints[0], sandboxOverride: endpoints[1])
+    guard let path = readPath(entry, "caCert", expected: "the path of a PEM file, relative to this file") else {
+      return gateway
+    }
+    do throws(InvalidValue) {
+      gateway.authorities = try files.authorities(path)
+    } catch {
+      fields.report(entry.place("caCert"), seen: error.seen, expected: error.expected)
+    }
+    return gateway
+  }
+
+  private mutating func readPath(_ object: JSONFields, _ name: String, expected: String) -> String? {
+    fields.text(object, name, as: .path, expected: expected) { path in
+      !path.isEmpty && path.utf8.count <= 4096 && !path.utf8.contains { $0 < 0x20 }
+    }
   }
 }
 
-/// An object of the file and its place.
-struct AppsObject {
-  let value: JSONValue
-  let place: String
-
-  subscript(name: String) -> JSONValue? { value[name] }
-
-  func place(_ name: String) -> String { AppsObject.place(place, name) }
-
-  static func place(_ object: String, _ name: String) -> String {
-    // A name that is not one of the file's own may be anything.
-    let shown = name.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? String(name.prefix(40)) : "…"
-    return object.isEmpty ? shown : "\(object).\(shown)"
+extension JSONFieldReader {
+  mutating func environment(_ object: JSONFields) -> PushEnvironment? {
+    text(object, "environment", expected: "production or sandbox") { PushEnvironment(named: $0) != nil }
+      .flatMap(PushEnvironment.init(named:))
   }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import JSON
 
 /// What the apps of a file have in common: each bundle id belongs to one app, each key to one team.
 struct AppsRegister {
@@ -30,34 +31,35 @@ struct AppsRegister {
   }
 
   /// Adds a bundle id. Returns the fault if an app has it already.
-  mutating func add(bundleID: String, of app: (place: String, name: String), at place: String) -> AppsFault? {
+  mutating func add(bundleID: String, of app: (place: String, name: String), at place: String) -> InvalidValue? {
     guard let other = apps[bundleID] else {
       apps[bundleID] = app
       return nil
     }
     let owner = other.place == app.place ? "this app" : "\(other.place) (\(other.name))"
-    return AppsFault(place: place, seen: "\"\(bundleID)\", which \(owner) has already", expected: "each bundle id once")
+    return InvalidValue(
+      place: place, seen: "\"\(bundleID)\", which \(owner) has already", expected: "each bundle id once")
   }
 
   /// Adds a key. Returns the fault if it contradicts another entry: the keys of two teams are mixed up, or the files of two
   /// keys are.
-  mutating func add(_ key: Key) -> AppsFault? {
+  mutating func add(_ key: Key) -> InvalidValue? {
     let digest = SHA256.digest(Array(key.text.utf8.filter { $0 > 0x20 }))
     if let other = byID[key.id] {
       guard other.team == key.team else {
-        return AppsFault(
+        return InvalidValue(
           place: "\(key.place).keyId",
           seen: "key \(key.id) of team \(key.team), which is a key of team \(other.team) in \(other.place)",
           expected: "one team for each key: the keys of two teams are mixed up")
       }
       guard other.digest == nil || other.digest == digest else {
-        return AppsFault(
+        return InvalidValue(
           place: "\(key.place).path", seen: "another key than that of \(key.id) in \(other.place)",
           expected: "one .p8 file for each key id")
       }
     }
     if let other = byDigest[digest], other.keyID != key.id {
-      return AppsFault(
+      return InvalidValue(
         place: "\(key.place).path",
         seen: "the file of key \(other.keyID) of team \(other.team) in \(other.place), here for key \(key.id)",
         expected: "the .p8 file of key \(key.id): the files of two keys are mixed up")

@@ -11,10 +11,7 @@ struct AppsSettings {
     let file = AppsFile(
       path: path, defaultEnvironment: gateway.defaultEnvironment, beside: gateway.configuration)
     let (apps, faults) = file.read()
-    for fault in faults {
-      let place = fault.place.isEmpty ? "" : " \(fault.place)"
-      reader.report(AppsFile.setting, seen: "'\(path)'\(place): \(fault.seen)", expected: fault.expected)
-    }
+    reader.report(AppsFile.setting, path, faults)
     return AppsSettings(file: file, apps: apps)
   }
 }

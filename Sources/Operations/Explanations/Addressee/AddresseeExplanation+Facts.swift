@@ -10,11 +10,10 @@ extension AddresseeExplanation {
     var findings = fleet + perDevice.flatMap { $0 }
     if facts.devices.isEmpty { findings.append(AddresseeExplanation.nothing(facts.addressee)) }
     if let sentence = AddresseeExplanation.lackOfAppTokens(facts) {
-      findings.append(AddresseeFinding(.warning, sentence))
+      findings.append(Finding(.warning, sentence))
     }
     findings += AddresseeExplanation.others(facts)
-    let order = AddresseeFinding.Severity.allCases
-    findings = order.flatMap { severity in findings.filter { $0.severity == severity } }
+    findings = findings.bySeverity
     let reached = zip(facts.devices, perDevice).count { device, findings in
       device.metadata != nil && device.removal == nil && !findings.contains { $0.severity == .problem }
     }
@@ -42,10 +41,10 @@ extension AddresseeExplanation {
     }
   }
 
-  private static func outcome(_ facts: AddresseeFacts, reached: Int, _ findings: [AddresseeFinding]) -> String {
+  private static func outcome(_ facts: AddresseeFacts, reached: Int, _ findings: [Finding]) -> String {
     let subject = subject(facts)
     guard reached > 0 else {
-      let why = findings.filter { $0.severity == .problem }.map(\.sentence)
+      let why = findings.filter { $0.severity == .problem }.map(\.text)
       // The device that is no more explains why there is none.
       let most = facts.devices.isEmpty && facts.removal != nil ? 2 : 1
       return "No push reaches \(subject). \(why.prefix(most).joined(separator: " "))"
@@ -75,95 +74,95 @@ extension AddresseeExplanation {
 
   // MARK: - Findings that are not about one device
 
-  private static func fleet(_ facts: AddresseeFacts) -> [AddresseeFinding] {
+  private static func fleet(_ facts: AddresseeFacts) -> [Finding] {
     if facts.fleet.workers.isEmpty {
       return [
-        AddresseeFinding(
+        Finding(
           .problem, "No worker runs, so no job is sent.",
-          advice: "Start one: martlet worker. If one runs, check MARTLET_QUEUES and REDIS_URL: martlet status")
+          fix: "Start one: martlet worker. If one runs, check MARTLET_QUEUES and REDIS_URL: martlet status")
       ]
     }
     guard facts.fleet.isPollingOnly else { return [] }
     return [
-      AddresseeFinding(
+      Finding(
         .problem,
         "The workers have no key for APNs (polling-only mode): nothing is pushed, but everything can be polled.",
-        advice: "To push, set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY, or MARTLET_APPS.")
+        fix: "To push, set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY, or MARTLET_APPS.")
     ]
   }
 
-  private static func nothing(_ addressee: InspectedAddressee) -> AddresseeFinding {
+  private static func nothing(_ addressee: InspectedAddressee) -> Finding {
     switch addressee {
     case .user(let name):
-      AddresseeFinding(
+      Finding(
         .problem, "No device is registered for user \(name).",
-        advice: "Let the app register it (docs/http), under exactly this name; names are trimmed and lower-cased.")
+        fix: "Let the app register it (docs/http), under exactly this name; names are trimmed and lower-cased.")
     case .token:
-      AddresseeFinding(
+      Finding(
         .problem, "The token is not registered: it never was, its registration expired, or it was removed.",
-        advice: "Let the app register it. A job to the token itself is still sent.")
+        fix: "Let the app register it. A job to the token itself is still sent.")
     case .instance(let id):
-      AddresseeFinding(
-        .problem, "No device is registered for instance \(id).", advice: "Let the app register it (docs/http).")
+      Finding(
+        .problem, "No device is registered for instance \(id).", fix: "Let the app register it (docs/http).")
     }
   }
 
-  private static func others(_ facts: AddresseeFacts) -> [AddresseeFinding] {
+  private static func others(_ facts: AddresseeFacts) -> [Finding] {
     var findings = owner(facts)
     let unread = facts.setSize - Int64(facts.devices.count)
     if case .user = facts.addressee, unread > 0 {
-      findings.append(AddresseeFinding(.fact, "\(unread) more devices were not looked at."))
+      findings.append(Finding(.fact, "\(unread) more devices were not looked at."))
     }
     if let removal = facts.removal { findings.append(DeviceFindings(facts: facts).removed(removal)) }
     if let missed = facts.missed {
       findings.append(
-        AddresseeFinding(
+        Finding(
           .fact, "The latest notification that no push carried is of job \(missed.jobID) (\(missed.status)).",
-          since: missed.at, advice: "martlet explain \(missed.jobID)"))
+          since: missed.at, fix: "martlet explain \(missed.jobID)"))
     }
     return findings + facts.policies.flatMap { limits($0, facts.text) }
   }
 
   /// Whose the token is.
-  private static func owner(_ facts: AddresseeFacts) -> [AddresseeFinding] {
+  private static func owner(_ facts: AddresseeFacts) -> [Finding] {
     guard case .token = facts.addressee else { return [] }
     return facts.devices.flatMap { owner($0, facts) }
   }
 
-  private static func owner(_ device: DeviceFacts, _ facts: AddresseeFacts) -> [AddresseeFinding] {
+  private static func owner(_ device: DeviceFacts, _ facts: AddresseeFacts) -> [Finding] {
     guard let metadata = device.metadata else { return [] }
     if let instance = device.instance {
-      return [AddresseeFinding(.fact, "It is the device of instance \(instance).", since: metadata.updatedAt)]
+      return [Finding(.fact, "It is the device of instance \(instance).", since: metadata.updatedAt)]
     }
     guard !metadata.username.isEmpty else {
-      return [AddresseeFinding(.fact, "It belongs to no user: only jobs to its app or to the token reach it.")]
+      return [Finding(.fact, "It belongs to no user: only jobs to its app or to the token reach it.")]
     }
     guard facts.isInSetOfOwner else {
       return [
-        AddresseeFinding(
+        Finding(
           .warning,
           "It belongs to user \(metadata.username), but is not in the user's set, so jobs to the user miss it.",
-          since: metadata.updatedAt, advice: "Let the app register again.")
+          since: metadata.updatedAt, fix: "Let the app register again.")
       ]
     }
-    return [AddresseeFinding(.fact, "It belongs to user \(metadata.username).", since: metadata.updatedAt)]
+    return [Finding(.fact, "It belongs to user \(metadata.username).", since: metadata.updatedAt)]
   }
 
-  private static func limits(_ facts: PolicyFacts, _ text: TimeText) -> [AddresseeFinding] {
+  private static func limits(_ facts: PolicyFacts, _ text: TimeText) -> [Finding] {
     let name = facts.policy.name
-    var findings: [AddresseeFinding] = []
+    var findings: [Finding] = []
     for use in facts.policy.usage(of: facts.state, now: text.now) where use.used > 0 {
       let period = TimeText.duration(use.limit.seconds * 1000)
       let numbers = "Policy \(name): \(use.used) of \(use.limit.count) notifications in \(period) are used"
       if let until = use.fullUntil {
-        findings.append(AddresseeFinding(.warning, "\(numbers); the next is allowed at \(text.clock(until))."))
+        findings.append(Finding(.warning, "\(numbers); the next is allowed at \(text.clock(until))."))
       } else {
-        findings.append(AddresseeFinding(.fact, "\(numbers)."))
+        findings.append(Finding(.fact, "\(numbers)."))
       }
     }
     if let held = facts.state.held, held.until > text.now {
       findings.append(
-        AddresseeFinding(.fact, "Policy \(name) holds one notification until \(text.clock(held.until))."))
+        Finding(.fact, "Policy \(name) holds one notification until \(text.clock(held.until))."))
     }
     return findings
   }

@@ -8,41 +8,6 @@ public enum InspectedAddressee: Sendable, Equatable {
   case instance(String)
 }
 
-/// Something that decides whether an addressee gets pushes.
-public struct AddresseeFinding: Sendable, Equatable {
-  public enum Severity: String, Sendable, CaseIterable {
-    /// The addressee, or one of its devices, gets nothing because of it.
-    case problem
-    /// Some pushes may not arrive because of it.
-    case warning
-    /// How things are.
-    case fact
-  }
-
-  public var severity: Severity
-  public var sentence: String
-  /// Unix ms; nil if it is unknown.
-  public var since: Int64?
-  /// What to do; nil if nothing needs to be done.
-  public var advice: String?
-  /// The device that the finding is about, shortened unless whole tokens were asked for; nil for all.
-  public var device: String?
-
-  init(
-    _ severity: Severity, _ sentence: String, since: Int64? = nil, advice: String? = nil, device: String? = nil
-  ) {
-    self.severity = severity
-    self.sentence = sentence
-    self.since = since
-    self.advice = advice
-    self.device = device
-  }
-
-  fileprivate var object: JSONObject {
-    ["severity": severity.rawValue, "sentence": sentence, "since": since, "device": device, "advice": advice]
-  }
-}
-
 /// Why an addressee gets pushes or gets none.
 public struct AddresseeExplanation: Sendable, Equatable {
   /// `user alice`, `token 0000feed…` or `instance home`.
@@ -54,10 +19,16 @@ public struct AddresseeExplanation: Sendable, Equatable {
   /// The answer, in one sentence.
   public var outcome: String
   /// Problems first.
-  public var findings: [AddresseeFinding]
+  public var findings: [Finding]
 
   /// `{"subject","reachable","outcome","findings":[{"severity","sentence","since"?,"device"?,"advice"?}…]}`, times in unix ms.
   public var object: JSONObject {
     ["subject": subject, "reachable": isReachable, "outcome": outcome, "findings": findings.map(\.object)]
+  }
+}
+
+extension Finding {
+  fileprivate var object: JSONObject {
+    ["severity": severity.rawValue, "sentence": text, "since": since, "device": subject, "advice": fix]
   }
 }

@@ -4,21 +4,20 @@ import Registry
 /// What the last refusal of a device means.
 extension DeviceFindings {
   /// A device of the user was removed. A problem only if the user has no other.
-  func removed(_ note: RefusalNote) -> AddresseeFinding {
+  func removed(_ note: RefusalNote) -> Finding {
     let name = facts.shown(note.token ?? "")
-    return AddresseeFinding(
+    return Finding(
       facts.devices.isEmpty ? .problem : .fact,
       "Device \(name) was removed: APNs refused it with \(described(note)), job \(note.jobID).", since: note.at,
-      advice: adviceOfRemoved(note), device: name)
+      fix: adviceOfRemoved(note), subject: name)
   }
 
-  func refusal(_ device: DeviceFacts, _ note: RefusalNote) -> AddresseeFinding {
+  func refusal(_ device: DeviceFacts, _ note: RefusalNote) -> Finding {
     let name = facts.shown(device.token)
     let job = note.jobID.isEmpty ? "" : ", job \(note.jobID)"
     let what = "APNs refused device \(name) with \(described(note))\(job)"
-    func finding(_ severity: AddresseeFinding.Severity, _ sentence: String, _ advice: String? = nil) -> AddresseeFinding
-    {
-      AddresseeFinding(severity, what + sentence, since: note.at, advice: advice, device: name)
+    func finding(_ severity: Finding.Severity, _ text: String, _ fix: String? = nil) -> Finding {
+      Finding(severity, what + text, since: note.at, fix: fix, subject: name)
     }
     guard let metadata = device.metadata else {
       let isStale = PushReason.of(note.reason).isOfToken
@@ -42,8 +41,8 @@ extension DeviceFindings {
   /// A token of the other environment is refused as invalid, so that this alone proves nothing.
   private func kept(
     _ note: RefusalNote, _ metadata: DeviceMetadata,
-    _ finding: (AddresseeFinding.Severity, String, String?) -> AddresseeFinding
-  ) -> AddresseeFinding {
+    _ finding: (Finding.Severity, String, String?) -> Finding
+  ) -> Finding {
     if let environment = metadata.environment, environment != note.environment {
       return finding(.fact, "; it is known to be of \(environment) since then.", nil)
     }

@@ -3,15 +3,15 @@ import Registry
 
 extension DeviceFindings {
   /// What a device is registered as, and which pushes reach it.
-  func registered(_ device: DeviceFacts, _ metadata: DeviceMetadata) -> AddresseeFinding {
+  func registered(_ device: DeviceFacts, _ metadata: DeviceMetadata) -> Finding {
     let name = facts.shown(device.token)
     var words = [metadata.bundleID ?? "no app", metadata.environment?.rawValue ?? "environment unknown"]
     if metadata.kind != .app { words.append("kind \(metadata.kind)") }
     if let phone = metadata.deviceID { words.append("phone \(phone)") }
     let sentences = ["Device \(name) is registered for \(words.joined(separator: ", "))."]
-    return AddresseeFinding(
+    return Finding(
       .fact, (sentences + consequences(device, metadata)).joined(separator: " "), since: metadata.updatedAt,
-      device: name)
+      subject: name)
   }
 
   private func consequences(_ device: DeviceFacts, _ metadata: DeviceMetadata) -> [String] {

@@ -19,6 +19,9 @@ extension JobExplanation {
     } else {
       steps += HistorySentences.steps(of: history, facts.text)
     }
+    for sentence in facts.record.map(StatusSentences.uniqueIDs) ?? [] {
+      steps.append(ExplainedStep(at: facts.record?.finishedAt, .note, sentence))
+    }
     if let pause = facts.pause {
       let place = steps.firstIndex { ($0.at ?? 0) > pause.since } ?? steps.endIndex
       steps.insert(JobExplanation.step(pause, facts.location.queue ?? "its queue"), at: place)
@@ -88,7 +91,7 @@ enum OutcomeSentence {
       return "Nothing is known of it: no worker has claimed a job with this id, or its record has expired or was not "
         + "kept."
     }
-    if let record = facts.record { return StatusSentences.outcome(record) }
+    if let record = facts.record { return StatusSentences.outcomeAndReading(record) }
     if case .ended(let status) = facts.location.place { return "It has ended: \(status.rawValue)." }
     return "It was not delivered yet and is tried again."
   }

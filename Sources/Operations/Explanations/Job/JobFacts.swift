@@ -19,7 +19,7 @@ struct JobFacts: Sendable {
   /// The job, if it was found and is valid.
   var job: Job? {
     guard let envelope = location.envelope else { return nil }
-    do { return try Job(parsing: envelope.job) } catch { return nil }
+    do { return try Job(stored: envelope.job) } catch { return nil }
   }
 
   /// Of the record, or of the job itself if there is none: not all settings keep records.

@@ -36,7 +36,7 @@ struct HistorySentences {
       let often = times > 1 ? " for the \(HistorySentences.ordinal(times)) time in a row" : ""
       let why = HistorySentences.because(reason)
       return ExplainedStep(
-        at: entry.at, .retry, "It was put off until \(text.clock(due))\(often), without counting an attempt\(why).")
+        at: entry.at, .retry, "It was postponed until \(text.clock(due))\(often), without counting an attempt\(why).")
     case .deferred(let until):
       return ExplainedStep(at: entry.at, .scheduled, "It was held until \(text.clock(until)).")
     case .held: return ExplainedStep(at: entry.at, .control, "An operator had paused it.")

@@ -3,11 +3,30 @@ import PushModel
 
 /// What became of a job, by the status of its record.
 enum StatusSentences {
+  /// What to read when a device did not show a push that APNs accepted.
+  private static let notShown = "If an accepted push is not shown, see docs/after-apns.md."
+  /// Devices whose `apns-unique-id` is told. `martlet result` has those of the others.
+  private static let shownUniqueIDs = 5
+
+  /// The outcome, and where to read on.
+  static func outcomeAndReading(_ record: JobResult) -> String {
+    record.accepted > 0 ? "\(outcome(record)) \(notShown)" : outcome(record)
+  }
+
+  /// By what Apple's console finds the pushes; empty for production.
+  static func uniqueIDs(_ record: JobResult) -> [String] {
+    record.results.lazy.compactMap { result in
+      result.uniqueID.map {
+        "Apple's Push Notifications Console finds the push to \(Words.shortened(result.token)) by apns-unique-id \($0)."
+      }
+    }.prefix(shownUniqueIDs).map { $0 }
+  }
+
   static func outcome(_ record: JobResult) -> String {
     let total = record.accepted + record.failed
     switch record.status {
     case .accepted:
-      return "APNs accepted it for \(Words.devices(record.accepted)). APNs does not say whether a device showed it."
+      return "APNs accepted it for \(Words.devices(record.accepted))."
     case .partial:
       return
         "APNs accepted it for \(record.accepted) of \(Words.devices(total)); \(record.failed) did not get it: "

@@ -1,6 +1,5 @@
 public import EventLoop
 public import JSON
-public import Queue
 public import Redis
 
 /// The lengths of a queue's lists, and its workers.
@@ -88,6 +87,11 @@ extension QueueOverview {
     }
     return Int64(count)
   }
+}
+
+extension Sequence<WorkerReport> {
+  /// Jobs that these workers end in a second.
+  public var jobsPerSecond: Double { reduce(0) { $0 + $1.jobsPerSecond } }
 }
 
 extension [QueueOverview] {

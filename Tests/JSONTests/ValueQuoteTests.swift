@@ -1,9 +1,8 @@
 import Testing
 
-@testable import Worker
-@testable import Martlet
+@testable import JSON
 
-struct SettingQuoteTests {
+struct ValueQuoteTests {
   @Test(arguments: [
     ("nowhere", "'nowhere'"), ("127.0.0.1:99999", "'127.0.0.1:99999'"), ("*", "'*'"),
     ("https://*.a.example/path", "'https://*.a.example/path'"), ("https://[::1]:443", "'https://[::1]:443'"),
@@ -15,12 +14,12 @@ struct SettingQuoteTests {
     ("-----BEGIN PRIVATE KEY-----", "'…' (27 bytes, not shown)"),
   ])
   func `credentials in a plain value are not shown`(value: String, quote: String) {
-    #expect(SettingQuote.text(value) == quote)
+    #expect(ValueQuote.text(value) == quote)
   }
 
   @Test func `a run of base64 is not shown, and a long text is cut`() {
-    #expect(SettingQuote.text("x " + String(repeating: "a/", count: 20)) == "'…' (42 bytes, not shown)")
-    #expect(SettingQuote.text(String(repeating: "ab,", count: 50)).hasSuffix("ab,…'"))
+    #expect(ValueQuote.text("x " + String(repeating: "a/", count: 20)) == "'…' (42 bytes, not shown)")
+    #expect(ValueQuote.text(String(repeating: "ab,", count: 50)).hasSuffix("ab,…'"))
   }
 
   @Test(arguments: [
@@ -28,7 +27,7 @@ struct SettingQuoteTests {
     ("word", "'…' (4 bytes, not shown)"), ("http://x", "'http://x'"),
   ])
   func `only the host of a URL with a token is shown`(value: String, quote: String) {
-    #expect(SettingQuote.text(value, as: .url) == quote)
+    #expect(ValueQuote.text(value, as: .url) == quote)
   }
 
   @Test(arguments: [
@@ -37,10 +36,10 @@ struct SettingQuoteTests {
     ("/\(String(repeating: "a", count: 64))", false), ("/a\n/b", false), ("MIGTAgEA/MBMGByqGSM49", false),
   ])
   func `a path is shown, and text in its place is not`(value: String, isShown: Bool) {
-    #expect((SettingQuote.text(value, as: .path) == "'\(value)'") == isShown)
+    #expect((ValueQuote.text(value, as: .path) == "'\(value)'") == isShown)
   }
 
   @Test func `a secret is never shown`() {
-    #expect(SettingQuote.text("word", as: .secret) == "'…' (4 bytes, not shown)")
+    #expect(ValueQuote.text("word", as: .secret) == "'…' (4 bytes, not shown)")
   }
 }

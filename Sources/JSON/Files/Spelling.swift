@@ -6,22 +6,27 @@ package enum Spelling {
 
   /// `unknown field "titel"; did you mean "title"?`
   package static func unknownField(_ name: String, parent: String, names: [String]) -> String {
-    let message = "unknown field \(quoted(name, parent: parent))"
-    guard name.utf8.count <= maximumLength, let nearest = nearest(to: name, among: names) else { return message }
-    return "\(message); did you mean \"\(parent)\(nearest)\"?"
+    "unknown field \(quoted(name, parent: parent))\(hint(for: name, parent: parent, among: names))"
+  }
+
+  /// `; did you mean "title"?`, or nothing if no name is near.
+  static func hint(for name: String, parent: String = "", among names: [String]) -> String {
+    guard name.utf8.count <= maximumLength, let nearest = nearest(to: name, among: names),
+      nearest.distance <= maximumDistance, nearest.distance < nearest.name.count
+    else { return "" }
+    return "; did you mean \"\(parent)\(nearest.name)\"?"
   }
 
   /// `name` in quotation marks. A long one is cut by scalars, because a character may be as long as the job.
-  static func quoted(_ name: String, parent: String = "") -> String {
+  package static func quoted(_ name: String, parent: String = "") -> String {
     guard name.utf8.count > maximumLength else { return "\"\(parent)\(name)\"" }
     return "\"\(parent)\(String(name.unicodeScalars.prefix(maximumLength)))…\""
   }
 
-  private static func nearest(to name: String, among names: [String]) -> String? {
+  /// Returns the name with the least distance from `name`, the first of those. Nil without names.
+  package static func nearest(to name: String, among names: [String]) -> (name: String, distance: Int)? {
     let written = letters(name)
-    let distances = names.map { (name: $0, distance: distance(written, letters($0))) }
-    guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
-    return best.distance <= maximumDistance && best.distance < best.name.count ? best.name : nil
+    return names.map { (name: $0, distance: distance(written, letters($0))) }.min { $0.distance < $1.distance }
   }
 
   /// Ignores case and separators: `thread-id` equals `threadId`.

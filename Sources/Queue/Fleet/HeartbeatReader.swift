@@ -1,5 +1,4 @@
 import EventLoop
-public import Queue
 import Redis
 
 /// Reads the reports of workers from their heartbeats. A worker writes the same report for each of its queues, so that one
@@ -33,9 +32,4 @@ struct HeartbeatReader {
       round += 1
     }
   }
-}
-
-extension Sequence<WorkerReport> {
-  /// Jobs that these workers end in a second.
-  public var jobsPerSecond: Double { reduce(0) { $0 + $1.jobsPerSecond } }
 }

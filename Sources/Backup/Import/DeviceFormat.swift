@@ -1,0 +1,128 @@
+import JSON
+import PushModel
+import Registry
+
+/// The file in which another sender or a database lists devices (docs/migrating.md).
+public enum DeviceFormat: String, Sendable, CaseIterable {
+  /// The answer of `ListEndpointsByPlatformApplication`.
+  case sns
+  /// The CSV export of subscriptions.
+  case oneSignal = "onesignal"
+  /// Installations in JSON, or the export of registrations, one in XML a line.
+  case notificationHubs = "notification-hubs"
+  /// Bodies of `POST /api/push`.
+  case gorush
+  /// CSV of the columns of `rpush_notifications` and `rpush_apps`.
+  case rpush
+  case csv
+
+  /// Reads such a file. Devices of which it names no app are of `app`.
+  func source(app: String?) -> any BackupSource {
+    switch self {
+    case .sns: ObjectListReader(.sns(app: app))
+    case .oneSignal: CSVReader(.oneSignal(app: app))
+    case .notificationHubs: NotificationHubsReader(app: app)
+    case .gorush: ObjectListReader(.gorush(app: app))
+    case .rpush: CSVReader(.rpush(app: app))
+    case .csv: CSVReader(.devices(app: app))
+    }
+  }
+}
+
+extension CSVReader.Form {
+  /// Columns with the names of Martlet's own fields. Dates are in ISO 8601 or unix milliseconds.
+  package static func devices(app: String?) -> Self {
+    Self(
+      required: ["token"],
+      optional: ["user", "bundleId", "environment", "kind", "deviceId", "platform", "createdAt", "updatedAt"]
+    ) { row in
+      guard row["platform"].map({ Platform(rawValue: $0.lowercased()) == .ios }) ?? true else {
+        return .refused(.otherPlatform)
+      }
+      func date(_ column: String) -> JSONValue? {
+        row[column].map { text in Int64(text).map { .integer($0) } ?? .string(text) }
+      }
+      return ForeignDevice(
+        token: row["token"], user: row["user"], app: row["bundleId"] ?? app, environment: row["environment"],
+        kind: row["kind"], deviceID: row["deviceId"], createdAt: date("createdAt"), updatedAt: date("updatedAt")
+      ).entry
+    }
+  }
+
+  /// https://documentation.onesignal.com/reference/csv-export
+  package static func oneSignal(app: String?) -> Self {
+    Self(required: ["identifier", "device_type"], optional: nil) { row in
+      guard row["device_type"] == "0" || row["device_type"]?.lowercased() == "ios" else {
+        return .refused(.otherPlatform)
+      }
+      guard !["t", "true"].contains(row["invalid_identifier"]) else { return .refused(.disabled) }
+      return ForeignDevice(
+        token: row["identifier"], user: row["external_user_id"], app: app,
+        createdAt: ForeignDevice.date(row["created_at"]), updatedAt: ForeignDevice.date(row["last_active"])
+      ).entry
+    }
+  }
+
+  /// `type` is the class of a notification or an app: `Rpush::Apns…`.
+  package static func rpush(app: String?) -> Self {
+    Self(required: ["device_token"], optional: nil) { row in
+      guard row["type"].map({ $0.contains("::Apns") }) ?? true else { return .refused(.otherPlatform) }
+      return ForeignDevice(
+        token: row["device_token"], user: row["user"], app: row["bundle_id"] ?? app, environment: row["environment"],
+        createdAt: ForeignDevice.date(row["created_at"]), updatedAt: ForeignDevice.date(row["updated_at"])
+      ).entry
+    }
+  }
+}
+
+extension ObjectListReader.Form {
+  /// https://docs.aws.amazon.com/sns/latest/api/API_ListEndpointsByPlatformApplication.html
+  package static func sns(app: String?) -> Self {
+    Self(wrapper: "\"Endpoints\"", list: "a list of endpoints", element: "an endpoint") { endpoint in
+      [sns(endpoint, app)]
+    }
+  }
+
+  private static func sns(_ endpoint: JSONValue, _ app: String?) -> BackupEntry {
+    // arn:aws:sns:<region>:<account>:endpoint/<platform>/<application>/<uuid>
+    guard let resource = endpoint["EndpointArn"]?.string?.split(separator: ":").last?.split(separator: "/"),
+      resource.first == "endpoint", resource.count >= 3
+    else { return .refused(.malformedRecord) }
+    let platform = resource[1]
+    let (isVoip, isSandbox) = (platform.contains("VOIP"), platform.hasSuffix("_SANDBOX"))
+    guard ["APNS", "APNS_SANDBOX", "APNS_VOIP", "APNS_VOIP_SANDBOX", "MACOS", "MACOS_SANDBOX"].contains(platform) else {
+      return .refused(.otherPlatform)
+    }
+    let attributes = endpoint["Attributes"]
+    guard attributes?["Enabled"]?.string?.lowercased() != "false" else { return .refused(.disabled) }
+    let user = attributes?["CustomUserData"]?.string
+    // An owner must not be guessed from data of another form.
+    guard user.map({ !$0.hasPrefix("{") && !$0.hasPrefix("[") }) ?? true else { return .refused(.malformedUsername) }
+    return ForeignDevice(
+      token: attributes?["Token"]?.string, user: user, app: app, environment: isSandbox ? "sandbox" : "production",
+      kind: isVoip ? "voip" : nil
+    ).entry
+  }
+
+  /// https://github.com/appleboy/gorush#request-body
+  package static func gorush(app: String?) -> Self {
+    Self(wrapper: "\"notifications\"", list: "bodies of /api/push", element: "a notification") { notification in
+      guard let tokens = notification["tokens"]?.array, !tokens.isEmpty else { return [.refused(.noToken)] }
+      let isIOS = notification["platform"]?.integer(in: 0...Int64.max) == 1
+      return tokens.map { isIOS ? gorush($0, notification, app) : .refused(.otherPlatform) }
+    }
+  }
+
+  private static func gorush(_ token: JSONValue, _ notification: JSONValue, _ app: String?) -> BackupEntry {
+    guard let token = token.string else { return .refused(.malformedToken) }
+    let environments = ["production", "development"].filter { notification[$0]?.bool == true }
+    var topic = notification["topic"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    let suffix = ".voip"
+    let isVoip = topic?.hasSuffix(suffix) ?? false
+    if isVoip { topic?.removeLast(suffix.count) }
+    return ForeignDevice(
+      token: token, app: topic ?? app, environment: environments.count == 1 ? environments[0] : nil,
+      kind: isVoip ? "voip" : nil
+    ).entry
+  }
+}

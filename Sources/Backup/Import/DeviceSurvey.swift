@@ -1,0 +1,80 @@
+import EventLoop
+import JSON
+import PushModel
+import Registry
+
+/// What an import of a file would find, as far as the file alone tells.
+public struct DeviceSurvey: Sendable {
+  /// Devices that are registered in the same way.
+  public struct Group: Sendable, Hashable, Comparable {
+    /// Empty: the file names none.
+    public let app: String
+    /// Nil: it is learned with the first push.
+    public let environment: String?
+    public let kind: String
+
+    public static func < (left: Group, right: Group) -> Bool {
+      (left.app, left.environment ?? "", left.kind) < (right.app, right.environment ?? "", right.kind)
+    }
+  }
+
+  /// Groups that are told apart. Further ones count as ``others``.
+  private static let maximumGroups = 1000
+  private static let batch = 1000
+
+  /// Distinct devices.
+  public private(set) var valid = 0
+  /// Those without an owner.
+  public private(set) var anonymous = 0
+  /// Further entries of the same devices.
+  public private(set) var duplicates = 0
+  public private(set) var groups: [Group: Int] = [:]
+  /// The devices of groups beyond the limit.
+  public private(set) var others = 0
+  /// The entries that would be left out, by reason.
+  public private(set) var refused: [String: Int] = [:]
+  /// The line of the first refused entry of each reason.
+  public private(set) var firstLines: [String: Int] = [:]
+  /// Hashes, as tokens would need ten times the memory. In a million devices one is taken for another in one of 10^7 files.
+  private var tokens: Set<Int> = []
+
+  /// Reads a file (`-` is stdin) without Redis. Devices of which it names no app are of `app`.
+  @EventLoop
+  public static func read(_ path: String, _ format: DeviceFormat, app: String?) async throws(BackupError)
+    -> DeviceSurvey
+  {
+    try await read(BackupFile.reading(path), format.source(app: app))
+  }
+
+  @EventLoop
+  private static func read(_ file: BackupFile, _ source: some BackupSource) async throws(BackupError) -> DeviceSurvey {
+    var survey = DeviceSurvey()
+    let stream = BackupStream(file, source)
+    while let entries = try await stream.next(limit: batch) {
+      for entry in entries { survey.count(entry) }
+    }
+    survey.firstLines = stream.firstLines
+    return survey
+  }
+
+  package mutating func count(_ entry: BackupEntry) {
+    switch entry {
+    case .refused(let reason): refused[reason.rawValue, default: 0] += 1
+    case .instance: break
+    case .device(let token, let metadata):
+      guard tokens.insert(token.hashValue).inserted else {
+        duplicates += 1
+        return
+      }
+      valid += 1
+      if metadata.username.isEmpty { anonymous += 1 }
+      let group = Group(
+        app: metadata.bundleID ?? "", environment: metadata.environment?.rawValue, kind: metadata.kind.rawValue)
+      if groups[group] != nil || groups.count < DeviceSurvey.maximumGroups {
+        groups[group, default: 0] += 1
+      } else {
+        others += 1
+      }
+    }
+  }
+}
