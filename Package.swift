@@ -124,6 +124,7 @@ let package = Package(
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel", "TestSupport"]),
     tests("Policy", ["Jobs", "TestSupport"]),
+    tests("Activities", ["Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     .target(
       name: "QueueSupport", dependencies: ["EventLoop", "Queue", "Redis", "RedisSupport", "TestSupport"],

@@ -1,3 +1,5 @@
+import Jobs
+
 /// What the fleet knows of a Live Activity: the value of `push:activity:<id>`.
 public struct ActivityState: Sendable, Equatable {
   /// Users with a state of their own, at most. The one that is older than all others leaves.
@@ -66,8 +68,8 @@ public struct ActivityState: Sendable, Equatable {
     return own.order > all.order ? own : all
   }
 
-  /// Identifies a token in the state.
-  public static func key(ofToken token: String) -> String { String(token.prefix(32)) }
+  /// Identifies a token in the state: a digest, shorter than a token.
+  public static func key(ofToken token: String) -> String { apnsID(jobID: "", token: token) }
 
   /// Identifies a device in ``starts``: its phone, if the app names it.
   public static func key(ofToken token: String, phone: String?) -> String {
