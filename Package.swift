@@ -54,13 +54,16 @@ let package = Package(
     module("Events", ["EventLoop", "JSON", "Redis", "Telemetry"]),
     module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
-    module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
+    module("Backup", ["Credentials", "EventLoop", "Jobs", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
     module("Activities", ["EventLoop", "JSON", "Jobs", "PushModel", "Redis"]),
     module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "PushModel", "Redis", "Telemetry"]),
     module(
       "Operations",
-      ["APNs", "Credentials", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
+      [
+        "Activities", "APNs", "Credentials", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis",
+        "Registry",
+      ]),
 
     module(
       "Sidecar",
@@ -83,7 +86,8 @@ let package = Package(
     module(
       "Worker",
       [
-        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON",
+        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs",
+        "JSON",
         "Policy", "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
@@ -137,8 +141,8 @@ let package = Package(
     tests(
       "Operations",
       [
-        "Credentials", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "QueueSupport", "Redis", "RedisSupport",
-        "Registry", "Telemetry", "TestSupport",
+        "Activities", "Credentials", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "QueueSupport", "Redis",
+        "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
       "Registry",
@@ -158,13 +162,14 @@ let package = Package(
     tests(
       "Sidecar",
       [
-        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis",
+        "Activities", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "PushModel", "Queue", "Redis",
         "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
       "Dashboard",
       [
-        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "PushModel",
+        "Activities", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations",
+        "PushModel",
         "Queue", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests("Simulator", ["COpenSSL", "EventLoop", "Telemetry", "TestSupport"]),

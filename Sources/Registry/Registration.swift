@@ -18,13 +18,15 @@ public struct Registration: Sendable, Equatable {
   public let deviceID: String?
   /// As ``DeviceMetadata/activity``. Nil keeps the known value.
   public let activity: String?
+  /// As ``DeviceMetadata/frequentPushes``. Nil keeps the known value.
+  public let frequentPushes: Bool?
   /// Unix milliseconds.
   public let now: Int64
 
   public init(
     token: String, username: String, platform: Platform, bundleID: String? = nil,
     isBundleAssumed: Bool = false, environment: PushEnvironment? = nil, kind: DeviceKind? = nil,
-    deviceID: String? = nil, activity: String? = nil, now: Int64
+    deviceID: String? = nil, activity: String? = nil, frequentPushes: Bool? = nil, now: Int64
   ) {
     self.token = token
     self.username = username
@@ -35,6 +37,7 @@ public struct Registration: Sendable, Equatable {
     self.kind = kind
     self.deviceID = deviceID
     self.activity = activity
+    self.frequentPushes = frequentPushes
     self.now = now
   }
 }

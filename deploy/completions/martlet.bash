@@ -19,7 +19,7 @@ _martlet() {
     --scopes) words='devices tokens push devices,tokens devices,push tokens,push' ;;
     --secret) words='-' ;;
     --role) words='viewer operator admin' ;;
-    --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
+    --queue | --user | --token | --instance | --activity | --live-activity | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
       --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | --label | \
       --address)
@@ -32,12 +32,12 @@ _martlet() {
 
   case $command in
     enqueue)
-      words='--queue --user --token --instance --app --id --title --subtitle --body --badge --sound --category --thread-id
-        --class --preview --data --payload --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
+      words='--queue --user --token --instance --activity --app --id --title --subtitle --body --badge --sound --category --thread-id
+        --class --preview --data --payload --live-activity --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
         --reply-to --trace --at-most-once --json --dry-run' ;;
     status) words='--watch --interval --json' ;;
     result) words='--json --raw' ;;
-    explain) words='--user --token --instance --queue --json --full-tokens' ;;
+    explain) words='--user --token --instance --activity --queue --json --full-tokens' ;;
     cancel) words='--queue --json' ;;
     queue)
       case $COMP_CWORD:$action in

@@ -84,7 +84,8 @@ enum DeviceOperation: Sendable, Equatable {
         createdAt: stored.metadata?.createdAt ?? registration.now,
         kind: registration.kind ?? stored.metadata?.kind ?? .app,
         deviceID: registration.deviceID ?? stored.metadata?.deviceID,
-        activity: registration.activity ?? stored.metadata?.activity),
+        activity: registration.activity ?? stored.metadata?.activity,
+        frequentPushes: registration.frequentPushes ?? stored.metadata?.frequentPushes),
       over: stored)
     if !user.isEmpty,
       stored.metadata == nil || stored.owner != user || stored.crowd != change.result(from: stored).crowd

@@ -54,7 +54,8 @@ struct ActivityAPI: HTTPAPI {
         throw .invalid("id", "Invalid activity id", "id: expected \(LiveActivity.idRule)")
       }
       if kind == .pushtostart, !LiveActivity.isAttributesType(name) {
-        throw .invalid("attributesType", "Invalid attributesType", "attributesType: expected the name of a type in Swift")
+        throw .invalid(
+          "attributesType", "Invalid attributesType", "attributesType: expected the name of a type in Swift")
       }
       self.name = name
     }
@@ -71,7 +72,7 @@ struct ActivityAPI: HTTPAPI {
     let registration = Registration(
       token: token, username: user.name, platform: .ios, bundleID: app, isBundleAssumed: body.traits.bundleID == nil,
       environment: body.traits.environment, kind: subject.kind, deviceID: body.traits.deviceID, activity: subject.name,
-      now: Clock.unixMilliseconds)
+      frequentPushes: body.frequentPushes, now: Clock.unixMilliseconds)
     let enrollment = try await refusingFaults(await registry.register(activityToken: registration))
     guard enrollment != nil else {
       let most = Registry.maximumActivityTokens
@@ -113,14 +114,20 @@ struct ActivityAPI: HTTPAPI {
 struct ActivityTokenRequest: Equatable {
   let token: String?
   let traits: DeviceTraits
+  let frequentPushes: Bool?
 
   init(_ bytes: [UInt8]) throws(Refusal) {
     let body = try PushBody(bytes)
     token = try body.token()
     traits = try body.traits()
-    guard traits.kind == nil else { throw .invalid("kind", "Invalid kind", "kind: the path says what the token is for") }
-    if let frequent = body["frequentPushesEnabled"], frequent != .null, frequent.bool == nil {
-      throw .invalid("frequentPushesEnabled", "Invalid frequentPushesEnabled", "frequentPushesEnabled: expected true or false")
+    guard traits.kind == nil else {
+      throw .invalid("kind", "Invalid kind", "kind: the path says what the token is for")
+    }
+    let frequent = body["frequentPushesEnabled"]
+    frequentPushes = frequent?.bool
+    guard frequentPushes != nil || frequent == nil || frequent == .null else {
+      throw .invalid(
+        "frequentPushesEnabled", "Invalid frequentPushesEnabled", "frequentPushesEnabled: expected true or false")
     }
   }
 }

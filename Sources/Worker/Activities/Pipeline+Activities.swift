@@ -63,7 +63,9 @@ extension Pipeline {
     }
     guard open.isEmpty, !delivery.hasResults else { return submit(delivery, to: open) }
     // A worker has died after it had sent the state, or all users have newer states of their own.
-    end(delivery, as: others.count == own.count ? .superseded(by: nil) : JobOutcome(status: .accepted, verb: .acknowledge))
+    end(
+      delivery, as: others.count == own.count ? .superseded(by: nil) : JobOutcome(status: .accepted, verb: .acknowledge)
+    )
   }
 
   /// The activity has no token yet: the state waits for one.
@@ -96,7 +98,8 @@ extension Pipeline {
             UnreachableDevice(token: $0.0.token, reason: Tally.startedBefore)
           })
         submit(delivery, to: open)
-      case .success(.duplicate): end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge))
+      case .success(.duplicate):
+        end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge, reason: Tally.startedBefore))
       case .success(.superseded(let newer)): end(delivery, as: .superseded(by: newer))
       case .success(.tooManyStarts):
         endAttempt(

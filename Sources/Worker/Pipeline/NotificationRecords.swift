@@ -21,7 +21,8 @@ struct NotificationRecords {
   func needOwners(of delivery: Delivery, _ status: JobStatus) -> Bool {
     switch delivery.job.addressee {
     case .user, .userToken, .instance, .app, .activity, .activityToken: return false
-    case .token, .tokens: guard !delivery.job.isOfActivity, delivery.devices == nil, status.isFinal else { return false }
+    case .token, .tokens:
+      guard !delivery.job.isOfActivity, delivery.devices == nil, status.isFinal else { return false }
     }
     return switch policy {
     case .off: false
