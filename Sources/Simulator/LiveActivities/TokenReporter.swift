@@ -7,7 +7,6 @@ import Telemetry
 @EventLoop
 final class TokenReporter {
   private static let backoff = Backoff(base: .milliseconds(200), cap: .seconds(5))
-  private static let timeout = Duration.seconds(5)
   /// The failed attempt that is logged.
   private static let loggedAttempt = 5
 
@@ -44,21 +43,15 @@ final class TokenReporter {
       schedule(report, attempt: attempt + 1, after: delay)
     }
   }
-
-  fileprivate static func call(_ url: String) -> HTTPCall {
-    var call = HTTPCall(url: url)
-    call.method = "PUT"
-    call.timeout = timeout
-    return call
-  }
 }
 
 extension LiveDevice.Report {
   /// `PUT /activities/{activity id}`; nil if the device has no sidecar.
-  @EventLoop
   func call(from owner: LiveDevice.Owner) -> HTTPCall? {
     guard let sidecar = owner.sidecar else { return nil }
-    var call = TokenReporter.call("\(sidecar)/activities/\(percentEncoded(activityID))")
+    var call = HTTPCall(url: "\(sidecar)/activities/\(percentEncoded(activityID))")
+    call.method = "PUT"
+    call.timeout = .seconds(5)
     call.headers = [
       ("Authorization", "Bearer \(owner.bearer)"), ("X-Username", owner.username), ("Content-Type", "application/json"),
     ]
