@@ -1,5 +1,6 @@
-/// One request, a POST.
+/// One request.
 public struct HTTPCall: Sendable {
+  public var method = "POST"
   /// http or https.
   public var url: String
   /// Field names must be tokens; a value must not contain CR, LF or NUL.

@@ -64,6 +64,7 @@ final class Transfer: @unchecked Sendable {
       // The answer of a proxy to CONNECT is not the server's.
       martlet_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
       martlet_curl_set_long(handle, CURLOPT_POST, 1),
+      martlet_curl_set_string(handle, CURLOPT_CUSTOMREQUEST, call.method),
       martlet_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, call.body.count),
       call.body.withUnsafeBytes { Transfer.copy($0, to: handle) },
     ]
