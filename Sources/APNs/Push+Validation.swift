@@ -4,13 +4,20 @@ extension Push {
   private nonisolated static let maximumTokenCharacters = 200
   private nonisolated static let maximumCollapseIDBytes = 64
   private nonisolated static let maximumTopicBytes = 256
+  /// Source: Apple's "Sending broadcast push notification requests to APNs".
+  package nonisolated static let maximumBroadcastBytes = 5120
 
   /// The answer that APNs would give to an invalid push; nil if the push is valid.
   ///
   /// Such a push is not sent: a control character in a header would end the connection and all pushes on it.
   nonisolated var localRefusal: APNsAnswer? {
-    if token.utf8.isEmpty { return .init(status: 400, reason: "MissingDeviceToken") }
-    if !isTokenValid { return .init(status: 400, reason: "BadDeviceToken") }
+    if isBroadcast {
+      if token.utf8.isEmpty { return .init(status: 400, reason: "MissingChannelId") }
+      if !ChannelID.isWellFormed(token) { return .init(status: 400, reason: "BadChannelId") }
+    } else {
+      if token.utf8.isEmpty { return .init(status: 400, reason: "MissingDeviceToken") }
+      if !isTokenValid { return .init(status: 400, reason: "BadDeviceToken") }
+    }
     if topic.utf8.isEmpty { return .init(status: 400, reason: "MissingTopic") }
     if topic.utf8.count > Push.maximumTopicBytes || !Push.isHeaderValue(topic) {
       return .init(status: 400, reason: "BadTopic")
@@ -22,7 +29,8 @@ extension Push {
       return .init(status: 400, reason: "BadCollapseId")
     }
     if payload.isEmpty { return .init(status: 400, reason: "PayloadEmpty") }
-    if payload.count > pushType.maximumPayloadBytes { return .init(status: 413, reason: "PayloadTooLarge") }
+    let maximum = isBroadcast ? Push.maximumBroadcastBytes : pushType.maximumPayloadBytes
+    if payload.count > maximum { return .init(status: 413, reason: "PayloadTooLarge") }
     return nil
   }
 

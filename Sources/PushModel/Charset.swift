@@ -53,6 +53,13 @@ public enum BundleID {
   public static func isWellFormed(_ text: String) -> Bool { Charset.bundleID.accepts(text) }
 }
 
+/// The form of APNs' ids of channels: text that APNs chooses, base64 in Apple's examples.
+public enum ChannelID {
+  private static let charset = Charset("+/=_-", length: 1...256)
+
+  public static func isWellFormed(_ id: String) -> Bool { charset.accepts(id) }
+}
+
 /// The form of device tokens: 20 to 512 letters, digits, `:`, `_`, `.` or `-`. Source: docs/http/push-api.md.
 public enum DeviceToken {
   public static func isWellFormed(_ token: String.UTF8View) -> Bool { Charset.token.accepts(token) }
