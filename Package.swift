@@ -56,6 +56,7 @@ let package = Package(
     module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
+    module("Activities", ["EventLoop", "JSON", "Jobs", "PushModel", "Redis"]),
     module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "PushModel", "Redis", "Telemetry"]),
     module(
       "Operations",
@@ -64,8 +65,8 @@ let package = Package(
     module(
       "Sidecar",
       [
-        "Backup", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
-        "Queue", "Redis", "Registry", "Telemetry",
+        "Activities", "Backup", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [.embedInCode("openapi.json")]),
     module(
@@ -82,8 +83,8 @@ let package = Package(
     module(
       "Worker",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON", "Policy",
-        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
+        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON",
+        "Policy", "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
     .executableTarget(

@@ -7,7 +7,7 @@ package struct JobDraft {
   /// The prefixes of Martlet's own keys. A queue or a `replyTo` must not begin with one of them.
   package static let reservedPrefixes = [
     "martlet:", "push:token:", "push:user:", "push:result:", "push:app:", "push:instance:", "push:topic:",
-    "push:badge:",
+    "push:badge:", "push:activity:", "push:channel:",
     "push:events",
   ]
   /// A `replyTo` must not name a default queue either.
@@ -19,6 +19,7 @@ package struct JobDraft {
   private var app: String?
   private var notification = Notification()
   private var payload: [UInt8]?
+  private var activity: LiveActivity?
   private var className: String?
   private var preview: String?
   private var pushType: PushType?
@@ -47,6 +48,49 @@ package struct JobDraft {
     reader.field = ""
   }
 
+  // MARK: - Live Activities
+
+  private func content(
+    _ activity: LiveActivity, for addressee: Addressee, as pushType: PushType
+  ) throws(JobError) -> JobContent {
+    guard pushType == .liveactivity else { throw JobError(reason: "pushType: a job with liveActivity is a liveactivity") }
+    for key in [JobKey.payload, .class, .preview] where has(key) {
+      throw JobError(reason: "\(key): not together with liveActivity")
+    }
+    try refuseNotification(keeping: [.title, .body, .sound, .data]) {
+      "\($0): not together with liveActivity, which takes title, body, sound and data"
+    }
+    switch (addressee, activity.event) {
+    case (.user, .start), (.token, _), (.tokens, _), (.activity, .update), (.activity, .end): break
+    case (.activity, .start), (.activityToken, .start):
+      throw JobError(reason: "to: a start goes to a user or to push-to-start tokens; liveActivity.id names the activity")
+    case (.activityToken, _):
+      throw JobError(reason: "liveActivity: not to a token of an activity, which gets the newest state")
+    default: throw JobError(reason: "to: liveActivity \(activity.event) goes to an activity or to tokens of it")
+    }
+    guard activity.event != .start || notification.title != nil || notification.body != nil else {
+      throw JobError(reason: "title: missing; the start of a Live Activity needs title or body")
+    }
+    guard priority != 1 else { throw JobError(reason: "priority: must be 5 or 10 for a Live Activity") }
+    return .activity(activity, notification)
+  }
+
+  private func newestState(for addressee: Addressee) throws(JobError) -> JobContent {
+    guard case .activityToken = addressee else {
+      throw JobError(reason: "liveActivity: missing; a job to an activity updates or ends it")
+    }
+    for key in [JobKey.payload, .class, .preview] where has(key) {
+      throw JobError(reason: "\(key): not to a token of an activity, which gets the newest state")
+    }
+    try refuseNotification { "\($0): not to a token of an activity, which gets the newest state" }
+    return .newestState
+  }
+
+  private func defaultPriority(of content: JobContent, as pushType: PushType) -> Int {
+    guard case .activity(let activity, let notification) = content else { return pushType.defaultPriority }
+    return activity.event == .update && !notification.hasAlert ? 5 : 10
+  }
+
   /// Reads a preview, which is shown in one line.
   private static func preview(from reader: inout JobReader) throws(JobError) -> String {
     let text = try reader.string(of: previewLength)
@@ -65,6 +109,7 @@ package struct JobDraft {
     case .to: addressee = try Addressee(from: &reader)
     case .app: app = try reader.identifier(Charset.bundleID)
     case .payload: payload = try reader.object()
+    case .liveActivity: activity = try LiveActivity(from: &reader)
     case .pushType: pushType = try reader.choice(of: PushType.self)
     case .priority: priority = try JobDraft.priority(from: &reader)
     case .collapseId: collapseID = try JobDraft.collapseID(from: &reader)
@@ -94,25 +139,29 @@ package struct JobDraft {
           "pushType: \(pushType) has no audience; to.app takes alert or background, name a user or tokens for others")
     }
     let content = try content(for: addressee, as: pushType)
-    let priority = priority ?? pushType.defaultPriority
+    let priority = priority ?? defaultPriority(of: content, as: pushType)
     if let only = pushType.onlyPriority, priority != only {
       throw JobError(reason: "priority: must be \(only) when pushType is \(pushType)")
     }
     return Job(
       id: id, addressee: addressee, app: app, content: content, pushType: pushType, priority: priority,
-      collapseID: collapseID, expiration: expiration ?? (ttl == nil ? pushType.defaultExpiration : nil), ttl: ttl,
+      collapseID: collapseID ?? activity?.startCollapseID, expiration: expiration ?? (ttl == nil ? pushType.defaultExpiration : nil), ttl: ttl,
       sendAt: sendAt, enqueuedAt: enqueuedAt, dedupe: dedupe,
-      atMostOnce: atMostOnce, replyTo: replyTo, trace: trace)
+      // An uncertain start is not sent again: the device would show the activity twice.
+      atMostOnce: atMostOnce || activity?.event == .start, replyTo: replyTo, trace: trace)
   }
 
   private var effectivePushType: PushType {
     if let pushType { return pushType }
+    if activity != nil || addressee?.isActivity == true { return .liveactivity }
     let isSilent = notification.contentAvailable && !notification.isPerceptible
     // A background push has priority 5. A job with another one is an alert.
     return isSilent && (priority ?? 5) == 5 ? .background : .alert
   }
 
   private func content(for addressee: Addressee, as pushType: PushType) throws(JobError) -> JobContent {
+    if let activity { return try content(activity, for: addressee, as: pushType) }
+    if addressee.isActivity { return try newestState(for: addressee) }
     if let className { return try classed(className, for: addressee) }
     guard preview == nil else { throw JobError(reason: "preview: only together with class") }
     if case .instance = addressee {
@@ -124,7 +173,7 @@ package struct JobDraft {
     }
     var notification = notification
     if pushType.saysContentChanged {
-      try refuseNotification(keeping: .data) {
+      try refuseNotification(keeping: [.data]) {
         "\($0): not with pushType \(pushType), which takes data or payload only"
       }
       notification.contentChanged = true
@@ -150,11 +199,13 @@ package struct JobDraft {
   }
 
   /// Refuses the parts of a notification, except `kept`.
-  private func refuseNotification(keeping kept: JobKey? = nil, _ reason: (JobKey) -> String) throws(JobError) {
-    for key in JobKey.allCases where key.isPartOfNotification && seen & 1 << UInt64(key.rawValue) != 0 && key != kept {
+  func refuseNotification(keeping kept: [JobKey] = [], _ reason: (JobKey) -> String) throws(JobError) {
+    for key in JobKey.allCases where key.isPartOfNotification && has(key) && !kept.contains(key) {
       throw JobError(reason: reason(key))
     }
   }
+
+  private func has(_ key: JobKey) -> Bool { seen & 1 << UInt64(key.rawValue) != 0 }
 
   private static func priority(from reader: inout JobReader) throws(JobError) -> Int {
     let priority = try reader.integer(in: 1...10)
@@ -165,7 +216,7 @@ package struct JobDraft {
   /// The value of a header, so it has no control characters and no white space at its ends.
   private static func collapseID(from reader: inout JobReader) throws(JobError) -> String {
     let id = try reader.string()
-    guard (1...64).contains(id.utf8.count) else { throw reader.error("expected 1 to 64 bytes of UTF-8") }
+    guard Job.collapseBytes.contains(id.utf8.count) else { throw reader.error("expected 1 to 64 bytes of UTF-8") }
     guard !id.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), id.utf8.first != 0x20, id.utf8.last != 0x20 else {
       throw reader.error("must not contain control characters, nor begin or end with a space")
     }
@@ -197,7 +248,7 @@ package struct JobDraft {
 /// The keys of a job. ``names`` has the order of the cases.
 enum JobKey: Int, CaseIterable {
   case id, to, app, title, subtitle, body, badge, sound, category, threadId, interruptionLevel, relevanceScore
-  case contentAvailable, mutableContent, data, payload, pushType, priority, collapseId, expiration, ttl, `class`,
+  case contentAvailable, mutableContent, data, payload, liveActivity, pushType, priority, collapseId, expiration, ttl, `class`,
     preview
   case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo, trace
 

@@ -38,8 +38,14 @@ public enum PushType: String, Sendable, CaseIterable {
     case .pushtotalk: .pushtotalk
     case .controls: .controls
     case .widgets: .widgets
-    case .liveactivity, .mdm: nil
+    case .liveactivity: .activity
+    case .mdm: nil
     }
+  }
+
+  /// Whether a job of this type may be sent to tokens of `kind`.
+  public func isSent(to kind: DeviceKind) -> Bool {
+    kind == self.kind || (self == .liveactivity && kind == .pushtostart)
   }
 
   /// The largest payload that APNs accepts, in bytes.

@@ -16,10 +16,13 @@ public struct DeviceMetadata: Sendable, Equatable {
   public var kind: DeviceKind
   /// The phone, if the app names it: its tokens have the same owner.
   public var deviceID: String?
+  /// Of an update token the id of its Live Activity, of a push-to-start token its attributes type, of other tokens nil.
+  public var activity: String?
 
   public init(
     username: String, platform: Platform, updatedAt: Int64, bundleID: String? = nil,
-    environment: PushEnvironment? = nil, createdAt: Int64? = nil, kind: DeviceKind = .app, deviceID: String? = nil
+    environment: PushEnvironment? = nil, createdAt: Int64? = nil, kind: DeviceKind = .app, deviceID: String? = nil,
+    activity: String? = nil
   ) {
     self.username = username
     self.platform = platform
@@ -29,11 +32,12 @@ public struct DeviceMetadata: Sendable, Equatable {
     self.createdAt = createdAt
     self.kind = kind
     self.deviceID = deviceID
+    self.activity = activity
   }
 
   /// The raw value is the index in ``keys``, so that keys are not compared as text.
   private enum Key: Int, CaseIterable {
-    case username, platform, updatedAt, bundleId, environment, createdAt, kind, deviceId
+    case username, platform, updatedAt, bundleId, environment, createdAt, kind, deviceId, activity
   }
 
   private static let keys = JSONKeys(Key.allCases.map { "\($0)" })
@@ -71,6 +75,7 @@ public struct DeviceMetadata: Sendable, Equatable {
     case (.environment, .string): environment = PushEnvironment(named: try reader.readString())
     case (.kind, .string): kind = DeviceKind(rawValue: try reader.readString()) ?? .app
     case (.deviceId, .string): deviceID = try reader.readString()
+    case (.activity, .string): activity = try reader.readString()
     case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader) ?? 0
     case (.createdAt, .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
     default:
@@ -97,7 +102,7 @@ public struct DeviceMetadata: Sendable, Equatable {
     let object: JSONObject = [
       "username": username, "platform": platform.rawValue, "updatedAt": updatedAt, "bundleId": bundleID,
       "environment": environment?.rawValue, "createdAt": createdAt, "kind": kind == .app ? nil : kind.rawValue,
-      "deviceId": deviceID,
+      "deviceId": deviceID, "activity": activity,
     ]
     return object.bytes
   }

@@ -32,6 +32,9 @@ public enum RegistryKeys {
   /// Sorted set of an app's tokens, all with score 0; one of ``AudienceShard/count``.
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
 
+  /// Hash with a TTL: the update tokens of a Live Activity, each with its metadata.
+  public static func activityTokens(_ id: String) -> String { "push:activity:\(id):tokens" }
+
   /// String with a TTL: the last refusal of a device, a ``RefusalNote``.
   public static func refusal(_ token: String) -> String { "martlet:refusal:\(token)" }
 

@@ -53,7 +53,7 @@ package struct SidecarSite: HTTPSite {
     connection = context.storage?.backend.connection
     apis = [
       operations, PushAPI(context), NotificationAPI(context), DeviceAPI(context: context), BroadcastAPI(context),
-      InstanceAPI(context: context),
+      InstanceAPI(context: context), ActivityAPI(context),
     ]
     router = HTTPRouter(
       apis.flatMap { api in api.routes.map { ($0, api) } }, maximumPathBytes: SidecarSite.maximumPathBytes)

@@ -117,6 +117,12 @@ struct StepwiseChange: Sendable {
     }
   }
 
+  /// The metadata that names the sets which the token joins.
+  var joiningMetadata: [UInt8] {
+    if case .applying(let device) = phase { return device.bytes }
+    return change.result(from: outcome.device.before).bytes
+  }
+
   private mutating func send(_ steps: [Step]) -> Action {
     sent = steps
     return .send(steps)

@@ -1,3 +1,4 @@
+import Activities
 import Queue
 import Policy
 import PushModel
@@ -38,6 +39,8 @@ final class Delivery {
   /// Nil unless the trace of the job is recorded.
   var trace: JobTrace?
   private var builtPayload: [UInt8]?
+  /// Nil unless the job is to a Live Activity.
+  var activity: ActivityWork?
 
   init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, emptyTally: Tally) {
     self.claim = claim
@@ -119,7 +122,8 @@ final class Delivery {
   var username: String? {
     switch job.addressee {
     case .user(let name), .userToken(let name, _): name
-    case .token, .tokens, .instance, .app: nil
+    case .activity(_, let user): user
+    case .token, .tokens, .instance, .app, .activityToken: nil
     }
   }
 
@@ -136,8 +140,15 @@ final class Delivery {
     case .token(let token): .token(token)
     case .tokens(let tokens): .tokens(Delivery.distinct(tokens))
     case .instance(let id): .instance(id)
+    case .activity(let id, _), .activityToken(let id, _): .activity(id)
     case .app: nil
     }
+  }
+
+  /// The activity, and the job as its state knows it, if the job must be announced before its tokens are looked up.
+  func unannounced(queues: [QueueKeys]) -> (activity: String, ActivityJob)? {
+    guard job.pushType == .liveactivity, activity == nil, case .activity(let id, _) = job.addressee else { return nil }
+    return activityJob(queue: queues[claim.queueIndex].queue).map { (id, $0) }
   }
 
   /// In their order. A device gets a job once, even if the job names it several times.
@@ -159,7 +170,10 @@ final class Delivery {
   func ofItsKind(_ devices: [Device]) -> [Device] {
     switch job.addressee {
     case .user, .instance: break
-    case .userToken, .token, .tokens, .app: return devices
+    case .userToken, .token, .tokens, .app, .activity, .activityToken: return devices
+    }
+    if let start = job.liveActivity?.start {
+      return devices.filter { $0.kind == .pushtostart && $0.activity == start.attributesType }
     }
     let kind = job.pushType.kind
     return devices.contains { $0.kind != kind } ? devices.filter { $0.kind == kind } : devices
@@ -170,13 +184,15 @@ final class Delivery {
   /// Built once for all pages of a broadcast. Throws if it is too large for APNs.
   func payload() throws(JobError) -> [UInt8] {
     if let builtPayload { return builtPayload }
-    let payload = try job.apnsPayload(match)
+    if let newest = activity?.newest { return newest.payload }
+    let payload = try job.apnsPayload(match, timestamp: activity?.timestamp ?? 0)
     builtPayload = payload
     return payload
   }
 
   /// Unix seconds, for the header; 0 asks APNs not to store the push.
   var expirationHeader: Int64? {
+    if let newest = activity?.newest { return newest.expiresAt.map { $0 / 1000 } }
     if job.expiration == 0 || job.ttl == 0 { return 0 }
     return state.expiresAt.map { $0 / 1000 }
   }

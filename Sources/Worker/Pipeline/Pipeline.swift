@@ -1,3 +1,4 @@
+import Activities
 import Policy
 import Queue
 import APNs
@@ -21,6 +22,7 @@ final class Pipeline {
   private let intake: Intake
   private let duplicates: DuplicateCheck
   private let gate: PolicyGate
+  let activities: Activities
   let composer: PushComposer
   let cleanup: RegistryCleanup
   let looks = EnvironmentLooks()
@@ -43,6 +45,7 @@ final class Pipeline {
     intake = Intake(policies: configuration.policies, queues: configuration.queues, mode: configuration.mode)
     duplicates = DuplicateCheck(connection: context.connection)
     gate = PolicyGate(connection: context.connection, localTime: .system)
+    activities = Activities(connection: context.connection)
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
@@ -105,7 +108,9 @@ final class Pipeline {
     var queries: [DeviceQuery] = []
     queries.reserveCapacity(deliveries.count)
     for delivery in deliveries {
-      if let query = delivery.query {
+      if let (activity, job) = delivery.unannounced(queues: queue.queues) {
+        announce(delivery, to: activity, job)
+      } else if let query = delivery.query {
         single.append(delivery)
         queries.append(query)
       } else if case .app(let app) = delivery.job.addressee {
@@ -152,7 +157,12 @@ final class Pipeline {
   private func askPolicy(_ delivery: Delivery, _ devices: [Device]) {
     guard let match = delivery.match, case .instance(let instance) = delivery.job.addressee, clients != nil,
       !devices.isEmpty
-    else { return submit(delivery, to: devices) }
+    else {
+      if let content = delivery.activityContent(queue: queue.queues[delivery.claim.queueIndex].queue) {
+        return submit(delivery, to: devices, of: content)
+      }
+      return submit(delivery, to: devices)
+    }
     let request = PolicyRequest(
       job: delivery.claim.envelope.nonce ?? delivery.id, notificationClass: match.notificationClass,
       expiration: delivery.state.expiresAt)
@@ -179,7 +189,7 @@ final class Pipeline {
 
   // MARK: - Submitted
 
-  private func submit(_ delivery: Delivery, to devices: [Device]) {
+  func submit(_ delivery: Delivery, to devices: [Device]) {
     guard clients != nil else { return endUnsent(delivery) }
     switch composer.compose(delivery, devices) {
     case .refused(let reason): endAttempt(delivery, AttemptEnd(refusal: reason))
@@ -241,6 +251,7 @@ final class Pipeline {
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
     delivery.tally.record(push)
     delivery.noteReached(draft.device, by: outcome)
+    delivery.activity?.note(draft.device, outcome)
     if delivery.endPush() { endAttempt(delivery) }
   }
 }

@@ -1,3 +1,4 @@
+import Activities
 package import PushModel
 package import APNs
 package import EventLoop
@@ -101,7 +102,7 @@ package struct PushComposer {
   static func obstacle(to device: Device, as pushType: PushType) -> String? {
     if device.platform == .android { return Tally.unsupportedPlatform }
     // A token that is not registered may be of any kind.
-    guard let kind = device.kind, kind != pushType.kind else { return nil }
+    guard let kind = device.kind, !pushType.isSent(to: kind) else { return nil }
     return Tally.wrongTokenKind
   }
 
@@ -168,7 +169,7 @@ final class PushContent {
     let job = delivery.job
     pushType = job.pushType
     topic = pushType.topic(bundleID: bundleID)
-    priority = job.apnsPriority(delivery.match)
+    priority = delivery.activity?.newest?.priority ?? job.apnsPriority(delivery.match)
     expiration = delivery.expirationHeader
     collapseID = job.collapseID
     self.bundleID = bundleID
@@ -237,7 +238,7 @@ final class PushDraft {
 
   /// Whether the topic is the one that the device was registered with, as far as that is known.
   private var isToOwnTopic: Bool {
-    device.kind == nil || (device.kind == content.pushType.kind && device.bundleID == content.bundleID)
+    device.kind.map { content.pushType.isSent(to: $0) && device.bundleID == content.bundleID } ?? true
   }
 
   private var owner: PushOwner? {

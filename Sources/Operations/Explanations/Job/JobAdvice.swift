@@ -67,7 +67,7 @@ enum JobAdvice {
     case .unsent:
       return "To have it pushed, set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY for the workers."
     case .suppressed: return "Nothing, if the policy is as it should be: docs/policy.md, MARTLET_POLICY_FILE."
-    case .accepted, .deferred, .retrying, .dead, .cancelled: return nil
+    case .accepted, .deferred, .retrying, .dead, .cancelled, .superseded: return nil
     }
   }
 }

@@ -21,6 +21,11 @@ enum StatusSentences {
     case .unsent:
       return "It was not pushed, because APNs is not configured (polling-only mode); the addressee can poll for it."
     case .suppressed: return suppressed(record.reason ?? "")
+    case .deferred where record.reason == "no_token_yet":
+      return "It was not sent yet: the Live Activity has no update token. It is sent when the app registers one."
+    case .superseded:
+      let newer = record.reason.map { ": \($0)" } ?? ""
+      return "It was not sent, because another job has brought a newer state of the Live Activity\(newer)."
     case .deferred: return "It was not sent yet: a delivery policy holds it until quiet hours end."
     case .retrying: return retrying(record)
     case .cancelled: return cancelled(record)
