@@ -97,7 +97,7 @@ let package = Package(
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Simulator",
-      dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry"],
+      dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Telemetry"],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Bench", dependencies: ["APNs", "EventLoop", "PushModel", "Telemetry"], path: "Tools/Bench",
@@ -166,7 +166,7 @@ let package = Package(
         "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "PushModel",
         "Queue", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
-    tests("Simulator", ["COpenSSL", "EventLoop", "Telemetry", "TestSupport"]),
+    tests("Simulator", ["COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "RedisSupport", "Telemetry", "TestSupport"]),
     tests(
       "Worker",

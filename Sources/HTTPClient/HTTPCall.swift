@@ -2,10 +2,10 @@
 public struct HTTPCall: Sendable {
   public enum Method: String, Sendable {
     case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
     /// Without a body.
     case get = "GET"
-    /// Without a body.
-    case delete = "DELETE"
   }
 
   public var method = Method.post

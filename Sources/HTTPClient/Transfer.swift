@@ -65,14 +65,13 @@ final class Transfer: @unchecked Sendable {
       // The answer of a proxy to CONNECT is not the server's.
       martlet_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
     ]
-    switch call.method {
-    case .post:
+    if call.method == .get {
+      codes.append(martlet_curl_set_long(handle, CURLOPT_HTTPGET, 1))
+    } else {
       codes.append(martlet_curl_set_long(handle, CURLOPT_POST, 1))
+      codes.append(martlet_curl_set_string(handle, CURLOPT_CUSTOMREQUEST, call.method.rawValue))
       codes.append(martlet_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, call.body.count))
       codes.append(call.body.withUnsafeBytes { Transfer.copy($0, to: handle) })
-    case .get, .delete:
-      codes.append(martlet_curl_set_long(handle, CURLOPT_HTTPGET, 1))
-      codes.append(martlet_curl_set_string(handle, CURLOPT_CUSTOMREQUEST, call.method.rawValue))
     }
     try Curl.configure(handle, url: call.url, connectMilliseconds: milliseconds, codes)
   }

@@ -62,6 +62,15 @@ struct HTTPClientTests {
     #expect(String(decoding: answer.body, as: UTF8.self).hasPrefix("POST /refused 0 "))
   }
 
+  @Test func `a call may have another method`() async throws {
+    let server = try server()
+    var call = HTTPCall(url: "http://127.0.0.1:\(server.port)/", body: [1, 2])
+    for method in ["PUT", "POST"] {
+      call.method = method
+      #expect(String(decoding: try await client.send(call).body, as: UTF8.self).hasPrefix("\(method) / 2 "))
+    }
+  }
+
   @Test func `a large body is sent without waiting for consent`() async throws {
     let server = try server()
     let body = [UInt8](repeating: 0x62, count: 2 << 20)
