@@ -4,8 +4,6 @@ extension Push {
   private nonisolated static let maximumTokenCharacters = 200
   private nonisolated static let maximumCollapseIDBytes = 64
   private nonisolated static let maximumTopicBytes = 256
-  /// Source: Apple's "Sending broadcast push notification requests to APNs".
-  package nonisolated static let maximumBroadcastBytes = 5120
 
   /// The answer that APNs would give to an invalid push; nil if the push is valid.
   ///
@@ -29,7 +27,7 @@ extension Push {
       return .init(status: 400, reason: "BadCollapseId")
     }
     if payload.isEmpty { return .init(status: 400, reason: "PayloadEmpty") }
-    let maximum = isBroadcast ? Push.maximumBroadcastBytes : pushType.maximumPayloadBytes
+    let maximum = isBroadcast ? PushType.maximumBroadcastBytes : pushType.maximumPayloadBytes
     if payload.count > maximum { return .init(status: 413, reason: "PayloadTooLarge") }
     return nil
   }

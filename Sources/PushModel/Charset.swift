@@ -4,8 +4,10 @@ package struct Charset: Sendable {
   package static let token = Charset(":_.-", length: 20...512)
   /// Of the phone of a device.
   package static let deviceID = Charset("._:-", length: 1...128)
-
   package let length: ClosedRange<Int>
+  /// The name that operators gave a channel.
+  package static let channelName = Charset("._-", length: 1...64)
+
   /// `letters, digits and ._:-`
   package let description: String
   private let low: UInt64

@@ -93,7 +93,8 @@ public struct PushReason: Sendable {
     isUsual: true, isOfToken: true)
 
   private static let unknownChannel = PushReason(
-    advice: "See martlet channels list: the channel was deleted, or is another environment's. Create it again.")
+    advice: "See martlet channels list: the channel was deleted, or is another environment's. Create it again.",
+    isOfToken: true)
 
   private static let invalid = PushReason(advice: "Correct the job; docs/jobs.md has the rules.")
 

@@ -168,7 +168,7 @@ extension Registry {
 
   private func sendActivity(_ id: String, _ index: Int, _ exchange: ResolveExchange) {
     exchange.expect()
-    let command = RedisCommand("HRANDFIELD", RegistryKeys.activityTokens(id)).with(Registry.maximumActivityTokens)
+    let command = RedisCommand("HKEYS", RegistryKeys.activityTokens(id))
     connection.send(command) { [self] result in
       let tokens = (try? result.get())?.array?.compactMap(\.bytes) ?? []
       for batch in tokens.batches(of: Registry.maximumBatch) {

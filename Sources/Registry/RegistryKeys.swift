@@ -24,7 +24,7 @@ public enum RegistryKeys {
   static func channels(of bundleID: String) -> String { "\(channels)\(bundleID):" }
 
   /// The beginning of the keys of all channels.
-  static let channels = "push:channel:"
+  package static let channels = "push:channel:"
 
   /// String with a TTL: the id of the instance that registered the token last.
   public static func instanceOfToken(_ token: String) -> String { "martlet:instance:\(token)" }

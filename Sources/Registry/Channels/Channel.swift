@@ -1,11 +1,10 @@
-import JSON
+package import JSON
 public import PushModel
 
 /// A broadcast channel of an app, by the name that its operators gave it.
 public struct Channel: Sendable, Equatable {
-  private static let names = Charset("._-", length: 1...64)
   /// The rule for names, for errors.
-  public static let nameRule = names.description
+  public static let nameRule = Charset.channelName.description
 
   public let name: String
   public let bundleID: String
@@ -21,12 +20,17 @@ public struct Channel: Sendable, Equatable {
     self.ids = ids
   }
 
-  public static func isName(_ text: String) -> Bool { names.accepts(text) }
+  public static func isName(_ text: String) -> Bool { Charset.channelName.accepts(text) }
 
   /// Reads the value of a key. Nil if it is malformed.
   public init?(_ name: String, of bundleID: String, json: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: json) } catch { return nil }
+    self.init(name, of: bundleID, value)
+  }
+
+  /// Reads the parsed value of a key. Nil if it is malformed.
+  package init?(_ name: String, of bundleID: String, _ value: JSONValue) {
     guard Channel.isName(name), BundleID.isWellFormed(bundleID),
       let storage = value["storage"]?.string.flatMap(ChannelStorage.init(rawValue:))
     else { return nil }
@@ -38,19 +42,25 @@ public struct Channel: Sendable, Equatable {
     }
   }
 
-  /// Reads a key and its value. Nil if they are malformed.
-  init?(key: [UInt8], json: [UInt8]) {
-    let parts = String(decoding: key, as: UTF8.self).dropFirst(RegistryKeys.channels.count).split(
-      separator: ":", omittingEmptySubsequences: false)
+  /// `<bundleId>:<name>`, the end of its key.
+  package var path: String { "\(bundleID):\(name)" }
+
+  /// Reads the end of a key and the parsed value. Nil if they are malformed.
+  package init?(path: String, _ value: JSONValue) {
+    let parts = path.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2 else { return nil }
-    self.init(String(parts[1]), of: String(parts[0]), json: json)
+    self.init(String(parts[1]), of: String(parts[0]), value)
   }
 
+  /// Reads the end of a key and its value. Nil if they are malformed.
+  package init?(path: [UInt8], json: [UInt8]) {
+    do { self.init(path: String(decoding: path, as: UTF8.self), try JSONValue(parsing: json)) } catch { return nil }
+  }
+
+  public var json: [UInt8] { record.bytes }
+
   /// `{"storage","production","sandbox"}`, without the environments in which there is none.
-  public var json: [UInt8] {
-    let object: JSONObject = [
-      "storage": storage.rawValue, "production": ids[.production], "sandbox": ids[.sandbox],
-    ]
-    return object.bytes
+  package var record: JSONObject {
+    ["storage": storage.rawValue, "production": ids[.production], "sandbox": ids[.sandbox]]
   }
 }

@@ -29,6 +29,15 @@ public final class Channels {
     try await stored(name, bundleID).flatMap { Channel(name, of: bundleID, json: $0) }
   }
 
+  /// Reads a channel; passes nil if there is none.
+  public func read(
+    _ name: String, of bundleID: String, completion: @escaping @EventLoop (Result<Channel?, RedisError>) -> Void
+  ) {
+    connection.send(RedisCommand("GET", RegistryKeys.channel(name, bundleID: bundleID))) { result in
+      completion(result.map { reply in reply.bytes.flatMap { Channel(name, of: bundleID, json: $0) } })
+    }
+  }
+
   /// Returns the channels of an app, or of all apps, by app and name. Reads all keys of Redis: for operators.
   public func list(of bundleID: String? = nil) async throws(RedisError) -> [Channel] {
     let prefix = bundleID.map(RegistryKeys.channels) ?? RegistryKeys.channels
@@ -38,8 +47,10 @@ public final class Channels {
       repeat {
         let page = try await connection.page(ofStrings: prefix, server: server, from: cursor)
         for (key, value) in page.entries {
-          guard let value, let channel = Channel(key: key, json: value) else { continue }
-          found["\(channel.bundleID):\(channel.name)"] = channel
+          guard let value,
+            let channel = Channel(path: Array(key.dropFirst(RegistryKeys.channels.utf8.count)), json: value)
+          else { continue }
+          found[channel.path] = channel
         }
         cursor = page.next
       } while cursor != "0"

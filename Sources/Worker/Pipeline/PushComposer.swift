@@ -152,6 +152,8 @@ final class PushContent {
   let topic: String
   let environment: PushEnvironment
   let pushType: PushType
+  /// Whether it goes to a channel.
+  let isBroadcast: Bool
   let priority: Int
   /// Unix seconds.
   let expiration: Int64?
@@ -168,6 +170,7 @@ final class PushContent {
   ) {
     let job = delivery.job
     pushType = job.pushType
+    isBroadcast = delivery.channelStorage != nil
     topic = pushType.topic(bundleID: bundleID)
     priority = delivery.activity?.newest?.priority ?? job.apnsPriority(delivery.match)
     expiration = delivery.expirationHeader
@@ -185,6 +188,7 @@ final class PushContent {
     topic = content.topic
     environment = content.environment.other
     pushType = content.pushType
+    isBroadcast = content.isBroadcast
     priority = content.priority
     expiration = content.expiration
     collapseID = content.collapseID
@@ -227,13 +231,21 @@ final class PushDraft {
 
   func makePush(_ completion: @escaping @EventLoop (SendOutcome) -> Void) -> Push {
     Push(
-      to: Push.Target(
-        token: device.token, topic: content.topic, environment: content.environment, owner: owner,
-        evidence: TokenEvidence(ofEnvironment: content.isLastToAsk, ofTopic: isToOwnTopic)),
+      to: content.isBroadcast ? channel : target,
       message: Push.Message(
         payload: content.payload, pushType: content.pushType, priority: content.priority,
         expiration: content.expiration, collapseID: content.collapseID),
       apnsID: apnsID, completion: completion)
+  }
+
+  private var target: Push.Target {
+    Push.Target(
+      token: device.token, topic: content.topic, environment: content.environment, owner: owner,
+      evidence: TokenEvidence(ofEnvironment: content.isLastToAsk, ofTopic: isToOwnTopic))
+  }
+
+  private var channel: Push.Target {
+    Push.Target(channel: device.token, bundleID: content.bundleID, environment: content.environment)
   }
 
   /// Whether the topic is the one that the device was registered with, as far as that is known.

@@ -1,4 +1,5 @@
 @testable import APNs
+import PushModel
 import TestSupport
 import Testing
 
