@@ -45,7 +45,7 @@ import Testing
     return #"{"id":"\#(id)","to":{"channel":"\#(channel)"},"liveActivity":\#(activity)\#(rest)}"#
   }
 
-  @Test func `an update and an end reach the channel, whatever APNs keeps of them`() async throws {
+  @Test func `an update and an end reach the channel, with and without storage`() async throws {
     let worker = try await fleet.worker(on: queue)
     for storage in ["newest", "none"] {
       let channel = try await create("match-\(storage)", "--storage", storage)
