@@ -120,7 +120,7 @@ let package = Package(
     tests("Crypto", ["TestSupport"]),
     tests("Redis", ["EventLoop", "RedisSupport", "Telemetry", "TestSupport"]),
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
-    tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
+    tests("APNs", ["CNGHTTP2", "COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel", "TestSupport"]),
     tests("Policy", ["Jobs", "TestSupport"]),

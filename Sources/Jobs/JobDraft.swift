@@ -62,6 +62,11 @@ package struct JobDraft {
     }
     switch (addressee, activity.event) {
     case (.user, .start), (.token, _), (.tokens, _), (.activity, .update), (.activity, .end): break
+    case (.channel, .start):
+      throw JobError(
+        reason: "to: a channel cannot start a Live Activity; name it in liveActivity.inputChannel of a start")
+    case (.channel, _):
+      guard collapseID == nil else { throw JobError(reason: "collapseId: not for a channel, which has no such thing") }
     case (.activity, .start), (.activityToken, .start):
       throw JobError(reason: "to: a start goes to a user or to push-to-start tokens; liveActivity.id names the activity")
     case (.activityToken, _):
@@ -154,6 +159,7 @@ package struct JobDraft {
   private var effectivePushType: PushType {
     if let pushType { return pushType }
     if activity != nil || addressee?.isActivity == true { return .liveactivity }
+    if case .channel = addressee { return .liveactivity }
     let isSilent = notification.contentAvailable && !notification.isPerceptible
     // A background push has priority 5. A job with another one is an alert.
     return isSilent && (priority ?? 5) == 5 ? .background : .alert
@@ -162,6 +168,9 @@ package struct JobDraft {
   private func content(for addressee: Addressee, as pushType: PushType) throws(JobError) -> JobContent {
     if let activity { return try content(activity, for: addressee, as: pushType) }
     if addressee.isActivity { return try newestState(for: addressee) }
+    if case .channel = addressee {
+      throw JobError(reason: "liveActivity: missing; a job to a channel updates or ends Live Activities")
+    }
     if let className { return try classed(className, for: addressee) }
     guard preview == nil else { throw JobError(reason: "preview: only together with class") }
     if case .instance = addressee {

@@ -17,11 +17,15 @@ extension Job {
   /// `timestamp`, in unix seconds, is that of a Live Activity's state.
   public func apnsPayload(_ match: PolicyMatch? = nil, timestamp: Int64 = 0) throws(JobError) -> [UInt8] {
     let bytes = try payload(match, timestamp: timestamp)
-    guard bytes.count <= pushType.maximumPayloadBytes else {
+    guard bytes.count <= maximumPayloadBytes else {
       let largest = liveActivity.map { "; the largest part is \($0.largestPart)" } ?? ""
-      throw JobError(reason: "PayloadTooLarge: \(bytes.count) bytes, at most \(pushType.maximumPayloadBytes)\(largest)")
+      throw JobError(reason: "PayloadTooLarge: \(bytes.count) bytes, at most \(maximumPayloadBytes)\(largest)")
     }
     return bytes
+  }
+
+  private var maximumPayloadBytes: Int {
+    if case .channel = addressee { PushType.maximumBroadcastBytes } else { pushType.maximumPayloadBytes }
   }
 
   /// Returns the payload without a limit of its size, for clients that poll.

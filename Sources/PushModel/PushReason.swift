@@ -74,6 +74,15 @@ public struct PushReason: Sendable {
     "BadCertificateEnvironment": wrongEnvironment,
     "TooManyProviderTokenUpdates": PushReason(
       meaning: "Provider tokens are renewed too often. Do not share a key between several fleets."),
+    "FeatureNotEnabled": PushReason(
+      advice: "Enable Broadcast Capability under Push Notifications of the app's identifier in the developer account."),
+    "ChannelNotRegistered": unknownChannel, "BadChannelId": unknownChannel, "MissingChannelId": unknownChannel,
+    "CannotCreateChannelConfig": PushReason(
+      advice:
+        "Delete channels that are not used any more: APNs allows 10,000 of an app in each environment "
+        + "(martlet channels list)."),
+    "TopicMismatch": PushReason(
+      advice: "Use a key that is allowed for this app: APNs says that the key is for other topics."),
     "InternalServerError": ofAPNs, "ServiceUnavailable": ofAPNs, "Shutdown": ofAPNs,
     "IdleTimeout": PushReason(advice: ofAPNs.advice),
   ]
@@ -82,6 +91,10 @@ public struct PushReason: Sendable {
     meaning: "The app was removed from the device, so the token was removed. Nothing to do.",
     advice: "Nothing, if the app was deleted from the device. It registers again when the app is opened there.",
     isUsual: true, isOfToken: true)
+
+  private static let unknownChannel = PushReason(
+    advice: "See martlet channels list: the channel was deleted, or is another environment's. Create it again.",
+    isOfToken: true)
 
   private static let invalid = PushReason(advice: "Correct the job; docs/jobs.md has the rules.")
 

@@ -50,7 +50,7 @@ extension LiveDevice.Report {
   func call(from owner: LiveDevice.Owner) -> HTTPCall? {
     guard let sidecar = owner.sidecar else { return nil }
     var call = HTTPCall(url: "\(sidecar)/activities/\(percentEncoded(activityID))")
-    call.method = "PUT"
+    call.method = .put
     call.timeout = .seconds(5)
     call.headers = [
       ("Authorization", "Bearer \(owner.bearer)"), ("X-Username", owner.username), ("Content-Type", "application/json"),

@@ -41,6 +41,8 @@ final class Delivery {
   private var builtPayload: [UInt8]?
   /// Nil unless the job is to a Live Activity.
   var activity: ActivityWork?
+  /// Of the channel that the job is for, once it is found. Nil for all other jobs.
+  var channelStorage: ChannelStorage?
 
   init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, emptyTally: Tally) {
     self.claim = claim
@@ -123,7 +125,7 @@ final class Delivery {
     switch job.addressee {
     case .user(let name), .userToken(let name, _): name
     case .activity(_, let user): user
-    case .token, .tokens, .instance, .app, .activityToken: nil
+    case .token, .tokens, .instance, .app, .activityToken, .channel: nil
     }
   }
 
@@ -132,7 +134,7 @@ final class Delivery {
     if case .instance(let id) = job.addressee { id } else { nil }
   }
 
-  /// What to ask the registry; nil for a broadcast, which asks page by page.
+  /// What to ask the registry; nil for a broadcast, which asks page by page, and for a channel.
   var query: DeviceQuery? {
     switch job.addressee {
     case .user(let name): .user(name)
@@ -141,7 +143,7 @@ final class Delivery {
     case .tokens(let tokens): .tokens(Delivery.distinct(tokens))
     case .instance(let id): .instance(id)
     case .activity(let id, _), .activityToken(let id, _): .activity(id)
-    case .app: nil
+    case .app, .channel: nil
     }
   }
 
@@ -170,7 +172,7 @@ final class Delivery {
   func ofItsKind(_ devices: [Device]) -> [Device] {
     switch job.addressee {
     case .user, .instance: break
-    case .userToken, .token, .tokens, .app, .activity, .activityToken: return devices
+    case .userToken, .token, .tokens, .app, .activity, .activityToken, .channel: return devices
     }
     if let start = job.liveActivity?.start {
       return devices.filter { $0.kind == .pushtostart && $0.activity == start.attributesType }
@@ -193,6 +195,7 @@ final class Delivery {
   /// Unix seconds, for the header; 0 asks APNs not to store the push.
   var expirationHeader: Int64? {
     if let newest = activity?.newest { return newest.expiresAt.map { $0 / 1000 } }
+    if let channelStorage { return expiration(ofBroadcast: channelStorage) }
     if job.expiration == 0 || job.ttl == 0 { return 0 }
     return state.expiresAt.map { $0 / 1000 }
   }

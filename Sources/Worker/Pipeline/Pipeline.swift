@@ -23,6 +23,7 @@ final class Pipeline {
   private let duplicates: DuplicateCheck
   private let gate: PolicyGate
   let activities: Activities
+  let channels: Channels
   let composer: PushComposer
   let cleanup: RegistryCleanup
   let looks = EnvironmentLooks()
@@ -46,6 +47,7 @@ final class Pipeline {
     duplicates = DuplicateCheck(connection: context.connection)
     gate = PolicyGate(connection: context.connection, localTime: .system)
     activities = Activities(connection: context.connection)
+    channels = Channels(connection: context.connection)
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
@@ -115,6 +117,8 @@ final class Pipeline {
         queries.append(query)
       } else if case .app(let app) = delivery.job.addressee {
         broadcast(delivery, to: app)
+      } else if case .channel(let name) = delivery.job.addressee {
+        resolve(delivery, toChannel: name)
       }
     }
     guard !single.isEmpty else { return }
