@@ -39,12 +39,13 @@ struct LiveActivitiesTests {
     let simulator = try await SimulatedGateway(["--environment", "sandbox"])
     let reports = Locked<[Report]>([])
     let sidecar = try await Self.sidecar(reports)
-    try await simulator.control(
-      "/live-activities", "-d",
-      #"[{"deviceId":"phone","bundleId":"com.example.demo","username":"anna","bearer":"secret","maxDelayMs":20,"#
-        + #""sidecar":"http://127.0.0.1:\#(await sidecar.port)","startTokens":{"Ride":"\#(Self.startToken)"}}]"#)
+    try await simulator.addLiveDevice(
+      "phone", of: "anna", startTokens: ["Ride": Self.startToken], sidecar: "http://127.0.0.1:\(await sidecar.port)",
+      #""bearer":"secret","maxDelayMs":20"#)
     #expect(try await push(simulator, Self.startToken, LiveActivityPayload.startFields("ride 7"), at: 1) == "")
-    try await eventually("the token is taken") { try await activities(simulator).contains(#""reported":true"#) }
+    try await eventually("the token is taken") {
+      try await simulator.liveDevices().first?.activities.first?.shown.first?.reported == true
+    }
     let taken = reports.withLock { $0 }
     let token = try #require(taken.last?.token)
     #expect(taken.count == 3 && Set(taken.map(\.token)) == [token])
@@ -53,18 +54,18 @@ struct LiveActivitiesTests {
       taken.last?.body
         == ["token": token, "bundleId": "com.example.demo", "environment": "sandbox", "deviceId": "phone"])
     #expect(try await push(simulator, token, #""event":"update""#, at: 2) == "")
-    try await simulator.control("/live-activities", "-d", #"{"deviceId":"phone","rotate":"ride 7"}"#)
+    try await simulator.rotateTokens(of: "ride 7", on: "phone")
     try await eventually("the new token is taken") { reports.withLock { $0.count } == 4 }
     #expect(try await push(simulator, token, #""event":"end""#, at: 3).contains(#"{"reason":"ExpiredToken""#))
-    #expect(
-      try await activities(simulator).contains(
-        #""cards":1,"starts":1,"applied":1,"older":0,"afterEnd":0,"lost":0,"shown":[{"contentState":{},"timestamp":2,"#)
-    )
+    let activity = try #require(try await simulator.liveDevices().first?.activities.first)
+    #expect(activity.cards == 1 && activity.starts == 1 && activity.applied == 1 && activity.shown[0].timestamp == 2)
+    try await simulator.setLiveDevice("phone", online: false)
+    #expect(try await simulator.liveDevices().first?.online == false)
     let unknown = try await simulator.control(
       "/live-activities", "--no-fail-with-body", "-d", #"{"deviceId":"other","online":true}"#)
     #expect(unknown.contains("there is no device"))
     try await simulator.control("/live-activities", "-X", "DELETE")
-    #expect(try await activities(simulator) == "[]")
+    #expect(try await simulator.liveDevices().isEmpty)
     await sidecar.stop {}
   }
 
@@ -81,15 +82,13 @@ struct LiveActivitiesTests {
     let read = try await channel(simulator, "GET", "-H", "apns-channel-id: \(id)")
     #expect(read.hasPrefix("HTTP/2 200") && read.hasSuffix(#"{"message-storage-policy":0,"push-type":"LiveActivity"}"#))
     #expect(try await channel(simulator, "GET", path: "all-channels").contains("\"\(id)\""))
-    try await simulator.control(
-      "/live-activities", "-d",
-      #"{"deviceId":"phone","bundleId":"com.example.demo","username":"anna","startTokens":{"Ride":"\#(Self.startToken)"}}"#
-    )
+    try await simulator.addLiveDevice("phone", of: "anna", startTokens: ["Ride": Self.startToken])
     let start = LiveActivityPayload.startFields("ride", input: #""input-push-channel":"\#(id)""#)
     #expect(try await push(simulator, Self.startToken, start, at: 1) == "")
     let sent = try await broadcast(simulator, String(id), #""event":"update""#, at: 7)
     #expect(sent.hasPrefix("HTTP/2 200") && sent.contains("apns-request-id: "))
-    #expect(try await activities(simulator).contains("\"timestamp\":7"))
+    let card = try #require(try await simulator.liveDevices().first?.activities.first?.shown.first)
+    #expect(card.timestamp == 7 && card.channel == String(id) && card.token == nil)
     #expect(try await simulator.control("/channels").contains(#""storagePolicy":0,"broadcasts":1"#))
     #expect(try await broadcast(simulator, String(id), start, at: 8).hasSuffix(#"{"reason":"BadRequestPayload"}"#))
     #expect(try await channel(simulator, "DELETE", "-H", "apns-channel-id: \(id)").hasPrefix("HTTP/2 204"))
@@ -119,10 +118,6 @@ struct LiveActivitiesTests {
     #expect(try await simulator.control("/channels").contains("channelId"))
     try await simulator.fault(#"{"kind":"status","on":"channels","status":503,"reason":"Service Unavailable"}"#)
     #expect(try await channel(simulator, "GET").hasSuffix(#"{"reason":"Service Unavailable"}"#))
-  }
-
-  private func activities(_ simulator: SimulatedGateway) async throws -> String {
-    try await simulator.control("/live-activities")
   }
 
   /// The body of the answer, empty for an accepted push.
