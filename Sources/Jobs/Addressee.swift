@@ -51,7 +51,8 @@ public enum Addressee: Sendable, Equatable {
     case (nil, nil, let single?, 1): self = single
     default:
       throw reader.error(
-        "expected exactly one of user, token, tokens, instance, app, channel, activity (or user with token, activity with user)")
+        "expected exactly one of user, token, tokens, instance, app, channel, activity (or user with token, activity with user)"
+      )
     }
   }
 

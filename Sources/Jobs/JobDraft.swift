@@ -17,14 +17,14 @@ package struct JobDraft {
   private var id: String?
   private var addressee: Addressee?
   private var app: String?
-  private var notification = Notification()
+  var notification = Notification()
   private var payload: [UInt8]?
   private var activity: LiveActivity?
   private var className: String?
   private var preview: String?
   private var pushType: PushType?
-  private var priority: Int?
-  private var collapseID: String?
+  var priority: Int?
+  var collapseID: String?
   private var expiration: Int64?
   private var ttl: Int64?
   private var sendAt: Int64?
@@ -46,54 +46,6 @@ package struct JobDraft {
       }
     }
     reader.field = ""
-  }
-
-  // MARK: - Live Activities
-
-  private func content(
-    _ activity: LiveActivity, for addressee: Addressee, as pushType: PushType
-  ) throws(JobError) -> JobContent {
-    guard pushType == .liveactivity else { throw JobError(reason: "pushType: a job with liveActivity is a liveactivity") }
-    for key in [JobKey.payload, .class, .preview] where has(key) {
-      throw JobError(reason: "\(key): not together with liveActivity")
-    }
-    try refuseNotification(keeping: [.title, .body, .sound, .data]) {
-      "\($0): not together with liveActivity, which takes title, body, sound and data"
-    }
-    switch (addressee, activity.event) {
-    case (.user, .start), (.token, _), (.tokens, _), (.activity, .update), (.activity, .end): break
-    case (.channel, .start):
-      throw JobError(
-        reason: "to: a channel cannot start a Live Activity; name it in liveActivity.inputChannel of a start")
-    case (.channel, _):
-      guard collapseID == nil else { throw JobError(reason: "collapseId: not for a channel, which has no such thing") }
-    case (.activity, .start), (.activityToken, .start):
-      throw JobError(reason: "to: a start goes to a user or to push-to-start tokens; liveActivity.id names the activity")
-    case (.activityToken, _):
-      throw JobError(reason: "liveActivity: not to a token of an activity, which gets the newest state")
-    default: throw JobError(reason: "to: liveActivity \(activity.event) goes to an activity or to tokens of it")
-    }
-    guard activity.event != .start || notification.title != nil || notification.body != nil else {
-      throw JobError(reason: "title: missing; the start of a Live Activity needs title or body")
-    }
-    guard priority != 1 else { throw JobError(reason: "priority: must be 5 or 10 for a Live Activity") }
-    return .activity(activity, notification)
-  }
-
-  private func newestState(for addressee: Addressee) throws(JobError) -> JobContent {
-    guard case .activityToken = addressee else {
-      throw JobError(reason: "liveActivity: missing; a job to an activity updates or ends it")
-    }
-    for key in [JobKey.payload, .class, .preview] where has(key) {
-      throw JobError(reason: "\(key): not to a token of an activity, which gets the newest state")
-    }
-    try refuseNotification { "\($0): not to a token of an activity, which gets the newest state" }
-    return .newestState
-  }
-
-  private func defaultPriority(of content: JobContent, as pushType: PushType) -> Int {
-    guard case .activity(let activity, let notification) = content else { return pushType.defaultPriority }
-    return activity.event == .update && !notification.hasAlert ? 5 : 10
   }
 
   /// Reads a preview, which is shown in one line.
@@ -150,7 +102,8 @@ package struct JobDraft {
     }
     return Job(
       id: id, addressee: addressee, app: app, content: content, pushType: pushType, priority: priority,
-      collapseID: collapseID ?? activity?.startCollapseID, expiration: expiration ?? (ttl == nil ? pushType.defaultExpiration : nil), ttl: ttl,
+      collapseID: collapseID ?? activity?.startCollapseID,
+      expiration: expiration ?? (ttl == nil ? pushType.defaultExpiration : nil), ttl: ttl,
       sendAt: sendAt, enqueuedAt: enqueuedAt, dedupe: dedupe,
       // An uncertain start is not sent again: the device would show the activity twice.
       atMostOnce: atMostOnce || activity?.event == .start, replyTo: replyTo, trace: trace)
@@ -214,7 +167,7 @@ package struct JobDraft {
     }
   }
 
-  private func has(_ key: JobKey) -> Bool { seen & 1 << UInt64(key.rawValue) != 0 }
+  func has(_ key: JobKey) -> Bool { seen & 1 << UInt64(key.rawValue) != 0 }
 
   private static func priority(from reader: inout JobReader) throws(JobError) -> Int {
     let priority = try reader.integer(in: 1...10)
@@ -257,7 +210,8 @@ package struct JobDraft {
 /// The keys of a job. ``names`` has the order of the cases.
 enum JobKey: Int, CaseIterable {
   case id, to, app, title, subtitle, body, badge, sound, category, threadId, interruptionLevel, relevanceScore
-  case contentAvailable, mutableContent, data, payload, liveActivity, pushType, priority, collapseId, expiration, ttl, `class`,
+  case contentAvailable, mutableContent, data, payload, liveActivity, pushType, priority, collapseId, expiration, ttl,
+    `class`,
     preview
   case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo, trace
 

@@ -103,7 +103,8 @@ extension LiveActivity {
     relevanceScore = draft.relevanceScore
     guard event == .start else {
       let given: [(String, Bool)] = [
-        ("id", draft.id != nil), ("attributesType", draft.attributesType != nil), ("attributes", draft.attributes != nil),
+        ("id", draft.id != nil), ("attributesType", draft.attributesType != nil),
+        ("attributes", draft.attributes != nil),
         ("requestToken", draft.requestToken != nil), ("inputChannel", draft.inputChannel != nil),
       ]
       if let (name, _) = given.first(where: \.1) {

@@ -29,7 +29,9 @@ package final class PolicyGate {
         state = next
         return .decision(decision, grounds)
       }
-      guard state != before, let policy = requests.first?.policy else { return .init(answers: answers, state: nil, lifetime: 0) }
+      guard state != before, let policy = requests.first?.policy else {
+        return .init(answers: answers, state: nil, lifetime: 0)
+      }
       return .init(answers: answers, state: state.json(), lifetime: policy.lifetime(of: state, now: now))
     }
   }

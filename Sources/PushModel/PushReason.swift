@@ -42,6 +42,9 @@ public struct PushReason: Sendable {
       advice: "Nothing: the device is registered as android, which APNs does not serve."),
     "UnknownApp": PushReason(
       advice: "Add the device's bundle id to MARTLET_APPS, or register the device with the right one."),
+    "NoChannelInEnvironment": PushReason(
+      meaning: "The channel of the Live Activity does not exist in the environment of these devices.",
+      advice: "Create it there, too: martlet channels create NAME --app BUNDLE, with a key for that environment."),
     "StartedBefore": PushReason(
       meaning: "Another job has started the Live Activity on these devices. It is not started twice.",
       advice: "Nothing, if a producer repeated the start. Otherwise give each activity an id of its own."),

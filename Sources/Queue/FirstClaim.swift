@@ -11,7 +11,9 @@ public struct FirstClaim: Sendable, Equatable {
     let parts = nonce.split(separator: ".")
     guard parts.count >= 2 else { return nil }
     let claim = parts[1].split(separator: "-")
-    guard claim.count == 2, let number = UInt64(claim[0]), let at = Int64(claim[1], radix: 36), at >= 0 else { return nil }
+    guard claim.count == 2, let number = UInt64(claim[0]), let at = Int64(claim[1], radix: 36), at >= 0 else {
+      return nil
+    }
     let job = parts.count > 2 ? Int(parts[2]) ?? 0 : 0
     self.at = at
     sequence = FirstClaim.padded(at) + FirstClaim.padded(number) + FirstClaim.padded(job) + parts[0]

@@ -299,7 +299,18 @@ def judge(fleet, scenes, chance):
     print(f"{len(scenes)} seeds from {scenes[0].seed}: {states} states, {starts} starts, {kills} faults: {len(faults)} violations")
     for fault in faults:
         print(f"  {fault}")
+    for name in sorted({fault.split(" ")[0] for fault in faults}):
+        show(fleet, name)
     return len(faults)
+
+
+def show(fleet, activity):
+    """What the fleet knows of an activity that is not as it must be."""
+    print(f"  {activity}: {fleet.redis('GET', f'push:activity:{activity}')}")
+    for key in fleet.redis("KEYS", f"push:result:{activity}-*").split():
+        record = json.loads(fleet.redis("GET", key))
+        results = [(result["token"][:8], result["status"], result.get("reason")) for result in record["results"]]
+        print(f"    {record['id']}: {record['status']} {record.get('reason')} {results} {record['finishedAt']}")
 
 
 def rest(fleet, scenes):

@@ -109,7 +109,8 @@ final class StepRunner {
     case .activity:
       connection.send(
         StepScripts.joinActivity(
-          tokens: key, token: token, metadata: settlement.joiningMetadata, ttl: DeviceKind.activity.lifetime), completion)
+          tokens: key, token: token, metadata: settlement.joiningMetadata, ttl: DeviceKind.activity.lifetime),
+        completion)
     }
   }
 

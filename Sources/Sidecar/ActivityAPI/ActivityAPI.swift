@@ -54,7 +54,8 @@ struct ActivityAPI: HTTPAPI {
         throw .invalid("id", "Invalid activity id", "id: expected \(LiveActivity.idRule)")
       }
       if kind == .pushtostart, !LiveActivity.isAttributesType(name) {
-        throw .invalid("attributesType", "Invalid attributesType", "attributesType: expected the name of a type in Swift")
+        throw .invalid(
+          "attributesType", "Invalid attributesType", "attributesType: expected the name of a type in Swift")
       }
       self.name = name
     }
@@ -118,9 +119,12 @@ struct ActivityTokenRequest: Equatable {
     let body = try PushBody(bytes)
     token = try body.token()
     traits = try body.traits()
-    guard traits.kind == nil else { throw .invalid("kind", "Invalid kind", "kind: the path says what the token is for") }
+    guard traits.kind == nil else {
+      throw .invalid("kind", "Invalid kind", "kind: the path says what the token is for")
+    }
     if let frequent = body["frequentPushesEnabled"], frequent != .null, frequent.bool == nil {
-      throw .invalid("frequentPushesEnabled", "Invalid frequentPushesEnabled", "frequentPushesEnabled: expected true or false")
+      throw .invalid(
+        "frequentPushesEnabled", "Invalid frequentPushesEnabled", "frequentPushesEnabled: expected true or false")
     }
   }
 }

@@ -9,6 +9,11 @@ import Registry
 extension Pipeline {
   func resolve(_ delivery: Delivery, toChannel name: String) {
     guard clients != nil else { return endUnsent(delivery) }
+    find(name, delivery) { [self] in send(delivery, to: $0) }
+  }
+
+  /// Reads the channel of the job's app, or ends the attempt.
+  func find(_ name: String, _ delivery: Delivery, then next: @escaping @EventLoop (Channel) -> Void) {
     guard let app = delivery.job.app ?? composer.bundleID else {
       return endAttempt(delivery, AttemptEnd(refusal: "app: the job names no app, and APNS_BUNDLE_ID is not set"))
     }
@@ -17,8 +22,8 @@ extension Pipeline {
       case .failure(let error): putOff(delivery, error)
       case .success(nil):
         let fix = "create it: martlet channels create \(name) --app \(app)"
-        endAttempt(delivery, AttemptEnd(refusal: "to.channel: \(app) has no channel \(name); \(fix)"))
-      case .success(let channel?): send(delivery, to: channel)
+        endAttempt(delivery, AttemptEnd(refusal: "channel: \(app) has no channel \(name); \(fix)"))
+      case .success(let channel?): next(channel)
       }
     }
   }

@@ -31,9 +31,8 @@ package struct PushComposer {
   /// `page` is the page of a broadcast that the devices are from.
   func compose(_ delivery: Delivery, _ devices: [Device], page: PushDraft.Page? = nil) -> Result {
     let job = delivery.job
-    let payload: [UInt8]
     do {
-      payload = try delivery.payload()
+      _ = try delivery.payload()
     } catch {
       return .refused(error.reason)
     }
@@ -65,8 +64,10 @@ package struct PushComposer {
       if let shared, shared.environment == environment, shared.bundleID == bundle {
         content = shared
       } else {
+        let own: [UInt8]
+        do { own = try delivery.payload(in: environment) } catch { return .refused(error.reason) }
         content = PushContent(
-          delivery, payload: payload, bundleID: bundle, environment: environment, client: client,
+          delivery, payload: own, bundleID: bundle, environment: environment, client: client,
           isLastToAsk: target.otherClient(than: environment) == nil)
         shared = content
       }
@@ -132,7 +133,8 @@ package struct PushComposer {
 
   /// The same to the other environment; nil if that cannot be asked.
   func contentElsewhere(of content: PushContent) -> PushContent? {
-    clientElsewhere(of: content.bundleID, than: content.environment).map { PushContent(content, through: $0) }
+    if content.isOfEnvironment { return nil }
+    return clientElsewhere(of: content.bundleID, than: content.environment).map { PushContent(content, through: $0) }
   }
 
   /// What decides whether a refusal of the push proves anything about its device.
@@ -152,6 +154,8 @@ final class PushContent {
   let topic: String
   let environment: PushEnvironment
   let pushType: PushType
+  /// Whether the payload is for this environment alone.
+  let isOfEnvironment: Bool
   /// Whether it goes to a channel.
   let isBroadcast: Bool
   let priority: Int
@@ -171,6 +175,7 @@ final class PushContent {
     let job = delivery.job
     pushType = job.pushType
     isBroadcast = delivery.channelStorage != nil
+    isOfEnvironment = delivery.activity?.channel != nil
     topic = pushType.topic(bundleID: bundleID)
     priority = delivery.activity?.newest?.priority ?? job.apnsPriority(delivery.match)
     expiration = delivery.expirationHeader
@@ -189,6 +194,7 @@ final class PushContent {
     environment = content.environment.other
     pushType = content.pushType
     isBroadcast = content.isBroadcast
+    isOfEnvironment = content.isOfEnvironment
     priority = content.priority
     expiration = content.expiration
     collapseID = content.collapseID

@@ -1,3 +1,4 @@
+import Activities
 import APNs
 import EventLoop
 import Jobs
@@ -32,7 +33,7 @@ final class PushDraft {
     self.device = device
     self.content = content
     self.page = page
-    apnsID = Jobs.apnsID(jobID: delivery.id, token: device.token)
+    apnsID = Jobs.apnsID(jobID: delivery.activity?.newest?.jobID ?? delivery.id, token: device.token)
   }
 
   func makePush(_ completion: @escaping @EventLoop (SendOutcome) -> Void) -> Push {
