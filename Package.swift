@@ -101,7 +101,7 @@ let package = Package(
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Simulator",
-      dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry"],
+      dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Telemetry"],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Bench", dependencies: ["APNs", "EventLoop", "PushModel", "Telemetry"], path: "Tools/Bench",
@@ -124,7 +124,7 @@ let package = Package(
     tests("Crypto", ["TestSupport"]),
     tests("Redis", ["EventLoop", "RedisSupport", "Telemetry", "TestSupport"]),
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
-    tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
+    tests("APNs", ["CNGHTTP2", "COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["JSON", "Policy", "PushModel", "TestSupport"]),
     tests("Policy", ["Jobs", "TestSupport"]),
@@ -172,7 +172,7 @@ let package = Package(
         "PushModel",
         "Queue", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
-    tests("Simulator", ["COpenSSL", "EventLoop", "Telemetry", "TestSupport"]),
+    tests("Simulator", ["COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "RedisSupport", "Telemetry", "TestSupport"]),
     tests(
       "Worker",

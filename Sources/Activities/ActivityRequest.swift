@@ -43,8 +43,8 @@ public enum ActivityRequest: Sendable, Equatable {
   case settle(nonce: String, reached: [String])
   /// APNs has refused a start for these devices.
   case giveBack(nonce: String, devices: [String])
-  /// Asks for the state that a token of this user has not got.
-  case refresh(token: String, user: String?)
+  /// Asks for the state that a token of this user has not got. `nonce`: that of the job which asks.
+  case refresh(token: String, user: String?, nonce: String)
   /// APNs has accepted the state of the job with this nonce for a token.
   case reached(nonce: String, token: String)
 }

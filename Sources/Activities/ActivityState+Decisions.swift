@@ -18,8 +18,12 @@ extension ActivityState {
       }
     case .giveBack(let nonce, let devices):
       giveBack(nonce, devices)
-    case .refresh(let token, let user): refresh(token, user, now)
-    case .reached(let nonce, let token): change(nonce) { $0.reached.insert(token) }
+    case .refresh(let token, let user, let nonce): refresh(token, user, nonce, now)
+    case .reached(let nonce, let token):
+      change(nonce) { newest in
+        newest.reached.insert(token)
+        newest.promises[token] = nil
+      }
     }
   }
 
@@ -131,14 +135,20 @@ extension ActivityState {
 
   // MARK: - Tokens
 
-  private func refresh(_ token: String, _ user: String?, _ now: Int64) -> ActivityAnswer {
+  private mutating func refresh(_ token: String, _ user: String?, _ nonce: String, _ now: Int64) -> ActivityAnswer {
     guard let newest = newest(for: user) else { return .done }
     if let expiresAt = newest.expiresAt, expiresAt <= now { return .done }
     switch newest.phase {
     case .waiting: return newest.waitingJob.map { .wake($0) } ?? .done
     case .open where now - newest.since < ActivityState.maximumOpenTime: return .later
-    case .open, .settled: return newest.reached.contains(token) ? .superseded(by: newest.jobID) : .newest(newest)
+    case .open, .settled: break
     }
+    guard !newest.reached.contains(token) else { return .superseded(by: newest.jobID) }
+    if let promise = newest.promises[token], promise.nonce != nonce, now - promise.at < ActivityState.maximumOpenTime {
+      return .later
+    }
+    _ = change(newest.nonce) { $0.promises[token] = Promise(nonce: nonce, at: now) }
+    return .newest(newest)
   }
 }
 

@@ -46,6 +46,13 @@ extension ActivityState.Start: JSONWritable {
   }
 }
 
+extension ActivityState.Promise: JSONWritable {
+  func write(to writer: inout JSONWriter) {
+    let object: JSONObject = ["nonce": nonce, "at": at]
+    object.write(to: &writer)
+  }
+}
+
 extension ActivityState.Newest: JSONWritable {
   init?(_ value: JSONValue) {
     guard let job = value["job"]?.string, let order = ActivityOrder(value["order"]),
@@ -57,6 +64,10 @@ extension ActivityState.Newest: JSONWritable {
       priority: Int(value["priority"]?.integer(in: 1...10) ?? 10), expiresAt: value["expiresAt"]?.time,
       phase: value["phase"]?.string.flatMap(Phase.init) ?? .settled, since: value["since"]?.time ?? 0,
       reached: Set((value["reached"]?.array ?? []).compactMap(\.string)))
+    for member in value["promises"]?.members ?? [] {
+      guard let nonce = member.value["nonce"]?.string, let at = member.value["at"]?.time else { continue }
+      promises[member.key] = ActivityState.Promise(nonce: nonce, at: at)
+    }
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -64,6 +75,7 @@ extension ActivityState.Newest: JSONWritable {
       "job": jobID, "nonce": nonce, "queue": queue, "isEnd": isEnd, "order": order, "timestamp": timestamp,
       "payload": String(decoding: payload, as: UTF8.self), "priority": priority, "expiresAt": expiresAt,
       "phase": phase.rawValue, "since": since, "reached": reached.sorted(),
+      "promises": promises.isEmpty ? nil : JSONObject(promises),
     ]
     object.write(to: &writer)
   }

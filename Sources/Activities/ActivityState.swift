@@ -41,6 +41,15 @@ public struct ActivityState: Sendable, Equatable {
     public var since: Int64
     /// ``ActivityState/key(ofToken:)`` of the tokens for which APNs accepted the state.
     public var reached: Set<String> = []
+    /// Of the tokens to which other jobs than the state's own are sending it.
+    var promises: [String: Promise] = [:]
+  }
+
+  struct Promise: Sendable, Equatable {
+    /// Of the job that is sending.
+    let nonce: String
+    /// Unix milliseconds.
+    let at: Int64
   }
 
   /// The first start of the activity.

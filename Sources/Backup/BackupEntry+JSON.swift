@@ -23,11 +23,17 @@ extension BackupEntry {
     }
   }
 
+  /// Reads the record of a channel.
+  init(channel path: String, record: JSONValue) {
+    self = Channel(path: path, record).map(BackupEntry.channel) ?? .refused(.malformedChannel)
+  }
+
   /// The section of the file, the key there and the record. Nil for a refused entry.
   var place: (section: String, key: String, record: JSONObject)? {
     switch self {
     case .refused: nil
     case .instance(let id, let record): (BackupFormat.instances, id, BackupEntry.json(record))
+    case .channel(let channel): (BackupFormat.channels, channel.path, channel.record)
     case .device(let token, let metadata):
       (metadata.bundleID ?? BackupFormat.noApp, token, BackupEntry.json(metadata))
     }
@@ -164,6 +170,7 @@ enum BackupFormat {
   /// The prefix of sections that are not apps. Bundle ids contain no colon.
   static let reserved = "martlet:"
   static let instances = "martlet:instances"
+  static let channels = "martlet:channels"
 
   /// Includes the quotes.
   static let maximumKeyBytes = 2048

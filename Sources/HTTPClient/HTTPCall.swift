@@ -1,5 +1,16 @@
-/// One request, a POST.
+/// One request.
 public struct HTTPCall: Sendable {
+  public enum Method: String, Sendable {
+    case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
+    /// Without a body.
+    case get = "GET"
+  }
+
+  public var method = Method.post
+  /// Whether HTTP/2 is asked for. A server that does not speak it answers with HTTP/1.1.
+  public var prefersHTTP2 = false
   /// http or https.
   public var url: String
   /// Field names must be tokens; a value must not contain CR, LF or NUL.

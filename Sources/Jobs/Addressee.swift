@@ -17,6 +17,8 @@ public enum Addressee: Sendable, Equatable {
   case activity(String, user: String?)
   /// One update token of a Live Activity. It gets the newest state, unless it has it.
   case activityToken(String, token: String)
+  /// The devices that have subscribed to a channel of the job's app, by its name.
+  case channel(String)
 
   init(from reader: inout JobReader) throws(JobError) {
     var seen: UInt64 = 0
@@ -34,6 +36,7 @@ public enum Addressee: Sendable, Equatable {
       case .instance: single = .instance(try reader.instance())
       case .app: single = .app(try reader.identifier(Charset.bundleID))
       case .activity: activity = try reader.activityID()
+      case .channel: single = .channel(try reader.identifier(Charset.channelName))
       }
     }
     reader.field = "to"
@@ -48,7 +51,8 @@ public enum Addressee: Sendable, Equatable {
     case (nil, nil, let single?, 1): self = single
     default:
       throw reader.error(
-        "expected exactly one of user, token, tokens, instance, app, activity (or user with token, activity with user)")
+        "expected exactly one of user, token, tokens, instance, app, channel, activity (or user with token, activity with user)"
+      )
     }
   }
 
@@ -56,7 +60,7 @@ public enum Addressee: Sendable, Equatable {
   public var isActivity: Bool {
     switch self {
     case .activity, .activityToken: true
-    case .user, .userToken, .token, .tokens, .instance, .app: false
+    case .user, .userToken, .token, .tokens, .instance, .app, .channel: false
     }
   }
 
@@ -76,7 +80,7 @@ public enum Addressee: Sendable, Equatable {
 
 /// The keys of `to`.
 private enum AddresseeKey: Int, CaseIterable {
-  case user, token, tokens, instance, app, activity
+  case user, token, tokens, instance, app, activity, channel
 
   static let names = FieldNames(allCases.map { "\($0)" }, in: "to.")
 }

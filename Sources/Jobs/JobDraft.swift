@@ -23,7 +23,7 @@ package struct JobDraft {
   private var preview: String?
   private var pushType: PushType?
   private(set) var priority: Int?
-  private var collapseID: String?
+  private(set) var collapseID: String?
   private var expiration: Int64?
   private var ttl: Int64?
   private var sendAt: Int64?
@@ -111,6 +111,7 @@ package struct JobDraft {
   private var effectivePushType: PushType {
     if let pushType { return pushType }
     if activity != nil || addressee?.isActivity == true { return .liveactivity }
+    if case .channel = addressee { return .liveactivity }
     let isSilent = notification.contentAvailable && !notification.isPerceptible
     // A background push has priority 5. A job with another one is an alert.
     return isSilent && (priority ?? 5) == 5 ? .background : .alert
@@ -119,6 +120,9 @@ package struct JobDraft {
   private func content(for addressee: Addressee, as pushType: PushType) throws(JobError) -> JobContent {
     if let activity { return try content(activity, for: addressee, as: pushType) }
     if addressee.isActivity { return try newestState(for: addressee, as: pushType) }
+    if case .channel = addressee {
+      throw JobError(reason: "liveActivity: missing; a job to a channel updates or ends Live Activities")
+    }
     if let className { return try classed(className, for: addressee) }
     guard preview == nil else { throw JobError(reason: "preview: only together with class") }
     if case .instance = addressee {

@@ -2,14 +2,16 @@ import JSON
 
 extension LiveActivity {
   /// `{"aps":{…}, …data}`. `timestamp` is in unix seconds; the device shows the state with the newest one.
-  package func apnsPayload(_ notification: Notification, timestamp: Int64) -> [UInt8] {
+  ///
+  /// `channel` is APNs' id of the channel that updates the activity; nil if none does.
+  package func apnsPayload(_ notification: Notification, timestamp: Int64, channel: String? = nil) -> [UInt8] {
     var json = JSONWriter(capacity: 512 + (contentState?.count ?? 0) + (start?.attributes.count ?? 0))
     json.beginObject()
     json.key("aps")
     json.beginObject()
     json.member("timestamp", timestamp)
     json.member("event", event.rawValue)
-    if let start { write(start, to: &json) }
+    if let start { write(start, channel, to: &json) }
     if let contentState {
       json.key("content-state")
       json.raw(contentState)
@@ -34,11 +36,12 @@ extension LiveActivity {
     return attributes > state ? "attributes (\(attributes) bytes)" : "contentState (\(state) bytes)"
   }
 
-  private func write(_ start: Start, to json: inout JSONWriter) {
+  private func write(_ start: Start, _ channel: String?, to json: inout JSONWriter) {
     json.member("attributes-type", start.attributesType)
     json.key("attributes")
     json.raw(start.attributes)
     if start.requestsToken { json.member("input-push-token", 1) }
+    json.member("input-push-channel", channel)
   }
 
   /// APNs shows one notification for each collapse id: the start of an activity has one of its own. At most 64 bytes.

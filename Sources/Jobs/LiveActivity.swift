@@ -38,8 +38,6 @@ public struct LiveActivity: Sendable, Equatable {
 extension Charset {
   /// The name of a type in Swift, also of a nested one.
   package static let attributesType = Charset("._", length: 1...128)
-  /// The name of a channel.
-  package static let channelName = Charset("._-", length: 1...64)
 }
 
 extension LiveActivity {

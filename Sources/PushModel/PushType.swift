@@ -51,6 +51,9 @@ public enum PushType: String, Sendable, CaseIterable {
   /// The largest payload that APNs accepts, in bytes.
   public var maximumPayloadBytes: Int { self == .voip ? 5120 : 4096 }
 
+  /// The largest payload of a broadcast to a channel, in bytes.
+  public static let maximumBroadcastBytes = 5120
+
   /// The `apns-priority` of a push without one.
   public var defaultPriority: Int { onlyPriority ?? 10 }
 

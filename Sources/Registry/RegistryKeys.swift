@@ -17,6 +17,15 @@ public enum RegistryKeys {
   /// The one active device of an instance: ``InstanceRecord``.
   public static func instance(_ id: String) -> String { "push:instance:\(id)" }
 
+  /// String: the ids of a channel, a ``Channel``.
+  public static func channel(_ name: String, bundleID: String) -> String { channels(of: bundleID) + name }
+
+  /// The beginning of the keys of an app's channels.
+  static func channels(of bundleID: String) -> String { "\(channels)\(bundleID):" }
+
+  /// The beginning of the keys of all channels.
+  package static let channels = "push:channel:"
+
   /// String with a TTL: the id of the instance that registered the token last.
   public static func instanceOfToken(_ token: String) -> String { "martlet:instance:\(token)" }
 

@@ -14,7 +14,8 @@ struct ActivityStateTests {
   ) throws -> ActivityJob {
     let to = event == "start" ? #"{"user":"\#(user ?? "alice")"}"# : #"{"activity":"match"}"#
     let start = event == "start" ? #","id":"match","attributesType":"Match","attributes":{}"# : ""
-    let json = #"{"to":\#(to),"title":"T","liveActivity":{"event":"\#(event)","contentState":{"by":"\#(id)"}\#(start)}}"#
+    let json =
+      #"{"to":\#(to),"title":"T","liveActivity":{"event":"\#(event)","contentState":{"by":"\#(id)"}\#(start)}}"#
     guard case .activity(let activity, let notification) = try Job(parsing: Array(json.utf8)).content else {
       throw JobError(reason: "not a Live Activity")
     }
@@ -87,7 +88,7 @@ struct ActivityStateTests {
   @Test mutating func `a state waits for a token, and a newer one takes its place`() throws {
     _ = announce(try job("a", at: 100))
     #expect(state.decide(.wait(nonce: "n-a"), now: now) == .done)
-    #expect(state.decide(.refresh(token: "t", user: nil), now: now) == .wake(WaitingJob(id: "a", queue: "q")))
+    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .wake(WaitingJob(id: "a", queue: "q")))
     guard case .send(_, _, _, let former, _) = announce(try job("b", at: 200)) else {
       Issue.record("the newer state is not sent")
       return
@@ -97,24 +98,26 @@ struct ActivityStateTests {
   }
 
   @Test mutating func `a token gets the newest state once, when its job has ended`() throws {
-    #expect(state.decide(.refresh(token: "t", user: nil), now: now) == .done)
+    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .done)
     _ = announce(try job("a", at: 100))
-    #expect(state.decide(.refresh(token: "t", user: nil), now: now) == .later)
+    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .later)
     _ = state.decide(.settle(nonce: "n-a", reached: ["other"]), now: now)
-    guard case .newest(let newest) = state.decide(.refresh(token: "t", user: nil), now: now) else {
+    guard case .newest(let newest) = state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) else {
       Issue.record("the token gets no state")
       return
     }
     #expect(newest.jobID == "a")
     #expect(String(decoding: newest.payload, as: UTF8.self).contains(#""content-state":{"by":"a"}"#))
+    // The app registers the token again meanwhile.
+    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-s"), now: now) == .later)
     _ = state.decide(.reached(nonce: newest.nonce, token: "t"), now: now)
-    #expect(state.decide(.refresh(token: "t", user: nil), now: now) == .superseded(by: "a"))
+    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .superseded(by: "a"))
   }
 
   @Test mutating func `the state of a job that is lost is sent by others after a while`() throws {
     _ = announce(try job("a", at: 100))
     now += ActivityState.maximumOpenTime
-    guard case .newest = state.decide(.refresh(token: "t", user: nil), now: now) else {
+    guard case .newest = state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) else {
       Issue.record("the token gets no state")
       return
     }
@@ -164,7 +167,9 @@ struct ActivityStateTests {
   }
 
   /// Jobs of one activity come in any order, twice, and after retries: what is sent never goes back.
-  @Test(arguments: 1...50) func `whatever the order, each state that is sent is newer than all before`(seed: UInt64) throws {
+  @Test(arguments: 1...50) func `whatever the order, each state that is sent is newer than all before`(seed: UInt64)
+    throws
+  {
     var random = SeededGenerator(seed: seed)
     var state = ActivityState()
     let jobs = try (0..<30).map { number in

@@ -110,6 +110,19 @@ struct BackupReaderTests {
       ])
   }
 
+  @Test func `channels have their own section`() {
+    let text = """
+      {"martlet:channels":{"com.a:match":{"storage":"none","sandbox":"s=="},"match":{"storage":"none"},
+      "com.a:b":{"storage":"some"},"com.a:c":{"storage":"newest","production":"a b"}}}
+      """
+    let entries = read(text).entries
+    #expect(
+      entries.first == .channel(Channel("match", of: "com.a", storage: .none, ids: [.sandbox: "s=="])))
+    #expect(
+      entries.dropFirst() == [.refused(.malformedChannel), .refused(.malformedChannel), .refused(.malformedChannel)])
+    #expect(entries.first?.place?.key == "com.a:match")
+  }
+
   @Test(arguments: [
     (#""short":{}"#, "malformed_token"), (#""\#(one)/..":{}"#, "malformed_token"),
     (#""\#(one)":{"username":7}"#, "malformed_record"), (#""\#(one)":{"username":"a\u0000b"}"#, "malformed_username"),

@@ -18,6 +18,8 @@ extension Corpus {
     #"{"to":{"activity":"m"},"liveActivity":{"event":"end","contentState":{},"dismissalDate":1},"ttl":60,"priority":5}"#,
     #"{"to":{"activity":"m","token":"\#(token)"}}"#,
     #"{"to":{"activity":"m","token":"\#(token)"},"pushType":"liveactivity","ttl":60}"#,
+    #"{"to":{"channel":"cup-1"},"liveActivity":{"event":"update","contentState":{}},"priority":1}"#,
+    #"{"to":{"channel":"cup_1"},"app":"com.example.app","liveActivity":{"event":"end"},"expiration":0}"#,
   ]
 
   private static let content = "title, body, sound and data"
@@ -130,11 +132,22 @@ extension Corpus {
     ),
     (
       #"{"to":{"activity":"m","user":"a","token":"\#(token)"}}"#,
-      "to: expected exactly one of user, token, tokens, instance, app, activity (or user with token, activity with user)"
+      "to: expected exactly one of user, token, tokens, instance, app, channel, activity (or user with token, activity with user)"
     ),
     (
       #"{"to":{"activity":"m:tokens"},"liveActivity":{"event":"end"}}"#,
       "to.activity: expected 1 to 128 of A-Z a-z 0-9 . _ : -, not ending in :tokens"
+    ),
+    (
+      #"{"to":{"channel":"cup"},\#(start)},\#(alert)}"#,
+      "to: a channel cannot start a Live Activity; name it in liveActivity.inputChannel of a start"
+    ),
+    (
+      #"{"to":{"channel":"cup"}}"#, "liveActivity: missing; a job to a channel updates or ends Live Activities"
+    ),
+    (
+      #"{"to":{"channel":"cup"},"liveActivity":{"event":"end"},"collapseId":"c"}"#,
+      "collapseId: not for a channel, which has no such thing"
     ),
     // Beside liveActivity.
     (

@@ -57,11 +57,11 @@ enum Corpus {
     (#"{"to":"alice","title":"t"}"#, "to: expected an object, found a string"),
     (
       #"{"to":{},"title":"t"}"#,
-      "to: expected exactly one of user, token, tokens, instance, app, activity (or user with token, activity with user)"
+      "to: expected exactly one of user, token, tokens, instance, app, channel, activity (or user with token, activity with user)"
     ),
     (
       #"{"to":{"user":"a","app":"b"},"title":"t"}"#,
-      "to: expected exactly one of user, token, tokens, instance, app, activity (or user with token, activity with user)"
+      "to: expected exactly one of user, token, tokens, instance, app, channel, activity (or user with token, activity with user)"
     ),
     (#"{"to":{"usr":"a"},"title":"t"}"#, #"unknown field "to.usr"; did you mean "to.user"?"#),
     (#"{"to":{"user":" "},"title":"t"}"#, "to.user: expected a username, not blank, without control characters"),
@@ -229,7 +229,8 @@ enum Corpus {
     "id", "to", "app", "title", "subtitle", "body", "badge", "sound", "category", "threadId", "interruptionLevel",
     "relevanceScore", "contentAvailable", "mutableContent", "data", "payload", "pushType", "priority", "collapseId",
     "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "trace",
-    "other", "user", "token", "tokens", "instance", "critical", "name", "volume", "activity", "liveActivity", "event",
+    "other", "user", "token", "tokens", "instance", "critical", "name", "volume", "activity", "channel", "liveActivity",
+    "event",
     "contentState", "timestamp", "staleDate", "dismissalDate", "attributesType", "attributes", "requestToken",
     "inputChannel",
   ]

@@ -6,7 +6,7 @@ _martlet() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='worker sidecar dashboard all enqueue status result explain cancel queue broadcast dead tokens credentials doctor health help --help --version'
+    words='worker sidecar dashboard all enqueue status result explain cancel queue broadcast channels dead tokens credentials doctor health help --help --version'
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -19,6 +19,8 @@ _martlet() {
     --scopes) words='devices tokens push devices,tokens devices,push tokens,push' ;;
     --secret) words='-' ;;
     --role) words='viewer operator admin' ;;
+    --storage) words='newest none' ;;
+    --environment) words='production sandbox' ;;
     --queue | --user | --token | --instance | --activity | --live-activity | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
       --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | --label | \
@@ -52,7 +54,14 @@ _martlet() {
         *:pause) words='--queue --by --json' ;;
         *:show | *:resume | *:cancel) words='--queue --json' ;;
       esac ;;
-    doctor) words='--json' ;;
+    channels)
+      case $COMP_CWORD:$action in
+        2:*) words='list create show delete adopt' ;;
+        *:list | *:show | *:delete) words='--app --json' ;;
+        *:create) words='--app --storage --json' ;;
+        *:adopt) words='--id --environment --app --json' ;;
+      esac ;;
+    doctor) words='--channels --json' ;;
     health) words='--address --ready' ;;
     dead)
       case $COMP_CWORD:$action in

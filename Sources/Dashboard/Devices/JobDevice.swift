@@ -48,7 +48,7 @@ struct JobDevice: Sendable {
     switch addressee {
     case .token(let token), .userToken(_, let token), .activityToken(_, let token): [token]
     case .tokens(let tokens): tokens
-    case .user, .instance, .app, .activity, nil: []
+    case .user, .instance, .app, .activity, .channel, nil: []
     }
   }
 }

@@ -110,7 +110,7 @@ struct BackupReport {
 
   func progress(_ done: BackupSummary) { progress(done.total) }
 
-  func progress(_ done: BackupExport) { progress(done.devices + done.instances) }
+  func progress(_ done: BackupExport) { progress(done.devices + done.instances + done.channels) }
 
   func imported(_ summary: BackupSummary) {
     finishProgress()
@@ -120,7 +120,9 @@ struct BackupReport {
   /// Prints the summary of an export, to stderr if the backup itself went to stdout.
   func exported(_ export: BackupExport, isOnStandardOutput: Bool) {
     finishProgress()
-    let report = text([("devices", export.devices), ("instances", export.instances)], ("skipped", export.skipped))
+    let channels = export.channels == 0 ? [] : [("channels", export.channels)]
+    let report = text(
+      [("devices", export.devices), ("instances", export.instances)] + channels, ("skipped", export.skipped))
     if isOnStandardOutput { Console.complain(report) } else { Console.print(report) }
   }
 

@@ -22,6 +22,8 @@ final class ActivityWork {
   var refused: [String] = []
 
   let isStart: Bool
+  /// The channel that updates the activity which is started; nil if it gets a token.
+  var channel: Channel?
 
   init(id: String, nonce: String, timestamp: Int64, isStart: Bool = false) {
     self.id = id

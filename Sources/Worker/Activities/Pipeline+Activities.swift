@@ -44,7 +44,9 @@ extension Pipeline {
   /// Continues with a job to a Live Activity whose devices are known.
   func submit(_ delivery: Delivery, to devices: [Device], of content: ActivityContent) {
     switch content {
-    case .start(let id, let job): start(delivery, devices, id, job)
+    case .start(let id, let job):
+      guard let name = job.activity.start?.inputChannel else { return start(delivery, devices, id, job) }
+      find(name, delivery) { [self] in start(delivery, devices, id, job, $0) }
     case .state: sendState(delivery, to: devices)
     case .tokens(let timestamp):
       delivery.activity = ActivityWork(id: "", nonce: "", timestamp: timestamp)
@@ -84,7 +86,11 @@ extension Pipeline {
     }
   }
 
-  private func start(_ delivery: Delivery, _ devices: [Device], _ id: String, _ job: ActivityJob) {
+  /// `channel` is the one that updates the activity; nil if it gets a token.
+  private func start(
+    _ delivery: Delivery, _ all: [Device], _ id: String, _ job: ActivityJob, _ channel: Channel? = nil
+  ) {
+    let devices = channel.map { reachable(all, by: $0, delivery) } ?? all
     guard !devices.isEmpty else { return submit(delivery, to: devices) }
     let keys = devices.map { ActivityState.key(ofToken: $0.token, phone: $0.deviceID) }
     activities.ask(id, .start(job, devices: keys)) { [self] result in
@@ -92,6 +98,7 @@ extension Pipeline {
       case .failure(let error): putOff(delivery, error)
       case .success(.start(let timestamp, let free)):
         delivery.activity = ActivityWork(id: id, nonce: job.nonce, timestamp: timestamp, isStart: true)
+        delivery.activity?.channel = channel
         let open = zip(devices, keys).filter { free.contains($1) }.map(\.0)
         delivery.tally.recordUnreachable(
           zip(devices, keys).filter { !free.contains($1) }.map {
@@ -110,11 +117,21 @@ extension Pipeline {
     }
   }
 
+  /// The devices in whose environment the channel exists. The others are recorded as unreachable.
+  private func reachable(_ devices: [Device], by channel: Channel, _ delivery: Delivery) -> [Device] {
+    let isReachable = { [composer] (device: Device) in
+      channel.ids[device.environment ?? composer.environment] != nil
+    }
+    delivery.tally.recordUnreachable(
+      devices.filter { !isReachable($0) }.map { UnreachableDevice(token: $0.token, reason: Tally.noChannel) })
+    return devices.filter(isReachable)
+  }
+
   /// Sends the newest state to a token that may lack it.
   private func sendNewest(_ delivery: Delivery, to device: Device?, of id: String) {
     guard let device else { return submit(delivery, to: []) }
     let key = ActivityState.key(ofToken: device.token)
-    activities.ask(id, .refresh(token: key, user: device.username)) { [self] result in
+    activities.ask(id, .refresh(token: key, user: device.username, nonce: delivery.claim.envelope.nonce ?? "")) { [self] result in
       switch result {
       case .failure(let error): putOff(delivery, error)
       case .success(.newest(let newest)):

@@ -13,6 +13,8 @@ struct Tally: Equatable {
   static let wrongTokenKind = "WrongTokenKind"
   /// Another job has started the Live Activity on the device.
   static let startedBefore = "StartedBefore"
+  /// The channel that is to update the Live Activity does not exist in the device's environment.
+  static let noChannel = "NoChannelInEnvironment"
 
   var result: JobResult
   /// Devices to try again.

@@ -20,7 +20,7 @@ struct NotificationRecords {
   /// Whether the job ends with records for owners that have not been looked up.
   func needOwners(of delivery: Delivery, _ status: JobStatus) -> Bool {
     switch delivery.job.addressee {
-    case .user, .userToken, .instance, .app, .activity, .activityToken: return false
+    case .user, .userToken, .instance, .app, .activity, .activityToken, .channel: return false
     case .token, .tokens:
       guard !delivery.job.isOfActivity, delivery.devices == nil, status.isFinal else { return false }
     }
@@ -43,7 +43,7 @@ struct NotificationRecords {
     case .user(let name), .userToken(let name, _): return ofWholeJob(delivery, status, for: .user(name), at: now)
     case .instance(let id): return ofWholeJob(delivery, status, for: .instance(id), at: now)
     case .token, .tokens: return ofOwners(delivery, status, at: now)
-    case .app, .activity, .activityToken: return []
+    case .app, .activity, .activityToken, .channel: return []
     }
   }
 
@@ -123,7 +123,7 @@ extension Delivery {
   var isForMany: Bool {
     switch job.addressee {
     case .tokens, .app: true
-    case .user, .userToken, .token, .instance, .activity, .activityToken: false
+    case .user, .userToken, .token, .instance, .activity, .activityToken, .channel: false
     }
   }
 

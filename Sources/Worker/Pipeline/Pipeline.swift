@@ -8,7 +8,7 @@ import Redis
 import Registry
 
 /// The path of a job, top to bottom: claimed, checked for duplicates, resolved, subject to its policy, submitted,
-/// answered (Pipeline+Answers.swift); its outcome and settlement are in Pipeline+Settling.swift.
+/// sent (Pipeline+Sending.swift), answered (Pipeline+Answers.swift); its outcome and settlement are in Pipeline+Settling.swift.
 ///
 /// Works in batches: one exchange resolves the owners of all jobs of a claim; the pushes of one turn of the event loop are
 /// written together, and so are their settlements.
@@ -23,6 +23,7 @@ final class Pipeline {
   private let duplicates: DuplicateCheck
   private let gate: PolicyGate
   let activities: Activities
+  let channels: Channels
   let composer: PushComposer
   let cleanup: RegistryCleanup
   let looks = EnvironmentLooks()
@@ -33,7 +34,8 @@ final class Pipeline {
   let window: SendWindow
   let broadcasts: Broadcasts
   var held = HeldWork()
-  private var isSendingWaiting = false
+  /// Whether ``sendWaiting()`` is running.
+  var isSendingWaiting = false
 
   init(_ context: PipelineContext) {
     let configuration = context.configuration
@@ -46,6 +48,7 @@ final class Pipeline {
     duplicates = DuplicateCheck(connection: context.connection)
     gate = PolicyGate(connection: context.connection, localTime: .system)
     activities = Activities(connection: context.connection)
+    channels = Channels(connection: context.connection)
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
@@ -115,6 +118,8 @@ final class Pipeline {
         queries.append(query)
       } else if case .app(let app) = delivery.job.addressee {
         broadcast(delivery, to: app)
+      } else if case .channel(let name) = delivery.job.addressee {
+        resolve(delivery, toChannel: name)
       }
     }
     guard !single.isEmpty else { return }
@@ -199,47 +204,6 @@ final class Pipeline {
       delivery.send(drafts.count)
       enter(drafts, permit: delivery.permit.take())
     }
-  }
-
-  func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) {
-    switch window.enter(drafts, permit: permit) {
-    case .send(let first):
-      send(first)
-      if drafts.count > 1 { sendWaiting() }
-    case .wait: sendWaiting()
-    case .putOff(let job): putOff(job)
-    }
-  }
-
-  /// Sends the pushes whose turn it is, as permits allow.
-  func sendWaiting() {
-    // A push that is not sent gives its permit back at once.
-    guard !isSendingWaiting else { return }
-    isSendingWaiting = true
-    defer { isSendingWaiting = false }
-    while let draft = window.next() { send(draft) }
-  }
-
-  /// The window has a permit for the push.
-  func send(_ draft: PushDraft) {
-    guard !draft.delivery.claim.isFenced else {
-      draft.page?.broadcast.abandon()
-      // The window may be sending other drafts now.
-      EventLoop.atEndOfTurn { [self] in window.leave(draft, isAnswered: false) }
-      return
-    }
-    guard !draft.delivery.claim.isCancelled else { return drop(draft) }
-    guard queue.lease.isFresh else {
-      held.add(draft)
-      return queue.lease.beat()
-    }
-    let push = draft.makePush { [self] sent in
-      window.leave(draft, isAnswered: sent.status != 0)
-      answered(sent, draft)
-    }
-    draft.push = push
-    observer.sending(draft)
-    draft.content.client?.send(push)
   }
 
   // MARK: - Ended

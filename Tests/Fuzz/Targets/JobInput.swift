@@ -55,7 +55,7 @@ enum JobInput {
     switch addressee {
     case .token(let token), .userToken(_, let token), .activityToken(_, let token): [token]
     case .tokens(let tokens): tokens
-    case .user, .instance, .app, .activity: []
+    case .user, .instance, .app, .activity, .channel: []
     }
   }
 

@@ -120,7 +120,8 @@ import Testing
     let worker = try await fleet.worker()
     try await register(hers, activity, of: alice)
     try await register(his, activity, of: bob)
-    let job = update(activity + "-1", activity).replacingOccurrences(of: #""to":{"#, with: #""to":{"user":"\#(alice)","#)
+    let job = update(activity + "-1", activity).replacingOccurrences(
+      of: #""to":{"#, with: #""to":{"user":"\#(alice)","#)
     try await fleet.enqueue(job, on: worker.queue)
     #expect(try await fleet.record(activity + "-1").status == "accepted")
     #expect(try await pushes(to: hers).count == 1)

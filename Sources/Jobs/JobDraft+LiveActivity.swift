@@ -1,6 +1,6 @@
 import PushModel
 
-/// How the fields of a job to a Live Activity go together.
+/// What a job to a Live Activity may have.
 extension JobDraft {
   func content(
     _ activity: LiveActivity, for addressee: Addressee, as pushType: PushType
@@ -16,6 +16,11 @@ extension JobDraft {
     }
     switch (addressee, activity.event) {
     case (.user, .start), (.token, _), (.tokens, _), (.activity, .update), (.activity, .end): break
+    case (.channel, .start):
+      throw JobError(
+        reason: "to: a channel cannot start a Live Activity; name it in liveActivity.inputChannel of a start")
+    case (.channel, _):
+      guard collapseID == nil else { throw JobError(reason: "collapseId: not for a channel, which has no such thing") }
     case (.activity, .start), (.activityToken, .start):
       throw JobError(
         reason: "to: a start goes to a user or to push-to-start tokens; liveActivity.id names the activity")
@@ -30,7 +35,11 @@ extension JobDraft {
     guard notification.sound == nil || notification.hasAlert else {
       throw JobError(reason: "sound: only together with title or body; it is a part of the alert of a Live Activity")
     }
-    guard priority != 1 else { throw JobError(reason: "priority: must be 5 or 10 for a Live Activity") }
+    // Only a broadcast may have the lowest one.
+    let isBroadcast = if case .channel = addressee { true } else { false }
+    guard priority != 1 || isBroadcast else {
+      throw JobError(reason: "priority: must be 5 or 10 for a Live Activity")
+    }
     return .activity(activity, notification)
   }
 
