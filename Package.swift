@@ -54,18 +54,22 @@ let package = Package(
     module("Events", ["EventLoop", "JSON", "Redis", "Telemetry"]),
     module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
-    module("Backup", ["Credentials", "EventLoop", "JSON", "PushModel", "Redis", "Registry"]),
+    module("Backup", ["Credentials", "EventLoop", "Jobs", "JSON", "PushModel", "Redis", "Registry"]),
     module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
+    module("Activities", ["EventLoop", "JSON", "Jobs", "PushModel", "Redis"]),
     module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "PushModel", "Redis", "Telemetry"]),
     module(
       "Operations",
-      ["APNs", "Credentials", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis", "Registry"]),
+      [
+        "Activities", "APNs", "Credentials", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis",
+        "Registry",
+      ]),
 
     module(
       "Sidecar",
       [
-        "Backup", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy", "PushModel",
-        "Queue", "Redis", "Registry", "Telemetry",
+        "Activities", "Backup", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ],
       resources: [.embedInCode("openapi.json")]),
     module(
@@ -82,8 +86,9 @@ let package = Package(
     module(
       "Worker",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON", "Policy",
-        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
+        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs",
+        "JSON",
+        "Policy", "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
     .executableTarget(
@@ -96,7 +101,7 @@ let package = Package(
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Simulator",
-      dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry"],
+      dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Telemetry"],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Bench", dependencies: ["APNs", "EventLoop", "PushModel", "Telemetry"], path: "Tools/Bench",
@@ -123,10 +128,11 @@ let package = Package(
     tests("Crypto", ["TestSupport"]),
     tests("Redis", ["EventLoop", "RedisSupport", "Telemetry", "TestSupport"]),
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
-    tests("APNs", ["COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
+    tests("APNs", ["CNGHTTP2", "COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["Crypto", "JSON", "Policy", "PushModel", "TestSupport"]),
     tests("Policy", ["JSON", "Jobs", "TestSupport"]),
+    tests("Activities", ["Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     .target(
       name: "QueueSupport", dependencies: ["EventLoop", "Queue", "Redis", "RedisSupport", "TestSupport"],
@@ -139,8 +145,8 @@ let package = Package(
     tests(
       "Operations",
       [
-        "Credentials", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "QueueSupport", "Redis", "RedisSupport",
-        "Registry", "Telemetry", "TestSupport",
+        "Activities", "Credentials", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "QueueSupport", "Redis",
+        "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
       "Registry",
@@ -160,17 +166,18 @@ let package = Package(
     tests(
       "Sidecar",
       [
-        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "MartletDevice", "PushModel", "Queue",
-        "Redis",
+        "Activities", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "MartletDevice", "PushModel",
+        "Queue", "Redis",
         "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
       "Dashboard",
       [
-        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "PushModel",
+        "Activities", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations",
+        "PushModel",
         "Queue", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
-    tests("Simulator", ["COpenSSL", "EventLoop", "Telemetry", "TestSupport"]),
+    tests("Simulator", ["COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry", "TestSupport"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "RedisSupport", "Telemetry", "TestSupport"]),
     tests(
       "Worker",

@@ -35,10 +35,12 @@ public final class APNsClient {
   /// Takes over the pushes that were not sent when this client was replaced. Nil unless it was.
   private var successor: (@EventLoop (Push) -> Bool)?
   private let requestNanoseconds: UInt64
-  private(set) var pools = EnvironmentPools()
+  var pools = EnvironmentPools()
+  /// Those of broadcasts, while another origin than the gateways takes them. They say nothing about the gateways.
+  var broadcastPools = EnvironmentPools()
   private var answers: AnswerTimer
-  private var ticker: LoopTimer?
-  private var isShutDown = false
+  var ticker: LoopTimer?
+  private(set) var isShutDown = false
   private var wasConnected = false
   private var wasServing = false
 
@@ -88,7 +90,7 @@ public final class APNsClient {
   private func enqueue(_ push: Push, now: UInt64) {
     push.route = routes.route(push.environment, push.topic)
     if let refusal = refusalByRoute(push, now: now) { return finishLater(push, refusal) }
-    pool(push.environment).send(push)
+    (push.isBroadcast ? broadcastPool(push.environment) : pool(push.environment)).send(push)
   }
 
   /// Takes over a push that a client with the same ``instruments`` has not sent.
@@ -100,10 +102,10 @@ public final class APNsClient {
   }
 
   /// Pushes waiting for a connection or a free stream.
-  public var queued: Int { pools.all.reduce(0) { $0 + $1.queued } }
+  public var queued: Int { allPools.reduce(0) { $0 + $1.queued } }
 
   /// Pushes on a connection.
-  public var inFlight: Int { pools.all.reduce(0) { $0 + $1.inFlight } }
+  public var inFlight: Int { allPools.reduce(0) { $0 + $1.inFlight } }
 
   /// Whether a connection of any environment takes pushes.
   public var isConnected: Bool { pools.all.contains { $0.isConnected } }
@@ -139,7 +141,7 @@ public final class APNsClient {
   public func shutdown() {
     guard !isShutDown else { return }
     isShutDown = true
-    for pool in pools.all { pool.shutdown() }
+    for pool in allPools { pool.shutdown() }
   }
 
   /// Shuts down and gives the pushes that were certainly not processed, now and later, to `successor`, unless it returns false.
@@ -158,13 +160,13 @@ public final class APNsClient {
 
   /// The key that signs has changed: pushes go out on new connections.
   func renewConnections() {
-    for pool in pools.all { pool.renewConnections() }
+    for pool in allPools { pool.renewConnections() }
   }
 
   /// Closes all connections at once. Pushes that were written but not answered end as uncertain.
   public func close() {
     shutdown()
-    for pool in pools.all { pool.close() }
+    for pool in allPools { pool.close() }
     ticker = nil
     // A completion may call this while outcomes of the same turn are still to be reported.
     EventLoop.run { withExtendedLifetime(self) {} }
@@ -193,60 +195,5 @@ public final class APNsClient {
 
   func announceStateChange() {
     onStateChange?()
-  }
-
-  private func tick() {
-    let now = Clock.monotonicNanoseconds
-    for pool in pools.all { pool.tick(now: now) }
-    refusals.tick(now: now)
-    if keys.retryIfDue(now: now) { renewConnections() }
-    if opensOnDemand { closeIdle(now: now) } else { standBy(now: now) }
-  }
-
-  private func closeIdle(now: UInt64) {
-    for pool in pools.all where pool.isIdle(for: configuration.limits.idleBeforeClose, now: now) { close(pool) }
-  }
-
-  /// Closes the connections of a pool without pushes. The next push opens others.
-  func close(_ pool: ConnectionPool) {
-    for environment in PushEnvironment.allCases where pools[environment] === pool { pools[environment] = nil }
-    pool.shutdown()
-    pool.close()
-    // Its connections may still be called in this turn.
-    EventLoop.run { withExtendedLifetime(pool) {} }
-    if pools.isEmpty { ticker = nil }
-    stateMayHaveChanged()
-  }
-
-  /// Opens the gateway of `origin` to find out whether it can be reached.
-  func standBy(at origin: String) {
-    for environment in configuration.environments
-    where pools[poolKey(environment)] == nil && configuration.origin(of: environment).url == origin {
-      _ = pool(environment, isStandby: true)
-    }
-  }
-
-  /// Opens the other gateways while the default one cannot be reached: jobs for them must not wait for it.
-  private func standBy(now: UInt64) {
-    guard !isShutDown, pools[configuration.defaultEnvironment]?.isDown(now: now) == true else { return }
-    for environment in PushEnvironment.allCases where pools[poolKey(environment)] == nil {
-      _ = pool(environment, isStandby: true)
-    }
-  }
-
-  /// With an endpoint override both environments share one pool.
-  private func poolKey(_ environment: PushEnvironment) -> PushEnvironment {
-    configuration.hasOneGateway ? configuration.defaultEnvironment : environment
-  }
-
-  private func pool(_ environment: PushEnvironment, isStandby: Bool = false) -> ConnectionPool {
-    let key = poolKey(environment)
-    if let pool = pools[key] { return pool }
-    onOpen?()
-    if ticker == nil { ticker = .every(configuration.limits.tick) { self.tick() } }
-    let pool = ConnectionPool(origin: configuration.origin(of: key), client: self, isStandby: isStandby)
-    pools[key] = pool
-    pool.open()
-    return pool
   }
 }

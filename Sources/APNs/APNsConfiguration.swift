@@ -26,6 +26,10 @@ public struct APNsConfiguration: Sendable {
     public let endpointOverride: String?
     /// An https URL whose origin replaces the gateway of the sandbox alone.
     public let sandboxOverride: String?
+    /// An https URL whose origin takes broadcasts to channels, of both environments, in place of the gateways.
+    public var broadcastOverride: String?
+    /// An https URL whose origin manages the channels of both environments in place of Apple's servers.
+    public var channelsOverride: String?
     /// One or more authorities to trust in addition to the system's.
     public let caCertificatePEM: String?
     /// The same, already read: many apps share the certificates of one file.
@@ -58,8 +62,12 @@ public struct APNsConfiguration: Sendable {
   let environments: [PushEnvironment]
   /// Whether both environments share one gateway.
   let hasOneGateway: Bool
+  /// Takes broadcasts to channels; nil if the gateways do.
+  let broadcasts: BroadcastOrigins?
   private let production: Origin
   private let sandbox: Origin
+  /// Manages channels; nil if Apple's servers do.
+  private let channels: Origin?
 
   /// `credentials` are the keys of one team, within ``keyRange``, the preferred one first. `only` is the one environment that
   /// pushes are sent to, so that a key which APNs refuses there goes on signing elsewhere; nil for both. Throws
@@ -84,12 +92,14 @@ public struct APNsConfiguration: Sendable {
     production = try Origin(gateway.endpointOverride ?? PushEnvironment.production.origin)
     sandbox = try Origin(gateway.sandboxOverride ?? gateway.endpointOverride ?? PushEnvironment.sandbox.origin)
     hasOneGateway = production == sandbox
+    broadcasts = try gateway.broadcastOverride.map { text throws(APNsError) in try BroadcastOrigins(text) }
+    channels = try gateway.channelsOverride.map { text throws(APNsError) in try Origin(text) }
     environments = only.map { [$0] } ?? PushEnvironment.allCases
     var authorities = gateway.authorities
     if authorities == nil, let pem = gateway.caCertificatePEM { authorities = try TrustedAuthorities(pem: pem) }
     self.authorities = authorities?.certificates
     identity = ClientIdentity(
-      keys: credentials, origins: [production.url, sandbox.url], environment: only,
+      keys: credentials, origins: [production.url, sandbox.url, broadcasts?.production.url], environment: only,
       authorities: self.authorities?.digest, connections: connectionsPerEnvironment)
     self.defaultEnvironment = only ?? defaultEnvironment
     self.connectionsPerEnvironment = connectionsPerEnvironment
@@ -97,6 +107,17 @@ public struct APNsConfiguration: Sendable {
   }
 
   func origin(of environment: PushEnvironment) -> Origin { environment == .production ? production : sandbox }
+
+  /// The origin that takes broadcasts to channels.
+  func broadcastOrigin(of environment: PushEnvironment) -> Origin {
+    broadcasts?.origin(of: environment) ?? origin(of: environment)
+  }
+
+  /// The URL of the origin that manages channels.
+  func channelsURL(of environment: PushEnvironment) -> String { channels?.url ?? environment.channelsURL }
+
+  /// Whether the channels of both environments are managed at one origin, which cannot tell them apart.
+  var hasOneChannelsOrigin: Bool { channels != nil }
 }
 
 // Checks of single settings, so that an error can name the setting.

@@ -59,7 +59,7 @@ extension APNsClient {
   /// The age of the provider token in seconds; nil if none is in use.
   var tokenAge: Int64? {
     let now = Clock.monotonicNanoseconds
-    let isInUse = !opensOnDemand || pools.all.contains { !$0.isIdle(for: APNsClient.recentUse, now: now) }
+    let isInUse = !opensOnDemand || allPools.contains { !$0.isIdle(for: APNsClient.recentUse, now: now) }
     return isInUse ? keys.token.age : nil
   }
 

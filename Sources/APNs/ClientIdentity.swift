@@ -12,8 +12,8 @@ struct ClientIdentity: Hashable, Sendable {
   }
 
   private let keys: [Key]
-  /// The URLs of the gateways of production and sandbox.
-  private let origins: [String]
+  /// The URLs of the gateways of production and sandbox, and of what takes broadcasts in place of both.
+  private let origins: [String?]
   /// The only environment that pushes are sent to; nil for both.
   private let environment: PushEnvironment?
   /// SHA-256 of the PEM text of the authorities.
@@ -21,7 +21,7 @@ struct ClientIdentity: Hashable, Sendable {
   private let connections: Int
 
   init(
-    keys: [APNsConfiguration.Credentials], origins: [String], environment: PushEnvironment?, authorities: [UInt8]?,
+    keys: [APNsConfiguration.Credentials], origins: [String?], environment: PushEnvironment?, authorities: [UInt8]?,
     connections: Int
   ) {
     self.keys = keys.map {

@@ -13,5 +13,11 @@ struct EnvironmentPools {
 
   var all: [ConnectionPool] { [production, sandbox].compactMap { $0 } }
 
+  /// Removes the pool where it is.
+  mutating func remove(_ pool: ConnectionPool) {
+    if production === pool { production = nil }
+    if sandbox === pool { sandbox = nil }
+  }
+
   var isEmpty: Bool { production == nil && sandbox == nil }
 }

@@ -23,7 +23,38 @@ struct Origin: Sendable, Equatable {
   var authority: String { address.authority }
 }
 
+/// The origins that take broadcasts to channels in place of the gateways.
+struct BroadcastOrigins: Sendable {
+  /// Apple's pages name the gateways in one place and these hosts in another.
+  static let appleHost = "api-broadcast.push.apple.com"
+  static let appleSandboxHost = "api-broadcast.sandbox.push.apple.com"
+
+  let production: Origin
+  let sandbox: Origin
+
+  /// Apple's host of either environment stands for both hosts; any other origin is that of both environments.
+  init(_ text: String) throws(APNsError) {
+    let origin = try Origin(text)
+    guard [BroadcastOrigins.appleHost, BroadcastOrigins.appleSandboxHost].contains(origin.address.host) else {
+      (production, sandbox) = (origin, origin)
+      return
+    }
+    production = try Origin("https://\(BroadcastOrigins.appleHost)")
+    sandbox = try Origin("https://\(BroadcastOrigins.appleSandboxHost)")
+  }
+
+  func origin(of environment: PushEnvironment) -> Origin { environment == .production ? production : sandbox }
+}
+
 extension PushEnvironment {
+  /// The URL of Apple's server that manages channels.
+  var channelsURL: String {
+    switch self {
+    case .production: "https://api-manage-broadcast.push.apple.com:2196"
+    case .sandbox: "https://api-manage-broadcast.sandbox.push.apple.com:2195"
+    }
+  }
+
   /// The URL of Apple's gateway.
   var origin: String {
     switch self {

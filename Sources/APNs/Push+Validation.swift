@@ -9,8 +9,13 @@ extension Push {
   ///
   /// Such a push is not sent: a control character in a header would end the connection and all pushes on it.
   nonisolated var localRefusal: APNsAnswer? {
-    if token.utf8.isEmpty { return .init(status: 400, reason: "MissingDeviceToken") }
-    if !isTokenValid { return .init(status: 400, reason: "BadDeviceToken") }
+    if isBroadcast {
+      if token.utf8.isEmpty { return .init(status: 400, reason: "MissingChannelId") }
+      if !ChannelID.isWellFormed(token) { return .init(status: 400, reason: "BadChannelId") }
+    } else {
+      if token.utf8.isEmpty { return .init(status: 400, reason: "MissingDeviceToken") }
+      if !isTokenValid { return .init(status: 400, reason: "BadDeviceToken") }
+    }
     if topic.utf8.isEmpty { return .init(status: 400, reason: "MissingTopic") }
     if topic.utf8.count > Push.maximumTopicBytes || !Push.isHeaderValue(topic) {
       return .init(status: 400, reason: "BadTopic")
@@ -22,7 +27,8 @@ extension Push {
       return .init(status: 400, reason: "BadCollapseId")
     }
     if payload.isEmpty { return .init(status: 400, reason: "PayloadEmpty") }
-    if payload.count > pushType.maximumPayloadBytes { return .init(status: 413, reason: "PayloadTooLarge") }
+    let maximum = isBroadcast ? PushType.maximumBroadcastBytes : pushType.maximumPayloadBytes
+    if payload.count > maximum { return .init(status: 413, reason: "PayloadTooLarge") }
     return nil
   }
 

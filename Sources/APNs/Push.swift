@@ -8,16 +8,28 @@ public import EventLoop
 public final class Push {
   /// Where a push goes.
   public struct Target: Sendable {
-    /// Hexadecimal device token.
+    /// Hexadecimal device token; of a broadcast the id of the channel.
     public let token: String
     /// Usually ``PushType/topic(bundleID:)``.
     public let topic: String
-    /// The environment that the token belongs to.
+    /// The environment that the token, or the channel, belongs to.
     public let environment: PushEnvironment
     /// Nil for an anonymous device.
     public let owner: PushOwner?
     /// The refusals that say something about the token; only these count for the mass-removal guard.
     public let evidence: TokenEvidence
+    /// Whether the push goes to the devices that have subscribed to a channel.
+    public let isBroadcast: Bool
+
+    /// A channel of an app. APNs gets no topic: the one here names the route, which is not that of the app's devices.
+    public init(channel id: String, bundleID: String, environment: PushEnvironment) {
+      token = id
+      topic = bundleID + Push.channelsSuffix
+      self.environment = environment
+      owner = nil
+      evidence = TokenEvidence()
+      isBroadcast = true
+    }
 
     public init(
       token: String, topic: String, environment: PushEnvironment, owner: PushOwner? = nil,
@@ -28,8 +40,12 @@ public final class Push {
       self.environment = environment
       self.owner = owner
       self.evidence = evidence
+      isBroadcast = false
     }
   }
+
+  /// No bundle id ends with it.
+  private nonisolated static let channelsSuffix = "/channels"
 
   /// What a push carries.
   public struct Message: Sendable {
@@ -55,9 +71,11 @@ public final class Push {
     }
   }
 
-  /// Hexadecimal device token.
+  /// Hexadecimal device token; of a broadcast the id of the channel.
   public let token: String
   public let topic: String
+  /// See ``Target/isBroadcast``.
+  public let isBroadcast: Bool
   public let pushType: PushType
   /// 10, 5 or 1.
   public let priority: Int
@@ -74,7 +92,9 @@ public final class Push {
   let evidence: TokenEvidence
 
   /// The bundle id that the topic was made from.
-  var bundleID: String { pushType.bundleID(ofTopic: topic) }
+  nonisolated var bundleID: String {
+    isBroadcast ? String(topic.dropLast(Push.channelsSuffix.count)) : pushType.bundleID(ofTopic: topic)
+  }
 
   let completion: @EventLoop (SendOutcome) -> Void
 
@@ -110,13 +130,15 @@ public final class Push {
   ) {
     token = target.token
     topic = target.topic
+    isBroadcast = target.isBroadcast
     environment = target.environment
     owner = target.owner
     evidence = target.evidence
     payload = message.payload
     pushType = message.pushType
     priority = message.priority ?? message.pushType.defaultPriority
-    expiration = message.expiration
+    // A broadcast must say one.
+    expiration = message.expiration ?? (target.isBroadcast ? 0 : nil)
     collapseID = message.collapseID
     self.apnsID = apnsID
     self.completion = completion

@@ -26,13 +26,19 @@ struct RequestHeaders {
   ) -> Int32 {
     values.removeLast(values.count - fixedBytes)
     fields.removeLast(fields.count - fixedFields)
-    addPath(push.token)
-    add("authorization", authorization)
-    add("apns-topic", push.topic)
+    if push.isBroadcast {
+      addPath("/4/broadcasts/apps/", push.bundleID)
+      add("authorization", authorization)
+      add("apns-channel-id", push.token, isIndexed: false)
+    } else {
+      addPath("/3/device/", push.token)
+      add("authorization", authorization)
+      add("apns-topic", push.topic)
+    }
     add("apns-push-type", push.pushType.rawValue)
     add("apns-priority", push.priority == 10 ? "10" : push.priority == 5 ? "5" : "1")
     // These differ from push to push and would only displace the others in the server's header table.
-    add("apns-id", push.apnsID, isIndexed: false)
+    add(push.isBroadcast ? "apns-request-id" : "apns-id", push.apnsID, isIndexed: false)
     if let expiration = push.expiration { add("apns-expiration", String(expiration), isIndexed: false) }
     if let collapseID = push.collapseID { add("apns-collapse-id", collapseID, isIndexed: false) }
     return values.withUnsafeMutableBufferPointer { values in
@@ -48,12 +54,11 @@ struct RequestHeaders {
     }
   }
 
-  private mutating func addPath(_ token: String) {
-    let prefix: StaticString = "/3/device/"
+  private mutating func addPath(_ prefix: StaticString, _ rest: String) {
     prefix.withUTF8Buffer { values.append(contentsOf: $0) }
-    append(token)
+    append(rest)
     fields.append(
-      RequestHeaders.field(":path", count: prefix.utf8CodeUnitCount + token.utf8.count, isIndexed: false))
+      RequestHeaders.field(":path", count: prefix.utf8CodeUnitCount + rest.utf8.count, isIndexed: false))
   }
 
   private mutating func add(_ name: StaticString, _ value: [UInt8]) {

@@ -1,5 +1,6 @@
 import Credentials
 import JSON
+import Jobs
 import PushModel
 import Registry
 
@@ -22,11 +23,17 @@ extension BackupEntry {
     }
   }
 
+  /// Reads the record of a channel.
+  init(channel path: String, record: JSONValue) {
+    self = Channel(path: path, record).map(BackupEntry.channel) ?? .refused(.malformedChannel)
+  }
+
   /// The section of the file, the key there and the record. Nil for a refused entry.
   var place: (section: String, key: String, record: JSONObject)? {
     switch self {
     case .refused: nil
     case .instance(let id, let record): (BackupFormat.instances, id, BackupEntry.json(record))
+    case .channel(let channel): (BackupFormat.channels, channel.path, channel.record)
     case .device(let token, let metadata):
       (metadata.bundleID ?? BackupFormat.noApp, token, BackupEntry.json(metadata))
     }
@@ -38,13 +45,15 @@ extension BackupEntry {
     let username = Username.normalized(try fields.string("username") ?? "")
     guard BackupFormat.isUsername(username) else { throw Refused(.malformedUsername) }
     let createdAt = try fields.date("createdAt")
+    let kind = try fields.choice("kind", DeviceKind.init(rawValue:)) ?? .app
     return .device(
       token: token,
       DeviceMetadata(
         username: username, platform: try fields.choice("platform", Platform.init(rawValue:)) ?? .ios,
         updatedAt: try fields.date("updatedAt") ?? createdAt ?? 0,
         bundleID: app == BackupFormat.noApp ? nil : app, environment: try fields.environment(), createdAt: createdAt,
-        kind: try fields.choice("kind", DeviceKind.init(rawValue:)) ?? .app, deviceID: try fields.deviceID()))
+        kind: kind, deviceID: try fields.deviceID(), activity: try fields.activity(kind),
+        frequentPushes: try fields.bool("frequentPushes")))
   }
 
   private static func instance(_ id: String, _ fields: Fields) throws(Refused) -> BackupEntry {
@@ -65,7 +74,7 @@ extension BackupEntry {
       "createdAt": metadata.createdAt.map(date), "updatedAt": date(metadata.updatedAt),
       "username": metadata.username.isEmpty ? nil : metadata.username, "platform": metadata.platform.rawValue,
       "environment": metadata.environment?.rawValue, "kind": metadata.kind == .app ? nil : metadata.kind.rawValue,
-      "deviceId": metadata.deviceID,
+      "deviceId": metadata.deviceID, "activity": metadata.activity, "frequentPushes": metadata.frequentPushes,
     ]
   }
 
@@ -137,6 +146,14 @@ extension BackupEntry {
       try choice("deviceId") { Charset.deviceID.accepts($0) ? $0 : nil }
     }
 
+    /// The Live Activity, or the attributes type, that a token is for. Only tokens of Live Activities have one.
+    func activity(_ kind: DeviceKind) throws(Refused) -> String? {
+      guard kind.isOfActivities else { return nil }
+      let isValid = kind == .activity ? LiveActivity.isID : LiveActivity.isAttributesType
+      guard let name = try string("activity"), isValid(name) else { throw Refused(.malformedRecord) }
+      return name
+    }
+
     private func value(_ key: String) -> JSONValue? {
       record[key].flatMap { $0 == .null ? nil : $0 }
     }
@@ -144,8 +161,8 @@ extension BackupEntry {
 }
 
 /// The names and limits of a backup file (docs/backup.md):
-/// `{"<bundle id>":{"<token>":{"createdAt","updatedAt","username","platform","environment","kind","deviceId"}}}`, dates in
-/// ISO 8601.
+/// `{"<bundle id>":{"<token>":{"createdAt","updatedAt","username","platform","environment","kind","deviceId",
+/// "activity","frequentPushes"}}}`, dates in ISO 8601.
 enum BackupFormat {
   /// The section of devices without an app.
   static let noApp = ""
@@ -153,6 +170,7 @@ enum BackupFormat {
   /// The prefix of sections that are not apps. Bundle ids contain no colon.
   static let reserved = "martlet:"
   static let instances = "martlet:instances"
+  static let channels = "martlet:channels"
 
   /// Includes the quotes.
   static let maximumKeyBytes = 2048

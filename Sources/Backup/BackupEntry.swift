@@ -10,6 +10,7 @@ package enum BackupEntry: Sendable, Equatable {
     case malformedUsername = "malformed_username"
     case malformedDate = "malformed_date"
     case malformedInstance = "malformed_instance"
+    case malformedChannel = "malformed_channel"
     /// A member has another type or an unknown value.
     case malformedRecord = "malformed_record"
     /// The other sender no longer sends to the device.
@@ -29,6 +30,7 @@ package enum BackupEntry: Sendable, Equatable {
   /// The username is empty for an anonymous device.
   case device(token: String, DeviceMetadata)
   case instance(id: String, InstanceRecord)
+  case channel(Channel)
   case refused(Refusal)
 }
 
@@ -45,6 +47,12 @@ extension BackupEntry {
       return
     }
     self = .device(token: String(decoding: token, as: UTF8.self), metadata)
+  }
+
+  /// Reads the stored record of a channel. Nil if `record` is nil.
+  init?(storedChannel path: [UInt8], record: [UInt8]?) {
+    guard let record else { return nil }
+    self = Channel(path: path, json: record).map(BackupEntry.channel) ?? .refused(.malformedChannel)
   }
 
   /// Reads the stored record of an instance. Nil if `record` is nil.

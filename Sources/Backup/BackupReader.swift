@@ -27,14 +27,15 @@ package struct BackupReader: BackupSource {
   private enum Section: Equatable {
     case app(String)
     case instances
+    case channels
     /// A section of a later version, which is skipped.
     case unknown
 
     init(_ key: String) {
-      if key == BackupFormat.instances {
-        self = .instances
-      } else {
-        self = key.hasPrefix(BackupFormat.reserved) ? .unknown : .app(key)
+      switch key {
+      case BackupFormat.instances: self = .instances
+      case BackupFormat.channels: self = .channels
+      default: self = key.hasPrefix(BackupFormat.reserved) ? .unknown : .app(key)
       }
     }
   }
@@ -70,6 +71,7 @@ package struct BackupReader: BackupSource {
     case (_, .ambiguous): .refused(.malformedRecord)
     case (.app(let app), .object(let object)): BackupEntry(app: app, token: token, record: object)
     case (.instances, .object(let object)): BackupEntry(instance: token, record: object)
+    case (.channels, .object(let object)): BackupEntry(channel: token, record: object)
     }
   }
 

@@ -3,7 +3,7 @@ import Redis
 public import Registry
 
 extension Registry {
-  /// Writes every device and every instance, but no credentials, to a backup file with mode 0600 (`-` is stdout).
+  /// Writes every device, every instance and every channel, but no credentials, to a backup file with mode 0600 (`-` is stdout).
   ///
   /// The file gets its name when it is complete. A token that changes meanwhile can be in it twice or not at all. Throws
   /// if slots of a cluster move to other servers meanwhile, because the keys in them can be missed.
@@ -30,6 +30,7 @@ extension Registry {
   private static let exported: [(prefix: String, entry: @Sendable ([UInt8], [UInt8]?) -> BackupEntry?)] = [
     (RegistryKeys.token(""), { BackupEntry(storedToken: $0, metadata: $1) }),
     (RegistryKeys.instance(""), { BackupEntry(storedInstance: $0, record: $1) }),
+    (RegistryKeys.channels, { BackupEntry(storedChannel: $0, record: $1) }),
   ]
 
   /// Calls `body` for each page of the strings whose key starts with `prefix`, with the rest of the key and the value.
@@ -69,6 +70,7 @@ extension Registry {
 public struct BackupExport: Sendable, Equatable {
   public package(set) var devices = 0
   public package(set) var instances = 0
+  public package(set) var channels = 0
   /// The entries that were left out, by reason.
   public package(set) var skipped: [String: Int] = [:]
 
@@ -78,6 +80,7 @@ public struct BackupExport: Sendable, Equatable {
     switch entry {
     case .device: devices += 1
     case .instance: instances += 1
+    case .channel: channels += 1
     case .refused(let reason): skipped[reason.rawValue, default: 0] += 1
     }
   }

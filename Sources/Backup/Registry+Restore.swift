@@ -22,6 +22,7 @@ extension Registry {
       case .refused(let reason): summary.refuse(reason)
       case .device(let token, let metadata): devices.append(RestoredDevice(token: token, metadata: metadata))
       case .instance(let id, let record): instances.append((id, record))
+      case .channel(let channel): try await restore(channel, &summary)
       }
     }
     for result in try await restore(instances) { summary.count(result) }
@@ -34,6 +35,19 @@ extension Registry {
       throw .notSent("other processes register devices of the same users at the same time; try again")
     }
     return summary
+  }
+
+  /// Adds the ids of environments in which Redis has none.
+  private func restore(_ channel: Channel, _ summary: inout BackupSummary) async throws(RedisError) {
+    let channels = Channels(connection: connection)
+    let known = try await channels.channel(channel.name, of: channel.bundleID)
+    var hasAdded = false
+    for (environment, id) in channel.ids where known?.ids[environment] == nil {
+      let addition = try await channels.add(
+        id, in: environment, storage: channel.storage, to: channel.name, of: channel.bundleID)
+      hasAdded = hasAdded || addition == .added
+    }
+    if !hasAdded { summary.kept += 1 } else if known == nil { summary.created += 1 } else { summary.updated += 1 }
   }
 
   /// Returns the devices to try again, because older ones of their users were removed.

@@ -13,10 +13,13 @@ public struct EventDevice: Sendable, Equatable {
   public var kind: String?
   /// The phone, if the app names it.
   public var deviceID: String?
+  /// The Live Activity, or the attributes type, that the token is for.
+  public var activity: String?
 
   public init(
     token: String, user: String? = nil, instance: String? = nil, app: String? = nil, environment: String? = nil,
-    platform: String? = nil, kind: String? = nil, deviceID: String? = nil
+    platform: String? = nil, kind: String? = nil, deviceID: String? = nil,
+    activity: String? = nil
   ) {
     self.token = token
     self.user = user
@@ -26,13 +29,14 @@ public struct EventDevice: Sendable, Equatable {
     self.platform = platform
     self.kind = kind
     self.deviceID = deviceID
+    self.activity = activity
   }
 
   fileprivate var object: JSONObject {
     [
       "token": token.unlessEmpty, "user": user?.unlessEmpty, "instance": instance?.unlessEmpty,
       "app": app?.unlessEmpty, "environment": environment?.unlessEmpty, "platform": platform?.unlessEmpty,
-      "kind": kind, "deviceId": deviceID,
+      "kind": kind, "deviceId": deviceID, "activity": activity,
     ]
   }
 }

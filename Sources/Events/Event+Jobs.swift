@@ -59,6 +59,14 @@ extension Event {
     Event(.jobFailed, at: now, data: job.object + ["attempts": attempts] + counts.object)
   }
 
+  /// A job that has ended a Live Activity: APNs accepted its push. `user` is nil if it was for the devices of all users.
+  public static func ended(
+    activity: String, user: String?, _ job: EventJob, _ counts: EventCounts, attempts: Int, at now: Int64
+  ) -> Event {
+    let end: JSONObject = ["activity": activity.unlessEmpty, "user": user?.unlessEmpty, "attempts": attempts]
+    return Event(.activityEnded, at: now, data: job.object + end + counts.object)
+  }
+
   /// A broadcast that ended with this status.
   public static func finished(
     _ job: EventJob, app: String, status: String, _ counts: EventCounts, attempts: Int, at now: Int64

@@ -13,6 +13,8 @@ public enum EventType: String, Sendable, CaseIterable {
   case jobUncertain = "job.uncertain"
   /// No push of a job was accepted.
   case jobFailed = "job.failed"
+  /// The end of a Live Activity was sent.
+  case activityEnded = "activity.ended"
   case broadcastFinished = "broadcast.finished"
   case routePaused = "route.paused"
   case routeResumed = "route.resumed"

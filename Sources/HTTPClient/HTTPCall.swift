@@ -1,5 +1,16 @@
-/// One request: a POST, or a GET from this machine.
+/// One request.
 public struct HTTPCall: Sendable {
+  public enum Method: String, Sendable {
+    case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
+    /// Without a body.
+    case get = "GET"
+  }
+
+  public var method = Method.post
+  /// Whether HTTP/2 is asked for. A server that does not speak it answers with HTTP/1.1.
+  public var prefersHTTP2 = false
   /// http or https.
   public var url: String
   /// Field names must be tokens; a value must not contain CR, LF or NUL.
@@ -9,7 +20,7 @@ public struct HTTPCall: Sendable {
   public var timeout: Duration
   /// What exceeds this of the answer's body is not read, and the connection is closed.
   public var maximumAnswerBytes: Int
-  /// Whether this is a GET from a plain HTTP server of this machine. No proxy and no certificate is used.
+  /// Whether the server is one of this machine that speaks plain HTTP. No proxy and no certificate is used.
   public var isLocal = false
   /// The unix socket of that server, in place of the host of the URL.
   public var socketPath: String?

@@ -55,32 +55,29 @@ final class Transfer: @unchecked Sendable {
     _ handle: UnsafeMutableRawPointer, _ call: HTTPCall, _ fields: UnsafeMutablePointer<curl_slist>?
   ) throws(HTTPClientError) {
     let milliseconds = max(1, Int(call.timeout.milliseconds))
-    let codes = [
+    let version = call.prefersHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+    var codes = [
       martlet_curl_set_string(handle, CURLOPT_PROTOCOLS_STR, "http,https"),
       martlet_curl_set_string(handle, CURLOPT_USERAGENT, "martlet"),
       martlet_curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields),
-      martlet_curl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
+      martlet_curl_set_long(handle, CURLOPT_HTTP_VERSION, Int(version)),
       martlet_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds),
       // The answer of a proxy to CONNECT is not the server's.
       martlet_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
     ]
-    let kind = call.isLocal ? Transfer.local(handle, call) : Transfer.post(handle, call)
-    try Curl.configure(handle, url: call.url, connectMilliseconds: milliseconds, codes + kind)
-  }
-
-  private static func local(_ handle: UnsafeMutableRawPointer, _ call: HTTPCall) -> [CURLcode] {
-    [
-      martlet_curl_set_long(handle, CURLOPT_HTTPGET, 1), martlet_curl_set_string(handle, CURLOPT_NOPROXY, "*"),
-      martlet_curl_set_string(handle, CURLOPT_UNIX_SOCKET_PATH, call.socketPath),
-    ]
-  }
-
-  private static func post(_ handle: UnsafeMutableRawPointer, _ call: HTTPCall) -> [CURLcode] {
-    [
-      martlet_curl_set_long(handle, CURLOPT_POST, 1),
-      martlet_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, call.body.count),
-      call.body.withUnsafeBytes { Transfer.copy($0, to: handle) },
-    ]
+    if call.isLocal {
+      codes.append(martlet_curl_set_string(handle, CURLOPT_NOPROXY, "*"))
+      codes.append(martlet_curl_set_string(handle, CURLOPT_UNIX_SOCKET_PATH, call.socketPath))
+    }
+    if call.method == .get {
+      codes.append(martlet_curl_set_long(handle, CURLOPT_HTTPGET, 1))
+    } else {
+      codes.append(martlet_curl_set_long(handle, CURLOPT_POST, 1))
+      codes.append(martlet_curl_set_string(handle, CURLOPT_CUSTOMREQUEST, call.method.rawValue))
+      codes.append(martlet_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, call.body.count))
+      codes.append(call.body.withUnsafeBytes { Transfer.copy($0, to: handle) })
+    }
+    try Curl.configure(handle, url: call.url, connectMilliseconds: milliseconds, codes)
   }
 
   /// Gives libcurl a copy of a body. Without a pointer it would read the body by a function.

@@ -15,9 +15,9 @@ public struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral, Equatabl
     members = counts.map { ($0, $1) }
   }
 
-  /// The counts by their names, in the order of the names.
-  public init(_ counts: [String: Int]) {
-    members = counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  /// The values by their names, in the order of the names.
+  public init(_ values: [String: some JSONWritable]) {
+    members = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   public static func + (left: JSONObject, right: JSONObject) -> JSONObject {

@@ -13,12 +13,19 @@ public enum Addressee: Sendable, Equatable {
   case instance(String)
   /// Every device registered for a bundle id.
   case app(String)
+  /// Every device that has registered an update token of a Live Activity; only a user's if one is named.
+  case activity(String, user: String?)
+  /// One update token of a Live Activity. It gets the newest state, unless it has it.
+  case activityToken(String, token: String)
+  /// The devices that have subscribed to a channel of the job's app, by its name.
+  case channel(String)
 
   init(from reader: inout JobReader) throws(JobError) {
     var seen: UInt64 = 0
     var user: String?
     var single: Addressee?
     var token: String?
+    var activity: String?
     try reader.beginObject()
     while let number = try reader.nextKey(among: AddresseeKey.names, seen: &seen) {
       // The numbers are the raw values of the cases.
@@ -28,16 +35,32 @@ public enum Addressee: Sendable, Equatable {
       case .tokens: single = .tokens(try Addressee.tokens(from: &reader))
       case .instance: single = .instance(try reader.instance())
       case .app: single = .app(try reader.identifier(Charset.bundleID))
+      case .activity: activity = try reader.activityID()
+      case .channel: single = .channel(try reader.identifier(Charset.channelName))
       }
     }
     reader.field = "to"
+    if let activity, single == nil, user == nil || token == nil {
+      self = token.map { .activityToken(activity, token: $0) } ?? .activity(activity, user: user)
+      return
+    }
     switch (user, token, single, seen.nonzeroBitCount) {
     case (let user?, let token?, nil, 2): self = .userToken(user: user, token: token)
     case (let user?, nil, nil, 1): self = .user(user)
     case (nil, let token?, nil, 1): self = .token(token)
     case (nil, nil, let single?, 1): self = single
     default:
-      throw reader.error("expected exactly one of user, token, tokens, instance, app (or user with token)")
+      throw reader.error(
+        "expected exactly one of user, token, tokens, instance, app, channel, activity (or user with token, activity with user)"
+      )
+    }
+  }
+
+  /// Whether the job goes to tokens of a Live Activity.
+  public var isActivity: Bool {
+    switch self {
+    case .activity, .activityToken: true
+    case .user, .userToken, .token, .tokens, .instance, .app, .channel: false
     }
   }
 
@@ -57,7 +80,7 @@ public enum Addressee: Sendable, Equatable {
 
 /// The keys of `to`.
 private enum AddresseeKey: Int, CaseIterable {
-  case user, token, tokens, instance, app
+  case user, token, tokens, instance, app, activity, channel
 
   static let names = FieldNames(allCases.map { "\($0)" }, in: "to.")
 }

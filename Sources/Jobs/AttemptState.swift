@@ -21,7 +21,8 @@ public struct AttemptState: Sendable, Equatable {
       uncertain: (value["uncertain"]?.array ?? []).compactMap(\.string),
       reached: (value["reached"]?.array ?? []).compactMap(\.string),
       result: value["result"].flatMap { JobResult(parsing: $0.bytes) }, cursor: value["cursor"]?.string,
-      recordAuthor: value["recordAuthor"]?.string, history: JobHistory(value["history"]))
+      recordAuthor: value["recordAuthor"]?.string, history: JobHistory(value["history"]),
+      waitingSince: value["waitingSince"]?.time)
     kept = Kept(members)
   }
 
@@ -38,6 +39,7 @@ public struct AttemptState: Sendable, Equatable {
       "open": open, "uncertain": uncertain.isEmpty ? nil : uncertain, "reached": reached.isEmpty ? nil : reached,
       "result": result.map { JSONText($0.json()) }, "released": isReleased ? true : nil, "expiresAt": expiresAt,
       "cursor": cursor, "recordAuthor": recordAuthor, "history": history.isEmpty ? nil : history,
+      "waitingSince": waitingSince,
     ]
     return object.bytes
   }
@@ -55,6 +57,7 @@ extension AttemptState {
     var cursor: String?
     var recordAuthor: String?
     var history = JobHistory()
+    var waitingSince: Int64?
   }
 
   private final class Kept: Sendable, Equatable {
@@ -108,6 +111,12 @@ extension AttemptState {
   public var recordAuthor: String? {
     get { kept?.members.recordAuthor }
     set { members.recordAuthor = newValue }
+  }
+
+  /// Since when the job waits for a token of its Live Activity, unix ms.
+  public var waitingSince: Int64? {
+    get { kept?.members.waitingSince }
+    set { members.waitingSince = newValue }
   }
 
   /// What happened to the job so far. ``result`` has none.

@@ -5,6 +5,8 @@ public struct Job: Sendable, Equatable {
   /// The longest text of a job, in bytes.
   public static let maximumBytes = 65536
   public static let maximumTokens = 1000
+  /// The length of a collapse id, in bytes.
+  static let collapseBytes = 1...64
   /// 28 days, in seconds. APNs does not store a notification that long.
   public static let maximumTTL: Int64 = 2_419_200
 
@@ -46,6 +48,26 @@ public enum JobContent: Sendable, Equatable {
   case payload([UInt8])
   /// A notification class of a delivery policy, by its name; only to an instance.
   case classed(String, preview: String?)
+  /// What a Live Activity shows, with the alert of the notification.
+  indirect case activity(LiveActivity, Notification)
+  /// The newest state of the Live Activity that the job is addressed to.
+  case newestState
+}
+
+extension Job {
+  /// Whether the job has the content of a Live Activity in fields, not in `payload`.
+  public var isOfActivity: Bool {
+    guard pushType == .liveactivity else { return false }
+    return switch content {
+    case .activity, .newestState: true
+    case .notification, .payload, .classed: false
+    }
+  }
+
+  /// Nil unless the job starts, updates or ends a Live Activity.
+  public var liveActivity: LiveActivity? {
+    if case .activity(let activity, _) = content { activity } else { nil }
+  }
 }
 
 extension Charset {

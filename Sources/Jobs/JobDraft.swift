@@ -7,8 +7,7 @@ package struct JobDraft {
   /// The prefixes of Martlet's own keys. A queue or a `replyTo` must not begin with one of them.
   package static let reservedPrefixes = [
     "martlet:", "push:token:", "push:user:", "push:result:", "push:app:", "push:instance:", "push:topic:",
-    "push:badge:",
-    "push:events",
+    "push:badge:", "push:activity:", "push:channel:", "push:events",
   ]
   /// A `replyTo` must not name a default queue either.
   private static let refusedReplyPrefixes = reservedPrefixes + ["push:jobs"]
@@ -17,13 +16,14 @@ package struct JobDraft {
   private var id: String?
   private var addressee: Addressee?
   private var app: String?
-  private var notification = Notification()
+  private(set) var notification = Notification()
   private var payload: [UInt8]?
+  private var activity: LiveActivity?
   private var className: String?
   private var preview: String?
   private var pushType: PushType?
-  private var priority: Int?
-  private var collapseID: String?
+  private(set) var priority: Int?
+  private(set) var collapseID: String?
   private var expiration: Int64?
   private var ttl: Int64?
   private var sendAt: Int64?
@@ -72,6 +72,7 @@ package struct JobDraft {
     case .to: addressee = try Addressee(from: &reader)
     case .app: app = try reader.identifier(Charset.bundleID)
     case .payload: payload = try reader.object()
+    case .liveActivity: activity = try LiveActivity(from: &reader)
     case .pushType: pushType = try reader.choice(of: PushType.self)
     case .priority: priority = try JobDraft.priority(from: &reader)
     case .collapseId: collapseID = try JobDraft.collapseID(from: &reader)
@@ -101,25 +102,34 @@ package struct JobDraft {
           "pushType: \(pushType) has no audience; to.app takes alert or background, name a user or tokens for others")
     }
     let content = try content(for: addressee, as: pushType)
-    let priority = priority ?? pushType.defaultPriority
+    let priority = priority ?? defaultPriority(of: content, as: pushType)
     if let only = pushType.onlyPriority, priority != only {
       throw JobError(reason: "priority: must be \(only) when pushType is \(pushType)")
     }
     return Job(
       id: id, addressee: addressee, app: app, content: content, pushType: pushType, priority: priority,
-      collapseID: collapseID, expiration: expiration ?? (ttl == nil ? pushType.defaultExpiration : nil), ttl: ttl,
-      sendAt: sendAt, enqueuedAt: enqueuedAt, dedupe: dedupe,
-      atMostOnce: atMostOnce, replyTo: replyTo, trace: trace)
+      collapseID: collapseID ?? activity?.startCollapseID,
+      expiration: expiration ?? (ttl == nil ? pushType.defaultExpiration : nil), ttl: ttl, sendAt: sendAt,
+      enqueuedAt: enqueuedAt, dedupe: dedupe,
+      // An uncertain start is not sent again: the device would show the activity twice.
+      atMostOnce: atMostOnce || activity?.event == .start, replyTo: replyTo, trace: trace)
   }
 
   private var effectivePushType: PushType {
     if let pushType { return pushType }
+    if activity != nil || addressee?.isActivity == true { return .liveactivity }
+    if case .channel = addressee { return .liveactivity }
     let isSilent = notification.contentAvailable && !notification.isPerceptible
     // A background push has priority 5. A job with another one is an alert.
     return isSilent && (priority ?? 5) == 5 ? .background : .alert
   }
 
   private func content(for addressee: Addressee, as pushType: PushType) throws(JobError) -> JobContent {
+    if let activity { return try content(activity, for: addressee, as: pushType) }
+    if addressee.isActivity { return try newestState(for: addressee, as: pushType) }
+    if case .channel = addressee {
+      throw JobError(reason: "liveActivity: missing; a job to a channel updates or ends Live Activities")
+    }
     if let className { return try classed(className, for: addressee) }
     guard preview == nil else { throw JobError(reason: "preview: only together with class") }
     if case .instance = addressee {
@@ -131,7 +141,7 @@ package struct JobDraft {
     }
     var notification = notification
     if pushType.saysContentChanged {
-      try refuseNotification(keeping: .data) {
+      try refuseNotification(keeping: [.data]) {
         "\($0): not with pushType \(pushType), which takes data or payload only"
       }
       notification.contentChanged = true
@@ -157,11 +167,13 @@ package struct JobDraft {
   }
 
   /// Refuses the parts of a notification, except `kept`.
-  private func refuseNotification(keeping kept: JobKey? = nil, _ reason: (JobKey) -> String) throws(JobError) {
-    for key in JobKey.allCases where key.isPartOfNotification && seen & 1 << UInt64(key.rawValue) != 0 && key != kept {
+  func refuseNotification(keeping kept: [JobKey] = [], _ reason: (JobKey) -> String) throws(JobError) {
+    for key in JobKey.allCases where key.isPartOfNotification && has(key) && !kept.contains(key) {
       throw JobError(reason: reason(key))
     }
   }
+
+  func has(_ key: JobKey) -> Bool { seen & 1 << UInt64(key.rawValue) != 0 }
 
   private static func priority(from reader: inout JobReader) throws(JobError) -> Int {
     let priority = try reader.integer(in: 1...10)
@@ -172,7 +184,7 @@ package struct JobDraft {
   /// The value of a header, so it has no control characters and no white space at its ends.
   private static func collapseID(from reader: inout JobReader) throws(JobError) -> String {
     let id = try reader.string()
-    guard (1...64).contains(id.utf8.count) else { throw reader.error("expected 1 to 64 bytes of UTF-8") }
+    guard Job.collapseBytes.contains(id.utf8.count) else { throw reader.error("expected 1 to 64 bytes of UTF-8") }
     guard !id.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), id.utf8.first != 0x20, id.utf8.last != 0x20 else {
       throw reader.error("must not contain control characters, nor begin or end with a space")
     }
@@ -204,8 +216,8 @@ package struct JobDraft {
 /// The keys of a job. ``names`` has the order of the cases.
 enum JobKey: Int, CaseIterable {
   case id, to, app, title, subtitle, body, badge, sound, category, threadId, interruptionLevel, relevanceScore
-  case contentAvailable, mutableContent, data, payload, pushType, priority, collapseId, expiration, ttl, `class`,
-    preview
+  case contentAvailable, mutableContent, data, payload, liveActivity, pushType, priority, collapseId, expiration, ttl
+  case `class`, preview
   case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo, trace
 
   static let names = FieldNames(allCases.map { "\($0)" }, in: "")

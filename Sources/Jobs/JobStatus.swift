@@ -17,13 +17,15 @@ public enum JobStatus: String, Sendable, CaseIterable {
   case noDevices = "no_devices"
   /// Not sent, or not sent further, because an operator has cancelled it.
   case cancelled
+  /// Not sent because another job has brought a newer state of the Live Activity.
+  case superseded
 
   /// Whether the job has ended.
   public var isFinal: Bool {
     switch self {
     case .retrying, .deferred: false
     case .accepted, .partial, .failed, .suppressed, .duplicate, .expired, .unsent, .dead, .noDevices,
-      .cancelled:
+      .cancelled, .superseded:
       true
     }
   }
@@ -32,7 +34,7 @@ public enum JobStatus: String, Sendable, CaseIterable {
   public var leavesUserUnreached: Bool {
     switch self {
     case .unsent, .noDevices, .failed, .dead, .expired: true
-    case .accepted, .partial, .retrying, .deferred, .suppressed, .duplicate, .cancelled: false
+    case .accepted, .partial, .retrying, .deferred, .suppressed, .duplicate, .cancelled, .superseded: false
     }
   }
 }

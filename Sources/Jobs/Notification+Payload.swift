@@ -43,12 +43,19 @@ extension Notification {
     json.endObject()
   }
 
-  private func writeAlert(to json: inout JSONWriter) {
+  /// The alert of a Live Activity contains its sound.
+  func writeActivityAlert(to json: inout JSONWriter) {
+    guard hasAlert else { return }
+    writeAlert(to: &json, withSound: true)
+  }
+
+  private func writeAlert(to json: inout JSONWriter, withSound: Bool = false) {
     json.key("alert")
     json.beginObject()
     json.member("title", title)
     json.member("subtitle", subtitle)
     json.member("body", body)
+    if withSound, let sound { write(sound, to: &json) }
     json.endObject()
   }
 

@@ -12,8 +12,8 @@ enum Martlet {
   static let commands: [any Command.Type] = [
     WorkerCommand.self, SidecarCommand.self, DashboardCommand.self, AllCommand.self, EnqueueCommand.self,
     StatusCommand.self, ResultCommand.self, ExplainCommand.self, CancelCommand.self, QueueCommand.self,
-    BroadcastCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self,
-    HealthCommand.self,
+    BroadcastCommand.self, ChannelsCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self,
+    DoctorCommand.self, HealthCommand.self,
   ]
 
   static func main() {

@@ -13,20 +13,34 @@ extension Job {
 
   /// Returns the APNs payload, which is the same for all devices of the job. Throws `PayloadTooLarge: …` if it is larger than
   /// APNs accepts. `match` is the result of ``PolicyBook/match(_:)``; a job with a class has no payload without it.
-  public func apnsPayload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
-    let bytes = try payload(match)
-    guard bytes.count <= pushType.maximumPayloadBytes else {
-      throw JobError(reason: "PayloadTooLarge: \(bytes.count) bytes, at most \(pushType.maximumPayloadBytes)")
+  ///
+  /// `timestamp`, in unix seconds, is that of a Live Activity's state; `channel` APNs' id of the channel that is to update it.
+  public func apnsPayload(
+    _ match: PolicyMatch? = nil, timestamp: Int64 = 0, channel: String? = nil
+  ) throws(JobError) -> [UInt8] {
+    let bytes = try payload(match, timestamp: timestamp, channel: channel)
+    guard bytes.count <= maximumPayloadBytes else {
+      let largest = liveActivity.map { "; the largest part is \($0.largestPart)" } ?? ""
+      throw JobError(reason: "PayloadTooLarge: \(bytes.count) bytes, at most \(maximumPayloadBytes)\(largest)")
     }
     return bytes
   }
 
+  private var maximumPayloadBytes: Int {
+    if case .channel = addressee { PushType.maximumBroadcastBytes } else { pushType.maximumPayloadBytes }
+  }
+
   /// Returns the payload without a limit of its size, for clients that poll.
-  public func payload(_ match: PolicyMatch? = nil) throws(JobError) -> [UInt8] {
+  public func payload(
+    _ match: PolicyMatch? = nil, timestamp: Int64 = 0, channel: String? = nil
+  ) throws(JobError) -> [UInt8] {
     switch content {
     case .payload(let bytes): bytes
     case .notification(let notification): notification.apnsPayload()
     case .classed(_, let preview): try classedPayload(match, preview)
+    case .activity(let activity, let notification):
+      activity.apnsPayload(notification, timestamp: timestamp, channel: channel)
+    case .newestState: throw JobError(reason: "to: the activity has no state")
     }
   }
 

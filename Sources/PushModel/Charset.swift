@@ -4,8 +4,10 @@ package struct Charset: Sendable {
   package static let token = Charset(":_.-", length: 20...512)
   /// Of the phone of a device.
   package static let deviceID = Charset("._:-", length: 1...128)
-
   package let length: ClosedRange<Int>
+  /// The name that operators gave a channel.
+  package static let channelName = Charset("._-", length: 1...64)
+
   /// `letters, digits and ._:-`
   package let description: String
   private let low: UInt64
@@ -51,6 +53,13 @@ package struct Charset: Sendable {
 public enum BundleID {
   /// Whether `text` is 1 to 200 letters, digits, `.`, `_` or `-`.
   public static func isWellFormed(_ text: String) -> Bool { Charset.bundleID.accepts(text) }
+}
+
+/// The form of APNs' ids of channels: text that APNs chooses, base64 in Apple's examples.
+public enum ChannelID {
+  private static let charset = Charset("+/=_-", length: 1...256)
+
+  public static func isWellFormed(_ id: String) -> Bool { charset.accepts(id) }
 }
 
 /// The form of device tokens: 20 to 512 letters, digits, `:`, `_`, `.` or `-`. Source: docs/http/push-api.md.

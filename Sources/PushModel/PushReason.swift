@@ -45,6 +45,12 @@ public struct PushReason: Sendable {
       advice: "Nothing: the device is registered as android, which APNs does not serve."),
     "UnknownApp": PushReason(
       advice: "Add the device's bundle id to MARTLET_APPS, or register the device with the right one."),
+    "NoChannelInEnvironment": PushReason(
+      meaning: "The channel of the Live Activity does not exist in the environment of these devices.",
+      advice: "Create it there, too: martlet channels create NAME --app BUNDLE, with a key for that environment."),
+    "StartedBefore": PushReason(
+      meaning: "Another job has started the Live Activity on these devices. It is not started twice.",
+      advice: "Nothing, if a producer repeated the start. Otherwise give each activity an id of its own."),
     "WrongTokenKind": PushReason(
       meaning: "Jobs name tokens of another kind than their push type. They are not sent.",
       advice:
@@ -74,6 +80,15 @@ public struct PushReason: Sendable {
     "BadCertificateEnvironment": wrongEnvironment,
     "TooManyProviderTokenUpdates": PushReason(
       meaning: "Provider tokens are renewed too often. Do not share a key between several fleets."),
+    "FeatureNotEnabled": PushReason(
+      advice: "Enable Broadcast Capability under Push Notifications of the app's identifier in the developer account."),
+    "ChannelNotRegistered": unknownChannel, "BadChannelId": unknownChannel, "MissingChannelId": unknownChannel,
+    "CannotCreateChannelConfig": PushReason(
+      advice:
+        "Delete channels that are not used any more: APNs allows 10,000 of an app in each environment "
+        + "(martlet channels list)."),
+    "TopicMismatch": PushReason(
+      advice: "Use a key that is allowed for this app: APNs says that the key is for other topics."),
     "InternalServerError": ofAPNs, "ServiceUnavailable": ofAPNs, "Shutdown": ofAPNs,
     "IdleTimeout": PushReason(advice: ofAPNs.advice),
   ]
@@ -82,6 +97,10 @@ public struct PushReason: Sendable {
     meaning: "The app was removed from the device, so the token was removed. Nothing to do.",
     advice: "Nothing, if the app was deleted from the device. It registers again when the app is opened there.",
     isUsual: true, isOfToken: true)
+
+  private static let unknownChannel = PushReason(
+    advice: "See martlet channels list: the channel was deleted, or is another environment's. Create it again.",
+    isOfToken: true)
 
   private static let invalid = PushReason(advice: "Correct the job; docs/jobs.md has the rules.")
 

@@ -38,12 +38,21 @@ public enum PushType: String, Sendable, CaseIterable {
     case .pushtotalk: .pushtotalk
     case .controls: .controls
     case .widgets: .widgets
-    case .liveactivity, .mdm: nil
+    case .liveactivity: .activity
+    case .mdm: nil
     }
+  }
+
+  /// Whether a job of this type may be sent to tokens of `kind`.
+  public func isSent(to kind: DeviceKind) -> Bool {
+    kind == self.kind || (self == .liveactivity && kind == .pushtostart)
   }
 
   /// The largest payload that APNs accepts, in bytes.
   public var maximumPayloadBytes: Int { self == .voip ? 5120 : 4096 }
+
+  /// The largest payload of a broadcast to a channel, in bytes.
+  public static let maximumBroadcastBytes = 5120
 
   /// The `apns-priority` of a push without one.
   public var defaultPriority: Int { onlyPriority ?? 10 }

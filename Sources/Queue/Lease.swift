@@ -71,7 +71,7 @@ public final class Lease {
   /// Makes a nonce that no other job has.
   func makeNonce() -> String {
     nonceCount += 1
-    return "\(name.nonceBase).\(nonceCount)"
+    return FirstClaim.nonce(name.nonceBase, nonceCount, at: Clock.unixMilliseconds)
   }
 
   /// Makes the prefix of the nonces of one claim; the script appends a number for each job.

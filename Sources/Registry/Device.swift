@@ -23,11 +23,15 @@ public struct Device: Sendable, Equatable {
   public let kind: DeviceKind?
   /// The phone, if the app names it.
   public let deviceID: String?
+  /// As ``DeviceMetadata/activity``.
+  public let activity: String?
+  /// As ``DeviceMetadata/frequentPushes``.
+  public let frequentPushes: Bool?
 
   public init(
     token: String, username: String? = nil, platform: Platform = .ios, bundleID: String? = nil,
     environment: PushEnvironment? = nil, updatedAt: Int64 = 0, createdAt: Int64? = nil, kind: DeviceKind? = nil,
-    deviceID: String? = nil
+    deviceID: String? = nil, activity: String? = nil, frequentPushes: Bool? = nil
   ) {
     self.token = token
     self.username = username
@@ -38,12 +42,15 @@ public struct Device: Sendable, Equatable {
     self.createdAt = createdAt
     self.kind = kind
     self.deviceID = deviceID
+    self.activity = activity
+    self.frequentPushes = frequentPushes
   }
 
   public init(token: String, metadata: DeviceMetadata) {
     self.init(
       token: token, username: metadata.username.isEmpty ? nil : metadata.username, platform: metadata.platform,
       bundleID: metadata.bundleID, environment: metadata.environment, updatedAt: metadata.updatedAt,
-      createdAt: metadata.createdAt, kind: metadata.kind, deviceID: metadata.deviceID)
+      createdAt: metadata.createdAt, kind: metadata.kind, deviceID: metadata.deviceID,
+      activity: metadata.activity, frequentPushes: metadata.frequentPushes)
   }
 }

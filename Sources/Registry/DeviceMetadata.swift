@@ -16,10 +16,15 @@ public struct DeviceMetadata: Sendable, Equatable {
   public var kind: DeviceKind
   /// The phone, if the app names it: its tokens have the same owner.
   public var deviceID: String?
+  /// Of an update token the id of its Live Activity, of a push-to-start token its attributes type, of other tokens nil.
+  public var activity: String?
+  /// Whether the user lets the app update its Live Activities often; nil if the app does not say.
+  public var frequentPushes: Bool?
 
   public init(
     username: String, platform: Platform, updatedAt: Int64, bundleID: String? = nil,
-    environment: PushEnvironment? = nil, createdAt: Int64? = nil, kind: DeviceKind = .app, deviceID: String? = nil
+    environment: PushEnvironment? = nil, createdAt: Int64? = nil, kind: DeviceKind = .app, deviceID: String? = nil,
+    activity: String? = nil, frequentPushes: Bool? = nil
   ) {
     self.username = username
     self.platform = platform
@@ -29,11 +34,13 @@ public struct DeviceMetadata: Sendable, Equatable {
     self.createdAt = createdAt
     self.kind = kind
     self.deviceID = deviceID
+    self.activity = activity
+    self.frequentPushes = frequentPushes
   }
 
   /// The raw value is the index in ``keys``, so that keys are not compared as text.
   private enum Key: Int, CaseIterable {
-    case username, platform, updatedAt, bundleId, environment, createdAt, kind, deviceId
+    case username, platform, updatedAt, bundleId, environment, createdAt, kind, deviceId, activity, frequentPushes
   }
 
   private static let keys = JSONKeys(Key.allCases.map { "\($0)" })
@@ -71,6 +78,8 @@ public struct DeviceMetadata: Sendable, Equatable {
     case (.environment, .string): environment = PushEnvironment(named: try reader.readString())
     case (.kind, .string): kind = DeviceKind(rawValue: try reader.readString()) ?? .app
     case (.deviceId, .string): deviceID = try reader.readString()
+    case (.activity, .string): activity = try reader.readString()
+    case (.frequentPushes, .bool): frequentPushes = try reader.readBool()
     case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader) ?? 0
     case (.createdAt, .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
     default:
@@ -97,7 +106,7 @@ public struct DeviceMetadata: Sendable, Equatable {
     let object: JSONObject = [
       "username": username, "platform": platform.rawValue, "updatedAt": updatedAt, "bundleId": bundleID,
       "environment": environment?.rawValue, "createdAt": createdAt, "kind": kind == .app ? nil : kind.rawValue,
-      "deviceId": deviceID,
+      "deviceId": deviceID, "activity": activity, "frequentPushes": frequentPushes,
     ]
     return object.bytes
   }

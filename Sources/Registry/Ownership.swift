@@ -45,6 +45,15 @@ package enum Ownership {
     return Device(token: token, metadata: metadata)
   }
 
+  /// Returns the device of an entry of a Live Activity's hash; nil if it has expired or is another activity's. The hash expires, so
+  /// that such entries need not be removed.
+  static func device(_ entry: [UInt8], metadata: [UInt8]?, ofActivity id: String) -> Device? {
+    guard DeviceToken.isWellFormed(entry), let metadata = metadata.flatMap(DeviceMetadata.init(parsing:)),
+      metadata.kind == .activity, metadata.activity == id
+    else { return nil }
+    return Device(token: String(decoding: entry, as: UTF8.self), metadata: metadata)
+  }
+
   private static func decide(
     _ entry: [UInt8], _ metadata: [UInt8]?, _ fault: (DeviceMetadata) -> Removal.Reason?
   ) -> Decision {

@@ -16,13 +16,17 @@ public struct Registration: Sendable, Equatable {
   public let kind: DeviceKind?
   /// The phone: 1 to 128 of `A-Za-z0-9._:-`. Nil keeps the known value.
   public let deviceID: String?
+  /// As ``DeviceMetadata/activity``. Nil keeps the known value.
+  public let activity: String?
+  /// As ``DeviceMetadata/frequentPushes``. Nil keeps the known value.
+  public let frequentPushes: Bool?
   /// Unix milliseconds.
   public let now: Int64
 
   public init(
     token: String, username: String, platform: Platform, bundleID: String? = nil,
     isBundleAssumed: Bool = false, environment: PushEnvironment? = nil, kind: DeviceKind? = nil,
-    deviceID: String? = nil, now: Int64
+    deviceID: String? = nil, activity: String? = nil, frequentPushes: Bool? = nil, now: Int64
   ) {
     self.token = token
     self.username = username
@@ -32,6 +36,8 @@ public struct Registration: Sendable, Equatable {
     self.environment = environment
     self.kind = kind
     self.deviceID = deviceID
+    self.activity = activity
+    self.frequentPushes = frequentPushes
     self.now = now
   }
 }

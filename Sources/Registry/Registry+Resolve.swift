@@ -22,6 +22,7 @@ extension Registry {
       case .token(let token): exchange.named.append((index, token))
       case .tokens(let tokens): for token in tokens { exchange.named.append((index, token)) }
       case .instance(let id): sendInstance(id, index, exchange)
+      case .activity(let id): sendActivity(id, index, exchange)
       }
     }
     sendNamed(exchange)
@@ -162,6 +163,21 @@ extension Registry {
             token: record.token, bundleID: record.bundleID, environment: record.environment,
             updatedAt: record.updatedAt, kind: .app))
       }
+    }
+  }
+
+  private func sendActivity(_ id: String, _ index: Int, _ exchange: ResolveExchange) {
+    exchange.expect()
+    let command = RedisCommand("HKEYS", RegistryKeys.activityTokens(id))
+    connection.send(command) { [self] result in
+      let tokens = (try? result.get())?.array?.compactMap(\.bytes) ?? []
+      for batch in tokens.batches(of: Registry.maximumBatch) {
+        var command = RedisCommand("MGET")
+        for token in batch { command.append(RegistryKeys.token(token)) }
+        exchange.expect()
+        connection.send(command) { exchange.answer(index, activity: id, Array(batch), $0) }
+      }
+      exchange.answer(index, result) { _, _ in }
     }
   }
 

@@ -9,6 +9,9 @@ public final class Registry {
   /// Maximum keys or entries of one command or script.
   nonisolated static let maximumBatch = 300
 
+  /// Update tokens of one Live Activity, at most. More phones are reached by a channel.
+  public nonisolated static let maximumActivityTokens = 1000
+
   /// Attempts while others change the same token or the same user's devices; each attempt decides on the changes of the
   /// one before.
   package nonisolated static let maximumConflicts = 32

@@ -17,11 +17,23 @@ public enum RegistryKeys {
   /// The one active device of an instance: ``InstanceRecord``.
   public static func instance(_ id: String) -> String { "push:instance:\(id)" }
 
+  /// String: the ids of a channel, a ``Channel``.
+  public static func channel(_ name: String, bundleID: String) -> String { channels(of: bundleID) + name }
+
+  /// The beginning of the keys of an app's channels.
+  static func channels(of bundleID: String) -> String { "\(channels)\(bundleID):" }
+
+  /// The beginning of the keys of all channels.
+  package static let channels = "push:channel:"
+
   /// String with a TTL: the id of the instance that registered the token last.
   public static func instanceOfToken(_ token: String) -> String { "martlet:instance:\(token)" }
 
   /// Sorted set of an app's tokens, all with score 0; one of ``AudienceShard/count``.
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
+
+  /// Hash with a TTL: the update tokens of a Live Activity, each with its metadata.
+  public static func activityTokens(_ id: String) -> String { "push:activity:\(id):tokens" }
 
   /// String with a TTL: the last refusal of a device, a ``RefusalNote``.
   public static func refusal(_ token: String) -> String { "martlet:refusal:\(token)" }

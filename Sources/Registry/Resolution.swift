@@ -10,6 +10,8 @@ public enum DeviceQuery: Sendable, Equatable {
   case token(String)
   case tokens([String])
   case instance(String)
+  /// The update tokens of a Live Activity.
+  case activity(String)
 }
 
 /// The devices of one query.
@@ -80,6 +82,17 @@ final class ResolveExchange {
     case .failure(let error): resolutions[query] = Resolution(error: error)
     }
     finishOne()
+  }
+
+  /// Adds devices of a Live Activity.
+  func answer(_ query: Int, activity: String, _ tokens: [[UInt8]], _ result: Result<RedisValue, RedisError>) {
+    answer(query, result) { resolution, value in
+      for (token, metadata) in zip(tokens, value.array ?? []) {
+        if let device = Ownership.device(token, metadata: metadata.bytes, ofActivity: activity) {
+          resolution.devices.append(device)
+        }
+      }
+    }
   }
 
   /// Marks the query as one for a user with a large set.

@@ -1,3 +1,4 @@
+import Activities
 public import Credentials
 public import EventLoop
 public import Events
@@ -14,6 +15,7 @@ public struct Backend {
   public let registry: Registry
   public let credentials: Credentials
   let notifications: NotificationLog
+  let activities: Activities
   /// Reads the file at ``SidecarConfiguration/backupPath``. Nil disables the import.
   public var backupImport: BackupImport?
 
@@ -26,6 +28,7 @@ public struct Backend {
     registry = Registry(connection: connection, maximumDevices: maximumDevices, events: events, log: log)
     credentials = Credentials(connection: connection)
     notifications = NotificationLog(connection: connection)
+    activities = Activities(connection: connection)
   }
 }
 

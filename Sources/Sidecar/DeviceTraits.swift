@@ -16,8 +16,10 @@ struct DeviceTraits: Equatable {
     environment = try DeviceTraits.value(body, "environment", "production, sandbox or development") {
       PushEnvironment(named: $0)
     }
-    let kinds = DeviceKind.allCases.map(\.rawValue).joined(separator: ", ")
-    kind = try DeviceTraits.value(body, "kind", "one of \(kinds)") { DeviceKind(rawValue: $0) }
+    let kinds = DeviceKind.ofDevices.map(\.rawValue).joined(separator: ", ")
+    kind = try DeviceTraits.value(body, "kind", "one of \(kinds)") {
+      DeviceKind(rawValue: $0).flatMap { $0.isOfActivities ? nil : $0 }
+    }
     deviceID = try DeviceTraits.value(body, "deviceId", "1 to 128 letters, digits or any of ._:-") {
       Charset.deviceID.accepts($0) ? $0 : nil
     }

@@ -58,7 +58,7 @@ package struct SidecarSite: HTTPSite {
     connection = context.storage?.backend.connection
     let always: [any HTTPAPI] = [
       operations, PushAPI(context), NotificationAPI(context), DeviceAPI(context: context), BroadcastAPI(context),
-      InstanceAPI(context: context), GorushAPI(context: context),
+      InstanceAPI(context: context), ActivityAPI(context), GorushAPI(context: context),
     ]
     apis = always + [matrix].compactMap { $0 }
     router = HTTPRouter(

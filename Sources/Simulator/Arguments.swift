@@ -3,6 +3,7 @@ import HTTPServer
 /// The command line.
 struct Arguments: Equatable {
   var listen = HTTPAddress.tcp(host: "127.0.0.1", port: 0)
+  var channels = HTTPAddress.tcp(host: "127.0.0.1", port: 0)
   var control = HTTPAddress.tcp(host: "127.0.0.1", port: 0)
   /// Nil for a new directory under the system's temporary directory.
   var directory: String?
@@ -28,7 +29,8 @@ struct Arguments: Equatable {
     Usage: apns-simulator [options]
     A local APNs. Prints one line of JSON when it is ready; ends on SIGTERM or SIGINT.
 
-      --listen HOST:PORT        address for pushes (127.0.0.1:0, any free port)
+      --listen HOST:PORT        address for pushes and broadcasts (127.0.0.1:0, any free port)
+      --channels HOST:PORT      address for the management of channels (127.0.0.1:0)
       --control HOST:PORT       address of the HTTP interface to ledger, devices and faults (127.0.0.1:0)
       --name HOST               a further host name of the server certificate, repeatable (localhost, 127.0.0.1, ::1)
       --dir DIR                 directory for ca.pem, the provider key and provider.env (a new one)
@@ -70,13 +72,15 @@ struct Arguments: Equatable {
   }
 
   private static let withValue: Set = [
-    "--listen", "--control", "--name", "--dir", "--max-streams", "--initial-streams", "--rtt", "--key-id", "--team-id",
+    "--listen", "--channels", "--control", "--name", "--dir", "--max-streams", "--initial-streams", "--rtt", "--key-id",
+    "--team-id",
     "--public-key", "--environment", "--topic", "--token-updates", "--journal",
   ]
 
   private mutating func set(_ option: String, _ value: String) throws(UsageError) {
     switch option {
     case "--listen": listen = try Arguments.address(option, value)
+    case "--channels": channels = try Arguments.address(option, value)
     case "--control": control = try Arguments.address(option, value)
     case "--name":
       guard !value.isEmpty, value.utf8.allSatisfy({ Arguments.nameCharacters.contains($0) }) else {

@@ -10,8 +10,6 @@ import Telemetry
 /// The simulated APNs: listens, and keeps the state that all connections share.
 @EventLoop
 final class Gateway {
-  /// Time between two attempts to accept while descriptors are exhausted.
-  private static let restTime = Duration.milliseconds(100)
   /// Connections whose TLS handshake is not finished, at most. Beyond it, that which waits longest is closed.
   static let maximumHandshakes = 512
 
@@ -19,22 +17,22 @@ final class Gateway {
   var settings: GatewaySettings
   var rules = PushRules()
   var devices = Devices()
+  var liveDevices = LiveDevices()
+  var channels = Channels()
+  private(set) lazy var reporter = TokenReporter(gateway: self, log: log)
   var verifier: ProviderTokenVerifier
   private(set) var faults = FaultPlan()
   var ledger: Ledger
   var journal: Journal?
   private(set) var connectionsAccepted = 0
   private(set) var effects: [String: Int] = [:]
-  private(set) var port = 0
   private let log: Log
-  private var listener: Int32 = -1
-  private var source: SocketSource?
-  private var restTimer: LoopTimer?
+  private var listeners: [Listener] = []
   private var connections: [ObjectIdentifier: Connection] = [:]
   /// Those of `connections` whose TLS handshake is not finished, the oldest first.
   private var handshakes: [Connection] = []
-  /// Descriptors of connections that a fault leaves without service.
-  private var stalled: [Int32] = []
+  /// Connections that a fault leaves without service.
+  private var stalled: [(descriptor: Int32, port: RequestTarget.Port)] = []
 
   init(tls: TLSContext, verifier: ProviderTokenVerifier, settings: GatewaySettings, ledger: Ledger, log: Log) {
     self.tls = tls
@@ -46,13 +44,14 @@ final class Gateway {
 
   var openConnections: Int { connections.count + stalled.count }
 
-  func start(_ address: HTTPAddress) throws(HTTPServerError) {
-    let socket = try ListeningSocket(address)
-    listener = socket.descriptor
-    port = socket.port
-    source = SocketSource(descriptor: listener, onReadable: { [unowned self] in accept() }, onWritable: {})
-    guard let source else { throw .cannotStart(reason: "out of descriptors") }
-    source.watchReading(true)
+  /// Listens for the requests of a port. Returns its number.
+  func start(_ address: HTTPAddress, _ port: RequestTarget.Port) throws(HTTPServerError) -> Int {
+    let listener = try Listener(address, log: log) { [unowned self] descriptor in
+      connectionsAccepted += 1
+      if faults.stallsAccept { stalled.append((descriptor, port)) } else { serve(descriptor, port) }
+    }
+    listeners.append(listener)
+    return listener.port
   }
 
   func remove(_ connection: Connection) {
@@ -79,10 +78,10 @@ final class Gateway {
     if !faults.stallsAccept { serveStalled() }
   }
 
-  /// Counts the next push and returns the fault that applies to it.
-  func takeEffect(on head: RequestHead) -> FaultEffect {
+  /// Counts the next request and returns the fault that applies to it.
+  func takeEffect(on head: RequestHead, _ target: RequestTarget) -> FaultEffect {
     guard !faults.isEmpty else { return .none }
-    let effect = faults.take(topic: head[.topic])
+    let effect = faults.take(topic: head[.topic], on: target.kind)
     if let name = effect.name { effects[name, default: 0] += 1 }
     return effect
   }
@@ -94,31 +93,10 @@ final class Gateway {
     connectionsAccepted = 0
   }
 
-  private func accept() {
-    while true {
-      let descriptor = Glibc.accept(listener, nil, nil)
-      guard descriptor >= 0 else {
-        if errno == EMFILE || errno == ENFILE { rest() }
-        return
-      }
-      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-      connectionsAccepted += 1
-      if faults.stallsAccept { stalled.append(descriptor) } else { serve(descriptor) }
-    }
-  }
-
-  /// Pauses accepting because descriptors are exhausted: the listening socket would stay readable.
-  private func rest() {
-    log.warn("file descriptors are exhausted; new connections wait")
-    source?.watchReading(false)
-    restTimer = .after(Gateway.restTime) { [unowned self] in source?.watchReading(true) }
-  }
-
-  private func serve(_ descriptor: Int32) {
+  private func serve(_ descriptor: Int32, _ port: RequestTarget.Port) {
     var yes: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-    guard let connection = Connection(descriptor: descriptor, gateway: self) else {
+    guard let connection = Connection(descriptor: descriptor, port: port, gateway: self) else {
       return log.warn("file descriptors or memory are exhausted; a connection was closed")
     }
     if handshakes.count == Gateway.maximumHandshakes { handshakes[0].close() }
@@ -129,13 +107,16 @@ final class Gateway {
   private func serveStalled() {
     let waiting = stalled
     stalled = []
-    for descriptor in waiting { serve(descriptor) }
+    for (descriptor, port) in waiting { serve(descriptor, port) }
   }
 }
 
 extension Gateway {
-  /// Returns the answer to a complete push at `now`, in unix nanoseconds.
-  func answer(to stream: PushStream, provider: inout ConnectionProvider, now: UInt64) -> Answer {
+  /// Returns the answer to a complete request at `now`, in unix nanoseconds. One that is accepted has to be performed.
+  func answer(
+    to stream: PushStream, _ target: RequestTarget, provider: inout ConnectionProvider, now: UInt64
+  ) -> Answer {
+    guard target == .push else { return refusal(of: target, stream.head, provider: &provider, now: now) ?? .accepted }
     if let refusal = refusal(ofHead: stream.head, provider: &provider, now: now) { return refusal }
     let isObject = stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body)
     return rules.refusal(ofBody: stream.bodyCount, isObject: isObject, head: stream.head)
@@ -159,15 +140,19 @@ extension Gateway {
   ///
   /// Which reason Apple gives for a topic-specific key is not documented.
   private func refusalOfTeam(_ head: RequestHead, _ provider: ConnectionProvider) -> Answer? {
-    guard settings.checksAuthorization else { return nil }
-    let team = verifier.team(of: provider.keyID)
-    let isAllowed =
-      verifier.others.allows(head[.topic], team: team)
-      && verifier.others.mayKey(provider.keyID, sendTo: head.bundleID)
-    return isAllowed ? nil : Answer(400, "TopicDisallowed")
+    allows(head[.topic], head.bundleID, provider) ? nil : Answer(400, "TopicDisallowed")
   }
 
-  private func refusalOfProvider(_ head: RequestHead, _ provider: inout ConnectionProvider, now: Int64) -> Answer? {
+  /// Returns whether the connection's provider token is for a topic and its app.
+  func allows(
+    _ topic: ArraySlice<UInt8>?, _ bundleID: @autoclosure () -> String, _ provider: ConnectionProvider
+  ) -> Bool {
+    guard settings.checksAuthorization else { return true }
+    return verifier.others.allows(topic, team: verifier.team(of: provider.keyID))
+      && verifier.others.mayKey(provider.keyID, sendTo: bundleID())
+  }
+
+  func refusalOfProvider(_ head: RequestHead, _ provider: inout ConnectionProvider, now: Int64) -> Answer? {
     guard settings.checksAuthorization else { return nil }
     return provider.check(
       head[.authorization], with: &verifier, environment: settings.environment,

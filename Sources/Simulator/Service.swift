@@ -12,6 +12,8 @@ final class Service {
   private let workspace: Workspace
   /// Nil if the key came from the command line.
   private let keyPath: String?
+  private var port = 0
+  private var channelsPort = 0
 
   init(_ arguments: Arguments, log: Log) throws(CredentialError) {
     self.arguments = arguments
@@ -37,7 +39,8 @@ final class Service {
 
   func start() throws {
     DescriptorLimit.raise()
-    try gateway.start(arguments.listen)
+    port = try gateway.start(arguments.listen, .pushes)
+    channelsPort = try gateway.start(arguments.channels, .channels)
     try control.start()
     try workspace.writeEnvironment(
       url: url, keyID: gateway.verifier.keyID, teamID: gateway.verifier.teamID, keyPath: keyPath)
@@ -45,7 +48,8 @@ final class Service {
 
   func readyLine() -> ReadyLine {
     ReadyLine(
-      port: gateway.port, url: url, control: "http://\(Service.place(arguments.control, port: control.port))",
+      port: port, url: url, channels: "https://\(Service.place(arguments.channels, port: channelsPort))",
+      control: "http://\(Service.place(arguments.control, port: control.port))",
       directory: workspace.directory, authorityPath: workspace.authorityPath, keyPath: keyPath,
       keyID: gateway.verifier.keyID, teamID: gateway.verifier.teamID)
   }
@@ -55,7 +59,7 @@ final class Service {
     if arguments.directory == nil { workspace.remove() }
   }
 
-  private var url: String { "https://\(Service.place(arguments.listen, port: gateway.port))" }
+  private var url: String { "https://\(Service.place(arguments.listen, port: port))" }
 
   private static func place(_ address: HTTPAddress, port: Int) -> String {
     guard case .tcp(let host, _) = address else { return "\(address)" }
@@ -78,6 +82,8 @@ extension GatewaySettings {
 struct ReadyLine: Equatable {
   let port: Int
   let url: String
+  /// The origin for the management of channels.
+  let channels: String
   let control: String
   let directory: String
   let authorityPath: String
@@ -89,7 +95,8 @@ struct ReadyLine: Equatable {
   /// One line, without a line end.
   var json: [UInt8] {
     let object: JSONObject = [
-      "ready": true, "port": port, "url": url, "control": control, "dir": directory, "caCertificate": authorityPath,
+      "ready": true, "port": port, "url": url, "channels": channels, "control": control, "dir": directory,
+      "caCertificate": authorityPath,
       "keyPath": keyPath, "keyId": keyID, "teamId": teamID,
     ]
     return object.bytes

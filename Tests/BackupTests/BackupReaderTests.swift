@@ -42,6 +42,26 @@ struct BackupReaderTests {
       ])
   }
 
+  @Test func `tokens of Live Activities are read with what they are for`() {
+    let text = """
+      {"com.a":{"\(Self.one)":{"updatedAt":1,"kind":"activity","activity":"order-7","frequentPushes":false},
+      "\(Self.two)":{"updatedAt":1,"kind":"pushtostart","activity":"Delivery.Attributes"}}}
+      """
+    #expect(
+      read(text).entries == [
+        .device(
+          token: Self.one,
+          DeviceMetadata(
+            username: "", platform: .ios, updatedAt: 1, bundleID: "com.a", kind: .activity, activity: "order-7",
+            frequentPushes: false)),
+        .device(
+          token: Self.two,
+          DeviceMetadata(
+            username: "", platform: .ios, updatedAt: 1, bundleID: "com.a", kind: .pushtostart,
+            activity: "Delivery.Attributes")),
+      ])
+  }
+
   @Test func `kind, phone and suspension are read, and development is the sandbox`() {
     let text = """
       {"com.a":{"\(Self.one)":{"updatedAt":1,"kind":"voip","deviceId":"iphone:1","environment":"development"}},
@@ -90,6 +110,19 @@ struct BackupReaderTests {
       ])
   }
 
+  @Test func `channels have their own section`() {
+    let text = """
+      {"martlet:channels":{"com.a:match":{"storage":"none","sandbox":"s=="},"match":{"storage":"none"},
+      "com.a:b":{"storage":"some"},"com.a:c":{"storage":"newest","production":"a b"}}}
+      """
+    let entries = read(text).entries
+    #expect(
+      entries.first == .channel(Channel("match", of: "com.a", storage: .none, ids: [.sandbox: "s=="])))
+    #expect(
+      entries.dropFirst() == [.refused(.malformedChannel), .refused(.malformedChannel), .refused(.malformedChannel)])
+    #expect(entries.first?.place?.key == "com.a:match")
+  }
+
   @Test(arguments: [
     (#""short":{}"#, "malformed_token"), (#""\#(one)/..":{}"#, "malformed_token"),
     (#""\#(one)":{"username":7}"#, "malformed_record"), (#""\#(one)":{"username":"a\u0000b"}"#, "malformed_username"),
@@ -101,6 +134,11 @@ struct BackupReaderTests {
     (#""\#(one)":{"deviceId":"a b"}"#, "malformed_record"), (#""\#(one)":{"deviceId":"é"}"#, "malformed_record"),
     (#""\#(one)":{"deviceId":"\#(String(repeating: "a", count: 129))"}"#, "malformed_record"),
     (#""\#(one)":{"updatedAt":1e999}"#, "malformed_record"),
+    (#""\#(one)":{"kind":"activity"}"#, "malformed_record"),
+    (#""\#(one)":{"kind":"activity","activity":"x:tokens"}"#, "malformed_record"),
+    (#""\#(one)":{"kind":"pushtostart","activity":"A<B>"}"#, "malformed_record"),
+    (#""\#(one)":{"kind":"activity","activity":7}"#, "malformed_record"),
+    (#""\#(one)":{"frequentPushes":"yes"}"#, "malformed_record"),
     (#""\#(one)":{"of a later version":[{"a":-1e999}]}"#, "malformed_record"),
   ])
   func `an invalid entry is left out and the next one is read`(entry: String, reason: String) {

@@ -19,6 +19,10 @@ struct ExportTests {
     let directory = try TemporaryDirectory()
     let tokens = (0..<50).map { fixture.token("exported-\($0)") }
     for token in tokens { _ = try await fixture.register(token, "exporter-\(token.utf8.count)", app: "com.exported") }
+    let update = Registration(
+      token: fixture.token("exported-update"), username: "exporter", platform: .ios, bundleID: "com.exported",
+      kind: .activity, activity: "order-7", frequentPushes: true, now: 1)
+    _ = try await fixture.registry.register(activityToken: update)
     try await fixture.registry.register(
       instance: "exported", InstanceRecord(token: tokens[0], environment: nil, updatedAt: 3))
     let export = try await fixture.registry.exportBackup(path: "\(directory.path)/backup.json")
@@ -26,6 +30,7 @@ struct ExportTests {
     #expect(export.instances >= 1)
     let text = try String(contentsOfFile: "\(directory.path)/backup.json", encoding: .utf8)
     #expect(tokens.allSatisfy { text.contains("\"\($0)\"") })
+    #expect(text.contains(#""kind":"activity","activity":"order-7","frequentPushes":true"#))
     directory.remove()
   }
 

@@ -32,6 +32,7 @@ struct Reading: Equatable {
       switch $0 {
       case .device(let token, let metadata): "\(metadata.bundleID ?? "-")/\(token)"
       case .instance(let id, _): "instance/\(id)"
+      case .channel(let channel): "channel/\(channel.name)"
       case .refused(let reason): reason.rawValue
       }
     }

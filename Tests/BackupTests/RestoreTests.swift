@@ -34,6 +34,28 @@ struct RestoreTests {
     #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
   }
 
+  @Test func `tokens of Live Activities are written with what they are for, for their time`() async throws {
+    let fixture = try await Fixture()
+    let (update, start) = (fixture.token("live-update"), fixture.token("live-start"))
+    let activity = "of-\(update)"
+    let metadata = [
+      DeviceMetadata(
+        username: "live", platform: .ios, updatedAt: 1000, bundleID: "com.live", kind: .activity, activity: activity),
+      DeviceMetadata(
+        username: "live", platform: .ios, updatedAt: 1000, bundleID: "com.live", kind: .pushtostart,
+        activity: "Delivery", frequentPushes: true),
+    ]
+    let entries = zip([update, start], metadata).map { BackupEntry.device(token: $0, $1) }
+    #expect(try await fixture.registry.restore(entries).created == 2)
+    #expect(try await fixture.metadata(update) == metadata[0])
+    #expect(try await fixture.metadata(start) == metadata[1])
+    #expect(try await fixture.members("live") == [update, start])
+    #expect(try await fixture.registry.activityDevices(activity).map(\.token) == [update])
+    #expect(try await !fixture.audience("com.live", of: update))
+    #expect(try await fixture.run("TTL", RegistryKeys.token(update)).integer ?? .max <= 43_200)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(start)).integer ?? 0 > 31_500_000)
+  }
+
   @Test func `an anonymous device is only in its app's audience`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("nobodys")

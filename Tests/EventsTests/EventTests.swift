@@ -36,6 +36,25 @@ struct EventTests {
     )
   }
 
+  @Test func `a token of a Live Activity tells which`() {
+    var update = device
+    (update.kind, update.activity) = ("activity", "order-7")
+    #expect(
+      text(Event.change(of: update, from: nil, at: 5))
+        == #"{"type":"token.registered","at":5,"data":{"token":"aa","user":"alice","app":"com.example.app","environment":"production","platform":"ios","kind":"activity","activity":"order-7"}}"#
+    )
+  }
+
+  @Test func `the end of a Live Activity tells its job, and its user if it has one`() {
+    let counts = EventCounts(accepted: 2, failed: 0, stale: 0, uncertain: 0, reasons: [])
+    let job = EventJob(id: "j", queue: "push:jobs")
+    #expect(
+      text(.ended(activity: "order-7", user: "bob", job, counts, attempts: 1, at: 5))
+        == #"{"type":"activity.ended","at":5,"data":{"id":"j","queue":"push:jobs","activity":"order-7","user":"bob","attempts":1,"accepted":2,"failed":0,"stale":0,"uncertain":0,"reasons":{}}}"#
+    )
+    #expect(!text(.ended(activity: "order-7", user: nil, job, counts, attempts: 1, at: 5)).contains("user"))
+  }
+
   @Test func `a correction tells the environment before`() {
     var sandbox = device
     sandbox.environment = "sandbox"

@@ -62,6 +62,16 @@ struct HTTPClientTests {
     #expect(String(decoding: answer.body, as: UTF8.self).hasPrefix("POST /refused 0 "))
   }
 
+  @Test func `a call may have another method`() async throws {
+    let server = try server()
+    var call = HTTPCall(url: "http://127.0.0.1:\(server.port)/", body: [1, 2])
+    for (method, bytes) in [(HTTPCall.Method.put, 2), (.delete, 2), (.get, 0), (.post, 2)] {
+      call.method = method
+      let text = String(decoding: try await client.send(call).body, as: UTF8.self)
+      #expect(text.hasPrefix("\(method.rawValue) / \(bytes) "), "\(text)")
+    }
+  }
+
   @Test func `a large body is sent without waiting for consent`() async throws {
     let server = try server()
     let body = [UInt8](repeating: 0x62, count: 2 << 20)

@@ -5,7 +5,10 @@ import Jobs
 enum Corpus {
   static let token = "abcdef0123456789abcdef"
 
-  static let valid = [
+  static let valid = validNotifications + validActivities
+  static let invalid = invalidNotifications + invalidActivities
+
+  private static let validNotifications = [
     #"{"to":{"user":"alice"},"title":"Lunch?","body":"At noon"}"#,
     #" {"to" : {"user":" Alice\n"} , "title":"x"} "#,
     #"{"to":{"user":"Ünï çode"},"title":"é😀\u00e9\ud83d\ude00"}"#,
@@ -44,7 +47,7 @@ enum Corpus {
     #"{"to":{"user":"a"},"title":"t","trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
   ]
 
-  static let invalid: [(job: String, reason: String)] = [
+  private static let invalidNotifications: [(job: String, reason: String)] = [
     ("", "not JSON: the text ends at byte 0, inside a value"),
     ("[]", "expected an object, found an array"),
     ("null", "expected an object, found null"), ("nope", "not JSON: unexpected character 'o' at byte 1"),
@@ -52,10 +55,13 @@ enum Corpus {
     (#"{"to":{"user":"a"},"title":"t""#, "not JSON: the text ends at byte 30, inside a value"),
     (#"{"title":"t"}"#, "to: missing; name the addressee"),
     (#"{"to":"alice","title":"t"}"#, "to: expected an object, found a string"),
-    (#"{"to":{},"title":"t"}"#, "to: expected exactly one of user, token, tokens, instance, app (or user with token)"),
+    (
+      #"{"to":{},"title":"t"}"#,
+      "to: expected exactly one of user, token, tokens, instance, app, channel, activity (or user with token, activity with user)"
+    ),
     (
       #"{"to":{"user":"a","app":"b"},"title":"t"}"#,
-      "to: expected exactly one of user, token, tokens, instance, app (or user with token)"
+      "to: expected exactly one of user, token, tokens, instance, app, channel, activity (or user with token, activity with user)"
     ),
     (#"{"to":{"usr":"a"},"title":"t"}"#, #"unknown field "to.usr"; did you mean "to.user"?"#),
     (#"{"to":{"user":" "},"title":"t"}"#, "to.user: expected a username, not blank, without control characters"),
@@ -212,8 +218,10 @@ enum Corpus {
       #""voip""#, #""liveactivity""#, #""widgets""#, #""pushtotalk""#, #"{"app":"com.example"}"#, #""critical""#,
       #""attention_ping""#, #""2026-02-30T00:00:00Z""#,
       #""2026-12-31T23:59:59.123456789-0130""#, #""2026-12-31T24:00:00Z""#, #""1969-12-31T00:00:00Z""#, #""martlet:x""#,
-      #""00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01""#, #""push:jobs""#, #""push:users""#,
-      #"["\#(token)"]"#, "\"\(token)\"", #"{"user":"b"}"#, #"{"instance":"b"}"#,
+      #""00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01""#, #""push:jobs""#, #""push:users""#, #""start""#,
+      #""update""#, #""end""#,
+      #""match:tokens""#, #"{"activity":"m"}"#, #"["\#(token)"]"#, "\"\(token)\"", #"{"user":"b"}"#,
+      #"{"instance":"b"}"#,
     ] + [20, 64, 65, 128, 129, 200, 201, 256, 257, 512, 513].map { "\"\(String(repeating: "x", count: $0))\"" }
     + [64, 65, 200, 201, 256, 257].map { "\"\(String(repeating: "é", count: $0))\"" }
 
@@ -221,9 +229,9 @@ enum Corpus {
     "id", "to", "app", "title", "subtitle", "body", "badge", "sound", "category", "threadId", "interruptionLevel",
     "relevanceScore", "contentAvailable", "mutableContent", "data", "payload", "pushType", "priority", "collapseId",
     "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "trace",
-    "other", "user",
-    "token",
-    "tokens",
-    "instance", "critical", "name", "volume",
+    "other", "user", "token", "tokens", "instance", "critical", "name", "volume", "activity", "channel", "liveActivity",
+    "event",
+    "contentState", "timestamp", "staleDate", "dismissalDate", "attributesType", "attributes", "requestToken",
+    "inputChannel",
   ]
 }

@@ -74,6 +74,23 @@ struct CommandTests {
     #expect(throws: ControlError.self) { try DeviceCommand.list(Array(body.utf8), now: 0) }
   }
 
+  @Test(arguments: [
+    ("{}", "\"deviceId\" is missing"), (#"{"deviceId":"a"}"#, "\"username\" is missing"),
+    (#"{"deviceId":"a","username":"b"}"#, "\"bundleId\" is missing"),
+    (#"{"deviceId":"a","username":"b\n","bundleId":"c"}"#, "line end"),
+    (#"{"deviceId":"a","username":"b","bundleId":"c","sidecar":"ftp://d"}"#, "\"sidecar\": its scheme is ftp"),
+    (#"{"deviceId":"a","username":"b","bundleId":"c","startTokens":{"Ride":"xyz"}}"#, "hexadecimal"),
+    (#"{"deviceId":"a","username":"b","bundleId":"c","startTokens":["xyz"]}"#, "must be an object of strings"),
+    (#"{"deviceId":"a","online":true,"seed":1}"#, "unknown field \"seed\""),
+    (#"{"deviceId":"a","online":1}"#, "true or false"),
+  ])
+  func `an invalid device with Live Activities is refused`(body: String, text: String) {
+    let error = #expect(throws: ControlError.self) {
+      try LiveActivityCommand.list(Array(body.utf8), in: .production)
+    }
+    #expect(error?.description.contains(text) == true, "\(body): \(error?.description ?? "")")
+  }
+
   @Test(arguments: [#"{"maxStreams":0}"#, #"{"rttMs":-1}"#, #"{"topics":[1]}"#, #"{"rtt":1}"#])
   func `invalid settings are refused`(body: String) {
     #expect(throws: ControlError.self) { try SettingsCommand(parsing: Array(body.utf8)) }

@@ -17,6 +17,13 @@ struct FaultPlanTests {
     #expect(effects == [.none, .none, .stall(processed: false), .none, .none])
   }
 
+  @Test func `a fault counts and affects one kind of request`() {
+    var plan = FaultPlan()
+    plan.add(Fault(.drop(processed: true), every: 2, on: .channels))
+    let effects = [.channels, .pushes, .broadcasts, .channels].map { plan.take(topic: nil, on: $0) }
+    #expect(effects == [.none, .none, .none, .drop(processed: true)])
+  }
+
   @Test func `a fault fires at every n-th push after the first ones, a given number of times`() {
     let fault = Fault(.drop(processed: false), every: 2, count: 2, after: 1)
     let drop = FaultEffect.drop(processed: false)

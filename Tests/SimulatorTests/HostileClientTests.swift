@@ -48,8 +48,7 @@ struct HostileClientTests {
     let arguments = try Arguments(parsing: ["--dir", directory.path])
     let gateway = try Service(arguments, log: .silent).gateway
     gateway.settings.handshakeTime = .milliseconds(1)
-    try gateway.start(arguments.listen)
-    let port = gateway.port
+    let port = try gateway.start(arguments.listen, .pushes)
     let answer = try await blocking { try Wire(port: port).readToEnd() }
     #expect(answer.isEmpty)
     try await eventually("the connection is closed") { gateway.openConnections == 0 }

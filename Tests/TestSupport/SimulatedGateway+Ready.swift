@@ -3,6 +3,7 @@ extension SimulatedGateway {
   public struct Ready: Decodable, Sendable {
     public let port: Int
     public let url: String
+    public let channels: String
     public let control: String
     public let dir: String
     public let caCertificate: String

@@ -3,6 +3,7 @@
 complete -c apns-simulator -f
 complete -c apns-simulator -l help -d 'Show the help'
 complete -c apns-simulator -l listen -x -d 'Where pushes come in'
+complete -c apns-simulator -l channels -x -d 'Where channels are managed'
 complete -c apns-simulator -l control -x -d 'Where it is controlled over HTTP'
 complete -c apns-simulator -l dir -x -a '(__fish_complete_directories)' -d 'Where its files are written'
 complete -c apns-simulator -l name -x -d 'Further host name of the certificate'

@@ -6,7 +6,7 @@ _martlet() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='worker sidecar dashboard all enqueue status result explain cancel queue broadcast dead tokens credentials doctor health help --help --version'
+    words='worker sidecar dashboard all enqueue status result explain cancel queue broadcast channels dead tokens credentials doctor health help --help --version'
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -20,7 +20,9 @@ _martlet() {
     --scopes) words='devices tokens push jobs devices,tokens devices,push tokens,push' ;;
     --secret) words='-' ;;
     --role) words='viewer operator admin' ;;
-    --queue | --user | --token | --instance | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
+    --storage) words='newest none' ;;
+    --environment) words='production sandbox' ;;
+    --queue | --user | --token | --instance | --activity | --live-activity | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
       --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | --label | \
       --address)
@@ -33,12 +35,12 @@ _martlet() {
 
   case $command in
     enqueue)
-      words='--queue --user --token --instance --app --id --title --subtitle --body --badge --sound --category --thread-id
-        --class --preview --data --payload --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
+      words='--queue --user --token --instance --activity --app --id --title --subtitle --body --badge --sound --category --thread-id
+        --class --preview --data --payload --live-activity --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
         --reply-to --trace --at-most-once --json --dry-run' ;;
     status) words='--watch --interval --json' ;;
     result) words='--json --raw' ;;
-    explain) words='--user --token --instance --queue --json --full-tokens' ;;
+    explain) words='--user --token --instance --activity --queue --json --full-tokens' ;;
     cancel) words='--queue --json' ;;
     queue)
       case $COMP_CWORD:$action in
@@ -53,7 +55,14 @@ _martlet() {
         *:pause) words='--queue --by --json' ;;
         *:show | *:resume | *:cancel) words='--queue --json' ;;
       esac ;;
-    doctor) words='--json' ;;
+    channels)
+      case $COMP_CWORD:$action in
+        2:*) words='list create show delete adopt' ;;
+        *:list | *:show | *:delete) words='--app --json' ;;
+        *:create) words='--app --storage --json' ;;
+        *:adopt) words='--id --environment --app --json' ;;
+      esac ;;
+    doctor) words='--channels --json' ;;
     health) words='--address --ready' ;;
     dead)
       case $COMP_CWORD:$action in

@@ -10,7 +10,7 @@ extension AppClients {
     var pools: [(pool: ConnectionPool, client: APNsClient)] = []
     var count = 0
     for client in all where client.opensOnDemand {
-      for pool in client.pools.all {
+      for pool in client.allPools {
         pools.append((pool, client))
         count += pool.size
       }

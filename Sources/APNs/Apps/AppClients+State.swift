@@ -52,7 +52,7 @@ extension AppClients {
     let now = Clock.monotonicNanoseconds
     var counts: [String: Int] = [:]
     for client in all {
-      for pool in client.pools.all where !pool.isStandby && pool.isUnavailable(now: now) {
+      for pool in client.allPools where !pool.isStandby && pool.isUnavailable(now: now) {
         guard counts[pool.origin.url] != nil || counts.count < AppClients.maximumGateways else { continue }
         counts[pool.origin.url, default: 0] += 1
       }

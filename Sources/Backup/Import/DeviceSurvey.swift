@@ -60,7 +60,7 @@ public struct DeviceSurvey: Sendable {
   package mutating func count(_ entry: BackupEntry) {
     switch entry {
     case .refused(let reason): refused[reason.rawValue, default: 0] += 1
-    case .instance: break
+    case .instance, .channel: break
     case .device(let token, let metadata):
       guard tokens.insert(token.hashValue).inserted else {
         duplicates += 1

@@ -110,6 +110,9 @@ struct DevicesPage: DashboardPage {
     guard let entry = try await entry(request, query) else {
       throw .movedOn("This device is no longer registered here. Nothing was changed.")
     }
+    guard action == DevicesPage.remove || entry.device.kind?.isOfActivities != true else {
+      throw .badRequest("A token of a Live Activity takes no test push. Nothing was sent.")
+    }
     return action == DevicesPage.remove
       ? try await remove(entry, query) : try await sendTest(entry.device, query, request)
   }

@@ -63,7 +63,7 @@ struct DevicesPanel {
     let device = entry.device
     var cells: [Cell] = [
       name(entry), device.bundleID.map { .code($0) } ?? .text("no app"),
-      .text(device.environment?.rawValue ?? "unknown"), device.kind.map { .text($0.rawValue) } ?? .none,
+      .text(device.environment?.rawValue ?? "unknown"), kind(device),
       device.deviceID.map { .code($0) } ?? .none,
       device.updatedAt > 0 ? .time(device.updatedAt, now: request.now) : .none,
     ]
@@ -71,6 +71,17 @@ struct DevicesPanel {
       cells.append(owner(entry))
     }
     return cells + [refusal(entry), actions(entry)]
+  }
+
+  /// A token of a Live Activity with the activity, or the type of its attributes.
+  private func kind(_ device: Device) -> Cell {
+    guard let kind = device.kind else { return .none }
+    guard kind.isOfActivities, let activity = device.activity else { return .text(kind.rawValue) }
+    guard kind == .activity else { return .text("\(kind.rawValue) \(activity)") }
+    return .content { html in
+      html.text("\(kind.rawValue) ")
+      html.link(activity, to: request.link("activities", activity))
+    }
   }
 
   private func owner(_ entry: DeviceEntry) -> Cell {
@@ -113,7 +124,8 @@ struct DevicesPanel {
     let fields = [("device", entry.reference)]
     let shortened = Log.shortened(entry.device.token)
     return .content { html in
-      if entry.device.platform == .ios, entry.isActive {
+      // A test push would start a Live Activity, or change what one shows.
+      if entry.device.platform == .ios, entry.isActive, entry.device.kind?.isOfActivities != true {
         html.actionForm(request, DevicesPage.test, "Send a test push", fields: fields, describedBy: "to \(shortened)")
       }
       html.actionForm(request, DevicesPage.remove, "Remove", style: .danger, fields: fields, describedBy: shortened)

@@ -46,9 +46,9 @@ struct JobDevice: Sendable {
 
   private static func tokens(_ addressee: Addressee?) -> [String] {
     switch addressee {
-    case .token(let token), .userToken(_, let token): [token]
+    case .token(let token), .userToken(_, let token), .activityToken(_, let token): [token]
     case .tokens(let tokens): tokens
-    case .user, .instance, .app, nil: []
+    case .user, .instance, .app, .activity, .channel, nil: []
     }
   }
 }

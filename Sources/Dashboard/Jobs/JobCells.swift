@@ -37,6 +37,10 @@ struct JobCells {
     case .instance(let id):
       .content { $0.addressee("instance", id, request.link("devices", query: [("instance", id)])) }
     case .app(let app): .content { $0.addressee("everyone of app", app, nil) }
+    case .activity(let id, _): .content { $0.addressee("Live Activity", id, request.link("activities", id)) }
+    case .channel(let name): .content { $0.addressee("channel", name, nil) }
+    case .activityToken(let id, _):
+      .content { $0.addressee("one token of Live Activity", id, request.link("activities", id)) }
     }
   }
 

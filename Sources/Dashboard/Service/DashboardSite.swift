@@ -34,6 +34,7 @@ struct DashboardSite: HTTPSite {
       BroadcastPage(context: context),
       SearchPage(context: context),
       DevicesPage(context: context),
+      ActivityPage(context: context),
       AppsPage(context: context),
       WorkersPage(context: context),
       PoliciesPage(context: context),

@@ -20,6 +20,8 @@ public enum HistoryEvent: Sendable, Equatable {
   case postponed(until: Int64, reason: String?, times: Int)
   /// A delivery policy holds the job.
   case deferred(until: Int64)
+  /// The Live Activity gets more updates than APNs may deliver.
+  case tooManyUpdates
   /// An operator has paused the broadcast.
   case held
   case buried(reason: String)

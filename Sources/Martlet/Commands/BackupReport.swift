@@ -7,7 +7,7 @@ struct BackupReport {
 
   func progress(_ done: BackupSummary) { progress(done.total) }
 
-  func progress(_ done: BackupExport) { progress(done.devices + done.instances) }
+  func progress(_ done: BackupExport) { progress(done.devices + done.instances + done.channels) }
 
   /// `showsLines`: also where the first refused entry of each reason is.
   func imported(_ summary: BackupSummary, showsLines: Bool = false) {
@@ -19,7 +19,9 @@ struct BackupReport {
   /// Prints the summary of an export, to stderr if the backup itself went to stdout.
   func exported(_ export: BackupExport, isOnStandardOutput: Bool) {
     finishProgress()
-    let report = text([("devices", export.devices), ("instances", export.instances)], ("skipped", export.skipped))
+    let channels = export.channels == 0 ? [] : [("channels", export.channels)]
+    let report = text(
+      [("devices", export.devices), ("instances", export.instances)] + channels, ("skipped", export.skipped))
     if isOnStandardOutput { Console.complain(report) } else { Console.print(report) }
   }
 

@@ -11,12 +11,15 @@ enum DoctorCommand: Command {
   static let name = "doctor"
   static let summary = "check settings, Redis, the provider key and APNs"
   static let help = """
-    usage: martlet doctor [--json]
+    usage: martlet doctor [--channels] [--json]
 
     Checks every setting, Redis (connection, version, noeviction, AOF, clock, keys of the queues), the provider key, the
     apps of MARTLET_APPS and their keys, the connection to each gateway of APNs, which key APNs accepts for each app and
     environment (asked with a token that no device has), who can reach the HTTP services, their TLS certificate, the limit
     of open files and the time zones.
+
+    If an app has broadcast channels, asks without credentials which origins manage them and take broadcasts; with
+    --channels for every app.
 
     Prints one line for each check: the status (ok, note, warn or fail), what was checked, what was found and how to fix it.
     --json prints one object {"check","status","text","fix"} per line.
@@ -26,7 +29,7 @@ enum DoctorCommand: Command {
     """
 
   static func run(_ words: [String]) async throws -> ExitCode {
-    let line = try CommandLineWords(words, flags: ["json"])
+    let line = try CommandLineWords(words, flags: ["channels", "json"])
     try line.refuseArguments()
     let values = EnvironmentReader.processValues
     var faults: [InvalidValue] = []
@@ -56,6 +59,9 @@ enum DoctorCommand: Command {
       findings += try await AppsExamination(apps: configuration.apps, bundleID: configuration.bundleID).findings()
       findings += await KeyExamination(
         apps: configuration.apps, configuration: configuration.apns, bundleID: configuration.bundleID
+      ).findings()
+      findings += await ChannelExamination(
+        settings: ChannelSettings(configuration), redis: configuration.redis, isAsked: line.has("channels")
       ).findings()
     } else {
       findings.append(

@@ -10,17 +10,21 @@ enum EnqueueCommand: Command {
   static let name = "enqueue"
   static let summary = "check a job and queue it"
   static let help = """
-    usage: martlet enqueue [--queue LIST] (--user U | --token T | --app B) [--title T] [--body B] ...
+    usage: martlet enqueue [--queue LIST] (--user U | --token T | --app B | --activity ID) [--title T] [--body B] ...
            martlet enqueue [--queue LIST] --instance I --class C [--preview TEXT] ...
            martlet enqueue [--queue LIST] [--json] < jobs.jsonl
 
     Checks a job against version 1 of the format, LPUSHes it and prints its id. Without options of a job, reads jobs from
     stdin, one JSON object per line. A job without an id gets one, and one without enqueuedAt gets the present time. An
-    invalid job is reported and not queued (exit code 1).
+    invalid job is reported and not queued (exit code 1). A number in the state of a Live Activity that looks like a Unix
+    time is reported, and the job is queued.
 
       --queue LIST       the list to push to; default: push:jobs if MARTLET_QUEUES contains it, else its first list
       --user U --token T --instance I --app B     the addressee (--user with --token: that device of the user;
                                                   --instance requires --class)
+      --activity ID                               a Live Activity: its newest state (--user with it: that user's devices;
+                                                  --token with it: that update token gets the newest state)
+      --live-activity JSON                        what to do to a Live Activity: {"event":"start|update|end", …}
       --id ID  --title T  --subtitle S  --body B  --badge N  --sound S  --category C  --thread-id T
       --class C  --preview TEXT                   a class of a delivery policy (see MARTLET_POLICY_FILE), to an instance
       --data JSON  --payload JSON                 objects; the payload is sent byte for byte
@@ -34,14 +38,14 @@ enum EnqueueCommand: Command {
 
     """
 
-  private static let target = ["user", "token", "instance", "app"]
+  private static let target = ["user", "token", "instance", "activity", "app"]
   private static let strings = [
     "id": "id", "title": "title", "subtitle": "subtitle", "body": "body", "sound": "sound", "category": "category",
     "thread-id": "threadId", "push-type": "pushType", "collapse-id": "collapseId", "dedupe": "dedupe",
     "reply-to": "replyTo", "trace": "trace", "class": "class", "preview": "preview",
   ]
   private static let numbers = ["badge": "badge", "priority": "priority", "ttl": "ttl", "expiration": "expiration"]
-  private static let raws = ["data": "data", "payload": "payload"]
+  private static let raws = ["data": "data", "payload": "payload", "live-activity": "liveActivity"]
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let options = target + Array(strings.keys) + Array(numbers.keys) + Array(raws.keys) + ["queue", "send-at"]
@@ -77,6 +81,7 @@ enum EnqueueCommand: Command {
   private struct CheckedJob: Sendable {
     let id: String
     let bytes: [UInt8]
+    let hint: String?
   }
 
   @EventLoop
@@ -106,6 +111,7 @@ enum EnqueueCommand: Command {
   }
 
   private static func report(_ job: CheckedJob, _ queue: String, _ line: CommandLineWords) {
+    if let hint = job.hint { Console.complain("martlet enqueue: \(TerminalText.line("liveActivity.\(hint)"))\n") }
     guard line.has("json") else { return Console.print("\(job.id)\n") }
     let object: JSONObject = ["id": job.id, "queue": queue]
     Console.print(object.line)
@@ -124,14 +130,14 @@ enum EnqueueCommand: Command {
     } catch {
       throw CommandError.failed(error.reason)
     }
-    let id = job.id ?? JobID.random()
+    let (id, hint) = (job.id ?? JobID.random(), job.liveActivity?.hint)
     let named = job.id == nil ? inserting("\"id\":\"\(id)\"", into: bytes) : bytes
     guard named.count <= Job.maximumBytes else {
       throw CommandError.failed("larger than \(Job.maximumBytes) bytes with its id")
     }
-    guard job.enqueuedAt == nil else { return CheckedJob(id: id, bytes: named) }
+    guard job.enqueuedAt == nil else { return CheckedJob(id: id, bytes: named, hint: hint) }
     let dated = inserting("\"enqueuedAt\":\(Clock.unixMilliseconds)", into: named)
-    return CheckedJob(id: id, bytes: dated.count <= Job.maximumBytes ? dated : named)
+    return CheckedJob(id: id, bytes: dated.count <= Job.maximumBytes ? dated : named, hint: hint)
   }
 
   /// `object`, which has at least one member, with another one in front.
@@ -146,7 +152,7 @@ enum EnqueueCommand: Command {
     let isBroadcast = target.dropLast().allSatisfy { line.value($0) == nil }
     let addressee: JSONObject = [
       "user": line.value("user"), "token": line.value("token"), "instance": line.value("instance"),
-      "app": isBroadcast ? app : nil,
+      "activity": line.value("activity"), "app": isBroadcast ? app : nil,
     ]
     var job: JSONObject = ["to": addressee, "app": isBroadcast ? nil : app]
     for (option, field) in strings.sorted(by: { $0.key < $1.key }) { job = job + [field: line.value(option)] }

@@ -3,25 +3,29 @@ import Operations
 import JSON
 import Jobs
 import Policy
+import Registry
+import Telemetry
 
 /// `martlet explain`: says what happened to a job, or why an addressee gets nothing.
 enum ExplainCommand: Command {
   static let name = "explain"
-  static let summary = "say what happened to a job, or why a user, token or instance gets nothing"
+  static let summary = "say what happened to a job or a Live Activity, or why somebody gets nothing"
   static let help = """
     usage: martlet explain ID            [--queue LIST] [--json]
            martlet explain --user NAME   [--queue LIST] [--json] [--full-tokens]
            martlet explain --token TOKEN [--queue LIST] [--json] [--full-tokens]
            martlet explain --instance ID [--queue LIST] [--json] [--full-tokens]
+           martlet explain --activity ID [--queue LIST] [--json] [--full-tokens]
 
     Says what happened to a job, step by step, what happens next, and what to do. With --user, --token or --instance, says
     whether pushes reach the addressee, and what prevents it: registrations, apps, paused routes, the last refusals of APNs,
-    the limits of delivery policies.
+    the limits of delivery policies. With --activity, says what a Live Activity shows, which devices have an update token of
+    it, and what waits for one.
 
     Looks at the queues of MARTLET_QUEUES (or of --queue). Times are local: TZ or MARTLET_TIME_ZONE. Tokens are shortened
     unless --full-tokens is given. Limits are those of the policies that MARTLET_POLICY_FILE names here.
 
-    Exit code 1 if nothing is known of the job or the addressee.
+    Exit code 1 if nothing is known of the job, the addressee or the activity.
 
     """
 
@@ -29,11 +33,12 @@ enum ExplainCommand: Command {
   private enum Subject: Sendable {
     case job(String)
     case addressee(InspectedAddressee)
+    case activity(String)
   }
 
   static func run(_ words: [String]) async throws -> ExitCode {
     let line = try CommandLineWords(
-      words, options: ["user", "token", "instance", "queue"], flags: ["json", "full-tokens"])
+      words, options: ["user", "token", "instance", "activity", "queue"], flags: ["json", "full-tokens"])
     let subject = try subject(line)
     var policies: PolicyBook?
     let configuration = try ClientConfiguration { reader in
@@ -56,6 +61,15 @@ enum ExplainCommand: Command {
       }
       show(line, text: { $0.text(explanation) }, json: explanation.object)
       return explanation.isKnown ? .done : .failed
+    case .activity(let id):
+      let explanation = try await configuration.withConnection { connection in
+        let registry = Registry(connection: connection, log: .silent)
+        return try await ActivityInspector(
+          connection: connection, registry: registry, queues: queues, showsWholeTokens: isWhole
+        ).explain(id)
+      }
+      show(line, text: { $0.text(explanation.summary) }, json: explanation.object)
+      return explanation.isKnown ? .done : .failed
     }
   }
 
@@ -64,8 +78,9 @@ enum ExplainCommand: Command {
     if let user = line.value("user") { subjects.append(.addressee(.user(user))) }
     if let token = line.value("token") { subjects.append(.addressee(.token(token))) }
     if let instance = line.value("instance") { subjects.append(.addressee(.instance(instance))) }
+    if let activity = line.value("activity") { subjects.append(.activity(activity)) }
     guard subjects.count == 1 else {
-      throw .usage("expected one job id, or one of --user, --token and --instance")
+      throw .usage("expected one job id, or one of --user, --token, --instance and --activity")
     }
     return subjects[0]
   }

@@ -50,6 +50,7 @@ enum HealthCommand: Command {
   private static func ask(_ address: HTTPAddress, for path: String) async throws(CommandError) -> HTTPAnswer {
     var call = HTTPCall(url: "http://localhost\(path)")
     call.isLocal = true
+    call.method = .get
     call.timeout = patience
     switch address {
     case .unix(let path): call.socketPath = path

@@ -69,9 +69,7 @@ struct APNsSettings {
     }
     settings.readEnvironment(&reader)
     let connections = reader.integer("APNS_CONNECTIONS", in: APNsConfiguration.connectionRange, default: 1)
-    let certificate = readAuthorities(&reader)
-    let override = readOverride("APNS_ENDPOINT_OVERRIDE", &reader)
-    let sandboxOverride = readOverride("APNS_SANDBOX_ENDPOINT_OVERRIDE", &reader)
+    let gateway = readGateway(&reader)
     let sandbox = reader.first(of: names("APNS_USE_SANDBOX"))
     let named = [key.id, key.team, key.path, bundleID, sandbox].compactMap { $0?.name }
     let isOfClaudiator = named.contains { $0.hasPrefix(claudiatorPrefix) }
@@ -94,8 +92,7 @@ struct APNsSettings {
     do {
       settings.configuration = try APNsConfiguration(
         keys: [.init(keyID: keyID, teamID: teamID, privateKeyPEM: pem)],
-        gateway: .init(endpointOverride: override, sandboxOverride: sandboxOverride, caCertificatePEM: certificate),
-        defaultEnvironment: settings.defaultEnvironment, connectionsPerEnvironment: connections)
+        gateway: gateway, defaultEnvironment: settings.defaultEnvironment, connectionsPerEnvironment: connections)
     } catch {
       reader.report(
         key.hasText ? "APNS_PRIVATE_KEY" : key.path?.name ?? "APNS_KEY_PATH", seen: "\(error)",
@@ -122,6 +119,16 @@ struct APNsSettings {
         alias ?? name, seen: isKey && alias == nil ? "not set, and neither is APNS_KEY_PATH" : "not set",
         expected: "a value, because other APNS_* settings are set (set none of them for polling-only mode)")
     }
+  }
+
+  private static func readGateway(_ reader: inout EnvironmentReader) -> APNsConfiguration.Gateway {
+    var gateway = APNsConfiguration.Gateway(
+      endpointOverride: readOverride("APNS_ENDPOINT_OVERRIDE", &reader),
+      sandboxOverride: readOverride("APNS_SANDBOX_ENDPOINT_OVERRIDE", &reader),
+      caCertificatePEM: readAuthorities(&reader))
+    gateway.broadcastOverride = readOverride("APNS_BROADCAST_ENDPOINT_OVERRIDE", &reader)
+    gateway.channelsOverride = readOverride("APNS_CHANNELS_ENDPOINT_OVERRIDE", &reader)
+    return gateway
   }
 
   /// Reads the certificates that are trusted in addition to the system's.

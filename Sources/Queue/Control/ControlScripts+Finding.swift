@@ -39,6 +39,19 @@ extension ControlScripts {
     end
     """
 
+  /// Makes a scheduled job due now. Returns 1, or 0 if it is not scheduled.
+  static let hasten = RedisScript(
+    keys: ["due", "scheduled"],
+    """
+    \(locating)
+    local _, _, element = locate(due, {s = scheduled})
+    if not element then return 0 end
+    local time = redis.call('TIME')
+    redis.call('DEL', due)
+    redis.call('ZADD', scheduled, string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), element)
+    return 1
+    """)
+
   /// Looks up claimed jobs before they are worked on. A job with a locator replaces the job that is scheduled under the
   /// same id.
   ///

@@ -63,6 +63,13 @@ extension JobQueue {
     }
   }
 
+  /// Makes a scheduled job due now, if it is scheduled. A queue of others, or one that Redis does not answer for, stays as it is:
+  /// whoever schedules a job to be hastened does not rely on it alone.
+  public func hasten(_ jobID: String, queue: String) {
+    guard let keys = queues.first(where: { $0.queue == queue }) else { return }
+    context.connection.send(ControlScripts.hasten(due: keys.due(jobID), scheduled: keys.scheduled)) { _ in }
+  }
+
   /// Publishes what a broadcast does, for ``BroadcastDirectory``.
   public func note(_ state: BroadcastEntry.State, ofBroadcast id: String, app: String, claim: Claim) {
     let keys = queues[claim.queueIndex]

@@ -80,6 +80,6 @@ extension EventDevice {
     self.init(
       token: token, user: metadata.username, app: metadata.bundleID, environment: metadata.environment?.rawValue,
       platform: metadata.platform.rawValue, kind: metadata.kind == .app ? nil : metadata.kind.rawValue,
-      deviceID: metadata.deviceID)
+      deviceID: metadata.deviceID, activity: metadata.activity)
   }
 }

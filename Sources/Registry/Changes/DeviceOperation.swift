@@ -83,7 +83,9 @@ enum DeviceOperation: Sendable, Equatable {
         bundleID: app.isEmpty ? nil : app, environment: registration.environment ?? stored.metadata?.environment,
         createdAt: stored.metadata?.createdAt ?? registration.now,
         kind: registration.kind ?? stored.metadata?.kind ?? .app,
-        deviceID: registration.deviceID ?? stored.metadata?.deviceID),
+        deviceID: registration.deviceID ?? stored.metadata?.deviceID,
+        activity: registration.activity ?? stored.metadata?.activity,
+        frequentPushes: registration.frequentPushes ?? stored.metadata?.frequentPushes),
       over: stored)
     if !user.isEmpty,
       stored.metadata == nil || stored.owner != user || stored.crowd != change.result(from: stored).crowd

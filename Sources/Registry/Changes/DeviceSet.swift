@@ -1,10 +1,12 @@
 import PushModel
 import Redis
 
-/// A set that contains the tokens of a user or of an app. The name is not empty.
+/// A set that contains the tokens of a user, of an app or of a Live Activity. The name is not empty.
 enum DeviceSet: Hashable, Sendable {
   case user(String)
   case audience(String)
+  /// A hash: the value of a token is its metadata, for those who look at the activity alone.
+  case activity(String)
 
   /// The key of the set that may contain `token`.
   func key(of token: String) -> String { key { AudienceShard.shard(of: token) } }
@@ -16,6 +18,7 @@ enum DeviceSet: Hashable, Sendable {
     switch self {
     case .user(let name): RegistryKeys.userTokens(name)
     case .audience(let app): RegistryKeys.audience(app, shard: shard())
+    case .activity(let id): RegistryKeys.activityTokens(id)
     }
   }
 
@@ -24,11 +27,17 @@ enum DeviceSet: Hashable, Sendable {
     switch self {
     case .user: RedisCommand("SREM", key)
     case .audience: RedisCommand("ZREM", key)
+    case .activity: RedisCommand("HDEL", key)
     }
   }
 
-  var isAudience: Bool {
-    if case .audience = self { true } else { false }
+  /// How ``ChangeScript`` is told to add a token, and to remove it.
+  var letters: (join: String, leave: String) {
+    switch self {
+    case .user: ("u", "U")
+    case .audience: ("a", "A")
+    case .activity: ("h", "H")
+    }
   }
 
   /// The type of the key, as TYPE names it.
@@ -36,16 +45,19 @@ enum DeviceSet: Hashable, Sendable {
     switch self {
     case .user: "set"
     case .audience: "zset"
+    case .activity: "hash"
     }
   }
 }
 
 extension DeviceMetadata {
-  /// The sets that must contain a device with this metadata: its owner's, and its app's if broadcasts are sent to its kind.
+  /// The sets that must contain a device with this metadata: its owner's, its app's if broadcasts are sent to its kind, and its Live
+  /// Activity's.
   var places: [DeviceSet] {
     var places: [DeviceSet] = []
     if !username.isEmpty { places.append(.user(username)) }
     if let bundleID, !bundleID.isEmpty, kind == .app { places.append(.audience(bundleID)) }
+    if let activity, !activity.isEmpty, kind == .activity { places.append(.activity(activity)) }
     return places
   }
 }

@@ -1,4 +1,5 @@
 import Events
+import PushModel
 import Redis
 
 /// The script that applies decisions: it compares that what was read is still stored, and then writes. It decides nothing.
@@ -15,7 +16,8 @@ enum ChangeScript {
   ///   1. the entry of sets
   ///   2. the record that was read; empty if there was none
   ///   3. the new record; empty to delete it, = to keep it
-  ///   4. a letter for each set: u joins a set, a joins a sorted set, U and A leave one, M leaves a set that must have it
+  ///   4. a letter for each set: u joins a set, a joins a sorted set, h joins a hash, U, A and H leave one, M leaves a set that must
+  ///      have it
   ///   5. how many entries a set may have with this one; empty for any number
   ///   6. 1 if Redis must accept the change when it is full: PERSIST changes nothing, and allows the next write
   ///   7. the lifetime of the new record, in s; empty for any time, KEEPTTL for that of the record that was read
@@ -56,7 +58,7 @@ enum ChangeScript {
 
   /// Lua functions. `k` and `a` are the places of the first key and argument.
   private static let comparing = """
-    local kinds = {u = 'set', U = 'set', M = 'set', a = 'zset', A = 'zset'}
+    local kinds = {u = 'set', U = 'set', M = 'set', a = 'zset', A = 'zset', h = 'hash', H = 'hash'}
     local function record(key)
       local found = redis.pcall('GET', key)
       return type(found) == 'string' and found or ''
@@ -97,6 +99,11 @@ enum ChangeScript {
         local set, letter = KEYS[k + i], string.sub(letters, i, i)
         if letter == 'u' then redis.call('SADD', set, entry) end
         if letter == 'a' then redis.call('ZADD', set, 0, entry) end
+        if letter == 'h' then
+          redis.call('HSET', set, entry, new == '=' and ARGV[a + 1] or new)
+          redis.call('EXPIRE', set, \(DeviceKind.activity.lifetime))
+        end
+        if letter == 'H' then left = left .. redis.call('HDEL', set, entry) end
         if letter == 'A' then left = left .. redis.call('ZREM', set, entry) end
         if letter == 'U' or letter == 'M' then left = left .. redis.call('SREM', set, entry) end
       end

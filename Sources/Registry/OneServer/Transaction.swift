@@ -108,10 +108,8 @@ struct Transaction: Sendable {
 extension Transaction.Change {
   fileprivate var letters: String {
     var letters = ""
-    for set in joined { letters += set.isAudience ? "a" : "u" }
-    for (number, set) in left.enumerated() {
-      letters += set.isAudience ? "A" : requiresEntry && number == 0 ? "M" : "U"
-    }
+    for set in joined { letters += set.letters.join }
+    for (number, set) in left.enumerated() { letters += requiresEntry && number == 0 ? "M" : set.letters.leave }
     return letters
   }
 }

@@ -1,5 +1,6 @@
 import EventLoop
 import Events
+import PushModel
 import Redis
 
 /// Sends the steps of settlements to Redis. Those of one token run one after the other, and commands of the same turn of
@@ -73,7 +74,7 @@ final class StepRunner {
       connection.send(StepScripts.open(journal: journal, entry: settlement.entry, isForced: forced), completion)
     case .close: connection.send(RedisCommand("ZREM", journal, settlement.entry), completion)
     case .join(let place, let limit):
-      join(place.key(of: token), token, limit: limit, place, isForced: settlement.isForced, completion)
+      join(place.key(of: token), settlement, limit: limit, place, completion)
     case .leave(.user(let user), let above?):
       connection.send(
         StepScripts.leave(set: RegistryKeys.userTokens(user), most: above, token: token), completion)
@@ -93,9 +94,10 @@ final class StepRunner {
   }
 
   private func join(
-    _ key: String, _ token: String, limit: Int?, _ place: DeviceSet, isForced: Bool,
+    _ key: String, _ settlement: StepwiseChange, limit: Int?, _ place: DeviceSet,
     _ completion: @escaping RedisClient.Completion
   ) {
+    let (token, isForced) = (settlement.token, settlement.isForced)
     switch place {
     case .user where limit == nil && !isForced: connection.send(RedisCommand("SADD", key, token), completion)
     case .user:
@@ -104,6 +106,11 @@ final class StepRunner {
           set: key, token: token, limit: limit.map { String($0) } ?? "", isForced: isForced ? "1" : ""), completion)
     case .audience where !isForced: connection.send(RedisCommand("ZADD", key, "0", token), completion)
     case .audience: connection.send(StepScripts.joinAudience(shard: key, token: token), completion)
+    case .activity:
+      connection.send(
+        StepScripts.joinActivity(
+          tokens: key, token: token, metadata: settlement.joiningMetadata, ttl: DeviceKind.activity.lifetime),
+        completion)
     }
   }
 

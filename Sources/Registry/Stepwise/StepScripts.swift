@@ -7,7 +7,7 @@ import Redis
 /// Then Redis refuses to access a key that the script itself has deleted, so none does. PERSIST changes nothing here; as
 /// the first write it makes a full Redis accept the next one.
 enum StepScripts {
-  static let all = [swap, join, joinAudience, leave, open, overdue]
+  static let all = [swap, join, joinAudience, joinActivity, leave, open, overdue]
 
   /// - `metadata`, `outbox`: those of a token; the metadata twice if there is no event.
   /// - `expected`, `new`: the expected text, empty for none, and the new one; empty deletes the key.
@@ -52,6 +52,16 @@ enum StepScripts {
     """
     redis.call('PERSIST', shard)
     redis.call('ZADD', shard, 0, token)
+    return 1
+    """)
+
+  /// Adds a token to the hash of a Live Activity, also if Redis is full. `ttl`: how long the hash is kept, in s. Returns 1.
+  static let joinActivity = RedisScript(
+    keys: ["tokens"], arguments: ["token", "metadata", "ttl"],
+    """
+    redis.call('PERSIST', tokens)
+    redis.call('HSET', tokens, token, metadata)
+    redis.call('EXPIRE', tokens, ttl)
     return 1
     """)
 

@@ -17,19 +17,6 @@ import Events
 /// 7. If events are written: move those of the device to the stream. Step 4 has written the event beside the metadata.
 /// 8. Remove the entry from the journal.
 struct StepwiseChange: Sendable {
-  enum Action: Sendable, Equatable {
-    case send([Step])
-    case done(Outcome)
-  }
-
-  struct Outcome: Sendable, Equatable {
-    var device: ChangeOutcome
-    /// Whether the user has more devices now than one app may have.
-    var isOverfull = false
-    /// Whether no event of the device waits for another process.
-    var isPublished = true
-  }
-
   /// Rounds of step 5 in which a device that made room stays out of the user's set.
   private static let limitedRounds = 8
 
@@ -115,6 +102,12 @@ struct StepwiseChange: Sendable {
       return outcome.isPublished ? close() : .done(outcome)
     case .closing: return .done(outcome)
     }
+  }
+
+  /// The metadata that names the sets which the token joins.
+  var joiningMetadata: [UInt8] {
+    if case .applying(let device) = phase { return device.bytes }
+    return change.result(from: outcome.device.before).bytes
   }
 
   private mutating func send(_ steps: [Step]) -> Action {

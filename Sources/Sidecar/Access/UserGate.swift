@@ -14,9 +14,9 @@ struct UserGate {
   private let context: APIContext
   private let crossOrigin: CrossOrigin
 
-  init(_ context: APIContext, method: String) {
+  init(_ context: APIContext, methods: [String]) {
     self.context = context
-    crossOrigin = CrossOrigin(policy: context.configuration.originPolicy, method: method)
+    crossOrigin = CrossOrigin(policy: context.configuration.originPolicy, methods: methods)
   }
 
   /// Does `work` for the user whose credentials the request has.

@@ -18,7 +18,7 @@ struct BroadcastAPI: HTTPAPI {
 
   init(_ context: APIContext) {
     self.context = context
-    crossOrigin = CrossOrigin(policy: context.configuration.originPolicy, method: "POST")
+    crossOrigin = CrossOrigin(policy: context.configuration.originPolicy, methods: ["POST"])
     fallback = BackupFallback(context)
   }
 

@@ -18,8 +18,8 @@ struct CrossOrigin {
   private static let maximumAge = "86400"
 
   let policy: OriginPolicy
-  /// The only method besides OPTIONS.
-  let method: String
+  /// Those besides OPTIONS.
+  let methods: [String]
 
   /// Does `work` if the checks pass, and adds the CORS fields to its answer. Answers a preflight itself.
   @EventLoop
@@ -61,14 +61,15 @@ struct CrossOrigin {
       return .refused(Refusal(.forbidden, "Unauthorized").with(fields))
     }
     let preflight = isPreflight ? Preflight(request.headers) : nil
+    let allowed = (methods + ["OPTIONS"]).joined(separator: ", ")
     fields += [
-      ("Access-Control-Allow-Methods", "\(method), OPTIONS"),
+      ("Access-Control-Allow-Methods", allowed),
       ("Access-Control-Allow-Headers", preflight?.allowedHeaders ?? Preflight.defaultHeaders),
       ("Access-Control-Allow-Credentials", "true"), ("Access-Control-Max-Age", CrossOrigin.maximumAge),
     ]
-    if let preflight, preflight.requests(method) { return .preflight(fields) }
-    guard request.method == method else {
-      return .refused(Refusal(.methodNotAllowed).with(fields + [("Allow", "\(method), OPTIONS")]))
+    if let preflight, preflight.requests(oneOf: methods) { return .preflight(fields) }
+    guard methods.contains(request.method) else {
+      return .refused(Refusal(.methodNotAllowed).with(fields + [("Allow", allowed)]))
     }
     return .admitted(fields)
   }

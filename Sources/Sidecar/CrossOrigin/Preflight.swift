@@ -24,10 +24,10 @@ struct Preflight {
     allowedHeaders = names.isEmpty ? Preflight.defaultHeaders : names.joined(separator: ", ")
   }
 
-  /// Whether the request names `only` or no method.
-  func requests(_ only: String) -> Bool {
+  /// Whether the request names one of `methods`, or none.
+  func requests(oneOf methods: [String]) -> Bool {
     guard let method else { return true }
-    return method.utf8.count <= Preflight.maximumMethodBytes && method == only
+    return method.utf8.count <= Preflight.maximumMethodBytes && methods.contains(method)
   }
 
   /// Returns the names trimmed; of names that differ in case only, the first. Ignores everything beyond the limits.

@@ -13,7 +13,7 @@ struct NotificationAPI: HTTPAPI {
   let routes = ["/notifications"]
 
   init(_ context: APIContext) {
-    gate = UserGate(context, method: "GET")
+    gate = UserGate(context, methods: ["GET"])
   }
 
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {

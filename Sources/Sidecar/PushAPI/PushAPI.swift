@@ -27,7 +27,7 @@ struct PushAPI: HTTPAPI {
 
   init(_ context: APIContext) {
     self.context = context
-    gate = UserGate(context, method: "POST")
+    gate = UserGate(context, methods: ["POST"])
   }
 
   func needsBody(_ request: SidecarRequest) -> Bool { gate.mayAdmit(request.http) }

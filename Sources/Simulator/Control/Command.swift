@@ -72,15 +72,24 @@ struct Command {
     return array.compactMap(\.string)
   }
 
+  /// An object whose values are strings.
+  mutating func texts(_ name: String) throws(ControlError) -> [String: String]? {
+    guard let value = members.removeValue(forKey: name) else { return nil }
+    guard let members = value.members, members.allSatisfy({ $0.value.string != nil }) else {
+      throw ControlError("\"\(name)\" must be an object of strings")
+    }
+    return Dictionary(members.map { ($0.key, $0.value.string ?? "") }) { _, last in last }
+  }
+
   /// `status`, `reason` and `retryAfter` (seconds).
   mutating func answer() throws(ControlError) -> Answer {
     guard let status = try integer("status", in: 200...599).map(Int.init) else {
       throw ControlError("a \"status\" is missing")
     }
     let reason = try string("reason")
-    guard reason?.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }) != false else {
-      throw ControlError("\"reason\" must contain only letters")
-    }
+    // One reason of broadcasts has a space.
+    let isReason = reason?.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) || $0 == 0x20 }
+    guard isReason != false else { throw ControlError("\"reason\" must contain only letters") }
     let retryAfter = try integer("retryAfter", in: 0...86_400).map(Int.init)
     return Answer(status, reason ?? Answer.usualReason(status), retryAfter: retryAfter)
   }

@@ -3,7 +3,7 @@ import EventLoop
 /// `POST /faults`: `{"kind":"goaway","every":100}`. Adds a fault to the active ones.
 ///
 /// It fires at each `every`-th push, at most `count` times, and not at the first `after` pushes; with a `topic` only pushes
-/// of that topic count.
+/// of that topic count; `on` is `pushes` (default), `broadcasts` or `channels`.
 enum FaultCommand: Equatable {
   case add(Fault, answersPings: Bool)
   case stallAccept
@@ -24,7 +24,7 @@ enum FaultCommand: Equatable {
       let fault = Fault(
         kind, every: Int(try command.integer("every", in: 1...1_000_000_000) ?? 1),
         count: try command.integer("count").map(Int.init), after: Int(try command.integer("after") ?? 0),
-        topic: try command.string("topic"))
+        topic: try command.string("topic"), on: try command.choice("on", of: RequestTarget.Kind.self) ?? .pushes)
       self = .add(fault, answersPings: try command.bool("answerPings") ?? true)
     }
     try command.end()

@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import Telemetry
 
-/// The HTTP interface to ledger, devices, faults and settings, in JSON.
+/// The HTTP interface to ledger, devices, Live Activities, channels, faults and settings, in JSON.
 @EventLoop
 final class ControlPort {
   private static let maximumBody = 1 << 20
@@ -54,6 +54,8 @@ final class ControlPort {
       return json(gateway.ledger.recent(count).map(\.report))
     case ("GET", let path) where path.hasPrefix("/ledger/id/"):
       return try entry(String(path.dropFirst("/ledger/id/".count)))
+    case ("GET", "/live-activities"): return json(gateway.liveDevices.report)
+    case ("GET", "/channels"): return json(gateway.channels.report)
     case ("GET", "/faults"): return json(gateway.faults.faults.map(\.report))
     default: return try change(request)
     }
@@ -68,6 +70,13 @@ final class ControlPort {
       }
     case ("DELETE", "/devices"):
       if let token = request.queryValue("token") { gateway.devices.remove(token) } else { gateway.devices.removeAll() }
+    case ("POST", "/live-activities"):
+      let environment = gateway.settings.environment ?? .production
+      for command in try LiveActivityCommand.list(request.body, in: environment) {
+        try command.apply(to: gateway, now: Clock.unixMilliseconds)
+      }
+    case ("DELETE", "/live-activities"): gateway.liveDevices.removeAll()
+    case ("DELETE", "/channels"): gateway.channels = Channels()
     case ("POST", "/faults"):
       let command = try FaultCommand(parsing: request.body)
       gateway.changeFaults { command.apply(to: &$0) }

@@ -36,5 +36,7 @@ extension RequestHead {
 }
 
 extension Fault {
-  var report: JSONObject { ["fault": "\(kind)", "every": every, "remaining": remaining, "seen": seen] }
+  var report: JSONObject {
+    ["fault": "\(kind)", "on": target.rawValue, "every": every, "remaining": remaining, "seen": seen]
+  }
 }

@@ -23,14 +23,20 @@ struct Fault: Equatable, Sendable {
   var after = 0
   /// Applies to pushes of this topic only; nil for all.
   var topic: [UInt8]?
+  /// Requests of other kinds do not count.
+  let target: RequestTarget.Kind
   /// Pushes seen.
   private(set) var seen = 0
 
-  init(_ kind: Kind, every: Int = 1, count: Int? = nil, after: Int = 0, topic: String? = nil) {
+  init(
+    _ kind: Kind, every: Int = 1, count: Int? = nil, after: Int = 0, topic: String? = nil,
+    on target: RequestTarget.Kind = .pushes
+  ) {
     self.kind = kind
     self.every = max(1, every)
     remaining = count
     self.after = max(0, after)
+    self.target = target
     self.topic = topic.map { Array($0.utf8) }
   }
 

@@ -17,10 +17,10 @@ struct FaultPlan {
     self = FaultPlan()
   }
 
-  /// Counts the next push, which has this topic, and returns the fault that applies to it.
-  mutating func take(topic: ArraySlice<UInt8>?) -> FaultEffect {
+  /// Counts the next request, which has this topic, and returns the fault that applies to it.
+  mutating func take(topic: ArraySlice<UInt8>?, on target: RequestTarget.Kind = .pushes) -> FaultEffect {
     var effect = FaultEffect.none
-    for index in faults.indices {
+    for index in faults.indices where faults[index].target == target {
       if let wanted = faults[index].topic, topic?.elementsEqual(wanted) != true { continue }
       guard let distance = faults[index].countPush(), effect == .none else { continue }
       effect = FaultPlan.effect(of: faults[index].kind, pushesUntilFiring: distance)

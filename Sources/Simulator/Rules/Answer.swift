@@ -7,12 +7,24 @@ struct Answer: Equatable, Sendable {
   var timestamp: Int64?
   /// Seconds.
   var retryAfter: Int?
+  /// Of a request about one channel: its id.
+  var channelID: String?
+  /// The body of an answer that is not a refusal.
+  var content: [UInt8] = []
+  /// Whether it answers a request about channels, whose id is in another field.
+  var isOfChannels = false
 
   init(_ status: Int, _ reason: String? = nil, timestamp: Int64? = nil, retryAfter: Int? = nil) {
     self.status = status
     self.reason = reason
     self.timestamp = timestamp
     self.retryAfter = retryAfter
+  }
+
+  init(_ status: Int, channelID: String?, content: [UInt8] = []) {
+    self.init(status, nil)
+    self.channelID = channelID
+    self.content = content
   }
 
   /// Returns the default reason for a status.
@@ -30,11 +42,11 @@ struct Answer: Equatable, Sendable {
 
   static let accepted = Answer(200)
 
-  var isAccepted: Bool { status == 200 }
+  var isAccepted: Bool { (200...299).contains(status) }
 
-  /// `{"reason":"Unregistered","timestamp":1700000000000}`; empty without a reason.
+  /// `{"reason":"Unregistered","timestamp":1700000000000}`, or the content without a reason.
   var body: [UInt8] {
-    guard let reason else { return [] }
+    guard let reason else { return content }
     let since = timestamp.map { ",\"timestamp\":\($0)" } ?? ""
     return Array("{\"reason\":\"\(reason)\"\(since)}".utf8)
   }

@@ -35,7 +35,7 @@ struct Devices {
     return bindings[key]?.refusal(topic: head[.topic], in: environment) ?? rules[key]?.refusal(topic: head[.topic])
   }
 
-  private static func key(_ token: some Sequence<UInt8>) -> [UInt8] {
+  static func key(_ token: some Sequence<UInt8>) -> [UInt8] {
     token.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") ? $0 | 0x20 : $0 }
   }
 }

@@ -37,11 +37,17 @@ struct PushRules {
     return isObject ? nil : Answer(400, "BadPayload")
   }
 
-  /// Returns the refusal of a body that is valid as such: widgets and controls are told only that their content has changed.
+  /// Returns the refusal of a body that is valid as such: widgets and controls are told only that their content has changed,
+  /// and a Live Activity has fields that it needs.
   func refusal(ofContent body: [UInt8], head: RequestHead) -> Answer? {
-    guard [.widgets, .controls].contains(type(of: head)) else { return nil }
-    let payload = try? JSONValue(parsing: body)
-    return payload?["aps"]?["content-changed"]?.bool == true ? nil : Answer(400, "BadPayload")
+    let isValid =
+      switch type(of: head) {
+      case .widgets, .controls:
+        (try? JSONValue(parsing: body))?["aps"]?["content-changed"]?.bool == true
+      case .liveactivity: LiveActivityPayload(parsing: body) != nil
+      default: true
+      }
+    return isValid ? nil : Answer(400, "BadPayload")
   }
 
   private func type(of head: RequestHead) -> PushType { head[.pushType].flatMap { PushType($0) } ?? .alert }
@@ -72,7 +78,7 @@ struct PushRules {
   }
 
   /// Digits that fit 64 bits.
-  private static func isInteger(_ text: ArraySlice<UInt8>) -> Bool {
+  static func isInteger(_ text: ArraySlice<UInt8>) -> Bool {
     (1...19).contains(text.count) && text.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
   }
 }

@@ -5,7 +5,7 @@
 /// The known header fields of a push, copied into one buffer that is reused.
 struct RequestHead {
   enum Field: Int, CaseIterable {
-    case method, path, authorization, apnsID, topic, pushType, priority, expiration, collapseID
+    case method, path, authorization, apnsID, topic, pushType, priority, expiration, collapseID, channelID, requestID
   }
 
   private(set) var hasDuplicates = false
@@ -50,8 +50,13 @@ struct RequestHead {
   }
 
   /// The apns-id and the text that is returned for it. A new one if it is absent or malformed.
-  var pushID: (id: PushID, text: ArraySlice<UInt8>) {
-    if let text = self[.apnsID], let id = PushID(text) { return (id, text) }
+  var pushID: (id: PushID, text: ArraySlice<UInt8>) { identifier(in: .apnsID) }
+
+  /// As ``pushID``, of a request about channels.
+  var requestIdentifier: (id: PushID, text: ArraySlice<UInt8>) { identifier(in: .requestID) }
+
+  private func identifier(in field: Field) -> (id: PushID, text: ArraySlice<UInt8>) {
+    if let text = self[field], let id = PushID(text) { return (id, text) }
     let id = PushID.random()
     return (id, Array(id.text.uppercased().utf8)[...])
   }
@@ -73,6 +78,8 @@ extension RequestHead.Field {
     case 13 where isName("apns-priority"): self = .priority
     case 14 where isName("apns-push-type"): self = .pushType
     case 15 where isName("apns-expiration"): self = .expiration
+    case 15 where isName("apns-channel-id"): self = .channelID
+    case 15 where isName("apns-request-id"): self = .requestID
     case 16 where isName("apns-collapse-id"): self = .collapseID
     default: return nil
     }

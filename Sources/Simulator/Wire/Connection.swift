@@ -9,6 +9,7 @@ final class Connection {
   private static let readsPerTurn = 16
 
   private unowned let gateway: Gateway
+  private let port: RequestTarget.Port
   private let socket: TLSSocket
   /// 0 if it is unknown.
   private let clientPort: Int
@@ -35,11 +36,12 @@ final class Connection {
   private(set) var isCut = false
 
   /// Takes ownership of the descriptor. Returns nil if memory or descriptors are exhausted.
-  init?(descriptor: Int32, gateway: Gateway) {
+  init?(descriptor: Int32, port: RequestTarget.Port, gateway: Gateway) {
     guard let socket = TLSSocket(descriptor: descriptor, context: gateway.tls) else { return nil }
     self.socket = socket
     clientPort = ClientPort.of(descriptor)
     self.gateway = gateway
+    self.port = port
     output.reserveCapacity(2 * Connection.writeSize)
     // Unowned, because a weak reference would slow down all others. `close` ends source and timer.
     session = HTTP2Session(connection: self, maximumStreams: gateway.settings.initialStreams)
@@ -163,6 +165,7 @@ extension Connection {
   func streamHeadEnded(_ id: Int32, _ slot: Int) {
     guard gateway.faults.answersEarly, id <= lastStream, streams[slot].earlyAnswer == nil else { return }
     let head = streams[slot].head
+    guard RequestTarget(head, on: port) == .push else { return }
     let refusal = checkingProvider { gateway.refusal(ofHead: head, provider: &$0, now: Clock.unixNanoseconds) }
     let answer = refusal ?? .accepted
     streams[slot].earlyAnswer = answer
@@ -176,19 +179,25 @@ extension Connection {
 
   func streamEnded(_ id: Int32, _ slot: Int) {
     guard id <= lastStream, !isCut else { return }
-    let effect = gateway.takeEffect(on: streams[slot].head)
+    let target = RequestTarget(streams[slot].head, on: port)
+    let effect = gateway.takeEffect(on: streams[slot].head, target)
     let arrival = Clock.unixNanoseconds
     guard effect.isProcessed else {
-      journal(arrival, nil, effect, slot)
+      if target == .push { journal(arrival, nil, effect, slot) }
       return apply(effect, .accepted, id, slot, pushID: [])
     }
     highestProcessed = max(highestProcessed, id)
     var answer =
       streams[slot].earlyAnswer
-      ?? checkingProvider { gateway.answer(to: streams[slot], provider: &$0, now: arrival) }
+      ?? checkingProvider { gateway.answer(to: streams[slot], target, provider: &$0, now: arrival) }
     if case .answer(let forced) = effect { answer = forced }
+    let (pushID, text) = target == .push ? streams[slot].head.pushID : streams[slot].head.requestIdentifier
+    if answer.isAccepted { answer = gateway.perform(target, streams[slot], id: pushID, now: arrival) }
+    guard target == .push else {
+      answer.isOfChannels = true
+      return apply(effect, answer, id, slot, pushID: text)
+    }
     journal(arrival, answer, effect, slot)
-    let (pushID, text) = streams[slot].head.pushID
     apply(effect, answer, id, slot, pushID: text)
     gateway.ledger.record(
       &streams[slot].head, id: pushID, payloadBytes: streams[slot].bodyCount, arrival: arrival, answer: answer)
@@ -248,11 +257,11 @@ extension Connection {
 
   private func submit(_ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
     pushID.withUnsafeBufferPointer { text in
-      if answer.isAccepted {
+      if answer.isAccepted, !answer.isOfChannels {
         gateway.newUniqueID().withUnsafeBufferPointer { session?.accept(id, pushID: text, uniqueID: $0) }
       } else {
         streams[slot].answerBody = answer.body[...]
-        session?.refuse(id, answer, pushID: text)
+        session?.answer(id, answer, pushID: text)
       }
     }
   }

@@ -72,20 +72,28 @@ final class HTTP2Session {
     }
   }
 
-  /// Answers with a refusal, whose body is read from the connection.
-  func refuse(_ id: Int32, _ answer: Answer, pushID: UnsafeBufferPointer<UInt8>) {
-    var status = Array(String(answer.status).utf8)
-    var retryAfter = Array(String(answer.retryAfter ?? 0).utf8)
-    status.withUnsafeMutableBufferPointer { status in
-      retryAfter.withUnsafeMutableBufferPointer { retryAfter in
-        var fields = [
-          field(":status", UnsafeBufferPointer(status)), field("apns-id", pushID),
-          field("content-type", "application/json"),
-        ]
-        if answer.retryAfter != nil { fields.append(field("retry-after", UnsafeBufferPointer(retryAfter))) }
-        var provider = nghttp2_data_provider()
-        provider.read_callback = readAnswer
+  /// Answers with a refusal, or to a request about channels. The body is read from the connection.
+  func answer(_ id: Int32, _ answer: Answer, pushID: UnsafeBufferPointer<UInt8>) {
+    var values: [(name: StaticString, bytes: [UInt8])] = [
+      (":status", Array(String(answer.status).utf8)),
+      (answer.isOfChannels ? "apns-request-id" : "apns-id", Array(pushID)),
+    ]
+    let hasBody = !answer.body.isEmpty
+    if hasBody { values.append(("content-type", Array("application/json".utf8))) }
+    if let channelID = answer.channelID { values.append(("apns-channel-id", Array(channelID.utf8))) }
+    if let retryAfter = answer.retryAfter { values.append(("retry-after", Array(String(retryAfter).utf8))) }
+    values.flatMap(\.bytes).withUnsafeBufferPointer { bytes in
+      var rest = bytes[...]
+      var fields = values.map { name, value in
+        defer { rest = rest.dropFirst(value.count) }
+        return field(name, UnsafeBufferPointer(rebasing: rest.prefix(value.count)))
+      }
+      var provider = nghttp2_data_provider()
+      provider.read_callback = readAnswer
+      if hasBody {
         nghttp2_submit_response(session, id, &fields, fields.count, &provider)
+      } else {
+        nghttp2_submit_response(session, id, &fields, fields.count, nil)
       }
     }
   }

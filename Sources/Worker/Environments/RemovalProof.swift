@@ -12,9 +12,9 @@ struct RemovalProof {
   let defaultBundleID: String?
 
   func holds(for answer: APNsAnswer) -> Bool {
-    guard answer.status == 400, device.kind != nil else { return true }
+    guard answer.status == 400, let kind = device.kind else { return true }
     if answer.reason == "DeviceTokenNotForTopic" {
-      return device.bundleID == bundleID && device.kind == pushType.kind
+      return device.bundleID == bundleID && pushType.isSent(to: kind)
     }
     // The keys of another app may serve another environment.
     return device.bundleID ?? defaultBundleID == bundleID

@@ -30,6 +30,9 @@ extension Delivery {
     note(.policy(entry))
   }
 
+  /// The activity gets more updates than APNs may deliver.
+  func noteTooManyUpdates() { note(.tooManyUpdates) }
+
   /// The push type, if it goes to other tokens than those of apps.
   private var ownPushType: PushType? { job.pushType.kind == .app ? nil : job.pushType }
 
@@ -100,7 +103,9 @@ extension Delivery {
 
   private func end(_ outcome: JobOutcome, at now: Int64) -> HistoryEvent {
     switch outcome.verb {
-    case .acknowledge: .ended(outcome.status, reason: outcome.rule?.rawValue)
+    case .acknowledge: .ended(outcome.status, reason: outcome.reason)
+    case .schedule(let time) where outcome.reason == JobOutcome.noTokenYet:
+      .postponed(until: time, reason: outcome.reason, times: 1)
     case .schedule(let time): .deferred(until: time)
     case .bury(let reason): .buried(reason: reason)
     case .cancel: .ended(.cancelled, reason: nil)

@@ -1,3 +1,4 @@
+import Activities
 import Queue
 import Policy
 import PushModel
@@ -38,6 +39,10 @@ final class Delivery {
   /// Nil unless the trace of the job is recorded.
   var trace: JobTrace?
   private var builtPayload: [UInt8]?
+  /// Nil unless the job is to a Live Activity.
+  var activity: ActivityWork?
+  /// Of the channel that the job is for, once it is found. Nil for all other jobs.
+  var channelStorage: ChannelStorage?
 
   init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, emptyTally: Tally) {
     self.claim = claim
@@ -113,70 +118,27 @@ final class Delivery {
     tally.badJobReason == nil && (extent != .complete || !tally.open.isEmpty)
   }
 
-  // MARK: - Addressee
-
-  /// The user addressed, if it is one.
-  var username: String? {
-    switch job.addressee {
-    case .user(let name), .userToken(let name, _): name
-    case .token, .tokens, .instance, .app: nil
-    }
-  }
-
-  /// The instance addressed, if it is one.
-  var instance: String? {
-    if case .instance(let id) = job.addressee { id } else { nil }
-  }
-
-  /// What to ask the registry; nil for a broadcast, which asks page by page.
-  var query: DeviceQuery? {
-    switch job.addressee {
-    case .user(let name): .user(name)
-    case .userToken(let name, let token): .userToken(user: name, token: token)
-    case .token(let token): .token(token)
-    case .tokens(let tokens): .tokens(Delivery.distinct(tokens))
-    case .instance(let id): .instance(id)
-    case .app: nil
-    }
-  }
-
-  /// In their order. A device gets a job once, even if the job names it several times.
-  private static func distinct(_ tokens: [String]) -> [String] {
-    var seen: Set<String> = []
-    return tokens.filter { seen.insert($0).inserted }
-  }
-
-  /// `devices` without those that an earlier attempt finished.
-  func stillOpen(_ devices: [Device]) -> [Device] {
-    guard let open = state.open else { return devices }
-    // An instance has one device, which may have changed.
-    if case .instance = job.addressee, !open.isEmpty { return devices }
-    let wanted = Set(open)
-    return devices.filter { wanted.contains($0.token) }
-  }
-
-  /// `devices` without those of other kinds, unless the job names their tokens.
-  func ofItsKind(_ devices: [Device]) -> [Device] {
-    switch job.addressee {
-    case .user, .instance: break
-    case .userToken, .token, .tokens, .app: return devices
-    }
-    let kind = job.pushType.kind
-    return devices.contains { $0.kind != kind } ? devices.filter { $0.kind == kind } : devices
-  }
-
   // MARK: - Push
 
   /// Built once for all pages of a broadcast. Throws if it is too large for APNs.
   func payload() throws(JobError) -> [UInt8] {
     if let builtPayload { return builtPayload }
-    let payload = try job.apnsPayload(match)
+    if let newest = activity?.newest { return newest.payload }
+    let payload = try job.apnsPayload(match, timestamp: activity?.timestamp ?? 0)
     builtPayload = payload
     return payload
   }
 
+  /// The payload for devices of an environment. It differs for the start of a Live Activity that a channel updates.
+  func payload(in environment: PushEnvironment) throws(JobError) -> [UInt8] {
+    guard let activity, let channel = activity.channel else { return try payload() }
+    return try job.apnsPayload(match, timestamp: activity.timestamp, channel: channel.ids[environment])
+  }
+
   /// Unix seconds, for the header; 0 asks APNs not to store the push.
   var expirationHeader: Int64? {
+    if let newest = activity?.newest { return newest.expiresAt.map { $0 / 1000 } }
+    if let channelStorage { return expiration(ofBroadcast: channelStorage) }
     if job.expiration == 0 || job.ttl == 0 { return 0 }
     return state.expiresAt.map { $0 / 1000 }
   }

@@ -29,6 +29,13 @@ struct JobEvents {
     } else if outcome.status == .failed {
       events.append(.failed(job(delivery), EventCounts(result), attempts: result.attempts, at: now))
     }
+    if case .activity(let activity, let user) = delivery.job.addressee, delivery.job.liveActivity?.event == .end,
+      result.accepted > 0
+    {
+      events.append(
+        .ended(
+          activity: activity, user: user, job(delivery), EventCounts(result), attempts: result.attempts, at: now))
+    }
     return events
   }
 

@@ -11,6 +11,10 @@ struct Tally: Equatable {
   static let noKeyForEnvironment = "NoKeyForEnvironment"
   /// The job names a token of another kind than its push type goes to.
   static let wrongTokenKind = "WrongTokenKind"
+  /// Another job has started the Live Activity on the device.
+  static let startedBefore = "StartedBefore"
+  /// The channel that is to update the Live Activity does not exist in the device's environment.
+  static let noChannel = "NoChannelInEnvironment"
 
   var result: JobResult
   /// Devices to try again.
@@ -144,12 +148,18 @@ struct JobOutcome: Equatable {
   let verb: Verb
   /// The delivery policy's rule behind the outcome; nil if it is not a policy's.
   let rule: SuppressionReason?
+  /// Why the job ends or waits, if neither the verb nor a rule says it.
+  let reason: String?
   let extent: AttemptExtent
 
-  init(status: JobStatus, verb: Verb, rule: SuppressionReason? = nil, extent: AttemptExtent = .complete) {
+  init(
+    status: JobStatus, verb: Verb, rule: SuppressionReason? = nil, reason: String? = nil,
+    extent: AttemptExtent = .complete
+  ) {
     self.status = status
     self.verb = verb
     self.rule = rule
+    self.reason = rule?.rawValue ?? reason
     self.extent = extent
   }
 
@@ -180,6 +190,20 @@ struct JobOutcome: Equatable {
   static func postponed(for delay: Duration = PushOutcome.faultDelay, because reason: String? = nil) -> JobOutcome {
     JobOutcome(
       status: .retrying, verb: .retry(delay: delay, countsAttempt: false, reason: reason), extent: .untouched)
+  }
+
+  static let noTokenYet = "no_token_yet"
+
+  static let stateIsOpen = "StateIsOpen: the job of the newest state has not ended"
+
+  /// Another job has brought a newer state of the Live Activity; nil if it is unknown.
+  static func superseded(by newer: String?) -> JobOutcome {
+    JobOutcome(status: .superseded, verb: .acknowledge, reason: newer.map { "superseded by \($0)" })
+  }
+
+  /// Keeps the state of a Live Activity until a token is registered. `until` is when the job looks for one itself, unix ms.
+  static func waitingForToken(until time: Int64) -> JobOutcome {
+    JobOutcome(status: .deferred, verb: .schedule(at: time), reason: noTokenYet)
   }
 
   /// Ends the job, even if some of its devices are open.

@@ -20,8 +20,9 @@ struct NotificationRecords {
   /// Whether the job ends with records for owners that have not been looked up.
   func needOwners(of delivery: Delivery, _ status: JobStatus) -> Bool {
     switch delivery.job.addressee {
-    case .user, .userToken, .instance, .app: return false
-    case .token, .tokens: guard delivery.devices == nil, status.isFinal else { return false }
+    case .user, .userToken, .instance, .app, .activity, .activityToken, .channel: return false
+    case .token, .tokens:
+      guard !delivery.job.isOfActivity, delivery.devices == nil, status.isFinal else { return false }
     }
     return switch policy {
     case .off: false
@@ -36,11 +37,13 @@ struct NotificationRecords {
     guard areKept, status != .duplicate, status != .cancelled, keepsAll(of: delivery) || status != .accepted else {
       return []
     }
+    // What a Live Activity shows is out of date when it is polled.
+    if delivery.job.isOfActivity { return [] }
     switch delivery.job.addressee {
     case .user(let name), .userToken(let name, _): return ofWholeJob(delivery, status, for: .user(name), at: now)
     case .instance(let id): return ofWholeJob(delivery, status, for: .instance(id), at: now)
     case .token, .tokens: return ofOwners(delivery, status, at: now)
-    case .app: return []
+    case .app, .activity, .activityToken, .channel: return []
     }
   }
 
@@ -120,7 +123,7 @@ extension Delivery {
   var isForMany: Bool {
     switch job.addressee {
     case .tokens, .app: true
-    case .user, .userToken, .token, .instance: false
+    case .user, .userToken, .token, .instance, .activity, .activityToken, .channel: false
     }
   }
 

@@ -53,6 +53,11 @@ extension Pipeline {
   func end(_ delivery: Delivery, as wanted: JobOutcome) {
     let outcome = delivery.claim.isCancelled && !wanted.status.isFinal ? .cancelled(after: wanted.extent) : wanted
     releasePermit(of: delivery)
+    guard let work = delivery.activity else { return finish(delivery, as: outcome) }
+    report(work, outcome) { [self] in finish(delivery, as: outcome) }
+  }
+
+  private func finish(_ delivery: Delivery, as outcome: JobOutcome) {
     guard notifications.needOwners(of: delivery, outcome.status), let query = delivery.query else {
       return settle(delivery, as: outcome)
     }

@@ -1,3 +1,4 @@
+import Activities
 import Policy
 import Queue
 import APNs
@@ -7,7 +8,7 @@ import Redis
 import Registry
 
 /// The path of a job, top to bottom: claimed, checked for duplicates, resolved, subject to its policy, submitted,
-/// answered (Pipeline+Answers.swift); its outcome and settlement are in Pipeline+Settling.swift.
+/// sent (Pipeline+Sending.swift), answered (Pipeline+Answers.swift); its outcome and settlement are in Pipeline+Settling.swift.
 ///
 /// Works in batches: one exchange resolves the owners of all jobs of a claim; the pushes of one turn of the event loop are
 /// written together, and so are their settlements.
@@ -23,6 +24,8 @@ final class Pipeline {
   /// Jobs whose `dedupe` value is new, in this turn of the event loop.
   private var firsts: [Delivery] = []
   private let gate: PolicyGate
+  let activities: Activities
+  let channels: Channels
   let composer: PushComposer
   let cleanup: RegistryCleanup
   let looks = EnvironmentLooks()
@@ -33,7 +36,8 @@ final class Pipeline {
   let window: SendWindow
   let broadcasts: Broadcasts
   var held = HeldWork()
-  private var isSendingWaiting = false
+  /// Whether ``sendWaiting()`` is running.
+  var isSendingWaiting = false
 
   init(_ context: PipelineContext) {
     let configuration = context.configuration
@@ -47,6 +51,8 @@ final class Pipeline {
       formats: configuration.formatsInOrder)
     duplicates = DuplicateCheck(connection: context.connection)
     gate = PolicyGate(connection: context.connection, localTime: .system)
+    activities = Activities(connection: context.connection)
+    channels = Channels(connection: context.connection)
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
@@ -120,11 +126,15 @@ final class Pipeline {
     var queries: [DeviceQuery] = []
     queries.reserveCapacity(deliveries.count)
     for delivery in deliveries {
-      if let query = delivery.query {
+      if let (activity, job) = delivery.unannounced(queues: queue.queues) {
+        announce(delivery, to: activity, job)
+      } else if let query = delivery.query {
         single.append(delivery)
         queries.append(query)
       } else if case .app(let app) = delivery.job.addressee {
         broadcast(delivery, to: app)
+      } else if case .channel(let name) = delivery.job.addressee {
+        resolve(delivery, toChannel: name)
       }
     }
     guard !single.isEmpty else { return }
@@ -167,7 +177,12 @@ final class Pipeline {
   private func askPolicy(_ delivery: Delivery, _ devices: [Device]) {
     guard let match = delivery.match, case .instance(let instance) = delivery.job.addressee, clients != nil,
       !devices.isEmpty
-    else { return submit(delivery, to: devices) }
+    else {
+      if let content = delivery.activityContent(queue: queue.queues[delivery.claim.queueIndex].queue) {
+        return submit(delivery, to: devices, of: content)
+      }
+      return submit(delivery, to: devices)
+    }
     let request = PolicyRequest(
       job: delivery.claim.envelope.nonce ?? delivery.id, notificationClass: match.notificationClass,
       expiration: delivery.state.expiresAt)
@@ -194,7 +209,7 @@ final class Pipeline {
 
   // MARK: - Submitted
 
-  private func submit(_ delivery: Delivery, to devices: [Device]) {
+  func submit(_ delivery: Delivery, to devices: [Device]) {
     guard clients != nil else { return endUnsent(delivery) }
     switch composer.compose(delivery, devices) {
     case .refused(let reason): endAttempt(delivery, AttemptEnd(refusal: reason))
@@ -206,47 +221,6 @@ final class Pipeline {
     }
   }
 
-  func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) {
-    switch window.enter(drafts, permit: permit) {
-    case .send(let first):
-      send(first)
-      if drafts.count > 1 { sendWaiting() }
-    case .wait: sendWaiting()
-    case .putOff(let job): putOff(job)
-    }
-  }
-
-  /// Sends the pushes whose turn it is, as permits allow.
-  func sendWaiting() {
-    // A push that is not sent gives its permit back at once.
-    guard !isSendingWaiting else { return }
-    isSendingWaiting = true
-    defer { isSendingWaiting = false }
-    while let draft = window.next() { send(draft) }
-  }
-
-  /// The window has a permit for the push.
-  func send(_ draft: PushDraft) {
-    guard !draft.delivery.claim.isFenced else {
-      draft.page?.broadcast.abandon()
-      // The window may be sending other drafts now.
-      EventLoop.atEndOfTurn { [self] in window.leave(draft, isAnswered: false) }
-      return
-    }
-    guard !draft.delivery.claim.isCancelled else { return drop(draft) }
-    guard queue.lease.isFresh else {
-      held.add(draft)
-      return queue.lease.beat()
-    }
-    let push = draft.makePush { [self] sent in
-      window.leave(draft, isAnswered: sent.status != 0)
-      answered(sent, draft)
-    }
-    draft.push = push
-    observer.sending(draft)
-    draft.content.client?.send(push)
-  }
-
   // MARK: - Ended
 
   func record(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {
@@ -256,6 +230,7 @@ final class Pipeline {
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
     delivery.tally.record(push)
     delivery.noteReached(draft.device, by: outcome)
+    delivery.activity?.note(draft.device, outcome)
     if delivery.endPush() { endAttempt(delivery) }
   }
 }

@@ -1,3 +1,4 @@
+import Activities
 package import PushModel
 package import APNs
 package import EventLoop
@@ -30,9 +31,8 @@ package struct PushComposer {
   /// `page` is the page of a broadcast that the devices are from.
   func compose(_ delivery: Delivery, _ devices: [Device], page: PushDraft.Page? = nil) -> Result {
     let job = delivery.job
-    let payload: [UInt8]
     do {
-      payload = try delivery.payload()
+      _ = try delivery.payload()
     } catch {
       return .refused(error.reason)
     }
@@ -64,8 +64,10 @@ package struct PushComposer {
       if let shared, shared.environment == environment, shared.bundleID == bundle {
         content = shared
       } else {
+        let own: [UInt8]
+        do { own = try delivery.payload(in: environment) } catch { return .refused(error.reason) }
         content = PushContent(
-          delivery, payload: payload, bundleID: bundle, environment: environment, client: client,
+          delivery, payload: own, bundleID: bundle, environment: environment, client: client,
           isLastToAsk: target.otherClient(than: environment) == nil)
         shared = content
       }
@@ -101,7 +103,7 @@ package struct PushComposer {
   static func obstacle(to device: Device, as pushType: PushType) -> String? {
     if device.platform == .android { return Tally.unsupportedPlatform }
     // A token that is not registered may be of any kind.
-    guard let kind = device.kind, kind != pushType.kind else { return nil }
+    guard let kind = device.kind, !pushType.isSent(to: kind) else { return nil }
     return Tally.wrongTokenKind
   }
 
@@ -131,7 +133,8 @@ package struct PushComposer {
 
   /// The same to the other environment; nil if that cannot be asked.
   func contentElsewhere(of content: PushContent) -> PushContent? {
-    clientElsewhere(of: content.bundleID, than: content.environment).map { PushContent(content, through: $0) }
+    if content.isOfEnvironment { return nil }
+    return clientElsewhere(of: content.bundleID, than: content.environment).map { PushContent(content, through: $0) }
   }
 
   /// What decides whether a refusal of the push proves anything about its device.
@@ -151,6 +154,10 @@ final class PushContent {
   let topic: String
   let environment: PushEnvironment
   let pushType: PushType
+  /// Whether the payload is for this environment alone.
+  let isOfEnvironment: Bool
+  /// Whether it goes to a channel.
+  let isBroadcast: Bool
   let priority: Int
   /// Unix seconds.
   let expiration: Int64?
@@ -167,8 +174,10 @@ final class PushContent {
   ) {
     let job = delivery.job
     pushType = job.pushType
+    isBroadcast = delivery.channelStorage != nil
+    isOfEnvironment = delivery.activity?.channel != nil
     topic = pushType.topic(bundleID: bundleID)
-    priority = job.apnsPriority(delivery.match)
+    priority = delivery.activity?.newest?.priority ?? job.apnsPriority(delivery.match)
     expiration = delivery.expirationHeader
     collapseID = job.collapseID
     self.bundleID = bundleID
@@ -184,64 +193,13 @@ final class PushContent {
     topic = content.topic
     environment = content.environment.other
     pushType = content.pushType
+    isBroadcast = content.isBroadcast
+    isOfEnvironment = content.isOfEnvironment
     priority = content.priority
     expiration = content.expiration
     collapseID = content.collapseID
     payload = content.payload
     self.client = client
     isLastToAsk = true
-  }
-}
-
-/// One device of a job, ready to be sent.
-@EventLoop
-final class PushDraft {
-  struct Page {
-    let broadcast: Broadcast
-    let number: Int
-  }
-
-  let delivery: Delivery
-  let device: Device
-  let content: PushContent
-  let apnsID: String
-  /// Nil unless the job is a broadcast.
-  let page: Page?
-  /// Nil unless in flight.
-  var push: Push?
-  /// Nil unless it was sent and has not ended.
-  var permit: Permit?
-  /// When it was sent, by the ``AnswerEpochs`` of its app.
-  var epoch = 0
-  /// When it was sent, unix nanoseconds; 0 unless the trace of its job is recorded.
-  var sentAt: UInt64 = 0
-
-  init(delivery: Delivery, device: Device, content: PushContent, page: Page?) {
-    self.delivery = delivery
-    self.device = device
-    self.content = content
-    self.page = page
-    apnsID = Jobs.apnsID(jobID: delivery.id, token: device.token)
-  }
-
-  func makePush(_ completion: @escaping @EventLoop (SendOutcome) -> Void) -> Push {
-    Push(
-      to: Push.Target(
-        token: device.token, topic: content.topic, environment: content.environment, owner: owner,
-        evidence: TokenEvidence(ofEnvironment: content.isLastToAsk, ofTopic: isToOwnTopic)),
-      message: Push.Message(
-        payload: content.payload, pushType: content.pushType, priority: content.priority,
-        expiration: content.expiration, collapseID: content.collapseID),
-      apnsID: apnsID, completion: completion)
-  }
-
-  /// Whether the topic is the one that the device was registered with, as far as that is known.
-  private var isToOwnTopic: Bool {
-    device.kind == nil || (device.kind == content.pushType.kind && device.bundleID == content.bundleID)
-  }
-
-  private var owner: PushOwner? {
-    if case .instance(let id) = delivery.job.addressee { return .instance(id) }
-    return device.username.map(PushOwner.user)
   }
 }

@@ -127,7 +127,7 @@ extension Delivery {
     tally.result.status = outcome.status
     tally.result.finishedAt = now
     switch outcome.verb {
-    case .acknowledge, .schedule: tally.result.reason = outcome.rule?.rawValue
+    case .acknowledge, .schedule: tally.result.reason = outcome.reason
     case .retry(_, _, let reason): tally.result.reason = reason
     case .cancel: tally.result.reason = nil
     case .pause: tally.result.reason = JobOutcome.pausedReason

@@ -19,7 +19,7 @@ struct CSVReaderTests {
     reading.entries.map { entry in
       switch entry {
       case .device(_, let metadata): metadata.username
-      case .instance: "instance"
+      case .instance, .channel: "instance"
       case .refused(let reason): reason.rawValue
       }
     }

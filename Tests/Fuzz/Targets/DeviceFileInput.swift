@@ -55,7 +55,7 @@ enum DeviceFileInput {
   private static func check(_ entry: BackupEntry) throws(Violation) {
     switch entry {
     case .refused: break
-    case .instance: throw Violation(description: "a device is read as an instance")
+    case .instance, .channel: throw Violation(description: "a device is read as an instance")
     case .device(let token, let metadata):
       try require(DeviceToken.isWellFormed(token.utf8), "a malformed token is accepted")
       try require(metadata.bundleID.map { BundleID.isWellFormed($0) } ?? true, "a malformed bundle id is accepted")

@@ -66,9 +66,9 @@ enum JobInput {
 
   private static func tokens(of addressee: Addressee) -> [String] {
     switch addressee {
-    case .token(let token), .userToken(_, let token): [token]
+    case .token(let token), .userToken(_, let token), .activityToken(_, let token): [token]
     case .tokens(let tokens): tokens
-    case .user, .instance, .app: []
+    case .user, .instance, .app, .activity, .channel: []
     }
   }
 

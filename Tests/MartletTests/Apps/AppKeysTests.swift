@@ -19,6 +19,7 @@ struct AppKeysTests {
     try directory.write(
       apps: #"""
         {"bundleIds":["com.a","com.b"],"teamId":"TEAMAAAAA1","sandboxEndpoint":"https://sandbox.example",
+        "broadcastEndpoint":"https://broadcast.example","channelsEndpoint":"https://channels.example:2196",
         "keys":[{"keyId":"KEYAAAAAA1","path":"KEYAAAAAA1.p8","environment":"production"},
         {"keyId":"KEYAAAAAA2","path":"KEYAAAAAA2.p8","environment":"development","topics":["com.b"]}]}
         """#)
@@ -31,6 +32,9 @@ struct AppKeysTests {
     #expect(keys("com.a", .sandbox) == nil)
     #expect(keys("com.b", .sandbox) == ["KEYAAAAAA2"])
     #expect(apps.first?.configurations.last?.origins == ["https://sandbox.example:443"])
+    let configuration = apps.first?.configuration(of: "com.b", in: .sandbox)
+    #expect(configuration?.broadcastOrigin(of: .sandbox).url == "https://broadcast.example:443")
+    #expect(configuration?.channelsURL(of: .sandbox) == "https://channels.example:2196")
   }
 
   @Test func `a key for a bundle id of another app, and a bundle id without a key, are faults`() throws {

@@ -55,7 +55,7 @@ struct AppsFileTests {
       "apps[0].connections: 65; expected a whole number from 1 to 64",
       "apps[0].share: 0; expected a whole number from 1 to 1000",
       "apps[1]: unknown field 'colour'; expected only bundleIds, teamId, keys, environment, endpoint, "
-        + "sandboxEndpoint, caCert, connections, share",
+        + "sandboxEndpoint, broadcastEndpoint, channelsEndpoint, caCert, connections, share",
       "apps[1].bundleIds[1]: 'not a bundle'; expected 1 to 200 letters, digits or any of ._-",
       "apps[1].teamId: 7; expected 10 letters and digits",
       "apps[1].keys[0].path: the file 'missing.p8' cannot be read (No such file or directory); "

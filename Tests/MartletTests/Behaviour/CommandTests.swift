@@ -49,6 +49,21 @@ import Testing
     #expect(job.atMostOnce)
   }
 
+  @Test func `enqueue makes a job to a Live Activity, and points out what looks like a Unix time`() async throws {
+    let activity = #"{"event":"update","contentState":{"endsAt":1795264200}}"#
+    let child = try await martlet("enqueue", "--activity", "match", "--user", "Alice", "--live-activity", activity)
+    #expect(child.exitCode == 0)
+    let job = try Job(parsing: try #require(try await waiting().first))
+    #expect(job.addressee == .activity("match", user: "alice"))
+    #expect(job.liveActivity?.event == .update)
+    let hint = "martlet enqueue: liveActivity.contentState.endsAt looks like a Unix time."
+    #expect(child.lines.contains { $0.hasPrefix(hint) }, "\(child.lines)")
+    let silent = try await martlet("enqueue", "--activity", "match", "--live-activity", #"{"event":"end"}"#)
+    #expect(silent.exitCode == 0 && silent.lines.count == 1, "\(silent.lines)")
+    let refused = try await martlet("enqueue", "--activity", "match", "--title", "x")
+    #expect(refused.exitCode == 1)
+  }
+
   @Test func `enqueue reads one job per line and reports invalid ones`() async throws {
     let input = """
       {"id":"one","to":{"user":"a"},"title":"x"}

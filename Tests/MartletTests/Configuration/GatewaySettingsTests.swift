@@ -1,5 +1,6 @@
 @testable import APNs
 import JSON
+import PushModel
 import TestSupport
 import Testing
 
@@ -30,7 +31,8 @@ struct GatewaySettingsTests {
   @Test func `an invalid certificate or endpoint is not reported as a fault of the key`() async throws {
     let broken = "-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----"
     #expect(try await faults(["APNS_CA_CERT": broken]) == ["APNS_CA_CERT"])
-    for name in ["APNS_ENDPOINT_OVERRIDE", "APNS_SANDBOX_ENDPOINT_OVERRIDE"] {
+    let kinds = ["", "SANDBOX_", "BROADCAST_", "CHANNELS_"]
+    for name in kinds.map({ "APNS_\($0)ENDPOINT_OVERRIDE" }) {
       for endpoint in ["https://localhost:99999", "http://localhost", "localhost:2197"] {
         #expect(try await faults([name: endpoint]) == [name])
       }
@@ -51,5 +53,37 @@ struct GatewaySettingsTests {
     values["APNS_ENDPOINT_OVERRIDE"] = both
     values["APNS_SANDBOX_ENDPOINT_OVERRIDE"] = sandbox
     #expect(try WorkerSettings(environment: values).worker.apns?.origins == origins)
+  }
+
+  @Test(arguments: [
+    (nil, ["https://api.push.apple.com:443", "https://api.sandbox.push.apple.com:443"]),
+    ("https://a.example", ["https://a.example:443", "https://a.example:443"]),
+    (
+      "https://api-broadcast.push.apple.com",
+      ["https://api-broadcast.push.apple.com:443", "https://api-broadcast.sandbox.push.apple.com:443"]
+    ),
+  ])
+  func `broadcasts go to the gateways, or to an origin of their own; Apple's stands for both environments`(
+    override: String?, origins: [String]
+  ) async throws {
+    var values = try await Self.gateway.value.environment.merging(["REDIS_URL": "redis://localhost"]) { $1 }
+    values["APNS_ENDPOINT_OVERRIDE"] = nil
+    values["APNS_BROADCAST_ENDPOINT_OVERRIDE"] = override
+    let apns = try #require(try WorkerSettings(environment: values).worker.apns)
+    #expect([.production, .sandbox].map { apns.broadcastOrigin(of: $0).url } == origins)
+  }
+
+  @Test func `channels are managed at Apple's servers, each environment at its own, or at one origin`() async throws {
+    var values = try await Self.gateway.value.environment.merging(["REDIS_URL": "redis://localhost"]) { $1 }
+    let apple = try #require(try WorkerSettings(environment: values).worker.apns)
+    #expect(
+      [.production, .sandbox].map(apple.channelsURL) == [
+        "https://api-manage-broadcast.push.apple.com:2196", "https://api-manage-broadcast.sandbox.push.apple.com:2195",
+      ])
+    #expect(!apple.hasOneChannelsOrigin)
+    values["APNS_CHANNELS_ENDPOINT_OVERRIDE"] = "https://a.example:2196"
+    let other = try #require(try WorkerSettings(environment: values).worker.apns)
+    #expect(other.channelsURL(of: .sandbox) == "https://a.example:2196")
+    #expect(other.hasOneChannelsOrigin)
   }
 }

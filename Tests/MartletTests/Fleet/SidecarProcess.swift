@@ -46,13 +46,16 @@ final class SidecarProcess: Sendable {
   }
 
   /// Sends a request as `user`, a POST if it has a body.
-  func ask(_ path: String, as user: String, _ body: String? = nil) async throws -> (status: Int, json: JSONValue) {
+  func ask(
+    _ path: String, as user: String, _ body: String? = nil, method: String? = nil
+  ) async throws -> (status: Int, json: JSONValue) {
     var arguments = [
       "-sS", "-w", "\n%{http_code}", "-H",
       "Authorization: Bearer \(SidecarProcess.secret(of: user))", "-H",
       "X-Username: \(user)",
     ]
     if body != nil { arguments += ["--data-binary", "@-"] }
+    if let method { arguments += ["-X", method] }
     let text = try await ChildProcess.run(
       "curl", arguments + trust + ["\(scheme)://127.0.0.1:\(port)\(path)"], input: body ?? "")
     let end = text.lastIndex(of: "\n") ?? text.startIndex

@@ -81,6 +81,7 @@ import Testing
           switch set {
           case .user: try await registry.connection.send(RedisCommand("SISMEMBER", key, token)).integer == 1
           case .audience: try await registry.connection.send(RedisCommand("ZSCORE", key, token)) != .null
+          case .activity: try await registry.connection.send(RedisCommand("HEXISTS", key, token)).integer == 1
           }
         if places.contains(set) != isMember, isExact || !isMember { faults.append("\(token) in \(key): \(isMember)") }
       }

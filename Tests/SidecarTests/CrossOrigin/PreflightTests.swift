@@ -46,6 +46,6 @@ struct PreflightTests {
   ])
   func `only the method of the route may be requested`(method: String?, isGood: Bool) {
     let fields = method.map { [(name: "Access-Control-Request-Method", value: $0)] } ?? []
-    #expect(Preflight(HTTPHeaders(fields)).requests("POST") == isGood)
+    #expect(Preflight(HTTPHeaders(fields)).requests(oneOf: ["POST"]) == isGood)
   }
 }

@@ -5,7 +5,8 @@ import PushModel
 /// Reads the entries of the file of the apps.
 struct AppsReader {
   private static let members = [
-    "bundleIds", "teamId", "keys", "environment", "endpoint", "sandboxEndpoint", "caCert", "connections", "share",
+    "bundleIds", "teamId", "keys", "environment", "endpoint", "sandboxEndpoint", "broadcastEndpoint",
+    "channelsEndpoint", "caCert", "connections", "share",
   ]
   /// Bundle ids of one app.
   private static let bundleIDCount = 1...1000
@@ -119,10 +120,12 @@ struct AppsReader {
   }
 
   private mutating func readGateway(_ entry: JSONFields) -> APNsConfiguration.Gateway {
-    let endpoints = ["endpoint", "sandboxEndpoint"].map { name in
+    let names = ["endpoint", "sandboxEndpoint", "broadcastEndpoint", "channelsEndpoint"]
+    let endpoints = names.map { name in
       fields.text(entry, name, as: .url, expected: "https://host[:port]", where: APNsConfiguration.isGatewayURL)
     }
     var gateway = APNsConfiguration.Gateway(endpointOverride: endpoints[0], sandboxOverride: endpoints[1])
+    (gateway.broadcastOverride, gateway.channelsOverride) = (endpoints[2], endpoints[3])
     guard let path = readPath(entry, "caCert", expected: "the path of a PEM file, relative to this file") else {
       return gateway
     }

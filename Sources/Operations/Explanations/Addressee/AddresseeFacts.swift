@@ -32,7 +32,7 @@ public struct DeviceFacts: Sendable, Equatable {
 extension DeviceKind {
   /// The topic under which APNs accepts tokens of this kind.
   func topic(bundleID: String) -> String {
-    PushType.allCases.first { $0.kind == self }?.topic(bundleID: bundleID) ?? bundleID
+    PushType.allCases.first { $0.isSent(to: self) }?.topic(bundleID: bundleID) ?? bundleID
   }
 }
 

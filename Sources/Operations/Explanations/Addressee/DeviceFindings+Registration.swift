@@ -23,7 +23,13 @@ extension DeviceFindings {
         sentences.append("Jobs to the app (to.app) reach it once a worker has stored that, within an hour.")
       }
     }
-    if metadata.kind != .app { sentences.append("Only pushes of the type \(metadata.kind) reach it.") }
+    switch metadata.kind {
+    case .app: break
+    case .activity: sentences.append("It gets the updates of Live Activity \(metadata.activity ?? "") and its end.")
+    case .pushtostart:
+      sentences.append("It starts Live Activities with attributes of the type \(metadata.activity ?? "").")
+    default: sentences.append("Only pushes of the type \(metadata.kind) reach it.")
+    }
     if metadata.environment == nil, let first = facts.fleet.environment(of: app) {
       sentences.append(
         "A push is tried in \(first) first and, on BadDeviceToken, once in \(first.other), if a key may send there; the "

@@ -14,6 +14,9 @@ enum JobAdvice {
       return "Check the id, and that the queue is one of MARTLET_QUEUES. Records are kept for MARTLET_RESULT_TTL "
         + "(24 h by default), and only those that MARTLET_RESULTS names."
     case .waiting: return waiting(facts)
+    case .deferred where facts.waitsForToken:
+      return "Let the app register its update token: docs/live-activities.md. What else is known of the activity: "
+        + "martlet explain --activity \(facts.activity ?? "ID")"
     case .inFlight, .scheduled, .deferred: return nil
     case .retrying: return retrying(facts)
     case .paused: return "Resume it: martlet broadcast resume \(facts.id)"
@@ -62,12 +65,13 @@ enum JobAdvice {
     switch record.status {
     case .partial, .failed: return record.reasons.lazy.compactMap { PushReason.of($0.reason).advice }.first
     case .noDevices: return "See why: martlet explain --user NAME (or --instance ID), with the addressee of the job."
+    case .duplicate where record.reason == "StartedBefore": return nil
     case .duplicate: return "Nothing, if the producer repeated the job. Otherwise give jobs different dedupe values."
     case .expired: return "Give it a later expiration or ttl, or run more workers if jobs wait long: martlet status"
     case .unsent:
       return "To have it pushed, set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY for the workers."
     case .suppressed: return "Nothing, if the policy is as it should be: docs/policy.md, MARTLET_POLICY_FILE."
-    case .accepted, .deferred, .retrying, .dead, .cancelled: return nil
+    case .accepted, .deferred, .retrying, .dead, .cancelled, .superseded: return nil
     }
   }
 }

@@ -44,6 +44,9 @@ extension JobExplanation {
       let sentence = "It is not to be sent before \(facts.text.clock(at))."
       steps.append(ExplainedStep(at: job?.enqueuedAt, .scheduled, sentence))
     }
+    if let hint = job?.liveActivity?.hint {
+      steps.append(ExplainedStep(at: job?.enqueuedAt, .note, "liveActivity.\(hint)"))
+    }
     return steps
   }
 }

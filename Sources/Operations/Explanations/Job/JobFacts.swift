@@ -28,6 +28,20 @@ struct JobFacts: Sendable {
     return location.envelope.map { AttemptState(json: $0.state).history } ?? JobHistory()
   }
 
+  /// The Live Activity that the job is about; nil for other jobs.
+  var activity: String? {
+    switch job?.addressee {
+    case .activity(let id, _)?, .activityToken(let id, _)?: id
+    default: job?.liveActivity?.id
+    }
+  }
+
+  /// Whether the job brings the newest state of a Live Activity that has no update token.
+  var waitsForToken: Bool { record?.status == .deferred && record?.reason == "no_token_yet" }
+
+  /// When the job is given up, in unix ms; nil if that is not known.
+  var expiresAt: Int64? { location.envelope.flatMap { AttemptState(json: $0.state).expiresAt } }
+
   /// Whether the worker that holds the job has a heartbeat.
   func isAlive(_ worker: String) -> Bool { workers[worker] != nil }
 

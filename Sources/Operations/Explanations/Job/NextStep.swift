@@ -14,6 +14,7 @@ enum NextStep {
     case .inFlight: inFlight(facts)
     case .retrying: retry(facts)
     case .scheduled: due(facts).map { ExplainedStep(at: $0, .scheduled, "A worker claims and sends it.") }
+    case .deferred where facts.waitsForToken: token(facts)
     case .deferred: ExplainedStep(at: due(facts), .policy, "The delivery policy decides again whether it is sent.")
     case .paused: ExplainedStep(at: nil, .control, "Nothing, until an operator resumes it.")
     case .dead:
@@ -36,6 +37,12 @@ enum NextStep {
     return ExplainedStep(
       at: facts.now + wait, .waiting,
       "A worker claims it in about \(TimeText.duration(max(1000, wait))), at the present \(Int(rate)) jobs per second.")
+  }
+
+  private static func token(_ facts: JobFacts) -> ExplainedStep {
+    let latest = facts.expiresAt.map { ", until \(facts.text.clock($0)) at the latest" } ?? ""
+    return ExplainedStep(
+      at: due(facts), .waiting, "It looks for an update token; the registration of one makes it look at once\(latest).")
   }
 
   private static func inFlight(_ facts: JobFacts) -> ExplainedStep {

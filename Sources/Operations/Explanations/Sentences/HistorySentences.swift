@@ -39,6 +39,9 @@ struct HistorySentences {
         at: entry.at, .retry, "It was postponed until \(text.clock(due))\(often), without counting an attempt\(why).")
     case .deferred(let until):
       return ExplainedStep(at: entry.at, .scheduled, "It was held until \(text.clock(until)).")
+    case .tooManyUpdates:
+      return ExplainedStep(
+        at: entry.at, .note, "The Live Activity gets more than one update in 3 seconds; APNs may leave some out.")
     case .held: return ExplainedStep(at: entry.at, .control, "An operator had paused it.")
     case .buried(let reason):
       return ExplainedStep(at: entry.at, .dead, "It was given up and put into the dead letters: \(reason).")

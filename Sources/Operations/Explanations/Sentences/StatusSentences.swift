@@ -34,12 +34,17 @@ enum StatusSentences {
     case .failed: return "No device got it: \(Words.list(record.reasons))."
     case .noDevices:
       return "It was not sent, because the addressee has no devices\(kind(record).map { " of the kind \($0)" } ?? "")."
+    case .duplicate where record.reason == "StartedBefore":
+      return "It was not sent, because another job has started the Live Activity on all devices."
     case .duplicate:
       return "It was not sent, because another job with the same dedupe value was sent within 24 hours before."
     case .expired: return "It was not sent, because its expiration had passed."
     case .unsent:
       return "It was not pushed, because APNs is not configured (polling-only mode); the addressee can poll for it."
     case .suppressed: return suppressed(record.reason ?? "")
+    case .deferred where record.reason == "no_token_yet":
+      return "It was not sent yet: the Live Activity has no update token. It is sent when the app registers one."
+    case .superseded: return superseded(record.reason)
     case .deferred: return "It was not sent yet: a delivery policy holds it until quiet hours end."
     case .retrying: return retrying(record)
     case .cancelled: return cancelled(record)
@@ -53,6 +58,13 @@ enum StatusSentences {
       if case .resolved(_, _, let pushType?) = entry.event { return pushType.kind }
     }
     return nil
+  }
+
+  /// `superseded by <id>`
+  private static func superseded(_ reason: String?) -> String {
+    let prefix = "superseded by "
+    let newer = reason.flatMap { $0.hasPrefix(prefix) ? "job \($0.dropFirst(prefix.count))" : nil } ?? "another job"
+    return "It was not sent, because \(newer) has brought a newer state of the Live Activity, or its end."
   }
 
   private static func cancelled(_ record: JobResult) -> String {

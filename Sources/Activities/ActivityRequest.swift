@@ -1,0 +1,78 @@
+public import Jobs
+
+/// A job that starts, updates or ends a Live Activity.
+public struct ActivityJob: Sendable, Equatable {
+  public let id: String
+  /// The nonce of the job's envelope: the same at every attempt.
+  public let nonce: String
+  public let queue: String
+  /// The user whose devices it is for; nil for all.
+  public let user: String?
+  public let order: ActivityOrder
+  public let activity: LiveActivity
+  public let notification: Notification
+  public let priority: Int
+  /// Unix milliseconds.
+  public let expiresAt: Int64?
+
+  public init(
+    id: String, nonce: String, queue: String, user: String?, order: ActivityOrder, _ activity: LiveActivity,
+    _ notification: Notification, priority: Int, expiresAt: Int64?
+  ) {
+    self.id = id
+    self.nonce = nonce
+    self.queue = queue
+    self.user = user
+    self.order = order
+    self.activity = activity
+    self.notification = notification
+    self.priority = priority
+    self.expiresAt = expiresAt
+  }
+}
+
+/// What a worker asks, or says, about a Live Activity.
+public enum ActivityRequest: Sendable, Equatable {
+  /// Asks whether an update or an end is the newest state.
+  case announce(ActivityJob)
+  /// Asks on which of the devices, ``ActivityState/key(ofToken:phone:)``, a start may start the activity.
+  case start(ActivityJob, devices: [String])
+  /// The job found no token to send its state to.
+  case wait(nonce: String)
+  /// The job has ended. APNs accepted its state for these tokens.
+  case settle(nonce: String, reached: [String])
+  /// APNs has refused a start for these devices.
+  case giveBack(nonce: String, devices: [String])
+  /// Asks for the state that a token of this user has not got. `nonce`: that of the job which asks.
+  case refresh(token: String, user: String?, nonce: String)
+  /// APNs has accepted the state of the job with this nonce for a token.
+  case reached(nonce: String, token: String)
+}
+
+/// The answer to an ``ActivityRequest``.
+public enum ActivityAnswer: Sendable, Equatable {
+  /// The state is the newest. It is sent with `timestamp`, not to tokens in `reached`, nor to users in `others`, who have newer
+  /// states of their own. `former` is a job that has waited for a token in vain. `isTooOften`: APNs may leave updates out.
+  case send(timestamp: Int64, reached: Set<String>, others: Set<String>, former: WaitingJob?, isTooOften: Bool)
+  /// The activity may be started on these devices.
+  case start(timestamp: Int64, devices: Set<String>)
+  /// Another job has started the activity on all devices.
+  case duplicate
+  /// Another job has brought a newer state, or an end.
+  case superseded(by: String)
+  case tooManyStarts
+  /// The state that a token should get.
+  case newest(ActivityState.Newest)
+  /// The job of the newest state may still send it: ask again.
+  case later
+  /// The job of the newest state waits for the token.
+  case wake(WaitingJob)
+  /// Nothing is to be done.
+  case done
+}
+
+/// A scheduled job that waits for a token.
+public struct WaitingJob: Sendable, Equatable {
+  public let id: String
+  public let queue: String
+}

@@ -1,0 +1,11 @@
+/// What explanations tell of an activity beside its states.
+extension ActivityState {
+  /// The job that started the activity first; nil if none is known.
+  public var firstStarter: String? { firstStart?.jobID }
+
+  /// How many updates and ends there were in the last minute. `now` is in unix ms.
+  public func recentUpdates(now: Int64) -> Int { updates.count { $0 > now / 1000 - ActivityState.budgetTime } }
+
+  /// How many of them APNs may have left out some of.
+  public func isTooOften(now: Int64) -> Bool { recentUpdates(now: now) > ActivityState.budget }
+}

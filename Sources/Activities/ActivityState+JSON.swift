@@ -1,0 +1,82 @@
+public import JSON
+
+extension ActivityState {
+  /// Bytes that cannot be read give an empty state.
+  public init(json bytes: [UInt8]) {
+    guard !bytes.isEmpty, let value = try? JSONValue(parsing: bytes) else { return }
+    all = value["all"].flatMap(Newest.init)
+    for member in value["users"]?.members ?? [] { users[member.key] = Newest(member.value) }
+    if let start = value["firstStart"], let id = start["job"]?.string, let order = ActivityOrder(start["order"]) {
+      firstStart = Start(jobID: id, order: order)
+    }
+    startedAt = value["startedAt"]?.time ?? 0
+    for member in value["starts"]?.members ?? [] { starts[member.key] = member.value.string }
+    updates = (value["updates"]?.array ?? []).compactMap(\.time)
+  }
+
+  public func json() -> [UInt8] {
+    let object: JSONObject = [
+      "all": all, "users": users.isEmpty ? nil : JSONObject(users),
+      "firstStart": firstStart, "startedAt": startedAt == 0 ? nil : startedAt,
+      "starts": starts.isEmpty ? nil : JSONObject(starts),
+      "updates": updates.isEmpty ? nil : updates,
+    ]
+    return object.bytes
+  }
+}
+
+extension ActivityOrder: JSONWritable {
+  init?(_ value: JSONValue?) {
+    guard let value, let timestamp = value["timestamp"]?.time, let enqueuedAt = value["enqueuedAt"]?.time else {
+      return nil
+    }
+    self.init(timestamp: timestamp, enqueuedAt: enqueuedAt, sequence: value["sequence"]?.string ?? "")
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    let object: JSONObject = ["timestamp": timestamp, "enqueuedAt": enqueuedAt, "sequence": sequence]
+    object.write(to: &writer)
+  }
+}
+
+extension ActivityState.Start: JSONWritable {
+  func write(to writer: inout JSONWriter) {
+    let object: JSONObject = ["job": jobID, "order": order]
+    object.write(to: &writer)
+  }
+}
+
+extension ActivityState.Promise: JSONWritable {
+  func write(to writer: inout JSONWriter) {
+    let object: JSONObject = ["nonce": nonce, "at": at]
+    object.write(to: &writer)
+  }
+}
+
+extension ActivityState.Newest: JSONWritable {
+  init?(_ value: JSONValue) {
+    guard let job = value["job"]?.string, let order = ActivityOrder(value["order"]),
+      let timestamp = value["timestamp"]?.time, let payload = value["payload"]?.string
+    else { return nil }
+    self.init(
+      jobID: job, nonce: value["nonce"]?.string ?? "", queue: value["queue"]?.string ?? "",
+      isEnd: value["isEnd"]?.bool ?? false, order: order, timestamp: timestamp, payload: Array(payload.utf8),
+      priority: Int(value["priority"]?.integer(in: 1...10) ?? 10), expiresAt: value["expiresAt"]?.time,
+      phase: value["phase"]?.string.flatMap(Phase.init) ?? .settled, since: value["since"]?.time ?? 0,
+      reached: Set((value["reached"]?.array ?? []).compactMap(\.string)))
+    for member in value["promises"]?.members ?? [] {
+      guard let nonce = member.value["nonce"]?.string, let at = member.value["at"]?.time else { continue }
+      promises[member.key] = ActivityState.Promise(nonce: nonce, at: at)
+    }
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    let object: JSONObject = [
+      "job": jobID, "nonce": nonce, "queue": queue, "isEnd": isEnd, "order": order, "timestamp": timestamp,
+      "payload": String(decoding: payload, as: UTF8.self), "priority": priority, "expiresAt": expiresAt,
+      "phase": phase.rawValue, "since": since, "reached": reached.sorted(),
+      "promises": promises.isEmpty ? nil : JSONObject(promises),
+    ]
+    object.write(to: &writer)
+  }
+}

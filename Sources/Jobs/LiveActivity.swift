@@ -1,0 +1,169 @@
+import JSON
+package import PushModel
+
+/// What a job does to a Live Activity: its field `liveActivity`.
+public struct LiveActivity: Sendable, Equatable {
+  public enum Event: String, Sendable, CaseIterable {
+    case start, update, end
+  }
+
+  public let event: Event
+  /// Of a start: the activity's id. Others name it in `to`.
+  public let id: String?
+  /// The text of a JSON object.
+  public let contentState: [UInt8]?
+  /// Unix seconds, as given.
+  public let timestamp: Int64?
+  /// Unix seconds.
+  public let staleDate: Int64?
+  /// Unix seconds.
+  public let dismissalDate: Int64?
+  public let relevanceScore: Double?
+  /// Only of a start.
+  public let start: Start?
+
+  /// What only a start has.
+  public struct Start: Sendable, Equatable {
+    /// The name of the attributes' type in the app.
+    public let attributesType: String
+    /// The text of a JSON object. It contains `activityId`.
+    public let attributes: [UInt8]
+    /// Whether the activity is to get an update token.
+    public let requestsToken: Bool
+    /// The name of the channel that updates the activity instead.
+    public let inputChannel: String?
+  }
+}
+
+extension Charset {
+  /// The name of a type in Swift, also of a nested one.
+  package static let attributesType = Charset("._", length: 1...128)
+}
+
+extension LiveActivity {
+  /// The keys under which an activity's tokens are must not be those of another activity.
+  private static let refusedSuffix = ":tokens"
+
+  /// Whether an activity can have this id.
+  public static func isID(_ text: String) -> Bool { Charset.id.accepts(text) && !text.hasSuffix(refusedSuffix) }
+
+  /// What ``isID(_:)`` accepts, for errors.
+  public static let idRule = "\(Job.idRule), not ending in \(refusedSuffix)"
+
+  public static func isAttributesType(_ text: String) -> Bool { Charset.attributesType.accepts(text) }
+
+  fileprivate struct Draft {
+    var event: Event?
+    var id: String?
+    var contentState: [UInt8]?
+    var timestamp: Int64?
+    var staleDate: Int64?
+    var dismissalDate: Int64?
+    var relevanceScore: Double?
+    var attributesType: String?
+    var attributes: [UInt8]?
+    var requestToken: Bool?
+    var inputChannel: String?
+  }
+
+  init(from reader: inout JobReader) throws(JobError) {
+    var seen: UInt64 = 0
+    var draft = Draft()
+    try reader.beginObject()
+    while let number = try reader.nextKey(among: LiveActivityKey.names, seen: &seen) {
+      // The numbers are the raw values of the cases.
+      switch LiveActivityKey(rawValue: number)! {
+      case .event: draft.event = try reader.choice(of: Event.self)
+      case .id: draft.id = try reader.activityID()
+      case .contentState: draft.contentState = try reader.object()
+      case .timestamp: draft.timestamp = try LiveActivity.seconds(from: &reader)
+      case .staleDate: draft.staleDate = try LiveActivity.seconds(from: &reader)
+      case .dismissalDate: draft.dismissalDate = try LiveActivity.seconds(from: &reader)
+      case .relevanceScore: draft.relevanceScore = try reader.number()
+      case .attributesType: draft.attributesType = try reader.identifier(Charset.attributesType)
+      case .attributes: draft.attributes = try reader.object()
+      case .requestToken: draft.requestToken = try reader.bool()
+      case .inputChannel: draft.inputChannel = try reader.identifier(Charset.channelName)
+      }
+    }
+    reader.field = "liveActivity"
+    self = try LiveActivity(draft, reader)
+  }
+
+  private init(_ draft: Draft, _ reader: JobReader) throws(JobError) {
+    guard let event = draft.event else { throw reader.error("event is missing; give start, update or end") }
+    if event != .end, draft.contentState == nil { throw reader.error("contentState is missing; \(event) needs it") }
+    if event != .end, draft.dismissalDate != nil { throw reader.error("dismissalDate: only of an end") }
+    self.event = event
+    id = draft.id
+    contentState = draft.contentState
+    timestamp = draft.timestamp
+    staleDate = draft.staleDate
+    dismissalDate = draft.dismissalDate
+    relevanceScore = draft.relevanceScore
+    guard event == .start else {
+      let given: [(String, Bool)] = [
+        ("id", draft.id != nil), ("attributesType", draft.attributesType != nil),
+        ("attributes", draft.attributes != nil),
+        ("requestToken", draft.requestToken != nil), ("inputChannel", draft.inputChannel != nil),
+      ]
+      if let (name, _) = given.first(where: \.1) {
+        let hint = name == "id" ? "; name the activity in to.activity" : ""
+        throw reader.error("\(name): only of a start\(hint)")
+      }
+      start = nil
+      return
+    }
+    start = try Start(draft, reader)
+  }
+
+  private static func seconds(from reader: inout JobReader) throws(JobError) -> Int64 {
+    let seconds = try reader.integer(in: 0...Timestamp.maximum)
+    // A time in milliseconds would be the newest for thousands of years.
+    guard seconds <= Timestamp.maximum / 1000 else { throw reader.error("expected unix seconds, found milliseconds") }
+    return seconds
+  }
+}
+
+extension LiveActivity.Start {
+  fileprivate init(_ draft: LiveActivity.Draft, _ reader: JobReader) throws(JobError) {
+    guard let id = draft.id else { throw reader.error("id is missing; a start names the activity") }
+    guard let type = draft.attributesType else { throw reader.error("attributesType is missing; a start needs it") }
+    guard let attributes = draft.attributes else { throw reader.error("attributes is missing; a start needs it") }
+    guard draft.inputChannel == nil || draft.requestToken != true else {
+      throw reader.error("requestToken: not together with inputChannel")
+    }
+    attributesType = type
+    self.attributes = LiveActivity.Start.named(attributes, id)
+    inputChannel = draft.inputChannel
+    requestsToken = draft.inputChannel == nil && draft.requestToken ?? true
+  }
+
+  /// Adds the activity's id, unless the producer has set one: the app registers its update token under it.
+  private static func named(_ attributes: [UInt8], _ id: String) -> [UInt8] {
+    guard let value = try? JSONValue(parsing: attributes), value["activityId"] == nil else { return attributes }
+    var json = JSONWriter(capacity: attributes.count + id.utf8.count + 20)
+    json.beginObject()
+    json.member("activityId", id)
+    json.members(of: attributes)
+    json.endObject()
+    return json.bytes
+  }
+}
+
+extension JobReader {
+  /// The id of a Live Activity.
+  mutating func activityID() throws(JobError) -> String {
+    let id = try string()
+    guard LiveActivity.isID(id) else { throw error("expected \(LiveActivity.idRule)") }
+    return id
+  }
+}
+
+/// The keys of `liveActivity`.
+private enum LiveActivityKey: Int, CaseIterable {
+  case event, id, contentState, timestamp, staleDate, dismissalDate, relevanceScore
+  case attributesType, attributes, requestToken, inputChannel
+
+  static let names = FieldNames(allCases.map { "\($0)" }, in: "liveActivity.")
+}

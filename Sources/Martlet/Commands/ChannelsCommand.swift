@@ -1,0 +1,170 @@
+import APNs
+import EventLoop
+import JSON
+import Operations
+import PushModel
+import Registry
+
+/// `martlet channels`: manages the broadcast channels of an app.
+enum ChannelsCommand: Command {
+  static let name = "channels"
+  static let summary = "list, create, show, delete or adopt broadcast channels"
+  static let help = """
+    usage: martlet channels list        [--app BUNDLE_ID] [--json]
+           martlet channels create NAME [--app BUNDLE_ID] [--storage none|newest] [--json]
+           martlet channels show NAME   [--app BUNDLE_ID] [--json]
+           martlet channels delete NAME|ID [--app BUNDLE_ID] [--json]
+           martlet channels adopt NAME --id ID --environment production|sandbox [--app BUNDLE_ID] [--json]
+
+    APNs sends one broadcast to every device whose Live Activity has subscribed to a channel. A job names the channel, and is
+    sent in each environment in which the channel exists. Works in each environment for which the app has a key.
+
+    list compares with APNs' list: ok, missing (APNs does not know it: delete it, then create it again), orphan (only APNs
+    knows it, as after a creation whose answer was lost: adopt or delete it), unknown (APNs could not be asked). create
+    creates what does not exist yet. delete deletes for good: devices that have subscribed get nothing more. adopt gives a
+    channel of APNs a name.
+
+      --app BUNDLE_ID   the app; default: APNS_BUNDLE_ID
+      --storage WHAT    what APNs keeps for devices that are offline: newest (default), the newest broadcast, for 8 hours at
+                        most; or none, which allows more broadcasts. It cannot be changed later.
+      --id ID           APNs' id of the channel
+      --environment E   where the channel is
+      --json            print one object {"name","environment","id","storage","state"} per line
+
+    Exit code 1 if an environment could not be asked, or if something was not done there.
+
+    """
+
+  /// What the words ask for.
+  private struct Request {
+    let verb: String
+    /// Of all but list: a name, or for delete an id.
+    let subject: String
+    let bundleID: String
+    let line: CommandLineWords
+  }
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(words, options: ["app", "storage", "id", "environment"], flags: ["json"])
+    let verb = line.positional.first ?? ""
+    guard ["list", "create", "show", "delete", "adopt"].contains(verb),
+      line.positional.count == (verb == "list" ? 1 : 2)
+    else { throw CommandError.usage("expected list, or create, show, delete or adopt and one name") }
+    let subject = line.positional.count == 2 ? line.positional[1] : ""
+    guard verb == "list" || Channel.isName(subject) || verb == "delete" && ChannelID.isWellFormed(subject) else {
+      throw CommandError.usage("the name of a channel has \(Channel.nameRule)")
+    }
+    var settings = ChannelSettings()
+    let configuration = try ClientConfiguration { settings = ChannelSettings(&$0) }
+    let bundleID = line.value("app") ?? settings.bundleID ?? ""
+    guard BundleID.isWellFormed(bundleID) else { throw CommandError.usage("expected --app and a bundle id") }
+    let places = settings.places(of: bundleID)
+    guard !places.isEmpty else {
+      throw CommandError.refused(
+        "no key for \(bundleID): set APNS_KEY_ID, APNS_TEAM_ID and the key, or add the app to MARTLET_APPS")
+    }
+    let request = Request(verb: verb, subject: subject, bundleID: bundleID, line: line)
+    return try await configuration.withConnection { connection in
+      let control = ChannelControl(bundleID: bundleID, places: places, connection: connection)
+      return try await run(request, control)
+    }
+  }
+
+  @EventLoop
+  private static func run(_ request: Request, _ control: ChannelControl) async throws -> ExitCode {
+    let line = request.line
+    switch request.verb {
+    case "list":
+      let overview = try await control.list()
+      let rows = overview.entries.map(ChannelLine.init)
+      Console.print(ChannelLine.text(rows, isJSON: line.has("json"), app: request.bundleID))
+      for fault in overview.faults { Console.complain("\(fault.environment.rawValue): \(fault.reason)\n") }
+      return overview.faults.isEmpty ? .done : .failed
+    case "show": return try await show(try await known(request, control), control, line)
+    case "create": return report(try await create(request, control), request)
+    case "adopt": return report([try await adopt(request, control)], request)
+    default:
+      if Channel.isName(request.subject), let channel = try await control.channel(request.subject) {
+        return report(try await control.delete(channel), request)
+      }
+      let steps = try await control.delete(id: request.subject)
+      guard !steps.isEmpty else { throw unknown(request) }
+      return report(steps, request)
+    }
+  }
+
+  @EventLoop
+  private static func known(_ request: Request, _ control: ChannelControl) async throws -> Channel {
+    guard let channel = try await control.channel(request.subject) else { throw unknown(request) }
+    return channel
+  }
+
+  private static func unknown(_ request: Request) -> CommandError {
+    .failed("\(request.bundleID) has no channel '\(request.subject)'; martlet channels list shows all")
+  }
+
+  @EventLoop
+  private static func create(_ request: Request, _ control: ChannelControl) async throws -> [ChannelStep] {
+    let wanted = try request.line.value("storage").map { text throws(CommandError) in
+      guard let storage = ChannelStorage(rawValue: text) else { throw .usage("--storage takes none or newest") }
+      return storage
+    }
+    let known = try await control.channel(request.subject)
+    if let known, let wanted, known.storage != wanted {
+      throw CommandError.failed(
+        "'\(request.subject)' exists with --storage \(known.storage.rawValue), which cannot be changed; delete it first"
+      )
+    }
+    return try await control.create(request.subject, wanted ?? known?.storage ?? .newest)
+  }
+
+  @EventLoop
+  private static func adopt(_ request: Request, _ control: ChannelControl) async throws -> ChannelStep {
+    guard let id = request.line.value("id"), ChannelID.isWellFormed(id),
+      let environment = request.line.value("environment").flatMap(PushEnvironment.init(named:))
+    else { throw CommandError.usage("expected --id and APNs' id, and --environment production or sandbox") }
+    return try await control.adopt(id, in: environment, as: request.subject)
+  }
+
+  /// Shows a channel as APNs knows it.
+  @EventLoop
+  private static func show(
+    _ channel: Channel, _ control: ChannelControl, _ line: CommandLineWords
+  ) async throws -> ExitCode {
+    var rows: [ChannelLine] = []
+    var code = ExitCode.done
+    for environment in PushEnvironment.allCases {
+      guard let id = channel.ids[environment] else { continue }
+      var row = ChannelLine(name: channel.name, environment: environment, id: id, storage: channel.storage)
+      do throws(ChannelError) {
+        let storage = try await control.storage(of: id, in: environment)
+        row.state = (storage == nil ? ChannelEntry.State.unknown : .ok).rawValue
+      } catch  where error.isOfUnknownChannel {
+        row.state = ChannelEntry.State.missing.rawValue
+      } catch {
+        row.state = ChannelEntry.State.unknown.rawValue
+        Console.complain("\(environment.rawValue): \(error)\n")
+        code = .failed
+      }
+      rows.append(row)
+    }
+    Console.print(ChannelLine.text(rows, isJSON: line.has("json"), app: channel.bundleID))
+    return code
+  }
+
+  private static func report(_ steps: [ChannelStep], _ request: Request) -> ExitCode {
+    var code = ExitCode.done
+    let isID = request.verb == "delete" && !Channel.isName(request.subject)
+    for step in steps {
+      let row = ChannelLine(step, name: isID ? nil : request.subject)
+      if case .failed(let reason) = step.result {
+        code = .failed
+        Console.complain("\(step.environment.rawValue): \(reason)\n")
+      } else if !request.line.has("json") {
+        Console.print("\(step.environment.rawValue): \(row.state) \(row.id)\n")
+      }
+      if request.line.has("json") { Console.print(row.json) }
+    }
+    return code
+  }
+}

@@ -1,0 +1,81 @@
+import CNGHTTP2
+import EventLoop
+import PushModel
+import Testing
+
+@testable import APNs
+
+/// Pushes to a channel.
+@EventLoop
+struct BroadcastPushTests {
+  private static let id = "dHN0LXNyY2gtY2hubA=="
+
+  private func push(
+    _ id: String = id, bundleID: String = "com.example.demo", expiration: Int64? = nil, bytes: Int = 10
+  ) -> Push {
+    Push(
+      to: Push.Target(channel: id, bundleID: bundleID, environment: .sandbox),
+      message: Push.Message(
+        payload: [UInt8](repeating: 0x20, count: bytes), pushType: .liveactivity, priority: 5, expiration: expiration),
+      apnsID: TestPush.id(1)
+    ) { _ in }
+  }
+
+  /// The header block, by name.
+  private func fields(of push: Push) -> [String: String] {
+    var headers = RequestHeaders(authority: "a.example")
+    var found: [String: String] = [:]
+    _ = headers.with(push, authorization: Array("bearer x".utf8)) { fields, count in
+      for field in UnsafeBufferPointer(start: fields, count: count) {
+        let name = String(decoding: UnsafeBufferPointer(start: field.name, count: field.namelen), as: UTF8.self)
+        found[name] = String(decoding: UnsafeBufferPointer(start: field.value, count: field.valuelen), as: UTF8.self)
+      }
+      return 0
+    }
+    return found
+  }
+
+  @Test func `a broadcast names the app and the channel, and has no topic`() {
+    #expect(
+      fields(of: push(expiration: 7)) == [
+        ":method": "POST", ":scheme": "https", ":authority": "a.example",
+        ":path": "/4/broadcasts/apps/com.example.demo", "authorization": "bearer x", "apns-channel-id": Self.id,
+        "apns-push-type": "liveactivity", "apns-priority": "5", "apns-expiration": "7",
+        "apns-request-id": TestPush.id(1),
+      ])
+  }
+
+  @Test func `a broadcast without an expiration is not stored, because APNs wants one to be said`() {
+    #expect(fields(of: push())["apns-expiration"] == "0")
+    #expect(fields(of: TestPush.make())["apns-expiration"] == nil)
+  }
+
+  @Test func `a push to a device is what it was`() {
+    let fields = fields(of: TestPush.make())
+    #expect(fields[":path"] == "/3/device/\(TestPush.token)")
+    #expect(fields["apns-topic"] == "com.example.demo")
+    #expect(fields["apns-id"] == TestPush.id(1))
+    #expect(fields["apns-channel-id"] == nil && fields["apns-request-id"] == nil)
+  }
+
+  @Test func `a broadcast may have 5,120 bytes and needs a channel id that fits into a header`() {
+    #expect(push(bytes: 5120).localRefusal == nil)
+    #expect(push(bytes: 5121).localRefusal == APNsAnswer(status: 413, reason: "PayloadTooLarge"))
+    #expect(push("").localRefusal == APNsAnswer(status: 400, reason: "MissingChannelId"))
+    for id in ["a b", "a\r\nx: y", "é", String(repeating: "a", count: 257)] {
+      #expect(push(id).localRefusal == APNsAnswer(status: 400, reason: "BadChannelId"))
+    }
+  }
+
+  @Test func `broadcasts have a route of their own, and belong to their app`() {
+    let (broadcast, device) = (push(), TestPush.make(topic: "com.example.demo.push-type.liveactivity"))
+    #expect(broadcast.topic != device.topic)
+    #expect(broadcast.bundleID == "com.example.demo")
+    #expect(!BundleID.isWellFormed(broadcast.topic))
+  }
+
+  @Test func `an unknown channel fails alone, and an app without the feature fails as a whole`() {
+    #expect(AnswerMeaning(APNsAnswer(status: 400, reason: "ChannelNotRegistered")) == .failed)
+    #expect(AnswerMeaning(APNsAnswer(status: 400, reason: "FeatureNotEnabled")) == .badJob)
+  }
+}

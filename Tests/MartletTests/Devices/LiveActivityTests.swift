@@ -1,0 +1,130 @@
+import Foundation
+import JSON
+import Redis
+import TestSupport
+import Testing
+
+/// Live Activities through the real processes: tokens over HTTP, jobs over Redis, pushes to the simulator.
+@Suite(.serialized) struct LiveActivityTests {
+  private static let shared = Task { try await Fleet() }
+  private static let sharedSidecar = Task { try await shared.value.sidecar() }
+  private let fleet: Fleet
+  private let sidecar: SidecarProcess
+
+  init() async throws {
+    fleet = try await Self.shared.value
+    sidecar = try await Self.sharedSidecar.value
+    try await fleet.gateway.reset()
+  }
+
+  private func register(_ token: String, _ path: String, of user: String) async throws {
+    let answer = try await sidecar.ask("/activities/\(path)", as: user, #"{"token":"\#(token)"}"#, method: "PUT")
+    #expect(answer.status == 200)
+  }
+
+  private func pushes(to token: String) async throws -> [GatewayLedger.Push] {
+    try await fleet.gateway.recent(1000).filter { $0.token == token }
+  }
+
+  private func start(_ id: String, _ activity: String, of user: String) -> String {
+    #"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"T","liveActivity":{"event":"start","id":"\#(activity)","#
+      + #""attributesType":"Match","attributes":{"home":"A"},"contentState":{"score":0}}}"#
+  }
+
+  private func update(_ id: String, _ activity: String, _ event: String = "update", at: Int64? = nil) -> String {
+    let timestamp = at.map { #","timestamp":\#($0)"# } ?? ""
+    return #"{"id":"\#(id)","to":{"activity":"\#(activity)"},"#
+      + #""liveActivity":{"event":"\#(event)","contentState":{"by":"\#(id)"}\#(timestamp)}}"#
+  }
+
+  @Test func `an activity is started once, updated through its token and ended`() async throws {
+    let (user, activity) = (try await fleet.userWithCredentials("live"), fleet.unique("activity"))
+    let (starter, token) = (fleet.uniqueToken(), fleet.uniqueToken())
+    try await register(starter, "types/Match", of: user)
+    let worker = try await fleet.worker()
+    try await fleet.enqueue(start(activity + "-s", activity, of: user), on: worker.queue)
+    #expect(try await fleet.record(activity + "-s").status == "accepted")
+    let push = try #require(try await pushes(to: starter).first)
+    #expect(push.topic == "com.example.demo.push-type.liveactivity")
+    #expect(push.pushType == "liveactivity")
+    #expect(push.priority == "10")
+    #expect(push.collapseId == activity)
+    try await fleet.enqueue(start(activity + "-s2", activity, of: user), on: worker.queue)
+    #expect(try await fleet.record(activity + "-s2").status == "duplicate")
+    try await register(token, activity, of: user)
+    try await fleet.enqueue(update(activity + "-u", activity), on: worker.queue)
+    #expect(try await fleet.record(activity + "-u").status == "accepted")
+    #expect(try await pushes(to: token).map(\.priority) == ["5"])
+    try await fleet.enqueue(update(activity + "-e", activity, "end"), on: worker.queue)
+    #expect(try await fleet.record(activity + "-e").status == "accepted")
+    try await fleet.enqueue(update(activity + "-l", activity), on: worker.queue)
+    let late = try await fleet.record(activity + "-l")
+    #expect(late.status == "superseded")
+    #expect(late.reason == "superseded by \(activity)-e")
+    #expect(try await pushes(to: token).count == 2)
+    #expect(try await pushes(to: starter).count == 1)
+  }
+
+  @Test func `the newest state waits for the token, and an older one is superseded`() async throws {
+    let (user, activity) = (try await fleet.userWithCredentials("wait"), fleet.unique("activity"))
+    let token = fleet.uniqueToken()
+    let worker = try await fleet.worker()
+    try await fleet.enqueue(update(activity + "-1", activity, at: 1_800_000_001), on: worker.queue)
+    try await eventually("the state waits") {
+      try await fleet.redis("GET", "push:result:\(activity)-1").string?.contains(#""reason":"no_token_yet""#) == true
+    }
+    try await fleet.enqueue(update(activity + "-2", activity, at: 1_800_000_002), on: worker.queue)
+    #expect(try await fleet.record(activity + "-1").status == "superseded")
+    try await register(token, activity, of: user)
+    let record = try await fleet.record(activity + "-2")
+    #expect(record.status == "accepted")
+    #expect(record.results.map(\.token) == [token])
+    try await fleet.settled(worker.queue)
+    #expect(try await pushes(to: token).count == 1)
+  }
+
+  @Test func `a token that is registered late gets the newest state once`() async throws {
+    let (user, activity) = (try await fleet.userWithCredentials("late"), fleet.unique("activity"))
+    let (first, second) = (fleet.uniqueToken(), fleet.uniqueToken())
+    let worker = try await fleet.worker()
+    try await register(first, activity, of: user)
+    try await fleet.enqueue(update(activity + "-1", activity), on: worker.queue)
+    #expect(try await fleet.record(activity + "-1").status == "accepted")
+    try await register(second, activity, of: user)
+    try await eventually("the late token gets the state") { try await pushes(to: second).count == 1 }
+    try await register(second, activity, of: user)
+    try await fleet.settled(worker.queue)
+    #expect(try await pushes(to: second).count == 1)
+    #expect(try await pushes(to: first).count == 1)
+  }
+
+  @Test func `a 410 ends the activity on that device alone`() async throws {
+    let (user, activity) = (try await fleet.userWithCredentials("gone"), fleet.unique("activity"))
+    let (gone, alive, phone) = (fleet.uniqueToken(), fleet.uniqueToken(), fleet.uniqueToken())
+    let worker = try await fleet.worker()
+    #expect(try await sidecar.push("register", as: user, #"{"token":"\#(phone)"}"#).status == 200)
+    for token in [gone, alive] { try await register(token, activity, of: user) }
+    try await fleet.gateway.device(gone, #""rule":"unregistered","since":4000000000000"#)
+    try await fleet.enqueue(update(activity + "-1", activity), on: worker.queue)
+    let record = try await fleet.record(activity + "-1")
+    #expect(record.status == "partial")
+    #expect(record.stale == 1)
+    try await eventually("the token is removed") { try await fleet.redis("EXISTS", "push:token:\(gone)").integer == 0 }
+    #expect(try await fleet.redis("HKEYS", "push:activity:\(activity):tokens").array?.map(\.string) == [alive])
+    #expect(try await fleet.redis("EXISTS", "push:token:\(phone)").integer == 1)
+  }
+
+  @Test func `a job that is for a user's devices of an activity reaches only them`() async throws {
+    let (alice, bob) = (try await fleet.userWithCredentials("own"), try await fleet.userWithCredentials("own"))
+    let (activity, hers, his) = (fleet.unique("activity"), fleet.uniqueToken(), fleet.uniqueToken())
+    let worker = try await fleet.worker()
+    try await register(hers, activity, of: alice)
+    try await register(his, activity, of: bob)
+    let job = update(activity + "-1", activity).replacingOccurrences(
+      of: #""to":{"#, with: #""to":{"user":"\#(alice)","#)
+    try await fleet.enqueue(job, on: worker.queue)
+    #expect(try await fleet.record(activity + "-1").status == "accepted")
+    #expect(try await pushes(to: hers).count == 1)
+    #expect(try await pushes(to: his).isEmpty)
+  }
+}
