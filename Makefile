@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests Tools clients
 
-.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-live-activities test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -64,6 +64,9 @@ test-matrix: build ## Let a real Synapse from PyPI send through the Matrix push 
 
 test-migration: build ## Run the recipe of docs/migrating.md for two senders, with differences that it must find
 	@Tests/Migration/check-migration $(RELEASE)
+
+test-live-activities: build ## Judge Live Activities while workers and Redis are killed: 20 seeds, SEEDS=200 for more
+	@Tests/LiveActivities/check-live-activities $(RELEASE) $(or $(SEEDS),20)
 
 test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)

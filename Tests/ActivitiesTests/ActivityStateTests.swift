@@ -88,12 +88,13 @@ struct ActivityStateTests {
   @Test mutating func `a state waits for a token, and a newer one takes its place`() throws {
     _ = announce(try job("a", at: 100))
     #expect(state.decide(.wait(nonce: "n-a"), now: now) == .done)
-    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .wake(WaitingJob(id: "a", queue: "q")))
+    let waiting = WaitingJob(id: "a", queue: "q")
+    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .wake(waiting))
     guard case .send(_, _, _, let former, _) = announce(try job("b", at: 200)) else {
       Issue.record("the newer state is not sent")
       return
     }
-    #expect(former == WaitingJob(id: "a", queue: "q"))
+    #expect(former == waiting)
     #expect(state.decide(.wait(nonce: "n-a"), now: now) == .superseded(by: "b"))
   }
 

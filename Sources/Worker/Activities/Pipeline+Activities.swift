@@ -131,7 +131,8 @@ extension Pipeline {
   private func sendNewest(_ delivery: Delivery, to device: Device?, of id: String) {
     guard let device else { return submit(delivery, to: []) }
     let key = ActivityState.key(ofToken: device.token)
-    activities.ask(id, .refresh(token: key, user: device.username, nonce: delivery.claim.envelope.nonce ?? "")) { [self] result in
+    let nonce = delivery.claim.envelope.nonce ?? ""
+    activities.ask(id, .refresh(token: key, user: device.username, nonce: nonce)) { [self] result in
       switch result {
       case .failure(let error): putOff(delivery, error)
       case .success(.newest(let newest)):
