@@ -31,6 +31,26 @@ public final class Activities {
     return value.bytes.map { ActivityState(json: $0) }
   }
 
+  /// Counts a start on each device. Passes whether one of them gets more in an hour than it may show; false if Redis does not answer.
+  public func countStarts(on devices: [String], _ completion: @escaping @EventLoop (_ isTooMany: Bool) -> Void) {
+    EventLoop.gather(devices) { device, end in
+      connection.send(Activities.count(starts: "martlet:starts:\(device)"), end)
+    } completion: { counts in
+      completion(counts.contains { (try? $0.get().integer).map { $0 > Activities.startsPerHour } ?? false })
+    }
+  }
+
+  /// Starts of one device in an hour that APNs and the device are known to take.
+  private static let startsPerHour: Int64 = 8
+  /// Returns the number of starts in the hour that began with the first one.
+  private static let count = RedisScript(
+    keys: ["starts"],
+    """
+    local count = redis.call('INCR', starts)
+    if count == 1 then redis.call('EXPIRE', starts, 3600) end
+    return count
+    """)
+
   /// The key of the state.
   public static func key(_ id: String) -> String { "push:activity:\(id)" }
 }

@@ -20,6 +20,7 @@ extension HistoryEvent {
       ["event": "postponed", "due": due, "reason": reason, "times": times > 1 ? times : nil]
     case .deferred(let until): ["event": "deferred", "until": until]
     case .tooManyUpdates: ["event": "tooManyUpdates"]
+    case .tooManyStarts: ["event": "tooManyStarts"]
     case .held: ["event": "held"]
     case .buried(let reason): ["event": "buried", "reason": reason]
     case .ended(let status, let reason): ["event": "ended", "status": status.rawValue, "reason": reason]
@@ -49,6 +50,7 @@ extension HistoryEvent {
       self = .postponed(until: value["due"]?.time ?? 0, reason: reason, times: max(1, number("times")))
     case "deferred": self = .deferred(until: value["until"]?.time ?? 0)
     case "tooManyUpdates": self = .tooManyUpdates
+    case "tooManyStarts": self = .tooManyStarts
     case "held": self = .held
     case "buried": self = .buried(reason: reason ?? "")
     case "ended":

@@ -22,6 +22,8 @@ public enum HistoryEvent: Sendable, Equatable {
   case deferred(until: Int64)
   /// The Live Activity gets more updates than APNs may deliver.
   case tooManyUpdates
+  /// A device gets more starts of Live Activities in an hour than it may show.
+  case tooManyStarts
   /// An operator has paused the broadcast.
   case held
   case buried(reason: String)

@@ -104,7 +104,10 @@ extension Pipeline {
           zip(devices, keys).filter { !free.contains($1) }.map {
             UnreachableDevice(token: $0.0.token, reason: Tally.startedBefore)
           })
-        submit(delivery, to: open)
+        activities.countStarts(on: Array(free)) { [self] isTooMany in
+          if isTooMany { delivery.noteTooManyStarts() }
+          submit(delivery, to: open)
+        }
       case .success(.duplicate):
         end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge, reason: Tally.startedBefore))
       case .success(.superseded(let newer)): end(delivery, as: .superseded(by: newer))

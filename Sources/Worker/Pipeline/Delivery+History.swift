@@ -33,6 +33,9 @@ extension Delivery {
   /// The activity gets more updates than APNs may deliver.
   func noteTooManyUpdates() { note(.tooManyUpdates) }
 
+  /// A device gets more starts of Live Activities than it may show.
+  func noteTooManyStarts() { note(.tooManyStarts) }
+
   /// The push type, if it goes to other tokens than those of apps.
   private var ownPushType: PushType? { job.pushType.kind == .app ? nil : job.pushType }
 

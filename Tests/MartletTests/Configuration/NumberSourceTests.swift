@@ -29,7 +29,7 @@ struct NumberSourceTests {
       pattern: #"\bcase (\.success\()?\.(integer|number)\(let"#,
       permitted: [
         "NumberRange.swift", "RedisValue.swift", "JSONWriter.swift", "LogEntry.swift", "SpanEncoder.swift",
-        "AppsReader.swift", "Cell.swift",
+        "JSONFieldReader.swift", "Cell.swift",
       ]),
     Rule(
       name: "a number of a text without a range: use integer(in:) or number(in:)",

@@ -127,4 +127,18 @@ import Testing
     #expect(try await pushes(to: hers).count == 1)
     #expect(try await pushes(to: his).isEmpty)
   }
+
+  @Test func `more than eight starts of a device in an hour are noted`() async throws {
+    let user = try await fleet.userWithCredentials("many")
+    try await register(fleet.uniqueToken(), "types/Match", of: user)
+    let worker = try await fleet.worker()
+    let activities = (0..<9).map { _ in fleet.unique("activity") }
+    for activity in activities {
+      try await fleet.enqueue(start(activity + "-s", activity, of: user), on: worker.queue)
+      #expect(try await fleet.record(activity + "-s").status == "accepted")
+    }
+    var texts: [String] = []
+    for activity in activities { texts.append(try await fleet.redis("GET", "push:result:\(activity)-s").string ?? "") }
+    #expect(texts.map { $0.contains("tooManyStarts") } == Array(repeating: false, count: 8) + [true])
+  }
 }

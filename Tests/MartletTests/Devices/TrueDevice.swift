@@ -30,7 +30,7 @@ struct TrueDevice: Sendable {
     self.user = user
     environment = PushEnvironment.allCases[generator.below(2)]
     bundleID = TrueDevice.apps[generator.below(TrueDevice.apps.count)]
-    kind = DeviceKind.allCases[generator.below(DeviceKind.allCases.count)]
+    kind = DeviceKind.ofDevices[generator.below(DeviceKind.ofDevices.count)]
     life = TrueDevice.lives[generator.below(TrueDevice.lives.count)]
     registeredEnvironment = [nil, environment, environment.other][generator.below(3)]
   }

@@ -39,6 +39,9 @@ struct HistorySentences {
         at: entry.at, .retry, "It was postponed until \(text.clock(due))\(often), without counting an attempt\(why).")
     case .deferred(let until):
       return ExplainedStep(at: entry.at, .scheduled, "It was held until \(text.clock(until)).")
+    case .tooManyStarts:
+      return ExplainedStep(
+        at: entry.at, .note, "A device gets more than 8 starts of Live Activities in an hour; it may not show all.")
     case .tooManyUpdates:
       return ExplainedStep(
         at: entry.at, .note, "The Live Activity gets more than one update in 3 seconds; APNs may leave some out.")
