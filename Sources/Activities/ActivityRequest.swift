@@ -39,14 +39,14 @@ public enum ActivityRequest: Sendable, Equatable {
   case start(ActivityJob, devices: [String])
   /// The job found no token to send its state to.
   case wait(nonce: String)
-  /// The job has ended. APNs accepted its state for these tokens.
+  /// The job has ended. APNs accepted its state for these tokens and phones.
   case settle(nonce: String, reached: [String])
   /// APNs has refused a start for these devices.
   case giveBack(nonce: String, devices: [String])
-  /// Asks for the state that a token of this user has not got. `nonce`: that of the job which asks.
-  case refresh(token: String, user: String?, nonce: String)
-  /// APNs has accepted the state of the job with this nonce for a token.
-  case reached(nonce: String, token: String)
+  /// Asks for the state that a token of this user, on this phone, has not got. `nonce`: that of the job which asks.
+  case refresh(token: String, phone: String, user: String?, nonce: String)
+  /// APNs has accepted the state of the job with this nonce for a token and its phone.
+  case reached(nonce: String, token: String, phone: String)
 }
 
 /// The answer to an ``ActivityRequest``.

@@ -18,10 +18,10 @@ extension ActivityState {
       }
     case .giveBack(let nonce, let devices):
       giveBack(nonce, devices)
-    case .refresh(let token, let user, let nonce): refresh(token, user, nonce, now)
-    case .reached(let nonce, let token):
+    case .refresh(let token, let phone, let user, let nonce): refresh(token, phone, user, nonce, now)
+    case .reached(let nonce, let token, let phone):
       change(nonce) { newest in
-        newest.reached.insert(token)
+        newest.reached.formUnion([token, phone])
         newest.promises[token] = nil
       }
     }
@@ -135,7 +135,9 @@ extension ActivityState {
 
   // MARK: - Tokens
 
-  private mutating func refresh(_ token: String, _ user: String?, _ nonce: String, _ now: Int64) -> ActivityAnswer {
+  private mutating func refresh(
+    _ token: String, _ phone: String, _ user: String?, _ nonce: String, _ now: Int64
+  ) -> ActivityAnswer {
     guard let newest = newest(for: user) else { return .done }
     if let expiresAt = newest.expiresAt, expiresAt <= now { return .done }
     switch newest.phase {
@@ -143,7 +145,7 @@ extension ActivityState {
     case .open where now - newest.since < ActivityState.maximumOpenTime: return .later
     case .open, .settled: break
     }
-    guard !newest.reached.contains(token) else { return .superseded(by: newest.jobID) }
+    guard !newest.hasReached(token, phone) else { return .superseded(by: newest.jobID) }
     if let promise = newest.promises[token], promise.nonce != nonce, now - promise.at < ActivityState.maximumOpenTime {
       return .later
     }
@@ -153,5 +155,10 @@ extension ActivityState {
 }
 
 extension ActivityState.Newest {
+  /// Whether APNs has accepted the state for the token. An end that it has accepted for the phone is not sent to another token of it.
+  func hasReached(_ token: String, _ phone: String) -> Bool {
+    reached.contains(token) || (isEnd && reached.contains(phone))
+  }
+
   var waitingJob: WaitingJob? { phase == .waiting ? WaitingJob(id: jobID, queue: queue) : nil }
 }

@@ -39,7 +39,7 @@ public struct ActivityState: Sendable, Equatable {
     public var phase = Phase.open
     /// When the phase began, in unix ms.
     public var since: Int64
-    /// ``ActivityState/key(ofToken:)`` of the tokens for which APNs accepted the state.
+    /// ``ActivityState/key(ofToken:)`` of the tokens for which APNs accepted the state, and the keys of their phones.
     public var reached: Set<String> = []
     /// Of the tokens to which other jobs than the state's own are sending it.
     var promises: [String: Promise] = [:]

@@ -89,7 +89,7 @@ struct ActivityStateTests {
     _ = announce(try job("a", at: 100))
     #expect(state.decide(.wait(nonce: "n-a"), now: now) == .done)
     let waiting = WaitingJob(id: "a", queue: "q")
-    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .wake(waiting))
+    #expect(state.decide(.refresh(token: "t", phone: "p", user: nil, nonce: "n-r"), now: now) == .wake(waiting))
     guard case .send(_, _, _, let former, _) = announce(try job("b", at: 200)) else {
       Issue.record("the newer state is not sent")
       return
@@ -99,26 +99,40 @@ struct ActivityStateTests {
   }
 
   @Test mutating func `a token gets the newest state once, when its job has ended`() throws {
-    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .done)
+    #expect(state.decide(.refresh(token: "t", phone: "p", user: nil, nonce: "n-r"), now: now) == .done)
     _ = announce(try job("a", at: 100))
-    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .later)
+    #expect(state.decide(.refresh(token: "t", phone: "p", user: nil, nonce: "n-r"), now: now) == .later)
     _ = state.decide(.settle(nonce: "n-a", reached: ["other"]), now: now)
-    guard case .newest(let newest) = state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) else {
+    guard case .newest(let newest) = state.decide(.refresh(token: "t", phone: "p", user: nil, nonce: "n-r"), now: now)
+    else {
       Issue.record("the token gets no state")
       return
     }
     #expect(newest.jobID == "a")
     #expect(String(decoding: newest.payload, as: UTF8.self).contains(#""content-state":{"by":"a"}"#))
     // The app registers the token again meanwhile.
-    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-s"), now: now) == .later)
-    _ = state.decide(.reached(nonce: newest.nonce, token: "t"), now: now)
-    #expect(state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) == .superseded(by: "a"))
+    #expect(state.decide(.refresh(token: "t", phone: "p", user: nil, nonce: "n-s"), now: now) == .later)
+    _ = state.decide(.reached(nonce: newest.nonce, token: "t", phone: "p"), now: now)
+    #expect(state.decide(.refresh(token: "t", phone: "p", user: nil, nonce: "n-r"), now: now) == .superseded(by: "a"))
+  }
+
+  @Test mutating func `an end is not sent to a second token of a phone, an update is`() throws {
+    _ = announce(try job("a", at: 100))
+    _ = state.decide(.settle(nonce: "n-a", reached: ["t", "p"]), now: now)
+    guard case .newest = state.decide(.refresh(token: "u", phone: "p", user: nil, nonce: "n-r"), now: now) else {
+      Issue.record("the new token gets no state")
+      return
+    }
+    _ = announce(try job("end", at: 200, event: "end"))
+    _ = state.decide(.settle(nonce: "n-end", reached: ["u", "p"]), now: now)
+    let answer = state.decide(.refresh(token: "v", phone: "p", user: nil, nonce: "n-r"), now: now)
+    #expect(answer == .superseded(by: "end"))
   }
 
   @Test mutating func `the state of a job that is lost is sent by others after a while`() throws {
     _ = announce(try job("a", at: 100))
     now += ActivityState.maximumOpenTime
-    guard case .newest = state.decide(.refresh(token: "t", user: nil, nonce: "n-r"), now: now) else {
+    guard case .newest = state.decide(.refresh(token: "t", phone: "p", user: nil, nonce: "n-r"), now: now) else {
       Issue.record("the token gets no state")
       return
     }

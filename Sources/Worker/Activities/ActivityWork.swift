@@ -10,13 +10,13 @@ final class ActivityWork {
   let nonce: String
   /// The timestamp that is sent, in unix seconds.
   let timestamp: Int64
-  /// Update tokens that have the state already.
+  /// Update tokens that have the state already; of an end also phones.
   var reached: Set<String> = []
   /// Users who have newer states of their own.
   var others: Set<String> = []
   /// The state that a token lacks; nil for a job that brings one.
   var newest: ActivityState.Newest?
-  /// Of the tokens that APNs has accepted in this attempt.
+  /// Of the tokens for which APNs has accepted the state in this attempt, each with its phone.
   var accepted: [String] = []
   /// Of a start: the devices that did not get it, so that another start may be sent to them.
   var refused: [String] = []
@@ -49,12 +49,24 @@ extension Delivery {
 }
 
 extension ActivityWork {
+  func hasReached(_ device: Device, isEnd: Bool) -> Bool {
+    reached.contains(device.activityKey) || (isEnd && reached.contains(device.phoneKey))
+  }
+
   /// A push to the device has ended.
   func note(_ device: Device, _ outcome: PushOutcome) {
     switch outcome {
-    case .accepted: accepted.append(ActivityState.key(ofToken: device.token))
-    case .stale, .failed, .badJob: refused.append(ActivityState.key(ofToken: device.token, phone: device.deviceID))
+    case .accepted: accepted += [device.activityKey, device.phoneKey]
+    case .stale, .failed, .badJob: refused.append(device.phoneKey)
     case .open, .uncertain: break
     }
   }
+}
+
+extension Device {
+  /// The token in the state of a Live Activity.
+  var activityKey: String { ActivityState.key(ofToken: token) }
+
+  /// The phone in the state of a Live Activity; of an unknown one the token.
+  var phoneKey: String { ActivityState.key(ofToken: token, phone: deviceID) }
 }

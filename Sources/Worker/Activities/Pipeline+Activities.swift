@@ -60,8 +60,9 @@ extension Pipeline {
     let own = delivery.username.map { user in devices.filter { $0.username == user } } ?? devices
     guard !own.isEmpty || delivery.hasResults else { return wait(delivery, work) }
     let others = own.filter { $0.username.map(work.others.contains) ?? false }
+    let isEnd = delivery.job.liveActivity?.event == .end
     let open = own.filter { device in
-      !work.reached.contains(ActivityState.key(ofToken: device.token)) && !others.contains { $0.token == device.token }
+      !work.hasReached(device, isEnd: isEnd) && !others.contains { $0.token == device.token }
     }
     guard open.isEmpty, !delivery.hasResults else { return submit(delivery, to: open) }
     // A worker has died after it had sent the state, or all users have newer states of their own.
@@ -92,7 +93,7 @@ extension Pipeline {
   ) {
     let devices = channel.map { reachable(all, by: $0, delivery) } ?? all
     guard !devices.isEmpty else { return submit(delivery, to: devices) }
-    let keys = devices.map { ActivityState.key(ofToken: $0.token, phone: $0.deviceID) }
+    let keys = devices.map(\.phoneKey)
     activities.ask(id, .start(job, devices: keys)) { [self] result in
       switch result {
       case .failure(let error): putOff(delivery, error)
@@ -123,7 +124,7 @@ extension Pipeline {
   /// The devices in whose environment the channel exists. The others are recorded as unreachable.
   private func reachable(_ devices: [Device], by channel: Channel, _ delivery: Delivery) -> [Device] {
     let isReachable = { [composer] (device: Device) in
-      channel.ids[device.environment ?? composer.environment] != nil
+      channel.ids[composer.environment(of: device, app: delivery.job.app)] != nil
     }
     delivery.tally.recordUnreachable(
       devices.filter { !isReachable($0) }.map { UnreachableDevice(token: $0.token, reason: Tally.noChannel) })
@@ -133,9 +134,9 @@ extension Pipeline {
   /// Sends the newest state to a token that may lack it.
   private func sendNewest(_ delivery: Delivery, to device: Device?, of id: String) {
     guard let device else { return submit(delivery, to: []) }
-    let key = ActivityState.key(ofToken: device.token)
     let nonce = delivery.claim.envelope.nonce ?? ""
-    activities.ask(id, .refresh(token: key, user: device.username, nonce: nonce)) { [self] result in
+    activities.ask(id, .refresh(token: device.activityKey, phone: device.phoneKey, user: device.username, nonce: nonce))
+    { [self] result in
       switch result {
       case .failure(let error): putOff(delivery, error)
       case .success(.newest(let newest)):
@@ -167,7 +168,9 @@ extension Pipeline {
 extension ActivityWork {
   fileprivate func report(_ outcome: JobOutcome) -> ActivityRequest? {
     if id.isEmpty { return nil }
-    if newest != nil { return accepted.first.map { .reached(nonce: nonce, token: $0) } }
+    if newest != nil {
+      return accepted.count == 2 ? .reached(nonce: nonce, token: accepted[0], phone: accepted[1]) : nil
+    }
     if isStart { return refused.isEmpty ? nil : .giveBack(nonce: nonce, devices: refused) }
     return outcome.status.isFinal ? .settle(nonce: nonce, reached: accepted) : nil
   }

@@ -99,6 +99,12 @@ package struct PushComposer {
   /// Nil if neither the device nor the configuration names an app.
   func bundleID(of device: Device) -> String? { device.bundleID ?? bundleID }
 
+  /// The environment in which a device is tried first.
+  func environment(of device: Device, app: String?) -> PushEnvironment {
+    let target = clients?.target(of: app ?? bundleID(of: device) ?? "")
+    return device.environment ?? target?.environment(else: environment) ?? environment
+  }
+
   /// Why nothing of this type can be pushed to a device of any app; nil if something can.
   static func obstacle(to device: Device, as pushType: PushType) -> String? {
     if device.platform == .android { return Tally.unsupportedPlatform }
