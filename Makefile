@@ -8,7 +8,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests Tools clients
 
-.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-live-activities test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -65,9 +65,6 @@ test-matrix: build ## Let a real Synapse from PyPI send through the Matrix push 
 test-migration: build ## Run the recipe of docs/migrating.md for two senders, with differences that it must find
 	@Tests/Migration/check-migration $(RELEASE)
 
-test-live-activities: build ## Judge Live Activities while workers and Redis are killed: 20 seeds, SEEDS=200 for more
-	@Tests/LiveActivities/check-live-activities $(RELEASE) $(or $(SEEDS),20)
-
 test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)
 
@@ -77,8 +74,12 @@ test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes
 build-chaos: build ## Build what make chaos runs
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-chaos
 
-chaos: build-chaos ## Inject faults into a fleet and judge whether it keeps its promises; SEED=n repeats a run, FAULTS=n sets their number, CLUSTER=1 runs on a Redis Cluster
+chaos: build-chaos ## Inject faults into a fleet and judge whether it keeps its promises; SEED=n repeats a run, FAULTS=n sets their number, CLUSTER=1 runs on a Redis Cluster, LOAD=live-activities SEEDS=n judges Live Activities
+ifeq ($(LOAD),live-activities)
+	@Tests/LiveActivities/check-live-activities $(RELEASE) $(or $(SEEDS),20) $(SEED)
+else
 	@$(RELEASE)/martlet-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLUSTER),--cluster)
+endif
 
 test-quick: deps ## Run the tests that need no server
 	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|OperationsTests|PolicyTests|QueueTests|WorkerTests'
