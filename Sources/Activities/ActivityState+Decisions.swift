@@ -3,6 +3,8 @@ import Jobs
 extension ActivityState {
   /// A job that has been open for longer than this may be lost, so another one sends its state. In ms.
   static let maximumOpenTime: Int64 = 10 * 60 * 1000
+  /// How long an end waits for the pushes of the state before, in ms. A push that takes longer is given up.
+  static let maximumWait: Int64 = 20 * 1000
 
   /// Decides about a request at `now`, in unix ms. A pure function.
   public mutating func decide(_ request: ActivityRequest, now: Int64) -> ActivityAnswer {
@@ -11,11 +13,7 @@ extension ActivityState {
     case .start(let job, let devices): start(job, devices)
     case .wait(let nonce): wait(nonce, now)
     case .settle(let nonce, let reached):
-      change(nonce) { newest in
-        newest.phase = .settled
-        newest.since = now
-        newest.reached.formUnion(reached)
-      }
+      settle(nonce, reached, now)
     case .giveBack(let nonce, let devices):
       giveBack(nonce, devices)
     case .refresh(let token, let phone, let user, let nonce): refresh(token, phone, user, nonce, now)
@@ -29,9 +27,21 @@ extension ActivityState {
 
   // MARK: - Updates and ends
 
+  private mutating func settle(_ nonce: String, _ reached: [String], _ now: Int64) -> ActivityAnswer {
+    release(nonce)
+    return change(nonce) { newest in
+      newest.phase = .settled
+      newest.since = now
+      newest.reached.formUnion(reached)
+    }
+  }
+
   private mutating func announce(_ job: ActivityJob, _ now: Int64) -> ActivityAnswer {
     let known = job.user == nil ? all : newest(for: job.user)
+    release(job.nonce)
     if var known, known.nonce == job.nonce {
+      if let predecessor = known.predecessor, now - predecessor.at < ActivityState.maximumWait { return .later }
+      known.predecessor = nil
       known.phase = .open
       known.since = now
       set(known, for: job.user)
@@ -40,13 +50,20 @@ extension ActivityState {
     if let known, known.isEnd || known.order >= job.order { return .superseded(by: known.jobID) }
     if let firstStart, job.order < firstStart.order { return .superseded(by: firstStart.jobID) }
     let timestamp = max(job.order.timestamp, (latestTimestamp(for: job.user) ?? -1) + 1)
-    let newest = Newest(
+    var newest = Newest(
       jobID: job.id, nonce: job.nonce, queue: job.queue, isEnd: job.activity.event == .end, order: job.order,
       timestamp: timestamp, payload: job.activity.apnsPayload(job.notification, timestamp: timestamp),
       priority: job.priority, expiresAt: job.expiresAt, since: now)
+    newest.predecessor = newest.isEnd ? known?.inFlight(at: now) : nil
     set(newest, for: job.user)
     updates = updates.filter { $0 > now / 1000 - ActivityState.budgetTime } + [now / 1000]
-    return send(newest, of: job, former: known?.waitingJob)
+    return newest.predecessor == nil ? send(newest, of: job, former: known?.waitingJob) : .later
+  }
+
+  /// The job has no push in flight: an end need not wait for it.
+  private mutating func release(_ nonce: String) {
+    if all?.predecessor?.nonce == nonce { all?.predecessor = nil }
+    for user in users.keys where users[user]?.predecessor?.nonce == nonce { users[user]?.predecessor = nil }
   }
 
   private func send(_ newest: Newest, of job: ActivityJob, former: WaitingJob?) -> ActivityAnswer {
@@ -155,6 +172,12 @@ extension ActivityState {
 }
 
 extension ActivityState.Newest {
+  /// What may have pushes in flight; nil if nothing has.
+  fileprivate func inFlight(at now: Int64) -> ActivityState.Promise? {
+    let times = promises.values.map(\.at) + (phase == .open ? [since] : [])
+    return times.max().map { ActivityState.Promise(nonce: nonce, at: $0) }
+  }
+
   /// Whether APNs has accepted the state for the token. An end that it has accepted for the phone is not sent to another token of it.
   func hasReached(_ token: String, _ phone: String) -> Bool {
     reached.contains(token) || (isEnd && reached.contains(phone))

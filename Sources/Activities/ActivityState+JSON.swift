@@ -47,6 +47,11 @@ extension ActivityState.Start: JSONWritable {
 }
 
 extension ActivityState.Promise: JSONWritable {
+  init?(_ value: JSONValue) {
+    guard let nonce = value["nonce"]?.string, let at = value["at"]?.time else { return nil }
+    self.init(nonce: nonce, at: at)
+  }
+
   func write(to writer: inout JSONWriter) {
     let object: JSONObject = ["nonce": nonce, "at": at]
     object.write(to: &writer)
@@ -64,10 +69,8 @@ extension ActivityState.Newest: JSONWritable {
       priority: Int(value["priority"]?.integer(in: 1...10) ?? 10), expiresAt: value["expiresAt"]?.time,
       phase: value["phase"]?.string.flatMap(Phase.init) ?? .settled, since: value["since"]?.time ?? 0,
       reached: Set((value["reached"]?.array ?? []).compactMap(\.string)))
-    for member in value["promises"]?.members ?? [] {
-      guard let nonce = member.value["nonce"]?.string, let at = member.value["at"]?.time else { continue }
-      promises[member.key] = ActivityState.Promise(nonce: nonce, at: at)
-    }
+    for member in value["promises"]?.members ?? [] { promises[member.key] = ActivityState.Promise(member.value) }
+    predecessor = value["predecessor"].flatMap(ActivityState.Promise.init)
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -76,6 +79,7 @@ extension ActivityState.Newest: JSONWritable {
       "payload": String(decoding: payload, as: UTF8.self), "priority": priority, "expiresAt": expiresAt,
       "phase": phase.rawValue, "since": since, "reached": reached.sorted(),
       "promises": promises.isEmpty ? nil : JSONObject(promises),
+      "predecessor": predecessor,
     ]
     object.write(to: &writer)
   }

@@ -43,6 +43,8 @@ public struct ActivityState: Sendable, Equatable {
     public var reached: Set<String> = []
     /// Of the tokens to which other jobs than the state's own are sending it.
     var promises: [String: Promise] = [:]
+    /// Of an end: the job of the state before, which may have pushes in flight. One that arrived after the end would be shown.
+    var predecessor: Promise?
   }
 
   struct Promise: Sendable, Equatable {

@@ -6,7 +6,7 @@
 /// new one.
 public struct WorkerName: Sendable, Equatable {
   public let value: String
-  /// The beginning of the nonces that this worker gives to jobs: short, and unique in the fleet.
+  /// The beginning of the nonces that this worker gives to jobs: short, and with the time of a claim unique in the fleet.
   let nonceBase: String
 
   /// Makes a new name from the host name, the process id and a random number.
@@ -24,6 +24,6 @@ public struct WorkerName: Sendable, Equatable {
     let drawn = String(random, radix: 36)
     let shortHost = String(String.UnicodeScalarView(allowed.prefix(32)))
     value = "\(shortHost.isEmpty ? "worker" : shortHost)-\(process)-\(drawn.prefix(6))"
-    nonceBase = drawn
+    nonceBase = String(drawn.prefix(8))
   }
 }

@@ -67,6 +67,26 @@ struct ActivityStateTests {
     #expect(sentAt(try job("after", at: 500)) == 500)
   }
 
+  @Test mutating func `an end waits for the pushes of the state before, but not for ever`() throws {
+    let (update, end) = (try job("update", at: 100), try job("end", at: 200, event: "end"))
+    _ = announce(update)
+    #expect(announce(end) == .later)
+    #expect(announce(try job("late", at: 300)) == .superseded(by: "end"))
+    _ = state.decide(.settle(nonce: "n-update", reached: ["t"]), now: now)
+    #expect(sentAt(end) == 200)
+    state = ActivityState()
+    _ = announce(update)
+    #expect(announce(end) == .later)
+    // Its next attempt: nothing of it is in flight.
+    #expect(announce(update) == .superseded(by: "end"))
+    #expect(sentAt(end) == 200)
+    state = ActivityState()
+    _ = announce(update)
+    #expect(announce(end) == .later)
+    now += ActivityState.maximumWait
+    #expect(sentAt(end) == 200)
+  }
+
   @Test mutating func `a start goes to each device once, and again by the same job only`() throws {
     let first = try job("first", at: 100, user: "alice", event: "start")
     let second = try job("second", at: 101, user: "alice", event: "start")
@@ -124,6 +144,7 @@ struct ActivityStateTests {
       return
     }
     _ = announce(try job("end", at: 200, event: "end"))
+    #expect(state.all?.isEnd == true)
     _ = state.decide(.settle(nonce: "n-end", reached: ["u", "p"]), now: now)
     let answer = state.decide(.refresh(token: "v", phone: "p", user: nil, nonce: "n-r"), now: now)
     #expect(answer == .superseded(by: "end"))

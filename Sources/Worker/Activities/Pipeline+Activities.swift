@@ -34,6 +34,8 @@ extension Pipeline {
         if let former { queue.hasten(former.id, queue: former.queue) }
         resolve([delivery])
       case .success(.superseded(let newer)): end(delivery, as: .superseded(by: newer))
+      case .success(.later):
+        end(delivery, as: .postponed(for: Pipeline.laterDelay, because: JobOutcome.stateIsOpen))
       case .success: end(delivery, as: .superseded(by: nil))
       }
     }

@@ -129,10 +129,9 @@ final class Delivery {
     return payload
   }
 
-  /// The payload for devices of an environment. It differs for the start of a Live Activity that a channel updates.
-  func payload(in environment: PushEnvironment) throws(JobError) -> [UInt8] {
-    guard let activity, let channel = activity.channel else { return try payload() }
-    return try job.apnsPayload(match, timestamp: activity.timestamp, channel: channel.ids[environment])
+  /// The payload of the start of a Live Activity that `channel` updates.
+  func payload(by channel: Channel, in environment: PushEnvironment) throws(JobError) -> [UInt8] {
+    try job.apnsPayload(match, timestamp: activity?.timestamp ?? 0, channel: channel.ids[environment])
   }
 
   /// Unix seconds, for the header; 0 asks APNs not to store the push.

@@ -4,6 +4,7 @@ import Queue
 import APNs
 import EventLoop
 import Jobs
+import PushModel
 import Redis
 import Registry
 
@@ -126,7 +127,7 @@ final class Pipeline {
     var queries: [DeviceQuery] = []
     queries.reserveCapacity(deliveries.count)
     for delivery in deliveries {
-      if let (activity, job) = delivery.unannounced(queues: queue.queues) {
+      if delivery.job.pushType == .liveactivity, let (activity, job) = delivery.unannounced(queues: queue.queues) {
         announce(delivery, to: activity, job)
       } else if let query = delivery.query {
         single.append(delivery)
@@ -178,7 +179,9 @@ final class Pipeline {
     guard let match = delivery.match, case .instance(let instance) = delivery.job.addressee, clients != nil,
       !devices.isEmpty
     else {
-      if let content = delivery.activityContent(queue: queue.queues[delivery.claim.queueIndex].queue) {
+      if delivery.job.pushType == .liveactivity,
+        let content = delivery.activityContent(queue: queue.queues[delivery.claim.queueIndex].queue)
+      {
         return submit(delivery, to: devices, of: content)
       }
       return submit(delivery, to: devices)

@@ -31,8 +31,9 @@ package struct PushComposer {
   /// `page` is the page of a broadcast that the devices are from.
   func compose(_ delivery: Delivery, _ devices: [Device], page: PushDraft.Page? = nil) -> Result {
     let job = delivery.job
+    let payload: [UInt8]
     do {
-      _ = try delivery.payload()
+      payload = try delivery.payload()
     } catch {
       return .refused(error.reason)
     }
@@ -64,8 +65,10 @@ package struct PushComposer {
       if let shared, shared.environment == environment, shared.bundleID == bundle {
         content = shared
       } else {
-        let own: [UInt8]
-        do { own = try delivery.payload(in: environment) } catch { return .refused(error.reason) }
+        var own = payload
+        if let channel = delivery.activity?.channel {
+          do { own = try delivery.payload(by: channel, in: environment) } catch { return .refused(error.reason) }
+        }
         content = PushContent(
           delivery, payload: own, bundleID: bundle, environment: environment, client: client,
           isLastToAsk: target.otherClient(than: environment) == nil)
