@@ -71,9 +71,10 @@ class Fleet:
             raise RuntimeError(result.stderr)
         return result.stdout.strip()
 
-    def control(self, path, body=None):
+    def control(self, path, body=None, method=None):
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.apns["control"] + path, data=data), timeout=60) as answer:
+        request = urllib.request.Request(self.apns["control"] + path, data=data, method=method)
+        with urllib.request.urlopen(request, timeout=60) as answer:
             text = answer.read().decode()
             return json.loads(text) if text.strip().startswith(("[", "{")) else text
 
@@ -296,6 +297,7 @@ def judge(fleet, scenes, chance):
     for thread in threads:
         thread.join()
     phones = [phone for scene in scenes for phone in scene.phones]
+    fleet.control("/faults", method="DELETE")
     fleet.control("/live-activities", [{"deviceId": phone, "online": True} for phone in phones])
     faults = rest(fleet, scenes) + broken
     states = sum(len(activity.states) for scene in scenes for activity in scene.activities)
