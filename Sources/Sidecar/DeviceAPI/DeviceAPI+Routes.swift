@@ -84,7 +84,8 @@ extension DeviceAPI {
     ])
   }
 
-  /// The devices of the apps that the key is for. Those of others do not show, not even in where the next page begins.
+  /// The devices of the apps that the key is for, without tokens of Live Activities. Others do not show, not even in where the next
+  /// page begins.
   private func page(
     _ query: DeviceListQuery, _ key: Credential, _ registry: Registry
   ) async throws(Refusal) -> (devices: [Device], hasMore: Bool) {
@@ -94,8 +95,11 @@ extension DeviceAPI {
       let page = try await refusingFaults(
         await registry.devices(of: query.userID, after: after, limit: query.limit))
       if !page.removals.isEmpty { registry.clean(user: query.userID, page.removals) { _ in } }
-      if key.apps.isForEveryApp { return (page.devices, page.hasMore) }
-      found += page.devices.filter { key.isFor($0, else: context.configuration.bundleID) }
+      let listed = page.devices.filter {
+        $0.kind?.isOfActivities != true && key.isFor($0, else: context.configuration.bundleID)
+      }
+      if found.isEmpty, listed.count == page.devices.count { return (listed, page.hasMore) }
+      found += listed
       guard page.hasMore, found.count <= query.limit, let last = page.devices.last else { break }
       after = last.token
     }

@@ -2,6 +2,7 @@ import Credentials
 import EventLoop
 import HTTPServer
 import Jobs
+import PushModel
 import JSON
 import Redis
 import Registry
@@ -28,7 +29,8 @@ extension PushAPI {
     let resolution = await registry.resolve(query)
     if let error = resolution.error { throw Refusal(error) }
     let cleanup = try await refusingFaults(await clean(resolution, of: username, registry))
-    let devices = devices(resolution.devices, for: user)
+    // An alert goes to no token of a Live Activity.
+    let devices = devices(resolution.devices, for: user).filter { $0.kind?.isOfActivities != true }
     guard !devices.isEmpty else { throw nothingToSend(isTargeted: request.token != nil, cleanup) }
     let concurrency = context.configuration.sendConcurrency
     let report = await sender.send(request.payload, to: devices, concurrency: concurrency)

@@ -88,6 +88,24 @@ struct DevicesTests {
     await client.stop()
   }
 
+  @Test func `tokens of Live Activities are not listed, and end no page early`() async throws {
+    let client = try await APIClient()
+    let user = client.unique("live")
+    let tokens = (0..<4).map { client.token("live-\($0)") }.sorted()
+    for (token, kind) in zip(tokens, [DeviceKind.activity, .app, .pushtostart, .app]) {
+      try await client.fixture.backend.registry.register(
+        Registration(
+          token: token, username: user, platform: .ios, kind: kind, activity: kind == .app ? nil : "ride", now: 1000))
+    }
+    let first = try #require(try await client.send("GET", "/devices?userId=\(user)&limit=1").json)
+    #expect(first["devices"]?.array?.map { $0["deviceToken"]?.string } == [tokens[1]])
+    let next = try #require(first["nextToken"]?.string)
+    let second = try #require(try await client.send("GET", "/devices?userId=\(user)&limit=1&nextToken=\(next)").json)
+    #expect(second["devices"]?.array?.map { $0["deviceToken"]?.string } == [tokens[3]])
+    #expect(second["nextToken"] == nil)
+    await client.stop()
+  }
+
   @Test func `a new token takes over everything of the current one`() async throws {
     let client = try await APIClient()
     let (old, new, user) = (client.token("old"), client.token("new"), client.unique("exchange"))
