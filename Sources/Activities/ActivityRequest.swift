@@ -51,9 +51,9 @@ public enum ActivityRequest: Sendable, Equatable {
 
 /// The answer to an ``ActivityRequest``.
 public enum ActivityAnswer: Sendable, Equatable {
-  /// The state is the newest. It is sent with `timestamp`, not to tokens in `reached`, nor to users in `others`, who have newer
-  /// states of their own. `former` is a job that has waited for a token in vain. `isTooOften`: APNs may leave updates out.
-  case send(timestamp: Int64, reached: Set<String>, others: Set<String>, former: WaitingJob?, isTooOften: Bool)
+  /// The state is the newest. It is not sent to users in `others`, who have newer states of their own. `former` is a job that has
+  /// waited for a token in vain. `isTooOften`: APNs may leave updates out.
+  case send(ActivityState.Newest, others: Set<String>, former: WaitingJob?, isTooOften: Bool)
   /// The activity may be started on these devices.
   case start(timestamp: Int64, devices: Set<String>)
   /// Another job has started the activity on all devices.

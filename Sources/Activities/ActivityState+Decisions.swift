@@ -12,10 +12,8 @@ extension ActivityState {
     case .announce(let job): announce(job, now)
     case .start(let job, let devices): start(job, devices)
     case .wait(let nonce): wait(nonce, now)
-    case .settle(let nonce, let reached):
-      settle(nonce, reached, now)
-    case .giveBack(let nonce, let devices):
-      giveBack(nonce, devices)
+    case .settle(let nonce, let reached): settle(nonce, reached, now)
+    case .giveBack(let nonce, let devices): giveBack(nonce, devices)
     case .refresh(let token, let phone, let user, let nonce): refresh(token, phone, user, nonce, now)
     case .reached(let nonce, let token, let phone):
       change(nonce) { newest in
@@ -45,7 +43,7 @@ extension ActivityState {
       known.phase = .open
       known.since = now
       set(known, for: job.user)
-      return send(known, of: job, former: nil)
+      return send(known, of: job, former: nil, now)
     }
     if let known, known.isEnd || known.order >= job.order { return .superseded(by: known.jobID) }
     if let firstStart, job.order < firstStart.order { return .superseded(by: firstStart.jobID) }
@@ -54,10 +52,10 @@ extension ActivityState {
       jobID: job.id, nonce: job.nonce, queue: job.queue, isEnd: job.activity.event == .end, order: job.order,
       timestamp: timestamp, payload: job.activity.apnsPayload(job.notification, timestamp: timestamp),
       priority: job.priority, expiresAt: job.expiresAt, since: now)
-    newest.predecessor = newest.isEnd ? known?.inFlight(at: now) : nil
+    newest.predecessor = newest.isEnd ? known?.inFlight : nil
     set(newest, for: job.user)
     updates = updates.filter { $0 > now / 1000 - ActivityState.budgetTime } + [now / 1000]
-    return newest.predecessor == nil ? send(newest, of: job, former: known?.waitingJob) : .later
+    return newest.predecessor == nil ? send(newest, of: job, former: known?.waitingJob, now) : .later
   }
 
   /// The job has no push in flight: an end need not wait for it.
@@ -66,11 +64,9 @@ extension ActivityState {
     for user in users.keys where users[user]?.predecessor?.nonce == nonce { users[user]?.predecessor = nil }
   }
 
-  private func send(_ newest: Newest, of job: ActivityJob, former: WaitingJob?) -> ActivityAnswer {
+  private func send(_ newest: Newest, of job: ActivityJob, former: WaitingJob?, _ now: Int64) -> ActivityAnswer {
     let others = job.user == nil ? Set(users.filter { $0.value.order > newest.order }.keys) : []
-    return .send(
-      timestamp: newest.timestamp, reached: newest.reached, others: others, former: former,
-      isTooOften: updates.count > ActivityState.budget)
+    return .send(newest, others: others, former: former, isTooOften: isTooOften(now: now))
   }
 
   /// A device ignores a state with an older timestamp than it shows, so those of one second get different ones.
@@ -173,13 +169,13 @@ extension ActivityState {
 
 extension ActivityState.Newest {
   /// What may have pushes in flight; nil if nothing has.
-  fileprivate func inFlight(at now: Int64) -> ActivityState.Promise? {
+  fileprivate var inFlight: ActivityState.Promise? {
     let times = promises.values.map(\.at) + (phase == .open ? [since] : [])
     return times.max().map { ActivityState.Promise(nonce: nonce, at: $0) }
   }
 
   /// Whether APNs has accepted the state for the token. An end that it has accepted for the phone is not sent to another token of it.
-  func hasReached(_ token: String, _ phone: String) -> Bool {
+  public func hasReached(_ token: String, _ phone: String) -> Bool {
     reached.contains(token) || (isEnd && reached.contains(phone))
   }
 

@@ -6,6 +6,6 @@ extension ActivityState {
   /// How many updates and ends there were in the last minute. `now` is in unix ms.
   public func recentUpdates(now: Int64) -> Int { updates.count { $0 > now / 1000 - ActivityState.budgetTime } }
 
-  /// How many of them APNs may have left out some of.
+  /// Whether APNs may have left some of them out.
   public func isTooOften(now: Int64) -> Bool { recentUpdates(now: now) > ActivityState.budget }
 }

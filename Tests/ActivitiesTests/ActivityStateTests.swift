@@ -29,7 +29,7 @@ struct ActivityStateTests {
 
   /// The timestamp with which the job's state is sent; nil if it is not sent.
   private mutating func sentAt(_ job: ActivityJob) -> Int64? {
-    if case .send(let timestamp, _, _, _, _) = announce(job) { timestamp } else { nil }
+    if case .send(let newest, _, _, _) = announce(job) { newest.timestamp } else { nil }
   }
 
   @Test mutating func `the newest state wins, whichever comes first`() throws {
@@ -110,7 +110,7 @@ struct ActivityStateTests {
     #expect(state.decide(.wait(nonce: "n-a"), now: now) == .done)
     let waiting = WaitingJob(id: "a", queue: "q")
     #expect(state.decide(.refresh(token: "t", phone: "p", user: nil, nonce: "n-r"), now: now) == .wake(waiting))
-    guard case .send(_, _, _, let former, _) = announce(try job("b", at: 200)) else {
+    guard case .send(_, _, let former, _) = announce(try job("b", at: 200)) else {
       Issue.record("the newer state is not sent")
       return
     }
@@ -165,11 +165,11 @@ struct ActivityStateTests {
     #expect(sentAt(try job("bob", at: 150, user: "bob")) == 150)
     #expect(state.newest(for: "alice")?.jobID == "alice")
     #expect(state.newest(for: "carol")?.jobID == "all")
-    guard case .send(let timestamp, _, let others, _, _) = announce(try job("all2", at: 180)) else {
+    guard case .send(let newest, let others, _, _) = announce(try job("all2", at: 180)) else {
       Issue.record("the state of all is not sent")
       return
     }
-    #expect(timestamp == 201)
+    #expect(newest.timestamp == 201)
     #expect(others == ["alice"])
     #expect(state.newest(for: "bob")?.jobID == "all2")
     #expect(announce(try job("alice2", at: 190, user: "alice")) == .superseded(by: "alice"))
@@ -177,17 +177,17 @@ struct ActivityStateTests {
 
   @Test mutating func `more than one update in three seconds is noted`() throws {
     for number in 0..<ActivityState.budget {
-      guard case .send(_, _, _, _, false) = announce(try job("\(number)", at: 100 + Int64(number))) else {
+      guard case .send(_, _, _, false) = announce(try job("\(number)", at: 100 + Int64(number))) else {
         Issue.record("update \(number) is too much")
         return
       }
     }
-    guard case .send(_, _, _, _, true) = announce(try job("more", at: 200)) else {
+    guard case .send(_, _, _, true) = announce(try job("more", at: 200)) else {
       Issue.record("too many updates are not noted")
       return
     }
     now += 61_000
-    guard case .send(_, _, _, _, false) = announce(try job("later", at: 300)) else {
+    guard case .send(_, _, _, false) = announce(try job("later", at: 300)) else {
       Issue.record("updates count for more than a minute")
       return
     }
@@ -216,7 +216,8 @@ struct ActivityStateTests {
     for _ in 0..<200 {
       let job = jobs[Int.random(in: 0..<jobs.count, using: &random)]
       switch state.decide(.announce(job), now: now) {
-      case .send(let timestamp, _, _, _, _):
+      case .send(let state, _, _, _):
+        let timestamp = state.timestamp
         #expect(newest.map { job.order >= $0 } ?? true)
         #expect(job.order == newest ? timestamp == sent : timestamp > sent)
         (newest, sent) = (job.order, timestamp)

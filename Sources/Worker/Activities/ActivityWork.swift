@@ -10,8 +10,8 @@ final class ActivityWork {
   let nonce: String
   /// The timestamp that is sent, in unix seconds.
   let timestamp: Int64
-  /// Update tokens that have the state already; of an end also phones.
-  var reached: Set<String> = []
+  /// The newest state, if it is the job's own.
+  var announced: ActivityState.Newest?
   /// Users who have newer states of their own.
   var others: Set<String> = []
   /// The state that a token lacks; nil for a job that brings one.
@@ -49,10 +49,6 @@ extension Delivery {
 }
 
 extension ActivityWork {
-  func hasReached(_ device: Device, isEnd: Bool) -> Bool {
-    reached.contains(device.activityKey) || (isEnd && reached.contains(device.phoneKey))
-  }
-
   /// A push to the device has ended.
   func note(_ device: Device, _ outcome: PushOutcome) {
     switch outcome {

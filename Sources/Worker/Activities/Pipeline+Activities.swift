@@ -24,20 +24,27 @@ extension Pipeline {
   func announce(_ delivery: Delivery, to activity: String, _ job: ActivityJob) {
     activities.ask(activity, .announce(job)) { [self] result in
       switch result {
-      case .failure(let error): putOff(delivery, error)
-      case .success(.send(let timestamp, let reached, let others, let former, let isTooOften)):
-        let work = ActivityWork(id: activity, nonce: job.nonce, timestamp: timestamp)
-        work.reached = reached
+      case .success(.send(let newest, let others, let former, let isTooOften)):
+        let work = ActivityWork(id: activity, nonce: job.nonce, timestamp: newest.timestamp)
+        work.announced = newest
         work.others = others
         delivery.activity = work
         if isTooOften { delivery.noteTooManyUpdates() }
         if let former { queue.hasten(former.id, queue: former.queue) }
         resolve([delivery])
-      case .success(.superseded(let newer)): end(delivery, as: .superseded(by: newer))
-      case .success(.later):
-        end(delivery, as: .postponed(for: Pipeline.laterDelay, because: JobOutcome.stateIsOpen))
-      case .success: end(delivery, as: .superseded(by: nil))
+      default: end(delivery, after: result)
       }
+    }
+  }
+
+  /// Ends an attempt of which nothing is sent.
+  private func end(_ delivery: Delivery, after answer: Result<ActivityAnswer, RedisError>) {
+    switch answer {
+    case .failure(let error): putOff(delivery, error)
+    case .success(.superseded(let newer)): end(delivery, as: .superseded(by: newer))
+    case .success(.later):
+      end(delivery, as: .postponed(for: Pipeline.laterDelay, because: JobOutcome.stateIsOpen))
+    case .success: end(delivery, as: .superseded(by: nil))
     }
   }
 
@@ -62,9 +69,9 @@ extension Pipeline {
     let own = delivery.username.map { user in devices.filter { $0.username == user } } ?? devices
     guard !own.isEmpty || delivery.hasResults else { return wait(delivery, work) }
     let others = own.filter { $0.username.map(work.others.contains) ?? false }
-    let isEnd = delivery.job.liveActivity?.event == .end
     let open = own.filter { device in
-      !work.hasReached(device, isEnd: isEnd) && !others.contains { $0.token == device.token }
+      work.announced?.hasReached(device.activityKey, device.phoneKey) != true
+        && !others.contains { $0.token == device.token }
     }
     guard open.isEmpty, !delivery.hasResults else { return submit(delivery, to: open) }
     // A worker has died after it had sent the state, or all users have newer states of their own.
@@ -78,8 +85,7 @@ extension Pipeline {
     let now = Clock.unixMilliseconds
     activities.ask(work.id, .wait(nonce: work.nonce)) { [self] result in
       switch result {
-      case .failure(let error): putOff(delivery, error)
-      case .success(.superseded(let newer)): end(delivery, as: .superseded(by: newer))
+      case .failure, .success(.superseded): end(delivery, after: result)
       case .success:
         delivery.startWaiting(until: now + Pipeline.longestWait)
         let waited = now - (delivery.state.waitingSince ?? now)
@@ -98,7 +104,6 @@ extension Pipeline {
     let keys = devices.map(\.phoneKey)
     activities.ask(id, .start(job, devices: keys)) { [self] result in
       switch result {
-      case .failure(let error): putOff(delivery, error)
       case .success(.start(let timestamp, let free)):
         delivery.activity = ActivityWork(id: id, nonce: job.nonce, timestamp: timestamp, isStart: true)
         delivery.activity?.channel = channel
@@ -113,12 +118,11 @@ extension Pipeline {
         }
       case .success(.duplicate):
         end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge, reason: Tally.startedBefore))
-      case .success(.superseded(let newer)): end(delivery, as: .superseded(by: newer))
       case .success(.tooManyStarts):
         endAttempt(
           delivery,
           AttemptEnd(refusal: "liveActivity.id: started on \(ActivityState.maximumStarts) devices; use a channel"))
-      case .success: end(delivery, as: .superseded(by: nil))
+      default: end(delivery, after: result)
       }
     }
   }
@@ -140,19 +144,15 @@ extension Pipeline {
     activities.ask(id, .refresh(token: device.activityKey, phone: device.phoneKey, user: device.username, nonce: nonce))
     { [self] result in
       switch result {
-      case .failure(let error): putOff(delivery, error)
       case .success(.newest(let newest)):
         let work = ActivityWork(id: id, nonce: newest.nonce, timestamp: newest.timestamp)
         work.newest = newest
         delivery.activity = work
         submit(delivery, to: [device])
-      case .success(.later):
-        end(delivery, as: .postponed(for: Pipeline.laterDelay, because: JobOutcome.stateIsOpen))
       case .success(.wake(let job)):
         queue.hasten(job.id, queue: job.queue)
         end(delivery, as: .superseded(by: job.id))
-      case .success(.superseded(let newer)): end(delivery, as: .superseded(by: newer))
-      case .success: end(delivery, as: .superseded(by: nil))
+      default: end(delivery, after: result)
       }
     }
   }
@@ -189,8 +189,8 @@ enum ActivityContent {
 }
 
 extension Delivery {
+  /// Nil unless the job is to a Live Activity and has its content in fields.
   func activityContent(queue: String) -> ActivityContent? {
-    guard job.pushType == .liveactivity else { return nil }
     switch (job.content, job.addressee) {
     case (.newestState, .activityToken(let id, let token)): return .newest(id: id, token: token)
     case (.activity(let activity, _), let addressee):

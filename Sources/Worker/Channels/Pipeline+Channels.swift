@@ -37,7 +37,7 @@ extension Pipeline {
     delivery.channelStorage = channel.storage
     delivery.resolve(to: open)
     observer.resolved(delivery, devices: open.count, [])
-    guard let content = delivery.activityContent(queue: queue.queues[delivery.claim.queueIndex].queue) else {
+    guard let content = delivery.activityContent(queue: queueName(of: delivery)) else {
       return submit(delivery, to: open)
     }
     submit(delivery, to: open, of: content)

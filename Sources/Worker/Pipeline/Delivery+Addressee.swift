@@ -35,9 +35,9 @@ extension Delivery {
   }
 
   /// The activity, and the job as its state knows it, if the job must be announced before its tokens are looked up.
-  func unannounced(queues: [QueueKeys]) -> (activity: String, ActivityJob)? {
-    guard job.pushType == .liveactivity, activity == nil, case .activity(let id, _) = job.addressee else { return nil }
-    return activityJob(queue: queues[claim.queueIndex].queue).map { (id, $0) }
+  func unannounced(queue: String) -> (activity: String, ActivityJob)? {
+    guard activity == nil, case .activity(let id, _) = job.addressee else { return nil }
+    return activityJob(queue: queue).map { (id, $0) }
   }
 
   /// In their order. A device gets a job once, even if the job names it several times.

@@ -127,7 +127,9 @@ final class Pipeline {
     var queries: [DeviceQuery] = []
     queries.reserveCapacity(deliveries.count)
     for delivery in deliveries {
-      if delivery.job.pushType == .liveactivity, let (activity, job) = delivery.unannounced(queues: queue.queues) {
+      if delivery.job.pushType == .liveactivity,
+        let (activity, job) = delivery.unannounced(queue: queueName(of: delivery))
+      {
         announce(delivery, to: activity, job)
       } else if let query = delivery.query {
         single.append(delivery)
@@ -141,6 +143,8 @@ final class Pipeline {
     guard !single.isEmpty else { return }
     context.registry.resolve(queries) { [self] in resolved(single, $0) }
   }
+
+  func queueName(of delivery: Delivery) -> String { queue.queues[delivery.claim.queueIndex].queue }
 
   private func resolved(_ deliveries: [Delivery], _ resolutions: [Resolution]) {
     guard queue.lease.isFresh else { return hold(deliveries) }
@@ -180,7 +184,7 @@ final class Pipeline {
       !devices.isEmpty
     else {
       if delivery.job.pushType == .liveactivity,
-        let content = delivery.activityContent(queue: queue.queues[delivery.claim.queueIndex].queue)
+        let content = delivery.activityContent(queue: queueName(of: delivery))
       {
         return submit(delivery, to: devices, of: content)
       }
