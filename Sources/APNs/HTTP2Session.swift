@@ -9,7 +9,7 @@ final class HTTP2Session {
   private static let maximumBodyBytes = 4096
 
   private var session: OpaquePointer?
-  private var headers: RequestHeaders
+  private let headers: RequestHeaders
 
   /// Pushes whose stream was closed since the last ``takeEnded()``.
   private var ended: [Push] = []
@@ -42,7 +42,7 @@ final class HTTP2Session {
 
   /// Returns false if no more streams can be opened on this connection.
   func submit(_ push: Push, authorization: [UInt8]) -> Bool {
-    let id = HTTP2Session.submit(push, &headers, authorization, to: session)
+    let id = HTTP2Session.submit(push, headers, authorization, to: session)
     guard id > 0 else { return false }
     push.stream = PushStream(id: id)
     unwritten += 1
@@ -112,7 +112,7 @@ extension HTTP2Session {
   }
 
   private static func submit(
-    _ push: Push, _ headers: inout RequestHeaders, _ authorization: [UInt8], to session: OpaquePointer?
+    _ push: Push, _ headers: RequestHeaders, _ authorization: [UInt8], to session: OpaquePointer?
   ) -> Int32 {
     let userData = Unmanaged.passUnretained(push).toOpaque()
     var provider = nghttp2_data_provider(source: nghttp2_data_source(ptr: userData), read_callback: readPayload)

@@ -2,88 +2,91 @@ import PushModel
 import CNGHTTP2
 
 /// Builds the header block of a push, in memory that is reused for the next push.
-struct RequestHeaders {
-  private var values: [UInt8] = []
-  private var fields: [nghttp2_nv] = []
-  /// The fields that are the same for every request come first.
-  private let fixedBytes: Int
-  private let fixedFields: Int
+final class RequestHeaders {
+  /// Room for the values of a push without its `authorization`; ``Push/localRefusal`` limits each of them.
+  private static let maximumBytes = 1024
+  private static let maximumFields = 12
+
+  /// The fields that are the same for every request come first. Owns the memory of every block.
+  private let fixed: HeaderBlock
 
   init(authority: String) {
-    var values: [UInt8] = []
-    var fields: [nghttp2_nv] = []
-    for (name, value) in [(":method" as StaticString, "POST"), (":scheme", "https"), (":authority", authority)] {
-      values += value.utf8
-      fields.append(RequestHeaders.field(name, count: value.utf8.count))
-    }
-    (fixedBytes, fixedFields) = (values.count, fields.count)
-    (self.values, self.fields) = (values, fields)
+    var block = HeaderBlock(
+      values: .allocate(capacity: authority.utf8.count + RequestHeaders.maximumBytes),
+      fields: .allocate(capacity: RequestHeaders.maximumFields))
+    block.add(":method", "POST")
+    block.add(":scheme", "https")
+    block.add(":authority", authority)
+    fixed = block
+  }
+
+  deinit {
+    fixed.values.deallocate()
+    fixed.fields.deallocate()
   }
 
   /// Calls `body` with the header block of `push`, which is valid only during the call.
-  mutating func with(
-    _ push: Push, authorization: [UInt8], _ body: (UnsafePointer<nghttp2_nv>, Int) -> Int32
-  ) -> Int32 {
-    values.removeLast(values.count - fixedBytes)
-    fields.removeLast(fields.count - fixedFields)
-    if push.isBroadcast {
-      addPath("/4/broadcasts/apps/", push.bundleID)
-      add("authorization", authorization)
-      add("apns-channel-id", push.token, isIndexed: false)
-    } else {
-      addPath("/3/device/", push.token)
-      add("authorization", authorization)
-      add("apns-topic", push.topic)
-    }
-    add("apns-push-type", push.pushType.rawValue)
-    add("apns-priority", push.priority == 10 ? "10" : push.priority == 5 ? "5" : "1")
-    // These differ from push to push and would only displace the others in the server's header table.
-    add(push.isBroadcast ? "apns-request-id" : "apns-id", push.apnsID, isIndexed: false)
-    if let expiration = push.expiration { add("apns-expiration", String(expiration), isIndexed: false) }
-    if let collapseID = push.collapseID { add("apns-collapse-id", collapseID, isIndexed: false) }
-    return values.withUnsafeMutableBufferPointer { values in
-      var value = values.baseAddress
-      for index in fields.indices {
-        fields[index].value = value
-        value = value.map { $0 + fields[index].valuelen }
+  func with(_ push: Push, authorization: [UInt8], _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Int32) -> Int32 {
+    authorization.withUnsafeBufferPointer { authorization in
+      var block = fixed
+      if push.isBroadcast {
+        block.add(":path", push.bundleID, after: "/4/broadcasts/apps/", isIndexed: false)
+        block.add("authorization", authorization)
+        block.add("apns-channel-id", push.token, isIndexed: false)
+      } else {
+        block.add(":path", push.token, after: "/3/device/", isIndexed: false)
+        block.add("authorization", authorization)
+        block.add("apns-topic", push.topic)
       }
-      return fields.withUnsafeBufferPointer { fields in
-        guard let first = fields.baseAddress else { return NGHTTP2_ERR_INVALID_ARGUMENT.rawValue }
-        return body(first, fields.count)
-      }
+      block.add("apns-push-type", push.pushType.rawValue)
+      block.add("apns-priority", push.priority == 10 ? "10" : push.priority == 5 ? "5" : "1")
+      // These differ from push to push and would only displace the others in the server's header table.
+      block.add(push.isBroadcast ? "apns-request-id" : "apns-id", push.apnsID, isIndexed: false)
+      if let expiration = push.expiration { block.add("apns-expiration", String(expiration), isIndexed: false) }
+      if let collapseID = push.collapseID { block.add("apns-collapse-id", collapseID, isIndexed: false) }
+      return body(block.fields.baseAddress, block.count)
     }
   }
+}
 
-  private mutating func addPath(_ prefix: StaticString, _ rest: String) {
-    prefix.withUTF8Buffer { values.append(contentsOf: $0) }
-    append(rest)
-    fields.append(
-      RequestHeaders.field(":path", count: prefix.utf8CodeUnitCount + rest.utf8.count, isIndexed: false))
+/// Fields in memory that is not its own.
+private struct HeaderBlock {
+  let values: UnsafeMutableBufferPointer<UInt8>
+  let fields: UnsafeMutableBufferPointer<nghttp2_nv>
+  private var bytes = 0
+  private(set) var count = 0
+
+  init(values: UnsafeMutableBufferPointer<UInt8>, fields: UnsafeMutableBufferPointer<nghttp2_nv>) {
+    self.values = values
+    self.fields = fields
   }
 
-  private mutating func add(_ name: StaticString, _ value: [UInt8]) {
-    values.append(contentsOf: value)
-    fields.append(RequestHeaders.field(name, count: value.count))
+  /// Adds a field whose value is `prefix` and `value`, which it copies.
+  mutating func add(_ name: StaticString, _ value: String, after prefix: StaticString = "", isIndexed: Bool = true) {
+    let start = bytes
+    append(UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
+    var value = value
+    value.withUTF8 { append($0) }
+    add(name, UnsafeBufferPointer(rebasing: values[start..<bytes]), isIndexed: isIndexed)
   }
 
-  private mutating func add(_ name: StaticString, _ value: String, isIndexed: Bool = true) {
-    append(value)
-    fields.append(RequestHeaders.field(name, count: value.utf8.count, isIndexed: isIndexed))
-  }
-
-  /// Native strings are contiguous and are copied at once.
-  private mutating func append(_ text: String) {
-    if text.utf8.withContiguousStorageIfAvailable({ values.append(contentsOf: $0) }) == nil {
-      values.append(contentsOf: text.utf8)
-    }
-  }
-
-  private static func field(_ name: StaticString, count: Int, isIndexed: Bool = true) -> nghttp2_nv {
+  /// Adds a field whose value must stay where it is.
+  mutating func add(_ name: StaticString, _ value: UnsafeBufferPointer<UInt8>, isIndexed: Bool = true) {
+    precondition(count < fields.count, "too many header fields")
     // The name is static, so nghttp2 need not copy it.
     var flags = UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
     if !isIndexed { flags |= UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) }
-    return nghttp2_nv(
-      name: UnsafeMutablePointer(mutating: name.utf8Start), value: nil, namelen: name.utf8CodeUnitCount,
-      valuelen: count, flags: flags)
+    fields[count] = nghttp2_nv(
+      name: UnsafeMutablePointer(mutating: name.utf8Start), value: UnsafeMutablePointer(mutating: value.baseAddress),
+      namelen: name.utf8CodeUnitCount, valuelen: value.count, flags: flags)
+    count += 1
+  }
+
+  private mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+    precondition(text.count <= values.count - bytes, "a header field is longer than Push.localRefusal allows")
+    if let source = text.baseAddress, let target = values.baseAddress {
+      (target + bytes).update(from: source, count: text.count)
+    }
+    bytes += text.count
   }
 }

@@ -22,8 +22,9 @@ struct BroadcastPushTests {
   }
 
   /// The header block, by name.
-  private func fields(of push: Push) -> [String: String] {
-    var headers = RequestHeaders(authority: "a.example")
+  private func fields(
+    of push: Push, _ headers: RequestHeaders = RequestHeaders(authority: "a.example")
+  ) -> [String: String] {
     var found: [String: String] = [:]
     _ = headers.with(push, authorization: Array("bearer x".utf8)) { fields, count in
       for field in UnsafeBufferPointer(start: fields, count: count) {
@@ -56,6 +57,22 @@ struct BroadcastPushTests {
     #expect(fields["apns-topic"] == "com.example.demo")
     #expect(fields["apns-id"] == TestPush.id(1))
     #expect(fields["apns-channel-id"] == nil && fields["apns-request-id"] == nil)
+  }
+
+  @Test func `the longest push that is valid has room for its header, and leaves nothing of it to the next`() {
+    let headers = RequestHeaders(authority: "a.example")
+    let topic = String(repeating: "a", count: 256)
+    let longest = TestPush.make(
+      token: String(repeating: "a", count: 200), topic: topic, pushType: .liveactivity, expiration: .max,
+      collapseID: String(repeating: "c", count: 64))
+    #expect(longest.localRefusal == nil)
+    #expect(fields(of: longest, headers)["apns-topic"] == topic)
+    #expect(fields(of: longest, headers)["apns-expiration"] == String(Int64.max))
+    let broadcast = push(
+      String(repeating: "a", count: 256), bundleID: String(repeating: "b", count: 247), expiration: .max)
+    #expect(broadcast.localRefusal == nil)
+    #expect(fields(of: broadcast, headers)[":path"]?.utf8.count == 266)
+    #expect(fields(of: TestPush.make(), headers) == fields(of: TestPush.make()))
   }
 
   @Test func `a broadcast may have 5,120 bytes and needs a channel id that fits into a header`() {
