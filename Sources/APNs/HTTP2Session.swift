@@ -101,6 +101,8 @@ extension HTTP2Session {
       nghttp2_option_del(option)
     }
     nghttp2_option_set_no_closed_streams(option, 1)
+    // PushStream checks the fields that it reads; nothing else of an answer is used.
+    nghttp2_option_set_no_http_messaging(option, 1)
     nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
@@ -138,7 +140,7 @@ extension HTTP2Session {
   /// field.
   private static func isAnswerHeader(_ name: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     switch name.pointee {
-    case UInt8(ascii: ":"): true
+    case UInt8(ascii: ":"): count == 7
     case UInt8(ascii: "r"): count == 11
     case UInt8(ascii: "a"): count == 14
     default: false

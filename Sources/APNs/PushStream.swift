@@ -38,23 +38,27 @@ struct PushStream {
 
 // Response headers.
 extension PushStream {
-  /// Longer values of `apns-unique-id` are ignored.
+  /// Values of `apns-unique-id` that are longer, or not visible ASCII, are ignored.
   private static let maximumUniqueIDBytes = 64
   /// Seconds; a longer `Retry-After` is shortened to this.
   private static let maximumRetryAfter = 3600
 
-  /// Stores a response header if it is `:status`, `retry-after` or `apns-unique-id`.
+  /// Stores a response header if it is `:status`, `retry-after` or `apns-unique-id`. nghttp2 has not checked it.
   mutating func receive(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
-    // nghttp2 accepts no other pseudo-header field in a response.
-    if name.first == UInt8(ascii: ":") {
-      let code = PushStream.number(value) ?? 0
-      // A 1xx response precedes the final one.
-      if code >= 200 { status = code }
-    } else if name.elementsEqual("retry-after".utf8) {
+    if PushStream.equals(name, ":status") {
+      // A 1xx response precedes the final one, which trailers cannot change.
+      if status == 0, value.count == 3, let code = PushStream.number(value), code >= 200 { status = code }
+    } else if PushStream.equals(name, "retry-after") {
       retryAfterSeconds = PushStream.seconds(value)
-    } else if name.elementsEqual("apns-unique-id".utf8), value.count <= PushStream.maximumUniqueIDBytes {
+    } else if PushStream.equals(name, "apns-unique-id"), value.count <= PushStream.maximumUniqueIDBytes,
+      value.allSatisfy({ (0x21...0x7E).contains($0) })
+    {
       uniqueID = String(decoding: value, as: UTF8.self)
     }
+  }
+
+  private static func equals(_ name: UnsafeBufferPointer<UInt8>, _ text: StaticString) -> Bool {
+    text.withUTF8Buffer { $0.count == name.count && $0.elementsEqual(name) }
   }
 
   /// Reads any number of digits. Returns nil for anything else, including a date.
