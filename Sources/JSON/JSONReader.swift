@@ -194,7 +194,10 @@ public struct JSONReader: Sendable {
     }
   }
 
+  @inline(__always)
   private mutating func nextByte() throws(JSONError) -> UInt8 {
+    // Most jobs have no white space.
+    if offset < bytes.count, bytes[offset] > 0x20 { return bytes[offset] }
     skipWhitespace()
     guard offset < bytes.count else { throw .unexpectedEnd(offset: offset) }
     return bytes[offset]

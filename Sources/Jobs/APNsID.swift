@@ -12,19 +12,30 @@ public func apnsID(jobID: String, token: String) -> String {
   let high = digest.0 & ~0xF000 | 0x8000
   let low = digest.1 & ~(0b11 << 62) | 0b10 << 62
   return String(unsafeUninitializedCapacity: 36) { text in
-    var place = 0
-    for digit in 0..<32 {
-      if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
-        text[place] = UInt8(ascii: "-")
-        place += 1
-      }
-      let word = digit < 16 ? high : low
-      let nibble = UInt8(truncatingIfNeeded: word >> UInt64((15 - digit & 15) * 4)) & 0x0F
-      text[place] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
-      place += 1
-    }
-    return place
+    let text = UnsafeMutableRawBufferPointer(text)
+    func put(_ digits: UInt64, at place: Int) { text.storeBytes(of: digits, toByteOffset: place, as: UInt64.self) }
+    // Each overwrites what the one before wrote too much.
+    put(hexDigits(high >> 32), at: 0)
+    put(hexDigits(high), at: 9)
+    put(hexDigits(high) >> 32, at: 14)
+    put(hexDigits(low >> 32), at: 19)
+    put(hexDigits(low >> 32) >> 32, at: 24)
+    put(hexDigits(low), at: 28)
+    for place in [8, 13, 18, 23] { text[place] = UInt8(ascii: "-") }
+    return 36
   }
+}
+
+/// The hexadecimal digits of the lower 32 bits, the first in the lowest byte.
+private func hexDigits(_ word: UInt64) -> UInt64 {
+  // One digit's value in each byte.
+  var digits = word & 0xFFFF_FFFF
+  digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
+  digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
+  digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+  let ones: UInt64 = 0x0101_0101_0101_0101
+  let letters = (digits &+ ones &* 6) >> 4 & ones
+  return (digits &+ ones &* 0x30 &+ letters &* 0x27).byteSwapped
 }
 
 /// Ids for jobs without one.

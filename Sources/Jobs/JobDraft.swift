@@ -95,7 +95,7 @@ package struct JobDraft {
     guard expiration == nil || ttl == nil else {
       throw JobError(reason: "ttl: not together with expiration; give one of them")
     }
-    let pushType = effectivePushType
+    let pushType = pushType(for: addressee)
     if case .app = addressee, pushType.kind != .app {
       throw JobError(
         reason:
@@ -115,9 +115,9 @@ package struct JobDraft {
       atMostOnce: atMostOnce || activity?.event == .start, replyTo: replyTo, trace: trace)
   }
 
-  private var effectivePushType: PushType {
+  private func pushType(for addressee: Addressee) -> PushType {
     if let pushType { return pushType }
-    if activity != nil || addressee?.isActivity == true { return .liveactivity }
+    if activity != nil || addressee.isActivity { return .liveactivity }
     if case .channel = addressee { return .liveactivity }
     let isSilent = notification.contentAvailable && !notification.isPerceptible
     // A background push has priority 5. A job with another one is an alert.

@@ -26,12 +26,12 @@ struct SipHash128 {
   /// Appends whole words where possible.
   private mutating func append(_ bytes: UnsafeRawBufferPointer) {
     var place = 0
-    while place < bytes.count, count & 7 != 0 {
-      append(bytes[place])
-      place += 1
-    }
     while bytes.count - place >= 8 {
-      compress(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
+      let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+      let shift = (count & 7) * 8
+      compress(tail | word << shift)
+      // 0 for a shift by 64.
+      tail = word >> (64 - shift)
       count &+= 8
       place += 8
     }

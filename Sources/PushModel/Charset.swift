@@ -41,11 +41,7 @@ package struct Charset: Sendable {
   }
 
   package func contains(_ byte: UInt8) -> Bool {
-    switch byte {
-    case ..<64: low & 1 << UInt64(byte) != 0
-    case ..<128: high & 1 << UInt64(byte - 64) != 0
-    default: false
-    }
+    byte < 128 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 != 0
   }
 }
 
@@ -66,7 +62,7 @@ public enum ChannelID {
 public enum DeviceToken {
   public static func isWellFormed(_ token: String.UTF8View) -> Bool { Charset.token.accepts(token) }
 
-  public static func isWellFormed(_ token: [UInt8]) -> Bool { Charset.token.accepts(token) }
+  public static func isWellFormed(_ token: [UInt8]) -> Bool { token.withUnsafeBufferPointer(Charset.token.accepts) }
 
   package static func contains(_ byte: UInt8) -> Bool { Charset.token.contains(byte) }
 }

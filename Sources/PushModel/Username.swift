@@ -15,7 +15,7 @@ public enum Username {
   /// `name` normalized; nil if it is blank or contains a control character.
   public static func validated(_ name: String) -> String? {
     let username = normalized(name)
-    guard !username.isEmpty, !username.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+    guard !username.isEmpty, !username.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       return nil
     }
     return username

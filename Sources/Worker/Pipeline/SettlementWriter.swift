@@ -23,14 +23,15 @@ struct SettlementWriter {
     let json = delivery.tally.result.json(nonce: delivery.claim.envelope.nonce)
     var record = record(json, id: delivery.id, outcome.status, isFirst: delivery.leftNoRecord)
     record?.author = delivery.state.recordAuthor
-    var settlement = Settlement(verb(of: delivery, outcome, hasRecord: record != nil, at: now))
-    settlement.record = record
+    let verb = verb(of: delivery, outcome, hasRecord: record != nil, at: now)
     // The reply list gets the end of the job, not every attempt.
-    settlement.replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
-    if settlement.replyTo != nil, settlement.record == nil {
-      settlement.record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
+    let replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
+    if replyTo != nil, record == nil {
+      record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
     }
-    settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
+    var settlement = Settlement(
+      verb, record: record, replyTo: replyTo,
+      notifications: notifications.records(of: delivery, outcome.status, at: now))
     if !outcome.isAcknowledged { settlement.locator = delivery.locator }
     settlement.events = events.events(of: delivery, as: outcome, at: now)
     return settlement
