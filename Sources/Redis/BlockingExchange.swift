@@ -12,9 +12,8 @@ struct BlockingExchange {
   /// Throws ``RedisError/notSent(_:)``.
   func send(_ command: RedisCommand, until deadline: UInt64) throws(RedisError) -> RedisValue {
     var output: [UInt8] = []
-    guard let reader = ReplyReader(), RequestFormatter.append(command, to: &output) else {
-      throw .notSent("out of memory")
-    }
+    command.write(to: &output)
+    guard let reader = ReplyReader() else { throw .notSent("out of memory") }
     // The command is smaller than any socket buffer, so one write is enough.
     guard transport.write(output, from: 0) == .bytes(output.count) else {
       throw .notSent("\(server) closed the connection")

@@ -67,10 +67,8 @@ final class CommandPipeline {
     guard size - outputHead < CommandPipeline.maximumOutputBytes else {
       return refuse("over \(CommandPipeline.maximumOutputBytes) bytes are waiting to be written to redis", completion)
     }
-    for command in silent + [command] where !RequestFormatter.append(command, to: &output) {
-      output.removeLast(output.count - size)
-      return refuse("out of memory", completion)
-    }
+    for command in silent { command.write(to: &output) }
+    command.write(to: &output)
     pending.append(PendingReplies.Element(position: queuedBytes, deadline: deadline, completion: completion))
     queuedBytes += UInt64(output.count - size)
     watchDeadline()

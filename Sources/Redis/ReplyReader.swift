@@ -18,33 +18,52 @@ final class ReplyReader {
   /// An empty buffer larger than this is freed.
   private static let keptBytes = 256 * 1024
 
-  /// Elements of all arrays of one reply. hiredis allocates memory for the announced number at once: freeing two
-  /// thousand million elements would take seconds.
+  /// Elements of all arrays of one reply. Memory for the announced number is allocated at once.
   static let maximumElements = 1 << 20
 
   /// Nested arrays. hiredis fails at more than eight.
   static let maximumDepth = 7
 
-  /// The size so far of the reply that is being read.
-  private struct Usage {
+  /// The reply that is being read, as far as it has been read.
+  private struct Draft {
     let reader: UnsafeMutablePointer<redisReader>
     let maximumBytes: Int
     var bytes = 0
     var elements = 0
     /// The limit that the reply exceeds.
     var excess: String?
-  }
+    /// The arrays without all of their elements, outermost first.
+    var arrays: [(elements: [RedisValue], count: Int)] = []
+    /// The whole reply.
+    var value: RedisValue?
 
-  /// hiredis' default functions.
-  private static let functions: redisReplyObjectFunctions? = {
-    guard let reader = redisReaderCreate() else { return nil }
-    defer { redisReaderFree(reader) }
-    return reader.pointee.fn.pointee
-  }()
+    mutating func begin(count: Int) {
+      arrays.append(([], count))
+      arrays[arrays.count - 1].elements.reserveCapacity(count)
+    }
+
+    /// Takes a value, and each array that it completes.
+    mutating func add(_ value: RedisValue) {
+      var value = value
+      while let last = arrays.indices.last {
+        arrays[last].elements.append(value)
+        guard arrays[last].elements.count == arrays[last].count else { return }
+        value = .array(arrays.removeLast().elements)
+      }
+      self.value = value
+    }
+
+    /// Returns the reply if it is whole, and begins the next one.
+    mutating func take() -> RedisValue? {
+      guard let value = value.take() else { return nil }
+      (bytes, elements, excess) = (0, 0, nil)
+      return value
+    }
+  }
 
   private var reader: UnsafeMutablePointer<redisReader>
   private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
-  private let usage: UnsafeMutablePointer<Usage>
+  private let draft: UnsafeMutablePointer<Draft>
   /// Set while a reply is skipped, with the limit that it exceeds.
   private var skipping: (skipper: ReplySkipper, excess: String)?
   /// Returned by ``next()`` before anything in the reader.
@@ -54,23 +73,25 @@ final class ReplyReader {
 
   /// Returns nil if memory is exhausted.
   init?(maximumBytes: Int = ReplyReader.maximumBytes) {
-    guard let reader = redisReaderCreate(), let own = ReplyReader.functions else { return nil }
+    let functions = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
+    functions.initialize(to: ReplyReader.functions)
+    guard let reader = redisReaderCreateWithFunctions(functions) else {
+      functions.deallocate()
+      return nil
+    }
     self.reader = reader
+    self.functions = functions
     self.maximumBytes = maximumBytes
-    functions = .allocate(capacity: 1)
-    functions.initialize(to: own)
-    usage = .allocate(capacity: 1)
-    usage.initialize(to: Usage(reader: reader, maximumBytes: maximumBytes))
-    functions.pointee.createArray = { ReplyReader.createArray($0, $1) }
-    functions.pointee.createString = { ReplyReader.createString($0, $1, $2) }
+    draft = .allocate(capacity: 1)
+    draft.initialize(to: Draft(reader: reader, maximumBytes: maximumBytes))
     prepare(reader)
   }
 
   deinit {
     redisReaderFree(reader)
     functions.deallocate()
-    usage.deinitialize(count: 1)
-    usage.deallocate()
+    draft.deinitialize(count: 1)
+    draft.deallocate()
   }
 
   /// Appends the first `count` bytes of `bytes` to the input.
@@ -103,60 +124,80 @@ final class ReplyReader {
       return outcome
     }
     guard skipping == nil else { return .needsMore }
-    var object: UnsafeMutableRawPointer?
-    guard redisReaderGetReply(reader, &object) == REDIS_OK else { return .broken("protocol error: \(errorText)") }
-    if let object {
-      defer { freeReplyObject(object) }
-      usage.pointee = Usage(reader: reader, maximumBytes: maximumBytes)
-      return .value(ReplyReader.value(object.assumingMemoryBound(to: redisReply.self).pointee))
-    }
-    if usage.pointee.excess == nil,
-      reader.pointee.len - reader.pointee.pos + usage.pointee.bytes > maximumBytes
+    guard redisReaderGetReply(reader, nil) == REDIS_OK else { return .broken("protocol error: \(errorText)") }
+    if let value = draft.pointee.take() { return .value(value) }
+    if draft.pointee.excess == nil,
+      reader.pointee.len - reader.pointee.pos + draft.pointee.bytes > maximumBytes
     {
-      usage.pointee.excess = ReplyReader.tooManyBytes(maximumBytes)
+      draft.pointee.excess = ReplyReader.tooManyBytes(maximumBytes)
     }
-    guard let excess = usage.pointee.excess else { return .needsMore }
+    guard let excess = draft.pointee.excess else { return .needsMore }
     skip(because: excess)
     return next()
   }
 
   private func prepare(_ reader: UnsafeMutablePointer<redisReader>) {
-    usage.pointee = Usage(reader: reader, maximumBytes: maximumBytes)
+    draft.pointee = Draft(reader: reader, maximumBytes: maximumBytes)
     reader.pointee.maxbuf = ReplyReader.keptBytes
-    reader.pointee.fn = functions
-    reader.pointee.privdata = UnsafeMutableRawPointer(usage)
+    reader.pointee.privdata = UnsafeMutableRawPointer(draft)
   }
 }
 
 extension ReplyReader {
   private static func tooManyBytes(_ maximum: Int) -> String { "the reply is larger than \(maximum) bytes" }
 
+  /// Adds each value to the draft, and returns the draft in the place of an object. Nothing is left to be freed.
+  private static let functions = redisReplyObjectFunctions(
+    createString: { createString($0, $1, $2) },
+    createArray: { createArray($0, $1) },
+    createInteger: { create($0, .integer($1)) },
+    createNil: { create($0, .null) },
+    freeObject: nil)
+
+  private static func draft(of task: UnsafePointer<redisReadTask>?) -> UnsafeMutablePointer<Draft>? {
+    task?.pointee.privdata?.assumingMemoryBound(to: Draft.self)
+  }
+
+  private static func create(_ task: UnsafePointer<redisReadTask>?, _ value: RedisValue) -> UnsafeMutableRawPointer? {
+    guard let draft = draft(of: task) else { return nil }
+    draft.pointee.add(value)
+    return UnsafeMutableRawPointer(draft)
+  }
+
   private static func createString(
     _ task: UnsafePointer<redisReadTask>?, _ text: UnsafeMutablePointer<CChar>?, _ count: Int
   ) -> UnsafeMutableRawPointer? {
-    if let usage = task?.pointee.privdata?.assumingMemoryBound(to: Usage.self) {
-      usage.pointee.bytes += count
-      // The limit is checked when the reader needs more input, so one feed may exceed it.
-      if usage.pointee.bytes > usage.pointee.maximumBytes {
-        usage.pointee.excess = tooManyBytes(usage.pointee.maximumBytes)
-      }
+    guard let task, let draft = draft(of: task) else { return nil }
+    draft.pointee.bytes += count
+    // The limit is checked when the reader needs more input, so one feed may exceed it.
+    if draft.pointee.bytes > draft.pointee.maximumBytes {
+      draft.pointee.excess = tooManyBytes(draft.pointee.maximumBytes)
     }
-    return functions?.createString(task, text, count)
+    let text = UnsafeRawBufferPointer(start: text, count: count)
+    return switch task.pointee.type {
+    case REDIS_REPLY_STATUS: create(task, .status(String(decoding: text, as: UTF8.self)))
+    case REDIS_REPLY_ERROR: create(task, .error(RedisReplyError(message: String(decoding: text, as: UTF8.self))))
+    default: create(task, .bytes(Array(text)))
+    }
   }
 
   private static func createArray(_ task: UnsafePointer<redisReadTask>?, _ count: Int32) -> UnsafeMutableRawPointer? {
-    guard let usage = task?.pointee.privdata?.assumingMemoryBound(to: Usage.self) else { return nil }
-    let reader = usage.pointee.reader
-    usage.pointee.elements += Int(count)
-    if usage.pointee.elements > maximumElements {
-      usage.pointee.excess = "the reply has more than \(maximumElements) elements"
-    } else if Int(reader.pointee.ridx) >= maximumDepth, count > 0 {
-      usage.pointee.excess = "the reply has more than \(maximumDepth) nested arrays"
+    guard count > 0 else { return create(task, .array([])) }
+    guard let draft = draft(of: task) else { return nil }
+    let reader = draft.pointee.reader
+    draft.pointee.elements += Int(count)
+    if draft.pointee.elements > maximumElements {
+      draft.pointee.excess = "the reply has more than \(maximumElements) elements"
+    } else if Int(reader.pointee.ridx) >= maximumDepth {
+      draft.pointee.excess = "the reply has more than \(maximumDepth) nested arrays"
     }
-    guard usage.pointee.excess != nil else { return functions?.createArray(task, count) }
-    // Hides the rest of the input from hiredis, so that it stops here; ``ReplySkipper`` skips the elements.
-    reader.pointee.len = reader.pointee.pos
-    return functions?.createArray(task, 0)
+    if draft.pointee.excess != nil {
+      // Hides the rest of the input from hiredis, so that it stops here; ``ReplySkipper`` skips the elements.
+      reader.pointee.len = reader.pointee.pos
+    } else {
+      draft.pointee.begin(count: Int(count))
+    }
+    return UnsafeMutableRawPointer(draft)
   }
 
   /// Frees the part of the reply that was built and passes the rest to a ``ReplySkipper``.
@@ -175,7 +216,7 @@ extension ReplyReader {
       rest.append(contentsOf: bytes[reader.pointee.pos...])
     }
     redisReaderFree(reader)
-    guard let fresh = redisReaderCreate() else { preconditionFailure("out of memory") }
+    guard let fresh = redisReaderCreateWithFunctions(functions) else { preconditionFailure("out of memory") }
     reader = fresh
     prepare(fresh)
     skipping = (ReplySkipper(open: open), excess)
@@ -196,24 +237,5 @@ extension ReplyReader {
 
   private var errorText: String {
     withUnsafeBytes(of: reader.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-  }
-
-  private static func value(_ reply: redisReply) -> RedisValue {
-    switch reply.type {
-    case REDIS_REPLY_INTEGER: .integer(reply.integer)
-    case REDIS_REPLY_STRING: .bytes(Array(text(reply)))
-    case REDIS_REPLY_STATUS: .status(String(decoding: text(reply), as: UTF8.self))
-    case REDIS_REPLY_ERROR: .error(RedisReplyError(message: String(decoding: text(reply), as: UTF8.self)))
-    case REDIS_REPLY_ARRAY:
-      .array(
-        UnsafeBufferPointer(start: reply.element, count: reply.elements).map { element in
-          element.map { value($0.pointee) } ?? .null
-        })
-    default: .null
-    }
-  }
-
-  private static func text(_ reply: redisReply) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: reply.str, count: reply.len)
   }
 }

@@ -9,7 +9,8 @@ struct RedisPartsTests {
     command.append(-7)
     command.append([0, 255] as [UInt8])
     command.append("")
-    #expect(command.words == [Array("ZADD".utf8), Array("key".utf8), Array("-7".utf8), [0, 255], []])
+    #expect(
+      command.words.map(Array.init) == [Array("ZADD".utf8), Array("key".utf8), Array("-7".utf8), [0, 255], []])
   }
 
   @Test func `the source of a script replaces its digest, and keys and arguments are kept`() {
@@ -67,8 +68,19 @@ struct RedisPartsTests {
 
   @Test func `commands are encoded in RESP`() {
     var output: [UInt8] = Array("before".utf8)
-    #expect(RequestFormatter.append(RedisCommand("SET", "k", "").with([0] as [UInt8]), to: &output))
+    RedisCommand("SET", "k", "").with([0] as [UInt8]).write(to: &output)
     #expect(String(decoding: output, as: UTF8.self) == "before*4\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n$1\r\n\0\r\n")
+    for count in [9, 10, 109, 1_000, 12_345] {
+      let word = String(repeating: "\r\n", count: count)
+      let command = RedisCommand("MGET", Array(repeating: word, count: count / 9))
+      output = []
+      command.write(to: &output)
+      let words = String(repeating: "$\(2 * count)\r\n\(word)\r\n", count: count / 9)
+      #expect(output == Array("*\(count / 9 + 1)\r\n$4\r\nMGET\r\n\(words)".utf8))
+      #expect(
+        command.words.dropFirst().map { String(decoding: $0, as: UTF8.self) }
+          == Array(repeating: word, count: count / 9))
+    }
   }
 
   @Test func `replies are decoded however the stream is divided`() throws {
