@@ -126,7 +126,9 @@ extension ActivityState {
       return .tooManyStarts
     }
     for device in free { starts[device] = job.nonce }
-    if firstStart.map({ job.order < $0.order }) ?? true { firstStart = Start(jobID: job.id, order: job.order) }
+    if firstStart.map({ job.order < $0.order }) ?? true {
+      firstStart = Start(jobID: job.id, order: job.order, channel: job.activity.start?.inputChannel)
+    }
     startedAt = max(startedAt, job.order.timestamp)
     return .start(timestamp: job.order.timestamp, devices: Set(free))
   }
