@@ -45,7 +45,9 @@ extension ActivityState {
       set(known, for: job.user)
       return send(known, of: job, former: nil, now)
     }
-    if let known, known.isEnd || known.order >= job.order { return .superseded(by: known.jobID) }
+    if let known, known.isEnd || known.order >= job.order, !known.isReplaced(by: job) {
+      return .superseded(by: known.jobID)
+    }
     if let firstStart, job.order < firstStart.order { return .superseded(by: firstStart.jobID) }
     let timestamp = max(job.order.timestamp, (latestTimestamp(for: job.user) ?? -1) + 1)
     var newest = Newest(
@@ -126,7 +128,9 @@ extension ActivityState {
       return .tooManyStarts
     }
     for device in free { starts[device] = job.nonce }
-    if firstStart.map({ job.order < $0.order }) ?? true { firstStart = Start(jobID: job.id, order: job.order) }
+    if firstStart.map({ job.order < $0.order }) ?? true {
+      firstStart = Start(jobID: job.id, order: job.order, channel: job.activity.start?.inputChannel)
+    }
     startedAt = max(startedAt, job.order.timestamp)
     return .start(timestamp: job.order.timestamp, devices: Set(free))
   }
@@ -173,6 +177,10 @@ extension ActivityState.Newest {
     let times = promises.values.map(\.at) + (phase == .open ? [since] : [])
     return times.max().map { ActivityState.Promise(nonce: nonce, at: $0) }
   }
+
+  /// Whether the queue may have replaced the job of the state, which is scheduled, with this one of the same id: nobody else sends
+  /// the state then.
+  fileprivate func isReplaced(by job: ActivityJob) -> Bool { phase == .waiting && jobID == job.id }
 
   /// Whether APNs has accepted the state for the token. An end that it has accepted for the phone is not sent to another token of it.
   public func hasReached(_ token: String, _ phone: String) -> Bool {

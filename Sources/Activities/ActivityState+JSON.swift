@@ -7,7 +7,7 @@ extension ActivityState {
     all = value["all"].flatMap(Newest.init)
     for member in value["users"]?.members ?? [] { users[member.key] = Newest(member.value) }
     if let start = value["firstStart"], let id = start["job"]?.string, let order = ActivityOrder(start["order"]) {
-      firstStart = Start(jobID: id, order: order)
+      firstStart = Start(jobID: id, order: order, channel: start["channel"]?.string)
     }
     startedAt = value["startedAt"]?.time ?? 0
     for member in value["starts"]?.members ?? [] { starts[member.key] = member.value.string }
@@ -41,7 +41,7 @@ extension ActivityOrder: JSONWritable {
 
 extension ActivityState.Start: JSONWritable {
   func write(to writer: inout JSONWriter) {
-    let object: JSONObject = ["job": jobID, "order": order]
+    let object: JSONObject = ["job": jobID, "order": order, "channel": channel]
     object.write(to: &writer)
   }
 }

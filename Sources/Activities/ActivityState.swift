@@ -58,6 +58,8 @@ public struct ActivityState: Sendable, Equatable {
   struct Start: Sendable, Equatable {
     let jobID: String
     let order: ActivityOrder
+    /// The name of the channel that updates the activity; nil if it gets tokens.
+    var channel: String?
   }
 
   public var all: Newest?

@@ -30,10 +30,13 @@ extension LiveActivity {
   }
 
   /// Which part of the payload to shorten: `contentState (3000 bytes)`.
-  package var largestPart: String {
-    let attributes = start?.attributes.count ?? 0
-    let state = contentState?.count ?? 0
-    return attributes > state ? "attributes (\(attributes) bytes)" : "contentState (\(state) bytes)"
+  package func largestPart(with notification: Notification) -> String {
+    let parts: [(name: String, bytes: Int?)] = [
+      ("contentState", contentState?.count), ("attributes", start?.attributes.count),
+      ("data", notification.data?.count), ("title", notification.title?.utf8.count),
+      ("body", notification.body?.utf8.count),
+    ]
+    return parts.max { $0.bytes ?? 0 < $1.bytes ?? 0 }.map { "\($0.name) (\($0.bytes ?? 0) bytes)" } ?? ""
   }
 
   private func write(_ start: Start, _ channel: String?, to json: inout JSONWriter) {

@@ -20,8 +20,11 @@ extension Job {
   ) throws(JobError) -> [UInt8] {
     let bytes = try payload(match, timestamp: timestamp, channel: channel)
     guard bytes.count <= maximumPayloadBytes else {
-      let largest = liveActivity.map { "; the largest part is \($0.largestPart)" } ?? ""
-      throw JobError(reason: "PayloadTooLarge: \(bytes.count) bytes, at most \(maximumPayloadBytes)\(largest)")
+      var reason = "PayloadTooLarge: \(bytes.count) bytes, at most \(maximumPayloadBytes)"
+      if case .activity(let activity, let notification) = content {
+        reason += "; the largest part is \(activity.largestPart(with: notification))"
+      }
+      throw JobError(reason: reason)
     }
     return bytes
   }

@@ -65,7 +65,8 @@ public struct PushReason: Sendable {
       meaning: "Too many pushes to one device. They are tried again.",
       advice: "Send fewer pushes to this device, or let them replace each other with collapseId.", isUsual: true),
     "PayloadTooLarge": PushReason(
-      meaning: "Over 4 KiB. The producer must shorten the payload.", advice: invalid.advice),
+      meaning: "Over 4,096 bytes (5,120 for voip and to a channel). The producer must shorten the payload.",
+      advice: invalid.advice),
     "PayloadEmpty": invalid, "BadExpirationDate": invalid, "BadCollapseId": invalid, "BadPriority": invalid,
     "BadTopic": invalid, "InvalidPushType": invalid,
     "TopicDisallowed": refusedByKey(

@@ -10,7 +10,7 @@ struct ActivityStateTests {
 
   private func job(
     _ id: String, at timestamp: Int64, enqueuedAt: Int64? = nil, sequence: String = "", user: String? = nil,
-    event: String = "update"
+    event: String = "update", nonce: String? = nil
   ) throws -> ActivityJob {
     let to = event == "start" ? #"{"user":"\#(user ?? "alice")"}"# : #"{"activity":"match"}"#
     let start = event == "start" ? #","id":"match","attributesType":"Match","attributes":{}"# : ""
@@ -20,7 +20,7 @@ struct ActivityStateTests {
       throw JobError(reason: "not a Live Activity")
     }
     return ActivityJob(
-      id: id, nonce: "n-" + id, queue: "q", user: user,
+      id: id, nonce: nonce ?? "n-" + id, queue: "q", user: user,
       order: ActivityOrder(timestamp: timestamp, enqueuedAt: enqueuedAt ?? timestamp * 1000, sequence: sequence),
       activity, notification, priority: 5, expiresAt: nil)
   }
@@ -85,6 +85,16 @@ struct ActivityStateTests {
     #expect(announce(end) == .later)
     now += ActivityState.maximumWait
     #expect(sentAt(end) == 200)
+  }
+
+  @Test mutating func `an end that a producer repeats while it waits is sent, as it has replaced the first`() throws {
+    _ = announce(try job("end", at: 200, event: "end"))
+    _ = state.decide(.wait(nonce: "n-end"), now: now)
+    let again = try job("end", at: 200, event: "end", nonce: "n-again")
+    #expect(sentAt(again) == 201)
+    #expect(announce(try job("end", at: 200, event: "end")) == .superseded(by: "end"))
+    _ = state.decide(.settle(nonce: "n-again", reached: ["t", "p"]), now: now)
+    #expect(announce(try job("end", at: 200, event: "end", nonce: "n-third")) == .superseded(by: "end"))
   }
 
   @Test mutating func `a start goes to each device once, and again by the same job only`() throws {

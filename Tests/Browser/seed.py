@@ -103,6 +103,19 @@ class Seed:
                 "id": f"reminder-{number + 1}", "to": {"user": name}, "title": "Your appointment is tomorrow",
                 "sendAt": self.now + hours * 3_600_000})
 
+    def activities(self):
+        """A Live Activity that a phone shows, and one whose state waits for an update token."""
+        shown = token("alice's ride")
+        device = json.dumps({"username": "alice", "platform": "ios", "updatedAt": self.now, "bundleId": APPS[0],
+                             "environment": "production", "kind": "activity", "deviceId": "phone-1", "activity": "ride-1"})
+        self.redis("SET", f"push:token:{shown}", device)
+        self.redis("SADD", "push:user:alice:tokens", shown)
+        self.redis("HSET", "push:activity:ride-1:tokens", shown, device)
+        for number, status in ((1, "accepted"), (2, "deferred")):
+            self.fleet.push({"id": f"ride-{number}-arrives", "to": {"activity": f"ride-{number}"}, "app": APPS[0],
+                             "liveActivity": {"event": "update", "contentState": {"minutes": 3}}})
+            self.fleet.wait_for_record(f"ride-{number}-arrives", status)
+
     def instances(self):
         """An instance with a used limit, and one that is inactive."""
         for name, active in (("home-1", True), ("home-2", False)):
@@ -132,6 +145,7 @@ class Seed:
         self.refusals()
         self.credentials()
         self.jobs()
+        self.activities()
         self.instances()
         self.waiting()
         return self

@@ -14,8 +14,8 @@ TEXTS = [
     "a" * 5000, "-1", "99999999999999999999", "0", "NaN", "{{7*7}}", "${jndi:x}", "push:jobs", "*", "[a-z]", "\r\nSet-Cookie: a=b",
     "😀", "martlet:{push:jobs}:dead", "' OR 1=1 --"]
 ROUTES = [
-    "", "queues", "queues/{}", "jobs/{}", "dead", "scheduled", "broadcasts", "broadcasts/{}", "devices", "apps", "workers", "policies",
-    "credentials", "audit", "search", "sign-in", "sign-out", "assets/{}", "{}", "{}/{}"]
+    "", "queues", "queues/{}", "jobs/{}", "dead", "scheduled", "broadcasts", "broadcasts/{}", "activities/{}", "devices", "apps", "workers",
+    "policies", "credentials", "audit", "search", "sign-in", "sign-out", "assets/{}", "{}", "{}/{}"]
 QUERIES = [
     "cursor", "user", "token", "instance", "whole", "worker", "queue", "reason", "app", "age", "state", "confirm", "notice", "q",
     "next", "kind", "letter", "show", "job", "device"]

@@ -17,7 +17,8 @@ struct JobHistoryTests {
     return [
       .claimed(worker: "w", attempt: 1, waited: nil), .claimed(worker: "w", attempt: 2, waited: 12),
       .takenOver(crashes: 2), .resolved(devices: 0, removed: []), .resolved(devices: 0, removed: [], pushType: .voip),
-      .resolved(devices: 2, removed: [ReasonCount(reason: "other_owner", count: 1)]), .policy(policy),
+      .resolved(devices: 2, removed: [ReasonCount(reason: "other_owner", count: 1)]), .channel(environments: 2),
+      .policy(policy),
       .policy(HistoryPolicy(policy: "nyra", className: "ping", decision: .send)), .answered(answers),
       .answered(HistoryAnswers()), .retry(at: 5, reason: nil), .retry(at: 5, reason: "busy"),
       .postponed(until: 5, reason: "x", times: 1), .postponed(until: 5, reason: "y", times: 3), .deferred(until: 7),

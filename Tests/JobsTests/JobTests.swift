@@ -117,6 +117,25 @@ struct JobTests {
     _ = try job(#"{"to":{"user":"a"},"body":"\#(body)","pushType":"voip"}"#).apnsPayload()
   }
 
+  @Test(arguments: ["contentState", "attributes", "data", "title", "body"])
+  func `the largest part of a Live Activity that is too large is named`(part: String) throws {
+    let text = String(repeating: "x", count: 4500)
+    func json(_ name: String) -> String {
+      let isText = ["title", "body"].contains(name)
+      let value = name == part ? (isText ? text : #"{"x":"\#(text)"}"#) : (isText ? "short" : "{}")
+      return isText ? #""\#(name)":"\#(value)""# : #""\#(name)":\#(value)"#
+    }
+    let activity = #"{"event":"start","id":"m","attributesType":"M",\#(json("attributes")),\#(json("contentState"))}"#
+    let start = try job(
+      #"{"to":{"user":"a"},"liveActivity":\#(activity),\#(json("data")),\#(json("title")),\#(json("body"))}"#)
+    do {
+      _ = try start.apnsPayload()
+      Issue.record("it is too large")
+    } catch {
+      #expect(error.reason.contains("at most 4096; the largest part is \(part) (45"), "\(error.reason)")
+    }
+  }
+
   @Test(
     arguments: [
       ("1970-01-01T00:00:00Z", 0), ("2026-01-31T09:30:00.250+01:00", 1_769_848_200_250),

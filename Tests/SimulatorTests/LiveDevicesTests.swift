@@ -151,6 +151,19 @@ struct LiveDevicesTests {
     #expect(try test.state() == "new" && test.activity().afterEnd == 0)
   }
 
+  @Test func `an end under an earlier token of the card ends nothing, and is not one too many`() throws {
+    var test = self
+    let old = try test.start()
+    let new = try #require(test.devices.rotateTokens(of: "ride", on: "phone", now: 5000).first).token
+    let refusal = Answer(410, "ExpiredToken", timestamp: 5000)
+    #expect(test.push(old, at: 2, #""event":"end""#).answer == refusal)
+    #expect(test.push(new, at: 2, #""event":"end""#).answer == .accepted)
+    #expect(test.push(old, at: 2, #""event":"end""#).answer == refusal)
+    #expect(try test.activity().afterEnd == 0)
+    #expect(test.push(old, at: 3).answer == refusal)
+    #expect(try test.activity().afterEnd == 1)
+  }
+
   @Test func `an update token dies after 12 hours`() throws {
     var test = self
     let token = try test.start()

@@ -22,7 +22,7 @@ _martlet() {
     --role) words='viewer operator admin' ;;
     --storage) words='newest none' ;;
     --environment) words='production sandbox' ;;
-    --queue | --user | --token | --instance | --activity | --live-activity | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
+    --queue | --user | --token | --instance | --activity | --channel | --live-activity | --app | --id | --title | --subtitle | --body | --badge | --sound | --category | \
       --thread-id | --class | --preview | --data | --payload | --push-type | --priority | --collapse-id | --ttl | \
       --expiration | --send-at | --dedupe | --reply-to | --trace | --interval | --reason | --limit | --by | --bundle | --rate | --burst | --daily | --label | \
       --address)
@@ -35,8 +35,8 @@ _martlet() {
 
   case $command in
     enqueue)
-      words='--queue --user --token --instance --activity --app --id --title --subtitle --body --badge --sound --category --thread-id
-        --class --preview --data --payload --live-activity --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
+      words='--queue --user --token --instance --activity --channel --app --id --title --subtitle --body --badge --sound --category
+        --thread-id --class --preview --data --payload --live-activity --push-type --priority --collapse-id --ttl --expiration --send-at --dedupe
         --reply-to --trace --at-most-once --json --dry-run' ;;
     status) words='--watch --interval --json' ;;
     result) words='--json --raw' ;;

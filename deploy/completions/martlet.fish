@@ -107,6 +107,7 @@ complete -c martlet -n '__martlet_is enqueue' -l user -x -d 'Send to all devices
 complete -c martlet -n '__martlet_is enqueue' -l token -x -d 'Send to a device'
 complete -c martlet -n '__martlet_is enqueue' -l instance -x -d 'Send to an instance'
 complete -c martlet -n '__martlet_is enqueue' -l activity -x -d 'Send to a Live Activity'
+complete -c martlet -n '__martlet_is enqueue' -l channel -x -d 'Send to a channel of Live Activities'
 complete -c martlet -n '__martlet_is enqueue' -l app -x -d 'Send to everyone registered for a bundle id'
 complete -c martlet -n '__martlet_is enqueue' -l id -x -d 'Id of the job'
 complete -c martlet -n '__martlet_is enqueue' -l title -x -d 'Title'

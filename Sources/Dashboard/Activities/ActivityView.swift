@@ -25,7 +25,10 @@ struct ActivityView {
     html.panel("Update tokens") { html in
       html.table(
         tokens,
-        empty: EmptyState("No update token is registered", "The newest state waits until the app registers one."))
+        empty: EmptyState(
+          "No update token is registered",
+          explanation.channel.map { "Channel \($0) updates the activity." }
+            ?? "The newest state waits until the app registers one."))
       rest(explanation.tokens.count, &html)
       if request.operator.role == .admin, !explanation.tokens.isEmpty {
         html.element("p", ["class": "links"]) { $0.wholeTokensLink(request) }

@@ -137,16 +137,21 @@ struct JobView {
   }
 
   private func devices(_ html: inout HTML) {
-    guard let results = location.record?.results, !results.isEmpty else { return }
+    guard let record = location.record, !record.results.isEmpty else { return }
+    let (results, isOfChannel) = (record.results, record.history.isOfChannel)
     // Only the sandbox sends apns-unique-id.
     let hasUniqueIDs = results.contains { $0.uniqueID != nil }
-    var columns: [Table.Column] = [.text("Device"), .text("Outcome"), .text("Reason"), .text("apns-id")]
+    var columns: [Table.Column] = [
+      .text(isOfChannel ? "Channel" : "Device"), .text("Outcome"), .text("Reason"), .text("apns-id"),
+    ]
     if hasUniqueIDs { columns.append(.text("apns-unique-id")) }
-    var table = Table("Devices", columns: columns, isCaptionHidden: true)
+    let title = isOfChannel ? "Environments" : "Devices"
+    var table = Table(title, columns: columns, isCaptionHidden: true)
     for result in results.prefix(JobView.shownDevices) {
       let token = request.showsWholeTokens ? result.token : Log.shortened(result.token)
       var cells: [Cell] = [
-        .link(token, request.link("devices", query: JobDevice(result.token, of: id).query)),
+        isOfChannel
+          ? .code(token) : .link(token, request.link("devices", query: JobDevice(result.token, of: id).query)),
         result.ok
           ? .badge("accepted", .good) : .badge(result.status > 0 ? "refused \(result.status)" : "not sent", .bad),
         result.reason.map { .text($0) } ?? .none, result.apnsID.isEmpty ? .none : .code(result.apnsID),
@@ -154,7 +159,7 @@ struct JobView {
       if hasUniqueIDs { cells.append(result.uniqueID.map { .code($0) } ?? .none) }
       table.row(cells)
     }
-    html.panel("Devices") { html in
+    html.panel(title) { html in
       html.table(table)
       if results.contains(where: \.ok) {
         html.element(

@@ -13,6 +13,7 @@ extension HistoryEvent {
         "event": "resolved", "devices": devices, "removed": removed.isEmpty ? nil : removed.object,
         "pushType": pushType?.rawValue,
       ]
+    case .channel(let environments): ["event": "channel", "environments": environments]
     case .policy(let policy): policy.members
     case .answered(let answers): answers.members
     case .retry(let due, let reason): ["event": "retry", "due": due, "reason": reason]
@@ -41,6 +42,7 @@ extension HistoryEvent {
       self = .resolved(
         devices: number("devices"), removed: .init(value["removed"]),
         pushType: value["pushType"]?.string.flatMap(PushType.init))
+    case "channel": self = .channel(environments: number("environments"))
     case "policy":
       guard let policy = HistoryPolicy(value) else { return nil }
       self = .policy(policy)

@@ -11,6 +11,8 @@ public enum HistoryEvent: Sendable, Equatable {
   /// `pushType` is nil for the types that go to the tokens of apps, which most jobs have; else only devices of its kind were
   /// counted.
   case resolved(devices: Int, removed: [ReasonCount], pushType: PushType? = nil)
+  /// The job's channel was looked up. `environments` are those that are left to send to.
+  case channel(environments: Int)
   case policy(HistoryPolicy)
   /// The pushes of an attempt have ended.
   case answered(HistoryAnswers)

@@ -29,6 +29,11 @@ public struct JobHistory: Sendable, Equatable {
     }
   }
 
+  /// Whether the job went to a channel.
+  public var isOfChannel: Bool {
+    entries.contains { if case .channel = $0.event { true } else { false } }
+  }
+
   public mutating func append(_ at: Int64, _ event: HistoryEvent) { append(HistoryEntry(at: at, event)) }
 
   /// Adds an entry at the end. One that postpones the job for the same reason as before only raises a count.

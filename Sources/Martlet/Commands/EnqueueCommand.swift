@@ -10,7 +10,7 @@ enum EnqueueCommand: Command {
   static let name = "enqueue"
   static let summary = "check a job and queue it"
   static let help = """
-    usage: martlet enqueue [--queue LIST] (--user U | --token T | --app B | --activity ID) [--title T] [--body B] ...
+    usage: martlet enqueue [--queue LIST] (--user U | --token T | --app B | --activity ID | --channel C) [--title T] [--body B] ...
            martlet enqueue [--queue LIST] --instance I --class C [--preview TEXT] ...
            martlet enqueue [--queue LIST] [--json] < jobs.jsonl
 
@@ -24,6 +24,7 @@ enum EnqueueCommand: Command {
                                                   --instance requires --class)
       --activity ID                               a Live Activity: its newest state (--user with it: that user's devices;
                                                   --token with it: that update token gets the newest state)
+      --channel NAME                              a channel of Live Activities of the app (see martlet channels)
       --live-activity JSON                        what to do to a Live Activity: {"event":"start|update|end", …}
       --id ID  --title T  --subtitle S  --body B  --badge N  --sound S  --category C  --thread-id T
       --class C  --preview TEXT                   a class of a delivery policy (see MARTLET_POLICY_FILE), to an instance
@@ -38,7 +39,7 @@ enum EnqueueCommand: Command {
 
     """
 
-  private static let target = ["user", "token", "instance", "activity", "app"]
+  private static let target = ["user", "token", "instance", "activity", "channel", "app"]
   private static let strings = [
     "id": "id", "title": "title", "subtitle": "subtitle", "body": "body", "sound": "sound", "category": "category",
     "thread-id": "threadId", "push-type": "pushType", "collapse-id": "collapseId", "dedupe": "dedupe",
@@ -152,7 +153,7 @@ enum EnqueueCommand: Command {
     let isBroadcast = target.dropLast().allSatisfy { line.value($0) == nil }
     let addressee: JSONObject = [
       "user": line.value("user"), "token": line.value("token"), "instance": line.value("instance"),
-      "activity": line.value("activity"), "app": isBroadcast ? app : nil,
+      "activity": line.value("activity"), "channel": line.value("channel"), "app": isBroadcast ? app : nil,
     ]
     var job: JSONObject = ["to": addressee, "app": isBroadcast ? nil : app]
     for (option, field) in strings.sorted(by: { $0.key < $1.key }) { job = job + [field: line.value(option)] }

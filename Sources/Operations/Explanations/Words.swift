@@ -7,6 +7,11 @@ enum Words {
 
   static func devices(_ number: Int) -> String { count(number, "device") }
 
+  /// What the pushes of a job go to.
+  static func recipients(_ number: Int, _ isOfChannel: Bool) -> String {
+    count(number, isOfChannel ? "environment" : "device")
+  }
+
   /// `Unregistered (2), BadDeviceToken (1)`; without numbers if there is one of one reason.
   static func list(_ reasons: [ReasonCount]) -> String {
     if reasons.count == 1, reasons[0].count == 1 { return named(reasons[0].reason) }

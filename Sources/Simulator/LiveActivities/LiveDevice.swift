@@ -59,9 +59,10 @@ struct LiveDevice {
     return []
   }
 
-  /// Counts a push that APNs refuses because the token is invalid.
-  mutating func refuse(_ push: LivePush, for target: Target) {
-    _ = count(push, target)
+  /// Counts a push that APNs refuses because the token is invalid. An end under an earlier token of a card is not counted: it ends
+  /// nothing, and its sender cannot know better.
+  mutating func refuse(_ push: LivePush, for target: Target, isExpired: Bool) {
+    if !isExpired || push.payload.event != .end { _ = count(push, target) }
   }
 
   mutating func receiveBroadcast(_ push: LivePush, on channel: String, isKept: Bool, now: Int64) {

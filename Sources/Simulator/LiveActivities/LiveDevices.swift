@@ -41,7 +41,7 @@ struct LiveDevices {
       return (Answer(400, "DeviceTokenNotForTopic"), [])
     }
     if let refusal = LiveDevices.refusal(of: Devices.key(token), place.target, device, now: now) {
-      devices[place.deviceID]?.refuse(push, for: place.target)
+      devices[place.deviceID]?.refuse(push, for: place.target, isExpired: refusal.reason == "ExpiredToken")
       return (refusal, [])
     }
     return (.accepted, change(place.deviceID) { $0.receive(push, for: place.target, kept: $1, now: now) })
@@ -104,10 +104,10 @@ struct LiveDevices {
     of token: [UInt8], _ target: LiveDevice.Target, _ device: LiveDevice, now: Int64
   ) -> Answer? {
     guard case .card(let id, let index) = target, let card = device.activities[id]?.cards[index] else { return nil }
-    if let endedAt = card.endedAt { return Answer(410, "Unregistered", timestamp: endedAt) }
     guard card.token?.utf8.elementsEqual(token) == true else {
       return Answer(410, "ExpiredToken", timestamp: card.issuedAt)
     }
+    if let endedAt = card.endedAt { return Answer(410, "Unregistered", timestamp: endedAt) }
     let end = card.issuedAt + LiveDevices.tokenLife
     return now < end ? nil : Answer(410, "ExpiredToken", timestamp: end)
   }

@@ -36,7 +36,7 @@ extension Pipeline {
     let open = delivery.stillOpen(places)
     delivery.channelStorage = channel.storage
     delivery.resolve(to: open)
-    observer.resolved(delivery, devices: open.count, [])
+    observer.resolved(delivery, environments: open.count)
     guard let content = delivery.activityContent(queue: queueName(of: delivery)) else {
       return submit(delivery, to: open)
     }

@@ -6,7 +6,7 @@ import Queue
 import Registry
 
 /// The history of a job. It is made when the attempt ends, from what the attempt knows then; only what would be forgotten is noted
-/// before. A job that is simply accepted has none.
+/// before. A job to devices that is simply accepted has none.
 extension Delivery {
   // MARK: - Notes
 
@@ -17,6 +17,9 @@ extension Delivery {
     for removal in removals { counts.count(removal.reason.rawValue, by: 1) }
     note(.resolved(devices: found, removed: counts, pushType: ownPushType))
   }
+
+  /// The job's channel exists in so many environments that are left to send to.
+  func noteChannel(environments: Int) { note(.channel(environments: environments)) }
 
   /// A delivery policy has suppressed or held the job.
   func notePolicy(_ decision: HistoryPolicy.Decision, _ rule: SuppressionReason, _ grounds: PolicyGrounds?) {
@@ -122,6 +125,9 @@ extension Delivery {
 
 extension HistoryEntry {
   fileprivate var isResolution: Bool {
-    if case .resolved = event { true } else { false }
+    switch event {
+    case .resolved, .channel: true
+    default: false
+    }
   }
 }

@@ -46,6 +46,12 @@ final class JobObserver {
     delivery.trace?.resolved()
   }
 
+  /// The job's channel was looked up.
+  func resolved(_ delivery: Delivery, environments: Int) {
+    delivery.noteChannel(environments: environments)
+    delivery.trace?.resolved()
+  }
+
   func decided(_ decision: PolicyDecision, _ grounds: PolicyGrounds?, _ delivery: Delivery) {
     metrics.decided(decision)
     switch decision {

@@ -122,6 +122,7 @@ class RealFleet(Fleet):
             self.push({"id": f"hello-{name}", "to": {"user": name}, "title": "Hello", "dedupe": f"hello-{name}"})
         seed.dead_letters()
         seed.scheduled()
+        seed.activities()
         self.push({"id": "spring-sale", "to": {"app": APPS[2]}, "title": "The sale has begun"})
         seed.instances()
         self.wait_for_record("hello-dave", "retrying")

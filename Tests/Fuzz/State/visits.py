@@ -85,6 +85,7 @@ class Visitor:
         paths += ["/devices?" + urllib.parse.urlencode({kind: name})
                   for kind in ("user", "token", "instance") for name in self.names[kind]]
         paths += ["/policies?instance=home-1", "/broadcasts/spring-sale", "/broadcasts/summer-sale", "/audit?part=refused"]
+        paths += ["/activities/ride-1", "/activities/ride-2"]
         paths += ["/credentials?kind=" + kind for kind in ("user", "key", "instance", "operator")]
         paths += ["/jobs/" + job for job in self.names["jobs"]]
         links, forms = [], []
@@ -136,6 +137,7 @@ class Visitor:
         choices = [
             ("status",), ("status", "--json"), ("status",), ("doctor",), ("result", job), ("explain", job), ("explain", job),
             ("explain", "--user", "alice"), ("explain", "--instance", "home-1"), ("explain", "--token", self.names["token"][0]),
+            ("explain", "--activity", "ride-1"),
             ("broadcast", "list"), ("broadcast", "show", "spring-sale"), ("broadcast", "show", "summer-sale", "--json"),
             ("broadcast", "pause", "spring-sale"), ("dead", "list"), ("dead", "list", "--json"), ("dead", "show", job),
             ("dead", "requeue", "--limit", "2"), ("credentials", "list", kind), ("credentials", "list", kind, "--json"),

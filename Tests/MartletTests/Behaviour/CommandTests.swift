@@ -60,6 +60,11 @@ import Testing
     #expect(child.lines.contains { $0.hasPrefix(hint) }, "\(child.lines)")
     let silent = try await martlet("enqueue", "--activity", "match", "--live-activity", #"{"event":"end"}"#)
     #expect(silent.exitCode == 0 && silent.lines.count == 1, "\(silent.lines)")
+    let channel = try await martlet(
+      "enqueue", "--channel", "match", "--app", "a.b", "--live-activity", #"{"event":"end"}"#)
+    #expect(channel.exitCode == 0, "\(channel.lines)")
+    let broadcast = try Job(parsing: try #require(try await waiting().first))
+    #expect(broadcast.addressee == .channel("match") && broadcast.app == "a.b")
     let refused = try await martlet("enqueue", "--activity", "match", "--title", "x")
     #expect(refused.exitCode == 1)
   }

@@ -76,6 +76,26 @@ import Testing
     let record = try await fleet.record(late)
     #expect(record.status == "failed")
     #expect(record.device(channel)?.reason == "ChannelNotRegistered")
+    let explained = try await fleet.martlet(["explain", late], environment: ["MARTLET_QUEUES": queue])
+    let text = explained.lines.joined(separator: "\n")
+    #expect(text.contains("The channel exists in 1 environment."), "\(text)")
+    #expect(!text.contains("device"), "\(text)")
+    #expect(try await worker.stop() == 0)
+  }
+
+  @Test func `explain says of an activity that a channel updates it`() async throws {
+    let (activity, token) = (fleet.unique("activity"), fleet.uniqueToken())
+    _ = try await create("cup")
+    let worker = try await fleet.worker(on: queue)
+    let start =
+      #"{"id":"\#(activity)-s","to":{"token":"\#(token)"},"title":"T","liveActivity":{"event":"start","id":"\#(activity)","#
+      + #""attributesType":"Match","attributes":{},"contentState":{},"inputChannel":"cup"}}"#
+    try await fleet.enqueue(start, on: queue)
+    #expect(try await fleet.record(activity + "-s").status == "accepted")
+    let explained = try await fleet.martlet(
+      ["explain", "--activity", activity], environment: ["MARTLET_QUEUES": queue])
+    #expect(explained.exitCode == 0)
+    #expect(explained.lines.contains { $0.contains("channel cup updates it, so it has no update token.") })
     #expect(try await worker.stop() == 0)
   }
 

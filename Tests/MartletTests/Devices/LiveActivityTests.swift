@@ -83,6 +83,47 @@ import Testing
     #expect(try await pushes(to: token).count == 1)
   }
 
+  private struct Explanation: Decodable {
+    struct Token: Decodable {
+      let token: String
+      let current: Bool?
+    }
+
+    let outcome: String
+    let tokens: [Token]
+    let starts: Int
+    let channel: String?
+  }
+
+  private func explain(_ activity: String, on queue: String, exitCode: Int32 = 0) async throws -> Explanation {
+    let child = try await fleet.martlet(
+      ["explain", "--activity", activity, "--json"], environment: ["MARTLET_QUEUES": queue])
+    #expect(child.exitCode == exitCode)
+    return try JSONDecoder().decode(Explanation.self, from: Data((child.lines.first ?? "").utf8))
+  }
+
+  @Test func `explain tells of an activity what waits, and what each token has`() async throws {
+    let (user, activity) = (try await fleet.userWithCredentials("told"), fleet.unique("activity"))
+    let (starter, token) = (fleet.uniqueToken(), fleet.uniqueToken())
+    let worker = try await fleet.worker()
+    #expect(try await explain(activity, on: worker.queue, exitCode: 1).outcome.hasPrefix("Nothing is known of"))
+    try await register(starter, "types/Match", of: user)
+    try await fleet.enqueue(start(activity + "-s", activity, of: user), on: worker.queue)
+    #expect(try await fleet.record(activity + "-s").status == "accepted")
+    let started = try await explain(activity, on: worker.queue)
+    #expect(started.outcome.hasSuffix("was started on 1 device; the app has registered no update token yet."))
+    #expect(started.starts == 1 && started.channel == nil)
+    try await fleet.enqueue(update(activity + "-u", activity), on: worker.queue)
+    try await eventually("the state waits") {
+      try await explain(activity, on: worker.queue).outcome.hasSuffix("\(activity)-u, which waits for an update token.")
+    }
+    try await register(token, activity, of: user)
+    #expect(try await fleet.record(activity + "-u").status == "accepted")
+    let told = try await explain(activity, on: worker.queue)
+    #expect(told.outcome.hasSuffix("\(activity)-u; APNs accepted it for 1 device."))
+    #expect(told.tokens.map(\.token) == ["\(token.prefix(8))…"] && told.tokens.first?.current == true)
+  }
+
   @Test func `a token that is registered late gets the newest state once`() async throws {
     let (user, activity) = (try await fleet.userWithCredentials("late"), fleet.unique("activity"))
     let (first, second) = (fleet.uniqueToken(), fleet.uniqueToken())

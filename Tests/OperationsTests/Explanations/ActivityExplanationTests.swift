@@ -18,10 +18,10 @@ struct ActivityExplanationTests {
     return ActivityFacts(id: "match", state: state, devices: devices, text: text)
   }
 
-  private func device(_ token: String = token, user: String? = "alice") -> Device {
+  private func device(_ token: String = token, user: String? = "alice", isFrequent: Bool = true) -> Device {
     Device(
       token: token, username: user, bundleID: "com.a", environment: .sandbox, updatedAt: Self.now - 9000,
-      kind: .activity, deviceID: "phone-1", activity: "match", frequentPushes: true)
+      kind: .activity, deviceID: "phone-1", activity: "match", frequentPushes: isFrequent)
   }
 
   private func newest(
@@ -116,6 +116,22 @@ struct ActivityExplanationTests {
       sentences(explanation, .fact) == ["It was started on 1 device, first by job kick-off. None is started twice."])
   }
 
+  @Test func `an activity that a channel updates has no update token, and a state without the channel waits in vain`() {
+    var state = ActivityState()
+    state.starts = ["phone:1": "n"]
+    let order = ActivityOrder(timestamp: 1, enqueuedAt: 1, sequence: "")
+    state.firstStart = .init(jobID: "kick-off", order: order, channel: "cup")
+    let explanation = ActivityExplanation(facts(state))
+    #expect(
+      explanation.summary.outcome
+        == "Live Activity match was started on 1 device; channel cup updates it, so it has no update token.")
+    #expect(explanation.summary.isReachable && explanation.channel == "cup")
+    state.all = newest(phase: .waiting)
+    #expect(
+      ActivityExplanation(facts(state)).summary.findings.first?.fix
+        == "Send the state to the channel cup, which updates the activity: to.channel.")
+  }
+
   @Test func `too many updates in a minute are a warning, twenty are not`() {
     var state = ActivityState()
     state.all = newest()
@@ -126,6 +142,10 @@ struct ActivityExplanationTests {
       sentences(ActivityExplanation(facts(state)), .warning) == [
         "It got 21 updates in the last minute. APNs may leave some out: one in 3 seconds is too often."
       ])
+    #expect(ActivityExplanation(facts(state, [device()])).summary.findings.first?.fix?.hasSuffix("state.") == true)
+    #expect(
+      ActivityExplanation(facts(state, [device(isFrequent: false)])).summary.findings.first?.fix
+        == "Send fewer. A device shows only the newest state. 1 device without frequent updates may show even fewer.")
     state.updates = state.updates.map { $0 - 60 }
     #expect(sentences(ActivityExplanation(facts(state)), .warning).isEmpty)
   }

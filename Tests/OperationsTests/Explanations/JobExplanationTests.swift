@@ -140,6 +140,22 @@ struct JobExplanationTests {
     #expect(explanation.steps.map(\.sentence) == ["The addressee has no device of the kind voip."])
   }
 
+  @Test func `a job to a channel went to environments`() {
+    let refused = [ReasonCount(reason: "ChannelNotRegistered", count: 1)]
+    let history: [(Int64, HistoryEvent)] = [
+      (Self.now, .channel(environments: 2)), (Self.now, .answered(HistoryAnswers(accepted: 1, refused: refused))),
+    ]
+    let accepted = explain(.ended(.accepted), record(.accepted, accepted: 2, history: history))
+    #expect(accepted.outcome == "APNs accepted it for 2 environments. \(Self.notShown)")
+    #expect(
+      accepted.steps.map(\.sentence) == [
+        "The channel exists in 2 environments.",
+        "APNs accepted it for 1 environment; 1 environment did not get it: ChannelNotRegistered.",
+      ])
+    let failed = explain(.ended(.failed), record(.failed, history: history))
+    #expect(failed.outcome.hasPrefix("No environment got it"))
+  }
+
   @Test(arguments: unsent)
   func `a job that was not sent`(status: JobStatus, reason: String?, outcome: String, advice: String?) {
     let explanation = explain(.ended(status), record(status, reason: reason))

@@ -14,9 +14,11 @@ extension ActivityExplanation {
         isCurrent: newest.map { $0.reached.contains(ActivityState.key(ofToken: device.token)) })
     }
     starts = facts.state.starts.count
+    channel = facts.state.channel
     let isKnown = !states.isEmpty || !tokens.isEmpty || starts > 0
     summary = AddresseeExplanation(
-      subject: "Live Activity \(facts.id)", isKnown: isKnown, isReachable: !tokens.isEmpty, outcome: "", findings: [])
+      subject: "Live Activity \(facts.id)", isKnown: isKnown, isReachable: !tokens.isEmpty || channel != nil,
+      outcome: "", findings: [])
     summary.outcome = outcome(facts)
     let findings =
       waits(facts) + rate(facts) + hints(facts) + states.map(ActivityExplanation.state) + devices + started(facts)
@@ -29,6 +31,10 @@ extension ActivityExplanation {
       return "Nothing is known of \(subject): no job has named it in the last 12 hours, and it has no update token."
     }
     guard let newest = states.max(by: { $0.timestamp < $1.timestamp }) else {
+      if let channel {
+        return "\(subject) was started on \(Words.devices(starts)); "
+          + "channel \(channel) updates it, so it has no update token."
+      }
       return tokens.isEmpty
         ? "\(subject) was started on \(Words.devices(starts)); the app has registered no update token yet."
         : "\(subject) has \(Words.count(tokens.count, "update token")) and got no state yet."
@@ -55,17 +61,20 @@ extension ActivityExplanation {
       return Finding(
         .problem, "\(whose) no update token of the activity, so the state of job \(state.job) waits\(until).",
         since: state.since,
-        fix: "Let the app register its update token: docs/live-activities.md. The state is sent then.")
+        fix: channel.map { "Send the state to the channel \($0), which updates the activity: to.channel." }
+          ?? "Let the app register its update token: docs/live-activities.md. The state is sent then.")
     }
   }
 
   private func rate(_ facts: ActivityFacts) -> [Finding] {
     guard facts.state.isTooOften(now: facts.text.now) else { return [] }
     let count = facts.state.recentUpdates(now: facts.text.now)
+    let slow = tokens.count { $0.device.frequentPushes == false }
+    let fewer = slow > 0 ? " \(Words.devices(slow)) without frequent updates may show even fewer." : ""
     return [
       Finding(
         .warning, "It got \(count) updates in the last minute. APNs may leave some out: one in 3 seconds is too often.",
-        fix: "Send fewer. A device shows only the newest state.")
+        fix: "Send fewer. A device shows only the newest state.\(fewer)")
     ]
   }
 

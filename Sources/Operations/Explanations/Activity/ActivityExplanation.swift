@@ -52,13 +52,17 @@ public struct ActivityExplanation: Sendable {
   public var tokens: [Token]
   /// Devices that a start was sent to.
   public var starts: Int
+  /// The name of the channel that updates the activity instead of tokens.
+  public var channel: String?
 
   public var isKnown: Bool { summary.isKnown }
 
   /// `{"subject","reachable","outcome","findings":[…],"states":[{"user"?,"job","event","timestamp","phase","since","until"?,
   /// "reached"}…],"tokens":[{"token","user"?,"app"?,"environment"?,"deviceId"?,"registeredAt","frequentPushes"?,"current"?}…],
-  /// "starts"}`, times in unix ms, `timestamp` in unix seconds.
+  /// "starts","channel"?}`, times in unix ms, `timestamp` in unix seconds.
   public var object: JSONObject {
-    summary.object + ["states": states.map(\.object), "tokens": tokens.map(\.object), "starts": starts]
+    summary.object + [
+      "states": states.map(\.object), "tokens": tokens.map(\.object), "starts": starts, "channel": channel,
+    ]
   }
 }

@@ -47,7 +47,8 @@ enum JobAdvice {
     var reason = facts.record?.reason ?? ""
     if case .dead(_, let own) = facts.location.place { reason = own }
     if reason.hasPrefix("Uncertain") {
-      return "Decide whether it may be shown twice. If so, \(requeue) sends it to the devices without an answer."
+      let recipients = facts.history.isOfChannel ? "environments" : "devices"
+      return "Decide whether it may be shown twice. If so, \(requeue) sends it to the \(recipients) without an answer."
     }
     if reason.hasPrefix("crashed") {
       return "Read the logs of the workers that died. If the job was not the cause: \(requeue)"

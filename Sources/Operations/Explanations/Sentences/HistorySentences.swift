@@ -6,6 +6,7 @@ struct HistorySentences {
   private let text: TimeText
   /// The attempt that the next sentence is about.
   private var attempt = 1
+  private var isOfChannel = false
 
   init(_ text: TimeText) {
     self.text = text
@@ -24,10 +25,14 @@ struct HistorySentences {
     case .takenOver(let crashes): return ExplainedStep(at: entry.at, .crash, HistorySentences.takenOver(crashes))
     case .resolved(let devices, let removed, let pushType):
       return ExplainedStep(at: entry.at, .devices, resolved(devices, removed, pushType?.kind))
+    case .channel(let environments):
+      isOfChannel = true
+      let found = attempt > 1 ? "is left to send to in" : "exists in"
+      return ExplainedStep(at: entry.at, .devices, "The channel \(found) \(Words.count(environments, "environment")).")
     case .policy(let policy): return ExplainedStep(at: entry.at, .policy, PolicySentences.sentence(policy, text))
     case .answered(let answers):
       let isRefusal = !answers.refused.isEmpty || !answers.open.isEmpty
-      return ExplainedStep(at: entry.at, isRefusal ? .refusal : .answer, AnswerSentences.sentence(answers))
+      return ExplainedStep(at: entry.at, isRefusal ? .refusal : .answer, AnswerSentences.sentence(answers, isOfChannel))
     case .retry(let due, let reason):
       return ExplainedStep(
         at: entry.at, .retry,

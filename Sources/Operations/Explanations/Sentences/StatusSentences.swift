@@ -24,14 +24,15 @@ enum StatusSentences {
 
   static func outcome(_ record: JobResult) -> String {
     let total = record.accepted + record.failed
+    let isOfChannel = record.history.isOfChannel
     switch record.status {
     case .accepted:
-      return "APNs accepted it for \(Words.devices(record.accepted))."
+      return "APNs accepted it for \(Words.recipients(record.accepted, isOfChannel))."
     case .partial:
       return
-        "APNs accepted it for \(record.accepted) of \(Words.devices(total)); \(record.failed) did not get it: "
+        "APNs accepted it for \(record.accepted) of \(Words.recipients(total, isOfChannel)); \(record.failed) did not get it: "
         + "\(Words.list(record.reasons))."
-    case .failed: return "No device got it: \(Words.list(record.reasons))."
+    case .failed: return "No \(isOfChannel ? "environment" : "device") got it: \(Words.list(record.reasons))."
     case .noDevices:
       return "It was not sent, because the addressee has no devices\(kind(record).map { " of the kind \($0)" } ?? "")."
     case .duplicate where record.reason == "StartedBefore":
@@ -69,7 +70,8 @@ enum StatusSentences {
 
   private static func cancelled(_ record: JobResult) -> String {
     guard record.accepted > 0 else { return "It was not sent, because an operator cancelled it." }
-    return "An operator cancelled it after APNs had accepted it for \(Words.devices(record.accepted))."
+    return "An operator cancelled it after APNs had accepted it for "
+      + "\(Words.recipients(record.accepted, record.history.isOfChannel))."
   }
 
   private static func suppressed(_ rule: String) -> String {
@@ -91,7 +93,8 @@ enum StatusSentences {
       return "It was not sent yet: APNs answers slowly for its app, which has as many pushes in flight as it may have."
     }
     if record.accepted > 0 {
-      return "APNs accepted it for \(Words.devices(record.accepted)); the others are tried again: \(reason)."
+      let accepted = Words.recipients(record.accepted, record.history.isOfChannel)
+      return "APNs accepted it for \(accepted); the others are tried again: \(reason)."
     }
     return "It was not delivered yet and is tried again: \(reason)."
   }
