@@ -51,11 +51,10 @@ extension QueueScripts {
       redis.call('LMOVE', source, source, 'LEFT', 'LEFT')
     end
     local marker = '\(Seal.marker)' .. found[2] .. ' '
-    local length, wanted = #marker, tonumber(count)
+    local length, wanted, envelope = #marker, tonumber(count), 'MARTLET1 0 0 ' .. nonces
     local jobs, state, n, serial, bytes, chunk = {0, 0, buried}, 0, 0, 0, 0, 1
     while n < wanted and serial < left do
       local some = redis.call('RPOP', source, math.min(chunk, wanted - n, left - serial))
-      local first = n + 1
       for i, job in ipairs(some) do
         local size = #job
         serial = serial + 1
@@ -65,9 +64,9 @@ extension QueueScripts {
           job = string.sub(job, length + 1)
           if size > \(Job.maximumBytes) then size = producersBytes(job) end
         elseif size > \(Job.maximumBytes) then
-          head = 'MARTLET1 0 0 ' .. nonces .. serial .. ' 0\\n'
+          head = envelope .. serial .. ' 0\\n'
         else
-          job = 'MARTLET1 0 0 ' .. nonces .. serial .. ' 0\\n' .. job
+          job = envelope .. string.format('%d', serial) .. ' 0\\n' .. job
         end
         if size <= \(Job.maximumBytes) then
           n = n + 1
@@ -82,7 +81,6 @@ extension QueueScripts {
           end
         end
       end
-      if n >= first and mode ~= 'at-most-once' then redis.call('LPUSH', inflight, unpack(jobs, first + 3, n + 3)) end
       if bytes >= \(QueueLimits.claimBytes) then
         if state == 0 then state = 1 end
         break
@@ -90,6 +88,7 @@ extension QueueScripts {
       if state ~= 0 and not landed then break end
       chunk = math.min(chunk * 2, \(QueueLimits.claimChunk))
     end
+    if n > 0 and mode ~= 'at-most-once' then redis.call('LPUSH', inflight, unpack(jobs, 4, n + 3)) end
     jobs[1], jobs[2] = asked and {state, asked} or state, dropped
     if buried[1] then collectgarbage() end
     return jobs

@@ -5,7 +5,7 @@ extension QueueScripts {
   /// A longer value under a record's key is not a record.
   private static let maximumRecordBytes = 262_144
 
-  /// Lua: `write(key, record, ttl, author, nonce)` writes a record. It returns false, and writes nothing, if another job
+  /// Lua: `write(key, record, unit, expiry, author, nonce)` writes a record, which expires as SET takes it. It returns false, and writes nothing, if another job
   /// with the same id has a record there and has not ended, or ended while this job was claimed. The record of a
   /// duplicate, which may end before the job that it repeats, is replaced, and replaces none of another job.
   ///
@@ -17,8 +17,8 @@ extension QueueScripts {
   /// If there is no record yet, this costs what a SET does.
   package static let writing = """
     local function isOver(record) return record.status ~= 'retrying' and record.status ~= 'deferred' end
-    local function write(key, record, ttl, author, nonce)
-      if redis.call('SET', key, record, 'PX', ttl, 'NX') then return true end
+    local function write(key, record, unit, expiry, author, nonce)
+      if redis.call('SET', key, record, unit, expiry, 'NX') then return true end
       local size = redis.pcall('STRLEN', key)
       if type(size) == 'number' and size <= \(maximumRecordBytes) then
         local old = redis.call('GET', key)
@@ -35,7 +35,7 @@ extension QueueScripts {
           end
         end
       end
-      redis.call('SET', key, record, 'PX', ttl)
+      redis.call('SET', key, record, unit, expiry)
       return true
     end
     """
@@ -69,7 +69,7 @@ extension QueueScripts {
     local function leave(dropped)
       local isWritten, key, refusal = true, readers, nil
       if json ~= '' then
-        isWritten = write(record, json, ttl, author)
+        isWritten = write(record, json, 'PX', ttl, author)
         if reply ~= inflight then answer(reply, json) end
       end
       for _, notification in ipairs(cjson.decode(notifications)) do

@@ -8,7 +8,7 @@ extension QueueScripts {
   private static let taking = """
     local function take()
       if mode == 'at-most-once' then return redis.call('DEL', inflight) ~= nil end
-      return redis.call('LREM', inflight, -1, element) == 1
+      return redis.call('LREM', inflight, '-1', element) == 1
     end
     """
 
@@ -17,17 +17,34 @@ extension QueueScripts {
   /// `records`: of each job the key of its record, or `inflight` for none. `jobs`: of each the element and the record, JSON
   /// or empty. `ttl`: that of the records, in ms.
   ///
+  /// Jobs mostly end in the order in which they were claimed: those that are the oldest of the list leave it together.
+  ///
   /// Returns an ``AcknowledgeAnswer``.
   static let acknowledge = RedisScript(
     keys: ["inflight", "records..."], arguments: ["mode", "ttl", "jobs..."],
     """
     \(writing)
-    local answer, isKept = {}, mode ~= 'at-most-once'
-    if not isKept then redis.call('DEL', inflight) end
-    for place = 1, #KEYS - records do
-      local record = ARGV[jobs + 2 * place]
-      if not isKept or redis.call('LREM', inflight, -1, ARGV[jobs + 2 * place - 1]) == 1 then
-        if record ~= '' and not write(KEYS[records + place], record, ttl, '') then answer[#answer + 1] = -place end
+    local answer, places, taken, count = {}, {}, {}, #KEYS - records
+    local isKept, left = mode ~= 'at-most-once', 0
+    if isKept then
+      for place = 1, count do places[ARGV[jobs + 2 * place - 1]] = place end
+      local oldest = redis.call('LRANGE', inflight, -count, '-1')
+      left = #oldest
+      while places[oldest[left]] do
+        local element = oldest[left]
+        taken[places[element]], places[element] = true, nil
+        left = left - 1
+      end
+      if left < #oldest then redis.call('LTRIM', inflight, '0', left - #oldest - 1) end
+    else
+      redis.call('DEL', inflight)
+    end
+    local time = redis.call('TIME')
+    local at = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + ttl)
+    for place = 1, count do
+      local element, record = ARGV[jobs + 2 * place - 1], ARGV[jobs + 2 * place]
+      if not isKept or taken[place] or left > 0 and redis.call('LREM', inflight, '-1', element) == 1 then
+        if record ~= '' and not write(KEYS[records + place], record, 'PXAT', at, '') then answer[#answer + 1] = -place end
       else
         answer[#answer + 1] = place - 1
       end

@@ -58,8 +58,7 @@ package enum Ownership {
     _ entry: [UInt8], _ metadata: [UInt8]?, _ fault: (DeviceMetadata) -> Removal.Reason?
   ) -> Decision {
     guard DeviceToken.isWellFormed(entry) else { return .remove(Removal(entry: entry, reason: .malformedToken)) }
-    // SORT … GET of some servers returns empty bytes for a key that is absent.
-    guard let metadata, !metadata.isEmpty else { return .remove(Removal(entry: entry, reason: .noMetadata)) }
+    guard let metadata else { return .remove(Removal(entry: entry, reason: .noMetadata)) }
     guard let metadata = DeviceMetadata(parsing: metadata) else {
       return .remove(Removal(entry: entry, reason: .invalidMetadata))
     }

@@ -47,85 +47,33 @@ extension Registry {
     }
   }
 
-  private static let withMetadata: [StaticString] = ["BY", "nosort", "GET", "#", "GET", RegistryKeys.tokenPattern]
-
-  /// Reads a user's devices with one command, or with two where Redis does not allow that.
+  /// Reads the entries of a user's set. SRANDMEMBER returns the whole set if that is not larger than the count.
   private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
-    if largeUsers.contains(user) {
-      exchange.setLarge(user, index)
-    } else if sorts {
-      sendSort(user, index, exchange)
-    } else {
-      sendMembers(user, index, exchange)
-    }
-  }
-
-  /// Reads entries and their metadata with one SORT. SORT reads the whole set for any LIMIT, so a large set is
-  /// read in this way only once.
-  private func sendSort(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
-    var command = RedisCommand("SORT")
-    command.append(RegistryKeys.userTokens(user))
-    for word in Registry.withMetadata { command.append(word) }
-    command.append("LIMIT" as StaticString)
-    command.append("0" as StaticString)
-    command.append(Registry.maximumResolved + 1)
+    guard !largeUsers.contains(user) else { return exchange.setLarge(user, index) }
     exchange.expect()
-    connection.send(command) { [self] result in
-      if case .failure(.reply(let error)) = result, error.refusesSort {
-        stopSorting(error)
-        sendMembers(user, index, exchange)
-        return exchange.skip()
-      }
-      exchange.answer(index, result) { resolution, value in
-        let values = value.array ?? []
-        guard values.count <= 2 * Registry.maximumResolved else {
-          largeUsers.insert(user)
-          resolution.largeUser = user
-          return
-        }
-        for pair in stride(from: 0, to: values.count - 1, by: 2) {
-          guard let entry = values[pair].bytes else { continue }
-          resolution.apply(Ownership.decide(entry: entry, metadata: values[pair + 1].bytes, owner: user))
-        }
-      }
-    }
-  }
-
-  /// A user of Redis who may not read all keys may not use SORT with GET, and some engines do not know it.
-  private func stopSorting(_ error: RedisReplyError) {
-    guard sorts else { return }
-    sorts = false
-    log.info(
-      "Redis refuses SORT with GET; the devices of users are read with two commands instead of one",
-      ["error": .init(error.message)])
-  }
-
-  /// Reads entries, and then their metadata. SRANDMEMBER returns the whole set if that is not larger than the count.
-  private func sendMembers(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
-    exchange.expect()
+    exchange.unread += 1
     let command = RedisCommand("SRANDMEMBER", RegistryKeys.userTokens(user)).with(Registry.maximumResolved + 1)
     connection.send(command) { [self] result in
       let entries = (try? result.get())?.array?.compactMap(\.bytes) ?? []
       if entries.count > Registry.maximumResolved {
         largeUsers.insert(user)
         exchange.setLarge(user, index)
-      } else if !entries.isEmpty {
-        sendMetadata(of: entries, user, index, exchange)
+      } else {
+        for entry in entries { exchange.owned.append(.init(query: index, user: user, entry: entry)) }
       }
+      exchange.unread -= 1
+      if exchange.unread == 0 { sendOwned(exchange) }
       exchange.answer(index, result) { _, _ in }
     }
   }
 
-  private func sendMetadata(of entries: [[UInt8]], _ user: String, _ index: Int, _ exchange: ResolveExchange) {
-    var command = RedisCommand("MGET")
-    for entry in entries { command.append(RegistryKeys.token(entry)) }
-    exchange.expect()
-    connection.send(command) { result in
-      exchange.answer(index, result) { resolution, value in
-        for (entry, metadata) in zip(entries, value.array ?? []) {
-          resolution.apply(Ownership.decide(entry: entry, metadata: metadata.bytes, owner: user))
-        }
-      }
+  /// Reads the metadata of the entries of all users together.
+  private func sendOwned(_ exchange: ResolveExchange) {
+    for owned in exchange.owned.batches(of: Registry.maximumBatch) {
+      var command = RedisCommand("MGET")
+      for place in owned { command.append(RegistryKeys.token(place.entry)) }
+      exchange.expect()
+      connection.send(command) { result in exchange.answer(owned, result) }
     }
   }
 
@@ -191,9 +139,4 @@ extension Registry {
       connection.send(command) { result in exchange.answer(named, result) }
     }
   }
-}
-
-extension RedisReplyError {
-  /// Whether SORT with BY and GET is not allowed or not known.
-  fileprivate var refusesSort: Bool { ["NOPERM", "ERR", "CROSSSLOT"].contains(code) }
 }

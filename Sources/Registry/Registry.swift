@@ -34,30 +34,23 @@ public final class Registry {
   let instances: InstanceExecutor
   let reader: DeviceReader
 
-  /// Whether Redis reads a set together with the metadata of its entries.
-  var sorts: Bool
-
-  /// `sorts` is whether the devices of a user are read with one command instead of two, if Redis allows it. It does only to
-  /// users who may read every key.
   public convenience init(
-    connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, sorts: Bool = false,
-    events: EventLog? = nil, log: Log
+    connection: RedisClient, maximumDevices: Int = Registry.defaultMaximumDevices, events: EventLog? = nil, log: Log
   ) {
     self.init(
-      connection: connection, maximumDevices: maximumDevices, isStepwise: connection.isCluster, sorts: sorts,
-      events: events, log: log)
+      connection: connection, maximumDevices: maximumDevices, isStepwise: connection.isCluster, events: events, log: log
+    )
   }
 
   /// `isStepwise` is whether devices are changed in steps, which works on one server too.
   package init(
-    connection: RedisClient, maximumDevices: Int, isStepwise: Bool, sorts: Bool = true, events: EventLog? = nil,
+    connection: RedisClient, maximumDevices: Int, isStepwise: Bool, events: EventLog? = nil,
     log: Log
   ) {
     self.connection = connection
     self.maximumDevices = maximumDevices
     self.events = events
     self.log = log
-    self.sorts = sorts && !isStepwise
     reader = DeviceReader(connection: connection)
     instances = InstanceExecutor(connection, events: events, isCluster: isStepwise)
     executor =

@@ -11,9 +11,6 @@ public enum RegistryKeys {
 
   private static let tokenPrefix = Array("push:token:".utf8)
 
-  /// The pattern of ``token(_:)`` for SORT.
-  static let tokenPattern: StaticString = "push:token:*"
-
   /// The one active device of an instance: ``InstanceRecord``.
   public static func instance(_ id: String) -> String { "push:instance:\(id)" }
 

@@ -46,6 +46,18 @@ final class ResolveExchange {
   /// Tokens whose metadata is read together, each with the index of its query.
   var named: [(query: Int, token: String)] = []
 
+  /// An entry of a user's set.
+  struct Owned {
+    let query: Int
+    let user: String
+    let entry: [UInt8]
+  }
+
+  /// Entries whose metadata is read together, when the sets of all users were read.
+  var owned: [Owned] = []
+  /// Number of users whose sets were not read yet.
+  var unread = 0
+
   /// Queries that repeat an earlier one.
   var repeated: [(query: Int, first: Int)] = []
 
@@ -65,11 +77,6 @@ final class ResolveExchange {
 
   /// Ends the sending of queries.
   func close() {
-    finishOne()
-  }
-
-  /// Ends a reply in whose place another one is expected.
-  func skip() {
     finishOne()
   }
 
@@ -109,6 +116,20 @@ final class ResolveExchange {
       }
     case .failure(let error):
       for (query, _) in named { resolutions[query] = Resolution(error: error) }
+    }
+    finishOne()
+  }
+
+  /// Handles the reply to an MGET of the metadata of these entries.
+  func answer(_ owned: ArraySlice<Owned>, _ result: Result<RedisValue, RedisError>) {
+    switch result {
+    case .success(let value):
+      for (owned, metadata) in zip(owned, value.array ?? []) where resolutions[owned.query].error == nil {
+        resolutions[owned.query].apply(
+          Ownership.decide(entry: owned.entry, metadata: metadata.bytes, owner: owned.user))
+      }
+    case .failure(let error):
+      for owned in owned { resolutions[owned.query] = Resolution(error: error) }
     }
     finishOne()
   }

@@ -29,6 +29,45 @@ struct SettleScriptTests: QueueScriptTests {
     return SettleAnswer(answer)
   }
 
+  /// Acknowledges elements without records. Returns the places of those that were missing.
+  private func acknowledge(all elements: [String]) async throws -> Set<Int> {
+    let inflight = keys.inflight("w")
+    var call = QueueScripts.acknowledge(
+      inflight: inflight, records: RedisList(elements.map { _ in inflight }), mode: DeliveryMode.atLeastOnce.rawValue,
+      ttl: 0, jobs: RedisList())
+    for element in elements {
+      call.append(element)
+      call.append("")
+    }
+    return AcknowledgeAnswer(try await connection.send(call)).missing
+  }
+
+  /// The elements that are acknowledged of the list "a" to "e", those that it keeps, and the places of those that it lacks.
+  struct Ends: Sendable {
+    let ended: String
+    let left: String
+    var missing: Set<Int> = []
+  }
+
+  @Test(arguments: [
+    Ends(ended: "abc", left: "de"), Ends(ended: "cab", left: "de"), Ends(ended: "dab", left: "ce"),
+    Ends(ended: "ce", left: "abd"), Ends(ended: "xad", left: "bce", missing: [0]), Ends(ended: "edcba", left: ""),
+    Ends(ended: "abcdex", left: "", missing: [5]), Ends(ended: "x", left: "abcde", missing: [0]),
+    Ends(ended: "aab", left: "cde", missing: [0]),
+  ])
+  func `jobs that are acknowledged together leave the others in their order`(_ ends: Ends) async throws {
+    for element in "abcde" { try await send("LPUSH", keys.inflight("w"), String(element)) }
+    #expect(try await acknowledge(all: ends.ended.map(String.init)) == ends.missing)
+    let list = try await send("LRANGE", keys.inflight("w"), "0", "-1").array ?? []
+    #expect(list.compactMap(\.string).reversed().joined() == ends.left)
+  }
+
+  @Test func `one of two equal elements is acknowledged`() async throws {
+    for element in ["a", "a", "b"] { try await send("LPUSH", keys.inflight("w"), element) }
+    #expect(try await acknowledge(all: ["b", "a"]) == [])
+    #expect(try await send("LRANGE", keys.inflight("w"), "0", "-1").array?.compactMap(\.string) == ["a"])
+  }
+
   @Test(arguments: [DeliveryMode.atLeastOnce, .atMostOnce])
   func `a full Redis takes the record, the reply and the event`(mode: DeliveryMode) async throws {
     if mode == .atLeastOnce { try await send("LPUSH", keys.inflight("w"), "element") }

@@ -88,7 +88,7 @@ package final class WorkerService {
       connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     counters = FleetCounters(connection: connection, queues: configuration.queues)
     tracer = WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log)
-    let registry = Registry(connection: connection, sorts: true, events: events, log: log)
+    let registry = Registry(connection: connection, events: events, log: log)
     let window = SendWindow(
       permits: permits, shares: configuration.appShares, hasOtherApps: configuration.apns != nil)
     context = PipelineContext(
