@@ -107,7 +107,7 @@ extension APNsClient {
   /// route.
   private func refused(_ push: Push, _ answer: APNsAnswer, now: UInt64) -> Reaction {
     // The first may have been sent again with the same key, because that had just accepted others.
-    if keyRefused(push, answer, now: now), push.tokenResends < 2 { return .resendRenewed }
+    if keyRefused(push, answer, now: now), push.tokenResends < keys.count { return .resendRenewed }
     guard push.tokenResends == 0 else {
       pause(push, answer, now: now)
       return .refused

@@ -27,6 +27,8 @@ final class ProviderKeyRing {
       retryInterval: limits.keyRetryInterval.unsignedNanoseconds)
   }
 
+  var count: Int { keys.count }
+
   /// The index of the key that signs.
   var current: Int { choice.current }
 
@@ -89,4 +91,12 @@ public struct KeyNotice: Sendable, Equatable {
   public let signs: Bool
   /// Unix milliseconds.
   public let since: Int64
+
+  /// The refused keys of `clients`, each once, at most ``maximumListed``.
+  @EventLoop
+  static func listed(of clients: [APNsClient]) -> [KeyNotice] {
+    var keys: Set<[String]> = []
+    let notices = clients.flatMap(\.refusedKeys).filter { keys.insert([$0.teamID, $0.keyID]).inserted }
+    return Array(notices.prefix(maximumListed))
+  }
 }

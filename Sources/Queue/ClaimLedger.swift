@@ -46,7 +46,7 @@ package final class ClaimLedger {
   }
 
   /// Returns the elements of `inflight` that are not in `known`. Equal elements are counted.
-  static func ghosts(inflight: [[UInt8]], known: [[UInt8]]) -> [[UInt8]] {
+  static func unanswered(inflight: [[UInt8]], known: [[UInt8]]) -> [[UInt8]] {
     var expected: [[UInt8]: Int] = [:]
     for element in known { expected[element, default: 0] += 1 }
     return inflight.filter { element in

@@ -108,10 +108,10 @@ extension QueueScripts {
   /// Lists up to `most` elements of the in-flight list that are not known, oldest first.
   ///
   /// `nonces`: the known ones, separated by spaces: a worker may know more than a request may have arguments.
-  static let ghosts = RedisScript(
+  static let unanswered = RedisScript(
     keys: ["inflight"], arguments: ["most", "nonces"],
     """
-    local known, ghosts, bytes = {}, {}, 0
+    local known, unanswered, bytes = {}, {}, 0
     for nonce in string.gmatch(nonces, '%S+') do known[nonce] = (known[nonce] or 0) + 1 end
     local first = redis.call('LLEN', inflight) - 1
     while first >= 0 do
@@ -121,14 +121,14 @@ extension QueueScripts {
         if (known[nonce] or 0) > 0 then
           known[nonce] = known[nonce] - 1
         else
-          ghosts[#ghosts + 1] = some[i]
+          unanswered[#unanswered + 1] = some[i]
           bytes = bytes + #some[i]
-          if #ghosts >= tonumber(most) or bytes >= \(QueueLimits.claimBytes) then return ghosts end
+          if #unanswered >= tonumber(most) or bytes >= \(QueueLimits.claimBytes) then return unanswered end
         end
       end
       first = first - \(QueueLimits.claimChunk)
     end
-    return ghosts
+    return unanswered
     """)
 
   /// Lua that buries jobs in the dead letters under the key `dead`.

@@ -8,7 +8,7 @@ import Redis
 package enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
-    claim, ghosts, acknowledge, finish, move, handBack, separateRecord, join, heartbeat, leave, handBackAll, reap,
+    claim, unanswered, acknowledge, finish, move, handBack, separateRecord, join, heartbeat, leave, handBackAll, reap,
     promote, commitProgress, clearProgress, keepNotification, oldest, ControlScripts.screen,
     ControlScripts.noteBroadcast,
   ]

@@ -2,12 +2,12 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// Finds ghost claims: jobs in the in-flight list of this living worker whose claim was never answered. No reaper looks
-/// there.
+/// Finds unanswered claims: jobs in the in-flight list of this living worker whose claim was never answered. No reaper
+/// looks there.
 ///
 /// Each heartbeat brings the length of the in-flight and the landing list, in order with claims and settlements. A
-/// length that is too long twice in a row means ghosts. The connection whose answer may only be late is dropped before
-/// they are adopted.
+/// length that is too long twice in a row means unanswered claims. The connection whose answer may only be late is
+/// dropped before they are adopted.
 @EventLoop
 final class Reconciler {
   private let context: QueueContext
@@ -31,15 +31,15 @@ final class Reconciler {
     guard suspicions[queueIndex] >= 2 else { return }
     suspicions[queueIndex] = 0
     fetcher.dropBlocked(queueIndex: queueIndex)
-    adoptGhosts(queueIndex: queueIndex)
+    adoptUnanswered(queueIndex: queueIndex)
   }
 
   /// Claims what has landed, then adopts what is in flight and unknown. Takes a permit for each.
-  private func adoptGhosts(queueIndex: Int) {
+  private func adoptUnanswered(queueIndex: Int) {
     let room = context.permits.take(upTo: QueueLimits.claimBatch)
     guard room > 0 else { return }
     claimLanded(queueIndex: queueIndex, upTo: room)
-    readGhosts(queueIndex: queueIndex, upTo: room)
+    readUnanswered(queueIndex: queueIndex, upTo: room)
   }
 
   /// Moves what has landed to the in-flight list. It is adopted from there.
@@ -54,11 +54,11 @@ final class Reconciler {
     }
   }
 
-  private func readGhosts(queueIndex: Int, upTo room: Int) {
+  private func readUnanswered(queueIndex: Int, upTo room: Int) {
     let worker = context.lease.name.value
     let known = context.ledger.outstanding(queueIndex: queueIndex).compactMap(\.envelope.nonce)
     let lastKnown = context.ledger.lastSerial
-    let call = QueueScripts.ghosts(
+    let call = QueueScripts.unanswered(
       inflight: context.queues[queueIndex].inflight(worker), most: room, nonces: known.joined(separator: " "))
     context.connection.send(call) { [weak self, context] result in
       guard let self, worker == context.lease.name.value, case .success(.array(let values)) = result else {
@@ -66,18 +66,18 @@ final class Reconciler {
       }
       // Claims that were answered after the script was sent.
       let answered = context.ledger.outstanding(queueIndex: queueIndex).filter { $0.serial > lastKnown }.map(\.element)
-      let ghosts = ClaimLedger.ghosts(inflight: values.compactMap(\.bytes), known: answered)
-      context.permits.release(room - ghosts.count)
-      adopt(ghosts, queueIndex: queueIndex)
+      let unanswered = ClaimLedger.unanswered(inflight: values.compactMap(\.bytes), known: answered)
+      context.permits.release(room - unanswered.count)
+      adopt(unanswered, queueIndex: queueIndex)
     }
   }
 
-  private func adopt(_ ghosts: [[UInt8]], queueIndex: Int) {
-    guard !ghosts.isEmpty else { return }
-    context.metrics.ghosts.increment(by: ghosts.count)
+  private func adopt(_ unanswered: [[UInt8]], queueIndex: Int) {
+    guard !unanswered.isEmpty else { return }
+    context.metrics.unanswered.increment(by: unanswered.count)
     context.log.warn(
       "adopted jobs whose claim was never answered",
-      ["queue": .init(context.queues[queueIndex].queue), "jobs": .init(ghosts.count)])
-    context.deliver(context.makeClaims(ghosts, queueIndex: queueIndex))
+      ["queue": .init(context.queues[queueIndex].queue), "jobs": .init(unanswered.count)])
+    context.deliver(context.makeClaims(unanswered, queueIndex: queueIndex))
   }
 }

@@ -26,7 +26,7 @@ extension Registry {
       switch outcome.end {
       case .written: results.append(outcome.before.metadata == nil ? .created : .updated)
       case .unchanged: results.append(.kept)
-      case .misfit: results.append(.wrongType)
+      case .otherType: results.append(.wrongType)
       case .full: results.append(.full)
       case .conflict: throw Registry.conflict
       }

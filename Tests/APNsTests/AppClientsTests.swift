@@ -84,6 +84,26 @@ extension SimulatorTests {
       #expect(clients.takesPushes)
     }
 
+    @Test func `a route stays paused when the apps are read again, until its key changes`() async throws {
+      let first = try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1")
+      let other = try await app("com.b", key: "KEYBBBBBB1", team: "TEAMBBBBB1")
+      let clients = AppClients(fallback: nil, apps: [first], metrics: Metrics(), log: .silent)
+      defer { clients.close() }
+      try await apns.revokeKey("KEYAAAAAA1")
+      _ = try await outcomes(clients, 1...10, "com.a")
+      let paused = clients.pausedRoutes
+      #expect(paused.map(\.topic) == ["com.a"])
+      #expect(clients.replace(apps: [other, first]) == AppChange(added: 1))
+      #expect(clients.pausedRoutes == paused)
+      let received = try await apns.ledger().received
+      #expect(try await outcomes(clients, 11...20, "com.a").allSatisfy(\.isNotProcessed))
+      #expect(try await apns.ledger().received == received)
+      let changed = try await app("com.a", key: "KEYAAAAAA2", team: "TEAMAAAAA1")
+      #expect(clients.replace(apps: [other, changed]) == AppChange(changed: 1))
+      #expect(try await outcomes(clients, 21...30, "com.a").allSatisfy(\.isAccepted))
+      #expect(clients.pausedRoutes.isEmpty)
+    }
+
     @Test func `a gateway out of reach stops the claims only if no other can be reached`() async throws {
       let port = try freePort()
       let down = try await app("com.a", key: "KEYAAAAAA1", team: "TEAMAAAAA1", at: "https://127.0.0.1:\(port)") {

@@ -19,24 +19,30 @@ extension SimulatorTests {
     }
 
     private func client(
-      _ lines: LogLines = LogLines(), metrics: Metrics = Metrics(),
+      _ lines: LogLines = LogLines(), metrics: Metrics = Metrics(), others: [String] = ["SECONDKEY1"],
       _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }
     ) async throws -> APNsClient {
       var limits = APNsConfiguration.Limits.patient
       change(&limits)
-      let second = try await apns.addKey("SECONDKEY1", of: apns.ready.teamId)
-      let keys = try [(apns.ready.keyId, try #require(apns.ready.keyPath)), ("SECONDKEY1", second)].map { id, path in
+      return APNsClient(
+        configuration: try await configuration(others: others, limits: limits), metrics: metrics, log: lines.log)
+    }
+
+    private func configuration(
+      others: [String] = ["SECONDKEY1"], connections: Int = 1, limits: APNsConfiguration.Limits = .patient
+    ) async throws -> APNsConfiguration {
+      var files = [(apns.ready.keyId, try #require(apns.ready.keyPath))]
+      for id in others { files.append((id, try await apns.addKey(id, of: apns.ready.teamId))) }
+      let keys = try files.map { id, path in
         APNsConfiguration.Credentials(
           keyID: id, teamID: apns.ready.teamId, privateKeyPEM: try String(contentsOfFile: path, encoding: .utf8))
       }
-      return APNsClient(
-        configuration: try APNsConfiguration(
-          keys: keys,
-          gateway: .init(
-            endpointOverride: apns.ready.url,
-            caCertificatePEM: try String(contentsOfFile: apns.ready.caCertificate, encoding: .utf8)),
-          limits: limits),
-        metrics: metrics, log: lines.log)
+      return try APNsConfiguration(
+        keys: keys,
+        gateway: .init(
+          endpointOverride: apns.ready.url,
+          caCertificatePEM: try String(contentsOfFile: apns.ready.caCertificate, encoding: .utf8)),
+        connectionsPerEnvironment: connections, limits: limits)
     }
 
     @Test func `the second key signs when the first is refused, on a new connection and logged once`() async throws {
@@ -54,6 +60,32 @@ extension SimulatorTests {
       let sample = "martlet_apns_refused_keys{team=\"\(apns.ready.teamId)\",key=\"\(apns.ready.keyId)\"} 1"
       #expect(metrics.prometheusText().contains(sample))
       #expect(client.pausedRoutes.isEmpty)
+    }
+
+    @Test func `a push is sent again until the last key signs, and pauses no route`() async throws {
+      let client = try await client(others: ["SECONDKEY1", "THIRDKEY01", "FOURTHKEY1"])
+      defer { client.close() }
+      for key in [apns.ready.keyId, "SECONDKEY1", "THIRDKEY01"] { try await apns.revokeKey(key) }
+      #expect(await client.outcomes(1...20).allSatisfy(\.isAccepted))
+      #expect(client.pausedRoutes.isEmpty)
+      #expect(client.refusedKeys.map(\.keyID) == [apns.ready.keyId, "SECONDKEY1", "THIRDKEY01"])
+    }
+
+    @Test func `a refused key that several clients use is listed once`() async throws {
+      let one = APNsApp(bundleIDs: ["com.a"], configuration: try await configuration())
+      let two = APNsApp(bundleIDs: ["com.b"], configuration: try await configuration(connections: 2))
+      let metrics = Metrics()
+      let clients = AppClients(fallback: nil, apps: [one, two], metrics: metrics, log: .silent)
+      defer { clients.close() }
+      try await apns.revokeKey(apns.ready.keyId)
+      for (bundleID, numbers) in [("com.a", 1...10), ("com.b", 11...20)] {
+        let client = try #require(clients.target(of: bundleID)?.client(for: .production))
+        _ = await client.outcomes(numbers, topic: bundleID)
+      }
+      #expect(clients.all.map { $0.refusedKeys.count } == [1, 1])
+      #expect(clients.refusedKeys.map(\.keyID) == [apns.ready.keyId])
+      let lines = metrics.prometheusText().split(separator: "\n")
+      #expect(lines.count { $0.hasPrefix("martlet_apns_refused_keys{") } == 1)
     }
 
     @Test func `a key that is revoked under load loses no push and sends none twice`() async throws {

@@ -22,7 +22,7 @@ struct JobHistoryTests {
       .policy(HistoryPolicy(policy: "nyra", className: "ping", decision: .send)), .answered(answers),
       .answered(HistoryAnswers()), .retry(at: 5, reason: nil), .retry(at: 5, reason: "busy"),
       .postponed(until: 5, reason: "x", times: 1), .postponed(until: 5, reason: "y", times: 3), .deferred(until: 7),
-      .held, .buried(reason: "gave \"up\"\n"), .ended(.suppressed, reason: "limit"), .ended(.noDevices, reason: nil),
+      .paused, .buried(reason: "gave \"up\"\n"), .ended(.suppressed, reason: "limit"), .ended(.noDevices, reason: nil),
       .omitted(3),
     ]
   }()

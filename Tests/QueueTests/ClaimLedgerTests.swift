@@ -31,10 +31,10 @@ struct ClaimLedgerTests {
     #expect(ledger.count == 0)
   }
 
-  @Test func `ghosts are the elements that are not known, and equal elements are counted`() {
+  @Test func `unanswered claims are the elements that are not known, and equal elements are counted`() {
     let a = Array("a".utf8)
     let b = Array("b".utf8)
-    #expect(ClaimLedger.ghosts(inflight: [a, a, b], known: [a]) == [a, b])
-    #expect(ClaimLedger.ghosts(inflight: [a], known: [a, b]).isEmpty)
+    #expect(ClaimLedger.unanswered(inflight: [a, a, b], known: [a]) == [a, b])
+    #expect(ClaimLedger.unanswered(inflight: [a], known: [a, b]).isEmpty)
   }
 }

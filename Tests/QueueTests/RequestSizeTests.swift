@@ -91,11 +91,11 @@ struct RequestSizeTests {
 
   @Test func `5,000 jobs in hand are acknowledged, found and written again within the limit`() async throws {
     let claims = try await claim(5000)
-    // A ghost: in flight, and unknown to the worker. It is found by the names of all that are known.
+    // A claim without an answer: in flight, and unknown to the worker. It is found by the names of all that are known.
     let inflight = keys.inflight(queue.lease.name.value)
-    try await send("LPUSH", inflight, "MARTLET1 0 0 ghost 0\nghost")
+    try await send("LPUSH", inflight, "MARTLET1 0 0 lost 0\nlost")
     let inbox = inbox
-    try await eventually("the ghost is adopted") { inbox.claims.count == 5001 }
+    try await eventually("the job is adopted") { inbox.claims.count == 5001 }
     // Redis loses its data: the worker writes what it holds again.
     try await send("FLUSHALL")
     let (redis, key) = (connection, inflight)

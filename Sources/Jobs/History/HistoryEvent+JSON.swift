@@ -22,7 +22,7 @@ extension HistoryEvent {
     case .deferred(let until): ["event": "deferred", "until": until]
     case .tooManyUpdates: ["event": "tooManyUpdates"]
     case .tooManyStarts: ["event": "tooManyStarts"]
-    case .held: ["event": "held"]
+    case .paused: ["event": "held"]
     case .buried(let reason): ["event": "buried", "reason": reason]
     case .ended(let status, let reason): ["event": "ended", "status": status.rawValue, "reason": reason]
     case .omitted(let count): ["event": "omitted", "count": count]
@@ -53,7 +53,7 @@ extension HistoryEvent {
     case "deferred": self = .deferred(until: value["until"]?.time ?? 0)
     case "tooManyUpdates": self = .tooManyUpdates
     case "tooManyStarts": self = .tooManyStarts
-    case "held": self = .held
+    case "held": self = .paused
     case "buried": self = .buried(reason: reason ?? "")
     case "ended":
       guard let status = value["status"]?.string.flatMap(JobStatus.init) else { return nil }

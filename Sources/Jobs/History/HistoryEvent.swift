@@ -27,7 +27,7 @@ public enum HistoryEvent: Sendable, Equatable {
   /// A device gets more starts of Live Activities in an hour than it may show.
   case tooManyStarts
   /// An operator has paused the broadcast.
-  case held
+  case paused
   case buried(reason: String)
   /// The job has ended.
   case ended(JobStatus, reason: String?)

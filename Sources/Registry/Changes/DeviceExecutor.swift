@@ -33,7 +33,7 @@ struct ChangeOutcome: Sendable, Equatable {
     /// The user has the maximum number of devices, so others must make room.
     case full
     /// A key has another type than this place.
-    case misfit(DeviceSet)
+    case otherType(DeviceSet)
     /// Others changed the token too often.
     case conflict
   }
@@ -56,7 +56,7 @@ struct ChangeOutcome: Sendable, Equatable {
     switch end {
     case .unchanged, .written, .full: nil
     case .conflict: Registry.conflict
-    case .misfit(let place):
+    case .otherType(let place):
       .reply(RedisReplyError(message: "WRONGTYPE \(place.key(of: before.token)) is not a \(place.type)"))
     }
   }

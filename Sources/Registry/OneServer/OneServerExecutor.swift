@@ -132,7 +132,7 @@ struct DeviceStep {
       outcome.left = Set(zip(last.change.left, own).filter(\.1).map(\.0))
     case .otherRecord(_, let bytes):
       outcome = ChangeOutcome(end: .conflict, before: StoredDevice(last.device.token, bytes))
-    case .otherType(_, let set): outcome.end = .misfit(set)
+    case .otherType(_, let set): outcome.end = .otherType(set)
     case .full: outcome.end = .full
     case .othersChanged: outcome.end = .conflict
     case .absent: break

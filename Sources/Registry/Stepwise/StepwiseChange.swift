@@ -72,7 +72,7 @@ struct StepwiseChange: Sendable {
     case .start: return read()
     case .reading: return decided(replies)
     case .checking:
-      for case (.check(let place), .flag(false)) in zip(sent, replies) { return end(.misfit(place)) }
+      for case (.check(let place), .flag(false)) in zip(sent, replies) { return end(.otherType(place)) }
       return prepare()
     case .joining:
       guard !replies.contains(.flag(false)) else {

@@ -40,7 +40,7 @@ extension Pipeline {
   /// Ends an attempt of which nothing is sent.
   private func end(_ delivery: Delivery, after answer: Result<ActivityAnswer, RedisError>) {
     switch answer {
-    case .failure(let error): putOff(delivery, error)
+    case .failure(let error): postpone(delivery, error)
     case .success(.superseded(let newer)): end(delivery, as: .superseded(by: newer))
     case .success(.later):
       end(delivery, as: .postponed(for: Pipeline.laterDelay, because: JobOutcome.stateIsOpen))

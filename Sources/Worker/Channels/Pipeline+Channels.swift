@@ -19,7 +19,7 @@ extension Pipeline {
     }
     channels.read(name, of: app) { [self] result in
       switch result {
-      case .failure(let error): putOff(delivery, error)
+      case .failure(let error): postpone(delivery, error)
       case .success(nil):
         let fix = "create it: martlet channels create \(name) --app \(app)"
         endAttempt(delivery, AttemptEnd(refusal: "channel: \(app) has no channel \(name); \(fix)"))

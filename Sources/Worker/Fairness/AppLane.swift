@@ -22,7 +22,7 @@ final class AppLane {
   var turns = PushTurns()
   /// Whether the lane is among those that take turns.
   var hasTurn = false
-  var schedule = PutOffSchedule()
+  var schedule = PostponeSchedule()
   private(set) var epochs = AnswerEpochs()
   private var concurrency: ConcurrencyLimit
   private var pace = LanePace()
@@ -72,7 +72,7 @@ final class AppLane {
     pace.ended += 1
   }
 
-  func notePutOff() {
+  func notePostponed() {
     pace.isCrowded = true
   }
 

@@ -45,7 +45,7 @@ struct FairShares: Equatable {
     /// The job waits and keeps its permit: the app's pushes end quickly, so the claims of others are not delayed.
     case hold
     /// The job goes back to Redis for a while.
-    case putOff
+    case postpone
   }
 
   /// Pushes in flight of all apps, at most.
@@ -75,7 +75,7 @@ struct FairShares: Equatable {
     let hasRoom = hasRoom(app, bytes: bytes)
     if app.waitingJobs == 0, hasRoom, maySend(app) { return .send }
     if hasRoom { return .wait }
-    return app.isSlow ? .putOff : .hold
+    return app.isSlow ? .postpone : .hold
   }
 
   /// An app may use half of the room alone, and half of what others leave.

@@ -115,7 +115,7 @@ extension Delivery {
     case .schedule(let time): .deferred(until: time)
     case .bury(let reason): .buried(reason: reason)
     case .cancel: .ended(.cancelled, reason: nil)
-    case .pause: .held
+    case .pause: .paused
     case .retry(let delay, true, let reason): .retry(at: now + delay.milliseconds, reason: reason)
     case .retry(let delay, false, let reason):
       .postponed(until: now + delay.milliseconds, reason: reason, times: 1)

@@ -67,9 +67,9 @@ final class Delivery {
   /// Whether no earlier attempt has been made or postponed.
   var isFirstAttempt: Bool {
     // A job without `sendAt` is only released after a delivery policy deferred it or a full worker postponed it.
-    let wasPutOff = state.isReleased && job.sendAt == nil
+    let wasPostponed = state.isReleased && job.sendAt == nil
     return claim.envelope.attempts == 0 && claim.envelope.crashes == 0 && state.result == nil
-      && state.recordAuthor == nil && !wasPutOff
+      && state.recordAuthor == nil && !wasPostponed
   }
 
   /// Continues a broadcast where an earlier worker left it.

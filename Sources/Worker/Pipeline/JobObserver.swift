@@ -69,7 +69,7 @@ final class JobObserver {
   }
 
   /// APNs answers slowly for the app of the job.
-  func putOff(ofApp app: String) { metrics.putOff(ofApp: app) }
+  func postpone(ofApp app: String) { metrics.postpone(ofApp: app) }
 
   /// An attempt has ended with this outcome, which is in its result. Adds its history to the result. `now` is Unix ms.
   func ended(_ delivery: Delivery, _ outcome: JobOutcome, at now: Int64) {

@@ -61,7 +61,7 @@ extension Pipeline {
         case .failure(let error):
           for (delivery, job) in zip(deliveries, jobs) {
             delivery.stillReplaces = job.replaces
-            putOff(delivery, error)
+            postpone(delivery, error)
           }
         case .success(let answers): screened(deliveries, answers)
         }

@@ -38,7 +38,7 @@ extension Pipeline {
     guard case .app = delivery.job.addressee else { return buryUncertain(delivery) }
     queue.loadProgress(of: delivery.claim) { [self] result in
       switch result {
-      case .failure(let error): putOff(delivery, error, extent: .untouched)
+      case .failure(let error): postpone(delivery, error, extent: .untouched)
       case .success(let progress):
         if let progress { delivery.resume(from: progress) }
         buryUncertain(delivery)

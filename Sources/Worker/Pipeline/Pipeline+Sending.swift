@@ -10,7 +10,7 @@ extension Pipeline {
       send(first)
       if drafts.count > 1 { sendWaiting() }
     case .wait: sendWaiting()
-    case .putOff(let job): putOff(job)
+    case .postpone(let job): postpone(job)
     }
   }
 

@@ -23,20 +23,20 @@ extension Pipeline {
   }
 
   /// Postpones the job: a command that the attempt needs has failed before anything was sent.
-  func putOff(_ delivery: Delivery, _ error: RedisError, extent: AttemptExtent = .cutShort) {
+  func postpone(_ delivery: Delivery, _ error: RedisError, extent: AttemptExtent = .cutShort) {
     endAttempt(delivery, AttemptEnd(extent: extent, fault: .init(error)))
   }
 
   /// Runs the job again later as if it had not been claimed: its app has its share of the permits, and enough jobs of it wait
   /// in memory.
-  func putOff(_ job: SendWindow.PutOff) {
-    observer.putOff(ofApp: window.lanes.label(of: job.lane))
+  func postpone(_ job: SendWindow.Postponed) {
+    observer.postpone(ofApp: window.lanes.label(of: job.lane))
     end(job.delivery, as: .postponed(for: job.delay, because: JobOutcome.appIsBusy))
   }
 
   /// Ends an interval of ``ConcurrencyControl``, as ``SendWindow/endInterval(_:)``.
   func endInterval(_ note: (AppLane, _ old: Int) -> Void) {
-    for job in window.endInterval(note) { putOff(job) }
+    for job in window.endInterval(note) { postpone(job) }
     sendWaiting()
   }
 

@@ -102,7 +102,7 @@ final class Pipeline {
         switch answer {
         case .first: resolveAtEndOfTurn(delivery)
         case .duplicate: end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge))
-        case .fault(let error): putOff(delivery, error)
+        case .fault(let error): postpone(delivery, error)
         }
       }
     }
@@ -150,7 +150,7 @@ final class Pipeline {
     guard queue.lease.isFresh else { return hold(deliveries) }
     for (delivery, resolution) in zip(deliveries, resolutions) {
       if let error = resolution.error {
-        putOff(delivery, error)
+        postpone(delivery, error)
       } else if let user = resolution.largeUser {
         // The other jobs do not wait for it.
         context.registry.resolveLarge(user) { [self] in resolved([delivery], [$0]) }
@@ -195,7 +195,7 @@ final class Pipeline {
       expiration: delivery.state.expiresAt)
     gate.ask(match, instance: instance, request) { [self] answer in
       switch answer {
-      case .fault(let error): putOff(delivery, error)
+      case .fault(let error): postpone(delivery, error)
       case .expired: end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
       case .decision(let decision, let grounds):
         observer.decided(decision, grounds, delivery)

@@ -9,7 +9,7 @@ import Telemetry
 final class PipelineMetrics {
   private let jobs: [JobStatus: Counter]
   private let decisions: CounterFamily
-  private let putOffs: CounterFamily
+  private let postponements: CounterFamily
   private let queueLatency: Histogram
   private let jobTime: Histogram
   private(set) var jobCount: UInt64 = 0
@@ -18,7 +18,7 @@ final class PipelineMetrics {
     let family = metrics.counters(
       "martlet_jobs_total", label: "status", help: "Attempts at jobs by the status in which they ended.")
     jobs = Dictionary(uniqueKeysWithValues: JobStatus.allCases.map { ($0, family[$0.rawValue]) })
-    putOffs = metrics.counters(
+    postponements = metrics.counters(
       "martlet_jobs_put_off_total", label: "app",
       help: "Jobs put off because APNs answers slowly for their app; configured apps, else other.")
     decisions = metrics.counters(
@@ -48,7 +48,7 @@ final class PipelineMetrics {
     }
   }
 
-  func putOff(ofApp app: String) { putOffs[app].increment() }
+  func postpone(ofApp app: String) { postponements[app].increment() }
 
   /// A job was buried without having been claimed.
   func refused() {

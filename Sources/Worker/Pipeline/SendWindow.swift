@@ -17,11 +17,11 @@ final class SendWindow {
     case send(PushDraft)
     /// ``next()`` returns its drafts when it is their turn.
     case wait
-    case putOff(PutOff)
+    case postpone(Postponed)
   }
 
   /// A job that is to go back to Redis for `delay`.
-  struct PutOff {
+  struct Postponed {
     let delivery: Delivery
     let lane: AppLane
     let delay: Duration
@@ -66,9 +66,9 @@ final class SendWindow {
     case .hold:
       wait(drafts, lane)
       lane.hold(permit)
-    case .putOff:
+    case .postpone:
       permits.release(permit)
-      return .putOff(putOff(first.delivery, lane))
+      return .postpone(postpone(first.delivery, lane))
     }
     return .wait
   }
@@ -118,13 +118,13 @@ final class SendWindow {
 
   /// Ends an interval of ``ConcurrencyControl`` and returns the jobs that wait beyond those that may: claims need their permits.
   /// `note` is called for each app whose limit has changed, with the old one.
-  func endInterval(_ note: (AppLane, _ old: Int) -> Void) -> [PutOff] {
-    var late: [PutOff] = []
+  func endInterval(_ note: (AppLane, _ old: Int) -> Void) -> [Postponed] {
+    var late: [Postponed] = []
     for lane in lanes.all {
       let old = lane.app.limit
       lane.endInterval(isShared: lanes.isShared)
       if lane.app.limit != old { note(lane, old) }
-      if lane.app.isSlow { late += putOffHeld(lane) }
+      if lane.app.isSlow { late += postponeHeld(lane) }
     }
     lanes.removeIdle()
     return late
@@ -166,9 +166,9 @@ final class SendWindow {
     return job
   }
 
-  // MARK: - Put off
+  // MARK: - Postponed
 
-  private func putOffHeld(_ lane: AppLane) -> [PutOff] {
+  private func postponeHeld(_ lane: AppLane) -> [Postponed] {
     guard lane.heldPermits > 0 else { return [] }
     var last: [AppLane.WaitingJob] = []
     while last.count < lane.heldPermits, let job = lane.jobs.popLast() {
@@ -176,16 +176,16 @@ final class SendWindow {
       last.append(job)
     }
     lane.releaseHeld(to: permits)
-    return last.reversed().compactMap { job in job.drafts.first.map { putOff($0.delivery, lane) } }
+    return last.reversed().compactMap { job in job.drafts.first.map { postpone($0.delivery, lane) } }
   }
 
-  private func putOff(_ delivery: Delivery, _ lane: AppLane) -> PutOff {
-    lane.notePutOff()
+  private func postpone(_ delivery: Delivery, _ lane: AppLane) -> Postponed {
+    lane.notePostponed()
     let delay = lane.schedule.next(
       now: Clock.monotonicNanoseconds, waitingJobs: lane.app.waitingJobs, endedPerSecond: lane.endedPerSecond,
       untilExpiration: delivery.state.expiresAt.map { .milliseconds($0 - Clock.unixMilliseconds) },
       random: .random(in: 0..<1))
-    return PutOff(delivery: delivery, lane: lane, delay: delay)
+    return Postponed(delivery: delivery, lane: lane, delay: delay)
   }
 
   // MARK: - Sending

@@ -116,8 +116,8 @@ import Testing
     let worker = try await own.worker(isPollingOnly: true)
     try await own.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "-xadd"])
     try await own.enqueue(job(#""app":"\#(app)""#, id: "news"), on: worker.queue)
-    let putOff = try await own.record("news", "postponed") { $0.status == "retrying" }
-    #expect(putOff.reason?.contains("can't run this command") == true, "\(putOff.reason ?? "")")
+    let postponed = try await own.record("news", "postponed") { $0.status == "retrying" }
+    #expect(postponed.reason?.contains("can't run this command") == true, "\(postponed.reason ?? "")")
     try await own.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "+xadd"])
     #expect(try await own.record("news").status == "unsent")
     #expect(try await own.redis("XLEN", QueueKeys.notifications("reader")) == .integer(1))
@@ -191,9 +191,9 @@ import Testing
     let allowed = ["~push:result:*", "~push:user:*", "~martlet:*", "~\(worker.queue)"]
     try await own.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "resetkeys"] + allowed)
     try await own.enqueue(job(#""token":"\#(token)""#, #","expiration":1700000000"#, id: "late"), on: worker.queue)
-    let putOff = try await own.record("late", "postponed") { $0.status == "retrying" || $0.status == "expired" }
-    #expect(putOff.status == "retrying")
-    #expect(putOff.reason?.contains("NOPERM") == true, "\(putOff.reason ?? "")")
+    let postponed = try await own.record("late", "postponed") { $0.status == "retrying" || $0.status == "expired" }
+    #expect(postponed.status == "retrying")
+    #expect(postponed.reason?.contains("NOPERM") == true, "\(postponed.reason ?? "")")
     try await own.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "allkeys"])
     #expect(try await own.record("late").status == "expired")
     #expect(try await own.redis("XLEN", QueueKeys.notifications("reader")) == .integer(1))

@@ -18,9 +18,9 @@ import Testing
     let (queue, tokens) = try await audience(of: 3000, in: fleet)
     try await hideProgress(fleet, queue)
     let worker = try await broadcast(on: queue, in: fleet)
-    let putOff = try await fleet.record(queue, "postponed") { $0.status == "retrying" }
-    #expect(putOff.accepted == 0)
-    #expect(putOff.reason?.contains("NOPERM") == true)
+    let postponed = try await fleet.record(queue, "postponed") { $0.status == "retrying" }
+    #expect(postponed.accepted == 0)
+    #expect(postponed.reason?.contains("NOPERM") == true)
     #expect(try await fleet.gateway.ledger().received == 0)
     try await fleet.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "allkeys"])
     try await expectAllOnce(tokens, queue, in: fleet)

@@ -76,7 +76,7 @@ import Testing
   @Test func `a job popped through a connection that is half open is adopted and sent once`() async throws {
     let fleet = try await Self.fleet.value
     try await fleet.gateway.reset()
-    let queue = fleet.unique("ghost")
+    let queue = fleet.unique("unanswered")
     let proxy = try DeafProxy(to: fleet.redis.socketPath)
     defer { proxy.close() }
     let worker = try await fleet.worker(Self.quiet.merging(["REDIS_URL": proxy.url]) { $1 }, on: queue)

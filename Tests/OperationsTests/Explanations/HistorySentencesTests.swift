@@ -80,7 +80,7 @@ struct HistorySentencesTests {
     #expect(
       sentences(
         .retry(at: due, reason: nil), .postponed(until: due, reason: "AppBusy", times: 1), .deferred(until: due),
-        .held, .buried(reason: "gave up"), .ended(.noDevices, reason: nil), .omitted(1), .omitted(2)) == [
+        .paused, .buried(reason: "gave up"), .ended(.noDevices, reason: nil), .omitted(1), .omitted(2)) == [
           "Attempt 2 was planned for 13:31:05.",
           "It was postponed until 13:31:05, without counting an attempt: AppBusy.",
           "It was held until 13:31:05.", "An operator had paused it.",

@@ -73,22 +73,22 @@ struct AppLanesTests {
   }
 }
 
-struct PutOffScheduleTests {
+struct PostponeScheduleTests {
   @Test func `jobs are due one behind the other, at the rate of the app or a smallest one`() {
-    var schedule = PutOffSchedule()
+    var schedule = PostponeSchedule()
     let stalled = (0..<1000).map { _ in
       schedule.next(now: 1_000_000_000, waitingJobs: 128, endedPerSecond: 0, random: 0.5)
     }
     #expect(stalled.first == .milliseconds(2002))
     #expect(stalled.last == .milliseconds(4000))
-    var quick = PutOffSchedule()
+    var quick = PostponeSchedule()
     let delays = (0..<1000).map { _ in quick.next(now: 0, waitingJobs: 100, endedPerSecond: 1000, random: 0.5) }
     #expect(delays.first == .milliseconds(251))
     #expect(delays.last == .milliseconds(1250))
   }
 
   @Test func `no backlog is postponed for longer than the limit, and a job not beyond half of its time`() {
-    var schedule = PutOffSchedule()
+    var schedule = PostponeSchedule()
     for _ in 0..<1_000_000 { _ = schedule.next(now: 0, waitingJobs: 128, endedPerSecond: 0, random: 0) }
     #expect(schedule.next(now: 0, waitingJobs: 128, endedPerSecond: 0, random: 0.5) == .seconds(600))
     #expect(schedule.next(now: 0, waitingJobs: 128, endedPerSecond: 0, random: 1) == .seconds(750))
@@ -100,8 +100,8 @@ struct PutOffScheduleTests {
 
   /// Jobs that are due come back to the front of the queue, before those of other apps.
   @Test(arguments: [20, 100, 400, 2000])
-  func `a worker that puts few jobs off in a second reaches the jobs behind them`(perSecond: UInt64) {
-    var schedule = PutOffSchedule()
+  func `a worker that postpones few jobs in a second reaches the jobs behind them`(perSecond: UInt64) {
+    var schedule = PostponeSchedule()
     var (inQueue, turns, now) = (5000, 0, 0 as UInt64)
     var due: [UInt64] = []
     var back = 0

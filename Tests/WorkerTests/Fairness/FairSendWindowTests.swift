@@ -17,7 +17,7 @@ struct FairSendWindowTests {
     /// The pushes that have not ended, oldest first.
     var sent: [PushDraft] = []
     var log: [String] = []
-    var putOff: [String] = []
+    var postponed: [String] = []
     private var number = 0
 
     init(permits: Int, shares: [String: Int] = ["a": 1, "b": 1]) {
@@ -33,7 +33,7 @@ struct FairSendWindowTests {
       switch window.enter(drafts, permit: permit) {
       case .send(let draft): send(draft)
       case .wait: break
-      case .putOff(let job): putOff(job)
+      case .postpone(let job): postpone(job)
       }
       sendWaiting()
     }
@@ -45,8 +45,8 @@ struct FairSendWindowTests {
       log.append(draft.device.token)
     }
 
-    private func putOff(_ job: SendWindow.PutOff) {
-      putOff.append(job.delivery.id)
+    private func postpone(_ job: SendWindow.Postponed) {
+      postponed.append(job.delivery.id)
       #expect(job.lane.name == String(job.delivery.id.prefix(1)))
       #expect(job.delay >= .milliseconds(180))
     }
@@ -71,7 +71,7 @@ struct FairSendWindowTests {
     }
 
     func endInterval() {
-      for job in window.endInterval({ _, _ in }) { putOff(job) }
+      for job in window.endInterval({ _, _ in }) { postpone(job) }
       sendWaiting()
     }
   }
@@ -85,10 +85,10 @@ struct FairSendWindowTests {
     #expect(claimed == 56 + 128 + 8)
     scene.endInterval()
     scene.endInterval()
-    #expect(scene.putOff.count == 8)
+    #expect(scene.postponed.count == 8)
     #expect(scene.permits.available == 8)
     for _ in 0..<5000 { #expect(try scene.claim("a")) }
-    #expect(scene.putOff.count == 5008)
+    #expect(scene.postponed.count == 5008)
     for _ in 0..<200 {
       #expect(try scene.claim("b"))
       #expect(scene.inFlight("b") == 1)
@@ -102,7 +102,7 @@ struct FairSendWindowTests {
     while try scene.claim("a") {}
     scene.endInterval()
     scene.endInterval()
-    #expect(scene.putOff == ["a143", "a144"])
+    #expect(scene.postponed == ["a143", "a144"])
     while scene.inFlight("a") > 0 { scene.end("a") }
     #expect(scene.log == (1...142).map { "a\($0)-0" })
     #expect(scene.permits.taken == 0)
@@ -117,7 +117,7 @@ struct FairSendWindowTests {
       }
       scene.endInterval()
     }
-    #expect(scene.putOff.isEmpty)
+    #expect(scene.postponed.isEmpty)
     while scene.inFlight("a") > 0 { scene.end("a") }
     #expect(scene.permits.taken == 0)
   }
@@ -209,8 +209,8 @@ struct FairSendWindowTests {
     #expect(scene.permits.taken == 0)
     #expect(Set(scene.log).count == scene.log.count)
     let started = Set(scene.log.compactMap { $0.split(separator: "-").first.map(String.init) })
-    #expect(started.count + scene.putOff.count == claimed)
-    #expect(started.isDisjoint(with: scene.putOff))
+    #expect(started.count + scene.postponed.count == claimed)
+    #expect(started.isDisjoint(with: scene.postponed))
     for app in apps {
       let order = scene.log.filter { $0.hasPrefix(app) && $0.hasSuffix("-0") }.compactMap {
         Int($0.dropFirst().dropLast(2))

@@ -101,7 +101,7 @@ struct FairSharesTests {
     }
     #expect(scene.shares.decide(scene.apps[0], bytes: 500) == .hold)
     scene.apps[0].isSlow = true
-    #expect(scene.shares.decide(scene.apps[0], bytes: 500) == .putOff)
+    #expect(scene.shares.decide(scene.apps[0], bytes: 500) == .postpone)
     #expect(scene.shares.decide(scene.apps[1], bytes: 500) == .send)
   }
 
