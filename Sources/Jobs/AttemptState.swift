@@ -77,6 +77,9 @@ extension AttemptState {
     set { kept = Kept(newValue) }
   }
 
+  /// Whether there is a ``result``, which is not copied to find out.
+  public var hasResult: Bool { if let kept { kept.members.result != nil } else { false } }
+
   /// The tokens that the next attempt sends to; nil for all devices of the addressee.
   public var open: [String]? {
     get { kept?.members.open }

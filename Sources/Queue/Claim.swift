@@ -21,6 +21,8 @@ public final class Claim {
   var isSettled = false
   /// The number that the ledger gave it. 0 before.
   var serial: UInt64 = 0
+  /// Its place in the ledger; nil if it is not there.
+  var place: Int?
 
   init(queueIndex: Int, element: [UInt8], nonce: @autoclosure () -> String, now: Int64, monotonic: UInt64) {
     self.queueIndex = queueIndex

@@ -3,7 +3,8 @@ package import EventLoop
 /// The claims of a worker that are not settled, for all its queues.
 @EventLoop
 package final class ClaimLedger {
-  private var claims: [UInt64: Claim] = [:]
+  /// In no order: each knows its place, and the last one takes the place of one that is removed.
+  private var claims: [Claim] = []
   private var nextSerial: UInt64 = 0
   private var counts: [Int]
 
@@ -19,12 +20,19 @@ package final class ClaimLedger {
   func add(_ claim: Claim) {
     nextSerial += 1
     claim.serial = nextSerial
-    claims[nextSerial] = claim
+    claim.place = claims.count
+    claims.append(claim)
     counts[claim.queueIndex] += 1
   }
 
   func remove(_ claim: Claim) {
-    guard claims.removeValue(forKey: claim.serial) != nil else { return }
+    guard let place = claim.place else { return }
+    let last = claims.removeLast()
+    if last !== claim {
+      claims[place] = last
+      last.place = place
+    }
+    claim.place = nil
     counts[claim.queueIndex] -= 1
   }
 
@@ -33,13 +41,16 @@ package final class ClaimLedger {
 
   /// The claims of a queue, in the order in which they were added.
   func outstanding(queueIndex: Int) -> [Claim] {
-    claims.values.filter { $0.queueIndex == queueIndex }.sorted { $0.serial < $1.serial }
+    claims.filter { $0.queueIndex == queueIndex }.sorted { $0.serial < $1.serial }
   }
 
   /// Fences all claims, and removes them. Returns their number.
   func fenceAll() -> Int {
     let lost = claims.count
-    for claim in claims.values { claim.isFenced = true }
+    for claim in claims {
+      claim.isFenced = true
+      claim.place = nil
+    }
     claims.removeAll()
     counts = counts.map { _ in 0 }
     return lost

@@ -94,9 +94,9 @@ private struct HeadReader {
 
   mutating func word(endedBy end: UInt8) -> String? {
     let limit = min(bytes.count, position + HeadReader.maximumWordBytes + 1)
-    guard let stop = bytes[position..<limit].firstIndex(of: end), stop > position,
-      bytes[position..<stop].allSatisfy(HeadReader.isWordByte)
-    else { return nil }
+    var stop = position
+    while stop < limit, HeadReader.isWordByte(bytes[stop]) { stop += 1 }
+    guard stop > position, stop < limit, bytes[stop] == end else { return nil }
     defer { position = stop + 1 }
     return String(decoding: bytes[position..<stop], as: UTF8.self)
   }

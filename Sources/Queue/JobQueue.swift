@@ -138,7 +138,7 @@ public final class JobQueue {
 
   /// Ends a claim, in one atomic step with its removal from the in-flight list. Settlements of one turn of the loop
   /// leave together.
-  public func settle(_ claim: Claim, _ settlement: Settlement) { settler.settle(claim, settlement) }
+  public func settle(_ claim: Claim, _ settlement: consuming Settlement) { settler.settle(claim, settlement) }
 
   /// Writes the record of a job that no worker holds. `nonce` is the job's.
   public func write(_ record: Settlement.Record, nonce: String? = nil, queue: String) {

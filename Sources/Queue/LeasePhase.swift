@@ -5,6 +5,8 @@ import Redis
 ///
 /// Times are nanoseconds of the monotonic clock.
 enum LeasePhase: Equatable {
+  private static let freshness = QueueLimits.leaseFreshness.unsignedNanoseconds
+
   /// Redis does not know the worker's name yet. Nothing may be claimed or sent.
   case joining
   /// Redis has confirmed a heartbeat on the present connection. `since` is when the latest of them was sent.
@@ -32,7 +34,7 @@ enum LeasePhase: Equatable {
   func isFresh(at now: UInt64) -> Bool {
     switch self {
     case .confirmed(let since), .unconfirmed(let since):
-      now - since < UInt64(QueueLimits.leaseFreshness.nanoseconds)
+      now - since < LeasePhase.freshness
     case .joining, .left: false
     }
   }

@@ -10,7 +10,7 @@ final class PendingSettlement {
   /// It was written once, and the answer did not arrive: the job may have left the in-flight list.
   fileprivate(set) var mayBeWritten = false
 
-  init(_ claim: Claim, _ settlement: Settlement) {
+  init(_ claim: Claim, _ settlement: consuming Settlement) {
     self.claim = claim
     self.settlement = settlement
   }

@@ -24,7 +24,7 @@ final class Settler {
   }
 
   /// Settles a claim once: a second settlement is ignored, as the first one is written until Redis confirms it.
-  func settle(_ claim: Claim, _ settlement: Settlement) {
+  func settle(_ claim: Claim, _ settlement: consuming Settlement) {
     guard !claim.isFenced, !claim.isSettled else { return }
     claim.isSettled = true
     backlog.append(PendingSettlement(claim, settlement))

@@ -22,6 +22,21 @@ struct ClaimLedgerTests {
     #expect(ledger.count(queueIndex: 1) == 1)
   }
 
+  @Test func `claims that are left keep their order when others are removed`() {
+    let ledger = ClaimLedger(queueCount: 1)
+    let claims = ["a", "b", "c", "d"].map { claim($0) }
+    for claim in claims { ledger.add(claim) }
+    ledger.remove(claims[0])
+    ledger.remove(claims[2])
+    ledger.remove(claims[2])
+    #expect(ledger.outstanding(queueIndex: 0).map(\.serial) == [2, 4])
+    ledger.remove(claims[3])
+    #expect(ledger.outstanding(queueIndex: 0).map(\.serial) == [2])
+    #expect(ledger.fenceAll() == 1)
+    ledger.remove(claims[1])
+    #expect(ledger.count(queueIndex: 0) == 0)
+  }
+
   @Test func `fencing marks and removes every claim`() {
     let ledger = ClaimLedger(queueCount: 1)
     let first = claim("a")

@@ -65,6 +65,8 @@ extension Delivery {
       return devices.filter { $0.kind == .pushtostart && $0.activity == start.attributesType }
     }
     let kind = job.pushType.kind
-    return devices.contains { $0.kind != kind } ? devices.filter { $0.kind == kind } : devices
+    // A loop: closures that are isolated check their executor at every call.
+    for index in devices.indices where devices[index].kind != kind { return devices.filter { $0.kind == kind } }
+    return devices
   }
 }

@@ -68,7 +68,7 @@ final class Delivery {
   var isFirstAttempt: Bool {
     // A job without `sendAt` is only released after a delivery policy deferred it or a full worker postponed it.
     let wasPostponed = state.isReleased && job.sendAt == nil
-    return claim.envelope.attempts == 0 && claim.envelope.crashes == 0 && state.result == nil
+    return claim.envelope.attempts == 0 && claim.envelope.crashes == 0 && !state.hasResult
       && state.recordAuthor == nil && !wasPostponed
   }
 

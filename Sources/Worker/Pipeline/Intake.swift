@@ -49,8 +49,8 @@ struct Intake {
       id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
     if let trace = job.trace { result.trace = trace.text }
     let delivery = Delivery(
-      claim: claim, job: job, match: match, state: state,
-      emptyTally: Tally(result: result, isAtMostOnce: isAtMostOnce))
+      claim: claim, job: consume job, match: match, state: consume state,
+      emptyTally: Tally(result: consume result, isAtMostOnce: isAtMostOnce))
     if isAtMostOnce, claim.envelope.crashes > 0 { return .buryCrashed(delivery) }
     if let at = delivery.job.sendAt, at > now, !delivery.state.isReleased { return .schedule(delivery, at: at) }
     if let expiresAt = delivery.state.expiresAt, expiresAt <= now {

@@ -72,8 +72,10 @@ final class Pipeline {
     var deliveries: [Delivery] = []
     var scheduled: [(delivery: Delivery, at: Int64)] = []
     deliveries.reserveCapacity(claims.count)
+    let worker = queue.lease.name.value
+    let now = Clock.unixMilliseconds
     for claim in claims {
-      switch intake.decide(claim, worker: queue.lease.name.value, now: Clock.unixMilliseconds) {
+      switch intake.decide(claim, worker: worker, now: now) {
       case .deliver(let delivery):
         observer.began(delivery)
         deliveries.append(delivery)

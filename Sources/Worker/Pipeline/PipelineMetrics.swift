@@ -7,7 +7,8 @@ import Telemetry
 /// The metrics of the pipeline.
 @EventLoop
 final class PipelineMetrics {
-  private let jobs: [JobStatus: Counter]
+  /// In the order of the statuses.
+  private let jobs: [Counter]
   private let decisions: CounterFamily
   private let postponements: CounterFamily
   private let queueLatency: Histogram
@@ -17,7 +18,7 @@ final class PipelineMetrics {
   init(_ metrics: Metrics) {
     let family = metrics.counters(
       "martlet_jobs_total", label: "status", help: "Attempts at jobs by the status in which they ended.")
-    jobs = Dictionary(uniqueKeysWithValues: JobStatus.allCases.map { ($0, family[$0.rawValue]) })
+    jobs = JobStatus.allCases.map { family[$0.rawValue] }
     postponements = metrics.counters(
       "martlet_jobs_put_off_total", label: "app",
       help: "Jobs put off because APNs answers slowly for their app; configured apps, else other.")
@@ -51,14 +52,15 @@ final class PipelineMetrics {
   func postpone(ofApp app: String) { postponements[app].increment() }
 
   /// A job was buried without having been claimed.
-  func refused() {
-    jobCount += 1
-    jobs[.dead]?.increment()
-  }
+  func refused() { count(.dead) }
 
   func finished(_ claim: Claim, _ status: JobStatus) {
-    jobCount += 1
-    jobs[status]?.increment()
+    count(status)
     jobTime.record(nanoseconds: Clock.monotonicNanoseconds &- claim.claimedMonotonic)
+  }
+
+  private func count(_ status: JobStatus) {
+    jobCount += 1
+    if let place = JobStatus.allCases.firstIndex(of: status) { jobs[place].increment() }
   }
 }

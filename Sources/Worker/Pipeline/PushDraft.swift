@@ -57,7 +57,8 @@ final class PushDraft {
 
   /// Whether the topic is the one that the device was registered with, as far as that is known.
   private var isToOwnTopic: Bool {
-    device.kind.map { content.pushType.isSent(to: $0) && device.bundleID == content.bundleID } ?? true
+    guard let kind = device.kind else { return true }
+    return content.pushType.isSent(to: kind) && device.bundleID == content.bundleID
   }
 
   private var owner: PushOwner? {

@@ -20,18 +20,16 @@ struct SettlementWriter {
 
   /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` and ``JobObserver/ended(_:_:at:)`` before.
   func settlement(of delivery: Delivery, as outcome: JobOutcome, at now: Int64) -> Settlement {
-    let json = delivery.tally.result.json(nonce: delivery.claim.envelope.nonce)
-    var record = record(json, id: delivery.id, outcome.status, isFirst: delivery.leftNoRecord)
-    record?.author = delivery.state.recordAuthor
-    let verb = verb(of: delivery, outcome, hasRecord: record != nil, at: now)
+    let hasRecord = keepsRecord(outcome.status, isFirst: delivery.leftNoRecord)
+    var settlement = Settlement(verb(of: delivery, outcome, hasRecord: hasRecord, at: now))
     // The reply list gets the end of the job, not every attempt.
-    let replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
-    if replyTo != nil, record == nil {
-      record = Settlement.Record(jobID: delivery.id, json: json, timeToLive: timeToLive)
+    settlement.replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
+    if hasRecord || settlement.replyTo != nil {
+      settlement.record = Settlement.Record(
+        jobID: delivery.id, json: delivery.tally.result.json(nonce: delivery.claim.envelope.nonce),
+        timeToLive: timeToLive, author: hasRecord ? delivery.state.recordAuthor : nil)
     }
-    var settlement = Settlement(
-      verb, record: record, replyTo: replyTo,
-      notifications: notifications.records(of: delivery, outcome.status, at: now))
+    settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
     if !outcome.isAcknowledged { settlement.locator = delivery.locator }
     settlement.events = events.events(of: delivery, as: outcome, at: now)
     return settlement
@@ -47,9 +45,8 @@ struct SettlementWriter {
     result.history.append(claim.claimedAt, .claimed(worker: worker, attempt: result.attempts, waited: nil))
     result.history.append(now, .buried(reason: reason))
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
-    let json = result.json(nonce: claim.envelope.nonce)
     var settlement = Settlement(
-      .bury(letter: letter.bytes, at: now), record: record(json, id: id, .dead, isFirst: true))
+      .bury(letter: letter.bytes, at: now), record: record(result, nonce: claim.envelope.nonce))
     settlement.locator = Settlement.Locator(jobID: id)
     settlement.events = events.refusal(of: claim, id: id, reason: reason, attempts: result.attempts, at: now)
     return settlement
@@ -61,7 +58,7 @@ struct SettlementWriter {
     let now = Clock.unixMilliseconds
     let result = JobResult(
       id: id, status: .dead, reason: Job.tooLarge, worker: worker, claimedAt: now, finishedAt: now)
-    return record(result.json(), id: id, .dead, isFirst: true)
+    return record(result, nonce: nil)
   }
 
   /// The record of a job that the reaper buried. It replaces those of the job's earlier attempts.
@@ -75,7 +72,7 @@ struct SettlementWriter {
     if let earlier = job.state.result { result.merge(earlier: earlier) }
     result.history = job.state.history
     result.history.append(now, .buried(reason: job.reason))
-    var record = record(result.json(nonce: job.nonce), id: job.id, .dead, isFirst: false)
+    var record = record(result, nonce: job.nonce)
     record?.author = job.state.recordAuthor
     return record
   }
@@ -103,14 +100,19 @@ struct SettlementWriter {
     }
   }
 
-  /// Nil if the settings keep no such record. `isFirst`: no earlier attempt has left one.
-  private func record(_ json: [UInt8], id: String, _ status: JobStatus, isFirst: Bool) -> Settlement.Record? {
+  /// Whether the settings keep such a record. `isFirst`: no earlier attempt has left one.
+  private func keepsRecord(_ status: JobStatus, isFirst: Bool) -> Bool {
     switch results {
-    case .none: return nil
-    case .failures: if status == .deferred || (status == .accepted && isFirst) { return nil }
-    case .all: break
+    case .none: false
+    case .failures: status != .deferred && !(status == .accepted && isFirst)
+    case .all: true
     }
-    return Settlement.Record(jobID: id, json: json, timeToLive: timeToLive)
+  }
+
+  /// The record of a dead job; nil if the settings keep none.
+  private func record(_ result: JobResult, nonce: String?) -> Settlement.Record? {
+    guard keepsRecord(.dead, isFirst: true) else { return nil }
+    return Settlement.Record(jobID: result.id, json: result.json(nonce: nonce), timeToLive: timeToLive)
   }
 }
 
@@ -121,7 +123,7 @@ extension Delivery {
   }
 
   /// Whether no earlier attempt can have left a record. A worker that died may have left one without a result.
-  fileprivate var leftNoRecord: Bool { state.result == nil && claim.envelope.crashes == 0 }
+  fileprivate var leftNoRecord: Bool { !state.hasResult && claim.envelope.crashes == 0 }
 
   /// Writes the outcome into the attempt's result. `now` is Unix ms.
   func recordOutcome(_ outcome: JobOutcome, at now: Int64) {
