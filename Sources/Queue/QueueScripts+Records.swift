@@ -5,9 +5,10 @@ extension QueueScripts {
   /// A longer value under a record's key is not a record.
   private static let maximumRecordBytes = 262_144
 
-  /// Lua: `write(key, record, unit, expiry, author, nonce)` writes a record, which expires as SET takes it. It returns false, and writes nothing, if another job
-  /// with the same id has a record there and has not ended, or ended while this job was claimed. The record of a
-  /// duplicate, which may end before the job that it repeats, is replaced, and replaces none of another job.
+  /// Lua: `write(key, record, unit, expiry, author, nonce)` writes a record with the expiration of a SET: `unit` is PX or
+  /// PXAT. It returns false, and writes nothing, if another job with the same id has a record there and has not ended, or
+  /// ended while this job was claimed. The record of a duplicate, which may end before the job that it repeats, is
+  /// replaced, and replaces none of another job.
   ///
   /// A record is the job's own if it has the job's `nonce`, which stays the same from the first claim to the end, or its
   /// `author`: that of the last record that the job wrote and was settled with (``AttemptState/recordAuthor``), empty for a
