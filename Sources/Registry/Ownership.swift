@@ -58,7 +58,8 @@ package enum Ownership {
     _ entry: [UInt8], _ metadata: [UInt8]?, _ fault: (DeviceMetadata) -> Removal.Reason?
   ) -> Decision {
     guard DeviceToken.isWellFormed(entry) else { return .remove(Removal(entry: entry, reason: .malformedToken)) }
-    guard let metadata else { return .remove(Removal(entry: entry, reason: .noMetadata)) }
+    // Some servers return empty bytes for a key that is absent.
+    guard let metadata, !metadata.isEmpty else { return .remove(Removal(entry: entry, reason: .noMetadata)) }
     guard let metadata = DeviceMetadata(parsing: metadata) else {
       return .remove(Removal(entry: entry, reason: .invalidMetadata))
     }
