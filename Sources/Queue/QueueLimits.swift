@@ -9,7 +9,7 @@ public enum QueueLimits {
   /// Bytes after which one script claims, adopts or hands back no more jobs.
   static let claimBytes = 4 * 1024 * 1024
   /// Elements that a claiming script takes at once: their size is known only then.
-  static let claimChunk = 16
+  static let claimChunk = 8
   /// Seconds that BLMOVE and BRPOP wait in Redis.
   static let blockSeconds = 5
   /// How long a waiting connection may go without an answer before it counts as lost.
