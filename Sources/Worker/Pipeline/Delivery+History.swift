@@ -18,7 +18,7 @@ extension Delivery {
     note(.resolved(devices: found, removed: counts, pushType: ownPushType))
   }
 
-  /// The job's channel exists in so many environments that are left to send to.
+  /// `environments`: the number of those in which the job's channel exists and to which the job has not been sent yet.
   func noteChannel(environments: Int) { note(.channel(environments: environments)) }
 
   /// A delivery policy has suppressed or held the job.
