@@ -41,7 +41,7 @@ enum ClientGauges {
       "martlet_apns_refused_keys", labels: ["team", "key"],
       help: "1 for each provider key that APNs refuses while its team has another one."
     ) {
-      KeyNotice.listed(of: clients()).map { ([$0.teamID, $0.keyID], 1) }
+      KeyNotice.listed(clients().flatMap(\.refusedKeys)).map { ([$0.teamID, $0.keyID], 1) }
     }
   }
 }

@@ -92,11 +92,9 @@ public struct KeyNotice: Sendable, Equatable {
   /// Unix milliseconds.
   public let since: Int64
 
-  /// The refused keys of `clients`, each once, at most ``maximumListed``.
-  @EventLoop
-  static func listed(of clients: [APNsClient]) -> [KeyNotice] {
+  /// Returns each key of `notices` once, at most ``maximumListed``.
+  static func listed(_ notices: [KeyNotice]) -> [KeyNotice] {
     var keys: Set<[String]> = []
-    let notices = clients.flatMap(\.refusedKeys).filter { keys.insert([$0.teamID, $0.keyID]).inserted }
-    return Array(notices.prefix(maximumListed))
+    return Array(notices.filter { keys.insert([$0.teamID, $0.keyID]).inserted }.prefix(maximumListed))
   }
 }

@@ -9,6 +9,8 @@ extension Registry {
     let exchange = ResolveExchange(count: queries.count, completion: completion)
     // Several jobs to one user share one command.
     var users: [String: Int] = [:]
+    // The tokens that producers named, of all queries together.
+    var named: [ResolveExchange.Lookup] = []
     for (index, query) in queries.enumerated() {
       switch query {
       case .user(let user):
@@ -19,13 +21,13 @@ extension Registry {
           sendUser(user, index, exchange)
         }
       case .userToken(let user, let token): sendUserToken(user, token, index, exchange)
-      case .token(let token): exchange.named.append((index, token))
-      case .tokens(let tokens): for token in tokens { exchange.named.append((index, token)) }
+      case .token(let token): named.append((index, .named(token)))
+      case .tokens(let tokens): for token in tokens { named.append((index, .named(token))) }
       case .instance(let id): sendInstance(id, index, exchange)
       case .activity(let id): sendActivity(id, index, exchange)
       }
     }
-    sendNamed(exchange)
+    send(named, exchange)
     exchange.close()
   }
 
@@ -59,21 +61,21 @@ extension Registry {
         largeUsers.insert(user)
         exchange.setLarge(user, index)
       } else {
-        for entry in entries { exchange.owned.append(.init(query: index, user: user, entry: entry)) }
+        for entry in entries { exchange.owned.append((index, .owned(entry, user: user))) }
       }
       exchange.unread -= 1
-      if exchange.unread == 0 { sendOwned(exchange) }
+      if exchange.unread == 0 { send(exchange.owned, exchange) }
       exchange.answer(index, result) { _, _ in }
     }
   }
 
-  /// Reads the metadata of the entries of all users together.
-  private func sendOwned(_ exchange: ResolveExchange) {
-    for owned in exchange.owned.batches(of: Registry.maximumBatch) {
+  /// Reads the metadata of tokens.
+  private func send(_ lookups: [ResolveExchange.Lookup], _ exchange: ResolveExchange) {
+    for batch in lookups.batches(of: Registry.maximumBatch) {
       var command = RedisCommand("MGET")
-      for place in owned { command.append(RegistryKeys.token(place.entry)) }
+      for lookup in batch { lookup.token.appendKey(to: &command) }
       exchange.expect()
-      connection.send(command) { result in exchange.answer(owned, result) }
+      connection.send(command) { result in exchange.answer(batch, result) }
     }
   }
 
@@ -119,24 +121,8 @@ extension Registry {
     let command = RedisCommand("HKEYS", RegistryKeys.activityTokens(id))
     connection.send(command) { [self] result in
       let tokens = (try? result.get())?.array?.compactMap(\.bytes) ?? []
-      for batch in tokens.batches(of: Registry.maximumBatch) {
-        var command = RedisCommand("MGET")
-        for token in batch { command.append(RegistryKeys.token(token)) }
-        exchange.expect()
-        connection.send(command) { exchange.answer(index, activity: id, Array(batch), $0) }
-      }
+      send(tokens.map { (index, .ofActivity($0, id: id)) }, exchange)
       exchange.answer(index, result) { _, _ in }
-    }
-  }
-
-  /// Reads the metadata of the tokens that producers named, for all queries together.
-  private func sendNamed(_ exchange: ResolveExchange) {
-    for start in stride(from: 0, to: exchange.named.count, by: Registry.maximumBatch) {
-      let named = exchange.named[start..<min(start + Registry.maximumBatch, exchange.named.count)]
-      var command = RedisCommand("MGET")
-      for (_, token) in named { command.append(RegistryKeys.token(token)) }
-      exchange.expect()
-      connection.send(command) { result in exchange.answer(named, result) }
     }
   }
 }

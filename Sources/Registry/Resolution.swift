@@ -43,18 +43,25 @@ public struct Resolution: Sendable, Equatable {
 /// Collects the replies to a batch of queries and passes them on when the last has arrived.
 @EventLoop
 final class ResolveExchange {
-  /// Tokens whose metadata is read together, each with the index of its query.
-  var named: [(query: Int, token: String)] = []
+  /// A token whose metadata is read.
+  enum Token {
+    case named(String)
+    /// An entry of a user's set.
+    case owned([UInt8], user: String)
+    case ofActivity([UInt8], id: String)
 
-  /// An entry of a user's set.
-  struct Owned {
-    let query: Int
-    let user: String
-    let entry: [UInt8]
+    func appendKey(to command: inout RedisCommand) {
+      switch self {
+      case .named(let token): command.append(RegistryKeys.token(token))
+      case .owned(let entry, _), .ofActivity(let entry, _): command.append(RegistryKeys.token(entry))
+      }
+    }
   }
 
-  /// Entries whose metadata is read together, when the sets of all users were read.
-  var owned: [Owned] = []
+  typealias Lookup = (query: Int, token: Token)
+
+  /// What is read when the sets of all users were read.
+  var owned: [Lookup] = []
   /// Number of users whose sets were not read yet.
   var unread = 0
 
@@ -91,45 +98,20 @@ final class ResolveExchange {
     finishOne()
   }
 
-  /// Adds devices of a Live Activity.
-  func answer(_ query: Int, activity: String, _ tokens: [[UInt8]], _ result: Result<RedisValue, RedisError>) {
-    answer(query, result) { resolution, value in
-      for (token, metadata) in zip(tokens, value.array ?? []) {
-        if let device = Ownership.device(token, metadata: metadata.bytes, ofActivity: activity) {
-          resolution.devices.append(device)
-        }
-      }
-    }
-  }
-
   /// Marks the query as one for a user with a large set.
   func setLarge(_ user: String, _ query: Int) {
     resolutions[query].largeUser = user
   }
 
-  /// Handles the reply to an MGET of these tokens.
-  func answer(_ named: ArraySlice<(query: Int, token: String)>, _ result: Result<RedisValue, RedisError>) {
+  /// Handles the reply to an MGET of the metadata of these tokens.
+  func answer(_ lookups: ArraySlice<Lookup>, _ result: Result<RedisValue, RedisError>) {
     switch result {
     case .success(let value):
-      for ((query, token), metadata) in zip(named, value.array ?? []) where resolutions[query].error == nil {
-        resolutions[query].devices.append(Ownership.device(token, metadata: metadata.bytes))
+      for ((query, token), metadata) in zip(lookups, value.array ?? []) where resolutions[query].error == nil {
+        resolutions[query].add(token, metadata: metadata.bytes)
       }
     case .failure(let error):
-      for (query, _) in named { resolutions[query] = Resolution(error: error) }
-    }
-    finishOne()
-  }
-
-  /// Handles the reply to an MGET of the metadata of these entries.
-  func answer(_ owned: ArraySlice<Owned>, _ result: Result<RedisValue, RedisError>) {
-    switch result {
-    case .success(let value):
-      for (owned, metadata) in zip(owned, value.array ?? []) where resolutions[owned.query].error == nil {
-        resolutions[owned.query].apply(
-          Ownership.decide(entry: owned.entry, metadata: metadata.bytes, owner: owned.user))
-      }
-    case .failure(let error):
-      for owned in owned { resolutions[owned.query] = Resolution(error: error) }
+      for (query, _) in lookups { resolutions[query] = Resolution(error: error) }
     }
     finishOne()
   }
@@ -143,6 +125,15 @@ final class ResolveExchange {
 }
 
 extension Resolution {
+  fileprivate mutating func add(_ token: ResolveExchange.Token, metadata: [UInt8]?) {
+    switch token {
+    case .named(let token): devices.append(Ownership.device(token, metadata: metadata))
+    case .owned(let entry, let user): apply(Ownership.decide(entry: entry, metadata: metadata, owner: user))
+    case .ofActivity(let token, let id):
+      if let device = Ownership.device(token, metadata: metadata, ofActivity: id) { devices.append(device) }
+    }
+  }
+
   /// Decides about entries of a user's set with their metadata.
   init(_ entries: [[UInt8]], _ metadata: some Sequence<[UInt8]?>, of user: String) {
     self.init()

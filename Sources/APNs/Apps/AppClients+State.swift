@@ -34,7 +34,7 @@ extension AppClients {
   public var stoppedRemovals: [RouteNotice] { RouteNotice.listed(all.flatMap(\.stoppedRemovals)) }
 
   /// The provider keys that APNs refuses while their team has another one; at most ``KeyNotice/maximumListed``.
-  public var refusedKeys: [KeyNotice] { KeyNotice.listed(of: all) }
+  public var refusedKeys: [KeyNotice] { KeyNotice.listed(all.flatMap(\.refusedKeys)) }
 
   /// Returns how quickly APNs has answered since the last call.
   public func takeAnswerTimes() -> AnswerTimes {

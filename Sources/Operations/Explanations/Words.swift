@@ -9,7 +9,7 @@ enum Words {
 
   /// What the pushes of a job go to.
   static func recipients(_ number: Int, _ isOfChannel: Bool) -> String {
-    count(number, isOfChannel ? "environment" : "device")
+    isOfChannel ? count(number, "environment") : devices(number)
   }
 
   /// `Unregistered (2), BadDeviceToken (1)`; without numbers if there is one of one reason.
