@@ -87,7 +87,7 @@ def table(head, rows):
 
 def budget_table(budgets):
     return table(["what", "budget", "measured", "met"], [
-        [b.what, b.limit, f"{b.measured:.2f} {b.unit}".rstrip(), "yes" if b.is_met else "**no**"] for b in budgets])
+        [b.what, b.limit, f"{b.measured:,.{0 if b.measured > 1000 else 2}f} {b.unit}".rstrip(), "yes" if b.is_met else "**no**"] for b in budgets])
 
 
 def spread(lines, field, digits=1, scale=1.0):

@@ -23,9 +23,10 @@ extension JobQueue {
   /// Writes the progress of a broadcast, unless a cursor that is further is stored. The claim of a fenced worker is
   /// fenced.
   public func commitProgress(_ progress: AttemptState, of claim: Claim) {
+    let cursor = progress.cursor ?? ""
     let call = QueueScripts.commitProgress(
-      progress: progressKey(claim), tombstone: tombstone(claim), cursor: progress.cursor ?? "", json: progress.json(),
-      ttl: JobQueue.progressTimeToLive.milliseconds)
+      progress: progressKey(claim), tombstone: tombstone(claim), cursor: cursor,
+      value: Array("\(cursor)\n".utf8) + progress.json(), ttl: JobQueue.progressTimeToLive.milliseconds)
     context.connection.send(call) { [self] result in
       // A commit that fails costs one page that is sent again after a crash: the next commit contains it.
       if case .success(.integer(-1)) = result { fence(claim) }
@@ -46,20 +47,19 @@ extension JobQueue {
 }
 
 extension QueueScripts {
-  /// Writes the progress of a broadcast, JSON; its cursor never goes back.
+  /// Writes the progress of a broadcast: a line with its cursor, which never goes back, then JSON.
+  ///
+  /// Only the beginning of what is stored is read: it tells which cursor is further, and the JSON has many devices.
   ///
   /// Returns 1; 0 if the stored cursor is further; -1 if the worker is fenced.
   static let commitProgress = RedisScript(
-    keys: ["progress", "tombstone"], arguments: ["cursor", "json", "ttl"],
+    keys: ["progress", "tombstone"], arguments: ["cursor", "value", "ttl"],
     """
     if redis.call('EXISTS', tombstone) == 1 then return -1 end
     redis.call('PEXPIRE', progress, ttl)
-    local stored = redis.call('GET', progress)
-    if stored then
-      local reached = string.match(stored, '^(%C*)\\n')
-      if reached and reached > cursor then return 0 end
-    end
-    redis.call('SET', progress, cursor .. '\\n' .. json, 'PX', ttl)
+    local reached = string.match(redis.call('GETRANGE', progress, 0, #cursor), '^[%d~]%C*')
+    if reached and reached > cursor then return 0 end
+    redis.call('SET', progress, value, 'PX', ttl)
     return 1
     """)
 
