@@ -15,8 +15,9 @@ let hardened: [LinkerSetting] = [
   .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now"])
 ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
-  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+/// `files`: those that `CFiles` contains.
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], files: [String] = []) -> Target {
+  .target(name: name, dependencies: dependencies, exclude: files, swiftSettings: strict)
 }
 
 func tests(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -34,6 +35,8 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CCurl"),
+    // The files that the programs serve.
+    .target(name: "CFiles", cSettings: [.unsafeFlags(["-std=c23"])]),
     .systemLibrary(name: "CGnuTLS"),
     .systemLibrary(name: "CHiredis"),
     .systemLibrary(name: "CNGHTTP2"),
@@ -70,21 +73,17 @@ let package = Package(
     module(
       "Sidecar",
       [
-        "Activities", "Backup", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Policy",
-        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
+        "Activities", "Backup", "CFiles", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON",
+        "Policy", "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ],
-      resources: [.embedInCode("openapi.json")]),
+      files: ["openapi.json"]),
     module(
       "Dashboard",
       [
-        "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "Policy",
+        "CFiles", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "Policy",
         "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ],
-      resources: [
-        .embedInCode("Assets/style.css"), .embedInCode("Assets/jobs.css"), .embedInCode("Assets/fleet.css"),
-        .embedInCode("Assets/dashboard.js"),
-        .embedInCode("Assets/icon.svg"),
-      ]),
+      files: ["style.css", "jobs.css", "fleet.css", "dashboard.js", "icon.svg"].map { "Assets/\($0)" }),
     module(
       "Worker",
       [

@@ -1,3 +1,4 @@
+import CFiles
 import EventLoop
 import HTTPServer
 import JSON
@@ -9,12 +10,16 @@ struct OperationsAPI: HTTPAPI {
   let context: APIContext
 
   let routes = ["/healthz", "/readyz", "/openapi.json"]
+  private static let document = {
+    let file = martlet_file_openapi_json()
+    return Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+  }()
 
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     guard request.method == "GET" || request.method == "HEAD" else { throw .methodNotAllowed("GET, HEAD") }
     return switch request.route {
     case "/readyz": readiness(isStopping: request.isStopping)
-    case "/openapi.json": .json(PackageResources.openapi_json)
+    case "/openapi.json": .json(OperationsAPI.document)
     default: .text("ok\n")
     }
   }

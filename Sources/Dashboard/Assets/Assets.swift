@@ -1,3 +1,4 @@
+import CFiles
 import Crypto
 import HTTPServer
 
@@ -22,15 +23,20 @@ struct Asset: Sendable {
 enum Assets {
   /// All styles in one file, in this order.
   private static let stylesheets = [
-    PackageResources.style_css, PackageResources.jobs_css, PackageResources.fleet_css,
+    content(of: martlet_file_style_css()), content(of: martlet_file_jobs_css()), content(of: martlet_file_fleet_css()),
   ]
 
   static let style = Asset(name: "style", extension: "css", type: "text/css; charset=utf-8", stylesheets.flatMap { $0 })
   static let script = Asset(
-    name: "dashboard", extension: "js", type: "text/javascript; charset=utf-8", PackageResources.dashboard_js)
-  static let icon = Asset(name: "icon", extension: "svg", type: "image/svg+xml", PackageResources.icon_svg)
+    name: "dashboard", extension: "js", type: "text/javascript; charset=utf-8", content(of: martlet_file_dashboard_js())
+  )
+  static let icon = Asset(name: "icon", extension: "svg", type: "image/svg+xml", content(of: martlet_file_icon_svg()))
 
   private static let all = [style, script, icon]
+
+  private static func content(of file: martlet_file) -> [UInt8] {
+    Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+  }
 
   /// Returns the file of a path of a request; nil if there is none.
   static func response(to path: String) -> HTTPResponse? {
