@@ -21,11 +21,7 @@ CURL_SHARE = 15  # libcurl multi is slow, so it sends only this part of the push
 
 def measure(setup, results):
     with tempfile.TemporaryDirectory() as directory:
-        body = os.path.join(directory, "body")
-        with open(body, "w") as file:
-            file.write('{"aps":{"alert":"' + "x" * (BODY_BYTES - 20) + '"}}')
         curl_multi = build_curl_multi(directory)
-        uris = os.path.join(directory, "uris")
         # No ledger here, because h2load sends the same apns-id with every request.
         sinks = [
             Nghttpd(directory, TOKENS),
@@ -34,18 +30,16 @@ def measure(setup, results):
             for turn in range(setup.rounds):
                 for sink in sinks:
                     for connections in (1, 4):
-                        with open(uris, "w") as file:
-                            file.writelines(f"{sink.url}/3/device/{token(n)}\n" for n in range(1, TOKENS + 1))
-                        run_round(setup, results, turn, sink, connections, uris, body, curl_multi)
+                        run_round(setup, results, turn, sink, connections, curl_multi)
         finally:
             for sink in sinks:
                 sink.stop()
 
 
-def run_round(setup, results, turn, sink, connections, uris, body, curl_multi):
+def run_round(setup, results, turn, sink, connections, curl_multi):
     pushes = setup.engine_pushes
     rows = {
-        "h2load": lambda: h2load(uris, body, pushes, connections),
+        "h2load": lambda: h2load(sink, pushes, connections),
         "martlet engine": lambda: engine(setup, sink, pushes, connections),
         "libcurl multi": lambda: curl(curl_multi, sink, pushes // CURL_SHARE, connections)}
     for client, work in rows.items():
@@ -68,11 +62,17 @@ def engine(setup, sink, pushes, connections):
     return line["accepted"], line["seconds"], line["cpuSeconds"]
 
 
-def h2load(uris, body, pushes, connections):
+def h2load(sink, pushes, connections):
     """The rate is by its own clock, the CPU by the kernel's, including 10 ms for the start of the process."""
-    output, cpu, _ = run_pinned(
-        ["h2load", "-n", pushes, "-c", connections, "-m", WINDOW // connections, "-d", body, "-i", uris,
-         *headers(AUTHORIZATION, "00000000-0000-4000-8000-000000000001")], CLIENT_CORE)
+    with tempfile.TemporaryDirectory() as directory:
+        body, uris = os.path.join(directory, "body"), os.path.join(directory, "uris")
+        with open(body, "w") as file:
+            file.write('{"aps":{"alert":"' + "x" * (BODY_BYTES - 20) + '"}}')
+        with open(uris, "w") as file:
+            file.writelines(f"{sink.url}/3/device/{token(n)}\n" for n in range(1, TOKENS + 1))
+        output, cpu, _ = run_pinned(
+            ["h2load", "-n", pushes, "-c", connections, "-m", WINDOW // connections, "-d", body, "-i", uris,
+             *headers(AUTHORIZATION, "00000000-0000-4000-8000-000000000001")], CLIENT_CORE)
     counts = next(line for line in output.splitlines() if line.startswith("status codes:"))
     accepted = int(counts.split()[2])
     if accepted != pushes:

@@ -17,6 +17,7 @@ PAYLOAD = json.dumps({"aps": {"alert": {"title": "Lunch?", "body": "x" * 130}, "
 def measure(setup, results):
     for turn in range(setup.rounds):
         backlogs(setup, results, turn)
+        backlogs(setup, results, turn, case="single, failures only", MARTLET_RESULTS="failures")
         neutral_sink(setup, results, turn)
         stale_devices(setup, results, turn)
         payloads(setup, results, turn)
@@ -31,13 +32,13 @@ def payload_job(number):
     return f'{{"to":{{"user":"user{number % USERS + 1}"}},"payload":{PAYLOAD}}}'
 
 
-def backlogs(setup, results, turn):
-    with Stack(setup.programs) as stack:
+def backlogs(setup, results, turn, case="single", **environment):
+    with Stack(setup.programs, **environment) as stack:
         stack.register_users()
         warm(stack)
         for backlog in setup.backlogs:
             turns = SMALL_BACKLOG_TURNS if backlog == SMALL_BACKLOG else 1
-            run(stack, results, "single", turn, backlog, user_job, turns=turns)
+            run(stack, results, case, turn, backlog, user_job, turns=turns)
 
 
 def neutral_sink(setup, results, turn):
@@ -45,6 +46,10 @@ def neutral_sink(setup, results, turn):
     with Stack(setup.programs, sink=lambda directory: Nghttpd(directory, USERS)) as stack:
         stack.register_users()
         run(stack, results, "single, nghttpd", turn, backlog, user_job)
+        pushes, seconds, cpu = engine.h2load(stack.sink, setup.engine_pushes, connections=1)
+        results.add(
+            "engine", round=turn, client="h2load", sink="nghttpd of the jobs", connections=1, pushes=pushes,
+            rate=pushes / seconds, cpuMicroseconds=cpu / pushes * 1e6, sinkMicroseconds=None)
 
 
 def payloads(setup, results, turn):
