@@ -12,9 +12,7 @@ import Testing
 /// `martlet explain`, over a worker, Redis and a simulated gateway.
 @Suite(.serialized) struct ExplainTests {
   private static let shared = Task { try await Fleet() }
-  private static let sharedWorker = Task {
-    try await shared.value.worker(["MARTLET_MAX_ATTEMPTS": "2", "MARTLET_QUIET_HOURS": "off"])
-  }
+  private static let sharedWorker = Task { try await shared.value.worker(["MARTLET_MAX_ATTEMPTS": "2"]) }
   private let fleet: Fleet
   private let worker: FleetWorker
   private let queue: String

@@ -289,9 +289,7 @@ import Testing
     try await fleet.enqueue(
       #"{"id":"\#(failed)","to":{"token":"\#(stale)"},"title":"t"}"#, #"{"id":"\#(invalid)"}"#, on: queue)
     for id in [accepted, failed, invalid] { _ = try await fleet.record(id) }
-    let classed = try await fleet.enqueue("attention_ping", to: instance, on: queue)
-    // In quiet hours it is deferred.
-    _ = try await fleet.record(classed, "a decision of its policy") { _ in true }
+    _ = try await fleet.deliver("attention_ping", to: instance, on: queue)
   }
 
   /// One that succeeds, one to an unknown path, and one without a valid credential.

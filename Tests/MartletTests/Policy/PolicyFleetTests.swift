@@ -8,7 +8,7 @@ import Testing
 /// Several workers, one Redis, one instance.
 @Suite(.serialized) struct PolicyFleetTests {
   private static let shared = Task { try await Fleet() }
-  private static let byDay = ["MARTLET_QUIET_HOURS": "off", "MARTLET_LOG": "info"]
+  private static let infoLog = ["MARTLET_LOG": "info"]
   private let fleet: Fleet
   private let instance: String
 
@@ -47,7 +47,7 @@ import Testing
   {
     let queue = fleet.unique("jobs")
     // Many small claims at once make the workers conflict.
-    let few = Self.byDay.merging(["MARTLET_CONCURRENCY": "8"]) { $1 }
+    let few = Self.infoLog.merging(["MARTLET_CONCURRENCY": "8"]) { $1 }
     var workers: [FleetWorker] = []
     for _ in 0..<3 { workers.append(try await fleet.worker(few, on: queue)) }
     let ids = try await enqueue(600, classes, on: queue)
@@ -59,7 +59,7 @@ import Testing
   @Test func `a job whose worker is killed after the decision has one grant`() async throws {
     let queue = fleet.unique("jobs")
     try await fleet.gateway.fault(#"{"kind":"stall"}"#)
-    let worker = try await fleet.worker(Self.byDay, on: queue)
+    let worker = try await fleet.worker(Self.infoLog, on: queue)
     let ids = try await enqueue(3, ["action_needed"], on: queue)
     try await eventually("all three are let through") {
       try await fleet.policyState(of: instance)?.grants.count == 3
@@ -73,7 +73,7 @@ import Testing
     try await worker.kill()
     try await fleet.forgetHeartbeat(of: worker)
     try await fleet.gateway.clearFaults()
-    let next = try await fleet.worker(Self.byDay, on: queue)
+    let next = try await fleet.worker(Self.infoLog, on: queue)
     #expect(try await outcomes(ids) == ["accepted ": 3])
     let state = try await fleet.policyState(of: instance)
     #expect(Set(state?.grants.map(\.job) ?? []) == Set(granted ?? ["none"]))

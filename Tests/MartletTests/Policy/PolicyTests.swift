@@ -10,7 +10,7 @@ import Testing
 /// Jobs with a notification class in a worker.
 @Suite(.serialized) struct PolicyTests {
   private static let shared = Task { try await Fleet() }
-  private static let sharedWorker = Task { try await shared.value.worker(["MARTLET_QUIET_HOURS": "off"]) }
+  private static let sharedWorker = Task { try await shared.value.worker() }
   private let fleet: Fleet
   private let worker: FleetWorker
   private let instance: String

@@ -93,7 +93,7 @@ import Testing
     }
     #expect(try await due(queue) == [hours.end])
     try await second.kill()
-    let day = try await fleet.worker(["MARTLET_QUIET_HOURS": "off"], on: queue)
+    let day = try await fleet.worker(on: queue)
     try await fleet.wakeScheduled(queue)
     #expect(try await fleet.record(id).status == "accepted")
     #expect(try await fleet.gateway.ledger().received == 1)
