@@ -1,3 +1,7 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// A complete request.
 public struct HTTPRequest: Sendable {
   public let method: String
@@ -50,15 +54,13 @@ public struct HTTPHeaders: Sendable {
 
   /// Returns all values of a field. The case of the name does not matter.
   public func values(of name: String) -> [String] {
-    fields.filter { HTTPHeaders.isSame($0.name, name) }.map(\.value)
+    var values: [String] = []
+    for field in fields where HTTPHeaders.isSame(field.name, name) { values.append(field.value) }
+    return values
   }
 
   private static func isSame(_ left: String, _ right: String) -> Bool {
-    left.utf8.count == right.utf8.count && zip(left.utf8, right.utf8).allSatisfy { lowered($0) == lowered($1) }
-  }
-
-  private static func lowered(_ byte: UInt8) -> UInt8 {
-    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+    left.utf8.count == right.utf8.count && strcasecmp(left, right) == 0
   }
 }
 

@@ -17,7 +17,7 @@ package struct IPAddress: Equatable {
 
   /// Returns nil if `text` is not an address. Ignores a zone (`fe80::1%eth0`).
   package init?(_ text: some StringProtocol) {
-    let text = String(text.prefix { $0 != "%" })
+    let text = String(text.utf8.firstIndex(of: UInt8(ascii: "%")).map { text[..<$0] } ?? text[...])
     guard text.utf8.count <= IPAddress.maximumText else { return nil }
     if let bytes = IPAddress.parsed(text, AF_INET, count: 4) {
       self.init(bytes: bytes)
@@ -65,9 +65,13 @@ package struct IPAddress: Equatable {
   }
 
   var text: String {
-    var buffer = [CChar](repeating: 0, count: IPAddress.maximumText + 1)
-    inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &buffer, socklen_t(buffer.count))
-    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    String(unsafeUninitializedCapacity: IPAddress.maximumText + 1) { buffer in
+      let text = UnsafeMutableRawBufferPointer(buffer)
+      text.withMemoryRebound(to: CChar.self) { text in
+        _ = inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, text.baseAddress, socklen_t(text.count))
+      }
+      return buffer.firstIndex(of: 0) ?? 0
+    }
   }
 
   private static func parsed(_ text: String, _ family: Int32, count: Int) -> [UInt8]? {

@@ -56,6 +56,26 @@ package struct RequestBudget {
     var handshakes: [ID] = []
     /// Those that receive, the longest waiting first.
     var requests: [ID] = []
+
+    mutating func add(_ id: ID, _ entry: Entry) {
+      connections += 1
+      bytes += entry.bytes
+      switch entry.phase {
+      case .handshaking: handshakes.append(id)
+      case .receiving: requests.append(id)
+      case .answering, .waiting: break
+      }
+    }
+
+    mutating func remove(_ id: ID, _ entry: Entry) {
+      connections -= 1
+      bytes -= entry.bytes
+      switch entry.phase {
+      case .handshaking: handshakes.removeAll { $0 == id }
+      case .receiving: requests.removeAll { $0 == id }
+      case .answering, .waiting: break
+      }
+    }
   }
 
   private enum Client: Hashable {
@@ -138,32 +158,16 @@ extension RequestBudget {
   private mutating func add(_ id: ID, _ entry: Entry) {
     entries[id] = entry
     bytes += entry.bytes
-    shares[entry.client, default: Share()].connections += 1
-    shares[entry.client]?.bytes += entry.bytes
-    switch entry.phase {
-    case .handshaking:
-      handshakes += 1
-      shares[entry.client]?.handshakes.append(id)
-    case .receiving: shares[entry.client]?.requests.append(id)
-    case .answering, .waiting: break
-    }
+    if entry.phase == .handshaking { handshakes += 1 }
+    shares[entry.client, default: Share()].add(id, entry)
   }
 
   private mutating func remove(_ id: ID) {
-    guard let entry = entries.removeValue(forKey: id), var share = shares.removeValue(forKey: entry.client) else {
-      return
-    }
+    guard let entry = entries.removeValue(forKey: id) else { return }
     bytes -= entry.bytes
-    share.bytes -= entry.bytes
-    share.connections -= 1
-    switch entry.phase {
-    case .handshaking:
-      handshakes -= 1
-      share.handshakes.removeAll { $0 == id }
-    case .receiving: share.requests.removeAll { $0 == id }
-    case .answering, .waiting: break
-    }
-    if share.connections > 0 { shares[entry.client] = share }
+    if entry.phase == .handshaking { handshakes -= 1 }
+    shares[entry.client, default: Share()].remove(id, entry)
+    if shares[entry.client]?.connections == 0 { shares[entry.client] = nil }
   }
 
   /// A client over its share loses what it has begun longest ago, so that those behind the same address who go on are served.

@@ -25,16 +25,18 @@ public struct TrustedProxies: Sendable, Equatable {
     return true
   }
 
-  /// Returns the client that sent `request`: the right-most address that is not a trusted proxy's. Entries to the left of one
-  /// that is not an address are ignored.
-  public func client(of request: HTTPRequest) -> String { address(of: request)?.client ?? request.peerAddress }
-
-  /// Returns the site of the client that sent `request`: its IPv4 address, or the /56 of its IPv6 address.
-  public func site(of request: HTTPRequest) -> String { address(of: request)?.site ?? request.peerAddress }
+  /// Returns who sent `request`: the right-most address that is not a trusted proxy's. Entries to the left of one that is
+  /// not an address are ignored.
+  public func clientAddress(of request: HTTPRequest) -> ClientAddress {
+    guard let address = address(of: request) else {
+      return ClientAddress(client: request.peerAddress, site: request.peerAddress)
+    }
+    return ClientAddress(client: address.client, site: address.site)
+  }
 
   private func address(of request: HTTPRequest) -> IPAddress? {
     let peer = IPAddress(request.peerAddress)
-    guard areTrusted(in: request) else { return peer }
+    guard peer.map(isTrusted) ?? areUnixSocketsTrusted else { return peer }
     var client = peer
     for entry in entries(request.headers).reversed().prefix(TrustedProxies.maximumHops) {
       guard let address = IPAddress(forwarded: TrustedProxies.trimmed(entry)) else { break }
@@ -64,4 +66,12 @@ public struct TrustedProxies: Sendable, Equatable {
   private func entries(_ headers: HTTPHeaders) -> [Substring] {
     headers.values(of: TrustedProxies.header).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
   }
+}
+
+/// The addresses by which the requests of a client are counted.
+public struct ClientAddress: Sendable {
+  /// The client: its IPv4 address, the /64 of its IPv6 address, or `unix`.
+  public let client: String
+  /// All who share its site: its IPv4 address, the /56 of its IPv6 address, or `unix`.
+  public let site: String
 }

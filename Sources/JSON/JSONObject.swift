@@ -8,7 +8,9 @@ public struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral, Equatabl
   private var members: [(key: String, value: any JSONWritable)]
 
   public init(dictionaryLiteral members: (String, (any JSONWritable)?)...) {
-    self.members = members.compactMap { key, value in value.map { (key, $0) } }
+    self.members = []
+    self.members.reserveCapacity(members.count)
+    for case (let key, let value?) in members { self.members.append((key, value)) }
   }
 
   public init(_ counts: [(String, Int)]) {

@@ -103,11 +103,19 @@ public struct DeviceMetadata: Sendable, Equatable {
   }
 
   public func json() -> [UInt8] {
-    let object: JSONObject = [
-      "username": username, "platform": platform.rawValue, "updatedAt": updatedAt, "bundleId": bundleID,
-      "environment": environment?.rawValue, "createdAt": createdAt, "kind": kind == .app ? nil : kind.rawValue,
-      "deviceId": deviceID, "activity": activity, "frequentPushes": frequentPushes,
-    ]
-    return object.bytes
+    var writer = JSONWriter(capacity: 192)
+    writer.beginObject()
+    writer.member("username", username)
+    writer.member("platform", platform.rawValue)
+    writer.member("updatedAt", updatedAt)
+    writer.member("bundleId", bundleID)
+    writer.member("environment", environment?.rawValue)
+    writer.member("createdAt", createdAt)
+    writer.member("kind", kind == .app ? nil : kind.rawValue)
+    writer.member("deviceId", deviceID)
+    writer.member("activity", activity)
+    writer.member("frequentPushes", frequentPushes)
+    writer.endObject()
+    return writer.bytes
   }
 }

@@ -68,10 +68,9 @@ final class OperatorAccess {
   func mayKnowSender(of request: HTTPRequest) -> Bool {
     switch BasicCredentials(request.headers) {
     case .named(let name, _):
-      let proxies = configuration.listener.trustedProxies
+      let address = configuration.listener.trustedProxies.clientAddress(of: request)
       return !failures.isBlocked(
-        .operator, Credential.normalized(name, of: .operator) ?? "", from: proxies.client(of: request),
-        at: proxies.site(of: request))
+        .operator, Credential.normalized(name, of: .operator) ?? "", from: address.client, at: address.site)
     case .invalid: return false
     case .none: return cookie(of: request).id(in: request.headers) != nil || LocalAccess.isLocal(request)
     }
@@ -119,10 +118,10 @@ final class OperatorAccess {
   /// Returns the operator with this name and secret, or nil. Failures count for the address and the name.
   private func check(_ name: String, _ secret: String, _ request: HTTPRequest) async throws(PageError) -> Credential? {
     let known = Credential.normalized(name, of: .operator)
-    let proxies = configuration.listener.trustedProxies
+    let address = configuration.listener.trustedProxies.clientAddress(of: request)
     do throws(FailureLimit.Fault) {
       let found = try await failures.check(
-        .operator, known ?? "", from: proxies.client(of: request), at: proxies.site(of: request)
+        .operator, known ?? "", from: address.client, at: address.site
       ) { () async throws(RedisError) -> Credential? in
         guard let known else { return nil }
         return try await credentials.operator(known, secret: secret)

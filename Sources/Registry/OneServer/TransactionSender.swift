@@ -2,9 +2,12 @@ import EventLoop
 import Events
 import Redis
 
-/// Sends transactions to Redis, which applies each in one atomic step with its events.
+/// Sends transactions to Redis, which applies each in one atomic step with its events. Those of one turn of the loop
+/// leave together.
 @EventLoop
-struct TransactionSender {
+final class TransactionSender {
+  typealias Completion = @EventLoop ([Result<Transaction.Reply, RedisError>]) -> Void
+
   /// Of one script, which blocks Redis for about a millisecond.
   private static let maximumTransactions = 100
   /// Words of a request beside those of its transactions.
@@ -16,6 +19,7 @@ struct TransactionSender {
   let events: EventLog?
   /// Whether a script may have the keys of several transactions.
   let isCombined: Bool
+  private var waiting: [(transactions: [Transaction], completion: Completion)] = []
 
   init(_ connection: RedisClient, events: EventLog?, isCombined: Bool = true) {
     self.connection = connection
@@ -24,23 +28,40 @@ struct TransactionSender {
     connection.preload([ChangeScript.apply])
   }
 
-  /// Sends all transactions at once, and passes their replies in the same order when the last has arrived.
-  func send(
-    _ transactions: [Transaction], _ completion: @escaping @EventLoop ([Result<Transaction.Reply, RedisError>]) -> Void
-  ) {
-    EventLoop.gather(batches(transactions)) { batch, end in
-      call(batch) { result in
-        end(
-          batch.enumerated().map { number, transaction in
-            result.flatMap { value in
-              guard let values = value.array, values.count > number, let reply = transaction.reply(values[number])
-              else { return .failure(TransactionSender.unexpected) }
-              return .success(reply)
-            }
-          })
+  /// Sends transactions at the end of this turn, and passes their replies in the same order.
+  func send(_ transactions: [Transaction], _ completion: @escaping Completion) {
+    if waiting.isEmpty { EventLoop.atEndOfTurn { [self] in sendWaiting() } }
+    waiting.append((transactions, completion))
+  }
+
+  private func sendWaiting() {
+    let sent = waiting
+    waiting = []
+    EventLoop.gather(batches(sent.flatMap(\.transactions)), apply) { replies in
+      var left = replies.flatMap { $0 }[...]
+      for (transactions, completion) in sent {
+        completion(Array(left.prefix(transactions.count)))
+        left = left.dropFirst(transactions.count)
       }
-    } completion: { (replies: [[Result<Transaction.Reply, RedisError>]]) in
-      completion(replies.flatMap { $0 })
+    }
+  }
+
+  /// Redis refuses a script at its first write, for example if it is full. What it refuses together it gets once more one
+  /// by one, so that a change does not fail with another one.
+  private func apply(_ batch: ArraySlice<Transaction>, _ completion: @escaping Completion) {
+    call(batch) { [self] result in
+      if case .failure(.reply) = result, batch.count > 1 {
+        return EventLoop.gather(batch.indices.map { batch[$0...$0] }, apply) { completion($0.flatMap { $0 }) }
+      }
+      completion(
+        batch.enumerated().map { number, transaction in
+          result.flatMap { value in
+            guard let values = value.array, values.count > number, let reply = transaction.reply(values[number]) else {
+              return .failure(TransactionSender.unexpected)
+            }
+            return .success(reply)
+          }
+        })
     }
   }
 
@@ -76,7 +97,7 @@ struct TransactionSender {
       stream: events == nil ? places.first ?? "" : EventStream.key, places: RedisList(places),
       transactions: RedisList())
     for transaction in batch { transaction.append(to: &script) }
-    connection.send(script) { result in
+    connection.send(script) { [self] result in
       if let events, case .failure(.reply(let error)) = result, error.code == "NOPERM" {
         return call(batch, writesEvents: false) { result in
           // Otherwise it was not the stream that Redis refused, and there is nothing to tell.

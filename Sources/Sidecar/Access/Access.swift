@@ -26,7 +26,7 @@ struct Access {
   }
 
   /// Returns the client's address, by which requests without credentials are counted.
-  func client(of request: HTTPRequest) -> String { trustedProxies.client(of: request) }
+  func client(of request: HTTPRequest) -> String { trustedProxies.clientAddress(of: request).client }
 
   var trustedProxies: TrustedProxies { configuration.listener.trustedProxies }
 
@@ -58,7 +58,8 @@ struct Access {
 
   /// Whether the client of the request has failed too often for this name.
   func isBlocked(_ kind: Credential.Kind, _ name: String, _ request: HTTPRequest) -> Bool {
-    failures.isBlocked(kind, name, from: client(of: request), at: trustedProxies.site(of: request))
+    let address = trustedProxies.clientAddress(of: request)
+    return failures.isBlocked(kind, name, from: address.client, at: address.site)
   }
 
   /// Counts `action` of `subject`. Throws 429 if the subject has reached its limit.

@@ -11,7 +11,8 @@ extension FailureLimit {
     _ find: @EventLoop () async throws(RedisError) -> Found?
   ) async throws(Refusal) -> Found? {
     do throws(FailureLimit.Fault) {
-      return try await check(kind, name, from: proxies.client(of: request), at: proxies.site(of: request), find)
+      let address = proxies.clientAddress(of: request)
+      return try await check(kind, name, from: address.client, at: address.site, find)
     } catch {
       switch error {
       case .redis(let fault): throw Refusal(fault)

@@ -69,7 +69,7 @@ enum RequestInput {
     var proxies = TrustedProxies()
     _ = proxies.add("10.0.0.0/8")
     _ = proxies.add("unix")
-    try requireShort(proxies.client(of: request(headers, [])), 64, "the address of a client")
+    try requireShort(proxies.clientAddress(of: request(headers, [])).client, 64, "the address of a client")
     _ = OriginPolicy().allows(value)
     _ = BodyFraming.isUnambiguous(HTTPHeaders([("Content-Length", value)]), isHTTP10: false)
   }
