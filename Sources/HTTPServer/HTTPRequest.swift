@@ -1,7 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// A complete request.
 public struct HTTPRequest: Sendable {
   public let method: String
@@ -35,32 +31,31 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-/// Header fields in the order of the request, with repeated ones.
+/// Header fields in the order of the request, with repeated ones. The case of a name does not matter.
 public struct HTTPHeaders: Sendable {
+  /// The names in lower case.
   public private(set) var fields: [(name: String, value: String)] = []
 
   public init(_ fields: [(name: String, value: String)] = []) {
-    self.fields = fields
+    for (name, value) in fields { append(name, value) }
   }
 
   public mutating func append(_ name: String, _ value: String) {
-    fields.append((name, value))
+    fields.append((name.lowercased(), value))
   }
 
-  /// The first value of a field. The case of the name does not matter.
+  /// The first value of a field.
   public subscript(name: String) -> String? {
-    fields.first { HTTPHeaders.isSame($0.name, name) }?.value
+    let name = name.lowercased()
+    return fields.first { $0.name == name }?.value
   }
 
-  /// Returns all values of a field. The case of the name does not matter.
+  /// Returns all values of a field.
   public func values(of name: String) -> [String] {
+    let name = name.lowercased()
     var values: [String] = []
-    for field in fields where HTTPHeaders.isSame(field.name, name) { values.append(field.value) }
+    for field in fields where field.name == name { values.append(field.value) }
     return values
-  }
-
-  private static func isSame(_ left: String, _ right: String) -> Bool {
-    left.utf8.count == right.utf8.count && strcasecmp(left, right) == 0
   }
 }
 
