@@ -21,6 +21,12 @@ class Missing(RuntimeError):
     pass
 
 
+def deployed(variable):
+    """The value that the image sets."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../deploy/Containerfile")) as file:
+        return re.search(rf"^[^#]*\b{variable}=(\S+)", file.read(), re.M)[1]
+
+
 class Stack:
     def __init__(self, programs, sink=None, worker=True, **settings):
         self.directory = tempfile.mkdtemp(prefix="martlet-bench-")
@@ -50,7 +56,8 @@ class Stack:
         # Variables of the caller must not change the measurement.
         environment = {
             "PATH": os.environ["PATH"], "REDIS_URL": f"unix://{self.directory}/redis.sock",
-            "MARTLET_ADMIN_ADDRESS": "127.0.0.1:0", **self.sink.environment(), **self._settings}
+            "MARTLET_ADMIN_ADDRESS": "127.0.0.1:0", "GLIBC_TUNABLES": deployed("GLIBC_TUNABLES"),
+            **self.sink.environment(), **self._settings}
         log = f"{self.directory}/worker.log"
         open(log, "w").close()
         started = time.monotonic()
