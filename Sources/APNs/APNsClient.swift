@@ -88,9 +88,10 @@ public final class APNsClient {
   }
 
   private func enqueue(_ push: Push, now: UInt64) {
-    push.route = routes.route(push.environment, push.topic)
+    let environment = push.shared.environment
+    push.route = routes.route(environment, push.shared.topic)
     if let refusal = refusalByRoute(push, now: now) { return finishLater(push, refusal) }
-    (push.isBroadcast ? broadcastPool(push.environment) : pool(push.environment)).send(push)
+    (push.shared.isBroadcast ? broadcastPool(environment) : pool(environment)).send(push)
   }
 
   /// Takes over a push that a client with the same ``instruments`` has not sent.
@@ -179,7 +180,7 @@ public final class APNsClient {
     // A completion may have submitted this push after `now` was taken.
     instruments.record(outcome, nanoseconds: now > push.sentAt ? now - push.sentAt : 0)
     if case .answered = outcome { answers.answered(sentAt: push.sentAt, now: now) }
-    push.completion(outcome)
+    push.ended(outcome)
   }
 
   func finishLater(_ push: Push, _ outcome: SendOutcome) {

@@ -157,10 +157,11 @@ extension HTTP2Session {
       return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
     }
     let push = Unmanaged<Push>.fromOpaque(object).takeUnretainedValue()
-    let count = min(capacity, push.payload.count - push.stream.payloadOffset)
-    copy(push.payload, from: push.stream.payloadOffset, count: count, to: buffer)
+    let payload = push.shared.message.payload
+    let count = min(capacity, payload.count - push.stream.payloadOffset)
+    copy(payload, from: push.stream.payloadOffset, count: count, to: buffer)
     push.stream.payloadOffset += count
-    if push.stream.payloadOffset == push.payload.count {
+    if push.stream.payloadOffset == payload.count {
       push.stream.isWritten = true
       owner.unwritten -= 1
       flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue

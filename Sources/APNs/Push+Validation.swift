@@ -9,7 +9,8 @@ extension Push {
   ///
   /// Such a push is not sent: a control character in a header would end the connection and all pushes on it.
   nonisolated var localRefusal: APNsAnswer? {
-    if isBroadcast {
+    let (topic, message) = (shared.topic, shared.message)
+    if shared.isBroadcast {
       if token.utf8.isEmpty { return .init(status: 400, reason: "MissingChannelId") }
       if !ChannelID.isWellFormed(token) { return .init(status: 400, reason: "BadChannelId") }
     } else {
@@ -21,32 +22,36 @@ extension Push {
       return .init(status: 400, reason: "BadTopic")
     }
     if !isAPNsIDValid { return .init(status: 400, reason: "BadMessageId") }
-    if priority != 10, priority != 5, priority != 1 { return .init(status: 400, reason: "BadPriority") }
-    if let expiration, expiration < 0 { return .init(status: 400, reason: "BadExpirationDate") }
-    if let collapseID, collapseID.utf8.count > Push.maximumCollapseIDBytes || !Push.isHeaderValue(collapseID) {
+    if ![10, 5, 1].contains(message.priority) { return .init(status: 400, reason: "BadPriority") }
+    if let expiration = message.expiration, expiration < 0 { return .init(status: 400, reason: "BadExpirationDate") }
+    if let id = message.collapseID, id.utf8.count > Push.maximumCollapseIDBytes || !Push.isHeaderValue(id) {
       return .init(status: 400, reason: "BadCollapseId")
     }
-    if payload.isEmpty { return .init(status: 400, reason: "PayloadEmpty") }
-    let maximum = isBroadcast ? PushType.maximumBroadcastBytes : pushType.maximumPayloadBytes
-    if payload.count > maximum { return .init(status: 413, reason: "PayloadTooLarge") }
+    if message.payload.isEmpty { return .init(status: 400, reason: "PayloadEmpty") }
+    let maximum = shared.isBroadcast ? PushType.maximumBroadcastBytes : message.pushType.maximumPayloadBytes
+    if message.payload.count > maximum { return .init(status: 413, reason: "PayloadTooLarge") }
     return nil
   }
 
   private nonisolated var isTokenValid: Bool {
-    token.utf8.count <= Push.maximumTokenCharacters && Push.count(token, Push.isHex) == token.utf8.count
+    token.utf8.count <= Push.maximumTokenCharacters && Push.consists(token, of: Push.isHex)
   }
 
   /// Whether the id is a UUID: 32 hexadecimal digits and four dashes.
   private nonisolated var isAPNsIDValid: Bool {
-    let text = apnsID.utf8
-    return text.count == 36 && Push.count(apnsID, Push.isHex) == 32
-      && Push.dashes.allSatisfy { text[text.index(text.startIndex, offsetBy: $0)] == UInt8(ascii: "-") }
+    apnsID.utf8.span.withUnsafeBufferPointer { text in
+      guard text.count == 36 else { return false }
+      var digits: UInt8 = 0
+      for byte in text { digits &+= Push.isHex(byte) ? 1 : 0 }
+      return digits == 32 && text[8] == Push.dash && text[13] == Push.dash && text[18] == Push.dash
+        && text[23] == Push.dash
+    }
   }
 
-  private nonisolated static let dashes = [8, 13, 18, 23]
+  private nonisolated static let dash = UInt8(ascii: "-")
 
   private nonisolated static func isHeaderValue(_ text: String) -> Bool {
-    count(text) { $0 >= 0x20 && $0 != 0x7F } == text.utf8.count && text.utf8.first != 0x20 && text.utf8.last != 0x20
+    consists(text, of: { $0 >= 0x20 && $0 != 0x7F }) && text.utf8.first != 0x20 && text.utf8.last != 0x20
   }
 
   @inline(__always)
@@ -54,19 +59,13 @@ extension Push {
     (byte &- 0x30) < 10 || ((byte | 0x20) &- 0x61) < 6
   }
 
-  /// Returns the number of bytes that satisfy `isFine`, for texts of at most 256 bytes. The loop has no early exit, so
-  /// that the compiler can vectorize it.
+  /// Whether all bytes satisfy `isFine`. The loop has no early exit, so that the compiler can vectorize it.
   @inline(__always)
-  private nonisolated static func count(_ text: String, _ isFine: (UInt8) -> Bool) -> Int {
-    var text = text
-    return text.withUTF8 { bytes in
-      var count: UInt16 = 0
-      var index = 0
-      while index < bytes.count {
-        count &+= isFine(bytes[index]) ? 1 : 0
-        index &+= 1
-      }
-      return Int(count)
+  private nonisolated static func consists(_ text: String, of isFine: (UInt8) -> Bool) -> Bool {
+    text.utf8.span.withUnsafeBufferPointer { bytes in
+      var unfit: UInt8 = 0
+      for byte in bytes { unfit |= isFine(byte) ? 0 : 1 }
+      return unfit == 0
     }
   }
 }

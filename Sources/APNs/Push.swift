@@ -3,9 +3,10 @@ public import EventLoop
 
 /// One push to one device, from ``APNsClient/send(_:)`` to its outcome.
 ///
-/// A class because it is the user data of its HTTP/2 stream. An instance is sent only once.
+/// A class because it is the user data of its HTTP/2 stream. An instance is sent only once. A subclass holds what its sender
+/// needs when the push ends, so that there is one object for each push and no closure.
 @EventLoop
-public final class Push {
+open class Push {
   /// Where a push goes.
   public struct Target: Sendable {
     /// Hexadecimal device token; of a broadcast the id of the channel.
@@ -24,7 +25,7 @@ public final class Push {
     /// A channel of an app. APNs gets no topic: the one here names the route, which is not that of the app's devices.
     public init(channel id: String, bundleID: String, environment: PushEnvironment) {
       token = id
-      topic = bundleID + Push.channelsSuffix
+      topic = SharedContent.channels(of: bundleID)
       self.environment = environment
       owner = nil
       evidence = TokenEvidence()
@@ -44,119 +45,97 @@ public final class Push {
     }
   }
 
-  /// No bundle id ends with it.
-  private nonisolated static let channelsSuffix = "/channels"
-
   /// What a push carries.
   public struct Message: Sendable {
     /// JSON.
     public let payload: [UInt8]
     public let pushType: PushType
-    /// 10, 5 or 1; nil for the default of the push type.
-    public let priority: Int?
+    /// 10, 5 or 1.
+    public let priority: Int
     /// Unix seconds. 0: APNs tries only once. Nil: Apple's default, which is different.
     public let expiration: Int64?
     /// At most 64 bytes.
     public let collapseID: String?
 
+    /// `priority` is nil for the default of the push type.
     public init(
       payload: [UInt8], pushType: PushType = .alert, priority: Int? = nil, expiration: Int64? = nil,
       collapseID: String? = nil
     ) {
       self.payload = payload
       self.pushType = pushType
-      self.priority = priority
+      self.priority = priority ?? pushType.defaultPriority
       self.expiration = expiration
       self.collapseID = collapseID
     }
   }
 
   /// Hexadecimal device token; of a broadcast the id of the channel.
-  public let token: String
-  public let topic: String
-  /// See ``Target/isBroadcast``.
-  public let isBroadcast: Bool
-  public let pushType: PushType
-  /// 10, 5 or 1.
-  public let priority: Int
-  /// Unix seconds; see ``Message/expiration``.
-  public let expiration: Int64?
-  public let collapseID: String?
+  public final let token: String
   /// Lower-case UUID; the same on every attempt.
-  public let apnsID: String
-  /// JSON; shared by copy-on-write between the pushes of one job.
-  public let payload: [UInt8]
-  public let environment: PushEnvironment
+  public final let apnsID: String
+  final let shared: SharedContent
   /// Nil for an anonymous device; the mass-removal guard counts each such device separately.
-  public let owner: PushOwner?
-  let evidence: TokenEvidence
-
-  /// The bundle id that the topic was made from.
-  nonisolated var bundleID: String {
-    isBroadcast ? String(topic.dropLast(Push.channelsSuffix.count)) : pushType.bundleID(ofTopic: topic)
-  }
-
-  let completion: @EventLoop (SendOutcome) -> Void
+  final let owner: PushOwner?
+  final let evidence: TokenEvidence
+  /// Called once, unless a subclass overrides ``ended(_:)``.
+  public final var completion: (@EventLoop (SendOutcome) -> Void)?
 
   /// On CLOCK_MONOTONIC, nanoseconds; set by `send`.
-  var sentAt: UInt64 = 0
-  var deadline: UInt64 = 0
-  var isFinished = false
-  var route: Route?
+  final var sentAt: UInt64 = 0
+  final var deadline: UInt64 = 0
+  final var isFinished = false
+  final var route: Route?
   /// How often it was sent again because APNs had certainly not processed it.
-  var resends = 0
+  final var resends = 0
   /// How often it was sent again because its provider token was refused.
-  var tokenResends = 0
+  final var tokenResends = 0
   /// The generation of the provider token that the last attempt carried.
-  var tokenGeneration = 0
+  final var tokenGeneration = 0
   /// The key that signed it, among those of its client.
-  var keyIndex = 0
+  final var keyIndex = 0
   /// When the last attempt was given to a connection; on CLOCK_MONOTONIC, nanoseconds.
-  var submittedAt: UInt64 = 0
+  final var submittedAt: UInt64 = 0
   /// Whether this push probes a paused route.
-  var isProbe = false
+  final var isProbe = false
   /// Used on the loop only, which nghttp2's callbacks cannot express.
-  nonisolated(unsafe) var stream = PushStream()
+  nonisolated(unsafe) final var stream = PushStream()
 
   // Links of the ``PushList`` that contains it.
-  var next: Push?
-  unowned(unsafe) var previous: Push?
+  final var next: Push?
+  unowned(unsafe) final var previous: Push?
+
+  public init(
+    token: String, apnsID: String, shared: SharedContent, owner: PushOwner? = nil,
+    evidence: TokenEvidence = TokenEvidence()
+  ) {
+    self.token = token
+    self.apnsID = apnsID
+    self.shared = shared
+    self.owner = owner
+    self.evidence = evidence
+  }
 
   /// - Parameters:
   ///   - apnsID: lower-case UUID.
   ///   - completion: called exactly once, on the loop, in a later turn than `send`.
-  public init(
+  public convenience init(
     to target: Target, message: Message, apnsID: String, completion: @escaping @EventLoop (SendOutcome) -> Void
   ) {
-    token = target.token
-    topic = target.topic
-    isBroadcast = target.isBroadcast
-    environment = target.environment
-    owner = target.owner
-    evidence = target.evidence
-    payload = message.payload
-    pushType = message.pushType
-    priority = message.priority ?? message.pushType.defaultPriority
-    // A broadcast must say one.
-    expiration = message.expiration ?? (target.isBroadcast ? 0 : nil)
-    collapseID = message.collapseID
-    self.apnsID = apnsID
+    let shared = SharedContent(
+      message: message, topic: target.topic, environment: target.environment, isBroadcast: target.isBroadcast)
+    self.init(token: target.token, apnsID: apnsID, shared: shared, owner: target.owner, evidence: target.evidence)
     self.completion = completion
   }
+
+  /// Called exactly once, on the loop, in a later turn than `send`.
+  open func ended(_ outcome: SendOutcome) { completion.take()?(outcome) }
 }
 
 /// The owner of a push's device, by which the mass-removal guard counts.
-public struct PushOwner: Sendable, Equatable {
-  let hash: Int
-
-  public static func user(_ name: String) -> PushOwner { PushOwner(hash: name.hashValue) }
-
-  public static func instance(_ id: String) -> PushOwner {
-    var hasher = Hasher()
-    hasher.combine("instance")
-    hasher.combine(id)
-    return PushOwner(hash: hasher.finalize())
-  }
+public enum PushOwner: Sendable, Hashable {
+  case user(String)
+  case instance(String)
 }
 
 /// Whether a refusal says something about a token, or only that the push was sent to the wrong place.

@@ -35,12 +35,12 @@ final class RefusalLog {
   /// Logs and counts a refusal. With `isFault` the request was malformed, which is logged as an error.
   func record(_ push: Push, _ answer: APNsAnswer, isFault: Bool = false, now: UInt64) {
     let reason = answer.reason ?? "HTTP_\(answer.status)"
-    let topic = String(push.topic.prefix(RefusalLog.maximumTopicCharacters))
+    let topic = String(push.shared.topic.prefix(RefusalLog.maximumTopicCharacters))
     log.debug(
       "APNs refused a push",
       [
         "reason": .init(reason), "status": .init(answer.status), "topic": .init(topic),
-        "environment": .init(push.environment.rawValue), "token": .init(Log.shortened(push.token)),
+        "environment": .init(push.shared.environment.rawValue), "token": .init(Log.shortened(push.token)),
         "apnsId": .init(push.apnsID),
       ])
     var kind = Kind(reason: reason, topic: topic, isFault: isFault)

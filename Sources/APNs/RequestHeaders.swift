@@ -29,21 +29,22 @@ final class RequestHeaders {
   func with(_ push: Push, authorization: [UInt8], _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Int32) -> Int32 {
     authorization.withUnsafeBufferPointer { authorization in
       var block = fixed
-      if push.isBroadcast {
-        block.add(":path", push.bundleID, after: "/4/broadcasts/apps/", isIndexed: false)
+      let (shared, message) = (push.shared, push.shared.message)
+      if shared.isBroadcast {
+        block.add(":path", shared.topicBundleID, after: "/4/broadcasts/apps/", isIndexed: false)
         block.add("authorization", authorization)
         block.add("apns-channel-id", push.token, isIndexed: false)
       } else {
         block.add(":path", push.token, after: "/3/device/", isIndexed: false)
         block.add("authorization", authorization)
-        block.add("apns-topic", push.topic)
+        block.add("apns-topic", shared.topic)
       }
-      block.add("apns-push-type", push.pushType.rawValue)
-      block.add("apns-priority", push.priority == 10 ? "10" : push.priority == 5 ? "5" : "1")
+      block.add("apns-push-type", message.pushType.rawValue)
+      block.add("apns-priority", message.priority == 10 ? "10" : message.priority == 5 ? "5" : "1")
       // These differ from push to push and would only displace the others in the server's header table.
-      block.add(push.isBroadcast ? "apns-request-id" : "apns-id", push.apnsID, isIndexed: false)
-      if let expiration = push.expiration { block.add("apns-expiration", String(expiration), isIndexed: false) }
-      if let collapseID = push.collapseID { block.add("apns-collapse-id", collapseID, isIndexed: false) }
+      block.add(shared.isBroadcast ? "apns-request-id" : "apns-id", push.apnsID, isIndexed: false)
+      if let expiration = shared.expiration { block.add("apns-expiration", String(expiration), isIndexed: false) }
+      if let collapseID = message.collapseID { block.add("apns-collapse-id", collapseID, isIndexed: false) }
       return body(block.fields.baseAddress, block.count)
     }
   }

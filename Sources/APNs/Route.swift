@@ -64,7 +64,7 @@ final class Route {
     if !isSuspect, push.owner == nil ? unownedGuard.isAllGood : ownedGuard.isAllGood { return false }
     let hasChanged =
       if let owner = push.owner {
-        ownedGuard.record(owner: owner.hash, isSuspect: isSuspect)
+        ownedGuard.record(owner: owner.hashValue, isSuspect: isSuspect)
       } else {
         unownedGuard.record(owner: push.token.hashValue, isSuspect: isSuspect)
       }

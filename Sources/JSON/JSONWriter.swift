@@ -1,15 +1,28 @@
 /// Writes JSON without white space, and adds commas.
 ///
-/// The caller is responsible for the syntax: a key before each value of an object, an end for each begin.
-public struct JSONWriter: Sendable {
-  public private(set) var bytes: [UInt8] = []
-  private var needsComma = false
+/// The caller is responsible for the syntax: a key before each value of an object, an end for each begin. Not copyable, as it
+/// owns its memory: an array costs several times as much for each part that is appended.
+public struct JSONWriter: ~Copyable {
   /// Maximum digits of a 64-bit magnitude.
   private static let maximumDigits = 20
+  /// Maximum bytes around a text: a comma, two quotation marks and a colon.
+  private static let maximumFraming = 4
 
-  public init(capacity: Int = 0) {
-    bytes.reserveCapacity(capacity)
+  private var start: UnsafeMutablePointer<UInt8>
+  /// Where the next byte is written.
+  private var next: UnsafeMutablePointer<UInt8>
+  private var end: UnsafeMutablePointer<UInt8>
+  private var needsComma = false
+
+  public init(capacity: Int = 256) {
+    start = .allocate(capacity: capacity)
+    next = start
+    end = start + capacity
   }
+
+  deinit { start.deallocate() }
+
+  public var bytes: [UInt8] { Array(UnsafeBufferPointer(start: start, count: next - start)) }
 
   public mutating func beginObject() {
     begin(UInt8(ascii: "{"))
@@ -29,13 +42,15 @@ public struct JSONWriter: Sendable {
 
   /// Writes a key that needs no escapes.
   public mutating func key(_ key: StaticString) {
-    key.withUTF8Buffer { quoted($0, end: UInt8(ascii: ":")) }
+    quoted(UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
+    put(UInt8(ascii: ":"))
     needsComma = false
   }
 
   public mutating func key(_ key: String) {
     quote(key)
-    bytes.append(UInt8(ascii: ":"))
+    reserve(1)
+    put(UInt8(ascii: ":"))
     needsComma = false
   }
 
@@ -45,8 +60,19 @@ public struct JSONWriter: Sendable {
   }
 
   public mutating func integer(_ integer: Int64) {
+    reserve(JSONWriter.maximumFraming + JSONWriter.maximumDigits * 2)
     separate()
-    digits(integer)
+    if integer < 0 { put(UInt8(ascii: "-")) }
+    // Written backwards behind their place, and moved there.
+    let last = next + JSONWriter.maximumDigits * 2
+    var first = last
+    var rest = integer.magnitude
+    repeat {
+      first -= 1
+      first.pointee = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    } while rest > 0
+    copy(UnsafeBufferPointer(start: first, count: last - first))
     needsComma = true
   }
 
@@ -58,8 +84,9 @@ public struct JSONWriter: Sendable {
   /// Writes a number; null if it is not finite, as in JavaScript.
   public mutating func number(_ number: Double) {
     guard number.isFinite else { return null() }
+    reserve(JSONWriter.maximumFraming)
     separate()
-    bytes.append(contentsOf: number.description.utf8)
+    append(number.description)
     needsComma = true
   }
 
@@ -78,113 +105,65 @@ public struct JSONWriter: Sendable {
 
   /// Writes a value that is JSON already, without checking it.
   public mutating func raw(_ json: ArraySlice<UInt8>) {
+    reserve(JSONWriter.maximumFraming)
     separate()
-    bytes.append(contentsOf: json)
+    json.withUnsafeBufferPointer { append($0) }
     needsComma = true
   }
 
-  public mutating func value(_ value: JSONValue) {
-    switch value {
-    case .null: null()
-    case .bool(let value): bool(value)
-    case .integer(let value): integer(value)
-    case .number(let value): number(value)
-    case .string(let value): string(value)
-    case .array(let elements):
-      beginArray()
-      for element in elements { self.value(element) }
-      endArray()
-    case .object(let members):
-      beginObject()
-      for member in members {
-        key(member.key)
-        self.value(member.value)
-      }
-      endObject()
-    }
-  }
-
-  /// Writes a key and its value; nothing if that is nil.
-  public mutating func member(_ name: StaticString, _ value: String?) {
-    guard let value else { return }
-    key(name)
-    string(value)
-  }
-
-  /// Writes a key and its value; nothing if that is nil.
-  @inlinable
-  public mutating func member(_ name: StaticString, _ value: (some BinaryInteger)?) {
-    guard let value else { return }
-    key(name)
-    integer(value)
-  }
-
-  /// Writes a key and its value; nothing if that is nil.
-  public mutating func member(_ name: StaticString, _ value: Bool?) {
-    guard let value else { return }
-    key(name)
-    bool(value)
-  }
-
+  /// There must be room for the comma.
+  @inline(__always)
   private mutating func separate() {
-    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    if needsComma { put(UInt8(ascii: ",")) }
   }
 
   private mutating func begin(_ bracket: UInt8) {
+    reserve(JSONWriter.maximumFraming)
     separate()
-    bytes.append(bracket)
+    put(bracket)
     needsComma = false
   }
 
   private mutating func end(_ bracket: UInt8) {
-    bytes.append(bracket)
+    reserve(1)
+    put(bracket)
     needsComma = true
   }
 
   private mutating func literal(_ word: StaticString) {
+    reserve(JSONWriter.maximumFraming)
     separate()
-    word.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    append(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     needsComma = true
   }
 
   private mutating func quote(_ string: String) {
-    var string = string
-    string.withUTF8 { text in
-      // Most strings need no escape.
-      JSONWriter.needsEscape(text) ? escaped(text) : quoted(text)
-    }
+    // Most strings need no escape.
+    string.utf8.span.withUnsafeBufferPointer { JSONWriter.needsEscape($0) ? escaped($0) : quoted($0) }
   }
 
-  /// Writes a comma if there must be one, and text that needs no escapes in quotation marks, then `end`. One append is
-  /// several times as fast as one for each part.
+  /// Writes text that needs no escapes, and leaves room for a colon.
   @inline(__always)
-  private mutating func quoted(_ text: UnsafeBufferPointer<UInt8>, end: UInt8? = nil) {
-    bytes.append(addingCapacity: text.count + 4) { [needsComma] (room: inout OutputSpan<UInt8>) in
-      room.withUnsafeMutableBufferPointer { room, count in
-        func put(_ byte: UInt8) {
-          room.initializeElement(at: count, to: byte)
-          count += 1
-        }
-        if needsComma { put(UInt8(ascii: ",")) }
-        put(UInt8(ascii: "\""))
-        count = room[count...].initialize(fromContentsOf: text)
-        put(UInt8(ascii: "\""))
-        if let end { put(end) }
-      }
-    }
+  private mutating func quoted(_ text: UnsafeBufferPointer<UInt8>) {
+    reserve(JSONWriter.maximumFraming + text.count)
+    separate()
+    put(UInt8(ascii: "\""))
+    copy(text)
+    put(UInt8(ascii: "\""))
   }
 
   private mutating func escaped(_ text: UnsafeBufferPointer<UInt8>) {
+    reserve(JSONWriter.maximumFraming)
     separate()
-    bytes.append(UInt8(ascii: "\""))
+    put(UInt8(ascii: "\""))
     var copied = 0
     for index in text.indices where JSONWriter.needsEscape(text[index]) {
-      bytes.append(contentsOf: text[copied..<index])
+      append(UnsafeBufferPointer(rebasing: text[copied..<index]))
       escape(text[index])
       copied = index + 1
     }
-    bytes.append(contentsOf: text[copied...])
-    bytes.append(UInt8(ascii: "\""))
+    append(UnsafeBufferPointer(rebasing: text[copied...]))
+    put(UInt8(ascii: "\""))
   }
 
   private static func needsEscape(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -215,32 +194,55 @@ public struct JSONWriter: Sendable {
   }
 
   private mutating func escape(_ byte: UInt8) {
-    bytes.append(UInt8(ascii: "\\"))
     switch byte {
-    case 0x0A: bytes.append(UInt8(ascii: "n"))
-    case 0x0D: bytes.append(UInt8(ascii: "r"))
-    case 0x09: bytes.append(UInt8(ascii: "t"))
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
-    default:
-      let hex = Array("0123456789abcdef".utf8)
-      bytes.append(contentsOf: "u00".utf8)
-      bytes.append(hex[Int(byte >> 4)])
-      bytes.append(hex[Int(byte & 0x0F)])
+    case 0x0A: append("\\n")
+    case 0x0D: append("\\r")
+    case 0x09: append("\\t")
+    case UInt8(ascii: "\""): append("\\\"")
+    case UInt8(ascii: "\\"): append("\\\\")
+    default: append("\\u00" + (byte < 0x10 ? "0" : "") + String(byte, radix: 16))
     }
   }
 
-  private mutating func digits(_ integer: Int64) {
-    if (0...9).contains(integer) { return bytes.append(UInt8(ascii: "0") + UInt8(integer)) }
-    if integer < 0 { bytes.append(UInt8(ascii: "-")) }
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: JSONWriter.maximumDigits) { digits in
-      var rest = integer.magnitude
-      var first = JSONWriter.maximumDigits
-      repeat {
-        first -= 1
-        digits.initializeElement(at: first, to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-        rest /= 10
-      } while rest > 0
-      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
-    }
+  // MARK: - Memory
+
+  @inline(__always)
+  private mutating func reserve(_ size: Int) {
+    if end - next < size { grow(by: size) }
+  }
+
+  private mutating func grow(by size: Int) {
+    let (old, count) = (start, next - start)
+    let capacity = max((end - start) * 2, count + size)
+    start = .allocate(capacity: capacity)
+    start.moveInitialize(from: old, count: count)
+    next = start + count
+    end = start + capacity
+    old.deallocate()
+  }
+
+  /// There must be room for it.
+  @inline(__always)
+  private mutating func put(_ byte: UInt8) {
+    next.pointee = byte
+    next += 1
+  }
+
+  /// There must be room for it.
+  @inline(__always)
+  private mutating func copy(_ text: UnsafeBufferPointer<UInt8>) {
+    guard let source = text.baseAddress else { return }
+    next.update(from: source, count: text.count)
+    next += text.count
+  }
+
+  /// Leaves room for the end of a string, too.
+  private mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+    reserve(JSONWriter.maximumFraming + text.count)
+    copy(text)
+  }
+
+  private mutating func append(_ text: String) {
+    text.utf8.span.withUnsafeBufferPointer { append($0) }
   }
 }

@@ -117,7 +117,7 @@ package struct JobDraft {
 
   private func pushType(for addressee: Addressee) -> PushType {
     if let pushType { return pushType }
-    if activity != nil || addressee.isActivity { return .liveactivity }
+    if has(.liveActivity) || addressee.isActivity { return .liveactivity }
     if case .channel = addressee { return .liveactivity }
     let isSilent = notification.contentAvailable && !notification.isPerceptible
     // A background push has priority 5. A job with another one is an alert.
@@ -125,7 +125,7 @@ package struct JobDraft {
   }
 
   private func content(for addressee: Addressee, as pushType: PushType) throws(JobError) -> JobContent {
-    if let activity { return try content(activity, for: addressee, as: pushType) }
+    if has(.liveActivity), let activity { return try content(activity, for: addressee, as: pushType) }
     if addressee.isActivity { return try newestState(for: addressee, as: pushType) }
     if case .channel = addressee {
       throw JobError(reason: "liveActivity: missing; a job to a channel updates or ends Live Activities")

@@ -21,7 +21,8 @@ final class Fetcher {
       queueCount: context.queues.count, batch: QueueLimits.claimBatch, permits: context.permits.limit)
     waits = context.mode.blockingClaims(context, endpoint: endpoint)
     faults.onRetry = { [weak self] in self?.takeTurn(hasGathered: true) }
-    context.permits.onRelease { [weak self] in self?.scheduleTurn() }
+    // Weak references would slow down every retain of the fetcher, which lives as long as the permits.
+    context.permits.onRelease { [unowned self] in scheduleTurn() }
     for wait in waits {
       wait.blocked.onReady = { [weak self, weak wait] in
         wait?.connectionReturned()

@@ -69,13 +69,19 @@ public struct Settlement: Sendable, Equatable {
   /// Nil if operators do not need to find the job.
   public var locator: Locator?
   /// What other programs may want to know of this; empty if no events are written.
-  public var events: [Event] = []
+  public var events: [Event]
 
-  public init(_ verb: Verb, record: Record? = nil, replyTo: String? = nil, notifications: [Notification] = []) {
+  @inlinable
+  public init(
+    _ verb: Verb, record: Record? = nil, replyTo: String? = nil, notifications: [Notification] = [],
+    locator: Locator? = nil, events: [Event] = []
+  ) {
     self.verb = verb
     self.record = record
     self.replyTo = replyTo
     self.notifications = notifications
+    self.locator = locator
+    self.events = events
   }
 
   /// Whether there is more to write than the job itself.

@@ -100,6 +100,7 @@ final class Settler {
     var call = QueueScripts.acknowledge(
       inflight: inflight, records: RedisList(records), mode: context.mode.rawValue, ttl: timeToLive.milliseconds,
       jobs: RedisList())
+    call.reserve(entries.reduce(0) { $0 + $1.claim.element.count + ($1.settlement.record?.json.count ?? 0) })
     for entry in entries {
       call.append(entry.claim.element)
       call.append(entry.settlement.record?.json ?? [])

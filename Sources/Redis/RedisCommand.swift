@@ -52,6 +52,8 @@ public struct RedisCommand: Sendable {
     append(String(argument))
   }
 
+  mutating func reserve(_ size: Int) { bytes.reserveCapacity(bytes.count + size) }
+
   /// One append for the word and what frames it is twice as fast as one for each part.
   private mutating func append(_ word: UnsafeBufferPointer<UInt8>) {
     wordCount += 1

@@ -63,6 +63,9 @@ public struct RedisCall: Sendable {
     self.command = command
   }
 
+  /// Makes room for arguments of about so many bytes, so that their memory does not grow step by step.
+  public mutating func reserve(_ size: Int) { command.reserve(size) }
+
   /// Continues the list of arguments.
   public mutating func append(_ words: some RedisWords) { words.append(to: &command) }
 }

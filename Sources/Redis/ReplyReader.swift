@@ -43,8 +43,7 @@ final class ReplyReader {
     }
 
     /// Takes a value, and each array that it completes.
-    mutating func add(_ value: RedisValue) {
-      var value = value
+    mutating func add(_ value: consuming RedisValue) {
       while let last = arrays.indices.last {
         arrays[last].elements.append(value)
         guard arrays[last].elements.count == arrays[last].count else { return }

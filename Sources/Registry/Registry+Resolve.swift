@@ -54,7 +54,7 @@ extension Registry {
     guard !largeUsers.contains(user) else { return exchange.setLarge(user, index) }
     exchange.expect()
     exchange.unread += 1
-    let command = RedisCommand("SRANDMEMBER", RegistryKeys.userTokens(user)).with(Registry.maximumResolved + 1)
+    let command = RedisCommand("SRANDMEMBER").with(RegistryKeys.userTokens(user)).with(Registry.maximumResolved + 1)
     connection.send(command) { [self] result in
       let entries = (try? result.get())?.array?.compactMap(\.bytes) ?? []
       if entries.count > Registry.maximumResolved {

@@ -86,9 +86,9 @@ struct BroadcastPushTests {
 
   @Test func `broadcasts have a route of their own, and belong to their app`() {
     let (broadcast, device) = (push(), TestPush.make(topic: "com.example.demo.push-type.liveactivity"))
-    #expect(broadcast.topic != device.topic)
-    #expect(broadcast.bundleID == "com.example.demo")
-    #expect(!BundleID.isWellFormed(broadcast.topic))
+    #expect(broadcast.shared.topic != device.shared.topic)
+    #expect(broadcast.shared.topicBundleID == "com.example.demo")
+    #expect(!BundleID.isWellFormed(broadcast.shared.topic))
   }
 
   @Test func `an unknown channel fails alone, and an app without the feature fails as a whole`() {

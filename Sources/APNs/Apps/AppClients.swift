@@ -123,7 +123,7 @@ public final class AppClients {
     retired.append(client)
     client.replace { [weak self] push in
       guard let self, !self.isShutDown,
-        let other = self.target(of: push.bundleID)?.client(for: push.environment), other !== client
+        let other = self.target(of: push.shared.topicBundleID)?.client(for: push.shared.environment), other !== client
       else { return false }
       other.adopt(push)
       return true

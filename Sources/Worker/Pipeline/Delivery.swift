@@ -44,24 +44,31 @@ final class Delivery {
   /// Of the channel that the job is for, once it is found. Nil for all other jobs.
   var channelStorage: ChannelStorage?
 
-  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, emptyTally: Tally) {
+  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, worker: String, isAtMostOnce: Bool) {
     self.claim = claim
-    id = emptyTally.result.id
+    id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
     self.job = job
     self.match = match
     self.state = state
-    tally = emptyTally
+    tally = Delivery.emptyTally(of: claim, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
+    if let trace = job.trace { tally.result.trace = trace.text }
     reachedOwners = Set(state.reached)
     addEarlierAttempts()
   }
 
   /// What the tally of each part of the attempt starts from.
   var emptyTally: Tally {
-    var result = JobResult(
-      id: id, status: .retrying, attempts: tally.result.attempts, worker: tally.result.worker,
-      claimedAt: claim.claimedAt)
-    result.trace = tally.result.trace
-    return Tally(result: result, isAtMostOnce: tally.isAtMostOnce)
+    var empty = Delivery.emptyTally(
+      of: claim, id: id, worker: tally.result.worker, isAtMostOnce: tally.isAtMostOnce)
+    empty.result.trace = tally.result.trace
+    return empty
+  }
+
+  private static func emptyTally(of claim: Claim, id: String, worker: String, isAtMostOnce: Bool) -> Tally {
+    Tally(
+      result: JobResult(
+        id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt),
+      isAtMostOnce: isAtMostOnce)
   }
 
   /// Whether no earlier attempt has been made or postponed.

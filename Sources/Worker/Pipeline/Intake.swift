@@ -44,13 +44,8 @@ struct Intake {
     var state = AttemptState(json: claim.envelope.state)
     if state.expiresAt == nil { state.expiresAt = Intake.expiration(of: job, now: now) }
     let isAtMostOnce = job.atMostOnce || mode == .atMostOnce
-    let id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
-    var result = JobResult(
-      id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
-    if let trace = job.trace { result.trace = trace.text }
     let delivery = Delivery(
-      claim: claim, job: consume job, match: match, state: consume state,
-      emptyTally: Tally(result: consume result, isAtMostOnce: isAtMostOnce))
+      claim: claim, job: consume job, match: match, state: consume state, worker: worker, isAtMostOnce: isAtMostOnce)
     if isAtMostOnce, claim.envelope.crashes > 0 { return .buryCrashed(delivery) }
     if let at = delivery.job.sendAt, at > now, !delivery.state.isReleased { return .schedule(delivery, at: at) }
     if let expiresAt = delivery.state.expiresAt, expiresAt <= now {

@@ -15,7 +15,6 @@ extension Pipeline {
 
   private func finish(_ draft: PushDraft, _ outcome: PushOutcome, _ sent: SendOutcome) {
     let outcome = delayed(outcome, draft)
-    draft.push = nil
     observer.answered(sent, outcome, draft)
     end(draft, outcome, sent)
   }
@@ -29,10 +28,8 @@ extension Pipeline {
 
   /// Whether route and job allow that the device is removed because of the answer.
   private func mayRemove(_ sent: SendOutcome, _ draft: PushDraft) -> Bool {
-    guard case .answered(let answer) = sent, answer.status != 200, let push = draft.push,
-      let client = draft.content.client
-    else { return false }
-    return composer.proof(of: draft).holds(for: answer) && client.removalAllowed(for: push, after: answer)
+    guard case .answered(let answer) = sent, answer.status != 200, let client = draft.content.client else { return false }
+    return composer.proof(of: draft).holds(for: answer) && client.removalAllowed(for: draft, after: answer)
   }
 
   /// The outcome with the time to wait after a fault.
@@ -40,7 +37,7 @@ extension Pipeline {
     guard case .open(_, isFault: true) = outcome else { return outcome }
     let client = draft.content.client
     let delay = PushOutcome.faultDelay(
-      untilProbe: draft.push.flatMap { client?.untilProbe(for: $0) },
+      untilProbe: client?.untilProbe(for: draft),
       outage: client?.outage(of: draft.content.environment) ?? .zero,
       untilExpiration: draft.delivery.state.expiresAt.map { .milliseconds($0 - Clock.unixMilliseconds) },
       random: .random(in: 0..<1))
@@ -62,7 +59,6 @@ extension Pipeline {
     let look = EnvironmentLooks.Look(
       first: first, mayRemove: mayRemove(first, draft), refused: draft,
       draft: PushDraft(delivery: draft.delivery, device: draft.device, content: content, page: draft.page))
-    draft.push = nil
     observer.answered(first, .failed, draft)
     switch looks.begin(look) {
     case .send: send(look)
@@ -88,13 +84,12 @@ extension Pipeline {
       queue.lease.beat()
       return giveUp(look, because: "the lease is not confirmed")
     }
-    let push = draft.makePush { [self] second in
+    draft.completion = { [self] second in
       answered(second, look)
       endLook()
     }
-    draft.push = push
     observer.sending(draft)
-    draft.content.client?.send(push)
+    draft.content.client?.send(draft)
   }
 
   private func giveUp(_ look: EnvironmentLooks.Look, because reason: String) {
@@ -114,7 +109,6 @@ extension Pipeline {
     let result = EnvironmentLook(
       first: look.first, second: second, mayRemove: (look.mayRemove, mayRemove(second, draft)))
     guard !result.isOfFirst else {
-      draft.push = nil
       observer.fellBack(on: look.first, result.outcome, look.refused, after: second, draft)
       return end(look.refused, result.outcome, look.first)
     }

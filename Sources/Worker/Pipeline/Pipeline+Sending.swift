@@ -36,12 +36,13 @@ extension Pipeline {
       held.add(draft)
       return queue.lease.beat()
     }
-    let push = draft.makePush { [self] sent in
-      window.leave(draft, isAnswered: sent.status != 0)
-      answered(sent, draft)
-    }
-    draft.push = push
+    draft.sender = self
     observer.sending(draft)
-    draft.content.client?.send(push)
+    draft.content.client?.send(draft)
+  }
+
+  func ended(_ draft: PushDraft, _ sent: SendOutcome) {
+    window.leave(draft, isAnswered: sent.status != 0)
+    answered(sent, draft)
   }
 }

@@ -62,7 +62,8 @@ final class Pipeline {
     settlements = SettlementWriter(configuration)
     notifications = NotificationRecords(configuration)
     broadcasts = Broadcasts(context, composer: composer)
-    context.permits.onRelease { [weak self] in self?.sendWaiting() }
+    // Weak references would slow down every retain of the pipeline, which lives as long as the permits.
+    context.permits.onRelease { [unowned self] in sendWaiting() }
   }
 
   // MARK: - Claimed

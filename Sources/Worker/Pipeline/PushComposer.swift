@@ -149,66 +149,7 @@ package struct PushComposer {
   /// What decides whether a refusal of the push proves anything about its device.
   func proof(of draft: PushDraft) -> RemovalProof {
     RemovalProof(
-      device: draft.device, bundleID: draft.content.bundleID, pushType: draft.content.pushType,
+      device: draft.device, bundleID: draft.content.bundleID, pushType: draft.content.message.pushType,
       defaultBundleID: bundleID)
-  }
-}
-
-/// What all pushes of a job to one app and environment share.
-@EventLoop
-final class PushContent {
-  /// The lane of the app, once ``AppLanes`` has looked it up.
-  var lane: AppLane?
-  let bundleID: String
-  let topic: String
-  let environment: PushEnvironment
-  let pushType: PushType
-  /// Whether the payload is for this environment alone.
-  let isOfEnvironment: Bool
-  /// Whether it goes to a channel.
-  let isBroadcast: Bool
-  let priority: Int
-  /// Unix seconds.
-  let expiration: Int64?
-  let collapseID: String?
-  let payload: [UInt8]
-  /// Sends to the app; nil only in tests.
-  let client: APNsClient?
-  /// Whether no other environment is asked about a token that this one does not know.
-  let isLastToAsk: Bool
-
-  init(
-    _ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment, client: APNsClient? = nil,
-    isLastToAsk: Bool = true
-  ) {
-    let job = delivery.job
-    pushType = job.pushType
-    isBroadcast = delivery.channelStorage != nil
-    isOfEnvironment = delivery.activity?.channel != nil
-    topic = pushType.topic(bundleID: bundleID)
-    priority = delivery.activity?.newest?.priority ?? job.apnsPriority(delivery.match)
-    expiration = delivery.expirationHeader
-    collapseID = job.collapseID
-    self.bundleID = bundleID
-    self.environment = environment
-    self.payload = payload
-    self.client = client
-    self.isLastToAsk = isLastToAsk
-  }
-
-  /// The same, to the other environment.
-  init(_ content: PushContent, through client: APNsClient) {
-    bundleID = content.bundleID
-    topic = content.topic
-    environment = content.environment.other
-    pushType = content.pushType
-    isBroadcast = content.isBroadcast
-    isOfEnvironment = content.isOfEnvironment
-    priority = content.priority
-    expiration = content.expiration
-    collapseID = content.collapseID
-    payload = content.payload
-    self.client = client
-    isLastToAsk = true
   }
 }

@@ -19,7 +19,7 @@ final class RefusalNotes {
     guard case .answered(let answer) = sent, allowance.take(now: Clock.monotonicNanoseconds) else { return }
     var note = RefusalNote(
       reason: answer.reason ?? "", status: answer.status, at: Clock.unixMilliseconds, jobID: draft.delivery.id,
-      topic: draft.content.topic, environment: draft.content.environment)
+      topic: draft.content.appTopic, environment: draft.content.environment)
     let device = draft.device
     if case .stale(let since) = outcome { note.goneSince = min(since ?? note.at, note.at) }
     registry.keep(note, of: device.token)

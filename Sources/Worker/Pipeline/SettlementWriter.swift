@@ -21,18 +21,19 @@ struct SettlementWriter {
   /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` and ``JobObserver/ended(_:_:at:)`` before.
   func settlement(of delivery: Delivery, as outcome: JobOutcome, at now: Int64) -> Settlement {
     let hasRecord = keepsRecord(outcome.status, isFirst: delivery.leftNoRecord)
-    var settlement = Settlement(verb(of: delivery, outcome, hasRecord: hasRecord, at: now))
     // The reply list gets the end of the job, not every attempt.
-    settlement.replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
-    if hasRecord || settlement.replyTo != nil {
-      settlement.record = Settlement.Record(
+    let replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
+    var record: Settlement.Record?
+    if hasRecord || replyTo != nil {
+      record = Settlement.Record(
         jobID: delivery.id, json: delivery.tally.result.json(nonce: delivery.claim.envelope.nonce),
         timeToLive: timeToLive, author: hasRecord ? delivery.state.recordAuthor : nil)
     }
-    settlement.notifications = notifications.records(of: delivery, outcome.status, at: now)
-    if !outcome.isAcknowledged { settlement.locator = delivery.locator }
-    settlement.events = events.events(of: delivery, as: outcome, at: now)
-    return settlement
+    return Settlement(
+      verb(of: delivery, outcome, hasRecord: hasRecord, at: now), record: record, replyTo: replyTo,
+      notifications: notifications.records(of: delivery, outcome.status, at: now),
+      locator: outcome.isAcknowledged ? nil : delivery.locator,
+      events: events.events(of: delivery, as: outcome, at: now))
   }
 
   /// The settlement of an element that is not a valid job: buries it byte for byte.

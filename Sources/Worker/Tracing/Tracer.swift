@@ -66,7 +66,7 @@ extension Delivery {
 extension PushDraft {
   /// Notes when the push is sent, if the trace of its job is recorded.
   func noteSending() {
-    if delivery.trace != nil { sentAt = Clock.unixNanoseconds }
+    if delivery.trace != nil { tracedAt = Clock.unixNanoseconds }
   }
 
   /// Adds the push to the trace of its job, if that is recorded.
@@ -74,7 +74,7 @@ extension PushDraft {
     guard let trace = delivery.trace else { return }
     trace.ended(
       JobTrace.Push(
-        start: sentAt, end: Clock.unixNanoseconds, status: sent.status, reason: sent.reason, apnsID: apnsID,
-        token: Log.shortened(device.token), topic: content.topic, environment: content.environment.rawValue))
+        start: tracedAt, end: Clock.unixNanoseconds, status: sent.status, reason: sent.reason, apnsID: apnsID,
+        token: Log.shortened(token), topic: content.appTopic, environment: content.environment.rawValue))
   }
 }

@@ -1,0 +1,50 @@
+import Activities
+import APNs
+import EventLoop
+import Jobs
+import Policy
+import PushModel
+
+/// What all pushes of a job to one app and environment share.
+@EventLoop
+final class PushContent: SharedContent {
+  /// The lane of the app, once ``AppLanes`` has looked it up.
+  var lane: AppLane?
+  let bundleID: String
+  /// Whether the payload is for this environment alone.
+  let isOfEnvironment: Bool
+  /// Sends to the app; nil only in tests.
+  let client: APNsClient?
+  /// Whether no other environment is asked about a token that this one does not know.
+  let isLastToAsk: Bool
+
+  init(
+    _ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment, client: APNsClient? = nil,
+    isLastToAsk: Bool = true
+  ) {
+    self.bundleID = bundleID
+    self.client = client
+    self.isLastToAsk = isLastToAsk
+    isOfEnvironment = delivery.activity?.channel != nil
+    let (job, isBroadcast) = (delivery.job, delivery.channelStorage != nil)
+    let message = Push.Message(
+      payload: payload, pushType: job.pushType,
+      priority: delivery.activity?.newest?.priority ?? job.apnsPriority(delivery.match),
+      expiration: delivery.expirationHeader, collapseID: job.collapseID)
+    let topic = isBroadcast ? SharedContent.channels(of: bundleID) : job.pushType.topic(bundleID: bundleID)
+    super.init(message: message, topic: topic, environment: environment, isBroadcast: isBroadcast)
+  }
+
+  /// The topic of the app's devices, also for a channel.
+  var appTopic: String { message.pushType.topic(bundleID: bundleID) }
+
+  /// The same, to the other environment.
+  init(_ content: PushContent, through client: APNsClient) {
+    bundleID = content.bundleID
+    isOfEnvironment = content.isOfEnvironment
+    self.client = client
+    isLastToAsk = true
+    super.init(
+      message: content.message, topic: content.topic, environment: content.environment.other, isBroadcast: content.isBroadcast)
+  }
+}
