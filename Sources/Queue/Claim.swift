@@ -19,13 +19,25 @@ public final class Claim {
   public internal(set) var isCancelled = false
   /// Whether its settlement is written or pending. A claim has one settlement.
   var isSettled = false
+  /// Whether the in-flight list has it behind all claims in order that the ledger knew before: the claiming script
+  /// brought it, which runs once at a time. What waiting in Redis brings, or is found again, may be at any place.
+  let isInOrder: Bool
+  /// Whether it is among those that are acknowledged next.
+  var isNext = false
+  /// Whether a settlement was sent. Until then the job is in the in-flight list, unless Redis has lost it or a reaper has
+  /// it.
+  var isSent = false
   /// The number that the ledger gave it. 0 before.
   var serial: UInt64 = 0
   /// Its place in the ledger; nil if it is not there.
   var place: Int?
 
-  init(queueIndex: Int, element: [UInt8], nonce: @autoclosure () -> String, now: Int64, monotonic: UInt64) {
+  init(
+    queueIndex: Int, element: [UInt8], isInOrder: Bool = false, nonce: @autoclosure () -> String, now: Int64,
+    monotonic: UInt64
+  ) {
     self.queueIndex = queueIndex
+    self.isInOrder = isInOrder
     self.element = element
     var envelope = Envelope(element: element)
     if envelope.nonce == nil { envelope.nonce = nonce() }

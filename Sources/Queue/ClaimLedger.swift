@@ -3,67 +3,80 @@ package import EventLoop
 /// The claims of a worker that are not settled, for all its queues.
 @EventLoop
 package final class ClaimLedger {
-  /// In no order: each knows its place, and the last one takes the place of one that is removed.
-  private var claims: [Claim] = []
-  private var nextSerial: UInt64 = 0
-  private var counts: [Int]
+  /// The first and the last of claims that follow each other in an in-flight list, and their number.
+  typealias Run = (first: Claim, last: Claim, count: Int)
+
+  /// Places of removed claims that a queue keeps, beyond one for each claim.
+  private static let freePlaces = 64
+
+  /// Of each queue, in the order in which they were added. Each knows its place, which is nil after its removal.
+  private var claims: [[Claim?]]
+  /// Of each queue the place of the first claim whose settlement may not have been sent.
+  private var oldest: [Int]
+  private(set) var count = 0
+  /// The serial number of the claim that was added last.
+  private(set) var lastSerial: UInt64 = 0
 
   init(queueCount: Int) {
-    counts = Array(repeating: 0, count: queueCount)
+    claims = Array(repeating: [], count: queueCount)
+    oldest = Array(repeating: 0, count: queueCount)
   }
 
-  var count: Int { claims.count }
-
-  /// The number of claims of a queue.
-  func count(queueIndex: Int) -> Int { counts[queueIndex] }
-
   func add(_ claim: Claim) {
-    nextSerial += 1
-    claim.serial = nextSerial
-    claim.place = claims.count
-    claims.append(claim)
-    counts[claim.queueIndex] += 1
+    lastSerial += 1
+    count += 1
+    claim.serial = lastSerial
+    claim.place = claims[claim.queueIndex].count
+    claims[claim.queueIndex].append(claim)
   }
 
   func remove(_ claim: Claim) {
     guard let place = claim.place else { return }
-    let last = claims.removeLast()
-    if last !== claim {
-      claims[place] = last
-      last.place = place
-    }
     claim.place = nil
-    counts[claim.queueIndex] -= 1
+    count -= 1
+    claims[claim.queueIndex][place] = nil
+    if claims[claim.queueIndex].count > 2 * count + ClaimLedger.freePlaces { closeUp(claim.queueIndex) }
   }
 
-  /// The serial number of the claim that was added last.
-  var lastSerial: UInt64 { nextSerial }
+  private func closeUp(_ queueIndex: Int) {
+    let places = claims[queueIndex]
+    claims[queueIndex] = []
+    oldest[queueIndex] = 0
+    // A loop: closures that are isolated check their executor at every call.
+    for case let claim? in places {
+      claim.place = claims[queueIndex].count
+      claims[queueIndex].append(claim)
+    }
+  }
 
   /// The claims of a queue, in the order in which they were added.
-  func outstanding(queueIndex: Int) -> [Claim] {
-    claims.filter { $0.queueIndex == queueIndex }.sorted { $0.serial < $1.serial }
+  func outstanding(queueIndex: Int) -> [Claim] { claims[queueIndex].compactMap(\.self) }
+
+  /// Returns the oldest claims of a queue whose settlement was not sent, for as long as they are to be acknowledged next
+  /// and came in order.
+  ///
+  /// The in-flight list has them all, in this order, so if the first and the last are as far apart there as their number
+  /// says, there is no other job between them.
+  func takeOldest(queueIndex: Int) -> Run? {
+    var run: Run?
+    while oldest[queueIndex] < claims[queueIndex].count {
+      if let claim = claims[queueIndex][oldest[queueIndex]], !claim.isSent {
+        guard claim.isNext, claim.isInOrder else { break }
+        run = (run?.first ?? claim, claim, (run?.count ?? 0) + 1)
+      }
+      oldest[queueIndex] += 1
+    }
+    return run
   }
 
   /// Fences all claims, and removes them. Returns their number.
   func fenceAll() -> Int {
-    let lost = claims.count
-    for claim in claims {
+    let lost = count
+    for case let claim? in claims.joined() {
       claim.isFenced = true
       claim.place = nil
     }
-    claims.removeAll()
-    counts = counts.map { _ in 0 }
+    (claims, oldest, count) = (claims.map { _ in [] }, oldest.map { _ in 0 }, 0)
     return lost
-  }
-
-  /// Returns the elements of `inflight` that are not in `known`. Equal elements are counted.
-  static func unanswered(inflight: [[UInt8]], known: [[UInt8]]) -> [[UInt8]] {
-    var expected: [[UInt8]: Int] = [:]
-    for element in known { expected[element, default: 0] += 1 }
-    return inflight.filter { element in
-      guard let left = expected[element], left > 0 else { return true }
-      expected[element] = left - 1
-      return false
-    }
   }
 }

@@ -157,7 +157,7 @@ final class Fetcher {
     let action = plan.finishClaim(count: count, hasMore: answer.hasMore)
     if case .claim = action {} else { context.permits.release(asked - count) }
     if mayHaveMore { endWaits(behind: queueIndex) }
-    if count > 0 { deliver(answer.elements, queueIndex: queueIndex, worker: worker) }
+    if count > 0 { deliver(answer.elements, queueIndex: queueIndex, worker: worker, areInOrder: true) }
     perform(action)
     if mayHaveMore { scheduleTurn() }
   }
@@ -173,7 +173,7 @@ final class Fetcher {
     faults.pause()
   }
 
-  private func deliver(_ elements: [[UInt8]], queueIndex: Int, worker: String) {
+  private func deliver(_ elements: [[UInt8]], queueIndex: Int, worker: String, areInOrder: Bool) {
     // Claimed under an earlier name: the reaper moves the jobs back. At most once, there is no list of them.
     guard worker == context.lease.name.value || context.mode == .atMostOnce else {
       context.lease.abandon(worker, queueIndex: queueIndex)
@@ -181,7 +181,7 @@ final class Fetcher {
       return
     }
     context.metrics.claimed.increment(by: elements.count)
-    context.deliver(context.makeClaims(elements, queueIndex: queueIndex))
+    context.deliver(elements, queueIndex: queueIndex, areInOrder: areInOrder)
   }
 
   /// Ends the waits on queues behind one that has a backlog.
@@ -215,7 +215,7 @@ final class Fetcher {
       if answer.elements.isEmpty {
         context.permits.release()
       } else {
-        deliver(answer.elements, queueIndex: queueIndex, worker: worker)
+        deliver(answer.elements, queueIndex: queueIndex, worker: worker, areInOrder: false)
       }
       scheduleTurn()
     case .nothing:

@@ -88,42 +88,10 @@ public final class Lease {
   /// Sends a heartbeat now: after a reconnection, or when something waits for a confirmed lease.
   public func beat() {
     guard connection.isReady else { return }
-    switch phase {
-    case .joining: join()
-    case .confirmed, .unconfirmed: renew()
-    case .left: break
-    }
+    if phase != .left { renew() }
   }
 
   func loseConnection() { phase.loseConnection() }
-
-  private func join() {
-    let sentAt = Clock.monotonicNanoseconds
-    let worker = name.value
-    let report = report()
-    var left = queues.count
-    for index in queues.indices {
-      sendJoin(worker, queueIndex: index, timeToLive: QueueLimits.heartbeatTimeToLive, report: report) {
-        [weak self] result in
-        guard let self, worker == name.value else { return }
-        guard case .success(let value) = result, let seal = value.string else { return noteRefusal(result, index) }
-        seals[index] = seal
-        left -= 1
-        if left == 0 { confirm(sentAt: sentAt) }
-      }
-    }
-  }
-
-  private func sendJoin(
-    _ worker: String, queueIndex: Int, timeToLive: Duration, report: [UInt8],
-    _ completion: @escaping RedisClient.Completion
-  ) {
-    let keys = queues[queueIndex]
-    connection.send(
-      QueueScripts.join(
-        heartbeat: keys.heartbeat(worker), workers: keys.workers, seal: keys.seal, worker: worker,
-        ttl: timeToLive.milliseconds, report: report, word: seals[queueIndex]), completion)
-  }
 
   private func renew() {
     let sentAt = Clock.monotonicNanoseconds
@@ -131,10 +99,7 @@ public final class Lease {
     let report = report()
     var left = queues.count
     for (index, keys) in queues.enumerated() {
-      let call = QueueScripts.heartbeat(
-        heartbeat: keys.heartbeat(worker), workers: keys.workers, inflight: keys.inflight(worker),
-        tombstone: keys.tombstone(worker), landing: keys.landing(worker), seal: keys.seal, worker: worker,
-        ttl: QueueLimits.heartbeatTimeToLive.milliseconds, report: report, word: seals[index])
+      let call = keys.heartbeat(of: worker, tombstoneOf: worker, report: report, seal: seals[index])
       connection.send(call) { [weak self] result in
         guard let self, worker == name.value else { return }
         guard case .success(let value) = result, let answer = HeartbeatAnswer(value) else {
@@ -183,13 +148,17 @@ public final class Lease {
     phase.fence()
     name = WorkerName()
     onEvent?(.fenced)
-    join()
+    renew()
   }
 
   /// Keeps an earlier name of this worker alive for as long as a blocked claim may still move a job into its lists.
   /// After that the reaper takes what is there.
   func abandon(_ worker: String, queueIndex: Int) {
-    sendJoin(worker, queueIndex: queueIndex, timeToLive: QueueLimits.blockDeadline, report: Array("{}".utf8)) { _ in }
+    // No worker has an empty name: that it was taken for dead does not matter.
+    let call = queues[queueIndex].heartbeat(
+      of: worker, tombstoneOf: "", timeToLive: QueueLimits.blockDeadline, report: Array("{}".utf8),
+      seal: seals[queueIndex])
+    connection.send(call) { _ in }
   }
 
   /// Leaves the fleet. The reaper takes what is left in the in-flight lists, and what still arrives there if
@@ -205,5 +174,17 @@ public final class Lease {
         wait: mayStillGetJobs ? QueueLimits.blockDeadline.milliseconds : 0)
       connection.send(call) { _ in }
     }
+  }
+}
+
+extension QueueKeys {
+  fileprivate func heartbeat(
+    of worker: String, tombstoneOf dead: String, timeToLive: Duration = QueueLimits.heartbeatTimeToLive,
+    report: [UInt8],
+    seal word: String
+  ) -> RedisCall {
+    QueueScripts.heartbeat(
+      heartbeat: heartbeat(worker), workers: workers, inflight: inflight(worker), tombstone: tombstone(dead),
+      landing: landing(worker), seal: seal, worker: worker, ttl: timeToLive.milliseconds, report: report, word: word)
   }
 }

@@ -52,22 +52,19 @@ final class QueueContext {
     emit(.oversized(answer.oversized))
   }
 
-  /// Makes claims of elements from the in-flight list. Each has one permit.
-  func makeClaims(_ elements: [[UInt8]], queueIndex: Int) -> [Claim] {
+  /// Makes claims of elements from the in-flight list, and hands them to the worker. Each has one permit.
+  func deliver(_ elements: [[UInt8]], queueIndex: Int, areInOrder: Bool) {
     let now = Clock.unixMilliseconds
     let monotonic = Clock.monotonicNanoseconds
     var claims: [Claim] = []
     claims.reserveCapacity(elements.count)
     for element in elements {
-      claims.append(
-        Claim(queueIndex: queueIndex, element: element, nonce: lease.makeNonce(), now: now, monotonic: monotonic))
+      let claim = Claim(
+        queueIndex: queueIndex, element: element, isInOrder: areInOrder, nonce: lease.makeNonce(), now: now,
+        monotonic: monotonic)
+      ledger.add(claim)
+      claims.append(claim)
     }
-    return claims
-  }
-
-  /// Enters claims into the ledger and hands them to the worker.
-  func deliver(_ claims: [Claim]) {
-    for claim in claims { ledger.add(claim) }
     emit(.claimed(claims))
   }
 }

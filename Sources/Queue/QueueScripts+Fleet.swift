@@ -2,28 +2,11 @@ import Redis
 
 /// Leases, and what the workers of a fleet do for each other.
 extension QueueScripts {
-  /// Begins a lease.
+  /// Begins or renews a lease. A heartbeat that has expired is written again if no reaper has taken the jobs.
   ///
   /// - `ttl`: that of the heartbeat, in ms.
   /// - `report`: the worker's report, JSON.
-  /// - `word`: a seal, for a queue that has none.
-  ///
-  /// Returns the queue's seal.
-  static let join = RedisScript(
-    keys: ["heartbeat", "workers", "seal"], arguments: ["worker", "ttl", "report", "word"],
-    """
-    redis.call('PEXPIRE', heartbeat, ttl)
-    redis.call('SET', heartbeat, report, 'PX', ttl)
-    redis.call('SADD', workers, worker)
-    redis.call('SET', seal, word, 'NX')
-    return redis.call('GET', seal)
-    """)
-
-  /// Renews a lease. A heartbeat that has expired is written again if no reaper has taken the jobs.
-  ///
-  /// - `ttl`: that of the heartbeat, in ms.
-  /// - `report`: the worker's report, JSON.
-  /// - `word`: the seal that the worker knows, in case Redis has lost it.
+  /// - `word`: the seal that the worker knows, or proposes, for a queue that has none.
   ///
   /// Returns {state, length of the in-flight and the landing list, seal}, a ``HeartbeatAnswer``.
   static let heartbeat = RedisScript(

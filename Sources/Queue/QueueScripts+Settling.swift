@@ -14,39 +14,44 @@ extension QueueScripts {
 
   /// Acknowledges many jobs in their first attempt, each with its record or none.
   ///
-  /// `records`: of each job the key of its record, or `inflight` for none. `jobs`: of each the element and the record, JSON
-  /// or empty. `ttl`: that of the records, in ms.
+  /// Jobs mostly end in the order in which they were claimed. Those that are the oldest of the list leave it together, and
+  /// so their elements, each of which would cost what Lua needs for a text, are not passed. The other jobs are searched.
   ///
-  /// Jobs mostly end in the order in which they were claimed: those that are the oldest of the list leave it together.
+  /// - `ttl`: that of the records, in ms.
+  /// - `count`, `first`, `last`: the number of the oldest jobs, and the first and the last of their elements.
+  /// - `together`: the number of records of the oldest jobs; at most once of all jobs, as there is no list.
+  /// - `records`: their keys, then one for each of the other jobs, `inflight` if it has none.
+  /// - `jobs`: the records in the same order, JSON or empty, then the elements of the other jobs.
   ///
-  /// Returns an ``AcknowledgeAnswer``.
+  /// Returns an ``AcknowledgeAnswer``. False if the oldest jobs are others: nothing was written.
   static let acknowledge = RedisScript(
-    keys: ["inflight", "records..."], arguments: ["mode", "ttl", "jobs..."],
+    keys: ["inflight", "records..."], arguments: ["mode", "ttl", "count", "first", "last", "together", "jobs..."],
     """
     \(writing)
-    local answer, places, taken, count = {}, {}, {}, #KEYS - records
-    local isKept, left = mode ~= 'at-most-once', 0
-    if isKept then
-      for place = 1, count do places[ARGV[jobs + 2 * place - 1]] = place end
-      local oldest = redis.call('LRANGE', inflight, -count, '-1')
-      left = #oldest
-      while places[oldest[left]] do
-        local element = oldest[left]
-        taken[places[element]], places[element] = true, nil
-        left = left - 1
-      end
-      if left < #oldest then redis.call('LTRIM', inflight, '0', left - #oldest - 1) end
-    else
+    local answer, total, left = {}, #KEYS - records, 0
+    if mode == 'at-most-once' then
       redis.call('DEL', inflight)
+    else
+      left = redis.call('LLEN', inflight) - count
+    end
+    if count ~= '0' then
+      if redis.call('LINDEX', inflight, '-1') ~= first then return false end
+      if redis.call('LINDEX', inflight, '-' .. count) ~= last then return false end
+      redis.call('LTRIM', inflight, '0', -1 - count)
     end
     local time = redis.call('TIME')
     local at = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + ttl)
-    for place = 1, count do
-      local element, record = ARGV[jobs + 2 * place - 1], ARGV[jobs + 2 * place]
-      if not isKept or taken[place] or left > 0 and redis.call('LREM', inflight, '-1', element) == 1 then
-        if record ~= '' and not write(KEYS[records + place], record, 'PXAT', at, '') then answer[#answer + 1] = -place end
-      else
+    together = tonumber(together)
+    for place = 1, total do
+      local record, taken = ARGV[jobs + place], 1
+      if place > together then
+        taken = left > 0 and redis.call('LREM', inflight, '-1', ARGV[jobs + total + place - together]) or 0
+        left = left - taken
+      end
+      if taken == 0 then
         answer[#answer + 1] = place - 1
+      elseif record ~= '' and not write(KEYS[records + place], record, 'PXAT', at, '') then
+        answer[#answer + 1] = -place
       end
     end
     return answer
@@ -120,13 +125,15 @@ extension QueueScripts {
 }
 
 /// The answer of ``QueueScripts/acknowledge``: `place` of each job that was not in the in-flight list, `-1 - place` of
-/// each whose record was not written because another job has one there. Places count from 0.
+/// each whose record was not written because another job has one there. Places count from 0, as the keys of the records.
 struct AcknowledgeAnswer: Equatable {
   var missing: Set<Int> = []
   var keptRecords: Set<Int> = []
 
-  init(_ value: RedisValue) {
-    for place in (value.array ?? []).compactMap(\.integer) {
+  /// Returns nil if the oldest jobs of the list were others.
+  init?(_ value: RedisValue) {
+    guard let places = value.array else { return nil }
+    for place in places.compactMap(\.integer) {
       if place < 0 { keptRecords.insert(Int(-1 - place)) } else { missing.insert(Int(place)) }
     }
   }

@@ -8,8 +8,9 @@ import Redis
 package enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
-    claim, unanswered, acknowledge, finish, move, handBack, separateRecord, join, heartbeat, leave, handBackAll, reap,
-    promote, commitProgress, clearProgress, keepNotification, oldest, ControlScripts.screen,
+    claim, unanswered, acknowledge, finish, move, handBack, separateRecord, heartbeat, leave, handBackAll, reap,
+    promote,
+    commitProgress, clearProgress, keepNotification, oldest, ControlScripts.screen,
     ControlScripts.noteBroadcast,
   ]
 }

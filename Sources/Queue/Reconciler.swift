@@ -23,7 +23,7 @@ final class Reconciler {
 
   /// Takes the length that came with a heartbeat.
   func take(inflightLength: Int, queueIndex: Int) {
-    guard inflightLength > context.ledger.count(queueIndex: queueIndex) else {
+    guard inflightLength > context.ledger.outstanding(queueIndex: queueIndex).count else {
       suspicions[queueIndex] = 0
       return
     }
@@ -66,7 +66,7 @@ final class Reconciler {
       }
       // Claims that were answered after the script was sent.
       let answered = context.ledger.outstanding(queueIndex: queueIndex).filter { $0.serial > lastKnown }.map(\.element)
-      let unanswered = ClaimLedger.unanswered(inflight: values.compactMap(\.bytes), known: answered)
+      let unanswered = values.compactMap(\.bytes).filter { !answered.contains($0) }
       context.permits.release(room - unanswered.count)
       adopt(unanswered, queueIndex: queueIndex)
     }
@@ -78,6 +78,6 @@ final class Reconciler {
     context.log.warn(
       "adopted jobs whose claim was never answered",
       ["queue": .init(context.queues[queueIndex].queue), "jobs": .init(unanswered.count)])
-    context.deliver(context.makeClaims(unanswered, queueIndex: queueIndex))
+    context.deliver(unanswered, queueIndex: queueIndex, areInOrder: false)
   }
 }

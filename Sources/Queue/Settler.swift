@@ -38,7 +38,9 @@ final class Settler {
     for index in context.queues.indices {
       let batch = backlog.takeBatch(queueIndex: index)
       for entry in batch.unrecorded { record(entry) }
-      acknowledge(all: batch.acknowledgements, queueIndex: index)
+      for part in batch.acknowledgements.batches(of: QueueLimits.acknowledgeBatch) {
+        acknowledge(part, queueIndex: index)
+      }
       for entry in batch.others { settle(entry) }
     }
   }
@@ -76,45 +78,22 @@ final class Settler {
 
   // MARK: - Acknowledgements
 
-  private func acknowledge(all entries: [PendingSettlement], queueIndex: Int) {
-    for start in stride(from: 0, to: entries.count, by: QueueLimits.acknowledgeBatch) {
-      let end = min(start + QueueLimits.acknowledgeBatch, entries.count)
-      acknowledge(entries[start..<end], queueIndex: queueIndex)
-    }
-  }
-
   private func acknowledge(_ entries: ArraySlice<PendingSettlement>, queueIndex: Int) {
     let inflight = context.queues[queueIndex].inflight(context.lease.name.value)
-    var records: [String] = []
-    records.reserveCapacity(entries.count)
-    var timeToLive = Duration.zero
-    // A loop: closures that are isolated check their executor at every call.
-    for entry in entries {
-      if let record = entry.settlement.record {
-        records.append(QueueKeys.result(record.jobID))
-        timeToLive = record.timeToLive
-      } else {
-        records.append(inflight)
-      }
-    }
-    var call = QueueScripts.acknowledge(
-      inflight: inflight, records: RedisList(records), mode: context.mode.rawValue, ttl: timeToLive.milliseconds,
-      jobs: RedisList())
-    call.reserve(entries.reduce(0) { $0 + $1.claim.element.count + ($1.settlement.record?.json.count ?? 0) })
-    for entry in entries {
-      call.append(entry.claim.element)
-      call.append(entry.settlement.record?.json ?? [])
-    }
-    context.connection.send(call) { [self] result in
+    let batch = AcknowledgeBatch(entries, context.ledger, context.mode, queueIndex: queueIndex)
+    context.connection.send(batch.call(inflight: inflight, context.mode)) { [self] result in
       switch result {
-      case .success(let answer): finish(entries, AcknowledgeAnswer(answer))
+      case .success(let answer):
+        // The claims count as settled now, so that each job is searched.
+        guard let answer = AcknowledgeAnswer(answer) else { return acknowledge(entries, queueIndex: queueIndex) }
+        finish(batch, answer)
       case .failure(let error): keep(entries, after: error)
       }
     }
   }
 
-  private func finish(_ entries: ArraySlice<PendingSettlement>, _ answer: AcknowledgeAnswer) {
-    for (place, entry) in entries.enumerated() {
+  private func finish(_ batch: AcknowledgeBatch, _ answer: AcknowledgeAnswer) {
+    for (place, entry) in batch.entries.enumerated() {
       if answer.keptRecords.contains(place) { noteKeptRecord(of: entry) }
       end(entry, isMissing: answer.missing.contains(place))
     }
@@ -130,6 +109,7 @@ final class Settler {
   ) {
     let (claim, settlement) = (entry.claim, entry.settlement)
     let keys = context.queues[claim.queueIndex]
+    claim.isSent = true
     let events = omission.hasEvents ? [] : settlement.events
     let call = settlement.call(
       of: claim, keys, worker: context.lease.name.value, context.mode,

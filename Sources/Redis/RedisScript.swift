@@ -63,7 +63,7 @@ public struct RedisCall: Sendable {
     self.command = command
   }
 
-  /// Makes room for arguments of about so many bytes, so that their memory does not grow step by step.
+  /// Makes room for arguments of about this many bytes, so that their memory does not grow step by step.
   public mutating func reserve(_ size: Int) { command.reserve(size) }
 
   /// Continues the list of arguments.

@@ -68,17 +68,6 @@ struct MovingSlotTests {
     #expect(try await send("LLEN", keys.queue).integer == 3)
   }
 
-  @Test func `a worker joins under a name that has a heartbeat`() async throws {
-    try await whileMoving {
-      let answer = try await connection.send(
-        QueueScripts.join(
-          heartbeat: keys.heartbeat("w"), workers: keys.workers, seal: keys.seal, worker: "w", ttl: 15_000,
-          report: "{}", word: "seal"))
-      #expect(answer.string == "s3al")
-    }
-    #expect(try await send("GET", keys.heartbeat("w")).string == "{}")
-  }
-
   @Test func `the last scheduled jobs are replaced`() async throws {
     let elements = ["p", "q"].map { Envelope(nonce: $0, job: Array($0.utf8)).element }
     try await send("DEL", keys.scheduled)

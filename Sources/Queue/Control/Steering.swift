@@ -40,7 +40,7 @@ final class Steering {
 
   /// Reads the cancellations since the last ones, and marks the jobs in flight.
   private func readCancellations(_ queueIndex: Int) {
-    guard context.ledger.count(queueIndex: queueIndex) > 0 else { return }
+    guard !context.ledger.outstanding(queueIndex: queueIndex).isEmpty else { return }
     var command = RedisCommand(
       "ZRANGE", context.queues[queueIndex].cancelled, "(" + lastCancellation[queueIndex], "+inf", "BYSCORE", "LIMIT",
       "0")
