@@ -50,6 +50,8 @@ class Stack:
         # Variables of the caller must not change the measurement.
         environment = {
             "PATH": os.environ["PATH"], "REDIS_URL": f"unix://{self.directory}/redis.sock",
+            # As the services of deploy have it.
+            "GLIBC_TUNABLES": "glibc.malloc.tcache_count=1000",
             "MARTLET_ADMIN_ADDRESS": "127.0.0.1:0", **self.sink.environment(), **self._settings}
         log = f"{self.directory}/worker.log"
         open(log, "w").close()
