@@ -89,8 +89,11 @@ final class Settler {
     records.reserveCapacity(entries.count)
     var timeToLive = Duration.zero
     // A loop: closures that are isolated check their executor at every call.
+    var size = 0
     for entry in entries {
+      size += entry.claim.element.count
       if let record = entry.settlement.record {
+        size += record.json.count
         records.append(QueueKeys.result(record.jobID))
         timeToLive = record.timeToLive
       } else {
@@ -100,7 +103,7 @@ final class Settler {
     var call = QueueScripts.acknowledge(
       inflight: inflight, records: RedisList(records), mode: context.mode.rawValue, ttl: timeToLive.milliseconds,
       jobs: RedisList())
-    call.reserve(entries.reduce(0) { $0 + $1.claim.element.count + ($1.settlement.record?.json.count ?? 0) })
+    call.reserve(size, words: entries.count * 2)
     for entry in entries {
       call.append(entry.claim.element)
       call.append(entry.settlement.record?.json ?? [])
