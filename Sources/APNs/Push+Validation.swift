@@ -34,24 +34,21 @@ extension Push {
   }
 
   private nonisolated var isTokenValid: Bool {
-    token.utf8.count <= Push.maximumTokenCharacters && Push.consists(token, of: Push.isHex)
+    token.utf8.count <= Push.maximumTokenCharacters && Push.all(token, Push.isHex)
   }
 
-  /// Whether the id is a UUID: 32 hexadecimal digits and four dashes.
+  /// Whether the id is a UUID: hexadecimal digits, and dashes in four places. APNs refuses one with further dashes itself.
   private nonisolated var isAPNsIDValid: Bool {
-    apnsID.utf8.span.withUnsafeBufferPointer { text in
-      guard text.count == 36 else { return false }
-      var digits: UInt8 = 0
-      for byte in text { digits &+= Push.isHex(byte) ? 1 : 0 }
-      return digits == 32 && text[8] == Push.dash && text[13] == Push.dash && text[18] == Push.dash
-        && text[23] == Push.dash
+    guard apnsID.utf8.count == 36, Push.all(apnsID, { Push.isHex($0) || $0 == Push.dash }) else { return false }
+    return apnsID.utf8.span.withUnsafeBufferPointer { text in
+      text[8] == Push.dash && text[13] == Push.dash && text[18] == Push.dash && text[23] == Push.dash
     }
   }
 
   private nonisolated static let dash = UInt8(ascii: "-")
 
   private nonisolated static func isHeaderValue(_ text: String) -> Bool {
-    consists(text, of: { $0 >= 0x20 && $0 != 0x7F }) && text.utf8.first != 0x20 && text.utf8.last != 0x20
+    all(text) { $0 >= 0x20 && $0 != 0x7F } && text.utf8.first != 0x20 && text.utf8.last != 0x20
   }
 
   @inline(__always)
@@ -61,10 +58,14 @@ extension Push {
 
   /// Whether all bytes satisfy `isFine`. The loop has no early exit, so that the compiler can vectorize it.
   @inline(__always)
-  private nonisolated static func consists(_ text: String, of isFine: (UInt8) -> Bool) -> Bool {
+  private nonisolated static func all(_ text: String, _ isFine: (UInt8) -> Bool) -> Bool {
     text.utf8.span.withUnsafeBufferPointer { bytes in
       var unfit: UInt8 = 0
-      for byte in bytes { unfit |= isFine(byte) ? 0 : 1 }
+      var index = 0
+      while index < bytes.count {
+        unfit |= isFine(bytes[index]) ? 0 : 1
+        index &+= 1
+      }
       return unfit == 0
     }
   }

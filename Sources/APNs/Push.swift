@@ -9,39 +9,17 @@ public import EventLoop
 open class Push {
   /// Where a push goes.
   public struct Target: Sendable {
-    /// Hexadecimal device token; of a broadcast the id of the channel.
-    public let token: String
-    /// Usually ``PushType/topic(bundleID:)``.
-    public let topic: String
-    /// The environment that the token, or the channel, belongs to.
-    public let environment: PushEnvironment
-    /// Nil for an anonymous device.
-    public let owner: PushOwner?
-    /// The refusals that say something about the token; only these count for the mass-removal guard.
-    public let evidence: TokenEvidence
-    /// Whether the push goes to the devices that have subscribed to a channel.
-    public let isBroadcast: Bool
+    let token: String
+    let topic: String
+    let environment: PushEnvironment
+    let owner: PushOwner?
 
-    /// A channel of an app. APNs gets no topic: the one here names the route, which is not that of the app's devices.
-    public init(channel id: String, bundleID: String, environment: PushEnvironment) {
-      token = id
-      topic = SharedContent.channels(of: bundleID)
-      self.environment = environment
-      owner = nil
-      evidence = TokenEvidence()
-      isBroadcast = true
-    }
-
-    public init(
-      token: String, topic: String, environment: PushEnvironment, owner: PushOwner? = nil,
-      evidence: TokenEvidence = TokenEvidence()
-    ) {
+    /// See ``Push/token``, ``SharedContent/topic`` and ``Push/owner``.
+    public init(token: String, topic: String, environment: PushEnvironment, owner: PushOwner? = nil) {
       self.token = token
       self.topic = topic
       self.environment = environment
       self.owner = owner
-      self.evidence = evidence
-      isBroadcast = false
     }
   }
 
@@ -77,8 +55,9 @@ open class Push {
   final let shared: SharedContent
   /// Nil for an anonymous device; the mass-removal guard counts each such device separately.
   final let owner: PushOwner?
+  /// The refusals that say something about the token; only these count for the mass-removal guard.
   final let evidence: TokenEvidence
-  /// Called once, unless a subclass overrides ``ended(_:)``.
+  /// Called by ``ended(_:)``, and released before: it may refer to the push.
   public final var completion: (@EventLoop (SendOutcome) -> Void)?
 
   /// On CLOCK_MONOTONIC, nanoseconds; set by `send`.
@@ -120,11 +99,10 @@ open class Push {
   ///   - apnsID: lower-case UUID.
   ///   - completion: called exactly once, on the loop, in a later turn than `send`.
   public convenience init(
-    to target: Target, message: Message, apnsID: String, completion: @escaping @EventLoop (SendOutcome) -> Void
+    to target: Target, message: Message, apnsID: String, completion: (@EventLoop (SendOutcome) -> Void)? = nil
   ) {
-    let shared = SharedContent(
-      message: message, topic: target.topic, environment: target.environment, isBroadcast: target.isBroadcast)
-    self.init(token: target.token, apnsID: apnsID, shared: shared, owner: target.owner, evidence: target.evidence)
+    let shared = SharedContent(message: message, topic: target.topic, environment: target.environment)
+    self.init(token: target.token, apnsID: apnsID, shared: shared, owner: target.owner)
     self.completion = completion
   }
 

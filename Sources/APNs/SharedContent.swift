@@ -14,7 +14,7 @@ open class SharedContent {
   public final let isBroadcast: Bool
   public final let message: Push.Message
 
-  public init(message: Push.Message, topic: String, environment: PushEnvironment, isBroadcast: Bool) {
+  public init(message: Push.Message, topic: String, environment: PushEnvironment, isBroadcast: Bool = false) {
     self.message = message
     self.topic = topic
     self.environment = environment

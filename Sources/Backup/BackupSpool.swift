@@ -27,7 +27,7 @@ final class BackupSpool {
   func add(_ entry: BackupEntry) async throws(BackupError) {
     guard let place = entry.place else { return }
     var writer = JSONWriter()
-    writer.key(place.key)
+    writer.key(escaping: place.key)
     place.record.write(to: &writer)
     let separator = Array(",\n".utf8)
     sections[place.section, default: Section()].buffer += writer.bytes + separator
@@ -42,7 +42,7 @@ final class BackupSpool {
     try await destination.write(Array("{".utf8))
     for (name, section) in sections.sorted(by: { $0.key < $1.key }) {
       var head = JSONWriter()
-      head.key(name)
+      head.key(escaping: name)
       try await destination.write(Array((isFirst ? "\n" : ",\n").utf8) + head.bytes + Array("{\n".utf8))
       isFirst = false
       for (number, segment) in section.segments.enumerated() {

@@ -34,7 +34,7 @@ public struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral, Equatabl
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     for (key, value) in members {
-      writer.key(key)
+      writer.key(escaping: key)
       value.write(to: &writer)
     }
     writer.endObject()

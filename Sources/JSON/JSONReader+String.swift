@@ -9,14 +9,22 @@ extension JSONReader {
   /// Reads a string including its quotes.
   mutating func scanString() throws(JSONError) -> ScannedString {
     let first = offset + 1
-    var seen: UInt8 = 0
+    var seen: UInt64 = 0
     var hasEscapes = false
     var index = first
     let stop: UInt8? = bytes.withUnsafeBufferPointer { text in
       while index < text.count {
+        if text.count - index >= 8 {
+          let word = UnsafeRawBufferPointer(text).loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
+          // The lowest bit is exact, and the bytes before it are plain.
+          let plain = word.bytesToEscape.trailingZeroBitCount / 8
+          seen |= word & ((1 << UInt64(plain * 8)) &- 1)
+          index += plain
+          if plain == 8 { continue }
+        }
         let byte = text[index]
         if byte == UInt8(ascii: "\"") || byte < 0x20 { return byte }
-        seen |= byte
+        seen |= UInt64(byte)
         index += 1
         if byte == UInt8(ascii: "\\") {
           hasEscapes = true
@@ -29,7 +37,7 @@ extension JSONReader {
     guard let stop else { throw .unterminatedString(offset: first - 1) }
     guard stop == UInt8(ascii: "\"") else { throw .controlCharacter(stop, offset: index) }
     offset = index + 1
-    return ScannedString(range: first..<index, hasEscapes: hasEscapes, isASCII: seen < 0x80)
+    return ScannedString(range: first..<index, hasEscapes: hasEscapes, isASCII: seen & 0x8080_8080_8080_8080 == 0)
   }
 
   func decode(_ string: ScannedString) throws(JSONError) -> String {
@@ -113,5 +121,19 @@ extension JSONReader {
     case UInt8(ascii: "t"): 0x09
     default: nil
     }
+  }
+}
+
+extension UInt64 {
+  /// 0 if none of 8 bytes is a quotation mark, a backslash or a control character; else the lowest bit is in the first of these.
+  ///
+  /// Subtracting from each byte borrows into its highest bit if the byte is smaller, for which that bit must have been 0.
+  @inline(__always)
+  var bytesToEscape: UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let quotes = self ^ (ones &* 0x22)
+    let backslashes = self ^ (ones &* 0x5C)
+    let smaller = (self &- ones &* 0x20) & ~self | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
+    return smaller & (ones << 7)
   }
 }

@@ -146,12 +146,14 @@ public struct JSONReader: Sendable {
     try skipValue()
   }
 
+  @inline(__always)
   private mutating func expectKey() throws(JSONError) {
     let byte = try nextByte()
     guard byte == UInt8(ascii: "\"") else { throw .unexpectedByte(byte, offset: offset) }
     start = offset
   }
 
+  @inline(__always)
   private mutating func readColon() throws(JSONError) {
     let byte = try nextByte()
     guard byte == UInt8(ascii: ":") else { throw .unexpectedByte(byte, offset: offset) }
@@ -165,6 +167,7 @@ public struct JSONReader: Sendable {
     offset += 1
   }
 
+  @inline(__always)
   private mutating func nextMember(closing: UInt8) throws(JSONError) -> Bool {
     precondition(depth > 0, "no object or array was begun")
     let byte = try nextByte()

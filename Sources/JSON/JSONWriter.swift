@@ -47,7 +47,7 @@ public struct JSONWriter: ~Copyable {
     needsComma = false
   }
 
-  public mutating func key(_ key: String) {
+  public mutating func key(escaping key: String) {
     quote(key)
     reserve(1)
     put(UInt8(ascii: ":"))
@@ -166,29 +166,18 @@ public struct JSONWriter: ~Copyable {
     put(UInt8(ascii: "\""))
   }
 
+  /// Has no early exit, so that the compiler can vectorize it.
   private static func needsEscape(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    let size = MemoryLayout<UInt64>.size
-    guard text.count >= size else { return text.contains(where: needsEscape) }
-    let raw = UnsafeRawBufferPointer(text)
-    // The last 8 bytes may overlap those before.
-    var escapes = anyEscape(in: raw.loadUnaligned(fromByteOffset: text.count - size, as: UInt64.self))
-    for place in stride(from: 0, to: text.count - size, by: size) {
-      escapes |= anyEscape(in: raw.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+    var found: UInt8 = 0
+    var index = 0
+    while index < text.count {
+      found |= needsEscape(text[index]) ? 1 : 0
+      index &+= 1
     }
-    return escapes != 0
+    return found != 0
   }
 
-  /// Returns 0 if none of 8 bytes is to be escaped.
-  ///
-  /// Subtracting from each byte borrows into its highest bit if the byte is smaller, for which that bit must have been 0.
-  private static func anyEscape(in bytes: UInt64) -> UInt64 {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let quotes = bytes ^ (ones &* UInt64(UInt8(ascii: "\"")))
-    let backslashes = bytes ^ (ones &* UInt64(UInt8(ascii: "\\")))
-    let smaller = (bytes &- ones &* 0x20) & ~bytes | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
-    return smaller & (ones << 7)
-  }
-
+  @inline(__always)
   private static func needsEscape(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }

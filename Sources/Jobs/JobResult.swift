@@ -11,7 +11,7 @@ public struct JobResult: Sendable, Equatable {
 
   public let id: String
   public var status: JobStatus
-  private var attemptNumber: Int32
+  @usableFromInline var attemptNumber: Int32
   /// Why the job has its status: `quiet_hours`, or why it is dead.
   public var reason: String?
   public internal(set) var accepted = 0
@@ -26,8 +26,9 @@ public struct JobResult: Sendable, Equatable {
   public var claimedAt: Int64
   /// Unix milliseconds.
   public var finishedAt: Int64
-  private var extras: JobResultExtras?
+  @usableFromInline var extras: JobResultExtras?
 
+  @inlinable
   public init(
     id: String, status: JobStatus, reason: String? = nil, attempts: Int = 1, worker: String, claimedAt: Int64,
     finishedAt: Int64 = 0
@@ -62,7 +63,7 @@ public struct JobResult: Sendable, Equatable {
   /// Identifies the attempt that wrote the record.
   public var author: String { "\(worker) \(claimedAt)" }
 
-  public mutating func add(_ result: DeviceResult, as outcome: DeviceOutcome) {
+  public mutating func add(_ result: consuming DeviceResult, as outcome: DeviceOutcome) {
     switch outcome {
     case .accepted: accepted += 1
     case .failed: failed += 1
@@ -109,7 +110,7 @@ public struct JobResult: Sendable, Equatable {
   }
 
   /// Replaces the entry of a device whose earlier push was uncertain.
-  private mutating func list(_ result: DeviceResult) {
+  private mutating func list(_ result: consuming DeviceResult) {
     if uncertain > 0, let index = results.firstIndex(where: { $0.token == result.token }) {
       results[index] = result
     } else if results.count < JobResult.maximumResults {

@@ -1,6 +1,7 @@
 /// What only some records have.
 ///
 /// A class: a record is copied several times for each job, which costs more when it is larger than 128 bytes.
+@usableFromInline
 final class JobResultExtras: Sendable, Equatable {
   let history: JobHistory
   let trace: String?
@@ -12,6 +13,7 @@ final class JobResultExtras: Sendable, Equatable {
     self.trace = trace
   }
 
+  @usableFromInline
   static func == (left: JobResultExtras, right: JobResultExtras) -> Bool {
     left.history == right.history && left.trace == right.trace
   }

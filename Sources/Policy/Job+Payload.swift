@@ -62,7 +62,7 @@ extension Job {
     var json = JSONWriter(capacity: 256)
     json.beginObject()
     aps.write(to: &json)
-    json.key(match.policy.member)
+    json.key(escaping: match.policy.member)
     json.beginObject()
     json.member("class", shown.name)
     json.member("instance_id", instance)

@@ -53,7 +53,7 @@ struct AcknowledgeBatch {
       inflight: inflight, records: RedisList(records), mode: mode.rawValue, ttl: timeToLive.milliseconds,
       count: oldest?.count ?? 0, first: oldest?.first.element ?? [], last: oldest?.last.element ?? [],
       together: together, jobs: RedisList())
-    call.reserve(bytes)
+    call.reserve(bytes, words: listed.count)
     for entry in listed { call.append(entry.settlement.record?.json ?? []) }
     for entry in listed.dropFirst(together) { call.append(entry.claim.element) }
     return call

@@ -99,7 +99,11 @@ private struct HeadReader {
       let word = UnsafeBufferPointer(rebasing: rest[..<length])
       // Without an early exit, so that the compiler can vectorize it.
       var unfit: UInt8 = 0
-      for byte in word { unfit |= HeadReader.isWordByte(byte) ? 0 : 1 }
+      var index = 0
+      while index < length {
+        unfit |= HeadReader.isWordByte(word[index]) ? 0 : 1
+        index &+= 1
+      }
       return unfit == 0 ? String(decoding: word, as: UTF8.self) : nil
     }
     position += word.map { $0.utf8.count + 1 } ?? 0

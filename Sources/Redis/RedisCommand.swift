@@ -48,11 +48,21 @@ public struct RedisCommand: Sendable {
     argument.withUTF8Buffer { append($0) }
   }
 
-  public mutating func append(_ argument: some BinaryInteger) {
-    append(String(argument))
+  public mutating func append(_ argument: Int) {
+    wordCount += 1
+    bytes.append(addingCapacity: RedisCommand.maximumFraming * 2) { (room: inout OutputSpan<UInt8>) in
+      var length = argument < 0 ? 2 : 1
+      var rest = argument.magnitude
+      while rest > 9 { (length, rest) = (length + 1, rest / 10) }
+      room.appendLength(UInt8(ascii: "$"), length)
+      room.appendNumber(argument)
+      room.appendLineEnd()
+    }
   }
 
-  mutating func reserve(_ size: Int) { bytes.reserveCapacity(bytes.count + size) }
+  mutating func reserve(_ size: Int, words: Int) {
+    bytes.reserveCapacity(bytes.count + size + words * RedisCommand.maximumFraming)
+  }
 
   /// One append for the word and what frames it is twice as fast as one for each part.
   private mutating func append(_ word: UnsafeBufferPointer<UInt8>) {
@@ -74,7 +84,7 @@ public struct RedisCommand: Sendable {
     return self
   }
 
-  public consuming func with(_ argument: some BinaryInteger) -> RedisCommand {
+  public consuming func with(_ argument: Int) -> RedisCommand {
     append(argument)
     return self
   }
@@ -148,13 +158,18 @@ extension OutputSpan<UInt8> {
   /// Appends a line of a type and a length.
   fileprivate mutating func appendLength(_ type: UInt8, _ length: Int) {
     append(type)
-    var unit = 1
-    while length / unit > 9 { unit *= 10 }
-    while unit > 0 {
-      append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: length / unit % 10))
-      unit /= 10
-    }
+    appendNumber(length)
     appendLineEnd()
+  }
+
+  fileprivate mutating func appendNumber(_ number: Int) {
+    if number < 0 { append(UInt8(ascii: "-")) }
+    appendDigits(number.magnitude)
+  }
+
+  private mutating func appendDigits(_ number: UInt) {
+    if number > 9 { appendDigits(number / 10) }
+    append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
   }
 
   fileprivate mutating func appendLineEnd() {

@@ -63,8 +63,8 @@ public struct RedisCall: Sendable {
     self.command = command
   }
 
-  /// Makes room for arguments of about this many bytes, so that their memory does not grow step by step.
-  public mutating func reserve(_ size: Int) { command.reserve(size) }
+  /// Makes room for this many words with this many bytes together, so that their memory does not grow step by step.
+  public mutating func reserve(_ size: Int, words: Int) { command.reserve(size, words: words) }
 
   /// Continues the list of arguments.
   public mutating func append(_ words: some RedisWords) { words.append(to: &command) }
@@ -89,7 +89,7 @@ extension Int: RedisWords {
 }
 
 extension Int64: RedisWords {
-  public func append(to command: inout RedisCommand) { command.append(self) }
+  public func append(to command: inout RedisCommand) { command.append(Int(self)) }
 }
 
 extension [UInt8]: RedisWords {

@@ -13,12 +13,12 @@ struct BroadcastPushTests {
   private func push(
     _ id: String = id, bundleID: String = "com.example.demo", expiration: Int64? = nil, bytes: Int = 10
   ) -> Push {
-    Push(
-      to: Push.Target(channel: id, bundleID: bundleID, environment: .sandbox),
-      message: Push.Message(
-        payload: [UInt8](repeating: 0x20, count: bytes), pushType: .liveactivity, priority: 5, expiration: expiration),
-      apnsID: TestPush.id(1)
-    ) { _ in }
+    let message = Push.Message(
+      payload: [UInt8](repeating: 0x20, count: bytes), pushType: .liveactivity, priority: 5, expiration: expiration)
+    let topic = SharedContent.channels(of: bundleID)
+    return Push(
+      token: id, apnsID: TestPush.id(1),
+      shared: SharedContent(message: message, topic: topic, environment: .sandbox, isBroadcast: true))
   }
 
   /// The header block, by name.

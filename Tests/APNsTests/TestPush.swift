@@ -21,10 +21,12 @@ enum TestPush {
     evidence: TokenEvidence = TokenEvidence(),
     completion: @escaping @EventLoop (SendOutcome) -> Void = { _ in }
   ) -> Push {
-    Push(
-      to: Push.Target(token: token, topic: topic, environment: environment, owner: owner, evidence: evidence),
-      message: Push.Message(
-        payload: payload, pushType: pushType, priority: priority, expiration: expiration, collapseID: collapseID),
-      apnsID: apnsID ?? id(number), completion: completion)
+    let message = Push.Message(
+      payload: payload, pushType: pushType, priority: priority, expiration: expiration, collapseID: collapseID)
+    let push = Push(
+      token: token, apnsID: apnsID ?? id(number),
+      shared: SharedContent(message: message, topic: topic, environment: environment), owner: owner, evidence: evidence)
+    push.completion = completion
+    return push
   }
 }

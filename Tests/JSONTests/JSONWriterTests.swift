@@ -12,7 +12,7 @@ struct JSONWriterTests {
     writer.endObject()
     writer.null()
     writer.endArray()
-    writer.key("b" as String)
+    writer.key(escaping: "b" as String)
     writer.raw(Array("{\"c\":2}".utf8))
     writer.key("d")
     writer.bool(false)

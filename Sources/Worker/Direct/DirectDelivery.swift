@@ -103,21 +103,16 @@ private final class DirectAttempt {
   private func send(_ place: DirectPush) {
     let device = devices[place.index]
     let topic = PushType.alert.topic(bundleID: composer.bundleID(of: device) ?? "")
-    // The push keeps this closure until it is called, and the closure the push.
-    var current: Push?
     let push = Push(
       to: Push.Target(
         token: device.token, topic: topic, environment: place.environment,
         owner: device.username.map(PushOwner.user)),
-      message: Push.Message(payload: payload), apnsID: place.apnsID
-    ) { [self] sent in
-      let isOver = current.map { answered(sent, $0, place) } ?? true
-      current = nil
-      guard isOver else { return }
+      message: Push.Message(payload: payload), apnsID: place.apnsID)
+    push.completion = { [self] sent in
+      guard answered(sent, push, place) else { return }
       sendNext()
       endIfDone()
     }
-    current = push
     place.client.send(push)
   }
 

@@ -46,12 +46,12 @@ final class Delivery {
 
   init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, worker: String, isAtMostOnce: Bool) {
     self.claim = claim
-    id = job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
     self.job = job
+    id = self.job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
     self.match = match
     self.state = state
     tally = Delivery.emptyTally(of: claim, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
-    if let trace = job.trace { tally.result.trace = trace.text }
+    if let trace = self.job.trace { tally.result.trace = trace.text }
     reachedOwners = Set(state.reached)
     addEarlierAttempts()
   }

@@ -30,7 +30,6 @@ package struct PushComposer {
 
   /// `page` is the page of a broadcast that the devices are from.
   func compose(_ delivery: Delivery, _ devices: [Device], page: PushDraft.Page? = nil) -> Result {
-    let job = delivery.job
     let payload: [UInt8]
     do {
       payload = try delivery.payload()
@@ -44,11 +43,11 @@ package struct PushComposer {
     drafts.reserveCapacity(devices.count)
     var unreachable: [UnreachableDevice] = []
     for device in devices {
-      if let reason = PushComposer.obstacle(to: device, as: job.pushType) {
+      if let reason = PushComposer.obstacle(to: device, as: delivery.job.pushType) {
         unreachable.append(UnreachableDevice(token: device.token, reason: reason))
         continue
       }
-      guard let bundle = job.app ?? bundleID(of: device) else {
+      guard let bundle = delivery.job.app ?? bundleID(of: device) else {
         return .refused("app: the job names no app, the token was registered for none, and APNS_BUNDLE_ID is not set")
       }
       if app.bundleID != bundle { app = self.app(bundle) }

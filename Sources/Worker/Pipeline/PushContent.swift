@@ -26,12 +26,12 @@ final class PushContent: SharedContent {
     self.client = client
     self.isLastToAsk = isLastToAsk
     isOfEnvironment = delivery.activity?.channel != nil
-    let (job, isBroadcast) = (delivery.job, delivery.channelStorage != nil)
+    let isBroadcast = delivery.channelStorage != nil
     let message = Push.Message(
-      payload: payload, pushType: job.pushType,
-      priority: delivery.activity?.newest?.priority ?? job.apnsPriority(delivery.match),
-      expiration: delivery.expirationHeader, collapseID: job.collapseID)
-    let topic = isBroadcast ? SharedContent.channels(of: bundleID) : job.pushType.topic(bundleID: bundleID)
+      payload: payload, pushType: delivery.job.pushType,
+      priority: delivery.activity?.newest?.priority ?? delivery.job.apnsPriority(delivery.match),
+      expiration: delivery.expirationHeader, collapseID: delivery.job.collapseID)
+    let topic = isBroadcast ? SharedContent.channels(of: bundleID) : message.pushType.topic(bundleID: bundleID)
     super.init(message: message, topic: topic, environment: environment, isBroadcast: isBroadcast)
   }
 
