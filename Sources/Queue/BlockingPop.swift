@@ -37,7 +37,7 @@ final class BlockingPop: BlockingClaim {
     log = context.log
     blocked = BlockedConnection(
       endpoint: endpoint, queue: waitedOn.first?.queue ?? "", instruments: context.connection.instruments)
-    blocked.connection.preload([QueueScripts.buryPopped, ControlScripts.putBack])
+    blocked.connection.preload([QueueScripts.buryPopped, QueueScripts.handBack])
   }
 
   private var open: [Int] { waitedOn.indices.filter { !control.isPaused(queueIndex: $0) } }
@@ -93,14 +93,16 @@ final class BlockingPop: BlockingClaim {
   ) {
     blocked.extendWait()
     let keys = queues[queueIndex]
-    let call = ControlScripts.putBack(queue: keys.queue, element: element)
+    let call = QueueScripts.handBack(
+      inflight: keys.inflight(lease.name.value), queue: keys.queue, mode: DeliveryMode.atMostOnce.rawValue, element: "",
+      sealed: element)
     blocked.connection.send(call, timeout: QueueLimits.buryDeadline) { [weak self] result in
       guard let self else { return }
       blocked.endWait()
-      if case .failure(let error) = result {
+      if result != .success(.integer(1)) {
         log.error(
           "a job of a paused queue could not be put back (at most once: it is lost)",
-          ["queue": .init(keys.queue), "error": .init("\(error)")])
+          ["queue": .init(keys.queue), "answer": .init("\(result)")])
       }
       completion(.claimed(ClaimAnswer(elements: []), queueIndex: queueIndex))
     }

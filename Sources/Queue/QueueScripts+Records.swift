@@ -5,10 +5,9 @@ extension QueueScripts {
   /// A longer value under a record's key is not a record.
   private static let maximumRecordBytes = 262_144
 
-  /// Lua: `write(key, record, unit, expiry, author, nonce)` writes a record with the expiration of a SET: `unit` is PX or
-  /// PXAT. It returns false, and writes nothing, if another job with the same id has a record there and has not ended, or
-  /// ended while this job was claimed. The record of a duplicate, which may end before the job that it repeats, is
-  /// replaced, and replaces none of another job.
+  /// Lua: `write(key, record, ttl, author, nonce)` writes a record. It returns false, and writes nothing, if another job
+  /// with the same id has a record there and has not ended, or ended while this job was claimed. The record of a duplicate,
+  /// which may end before the job that it repeats, is replaced, and replaces none of another job.
   ///
   /// A record is the job's own if it has the job's `nonce`, which stays the same from the first claim to the end, or its
   /// `author`: that of the last record that the job wrote and was settled with (``AttemptState/recordAuthor``), empty for a
@@ -18,8 +17,8 @@ extension QueueScripts {
   /// If there is no record yet, this costs what a SET does.
   package static let writing = """
     local function isOver(record) return record.status ~= 'retrying' and record.status ~= 'deferred' end
-    local function write(key, record, unit, expiry, author, nonce)
-      if redis.call('SET', key, record, unit, expiry, 'NX') then return true end
+    local function write(key, record, ttl, author, nonce)
+      if redis.call('SET', key, record, 'PX', ttl, 'NX') then return true end
       local size = redis.pcall('STRLEN', key)
       if type(size) == 'number' and size <= \(maximumRecordBytes) then
         local old = redis.call('GET', key)
@@ -36,7 +35,7 @@ extension QueueScripts {
           end
         end
       end
-      redis.call('SET', key, record, unit, expiry)
+      redis.call('SET', key, record, 'PX', ttl)
       return true
     end
     """
@@ -70,7 +69,7 @@ extension QueueScripts {
     local function leave(dropped)
       local isWritten, key, refusal = true, readers, nil
       if json ~= '' then
-        isWritten = write(record, json, 'PX', ttl, author)
+        isWritten = write(record, json, ttl, author)
         if reply ~= inflight then answer(reply, json) end
       end
       for _, notification in ipairs(cjson.decode(notifications)) do

@@ -39,8 +39,6 @@ extension QueueScripts {
       if redis.call('LINDEX', inflight, '-' .. count) ~= last then return false end
       redis.call('LTRIM', inflight, '0', -1 - count)
     end
-    local time = redis.call('TIME')
-    local at = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + ttl)
     together = tonumber(together)
     for place = 1, total do
       local record, taken = ARGV[jobs + place], 1
@@ -50,7 +48,7 @@ extension QueueScripts {
       end
       if taken == 0 then
         answer[#answer + 1] = place - 1
-      elseif record ~= '' and not write(KEYS[records + place], record, 'PXAT', at, '') then
+      elseif record ~= '' and not write(KEYS[records + place], record, ttl, '') then
         answer[#answer + 1] = -place
       end
     end

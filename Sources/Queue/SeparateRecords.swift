@@ -115,7 +115,7 @@ extension QueueScripts {
     """
     \(writing)
     redis.call('PEXPIRE', record, ttl)
-    return write(record, json, 'PX', ttl, author, nonce) and 1 or 0
+    return write(record, json, ttl, author, nonce) and 1 or 0
     """)
 
   /// Puts a record on the list that its producer has named, unless it is there already. A list that this creates expires

@@ -54,14 +54,6 @@ package enum ControlScripts {
     return 1
     """)
 
-  /// Puts an element back to the front of a queue. Returns the length of the queue.
-  static let putBack = RedisScript(
-    keys: ["queue"], arguments: ["element"],
-    """
-    redis.call('PERSIST', queue)
-    return redis.call('RPUSH', queue, element)
-    """)
-
   /// Writes what a broadcast does, for operators. The time at which an earlier attempt began stays. The pause of a
   /// broadcast that has ended is removed.
   ///
