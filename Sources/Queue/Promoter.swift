@@ -44,10 +44,21 @@ final class Promoter {
       guard case .success(let value) = result, let answer = PromotionAnswer(value) else {
         return schedule(index, in: QueueLimits.electionInterval)
       }
+      if answer.isElected, !isElected[index] { adoptPaused(index) }
       isElected[index] = answer.isElected
       context.metrics.promoted.increment(by: answer.moved)
       context.control.take(answer.control, queueIndex: index)
       schedule(index, in: answer.delayToNext)
+    }
+  }
+
+  /// Takes over what an earlier version has paused.
+  private func adoptPaused(_ index: Int) {
+    let keys = context.queues[index]
+    let call = QueueScripts.adoptPaused(
+      jobs: keys.pausedJobs, queue: keys.queue, seal: keys.seal, most: QueueLimits.adoptBatch)
+    context.connection.send(call) { [weak self] result in
+      if case .success(.integer(1...)) = result { self?.adoptPaused(index) }
     }
   }
 

@@ -22,6 +22,8 @@ public struct QueueKeys: Sendable, Equatable {
   public let cancelled: String
   /// Hash: by the ids of paused broadcasts, JSON of ``QueuePause``. Their jobs are in ``scheduled``, behind every date.
   public let held: String
+  /// Hash: where an earlier version kept the jobs of paused broadcasts, by id and nonce.
+  public let pausedJobs: String
   /// Set of the workers that claim no more jobs.
   public let drained: String
   /// Sorted set of the ids of the latest broadcasts, by the time of their last change in unix milliseconds.
@@ -44,6 +46,7 @@ public struct QueueKeys: Sendable, Equatable {
     control = prefix + "control"
     cancelled = prefix + "cancelled"
     held = prefix + "held"
+    pausedJobs = prefix + "paused"
     drained = prefix + "drained"
     broadcasts = prefix + "broadcasts"
   }

@@ -95,6 +95,8 @@ public enum QueueLimits {
   static let reapInterval = Duration.seconds(2)
   /// Jobs that one script reaps or hands back at most, or promotes from each sorted set.
   static let moveBatch = 200
+  /// Jobs of broadcasts that an earlier version has paused which one script takes over at most: each may be large.
+  static let adoptBatch = 50
   /// A job is buried when more workers than this have died while they held it.
   public static let maximumCrashes = 3
 }

@@ -170,4 +170,20 @@ extension QueueScripts {
     redis.call('SET', promoter, worker, 'PX', ttl)
     return {moved, wait, asked}
     """)
+
+  /// Moves jobs of broadcasts that an earlier version has paused to the front of the queue: who claims them pauses them
+  /// again. Returns the number of jobs that are left, 0 also if the seal is lost or the queue's key is not a list.
+  static let adoptPaused = RedisScript(
+    keys: ["jobs", "queue", "seal"], arguments: ["most"],
+    """
+    local kind, word = redis.call('TYPE', queue).ok, redis.call('GET', seal)
+    if not word or kind ~= 'none' and kind ~= 'list' or redis.call('TYPE', jobs).ok ~= 'hash' then return 0 end
+    local fields = redis.call('HKEYS', jobs)
+    for place = 1, math.min(#fields, tonumber(most)) do
+      local job = redis.call('HGET', jobs, fields[place])
+      redis.call('HDEL', jobs, fields[place])
+      redis.call('RPUSH', queue, '\(Seal.marker)' .. word .. ' ' .. job)
+    end
+    return math.max(0, #fields - most)
+    """)
 }

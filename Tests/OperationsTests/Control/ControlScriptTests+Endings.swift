@@ -61,6 +61,20 @@ extension ControlScriptTests {
     #expect(try await send("EXISTS", keys.held, keys.control).integer == 0)
   }
 
+  @Test func `a broadcast that an earlier version has paused is paused again by who claims it`() async throws {
+    try await send("SET", keys.seal, "s3al")
+    for number in 0..<120 { try await send("HSET", keys.pausedJobs, "b n.\(number)", "MARTLET1 0 0 n.\(number) 0\nx") }
+    var left: [Int64] = []
+    repeat {
+      let call = QueueScripts.adoptPaused(jobs: keys.pausedJobs, queue: keys.queue, seal: keys.seal, most: 50)
+      left.append(try #require(try await connection.send(call).integer))
+    } while left.last != 0
+    #expect(left == [70, 20, 0])
+    #expect(try await send("EXISTS", keys.pausedJobs).integer == 0)
+    let elements = try #require(try await claim(upTo: 200)).elements
+    #expect(Set(elements.map { Envelope(element: $0).nonce }) == Set((0..<120).map { "n.\($0)" }))
+  }
+
   // MARK: - Long queues
 
   @Test(arguments: [true, false])
