@@ -113,21 +113,22 @@ public final class StateExchange<Request, Answer> {
   }
 }
 
-private enum StateScripts {
+/// Strings that several processes change.
+public enum StateScripts {
   /// Reads a state. Returns {the state or null, now in unix ms}.
-  static let read = RedisScript(
+  fileprivate static let read = RedisScript(
     keys: ["state"],
     """
     local time = redis.call('TIME')
     return {redis.call('GET', state), time[1] * 1000 + math.floor(time[2] / 1000)}
     """)
 
-  /// Replaces a state. The first write takes no memory, so Redis runs the script when it is full.
+  /// Replaces a string. The first write takes no memory, so Redis runs the script when it is full.
   ///
-  /// `found`, `new`, `ttl`: the state that was read (empty for none), the new one, and its TTL in ms.
+  /// `found`, `new`, `ttl`: the string that was read (empty for none), the new one, and its TTL in ms.
   ///
-  /// Returns 1, or 0 if the state is not the one that was read.
-  static let replace = RedisScript(
+  /// Returns 1, or 0 if the string is not the one that was read.
+  public static let replace = RedisScript(
     keys: ["state"], arguments: ["found", "new", "ttl"],
     """
     if (redis.call('GET', state) or '') ~= found then return 0 end

@@ -6,24 +6,12 @@ import Redis
 @EventLoop
 struct FormToken {
   nonisolated static let field = "form"
-  /// `form`: the form. `ttl`: how long it is remembered, in s. `request` identifies the request.
-  ///
-  /// Returns 1 if the form is new. PERSIST as the first write makes a full Redis accept the next one, so that dead letters can
-  /// be purged then.
-  private static let taking = RedisScript(
-    keys: ["form"], arguments: ["ttl", "request"],
-    """
-    if redis.call('EXISTS', form) == 1 then return 0 end
-    redis.call('PERSIST', form)
-    redis.call('SET', form, request, 'EX', ttl)
-    return 1
-    """)
   /// `request` identifies the request that took the form.
   private static let releasing = RedisScript(
     keys: ["form"], arguments: ["request"],
     "if redis.call('GET', form) == request then return redis.call('DEL', form) end return 0")
-  /// How long a form is remembered that was sent. Seconds.
-  private static let lifetime = 86_400
+  /// How long a form is remembered that was sent. Milliseconds.
+  private static let lifetime = 86_400_000
 
   let connection: RedisClient
 
@@ -33,7 +21,7 @@ struct FormToken {
   /// The forms of a page share a token, so the key is a digest of all that the form contains.
   func take(_ form: [(name: String, value: String)], for request: String) async throws(RedisError) -> Bool {
     guard let key = key(form) else { return true }
-    let call = FormToken.taking(form: key, ttl: FormToken.lifetime, request: request)
+    let call = StateScripts.replace(state: key, found: "", new: request, ttl: FormToken.lifetime)
     return try await connection.send(call).integer == 1
   }
 
