@@ -93,5 +93,21 @@ extension Array: JSONWritable where Element: JSONWritable {
 }
 
 extension JSONValue: JSONWritable {
-  public func write(to writer: inout JSONWriter) { writer.value(self) }
+  public func write(to writer: inout JSONWriter) {
+    switch self {
+    case .null: writer.null()
+    case .bool(let value): writer.bool(value)
+    case .integer(let value): writer.integer(value)
+    case .number(let value): writer.number(value)
+    case .string(let value): writer.string(value)
+    case .array(let elements): elements.write(to: &writer)
+    case .object(let members):
+      writer.beginObject()
+      for member in members {
+        writer.key(escaping: member.key)
+        member.value.write(to: &writer)
+      }
+      writer.endObject()
+    }
+  }
 }

@@ -48,7 +48,7 @@ public indirect enum JSONValue: Sendable, Equatable {
   /// The text, without white space.
   public var bytes: [UInt8] {
     var writer = JSONWriter()
-    writer.value(self)
+    write(to: &writer)
     return writer.bytes
   }
 }
@@ -108,28 +108,5 @@ public struct JSONSeenKeys: Sendable {
     few.append(key)
     if few.count > JSONSeenKeys.scanLimit { many = Set(few) }
     return true
-  }
-}
-
-extension JSONWriter {
-  public mutating func value(_ value: JSONValue) {
-    switch value {
-    case .null: null()
-    case .bool(let value): bool(value)
-    case .integer(let value): integer(value)
-    case .number(let value): number(value)
-    case .string(let value): string(value)
-    case .array(let elements):
-      beginArray()
-      for element in elements { self.value(element) }
-      endArray()
-    case .object(let members):
-      beginObject()
-      for member in members {
-        key(escaping: member.key)
-        self.value(member.value)
-      }
-      endObject()
-    }
   }
 }

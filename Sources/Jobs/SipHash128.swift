@@ -25,20 +25,20 @@ struct SipHash128 {
 
   /// Appends whole words where possible.
   private mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    // A copy, which stays in registers.
-    var hash = self
-    let shift = (count & 7) * 8
     var place = 0
     while bytes.count - place >= 8 {
       let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
-      hash.compress(hash.tail | word << shift)
+      let shift = (count & 7) * 8
+      compress(tail | word << shift)
       // 0 for a shift by 64.
-      hash.tail = word >> (64 - shift)
+      tail = word >> (64 - shift)
+      count &+= 8
       place += 8
     }
-    hash.count &+= UInt64(place)
-    for byte in bytes[place...] { hash.append(byte) }
-    self = hash
+    while place < bytes.count {
+      append(bytes[place])
+      place += 1
+    }
   }
 
   mutating func append(_ text: String) {

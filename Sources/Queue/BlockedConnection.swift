@@ -66,7 +66,7 @@ final class BlockedConnection {
     guard isBlocked, let clientID else { return }
     wasUnblocked = true
     var command = RedisCommand("CLIENT", "UNBLOCK")
-    command.append(Int(clientID))
+    command.append(clientID)
     other.send(command, toServerOf: queue) { _ in }
   }
 

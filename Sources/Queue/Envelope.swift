@@ -93,28 +93,21 @@ private struct HeadReader {
   }
 
   mutating func word(endedBy end: UInt8) -> String? {
-    let word: String? = bytes.withUnsafeBufferPointer { bytes in
-      let rest = UnsafeBufferPointer(rebasing: bytes[position...].prefix(HeadReader.maximumWordBytes + 1))
-      guard let length = rest.firstIndex(of: end), length > 0 else { return nil }
-      let word = UnsafeBufferPointer(rebasing: rest[..<length])
-      // Without an early exit, so that the compiler can vectorize it.
-      var unfit: UInt8 = 0
-      var index = 0
-      while index < length {
-        unfit |= HeadReader.isWordByte(word[index]) ? 0 : 1
-        index &+= 1
-      }
-      return unfit == 0 ? String(decoding: word, as: UTF8.self) : nil
-    }
-    position += word.map { $0.utf8.count + 1 } ?? 0
-    return word
+    let limit = min(bytes.count, position + HeadReader.maximumWordBytes + 1)
+    var stop = position
+    while stop < limit, HeadReader.isWordByte(bytes[stop]) { stop += 1 }
+    guard stop > position, stop < limit, bytes[stop] == end else { return nil }
+    defer { position = stop + 1 }
+    return String(decoding: bytes[position..<stop], as: UTF8.self)
   }
 
   /// `A-Za-z0-9._-`
-  @inline(__always)
   private static func isWordByte(_ byte: UInt8) -> Bool {
-    (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: ".")
-      || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+    default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+    }
   }
 
   mutating func number(endedBy end: UInt8) -> Int? {

@@ -48,16 +48,8 @@ public struct RedisCommand: Sendable {
     argument.withUTF8Buffer { append($0) }
   }
 
-  public mutating func append(_ argument: Int) {
-    wordCount += 1
-    bytes.append(addingCapacity: RedisCommand.maximumFraming * 2) { (room: inout OutputSpan<UInt8>) in
-      var length = argument < 0 ? 2 : 1
-      var rest = argument.magnitude
-      while rest > 9 { (length, rest) = (length + 1, rest / 10) }
-      room.appendLength(UInt8(ascii: "$"), length)
-      room.appendNumber(argument)
-      room.appendLineEnd()
-    }
+  public mutating func append(_ argument: some BinaryInteger) {
+    append(String(argument))
   }
 
   mutating func reserve(_ size: Int, words: Int) {
@@ -84,7 +76,7 @@ public struct RedisCommand: Sendable {
     return self
   }
 
-  public consuming func with(_ argument: Int) -> RedisCommand {
+  public consuming func with(_ argument: some BinaryInteger) -> RedisCommand {
     append(argument)
     return self
   }
@@ -158,16 +150,11 @@ extension OutputSpan<UInt8> {
   /// Appends a line of a type and a length.
   fileprivate mutating func appendLength(_ type: UInt8, _ length: Int) {
     append(type)
-    appendNumber(length)
+    appendDigits(length)
     appendLineEnd()
   }
 
-  fileprivate mutating func appendNumber(_ number: Int) {
-    if number < 0 { append(UInt8(ascii: "-")) }
-    appendDigits(number.magnitude)
-  }
-
-  private mutating func appendDigits(_ number: UInt) {
+  private mutating func appendDigits(_ number: Int) {
     if number > 9 { appendDigits(number / 10) }
     append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
   }

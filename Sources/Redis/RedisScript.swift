@@ -89,7 +89,7 @@ extension Int: RedisWords {
 }
 
 extension Int64: RedisWords {
-  public func append(to command: inout RedisCommand) { command.append(Int(self)) }
+  public func append(to command: inout RedisCommand) { command.append(self) }
 }
 
 extension [UInt8]: RedisWords {

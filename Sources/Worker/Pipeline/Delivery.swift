@@ -50,25 +50,22 @@ final class Delivery {
     id = self.job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
     self.match = match
     self.state = state
-    tally = Delivery.emptyTally(of: claim, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
-    if let trace = self.job.trace { tally.result.trace = trace.text }
+    tally = Delivery.emptyTally(of: claim, self.job, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
     reachedOwners = Set(state.reached)
     addEarlierAttempts()
   }
 
   /// What the tally of each part of the attempt starts from.
   var emptyTally: Tally {
-    var empty = Delivery.emptyTally(
-      of: claim, id: id, worker: tally.result.worker, isAtMostOnce: tally.isAtMostOnce)
-    empty.result.trace = tally.result.trace
-    return empty
+    Delivery.emptyTally(
+      of: claim, job, id: id, worker: tally.result.worker, isAtMostOnce: tally.isAtMostOnce)
   }
 
-  private static func emptyTally(of claim: Claim, id: String, worker: String, isAtMostOnce: Bool) -> Tally {
-    Tally(
-      result: JobResult(
-        id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt),
-      isAtMostOnce: isAtMostOnce)
+  private static func emptyTally(of claim: Claim, _ job: Job, id: String, worker: String, isAtMostOnce: Bool) -> Tally {
+    var result = JobResult(
+      id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
+    if let trace = job.trace { result.trace = trace.text }
+    return Tally(result: result, isAtMostOnce: isAtMostOnce)
   }
 
   /// Whether no earlier attempt has been made or postponed.

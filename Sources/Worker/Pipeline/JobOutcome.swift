@@ -40,27 +40,24 @@ struct Tally: Equatable {
   }
 
   mutating func record(_ push: EndedPush) {
+    let token = push.result.token
     var outcome = DeviceOutcome.failed
     switch push.outcome {
     case .open(let after, let isFault):
-      return leaveOpen(push.token, reason: push.reason, after: after, isFault: isFault)
-    case .badJob: badJobReason = badJobReason ?? push.reason
+      return leaveOpen(token, reason: push.result.reason, after: after, isFault: isFault)
+    case .badJob: badJobReason = badJobReason ?? push.result.reason
     case .uncertain:
       if isAtMostOnce {
-        uncertain.append(push.token)
+        uncertain.append(token)
       } else {
-        leaveOpen(push.token, reason: push.reason, after: .zero, isFault: false)
+        leaveOpen(token, reason: push.result.reason, after: .zero, isFault: false)
       }
       outcome = .uncertain
     case .accepted: outcome = .accepted
     case .stale: outcome = .stale
     case .failed: break
     }
-    result.add(
-      DeviceResult(
-        token: push.token, ok: outcome == .accepted, status: push.status, apnsID: push.apnsID, reason: push.reason,
-        uniqueID: push.uniqueID),
-      as: outcome)
+    result.add(push.result, as: outcome)
   }
 
   /// Devices that are registered and listed, but cannot be reached through APNs.

@@ -28,7 +28,8 @@ extension Pipeline {
 
   /// Whether route and job allow that the device is removed because of the answer.
   private func mayRemove(_ sent: SendOutcome, _ draft: PushDraft) -> Bool {
-    guard case .answered(let answer) = sent, answer.status != 200, let client = draft.content.client else { return false }
+    guard case .answered(let answer) = sent, answer.status != 200, let client = draft.content.client
+    else { return false }
     return composer.proof(of: draft).holds(for: answer) && client.removalAllowed(for: draft, after: answer)
   }
 

@@ -45,6 +45,7 @@ final class PushContent: SharedContent {
     self.client = client
     isLastToAsk = true
     super.init(
-      message: content.message, topic: content.topic, environment: content.environment.other, isBroadcast: content.isBroadcast)
+      message: content.message, topic: content.topic, environment: content.environment.other,
+      isBroadcast: content.isBroadcast)
   }
 }

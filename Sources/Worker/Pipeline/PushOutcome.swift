@@ -59,32 +59,20 @@ extension PushOutcome {
 
 /// How one push ended, as the tally counts it.
 struct EndedPush: Equatable {
-  let token: String
-  let apnsID: String
   let outcome: PushOutcome
-  /// HTTP status; 0 if APNs did not answer.
-  let status: Int
-  /// Nil if the push was accepted.
-  let reason: String?
-  /// `apns-unique-id`, if APNs sent one.
-  let uniqueID: String?
+  let result: DeviceResult
 
   init(token: String, apnsID: String = "", outcome: PushOutcome, status: Int = 0, reason: String? = nil) {
-    self.token = token
-    self.apnsID = apnsID
     self.outcome = outcome
-    self.status = status
-    self.reason = reason
-    uniqueID = nil
+    result = DeviceResult(
+      token: token, ok: outcome == .accepted, status: status, apnsID: apnsID, reason: reason)
   }
 
   init(token: String, apnsID: String, outcome: PushOutcome, sent: SendOutcome) {
-    self.token = token
-    self.apnsID = apnsID
     self.outcome = outcome
-    status = sent.status
-    reason = sent.reason
-    uniqueID = sent.uniqueID
+    result = DeviceResult(
+      token: token, ok: outcome == .accepted, status: sent.status, apnsID: apnsID, reason: sent.reason,
+      uniqueID: sent.uniqueID)
   }
 }
 
