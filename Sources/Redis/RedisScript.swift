@@ -63,7 +63,7 @@ public struct RedisCall: Sendable {
     self.command = command
   }
 
-  /// Makes room for this many words with this many bytes together, so that their memory does not grow step by step.
+  /// Makes room for `words` words of `size` bytes in all, so that their memory does not grow step by step.
   public mutating func reserve(_ size: Int, words: Int) { command.reserve(size, words: words) }
 
   /// Continues the list of arguments.
