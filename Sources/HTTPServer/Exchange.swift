@@ -33,6 +33,8 @@ final class Exchange {
   private var method = ""
   private var headers = HTTPHeaders()
   private var body: [UInt8] = []
+  /// As the head says: nil for a chunked body.
+  private var bodyLength: Int? = 0
   private var state = State.receiving
   private var isSuspended = false
 
@@ -97,10 +99,12 @@ final class Exchange {
 
   /// Decides whether the body is read. Returns false to close the connection.
   private func judgeBody() -> Bool {
-    let length = BodyFraming.length(headers)
-    guard length != 0 else { return true }
+    bodyLength = BodyFraming.length(headers)
+    guard bodyLength != 0 else { return true }
     leavesBody = true
-    guard configuration.maximumBodyBytes > 0, length ?? 0 <= configuration.maximumBodyBytes else { return close(413) }
+    guard configuration.maximumBodyBytes > 0, bodyLength ?? 0 <= configuration.maximumBodyBytes else {
+      return close(413)
+    }
     guard let request = request() else { return close(400) }
     isHeadEnough = !configuration.needsBody(request)
     if isHeadEnough { closesConnection = true } else { leavesBody = false }
@@ -112,7 +116,7 @@ final class Exchange {
     switch state {
     case .receiving where !isFramed(bytes): return false
     case .receiving where body.count + bytes.count <= configuration.maximumBodyBytes:
-      if body.isEmpty, let length = BodyFraming.length(headers) { body.reserveCapacity(length) }
+      if body.isEmpty, let bodyLength { body.reserveCapacity(bodyLength) }
       body.append(contentsOf: bytes)
     case .receiving:
       body = []

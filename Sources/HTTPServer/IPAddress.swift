@@ -48,14 +48,16 @@ package struct IPAddress: Equatable {
   package var site: String { network(IPAddress.sitePrefixBytes) }
 
   private func network(_ prefix: Int) -> String {
-    guard bytes.count == 16 else { return text }
+    guard !isIPv4 else { return text }
     let network = IPAddress(bytes: Array(bytes.prefix(prefix)) + Array(repeating: 0, count: 16 - prefix))
     return "\(network.text)/\(prefix * 8)"
   }
 
+  var isIPv4: Bool { bytes.count == 4 }
+
   /// Whether only this machine can have the address.
   package var isLoopback: Bool {
-    bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
+    isIPv4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1]
   }
 
   /// `bytes`: 4 or 16.
@@ -68,7 +70,7 @@ package struct IPAddress: Equatable {
     String(unsafeUninitializedCapacity: IPAddress.maximumText + 1) { buffer in
       let text = UnsafeMutableRawBufferPointer(buffer)
       text.withMemoryRebound(to: CChar.self) { text in
-        _ = inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, text.baseAddress, socklen_t(text.count))
+        _ = inet_ntop(isIPv4 ? AF_INET : AF_INET6, bytes, text.baseAddress, socklen_t(text.count))
       }
       return buffer.firstIndex(of: 0) ?? 0
     }

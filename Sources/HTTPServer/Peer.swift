@@ -14,6 +14,11 @@ struct Peer {
   /// The request that has begun and is not answered.
   var exchange: Exchange?
 
+  mutating func begin(_ exchange: Exchange?, deadline: UInt64) {
+    self.exchange = exchange
+    self.deadline = deadline
+  }
+
   /// Ends the connection; the library closes the descriptor.
   func disconnect() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 

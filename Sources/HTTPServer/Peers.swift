@@ -49,8 +49,8 @@ final class Peers {
   /// The request enters a phase: its first line has arrived, it is complete, or the daemon has finished with it.
   func enter(_ phase: RequestBudget.Phase, _ exchange: Exchange) {
     let id = id(exchange.connection)
-    peers[id]?.deadline = phase == .answering ? .max : deadline(within: configuration.connectionTimeout)
-    peers[id]?.exchange = phase == .waiting ? nil : exchange
+    let deadline = phase == .answering ? .max : deadline(within: configuration.connectionTimeout)
+    peers[id]?.begin(phase == .waiting ? nil : exchange, deadline: deadline)
     drop(budget.enter(phase, id))
   }
 

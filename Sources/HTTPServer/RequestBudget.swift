@@ -112,13 +112,13 @@ package struct RequestBudget {
 
   /// Notes that a connection has entered `phase`, without the bytes of an earlier request. Returns the connections to close.
   mutating func enter(_ phase: Phase, _ id: ID) -> [ID] {
-    guard var entry = entries[id] else { return [] }
+    guard var entry = entries[id], entry.phase != phase || phase != .answering else { return [] }
     remove(id)
     if phase != .answering { entry.requestBytes = 0 }
     entry.phase = phase
     entry.age = nextAge()
     add(id, entry)
-    return excess(of: entry.client)
+    return phase == .handshaking || phase == .receiving ? excess(of: entry.client) : []
   }
 
   /// Notes how many bytes the request of a connection takes now. Returns the connections to close.

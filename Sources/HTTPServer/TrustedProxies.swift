@@ -31,7 +31,8 @@ public struct TrustedProxies: Sendable, Equatable {
     guard let address = address(of: request) else {
       return ClientAddress(client: request.peerAddress, site: request.peerAddress)
     }
-    return ClientAddress(client: address.client, site: address.site)
+    let client = address.client
+    return ClientAddress(client: client, site: address.isIPv4 ? client : address.site)
   }
 
   private func address(of request: HTTPRequest) -> IPAddress? {

@@ -16,8 +16,9 @@ struct DeviceTraits: Equatable {
     environment = try DeviceTraits.value(body, "environment", "production, sandbox or development") {
       PushEnvironment(named: $0)
     }
-    let kinds = DeviceKind.ofDevices.map(\.rawValue).joined(separator: ", ")
-    kind = try DeviceTraits.value(body, "kind", "one of \(kinds)") {
+    kind = try DeviceTraits.value(
+      body, "kind", "one of " + DeviceKind.ofDevices.map(\.rawValue).joined(separator: ", ")
+    ) {
       DeviceKind(rawValue: $0).flatMap { $0.isOfActivities ? nil : $0 }
     }
     deviceID = try DeviceTraits.value(body, "deviceId", "1 to 128 letters, digits or any of ._:-") {
@@ -28,11 +29,11 @@ struct DeviceTraits: Equatable {
   var isEmpty: Bool { bundleID == nil && environment == nil && kind == nil && deviceID == nil }
 
   private static func value<Value>(
-    _ body: JSONValue, _ field: String, _ expected: String, _ read: (String) -> Value?
+    _ body: JSONValue, _ field: String, _ expected: @autoclosure () -> String, _ read: (String) -> Value?
   ) throws(Refusal) -> Value? {
     guard let sent = body[field], sent != .null, sent != .string("") else { return nil }
     guard let value = sent.string.flatMap(read) else {
-      throw .invalid(field, "Invalid \(field)", "\(field): expected \(expected)")
+      throw .invalid(field, "Invalid \(field)", "\(field): expected \(expected())")
     }
     return value
   }

@@ -2,9 +2,12 @@
 public struct HTTPRouter<Endpoint> {
   private let maximumPathBytes: Int
   private let parameter: (Substring) -> String?
-  private var exact: [Substring: (endpoint: Endpoint, route: String)] = [:]
-  /// Routes with a parameter, by the text before it.
-  private var prefixes: [Substring: (endpoint: Endpoint, route: String)] = [:]
+  private let paths: [String]
+  private let endpoints: [Endpoint]
+  /// Places of routes by their paths.
+  private var exact: [Substring: Int] = [:]
+  /// Places of routes with a parameter, by the text before it.
+  private var prefixes: [Substring: Int] = [:]
 
   /// - Parameters:
   ///   - routes: paths, whose last part may be a parameter: `/devices/{deviceToken}`.
@@ -16,28 +19,30 @@ public struct HTTPRouter<Endpoint> {
   ) {
     self.maximumPathBytes = maximumPathBytes
     self.parameter = parameter
-    for (path, endpoint) in routes {
+    paths = routes.map(\.path)
+    endpoints = routes.map(\.endpoint)
+    for (place, path) in paths.enumerated() {
       if let brace = path.firstIndex(of: "{") {
-        prefixes[path[..<brace]] = (endpoint, path)
+        prefixes[path[..<brace]] = place
       } else {
-        exact[path[...]] = (endpoint, path)
+        exact[path[...]] = place
       }
     }
   }
 
   /// Returns the request with the endpoint that answers `path`, if there is one.
   func route(_ request: HTTPRequest, path: String, isStopping: Bool) -> RoutedRequest<Endpoint> {
-    guard let (found, parameter) = match(path) else {
+    guard let (place, parameter) = match(path) else {
       return RoutedRequest(http: request, endpoint: nil, isStopping: isStopping)
     }
     return RoutedRequest(
-      http: request, endpoint: found.endpoint, route: found.route, parameter: parameter, isStopping: isStopping)
+      http: request, endpoint: endpoints[place], route: paths[place], parameter: parameter, isStopping: isStopping)
   }
 
   /// Returns what answers a path; nil if it is not a route.
-  public func endpoint(of path: String) -> Endpoint? { match(path)?.found.endpoint }
+  public func endpoint(of path: String) -> Endpoint? { match(path).map { endpoints[$0.place] } }
 
-  private func match(_ path: String) -> (found: (endpoint: Endpoint, route: String), parameter: String?)? {
+  private func match(_ path: String) -> (place: Int, parameter: String?)? {
     // Hashing text that is not ASCII takes far longer.
     guard path.utf8.count <= maximumPathBytes, path.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     if let found = exact[path[...]] { return (found, nil) }

@@ -20,6 +20,14 @@ struct CrossOrigin {
   let policy: OriginPolicy
   /// Those besides OPTIONS.
   let methods: [String]
+  /// All methods, as header fields name them.
+  private let allowed: String
+
+  init(policy: OriginPolicy, methods: [String]) {
+    self.policy = policy
+    self.methods = methods
+    allowed = (methods + ["OPTIONS"]).joined(separator: ", ")
+  }
 
   /// Does `work` if the checks pass, and adds the CORS fields to its answer. Answers a preflight itself.
   @EventLoop
@@ -61,7 +69,6 @@ struct CrossOrigin {
       return .refused(Refusal(.forbidden, "Unauthorized").with(fields))
     }
     let preflight = isPreflight ? Preflight(request.headers) : nil
-    let allowed = (methods + ["OPTIONS"]).joined(separator: ", ")
     fields += [
       ("Access-Control-Allow-Methods", allowed),
       ("Access-Control-Allow-Headers", preflight?.allowedHeaders ?? Preflight.defaultHeaders),
