@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import JSON
 import Jobs
+import Policy
 import PushModel
 import Redis
 import Registry
@@ -52,6 +53,8 @@ final class TwoEnvironments: Sendable {
     configuration.apns = try self.configuration(sandboxURL: sandboxURL)
     configuration.bundleID = Self.app
     configuration.queues = [queue]
+    // Without quiet hours, as in ``Fleet/environment(_:isPollingOnly:)``.
+    configuration.policies = PolicyBook([.builtIn])
     let service = WorkerService(configuration, log: .silent)
     try service.start()
     return service
