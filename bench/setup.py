@@ -27,6 +27,6 @@ class Setup:
                 mixed_jobs=10_000, profiled_jobs=30_000, idle_samples=300, half_load_seconds=2,
                 rest_seconds=3, registrations=20_000)
         return Setup(
-            programs, False, rounds=3, engine_pushes=300_000, backlogs=(1_000, 100_000, 1_000_000),
+            programs, False, rounds=5, engine_pushes=300_000, backlogs=(1_000, 100_000, 1_000_000),
             audience=1_000_000, mixed_jobs=50_000, profiled_jobs=100_000, idle_samples=1_500,
             half_load_seconds=8, rest_seconds=10, registrations=100_000)
