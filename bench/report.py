@@ -26,18 +26,20 @@ def write(setup, results, docs):
 def sections(setup, results, budgets):
     yield "Budgets", budget_table(budgets)
     yield "The engine", [
-        "Pushes of 209 bytes with their own apns-ids, 1,000 in flight. `h2load` sends the same request each time.",
+        "Pushes of 209 bytes with their own apns-ids, 1,000 in flight.", "`h2load` sends the same request each time.",
         "libcurl's multi interface sends fewer pushes.", "", *engine_table(results)]
     yield "Jobs, LPUSH to acknowledgement", [
         "![throughput over backlog](throughput.png)", "",
-        "All jobs are in the list before the worker starts on it. The unit of an audience is a push, of the others a job.", "",
+        "All jobs are in the list before the worker starts on it.",
+        "The unit of an audience is a push, of the others a job.", "",
         *job_table(results)]
     yield "Redis", [
-        "Commands are all that Redis executed, including those in scripts. Reads are its reads from connections,",
-        "so a pipelined exchange counts once.", "", *redis_table(results)]
+        "Commands are all that Redis executed, including those in scripts.",
+        "Reads are its reads from connections, so a pipelined exchange counts once.", "", *redis_table(results)]
     yield "Latency, LPUSH to the request's arrival", ["![latency](latency.png)", "", *latency_table(results)]
     yield "Registrations", [
-        "POST /api/push/register over 64 persistent connections. Each checks the credential and registers a device in Redis.",
+        "POST /api/push/register over 64 persistent connections.",
+        "Each checks the credential and registers a device in Redis.",
         "The server is on core 0, h2load and Redis on core 1.", "", *registration_table(results)]
     yield "Memory and start", memory_table(results)
     yield "Where the CPU of a job goes", [
@@ -51,7 +53,7 @@ def introduction(setup, results):
     comes_first = facts["comesFirst"]
     command = "make bench" + (" QUICK=1" if setup.quick else "") + (" PRIORITY=1" if comes_first else "")
     lines = [
-        f"Measured with `{command}` on {facts['date']}: {facts['cores']} cores of {facts['cpu']},",
+        f"Measured with `{command}` on {facts['date']}: {facts['cores']} cores of {facts['cpu']}, "
         f"{facts['system']}, {facts['redis']}, load average {facts['loadAverage']:.1f}.",
         "Workers and clients ran on core 0, Redis and the sink on core 1, all over loopback.",
         "Workers had the settings of glibc that the image has.",
@@ -60,7 +62,7 @@ def introduction(setup, results):
     if comes_first:
         lines.append("The measured processes ran before all others (chrt --rr 1), because the machine was shared.")
     return lines + [
-        "Every push of every round was counted. A push that is missing or sent twice fails the run.",
+        "Every push of every round was counted.", "A push that is missing or sent twice fails the run.",
         "[bench.jsonl](bench.jsonl) has every round."]
 
 
