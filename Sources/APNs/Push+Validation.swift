@@ -37,11 +37,18 @@ extension Push {
     token.utf8.count <= Push.maximumTokenCharacters && Push.all(token, Push.isHex)
   }
 
-  /// Whether the id is a UUID: hexadecimal digits, and dashes in four places. APNs refuses one with further dashes itself.
+  /// Whether the id is a UUID: 32 hexadecimal digits and four dashes.
   private nonisolated var isAPNsIDValid: Bool {
-    guard apnsID.utf8.count == 36, Push.all(apnsID, { Push.isHex($0) || $0 == Push.dash }) else { return false }
-    return apnsID.utf8.span.withUnsafeBufferPointer { text in
-      text[8] == Push.dash && text[13] == Push.dash && text[18] == Push.dash && text[23] == Push.dash
+    apnsID.utf8.span.withUnsafeBufferPointer { text in
+      guard text.count == 36 else { return false }
+      var digits: UInt8 = 0
+      var index = 0
+      while index < text.count {
+        digits &+= Push.isHex(text[index]) ? 1 : 0
+        index &+= 1
+      }
+      return digits == 32 && text[8] == Push.dash && text[13] == Push.dash && text[18] == Push.dash
+        && text[23] == Push.dash
     }
   }
 

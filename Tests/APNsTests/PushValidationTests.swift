@@ -26,6 +26,7 @@ struct PushValidationTests {
       (TestPush.make(collapseID: "a\u{0}"), 400, "BadCollapseId"),
       (TestPush.make(apnsID: "no uuid"), 400, "BadMessageId"),
       (TestPush.make(apnsID: "00000000000004000080000000000000000001"), 400, "BadMessageId"),
+      (TestPush.make(apnsID: "0000000--0000-4000-8000-000000000001"), 400, "BadMessageId"),
       (TestPush.make(payload: []), 400, "PayloadEmpty"),
       (TestPush.make(payload: big), 413, "PayloadTooLarge"),
     ]
