@@ -7,22 +7,6 @@ public import EventLoop
 /// needs when the push ends, so that there is one object for each push and no closure.
 @EventLoop
 open class Push {
-  /// Where a push goes.
-  public struct Target: Sendable {
-    let token: String
-    let topic: String
-    let environment: PushEnvironment
-    let owner: PushOwner?
-
-    /// See ``Push/token``, ``SharedContent/topic`` and ``Push/owner``.
-    public init(token: String, topic: String, environment: PushEnvironment, owner: PushOwner? = nil) {
-      self.token = token
-      self.topic = topic
-      self.environment = environment
-      self.owner = owner
-    }
-  }
-
   /// What a push carries.
   public struct Message: Sendable {
     /// JSON.
@@ -86,23 +70,13 @@ open class Push {
 
   public init(
     token: String, apnsID: String, shared: SharedContent, owner: PushOwner? = nil,
-    evidence: TokenEvidence = TokenEvidence()
+    evidence: TokenEvidence = TokenEvidence(), completion: (@EventLoop (SendOutcome) -> Void)? = nil
   ) {
     self.token = token
     self.apnsID = apnsID
     self.shared = shared
     self.owner = owner
     self.evidence = evidence
-  }
-
-  /// - Parameters:
-  ///   - apnsID: lower-case UUID.
-  ///   - completion: called exactly once, on the loop, in a later turn than `send`.
-  public convenience init(
-    to target: Target, message: Message, apnsID: String, completion: (@EventLoop (SendOutcome) -> Void)? = nil
-  ) {
-    let shared = SharedContent(message: message, topic: target.topic, environment: target.environment)
-    self.init(token: target.token, apnsID: apnsID, shared: shared, owner: target.owner)
     self.completion = completion
   }
 

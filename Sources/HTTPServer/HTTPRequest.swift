@@ -53,9 +53,7 @@ public struct HTTPHeaders: Sendable {
   /// Returns all values of a field.
   public func values(of name: String) -> [String] {
     let name = name.lowercased()
-    var values: [String] = []
-    for field in fields where field.name == name { values.append(field.value) }
-    return values
+    return fields.compactMap { $0.name == name ? $0.value : nil }
   }
 }
 

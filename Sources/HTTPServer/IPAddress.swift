@@ -67,13 +67,9 @@ package struct IPAddress: Equatable {
   }
 
   var text: String {
-    String(unsafeUninitializedCapacity: IPAddress.maximumText + 1) { buffer in
-      let text = UnsafeMutableRawBufferPointer(buffer)
-      text.withMemoryRebound(to: CChar.self) { text in
-        _ = inet_ntop(isIPv4 ? AF_INET : AF_INET6, bytes, text.baseAddress, socklen_t(text.count))
-      }
-      return buffer.firstIndex(of: 0) ?? 0
-    }
+    var buffer = [CChar](repeating: 0, count: IPAddress.maximumText + 1)
+    inet_ntop(isIPv4 ? AF_INET : AF_INET6, bytes, &buffer, socklen_t(buffer.count))
+    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   private static func parsed(_ text: String, _ family: Int32, count: Int) -> [UInt8]? {

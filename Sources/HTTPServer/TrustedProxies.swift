@@ -37,7 +37,7 @@ public struct TrustedProxies: Sendable, Equatable {
 
   private func address(of request: HTTPRequest) -> IPAddress? {
     let peer = IPAddress(request.peerAddress)
-    guard peer.map(isTrusted) ?? areUnixSocketsTrusted else { return peer }
+    guard isTrusted(peer: peer) else { return peer }
     var client = peer
     for entry in entries(request.headers).reversed().prefix(TrustedProxies.maximumHops) {
       guard let address = IPAddress(forwarded: TrustedProxies.trimmed(entry)) else { break }
@@ -51,9 +51,10 @@ public struct TrustedProxies: Sendable, Equatable {
   public func areTrusted(in request: HTTPRequest) -> Bool { isPeerTrusted(request.peerAddress) }
 
   /// `address` is one of ``HTTPRequest/peerAddress``.
-  func isPeerTrusted(_ address: String) -> Bool {
-    IPAddress(address).map(isTrusted) ?? areUnixSocketsTrusted
-  }
+  func isPeerTrusted(_ address: String) -> Bool { isTrusted(peer: IPAddress(address)) }
+
+  /// `peer` is nil for a unix socket.
+  private func isTrusted(peer: IPAddress?) -> Bool { peer.map(isTrusted) ?? areUnixSocketsTrusted }
 
   private static func trimmed(_ entry: Substring) -> Substring {
     let start = entry.drop { $0 == " " || $0 == "\t" }

@@ -20,4 +20,11 @@ extension JSONWriter {
     key(name)
     bool(value)
   }
+
+  /// Writes the members of `object`, the text of a JSON object.
+  package mutating func members(of object: [UInt8]) {
+    let inside = object.dropFirst().dropLast()
+    guard inside.contains(where: { $0 > 0x20 }) else { return }
+    raw(inside)
+  }
 }

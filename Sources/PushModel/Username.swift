@@ -14,7 +14,6 @@ public enum Username {
 
   /// `name` normalized; nil if it is blank or contains a control character.
   public static func validated(_ name: String) -> String? {
-    if !name.isEmpty, name.utf8.allSatisfy(isPlain) { return name }
     let username = normalized(name)
     guard !username.isEmpty, !username.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       return nil

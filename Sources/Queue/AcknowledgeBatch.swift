@@ -38,13 +38,12 @@ struct AcknowledgeBatch {
     let listed = entries.dropLast(counted)
     var records: [String] = []
     records.reserveCapacity(listed.count)
-    var (timeToLive, bytes) = (Duration.zero, 0)
+    var timeToLive = Duration.zero
     // A loop: closures that are isolated check their executor at every call.
     for entry in listed {
       if let record = entry.settlement.record {
         records.append(QueueKeys.result(record.jobID))
         timeToLive = record.timeToLive
-        bytes += record.json.count
       } else {
         records.append(inflight)
       }
@@ -53,7 +52,6 @@ struct AcknowledgeBatch {
       inflight: inflight, records: RedisList(records), mode: mode.rawValue, ttl: timeToLive.milliseconds,
       count: oldest?.count ?? 0, first: oldest?.first.element ?? [], last: oldest?.last.element ?? [],
       together: together, jobs: RedisList())
-    call.reserve(bytes, words: listed.count)
     for entry in listed { call.append(entry.settlement.record?.json ?? []) }
     for entry in listed.dropFirst(together) { call.append(entry.claim.element) }
     return call

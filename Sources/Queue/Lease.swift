@@ -180,8 +180,7 @@ public final class Lease {
 extension QueueKeys {
   fileprivate func heartbeat(
     of worker: String, tombstoneOf dead: String, timeToLive: Duration = QueueLimits.heartbeatTimeToLive,
-    report: [UInt8],
-    seal word: String
+    report: [UInt8], seal word: String
   ) -> RedisCall {
     QueueScripts.heartbeat(
       heartbeat: heartbeat(worker), workers: workers, inflight: inflight(worker), tombstone: tombstone(dead),

@@ -9,8 +9,7 @@ package enum QueueScripts {
   /// What a worker loads into Redis when it connects.
   static let all = [
     claim, unanswered, acknowledge, finish, move, handBack, separateRecord, heartbeat, leave, handBackAll, reap,
-    promote,
-    commitProgress, clearProgress, keepNotification, oldest, ControlScripts.screen,
+    promote, commitProgress, clearProgress, keepNotification, oldest, ControlScripts.screen,
     ControlScripts.noteBroadcast,
   ]
 }

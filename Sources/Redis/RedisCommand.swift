@@ -52,10 +52,6 @@ public struct RedisCommand: Sendable {
     append(String(argument))
   }
 
-  mutating func reserve(_ size: Int, words: Int) {
-    bytes.reserveCapacity(bytes.count + size + words * RedisCommand.maximumFraming)
-  }
-
   /// One append for the word and what frames it is twice as fast as one for each part.
   private mutating func append(_ word: UnsafeBufferPointer<UInt8>) {
     wordCount += 1

@@ -63,9 +63,6 @@ public struct RedisCall: Sendable {
     self.command = command
   }
 
-  /// Makes room for `words` words of `size` bytes in all, so that their memory does not grow step by step.
-  public mutating func reserve(_ size: Int, words: Int) { command.reserve(size, words: words) }
-
   /// Continues the list of arguments.
   public mutating func append(_ words: some RedisWords) { words.append(to: &command) }
 }

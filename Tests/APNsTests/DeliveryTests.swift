@@ -48,10 +48,12 @@ extension SimulatorTests {
       defer { client.close() }
       let outcome = await client.outcome { completion in
         Push(
-          to: Push.Target(token: TestPush.token, topic: "com.a.voip", environment: .sandbox),
-          message: Push.Message(
-            payload: TestPush.payload, pushType: .voip, priority: 10, expiration: 1_900_000_000, collapseID: "score"),
-          apnsID: TestPush.id(7), completion: completion)
+          token: TestPush.token, apnsID: TestPush.id(7),
+          shared: SharedContent(
+            message: Push.Message(
+              payload: TestPush.payload, pushType: .voip, priority: 10, expiration: 1_900_000_000, collapseID: "score"),
+            topic: "com.a.voip", environment: .sandbox),
+          completion: completion)
       }
       #expect(outcome.isAccepted)
       let push = try #require(try await apns.recent(1).first)

@@ -23,10 +23,9 @@ enum TestPush {
   ) -> Push {
     let message = Push.Message(
       payload: payload, pushType: pushType, priority: priority, expiration: expiration, collapseID: collapseID)
-    let push = Push(
+    return Push(
       token: token, apnsID: apnsID ?? id(number),
-      shared: SharedContent(message: message, topic: topic, environment: environment), owner: owner, evidence: evidence)
-    push.completion = completion
-    return push
+      shared: SharedContent(message: message, topic: topic, environment: environment), owner: owner, evidence: evidence,
+      completion: completion)
   }
 }

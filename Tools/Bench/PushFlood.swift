@@ -48,8 +48,8 @@ final class PushFlood {
     sent += 1
     client.send(
       Push(
-        to: Push.Target(token: tokens[sent % tokens.count], topic: Self.topic, environment: .production),
-        message: Push.Message(payload: Self.payload), apnsID: idPrefix + Self.hexadecimal(UInt64(sent), digits: 12)
+        token: tokens[sent % tokens.count], apnsID: idPrefix + Self.hexadecimal(UInt64(sent), digits: 12),
+        shared: SharedContent(message: Push.Message(payload: Self.payload), topic: Self.topic, environment: .production)
       ) { [self] outcome in ended(outcome) })
   }
 

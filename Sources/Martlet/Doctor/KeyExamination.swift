@@ -61,9 +61,11 @@ struct KeyExamination {
     let outcome = await withCheckedContinuation { continuation in
       client.send(
         Push(
-          to: Push.Target(token: nobody, topic: question.bundleID, environment: question.environment),
-          message: Push.Message(payload: Array(#"{"aps":{}}"#.utf8), pushType: .background, priority: 5, expiration: 0),
-          apnsID: "00000000-0000-0000-0000-000000000000"
+          token: nobody, apnsID: "00000000-0000-0000-0000-000000000000",
+          shared: SharedContent(
+            message: Push.Message(
+              payload: Array(#"{"aps":{}}"#.utf8), pushType: .background, priority: 5, expiration: 0),
+            topic: question.bundleID, environment: question.environment)
         ) { continuation.resume(returning: $0) })
     }
     let refused = client.refusedKeys.filter { !$0.signs }.map(\.keyID)

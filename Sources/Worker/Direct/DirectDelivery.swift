@@ -104,10 +104,9 @@ private final class DirectAttempt {
     let device = devices[place.index]
     let topic = PushType.alert.topic(bundleID: composer.bundleID(of: device) ?? "")
     let push = Push(
-      to: Push.Target(
-        token: device.token, topic: topic, environment: place.environment,
-        owner: device.username.map(PushOwner.user)),
-      message: Push.Message(payload: payload), apnsID: place.apnsID)
+      token: device.token, apnsID: place.apnsID,
+      shared: SharedContent(message: Push.Message(payload: payload), topic: topic, environment: place.environment),
+      owner: device.username.map(PushOwner.user))
     push.completion = { [self] sent in
       guard answered(sent, push, place) else { return }
       sendNext()

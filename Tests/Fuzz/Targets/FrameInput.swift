@@ -79,9 +79,10 @@ enum FrameInput {
   @EventLoop
   private static func push() -> Push {
     Push(
-      to: Push.Target(token: String(repeating: "ab", count: 32), topic: "com.example.app", environment: .production),
-      message: Push.Message(payload: Array(#"{"aps":{"alert":"hello"}}"#.utf8)),
-      apnsID: "00000000-0000-4000-8000-000000000000"
+      token: String(repeating: "ab", count: 32), apnsID: "00000000-0000-4000-8000-000000000000",
+      shared: SharedContent(
+        message: Push.Message(payload: Array(#"{"aps":{"alert":"hello"}}"#.utf8)), topic: "com.example.app",
+        environment: .production)
     ) { _ in }
   }
 }
