@@ -66,8 +66,7 @@ private struct HeaderBlock {
   mutating func add(_ name: StaticString, _ value: String, after prefix: StaticString = "", isIndexed: Bool = true) {
     let start = bytes
     append(UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
-    var value = value
-    value.withUTF8 { append($0) }
+    value.utf8.span.withUnsafeBufferPointer { append($0) }
     add(name, UnsafeBufferPointer(rebasing: values[start..<bytes]), isIndexed: isIndexed)
   }
 

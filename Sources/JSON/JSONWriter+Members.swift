@@ -1,5 +1,6 @@
 extension JSONWriter {
   /// Writes a key and its value; nothing if that is nil.
+  @inlinable @inline(__always)
   public mutating func member(_ name: StaticString, _ value: String?) {
     guard let value else { return }
     key(name)
@@ -7,7 +8,7 @@ extension JSONWriter {
   }
 
   /// Writes a key and its value; nothing if that is nil.
-  @inlinable
+  @inlinable @inline(__always)
   public mutating func member(_ name: StaticString, _ value: (some BinaryInteger)?) {
     guard let value else { return }
     key(name)

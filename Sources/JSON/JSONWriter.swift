@@ -6,13 +6,13 @@ public struct JSONWriter: ~Copyable {
   /// Maximum digits of a 64-bit magnitude.
   private static let maximumDigits = 20
   /// Maximum bytes around a text: a comma, two quotation marks and a colon.
-  private static let maximumFraming = 4
+  @usableFromInline static let maximumFraming = 4
 
   private var start: UnsafeMutablePointer<UInt8>
   /// Where the next byte is written.
-  private var next: UnsafeMutablePointer<UInt8>
-  private var end: UnsafeMutablePointer<UInt8>
-  private var needsComma = false
+  @usableFromInline var next: UnsafeMutablePointer<UInt8>
+  @usableFromInline var end: UnsafeMutablePointer<UInt8>
+  @usableFromInline var needsComma = false
 
   public init(capacity: Int = 256) {
     start = .allocate(capacity: capacity)
@@ -40,7 +40,8 @@ public struct JSONWriter: ~Copyable {
     end(UInt8(ascii: "]"))
   }
 
-  /// Writes a key that needs no escapes.
+  /// Writes a key that needs no escapes. Inlined, because its length is known where it is written.
+  @inlinable @inline(__always)
   public mutating func key(_ key: StaticString) {
     quoted(UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     put(UInt8(ascii: ":"))
@@ -62,6 +63,9 @@ public struct JSONWriter: ~Copyable {
   public mutating func integer(_ integer: Int64) {
     reserve(JSONWriter.maximumFraming + JSONWriter.maximumDigits * 2)
     separate()
+    needsComma = true
+    // Most are counts of one digit.
+    if 0..<10 ~= integer { return put(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: integer)) }
     if integer < 0 { put(UInt8(ascii: "-")) }
     // Written backwards behind their place, and moved there.
     let last = next + JSONWriter.maximumDigits * 2
@@ -73,7 +77,6 @@ public struct JSONWriter: ~Copyable {
       rest /= 10
     } while rest > 0
     copy(UnsafeBufferPointer(start: first, count: last - first))
-    needsComma = true
   }
 
   @inlinable
@@ -112,8 +115,8 @@ public struct JSONWriter: ~Copyable {
   }
 
   /// There must be room for the comma.
-  @inline(__always)
-  private mutating func separate() {
+  @inlinable @inline(__always)
+  mutating func separate() {
     if needsComma { put(UInt8(ascii: ",")) }
   }
 
@@ -143,8 +146,8 @@ public struct JSONWriter: ~Copyable {
   }
 
   /// Writes text that needs no escapes, and leaves room for a colon.
-  @inline(__always)
-  private mutating func quoted(_ text: UnsafeBufferPointer<UInt8>) {
+  @inlinable @inline(__always)
+  mutating func quoted(_ text: UnsafeBufferPointer<UInt8>) {
     reserve(JSONWriter.maximumFraming + text.count)
     separate()
     put(UInt8(ascii: "\""))
@@ -166,15 +169,17 @@ public struct JSONWriter: ~Copyable {
     put(UInt8(ascii: "\""))
   }
 
-  /// Has no early exit, so that the compiler can vectorize it.
   private static func needsEscape(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    var found: UInt8 = 0
-    var index = 0
-    while index < text.count {
-      found |= needsEscape(text[index]) ? 1 : 0
-      index &+= 1
+    let text = UnsafeRawBufferPointer(text)
+    var found: UInt64 = 0
+    var place = 0
+    while text.count - place >= 8 {
+      found |= text.loadUnaligned(fromByteOffset: place, as: UInt64.self).bytesToEscape
+      place += 8
     }
-    return found != 0
+    var rest = UInt64(littleEndian: 0x2020_2020_2020_2020)
+    withUnsafeMutableBytes(of: &rest) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: text[place...])) }
+    return found | rest.bytesToEscape != 0
   }
 
   @inline(__always)
@@ -195,12 +200,13 @@ public struct JSONWriter: ~Copyable {
 
   // MARK: - Memory
 
-  @inline(__always)
-  private mutating func reserve(_ size: Int) {
+  @inlinable @inline(__always)
+  mutating func reserve(_ size: Int) {
     if end - next < size { grow(by: size) }
   }
 
-  private mutating func grow(by size: Int) {
+  @usableFromInline
+  mutating func grow(by size: Int) {
     let (old, count) = (start, next - start)
     let capacity = max((end - start) * 2, count + size)
     start = .allocate(capacity: capacity)
@@ -211,15 +217,15 @@ public struct JSONWriter: ~Copyable {
   }
 
   /// There must be room for it.
-  @inline(__always)
-  private mutating func put(_ byte: UInt8) {
+  @inlinable @inline(__always)
+  mutating func put(_ byte: UInt8) {
     next.pointee = byte
     next += 1
   }
 
   /// There must be room for it.
-  @inline(__always)
-  private mutating func copy(_ text: UnsafeBufferPointer<UInt8>) {
+  @inlinable @inline(__always)
+  mutating func copy(_ text: UnsafeBufferPointer<UInt8>) {
     guard let source = text.baseAddress else { return }
     next.update(from: source, count: text.count)
     next += text.count

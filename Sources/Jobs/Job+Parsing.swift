@@ -9,7 +9,7 @@ extension Job {
     var draft = JobDraft()
     try draft.read(from: &reader)
     try reader.end()
-    self = try draft.job()
+    self = try (consume draft).job()
   }
 
   /// Reads an element of a queue with a format: one of that format, or a job alone.
@@ -39,7 +39,7 @@ extension Job {
     var draft = JobDraft()
     try draft.read(from: &reader)
     draft.complete(from: wrapped)
-    self = try draft.job()
+    self = try (consume draft).job()
   }
 
   /// Throws if the result would be pushed to one of `queues`, where it would be taken for a job.

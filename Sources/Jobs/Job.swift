@@ -42,13 +42,11 @@ public struct Job: Sendable, Equatable {
 
 /// What a job sends to a device.
 public enum JobContent: Sendable, Equatable {
-  /// Indirect, because a job is copied often and a notification is large.
-  indirect case notification(Notification)
-  /// The text of a JSON object, sent byte for byte.
+  /// The text of a JSON object, sent byte for byte: that of the job, or one made of the parts of a notification.
   case payload([UInt8])
   /// A notification class of a delivery policy, by its name; only to an instance.
   case classed(String, preview: String?)
-  /// What a Live Activity shows, with the alert of the notification.
+  /// What a Live Activity shows, with the alert of the notification. Indirect, because a job is copied often.
   indirect case activity(LiveActivity, Notification)
   /// The newest state of the Live Activity that the job is addressed to.
   case newestState
@@ -60,7 +58,7 @@ extension Job {
     guard pushType == .liveactivity else { return false }
     return switch content {
     case .activity, .newestState: true
-    case .notification, .payload, .classed: false
+    case .payload, .classed: false
     }
   }
 

@@ -90,7 +90,7 @@ package struct JobDraft {
     }
   }
 
-  func job() throws(JobError) -> Job {
+  consuming func job() throws(JobError) -> Job {
     guard let addressee else { throw JobError(reason: "to: missing; name the addressee") }
     guard expiration == nil || ttl == nil else {
       throw JobError(reason: "ttl: not together with expiration; give one of them")
@@ -124,7 +124,7 @@ package struct JobDraft {
     return isSilent && (priority ?? 5) == 5 ? .background : .alert
   }
 
-  private func content(for addressee: Addressee, as pushType: PushType) throws(JobError) -> JobContent {
+  private mutating func content(for addressee: Addressee, as pushType: PushType) throws(JobError) -> JobContent {
     if has(.liveActivity), let activity { return try content(activity, for: addressee, as: pushType) }
     if addressee.isActivity { return try newestState(for: addressee, as: pushType) }
     if case .channel = addressee {
@@ -139,7 +139,6 @@ package struct JobDraft {
       try refuseNotification { "\($0): not together with payload" }
       return .payload(payload)
     }
-    var notification = notification
     if pushType.saysContentChanged {
       try refuseNotification(keeping: [.data]) {
         "\($0): not with pushType \(pushType), which takes data or payload only"
@@ -155,7 +154,7 @@ package struct JobDraft {
     if let score = notification.relevanceScore, pushType != .liveactivity, !(0...1).contains(score) {
       throw JobError(reason: "relevanceScore: expected a number from 0 to 1")
     }
-    return .notification(notification)
+    return .payload(notification.apnsPayload())
   }
 
   private func classed(_ className: String, for addressee: Addressee) throws(JobError) -> JobContent {

@@ -11,7 +11,7 @@ public struct JobResult: Sendable, Equatable {
 
   public let id: String
   public var status: JobStatus
-  @usableFromInline var attemptNumber: Int32
+  var attemptNumber: Int32
   /// Why the job has its status: `quiet_hours`, or why it is dead.
   public var reason: String?
   public internal(set) var accepted = 0
@@ -26,20 +26,17 @@ public struct JobResult: Sendable, Equatable {
   public var claimedAt: Int64
   /// Unix milliseconds.
   public var finishedAt: Int64
-  @usableFromInline var extras: JobResultExtras?
+  var extras: JobResultExtras?
+}
 
-  @inlinable
+extension JobResult {
   public init(
     id: String, status: JobStatus, reason: String? = nil, attempts: Int = 1, worker: String, claimedAt: Int64,
     finishedAt: Int64 = 0
   ) {
-    self.id = id
-    self.status = status
-    self.reason = reason
-    attemptNumber = Int32(clamping: attempts)
-    self.worker = worker
-    self.claimedAt = claimedAt
-    self.finishedAt = finishedAt
+    self.init(
+      id: id, status: status, attemptNumber: Int32(clamping: attempts), reason: reason, worker: worker,
+      claimedAt: claimedAt, finishedAt: finishedAt)
   }
 
   /// Attempts made, the present one included.

@@ -2,7 +2,7 @@ package import JSON
 
 extension Notification {
   /// `{"aps":{…}, …data}`.
-  package func apnsPayload() -> [UInt8] {
+  func apnsPayload() -> [UInt8] {
     var json = JSONWriter(capacity: 256 + (data?.count ?? 0))
     json.beginObject()
     write(to: &json)

@@ -42,8 +42,7 @@ struct SipHash128 {
   }
 
   mutating func append(_ text: String) {
-    var text = text
-    text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    text.utf8.span.withUnsafeBufferPointer { append(UnsafeRawBufferPointer($0)) }
   }
 
   /// The first and the second eight bytes of the digest, each as a little-endian number.

@@ -39,7 +39,6 @@ extension Job {
   ) throws(JobError) -> [UInt8] {
     switch content {
     case .payload(let bytes): bytes
-    case .notification(let notification): notification.apnsPayload()
     case .classed(_, let preview): try classedPayload(match, preview)
     case .activity(let activity, let notification):
       activity.apnsPayload(notification, timestamp: timestamp, channel: channel)

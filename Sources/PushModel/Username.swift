@@ -5,7 +5,7 @@ public enum Username {
 
   /// `name` trimmed and lower-cased, as in Redis keys; it may be empty.
   public static func normalized(_ name: String) -> String {
-    if name.utf8.allSatisfy(isPlain) { return name }
+    if name.utf8.span.withUnsafeBufferPointer({ $0.allSatisfy(isPlain) }) { return name }
     var scalars = name.unicodeScalars[...]
     while let first = scalars.first, first.properties.isWhitespace { scalars.removeFirst() }
     while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }

@@ -71,19 +71,6 @@ public struct Settlement: Sendable, Equatable {
   /// What other programs may want to know of this; empty if no events are written.
   public var events: [Event]
 
-  @inlinable
-  public init(
-    _ verb: Verb, record: Record? = nil, replyTo: String? = nil, notifications: [Notification] = [],
-    locator: Locator? = nil, events: [Event] = []
-  ) {
-    self.verb = verb
-    self.record = record
-    self.replyTo = replyTo
-    self.notifications = notifications
-    self.locator = locator
-    self.events = events
-  }
-
   /// Whether there is more to write than the job itself.
   var hasRecords: Bool { record != nil || replyTo != nil || !notifications.isEmpty || !events.isEmpty }
 
@@ -91,5 +78,15 @@ public struct Settlement: Sendable, Equatable {
   var isPlain: Bool {
     guard case .acknowledge = verb else { return false }
     return record?.author == nil && replyTo == nil && notifications.isEmpty && events.isEmpty
+  }
+}
+
+extension Settlement {
+  public init(
+    _ verb: Verb, record: Record? = nil, replyTo: String? = nil, notifications: [Notification] = [],
+    locator: Locator? = nil, events: [Event] = []
+  ) {
+    self.init(
+      verb: verb, record: record, replyTo: replyTo, notifications: notifications, locator: locator, events: events)
   }
 }

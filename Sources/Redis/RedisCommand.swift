@@ -32,8 +32,7 @@ public struct RedisCommand: Sendable {
   }
 
   public mutating func append(_ argument: String) {
-    var argument = argument
-    argument.withUTF8 { append($0) }
+    argument.utf8.span.withUnsafeBufferPointer { append($0) }
   }
 
   public mutating func append(_ argument: [UInt8]) {
@@ -49,7 +48,7 @@ public struct RedisCommand: Sendable {
   }
 
   public mutating func append(_ argument: some BinaryInteger) {
-    append(String(argument))
+    append(Int64(argument).description)
   }
 
   /// One append for the word and what frames it is twice as fast as one for each part.

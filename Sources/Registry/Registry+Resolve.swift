@@ -9,6 +9,7 @@ extension Registry {
     let exchange = ResolveExchange(count: queries.count, completion: completion)
     // Several jobs to one user share one command.
     var users: [String: Int] = [:]
+    if queries.count > 1 { users.reserveCapacity(queries.count) }
     // The tokens that producers named, of all queries together.
     var named: [ResolveExchange.Lookup] = []
     for (index, query) in queries.enumerated() {

@@ -65,7 +65,7 @@ final class Delivery {
     var result = JobResult(
       id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
     if let trace = job.trace { result.trace = trace.text }
-    return Tally(result: result, isAtMostOnce: isAtMostOnce)
+    return Tally(result: consume result, isAtMostOnce: isAtMostOnce)
   }
 
   /// Whether no earlier attempt has been made or postponed.

@@ -31,15 +31,9 @@ struct Tally: Equatable {
   var isFault = true
   /// Why the job is invalid for every device; nil if it is valid.
   var badJobReason: String?
+  var isAtMostOnce = false
 
-  let isAtMostOnce: Bool
-
-  init(result: JobResult, isAtMostOnce: Bool = false) {
-    self.result = result
-    self.isAtMostOnce = isAtMostOnce
-  }
-
-  mutating func record(_ push: EndedPush) {
+  mutating func record(_ push: consuming EndedPush) {
     let token = push.result.token
     var outcome = DeviceOutcome.failed
     switch push.outcome {

@@ -238,7 +238,7 @@ final class Pipeline {
     let push = EndedPush(token: draft.device.token, apnsID: draft.apnsID, outcome: outcome, sent: sent)
     observer.ended(outcome, sent, draft)
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
-    delivery.tally.record(push)
+    delivery.tally.record(consume push)
     delivery.noteReached(draft.device, by: outcome)
     delivery.activity?.note(draft.device, outcome)
     if delivery.endPush() { endAttempt(delivery) }
