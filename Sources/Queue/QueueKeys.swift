@@ -73,7 +73,7 @@ public struct QueueKeys: Sendable, Equatable {
   public func broadcast(_ jobID: String) -> String { prefix + "broadcast:" + jobID }
 
   /// String: the record of a job.
-  public static func result(_ jobID: String) -> String { "push:result:" + jobID }
+  public static func result(_ jobID: String) -> String { String(key: "push:result:", jobID) }
 
   /// String: the nonce of the job that was sent under a `dedupe` value, in any queue.
   public static func dedupe(_ value: String) -> String { "martlet:{dedupe}:" + value }

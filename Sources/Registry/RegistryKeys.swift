@@ -1,7 +1,11 @@
+import Redis
+
 /// Every key of the registry. Usernames and ids must be normalised.
 public enum RegistryKeys {
   /// Set of a user's device tokens.
-  public static func userTokens(_ username: String) -> String { "push:user:" + username + ":tokens" }
+  public static func userTokens(_ username: String) -> String {
+    String(key: "push:user:", username, ":tokens")
+  }
 
   /// Metadata of a device: ``DeviceMetadata``.
   public static func token(_ token: String) -> String { "push:token:\(token)" }
