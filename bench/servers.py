@@ -1,4 +1,4 @@
-"""One Redis, or a cluster of three, with what the measurements of growth ask of both."""
+"""One Redis, or a cluster, with what the measurements of growth ask of both."""
 
 import binascii
 import os
@@ -20,23 +20,24 @@ def slot(key):
 
 
 class Servers:
-    """`count` servers; more than one are a cluster whose slots are divided equally."""
+    """One server, or a cluster of `nodes` whose slots are divided equally."""
 
-    def __init__(self, directory, count):
-        self.count = count
+    def __init__(self, directory, nodes):
+        self.is_cluster, self.count = nodes > 0, max(nodes, 1)
+        count = self.count
         ports = [free_port() for _ in range(2 * count)]
         self._ports, self.processes, self._connections = ports[:count], [], []
         for number, port in enumerate(self._ports):
             place = f"{directory}/redis-{number}"
             os.mkdir(place)
             path = f"{place}/redis.sock"
-            cluster = ["--cluster-enabled", "yes", "--cluster-port", ports[count + number]] if count > 1 else []
+            cluster = ["--cluster-enabled", "yes", "--cluster-port", ports[count + number]] if nodes else []
             self.processes.append(Process(
                 ["redis-server", "--port", port, "--bind", "127.0.0.1", "--unixsocket", path, "--dir", place,
                  "--save", "", "--appendonly", "no", *cluster], SINK_CORE, f"{place}/redis.log", priority=FIRST))
             wait_until("redis-server", lambda: os.path.exists(path), process=self.processes[-1])
             self._connections.append(Redis(path))
-        if count > 1:
+        if nodes:
             self._join(ports[count:])
 
     def _join(self, bus_ports):
@@ -50,7 +51,7 @@ class Servers:
 
     @property
     def url(self):
-        if self.count == 1:
+        if not self.is_cluster:
             return f"redis://127.0.0.1:{self._ports[0]}"
         return "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in self._ports)
 
