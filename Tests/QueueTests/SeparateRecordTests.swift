@@ -96,4 +96,12 @@ struct SeparateRecordTests: QueueScriptTests {
       #expect(try await stored()?.status == status)
     }
   }
+
+  @Test func `a full Redis keeps the records of jobs that are under way`() async throws {
+    try await send("CONFIG", "SET", "maxmemory", "1")
+    #expect(try await write(record(.retrying)))
+    #expect(try await write(record(.accepted, by: "v", nonce: nil)))
+    try await send("CONFIG", "SET", "maxmemory", "0")
+    #expect(try await stored()?.status == .accepted)
+  }
 }
