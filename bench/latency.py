@@ -10,6 +10,8 @@ from stack import QUEUE, Missing, Stack
 IDLE_PAUSE_SECONDS = 0.005  # longer than a job takes, so the worker waits for each
 PROBE_EVERY_SECONDS = 0.004
 BURST_SECONDS = 0.002  # the interval of the bursts at half load
+# A burst that is sent late comes together with those behind it. A job that is sent so soon after it has to wait for them.
+LATE_NANOSECONDS = 20_000_000
 
 
 def measure(setup, results):
@@ -44,9 +46,9 @@ def send(stack, sent, count, pause, prefix="warm"):
 
 def half_load(setup, stack, results, turn, rate):
     stack.sink.reset()
-    stop, loaded = threading.Event(), []
+    stop, loaded, bursts = threading.Event(), [], []
     per_burst = max(1, int(rate * BURST_SECONDS))
-    load = threading.Thread(target=pour, args=(stack, per_burst, per_burst / rate, stop, loaded))
+    load = threading.Thread(target=pour, args=(stack, per_burst, per_burst / rate, stop, loaded, bursts))
     used, started = stack.worker.cpu_seconds(), time.monotonic()
     load.start()
     sent = []
@@ -58,7 +60,7 @@ def half_load(setup, stack, results, turn, rate):
     used = stack.worker.cpu_seconds() - used
     stack.wait_settled()
     stack.check(sum(loaded) + count)
-    report(stack, results, "half load", turn, sent, offered=sum(loaded) / elapsed, workerCore=used / elapsed)
+    report(stack, results, "half load", turn, sent, bursts=bursts, offered=sum(loaded) / elapsed, workerCore=used / elapsed)
 
 
 def send_probes(stack, sent, count, prefix):
@@ -69,18 +71,20 @@ def send_probes(stack, sent, count, prefix):
         time.sleep(PROBE_EVERY_SECONDS)
 
 
-def pour(stack, per_burst, interval, stop, loaded):
+def pour(stack, per_burst, interval, stop, loaded, bursts):
+    """Appends to `bursts` when each was sent, and by how many ms too late."""
     redis = Redis(f"{stack.directory}/redis.sock")
     jobs = [f'{{"to":{{"user":"user{n % 1000 + 1}"}},"title":"Lunch?","body":"At noon"}}' for n in range(per_burst)]
     due = time.monotonic()
     while not stop.is_set():
+        bursts.append((time.time_ns(), max(0, time.monotonic() - due) * 1000))
         redis("LPUSH", QUEUE, *jobs)
         loaded.append(len(jobs))
         due += interval
         time.sleep(max(0, due - time.monotonic()))
 
 
-def report(stack, results, case, turn, sent, **more):
+def report(stack, results, case, turn, sent, bursts=(), **more):
     arrivals = stack.sink.arrivals()
     delays = []
     for name, moment in sent:
@@ -89,6 +93,10 @@ def report(stack, results, case, turn, sent, **more):
         if identifier not in arrivals:
             raise Missing(f"the push of job {name} did not arrive")
         delays.append((arrivals[identifier] - moment) / 1e6)
+    slowest = sent[delays.index(max(delays))][1]
+    late = [late for moment, late in bursts if slowest - LATE_NANOSECONDS < moment < slowest]
+    if late:
+        more["lateBefore"] = max(late)
     delays.sort()
     results.add(
         "latency", case=case, round=turn, samples=len(delays), p50=percentile(delays, 0.5),
