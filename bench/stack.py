@@ -108,14 +108,14 @@ class Stack:
         workers = f"martlet:{{{QUEUE}}}:workers"
         names = [name.decode() for name in self.redis("SMEMBERS", workers)]
         keys = [QUEUE] + [f"martlet:{{{QUEUE}}}:inflight:{name}" for name in names]
-        # Polls rarely while much is queued, so that polling does not load Redis.
+        # Polls rarely while much is queued, so that polling does not load Redis, and the end of a small backlog is not missed.
         end = time.monotonic() + seconds
         while left := sum(self.redis("LLEN", key) for key in keys):
             if time.monotonic() > end:
                 raise Missing(f"{left} jobs were not settled within {seconds} s")
             if not self.worker.is_running():
                 raise Missing("the worker ended")
-            time.sleep(0.02 if left > 5000 else 0.001)
+            time.sleep(min(0.02, max(0.0001, left * 4e-6)))
 
     def check(self, accepted):
         """Checks that every push arrived once, by the ledger if there is one, else by the worker's counters."""
