@@ -6,24 +6,21 @@ public struct HTTPRequest: Sendable {
   /// The decoded items in their order, with repeated names.
   public let query: [(name: String, value: String)]
   public let headers: HTTPHeaders
-  public let body: [UInt8]
-  /// The IP address that the connection comes from (an IPv4 address in IPv4 form), without a port; `unix` for a unix socket.
-  public let peerAddress: String
+  public internal(set) var body: [UInt8]
+  /// Where the connection comes from.
+  public let peer: ClientAddress
 
   public init(
     method: String, path: String, query: [(name: String, value: String)] = [], headers: HTTPHeaders = HTTPHeaders(),
-    body: [UInt8] = [], peerAddress: String = HTTPRequest.unixPeer
+    body: [UInt8] = [], peer: ClientAddress = .unixSocket
   ) {
     self.method = method
     self.path = path
     self.query = query
     self.headers = headers
     self.body = body
-    self.peerAddress = peerAddress
+    self.peer = peer
   }
-
-  /// ``peerAddress`` of requests over a unix socket.
-  public static let unixPeer = "unix"
 
   /// Returns the first value of a query item.
   public func queryValue(_ name: String) -> String? {
