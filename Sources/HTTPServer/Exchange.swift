@@ -85,7 +85,7 @@ final class Exchange {
       method: String(cString: method), path: parsed?.path ?? target, query: parsed?.query ?? [], headers: head.headers,
       peer: request.peer)
     headBytes = head.heldBytes
-    if head.headers["Transfer-Encoding"] != nil { framing = ChunkFraming(connection, method: method) }
+    if head.headers["transfer-encoding"] != nil { framing = ChunkFraming(connection, method: method) }
     switch head.fault(maximumBytes: configuration.maximumHeaderBytes) {
     case nil: break
     case .malformed?:

@@ -28,9 +28,8 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-/// Header fields in the order of the request, with repeated ones. The case of a name does not matter.
+/// Header fields in the order of the request, with repeated ones. Names are in lower case, also those that are looked up.
 public struct HTTPHeaders: Sendable {
-  /// The names in lower case.
   public private(set) var fields: [(name: String, value: String)] = []
 
   public init(_ fields: [(name: String, value: String)] = []) {
@@ -43,13 +42,13 @@ public struct HTTPHeaders: Sendable {
 
   /// The first value of a field.
   public subscript(name: String) -> String? {
-    let name = name.lowercased()
+    assert(name == name.lowercased())
     return fields.first { $0.name == name }?.value
   }
 
   /// Returns all values of a field.
   public func values(of name: String) -> [String] {
-    let name = name.lowercased()
+    assert(name == name.lowercased())
     return fields.compactMap { $0.name == name ? $0.value : nil }
   }
 }

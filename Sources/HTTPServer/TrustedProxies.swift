@@ -2,7 +2,7 @@
 public struct TrustedProxies: Sendable, Equatable {
   public static let expected = "addresses or CIDR blocks (10.0.0.0/8, 2001:db8::/32), or unix, separated by commas"
 
-  private static let header = "X-Forwarded-For"
+  private static let header = "x-forwarded-for"
   /// The number of entries that are read.
   private static let maximumHops = 32
 

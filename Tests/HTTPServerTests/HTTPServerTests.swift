@@ -11,7 +11,7 @@ import Testing
 struct HTTPServerTests {
   static func echo(_ request: HTTPRequest, _ reply: @escaping @EventLoop (HTTPResponse) -> Void) {
     let head = "\(request.method) \(request.path) \(request.query.map { "\($0.name)=\($0.value)" })"
-    reply(.text("\(head) \(request.headers["X-Test"] ?? "-") \(request.body.count)."))
+    reply(.text("\(head) \(request.headers["x-test"] ?? "-") \(request.body.count)."))
   }
 
   /// Starts a server, runs `client` off the event loop, and stops the server.

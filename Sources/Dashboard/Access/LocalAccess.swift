@@ -24,9 +24,9 @@ enum LocalAccess {
     guard request.peer.ip?.isLoopback == true else { return false }
     guard !request.headers.fields.contains(where: { isOfProxy($0.name.lowercased()) }) else { return false }
     // A proxy that sets Host leaves the name that the browser shows.
-    let origins = request.headers.values(of: "Origin").compactMap(CrossOriginProtection.host)
+    let origins = request.headers.values(of: "origin").compactMap(CrossOriginProtection.host)
     guard origins.allSatisfy({ isLocalHost(withoutPort($0)) }) else { return false }
-    let hosts = request.headers.values(of: "Host")
+    let hosts = request.headers.values(of: "host")
     return hosts.count == 1 && isLocalHost(withoutPort(hosts[0]))
   }
 

@@ -91,12 +91,12 @@ enum RequestOrigin: Equatable {
   case unreadable
 
   init(_ headers: HTTPHeaders) {
-    let origins = RequestOrigin.values(of: "Origin", in: headers)
+    let origins = RequestOrigin.values(of: "origin", in: headers)
     guard origins.isEmpty else {
       self = origins.count == 1 ? .named(origins[0]) : .unreadable
       return
     }
-    let pages = RequestOrigin.values(of: "Referer", in: headers)
+    let pages = RequestOrigin.values(of: "referer", in: headers)
     guard let page = pages.first else {
       self = .none
       return
