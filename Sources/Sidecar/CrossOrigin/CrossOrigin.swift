@@ -43,7 +43,7 @@ struct CrossOrigin {
 
   /// Whether the checks pass, and the request is no preflight.
   func admits(_ request: HTTPRequest) -> Bool {
-    if case .admitted = decision(for: request) { true } else { false }
+    methods.contains(request.method) && allows(RequestOrigin(request.headers))
   }
 
   /// Renders the refusal, with the CORS fields if the checks pass. If they do not, renders the refusal of the first failed check
@@ -61,13 +61,10 @@ struct CrossOrigin {
   private func decision(for request: HTTPRequest) -> Decision {
     let isPreflight = request.method == "OPTIONS"
     var fields: Fields = [("Vary", isPreflight ? CrossOrigin.preflightVary : "Origin")]
-    switch RequestOrigin(request.headers) {
-    case .none: break
-    case .named(let origin) where policy.allows(origin): fields.append(("Access-Control-Allow-Origin", origin))
-    case .named, .unreadable:
-      // Without further CORS fields the browser does not show the answer to the page.
-      return .refused(Refusal(.forbidden, "Unauthorized").with(fields))
-    }
+    let origin = RequestOrigin(request.headers)
+    // Without further CORS fields the browser does not show the answer to the page.
+    guard allows(origin) else { return .refused(Refusal(.forbidden, "Unauthorized").with(fields)) }
+    if case .named(let origin) = origin { fields.append(("Access-Control-Allow-Origin", origin)) }
     let preflight = isPreflight ? Preflight(request.headers) : nil
     fields += [
       ("Access-Control-Allow-Methods", allowed),
@@ -79,6 +76,10 @@ struct CrossOrigin {
       return .refused(Refusal(.methodNotAllowed).with(fields + [("Allow", allowed)]))
     }
     return .admitted(fields)
+  }
+
+  private func allows(_ origin: RequestOrigin) -> Bool {
+    if case .named(let origin) = origin { policy.allows(origin) } else { origin == .none }
   }
 }
 
