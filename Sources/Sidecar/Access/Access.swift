@@ -6,7 +6,7 @@ import Telemetry
 
 /// Decides who may call the APIs, and how often.
 @EventLoop
-struct Access {
+final class Access {
   let credentials: Credentials
   let failures: FailureLimit
   /// Notes who is authenticated.
