@@ -1,5 +1,5 @@
 /// A complete JSON value in memory, for uses where speed does not matter.
-public indirect enum JSONValue: Sendable, Equatable {
+public enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
   /// A number without fraction and exponent that fits Int64.
