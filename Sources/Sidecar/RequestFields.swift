@@ -33,7 +33,7 @@ enum RequestFields {
   static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> String {
     let value = value ?? ""
     let token = value.utf8.count > maximumTokenTextBytes ? "" : value.filter { !"<> ".contains($0) }
-    guard DeviceToken.isWellFormed(token.utf8) else {
+    guard DeviceToken.isWellFormed(token) else {
       throw .invalid(field, "Invalid device token", "\(field): expected 20 to 512 letters, digits or any of :_-.")
     }
     return token.utf8.count == hexTokenDigits ? lowercasedHex(token) ?? token : token
