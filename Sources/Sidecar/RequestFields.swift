@@ -42,8 +42,7 @@ enum RequestFields {
   /// Returns a user id trimmed and in lower case, as in the registry.
   static func userID(_ value: String?) throws(Refusal) -> String {
     let id = Username.normalized(value ?? "")
-    let isPrintable = !id.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
-    guard userIDLength.contains(id.unicodeScalars.count), isPrintable else {
+    guard userIDLength.contains(id.unicodeScalars.count), !id.unicodeScalars.contains(where: \.isControl) else {
       throw .invalid(
         "userId", "Invalid userId", "userId: expected 1 to 256 characters, not blank, no control characters")
     }
