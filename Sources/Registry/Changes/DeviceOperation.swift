@@ -77,21 +77,17 @@ enum DeviceOperation: Sendable, Equatable {
     if user.isEmpty, !stored.owner.isEmpty || (!stored.app.isEmpty && stored.app != given) { return .nothing }
     let keepsApp = given.isEmpty || (registration.isBundleAssumed && !stored.app.isEmpty)
     let app = keepsApp ? stored.app : given
-    var change = DeviceChange.write(
-      DeviceMetadata(
-        username: user, platform: registration.platform, updatedAt: registration.now,
-        bundleID: app.isEmpty ? nil : app, environment: registration.environment ?? stored.metadata?.environment,
-        createdAt: stored.metadata?.createdAt ?? registration.now,
-        kind: registration.kind ?? stored.metadata?.kind ?? .app,
-        deviceID: registration.deviceID ?? stored.metadata?.deviceID,
-        activity: registration.activity ?? stored.metadata?.activity,
-        frequentPushes: registration.frequentPushes ?? stored.metadata?.frequentPushes),
-      over: stored)
-    if !user.isEmpty,
-      stored.metadata == nil || stored.owner != user || stored.crowd != change.result(from: stored).crowd
-    {
-      change.newOwner = user
-    }
+    let metadata = DeviceMetadata(
+      username: user, platform: registration.platform, updatedAt: registration.now,
+      bundleID: app.isEmpty ? nil : app, environment: registration.environment ?? stored.metadata?.environment,
+      createdAt: stored.metadata?.createdAt ?? registration.now,
+      kind: registration.kind ?? stored.metadata?.kind ?? .app,
+      deviceID: registration.deviceID ?? stored.metadata?.deviceID,
+      activity: registration.activity ?? stored.metadata?.activity,
+      frequentPushes: registration.frequentPushes ?? stored.metadata?.frequentPushes)
+    var change = DeviceChange.write(metadata, over: stored)
+    let isAdded = stored.metadata == nil || stored.owner != user || stored.crowd != DeviceCrowd(metadata)
+    if !user.isEmpty, isAdded { change.newOwner = user }
     return change
   }
 
