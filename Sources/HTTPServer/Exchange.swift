@@ -228,15 +228,9 @@ final class Exchange {
   private func send(_ answer: HTTPResponse) -> Bool {
     state = .done
     var answer = answer
-    let response = answer.body.withUnsafeMutableBytes {
-      MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
-    }
-    guard let response else { return false }
+    if closesConnection { answer.headers.append(("Connection", "close")) }
+    guard let response = answer.copied() else { return false }
     defer { MHD_destroy_response(response) }
-    for (name, value) in answer.headers {
-      guard MHD_add_response_header(response, name, value) == .YES else { return false }
-    }
-    if closesConnection, MHD_add_response_header(response, "Connection", "close") != MHD_Result.YES { return false }
     return MHD_queue_response(connection, UInt32(answer.status), response) == .YES
   }
 }
