@@ -118,9 +118,10 @@ package struct RequestBudget {
 
   /// Notes how many bytes the request of a connection takes now. Returns the connections to close.
   mutating func hold(_ requestBytes: Int, _ id: ID) -> [ID] {
-    guard let entry = entries[id] else { return [] }
+    guard var entry = entries[id] else { return [] }
     let difference = requestBytes - entry.requestBytes
-    entries[id]?.requestBytes = requestBytes
+    entry.requestBytes = requestBytes
+    entries[id] = entry
     shares[entry.client]?.bytes += difference
     bytes += difference
     return bytes > limits.bytes ? shed() : []
