@@ -99,7 +99,9 @@ public struct JSONSeenKeys: Sendable {
   private var few: [String] = []
   private var many: Set<String> = []
 
-  public init() {}
+  public init() {
+    few.reserveCapacity(JSONSeenKeys.scanLimit + 1)
+  }
 
   /// Adds a key. Returns false if it is a duplicate.
   public mutating func insert(_ key: String) -> Bool {
