@@ -85,10 +85,8 @@ enum DeviceOperation: Sendable, Equatable {
       deviceID: registration.deviceID ?? stored.metadata?.deviceID,
       activity: registration.activity ?? stored.metadata?.activity,
       frequentPushes: registration.frequentPushes ?? stored.metadata?.frequentPushes)
-    var change = DeviceChange.write(metadata, over: stored)
     let isAdded = stored.metadata == nil || stored.owner != user || stored.crowd != DeviceCrowd(metadata)
-    if !user.isEmpty, isAdded { change.newOwner = user }
-    return change
+    return .write(metadata, over: stored, newOwner: isAdded && !user.isEmpty ? user : nil)
   }
 
   private static func learn(
@@ -172,14 +170,15 @@ enum DeviceOperation: Sendable, Equatable {
 
 extension DeviceChange {
   fileprivate static func write(
-    _ metadata: DeviceMetadata, over stored: StoredDevice, isForced: Bool = false
+    _ metadata: DeviceMetadata, over stored: StoredDevice, newOwner: String? = nil, isForced: Bool = false
   ) -> DeviceChange {
     let places = metadata.places
     let left = stored.places.filter { !places.contains($0) }
     let report = Report(
       device: EventDevice(stored.token, metadata), before: stored.metadata.map { EventDevice(stored.token, $0) })
     return DeviceChange(
-      record: .written(metadata), joined: places, left: left, report: report, isForced: isForced || !left.isEmpty)
+      record: .written(metadata), joined: places, left: left, report: report, newOwner: newOwner,
+      isForced: isForced || !left.isEmpty)
   }
 
   fileprivate static func delete(
