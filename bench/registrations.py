@@ -7,7 +7,7 @@ import subprocess
 from processes import CLIENT_CORE, SINK_CORE, Process, run_pinned, wait_until
 from redis_client import Redis
 from sinks import token
-from stack import Stack
+from stack import Stack, deployed
 
 CONNECTIONS = 64
 USER, SECRET = "bench", "bench-secret-0123456789"
@@ -43,7 +43,7 @@ def environment(stack):
     return {
         "PATH": os.environ["PATH"], "REDIS_URL": f"unix://{stack.directory}/redis.sock",
         "MARTLET_HTTP_ADDRESS": "127.0.0.1:0", "MARTLET_ADMIN_ADDRESS": "off", "MARTLET_REGISTER_LIMIT": "off",
-        **stack.sink.environment()}
+        "GLIBC_TUNABLES": deployed("GLIBC_TUNABLES"), **stack.sink.environment()}
 
 
 def bare(stack):

@@ -61,7 +61,7 @@ def introduction(setup, results):
         f"Measured with `{command}` on {facts['date']}: {facts['cores']} cores of {facts['cpu']}, "
         f"{facts['system']}, {facts['redis']}, load average {facts['loadAverage']:.1f}.",
         "Workers and clients ran on core 0, Redis and the sink on core 1, all over loopback.",
-        "Workers had the settings of glibc that the image has.",
+        "Workers and sidecars had the settings of glibc that the image has.",
         f"Values are medians of {setup.rounds} rounds, with the lowest and the highest in brackets.",
         f"Other processes had {others(results)} of core 0 meanwhile, which affects rates more than CPU."]
     if comes_first:

@@ -187,7 +187,7 @@ enum BackupFormat {
 
   static func isUsername(_ text: String) -> Bool {
     usernameLength.contains(text.utf8.count)
-      && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      && !text.unicodeScalars.contains(where: \.isControl)
   }
 
   /// Returns the device token in `text`, or nil if it is malformed. Old push servers stored the description of the token's data,

@@ -67,7 +67,7 @@ extension Credential {
     guard nameLength.contains(name.utf8.count) else { return nil }
     let isAllowed =
       switch kind {
-      case .user: name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      case .user: !name.unicodeScalars.contains(where: \.isControl)
       case .key, .operator: name.utf8.allSatisfy(DeviceToken.contains)
       // The key of its record would be the key of another instance's notification records.
       case .instance: name.utf8.allSatisfy(DeviceToken.contains) && !name.hasSuffix(":notifications")
@@ -113,7 +113,7 @@ extension Credential {
     guard secretLength.contains(bytes.count), let text = String(validating: bytes, as: UTF8.self) else { return nil }
     // Clients and servers remove white space around the value of a header field.
     guard bytes.first != 0x20, bytes.last != 0x20 else { return nil }
-    return text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? text : nil
+    return text.unicodeScalars.contains(where: \.isControl) ? nil : text
   }
 
   /// Describes what ``secret(_:)`` accepts, for error messages.

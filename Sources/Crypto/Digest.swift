@@ -3,7 +3,7 @@ import COpenSSL
 /// SHA-256 (FIPS 180-4).
 public enum SHA256 {
   /// 32 bytes.
-  public static func digest(_ bytes: [UInt8]) -> [UInt8] { Digest.of(bytes, EVP_sha256(), count: 32) }
+  public static func digest(_ bytes: [UInt8]) -> [UInt8] { Digest.of(bytes, Digest.sha256, count: 32) }
 
   /// 64 hexadecimal digits.
   public static func hex(_ text: String) -> String { Hex.encode(digest(Array(text.utf8))) }
@@ -12,10 +12,14 @@ public enum SHA256 {
 /// SHA-1, the name of a script in Redis. Not used for security.
 public enum SHA1 {
   /// 40 hexadecimal digits.
-  public static func hex(_ text: String) -> String { Hex.encode(Digest.of(Array(text.utf8), EVP_sha1(), count: 20)) }
+  public static func hex(_ text: String) -> String { Hex.encode(Digest.of(Array(text.utf8), Digest.sha1, count: 20)) }
 }
 
 private enum Digest {
+  // Never changed. Fetched once, because OpenSSL would look the algorithm up for each digest.
+  nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)
+  nonisolated(unsafe) static let sha1 = EVP_MD_fetch(nil, "SHA1", nil)
+
   static func of(_ bytes: [UInt8], _ algorithm: OpaquePointer?, count: Int) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: count)
     let isComputed = EVP_Digest(bytes, bytes.count, &digest, nil, algorithm, nil) == 1

@@ -154,7 +154,7 @@ extension Daemon {
   func begin(_ connection: OpaquePointer, target: String) -> Exchange {
     calls += 1
     let exchange = Exchange(
-      connection: connection, peerAddress: service.peers.address(of: connection), target: target,
+      connection: connection, peer: service.peers.address(of: connection), target: target,
       configuration: service.configuration
     ) { [weak self] in
       self?.scheduleRun()

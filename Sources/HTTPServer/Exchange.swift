@@ -26,12 +26,12 @@ final class Exchange {
   private static let discardLimit = 1 << 20
 
   let connection: OpaquePointer
-  private let peerAddress: String
   private let target: String
   private let configuration: HTTPServerConfiguration
   private let onResume: @EventLoop () -> Void
-  private var method = ""
-  private var headers = HTTPHeaders()
+  /// Without the body. If the target is malformed, its path is the whole target.
+  private var request: HTTPRequest
+  private var isTargetMalformed = false
   private var body: [UInt8] = []
   /// As the head says: nil for a chunked body.
   private var bodyLength: Int? = 0
@@ -58,19 +58,19 @@ final class Exchange {
   /// Whether the body is chunked and has not arrived completely.
   var awaitsChunks: Bool {
     switch state {
-    case .receiving, .discarding: headers["Transfer-Encoding"] != nil
+    case .receiving, .discarding: framing != nil
     case .abandoned, .running, .answered, .done: false
     }
   }
 
   /// - Parameter onResume: called if the daemon must run because the answer came after the handler had returned.
   init(
-    connection: OpaquePointer, peerAddress: String, target: String, configuration: HTTPServerConfiguration,
+    connection: OpaquePointer, peer: ClientAddress, target: String, configuration: HTTPServerConfiguration,
     onResume: @escaping @EventLoop () -> Void
   ) {
     self.connection = connection
-    self.peerAddress = peerAddress
     self.target = target
+    request = HTTPRequest(method: "", path: target, peer: peer)
     self.configuration = configuration
     self.onResume = onResume
   }
@@ -78,11 +78,14 @@ final class Exchange {
   /// Reads and checks the head, into which `method` and `version` point. Returns false to close the connection.
   func receiveHead(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
     hasHead = true
-    self.method = String(cString: method)
     let head = RequestHead(connection, method: method, target: target, version: version)
-    headers = head.headers
+    let parsed = HTTPTarget(parsing: target)
+    isTargetMalformed = parsed == nil
+    request = HTTPRequest(
+      method: String(cString: method), path: parsed?.path ?? target, query: parsed?.query ?? [], headers: head.headers,
+      peer: request.peer)
     headBytes = head.heldBytes
-    if headers["Transfer-Encoding"] != nil { framing = ChunkFraming(connection, method: method) }
+    if head.headers["transfer-encoding"] != nil { framing = ChunkFraming(connection, method: method) }
     switch head.fault(maximumBytes: configuration.maximumHeaderBytes) {
     case nil: break
     case .malformed?:
@@ -99,13 +102,13 @@ final class Exchange {
 
   /// Decides whether the body is read. Returns false to close the connection.
   private func judgeBody() -> Bool {
-    bodyLength = BodyFraming.length(headers)
+    bodyLength = BodyFraming.length(request.headers)
     guard bodyLength != 0 else { return true }
     leavesBody = true
     guard configuration.maximumBodyBytes > 0, bodyLength ?? 0 <= configuration.maximumBodyBytes else {
       return close(413)
     }
-    guard let request = request() else { return close(400) }
+    guard !isTargetMalformed else { return close(400) }
     isHeadEnough = !configuration.needsBody(request)
     if isHeadEnough { closesConnection = true } else { leavesBody = false }
     return true
@@ -159,10 +162,9 @@ final class Exchange {
   func proceed(_ handler: HTTPServer.Handler) -> Bool {
     switch state {
     case .receiving:
-      guard let request = request() else { return send(refusal(400)) }
+      guard !isTargetMalformed else { return send(refusal(400)) }
       state = .running
-      body = []
-      handler(request) { self.answer($0) }
+      handler(complete()) { self.answer($0) }
       if case .answered(let response) = state { return send(response) }
       isSuspended = true
       MHD_suspend_connection(connection)
@@ -178,12 +180,12 @@ final class Exchange {
     }
   }
 
-  /// Returns nil if the target is malformed.
-  private func request() -> HTTPRequest? {
-    HTTPTarget(parsing: target).map {
-      HTTPRequest(
-        method: method, path: $0.path, query: $0.query, headers: headers, body: body, peerAddress: peerAddress)
-    }
+  /// Returns the request with its body, which only the handler keeps.
+  private func complete() -> HTTPRequest {
+    var complete = request
+    complete.body = body
+    body = []
+    return complete
   }
 
   /// Takes the answer of the handler. Ignored unless the request waits for one.
@@ -207,21 +209,14 @@ final class Exchange {
     return send(refusal(status))
   }
 
-  private func refusal(_ status: Int) -> HTTPResponse {
-    let parsed = HTTPTarget(parsing: target)
-    return configuration.refusal(
-      status,
-      HTTPRequest(
-        method: method, path: parsed?.path ?? target, query: parsed?.query ?? [], headers: headers,
-        peerAddress: peerAddress))
-  }
+  private func refusal(_ status: Int) -> HTTPResponse { configuration.refusal(status, request) }
 
   /// Sends the answer without the daemon, which after a large head may have no memory for it and would close the connection.
   private func sendDirectly(_ answer: HTTPResponse) {
     state = .done
     let fields = answer.headers + [("Content-Length", "\(answer.body.count)"), ("Connection", "close")]
     let head = "HTTP/1.1 \(answer.status) Refused\r\n" + fields.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
-    let bytes = Array(head.utf8) + (method == "HEAD" ? [] : answer.body)
+    let bytes = Array(head.utf8) + (request.method == "HEAD" ? [] : answer.body)
     // If the answer does not fit into the socket buffer, the rest is lost. The connection is closed anyway.
     _ = bytes.withUnsafeBytes {
       Glibc.send(
@@ -233,15 +228,9 @@ final class Exchange {
   private func send(_ answer: HTTPResponse) -> Bool {
     state = .done
     var answer = answer
-    let response = answer.body.withUnsafeMutableBytes {
-      MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
-    }
-    guard let response else { return false }
+    if closesConnection { answer.headers.append(("Connection", "close")) }
+    guard let response = answer.copied() else { return false }
     defer { MHD_destroy_response(response) }
-    for (name, value) in answer.headers {
-      guard MHD_add_response_header(response, name, value) == .YES else { return false }
-    }
-    if closesConnection, MHD_add_response_header(response, "Connection", "close") != MHD_Result.YES { return false }
     return MHD_queue_response(connection, UInt32(answer.status), response) == .YES
   }
 }

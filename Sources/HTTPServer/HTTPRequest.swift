@@ -6,24 +6,21 @@ public struct HTTPRequest: Sendable {
   /// The decoded items in their order, with repeated names.
   public let query: [(name: String, value: String)]
   public let headers: HTTPHeaders
-  public let body: [UInt8]
-  /// The IP address that the connection comes from (an IPv4 address in IPv4 form), without a port; `unix` for a unix socket.
-  public let peerAddress: String
+  public internal(set) var body: [UInt8]
+  /// Where the connection comes from.
+  public let peer: ClientAddress
 
   public init(
     method: String, path: String, query: [(name: String, value: String)] = [], headers: HTTPHeaders = HTTPHeaders(),
-    body: [UInt8] = [], peerAddress: String = HTTPRequest.unixPeer
+    body: [UInt8] = [], peer: ClientAddress = .unixSocket
   ) {
     self.method = method
     self.path = path
     self.query = query
     self.headers = headers
     self.body = body
-    self.peerAddress = peerAddress
+    self.peer = peer
   }
-
-  /// ``peerAddress`` of requests over a unix socket.
-  public static let unixPeer = "unix"
 
   /// Returns the first value of a query item.
   public func queryValue(_ name: String) -> String? {
@@ -31,9 +28,8 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-/// Header fields in the order of the request, with repeated ones. The case of a name does not matter.
+/// Header fields in the order of the request, with repeated ones. Names are in lower case, also those that are looked up.
 public struct HTTPHeaders: Sendable {
-  /// The names in lower case.
   public private(set) var fields: [(name: String, value: String)] = []
 
   public init(_ fields: [(name: String, value: String)] = []) {
@@ -46,13 +42,13 @@ public struct HTTPHeaders: Sendable {
 
   /// The first value of a field.
   public subscript(name: String) -> String? {
-    let name = name.lowercased()
+    assert(name == name.lowercased())
     return fields.first { $0.name == name }?.value
   }
 
   /// Returns all values of a field.
   public func values(of name: String) -> [String] {
-    let name = name.lowercased()
+    assert(name == name.lowercased())
     return fields.compactMap { $0.name == name ? $0.value : nil }
   }
 }

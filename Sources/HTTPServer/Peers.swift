@@ -26,18 +26,18 @@ final class Peers {
 
   var count: Int { peers.count }
 
-  func address(of connection: OpaquePointer) -> String {
-    peers[id(connection)]?.address ?? HTTPRequest.unixPeer
+  func address(of connection: OpaquePointer) -> ClientAddress {
+    peers[id(connection)]?.address ?? .unixSocket
   }
 
   /// `hasTLS`: the connection begins with a handshake.
   func open(_ connection: OpaquePointer, hasTLS: Bool) {
-    let address = Peer.text(of: martlet_connection_address(connection))
+    let address = ClientAddress(martlet_connection_address(connection).flatMap { IPAddress($0) })
     let patience = configuration.connectionTimeout
     peers[id(connection)] = Peer(
       descriptor: martlet_connection_descriptor(connection), address: address,
       deadline: deadline(within: hasTLS ? min(patience, Peers.handshakePatience) : patience))
-    let client = configuration.trustedProxies.isPeerTrusted(address) ? nil : IPAddress(address)?.client
+    let client = configuration.trustedProxies.isTrusted(peer: address.ip) ? nil : address.ip?.client
     drop(budget.open(id(connection), client: client, hasTLS: hasTLS))
   }
 
@@ -49,8 +49,10 @@ final class Peers {
   /// The request enters a phase: its first line has arrived, it is complete, or the daemon has finished with it.
   func enter(_ phase: RequestBudget.Phase, _ exchange: Exchange) {
     let id = id(exchange.connection)
-    let deadline = phase == .answering ? .max : deadline(within: configuration.connectionTimeout)
-    peers[id]?.begin(phase == .waiting ? nil : exchange, deadline: deadline)
+    if let peer = peers[id] {
+      peer.exchange = phase == .waiting ? nil : exchange
+      peer.deadline = phase == .answering ? .max : deadline(within: configuration.connectionTimeout)
+    }
     drop(budget.enter(phase, id))
   }
 
@@ -83,8 +85,8 @@ final class Peers {
 
   private func hasten(_ id: RequestBudget.ID) {
     let latest = Clock.monotonicNanoseconds + UInt64(Peers.stoppingPatience.nanoseconds)
-    guard let deadline = peers[id]?.deadline, deadline != .max, deadline > latest else { return }
-    peers[id]?.deadline = latest
+    guard let peer = peers[id], peer.deadline != .max, peer.deadline > latest else { return }
+    peer.deadline = latest
   }
 
   private func drop(_ ids: [RequestBudget.ID]) {

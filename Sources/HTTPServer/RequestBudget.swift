@@ -57,23 +57,18 @@ package struct RequestBudget {
     /// Those that receive, the longest waiting first.
     var requests: [ID] = []
 
-    mutating func add(_ id: ID, _ entry: Entry) {
-      connections += 1
-      bytes += entry.bytes
-      switch entry.phase {
-      case .handshaking: handshakes.append(id)
-      case .receiving: requests.append(id)
-      case .answering, .waiting: break
-      }
-    }
-
-    mutating func remove(_ id: ID, _ entry: Entry) {
-      connections -= 1
-      bytes -= entry.bytes
-      switch entry.phase {
+    mutating func replace(_ id: ID, _ former: Entry?, by entry: Entry?) {
+      connections += (entry == nil ? 0 : 1) - (former == nil ? 0 : 1)
+      bytes += (entry?.bytes ?? 0) - (former?.bytes ?? 0)
+      switch former?.phase {
       case .handshaking: handshakes.removeAll { $0 == id }
       case .receiving: requests.removeAll { $0 == id }
-      case .answering, .waiting: break
+      case .answering, .waiting, nil: break
+      }
+      switch entry?.phase {
+      case .handshaking: handshakes.append(id)
+      case .receiving: requests.append(id)
+      case .answering, .waiting, nil: break
       }
     }
   }
@@ -106,33 +101,36 @@ package struct RequestBudget {
       client: client.map(Client.address) ?? .connection(id),
       ownBytes: hasTLS ? RequestBudget.connectionBytesWithTLS : RequestBudget.connectionBytes,
       phase: hasTLS ? .handshaking : .receiving, age: nextAge())
-    add(id, entry)
+    replace(id, nil, by: entry)
     return excess(of: entry.client)
   }
 
   /// Notes that a connection has entered `phase`, without the bytes of an earlier request. Returns the connections to close.
   mutating func enter(_ phase: Phase, _ id: ID) -> [ID] {
-    guard var entry = entries[id], entry.phase != phase || phase != .answering else { return [] }
-    remove(id)
+    guard let former = entries[id], former.phase != phase || phase != .answering else { return [] }
+    var entry = former
     if phase != .answering { entry.requestBytes = 0 }
     entry.phase = phase
     entry.age = nextAge()
-    add(id, entry)
+    replace(id, former, by: entry)
     return phase == .handshaking || phase == .receiving ? excess(of: entry.client) : []
   }
 
   /// Notes how many bytes the request of a connection takes now. Returns the connections to close.
   mutating func hold(_ requestBytes: Int, _ id: ID) -> [ID] {
-    guard let entry = entries[id] else { return [] }
+    guard var entry = entries[id] else { return [] }
     let difference = requestBytes - entry.requestBytes
-    entries[id]?.requestBytes = requestBytes
+    entry.requestBytes = requestBytes
+    entries[id] = entry
     shares[entry.client]?.bytes += difference
     bytes += difference
     return bytes > limits.bytes ? shed() : []
   }
 
   mutating func close(_ id: ID) {
-    if entries[id] != nil { remove(id) }
+    guard let entry = entries[id] else { return }
+    replace(id, entry, by: nil)
+    if shares[entry.client]?.connections == 0 { shares[entry.client] = nil }
   }
 
   /// Whether ``bytes`` has fallen far since the last call that returned true.
@@ -155,19 +153,13 @@ extension RequestBudget {
     return changes
   }
 
-  private mutating func add(_ id: ID, _ entry: Entry) {
+  /// `former`: what is known of the connection, nil if it is new. `entry`: nil if it is closed.
+  private mutating func replace(_ id: ID, _ former: Entry?, by entry: Entry?) {
+    guard let client = (entry ?? former)?.client else { return }
     entries[id] = entry
-    bytes += entry.bytes
-    if entry.phase == .handshaking { handshakes += 1 }
-    shares[entry.client, default: Share()].add(id, entry)
-  }
-
-  private mutating func remove(_ id: ID) {
-    guard let entry = entries.removeValue(forKey: id) else { return }
-    bytes -= entry.bytes
-    if entry.phase == .handshaking { handshakes -= 1 }
-    shares[entry.client, default: Share()].remove(id, entry)
-    if shares[entry.client]?.connections == 0 { shares[entry.client] = nil }
+    bytes += (entry?.bytes ?? 0) - (former?.bytes ?? 0)
+    handshakes += (entry?.phase == .handshaking ? 1 : 0) - (former?.phase == .handshaking ? 1 : 0)
+    shares[client, default: Share()].replace(id, former, by: entry)
   }
 
   /// A client over its share loses what it has begun longest ago, so that those behind the same address who go on are served.

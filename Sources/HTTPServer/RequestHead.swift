@@ -90,7 +90,7 @@ struct RequestHead {
 
   /// Exactly one Host; it may be missing in HTTP/1.0.
   private var isHostWellFormed: Bool {
-    let hosts = headers.values(of: "Host")
+    let hosts = headers.values(of: "host")
     guard hosts.count == 1 else { return hosts.isEmpty && isHTTP10 }
     return hosts[0].utf8.allSatisfy { RequestHead.isAlphanumeric($0) || "-._~%!$&'()*+,;=:[]".utf8.contains($0) }
   }
@@ -150,8 +150,8 @@ enum BodyFraming {
   /// Whether every server finds the same end. Otherwise a proxy could be made to pass a second request hidden in the body
   /// (RFC 9112, 6.1, 6.3 and 11.2).
   static func isUnambiguous(_ headers: HTTPHeaders, isHTTP10: Bool) -> Bool {
-    let lengths = headers.values(of: "Content-Length")
-    let codings = headers.values(of: "Transfer-Encoding")
+    let lengths = headers.values(of: "content-length")
+    let codings = headers.values(of: "transfer-encoding")
     guard !codings.isEmpty else { return lengths.allSatisfy { $0 == lengths[0] && isLength($0) } }
     return !isHTTP10 && lengths.isEmpty && codings.count == 1 && codings[0].lowercased() == "chunked"
   }
@@ -159,8 +159,8 @@ enum BodyFraming {
   /// Returns the length of the body, 0 without one; `Int.max` if it is larger, nil for a chunked body. Of headers that are
   /// unambiguous.
   static func length(_ headers: HTTPHeaders) -> Int? {
-    guard headers["Transfer-Encoding"] == nil else { return nil }
-    return headers["Content-Length"].map { $0.integer(in: 0...Int.max) ?? .max } ?? 0
+    guard headers["transfer-encoding"] == nil else { return nil }
+    return headers["content-length"].map { $0.integer(in: 0...Int.max) ?? .max } ?? 0
   }
 
   private static func isLength(_ text: String) -> Bool {

@@ -2,9 +2,7 @@
 public struct TrustedProxies: Sendable, Equatable {
   public static let expected = "addresses or CIDR blocks (10.0.0.0/8, 2001:db8::/32), or unix, separated by commas"
 
-  /// The peer of a unix socket.
-  private static let unixSocket = HTTPRequest.unixPeer
-  private static let header = "X-Forwarded-For"
+  private static let header = "x-forwarded-for"
   /// The number of entries that are read.
   private static let maximumHops = 32
 
@@ -15,7 +13,7 @@ public struct TrustedProxies: Sendable, Equatable {
 
   /// Adds an address, a CIDR block, or `unix` for clients of a unix socket. Returns false for any other text.
   public mutating func add(_ text: String) -> Bool {
-    if text == TrustedProxies.unixSocket {
+    if text == ClientAddress.unixSocket.client {
       areUnixSocketsTrusted = true
     } else if let range = AddressRange(text) {
       ranges.append(range)
@@ -28,33 +26,21 @@ public struct TrustedProxies: Sendable, Equatable {
   /// Returns who sent `request`: the right-most address that is not a trusted proxy's. Entries to the left of one that is
   /// not an address are ignored.
   public func clientAddress(of request: HTTPRequest) -> ClientAddress {
-    guard let address = address(of: request) else {
-      return ClientAddress(client: request.peerAddress, site: request.peerAddress)
-    }
-    let client = address.client
-    return ClientAddress(client: client, site: address.isIPv4 ? client : address.site)
-  }
-
-  private func address(of request: HTTPRequest) -> IPAddress? {
-    let peer = IPAddress(request.peerAddress)
-    guard isTrusted(peer: peer) else { return peer }
-    var client = peer
+    guard areTrusted(in: request) else { return request.peer }
+    var client = request.peer.ip
     for entry in entries(request.headers).reversed().prefix(TrustedProxies.maximumHops) {
       guard let address = IPAddress(forwarded: TrustedProxies.trimmed(entry)) else { break }
       client = address
       guard isTrusted(address) else { break }
     }
-    return client
+    return ClientAddress(client)
   }
 
   /// Whether the request comes directly from a trusted proxy, so that the header fields that proxies add are its own.
-  public func areTrusted(in request: HTTPRequest) -> Bool { isPeerTrusted(request.peerAddress) }
-
-  /// `address` is one of ``HTTPRequest/peerAddress``.
-  func isPeerTrusted(_ address: String) -> Bool { isTrusted(peer: IPAddress(address)) }
+  public func areTrusted(in request: HTTPRequest) -> Bool { isTrusted(peer: request.peer.ip) }
 
   /// `peer` is nil for a unix socket.
-  private func isTrusted(peer: IPAddress?) -> Bool { peer.map(isTrusted) ?? areUnixSocketsTrusted }
+  func isTrusted(peer: IPAddress?) -> Bool { peer.map(isTrusted) ?? areUnixSocketsTrusted }
 
   private static func trimmed(_ entry: Substring) -> Substring {
     let start = entry.drop { $0 == " " || $0 == "\t" }
@@ -70,10 +56,20 @@ public struct TrustedProxies: Sendable, Equatable {
   }
 }
 
-/// The addresses by which the requests of a client are counted.
+/// A client, and the texts by which its requests are counted.
 public struct ClientAddress: Sendable {
+  public static let unixSocket = ClientAddress(nil)
+
+  /// Nil for a unix socket.
+  package let ip: IPAddress?
   /// The client: its IPv4 address, the /64 of its IPv6 address, or `unix`.
   public let client: String
   /// All who share its site: its IPv4 address, the /56 of its IPv6 address, or `unix`.
   public let site: String
+
+  package init(_ ip: IPAddress?) {
+    self.ip = ip
+    client = ip?.client ?? "unix"
+    site = ip.flatMap { $0.isIPv4 ? nil : $0.site } ?? client
+  }
 }

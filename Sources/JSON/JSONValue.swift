@@ -1,5 +1,5 @@
 /// A complete JSON value in memory, for uses where speed does not matter.
-public indirect enum JSONValue: Sendable, Equatable {
+public enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
   /// A number without fraction and exponent that fits Int64.
@@ -99,7 +99,9 @@ public struct JSONSeenKeys: Sendable {
   private var few: [String] = []
   private var many: Set<String> = []
 
-  public init() {}
+  public init() {
+    few.reserveCapacity(JSONSeenKeys.scanLimit + 1)
+  }
 
   /// Adds a key. Returns false if it is a duplicate.
   public mutating func insert(_ key: String) -> Bool {

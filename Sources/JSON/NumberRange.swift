@@ -38,6 +38,7 @@ extension JSONValue {
 
 extension StringProtocol {
   /// Reads decimal digits. Returns nil for any other text, and for a number that is not in the range.
+  @inlinable
   public func integer<Integer: FixedWidthInteger>(in range: ClosedRange<Integer>) -> Integer? {
     guard utf8.allSatisfy({ (0x30...0x39).contains($0) }), let integer = Integer(self), range.contains(integer) else {
       return nil

@@ -60,7 +60,7 @@ public enum ChannelID {
 
 /// The form of device tokens: 20 to 512 letters, digits, `:`, `_`, `.` or `-`. Source: docs/http/push-api.md.
 public enum DeviceToken {
-  public static func isWellFormed(_ token: String.UTF8View) -> Bool { Charset.token.accepts(token) }
+  public static func isWellFormed(_ token: String) -> Bool { Charset.token.accepts(token) }
 
   public static func isWellFormed(_ token: [UInt8]) -> Bool { token.withUnsafeBufferPointer(Charset.token.accepts) }
 

@@ -25,3 +25,8 @@ public enum Username {
     byte > 0x20 && byte < 0x7F && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
   }
 }
+
+extension Unicode.Scalar {
+  /// Whether this is a control character: of the general category Cc.
+  package var isControl: Bool { value < 0x20 || (0x7F...0x9F).contains(value) }
+}

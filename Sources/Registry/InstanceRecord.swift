@@ -33,7 +33,7 @@ public struct InstanceRecord: Sendable, Equatable {
   public init?(parsing bytes: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
-    guard let token = value["token"]?.string, DeviceToken.isWellFormed(token.utf8) else { return nil }
+    guard let token = value["token"]?.string, DeviceToken.isWellFormed(token) else { return nil }
     self.init(
       token: token, environment: value["environment"]?.string.flatMap(PushEnvironment.init(named:)),
       bundleID: value["bundleId"]?.string, updatedAt: value["updatedAt"]?.time ?? 0,

@@ -22,7 +22,7 @@ enum RequestBody {
   /// Returns the body as a JSON object. The body may also be a form, of which each field becomes a string. A body that begins
   /// with a brace is JSON in any case, because some tools send the content type of a form by default.
   static func objectOrForm(_ request: HTTPRequest) throws(Refusal) -> JSONValue {
-    let type = request.headers["Content-Type"]?.lowercased() ?? ""
+    let type = request.headers["content-type"]?.lowercased() ?? ""
     let first = request.body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
     guard type.hasPrefix("application/x-www-form-urlencoded"), first != UInt8(ascii: "{") else {
       return try object(request.body, of: "; a form needs the content type application/x-www-form-urlencoded")

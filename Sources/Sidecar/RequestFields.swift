@@ -33,7 +33,7 @@ enum RequestFields {
   static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> String {
     let value = value ?? ""
     let token = value.utf8.count > maximumTokenTextBytes ? "" : value.filter { !"<> ".contains($0) }
-    guard DeviceToken.isWellFormed(token.utf8) else {
+    guard DeviceToken.isWellFormed(token) else {
       throw .invalid(field, "Invalid device token", "\(field): expected 20 to 512 letters, digits or any of :_-.")
     }
     return token.utf8.count == hexTokenDigits ? lowercasedHex(token) ?? token : token
@@ -42,8 +42,7 @@ enum RequestFields {
   /// Returns a user id trimmed and in lower case, as in the registry.
   static func userID(_ value: String?) throws(Refusal) -> String {
     let id = Username.normalized(value ?? "")
-    let isPrintable = !id.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
-    guard userIDLength.contains(id.unicodeScalars.count), isPrintable else {
+    guard userIDLength.contains(id.unicodeScalars.count), !id.unicodeScalars.contains(where: \.isControl) else {
       throw .invalid(
         "userId", "Invalid userId", "userId: expected 1 to 256 characters, not blank, no control characters")
     }

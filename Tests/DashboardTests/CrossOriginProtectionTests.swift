@@ -12,7 +12,7 @@ struct CrossOriginProtectionTests {
     var proxies = TrustedProxies()
     for word in trusting where !proxies.add(word) { Issue.record("\(word)") }
     let headers = HTTPHeaders([("Host", host)] + fields)
-    let request = HTTPRequest(method: method, path: "/", headers: headers, peerAddress: "192.0.2.1")
+    let request = HTTPRequest(method: method, path: "/", headers: headers, peer: ClientAddress(IPAddress("192.0.2.1")))
     return CrossOriginProtection(trustedProxies: proxies).allows(request)
   }
 

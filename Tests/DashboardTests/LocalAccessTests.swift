@@ -9,7 +9,8 @@ struct LocalAccessTests {
     host: String?, peer: String = "127.0.0.1", _ fields: [(name: String, value: String)] = []
   ) -> Bool {
     let headers = HTTPHeaders((host.map { [("Host", $0)] } ?? []) + fields)
-    return LocalAccess.isLocal(HTTPRequest(method: "GET", path: "/", headers: headers, peerAddress: peer))
+    return LocalAccess.isLocal(
+      HTTPRequest(method: "GET", path: "/", headers: headers, peer: ClientAddress(IPAddress(peer))))
   }
 
   @Test(arguments: [

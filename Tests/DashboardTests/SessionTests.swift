@@ -75,7 +75,8 @@ struct SessionTests {
   ])
   func `of a chain of proxies the one next to the browser says whether it speaks TLS`(value: String, isSecure: Bool) {
     let request = HTTPRequest(
-      method: "GET", path: "/", headers: HTTPHeaders([("X-Forwarded-Proto", value)]), peerAddress: "192.0.2.1")
+      method: "GET", path: "/", headers: HTTPHeaders([("X-Forwarded-Proto", value)]),
+      peer: ClientAddress(IPAddress("192.0.2.1")))
     var proxies = TrustedProxies()
     let isAdded = proxies.add("192.0.2.1")
     #expect(isAdded)
@@ -84,7 +85,8 @@ struct SessionTests {
 
   @Test func `the proxy's word about TLS counts only if the proxy is trusted`() {
     let request = HTTPRequest(
-      method: "GET", path: "/", headers: HTTPHeaders([("X-Forwarded-Proto", "https")]), peerAddress: "192.0.2.1")
+      method: "GET", path: "/", headers: HTTPHeaders([("X-Forwarded-Proto", "https")]),
+      peer: ClientAddress(IPAddress("192.0.2.1")))
     var proxies = TrustedProxies()
     #expect(!SessionCookie(request, hasTLS: false, trusting: proxies).isSecure)
     let isAdded = proxies.add("192.0.2.1")

@@ -40,7 +40,7 @@ extension HTTPServerTests {
 
   @Test func `a body that is needed is read, and the connection stays`() async throws {
     let answer = try await serving {
-      $0.needsBody = { $0.headers["X-Test"] == "yes" }
+      $0.needsBody = { $0.headers["x-test"] == "yes" }
     } client: { port in
       let wire = try Wire(port: port)
       wire.send("POST /1 HTTP/1.1\r\nHost: x\r\nX-Test: yes\r\nContent-Length: 5\r\n\r\nhello")

@@ -11,7 +11,7 @@ import Testing
 struct HTTPServerTests {
   static func echo(_ request: HTTPRequest, _ reply: @escaping @EventLoop (HTTPResponse) -> Void) {
     let head = "\(request.method) \(request.path) \(request.query.map { "\($0.name)=\($0.value)" })"
-    reply(.text("\(head) \(request.headers["X-Test"] ?? "-") \(request.body.count)."))
+    reply(.text("\(head) \(request.headers["x-test"] ?? "-") \(request.body.count)."))
   }
 
   /// Starts a server, runs `client` off the event loop, and stops the server.
@@ -42,7 +42,7 @@ struct HTTPServerTests {
 
   @Test func `a request has the address of its connection`() async throws {
     let answer = try await serving(handler: { request, reply in
-      reply(.text("from \(request.peerAddress)."))
+      reply(.text("from \(request.peer.client)."))
     }) { port in
       let wire = try Wire(port: port)
       wire.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -57,7 +57,7 @@ struct HTTPServerTests {
     name.sin6_family = sa_family_t(AF_INET6)
     inet_pton(AF_INET6, address, &name.sin6_addr)
     let found = withUnsafePointer(to: &name) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Peer.text(of: $0) }
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { IPAddress($0)?.text }
     }
     #expect(found == text)
   }
@@ -249,7 +249,7 @@ struct HTTPServerTests {
     let server = HTTPServer(
       configuration: HTTPServerConfiguration(address: .unix(path: path)), log: .silent
     ) { request, reply in
-      #expect(request.peerAddress == HTTPRequest.unixPeer)
+      #expect(request.peer.ip == nil)
       Self.echo(request, reply)
     }
     try server.start()

@@ -8,7 +8,9 @@ struct TrustedProxiesTests {
     var proxies = TrustedProxies()
     for word in words where !proxies.add(word) { Issue.record("\(word) is not a block") }
     let headers = HTTPHeaders(forwarded.map { (name: "X-Forwarded-For", value: $0) })
-    return proxies.clientAddress(of: HTTPRequest(method: "GET", path: "/", headers: headers, peerAddress: peer)).client
+    return proxies.clientAddress(
+      of: HTTPRequest(method: "GET", path: "/", headers: headers, peer: ClientAddress(IPAddress(peer)))
+    ).client
   }
 
   @Test func `without trusted proxies the peer is the client, regardless of its headers`() {

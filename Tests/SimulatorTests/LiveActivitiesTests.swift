@@ -23,7 +23,7 @@ struct LiveActivitiesTests {
   private static func sidecar(_ reports: Locked<[Report]>) throws -> HTTPServer {
     let server = HTTPServer(configuration: .init(address: .loopback(port: 0)), log: .silent) { request, reply in
       let body = (try? JSONDecoder().decode([String: String].self, from: Data(request.body))) ?? [:]
-      let (user, bearer) = (request.headers["X-Username"] ?? "", request.headers["Authorization"] ?? "")
+      let (user, bearer) = (request.headers["x-username"] ?? "", request.headers["authorization"] ?? "")
       let count = reports.withLock {
         $0.append(
           Report(head: "\(request.method) \(request.path) \(user) \(bearer)", token: body["token"] ?? "", body: body))

@@ -12,7 +12,7 @@ enum BasicCredentials: Equatable {
   private static let maximumBytes = 1024
 
   init(_ headers: HTTPHeaders) {
-    let values = headers.values(of: "Authorization")
+    let values = headers.values(of: "authorization")
     guard let value = values.first else {
       self = .none
       return

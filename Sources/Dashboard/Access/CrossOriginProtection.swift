@@ -17,16 +17,16 @@ struct CrossOriginProtection: Sendable {
   /// Whether the request may be carried out.
   func allows(_ request: HTTPRequest) -> Bool {
     if CrossOriginProtection.safeMethods.contains(request.method) { return true }
-    switch request.headers["Sec-Fetch-Site"] ?? "" {
+    switch request.headers["sec-fetch-site"] ?? "" {
     case "same-origin", "none": return true
     case "": break
     default: return false
     }
-    let origin = request.headers["Origin"] ?? ""
+    let origin = request.headers["origin"] ?? ""
     if origin.isEmpty { return true }
     guard let host = CrossOriginProtection.host(ofOrigin: origin), !host.isEmpty else { return false }
-    if host == request.headers["Host"] { return true }
-    return trustedProxies.areTrusted(in: request) && host == request.headers.firstEntry(of: "X-Forwarded-Host")
+    if host == request.headers["host"] { return true }
+    return trustedProxies.areTrusted(in: request) && host == request.headers.firstEntry(of: "x-forwarded-host")
   }
 
   /// Returns the host and the port of `scheme://host:port`; nil for another text, for example `null`.

@@ -21,12 +21,12 @@ enum LocalAccess {
   /// The name in `Host` is checked too: a page of another site may give its own name the address 127.0.0.1, and the browser
   /// would then take the dashboard for a part of that site.
   static func isLocal(_ request: HTTPRequest) -> Bool {
-    guard IPAddress(request.peerAddress)?.isLoopback == true else { return false }
+    guard request.peer.ip?.isLoopback == true else { return false }
     guard !request.headers.fields.contains(where: { isOfProxy($0.name.lowercased()) }) else { return false }
     // A proxy that sets Host leaves the name that the browser shows.
-    let origins = request.headers.values(of: "Origin").compactMap(CrossOriginProtection.host)
+    let origins = request.headers.values(of: "origin").compactMap(CrossOriginProtection.host)
     guard origins.allSatisfy({ isLocalHost(withoutPort($0)) }) else { return false }
-    let hosts = request.headers.values(of: "Host")
+    let hosts = request.headers.values(of: "host")
     return hosts.count == 1 && isLocalHost(withoutPort(hosts[0]))
   }
 

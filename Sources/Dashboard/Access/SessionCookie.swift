@@ -16,7 +16,7 @@ struct SessionCookie: Sendable, Equatable {
   /// Returns the id of the session; nil if there is none, or if there are several.
   func id(in headers: HTTPHeaders) -> SessionID? {
     var found: [Substring] = []
-    for field in headers.values(of: "Cookie") {
+    for field in headers.values(of: "cookie") {
       for pair in field.split(separator: ";") {
         let trimmed = pair.drop { $0 == " " || $0 == "\t" }
         guard let equals = trimmed.firstIndex(of: "="), trimmed[..<equals] == name else { continue }
@@ -39,7 +39,7 @@ struct SessionCookie: Sendable, Equatable {
 extension SessionCookie {
   init(_ request: HTTPRequest, hasTLS: Bool, trusting proxies: TrustedProxies) {
     let isForwarded =
-      proxies.areTrusted(in: request) && request.headers.firstEntry(of: "X-Forwarded-Proto")?.lowercased() == "https"
+      proxies.areTrusted(in: request) && request.headers.firstEntry(of: "x-forwarded-proto")?.lowercased() == "https"
     isSecure = hasTLS || isForwarded
   }
 }

@@ -15,7 +15,7 @@ extension InspectedAddressee {
     let query: InspectedAddressee? =
       switch name {
       case "user": Credential.normalized(value, of: .user).map { .user($0) }
-      case "token": DeviceToken.isWellFormed(value.utf8) ? .token(value) : nil
+      case "token": DeviceToken.isWellFormed(value) ? .token(value) : nil
       default: Credential.normalized(value, of: .instance).map { .instance($0) }
       }
     guard let query else {

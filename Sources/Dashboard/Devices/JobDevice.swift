@@ -38,7 +38,7 @@ struct JobDevice: Sendable {
     let addressed = location.envelope.map { JobDevice.tokens(JobSummary(job: $0.job).addressee) } ?? []
     let recorded = location.record?.results.map(\.token) ?? []
     let token = (addressed + recorded).first { DeviceEntry.reference(to: $0) == reference }
-    guard let token, DeviceToken.isWellFormed(token.utf8) else {
+    guard let token, DeviceToken.isWellFormed(token) else {
       throw .notFound("Job \(job) is not known any more, or it names no such device. Look up the user or the token.")
     }
     return token

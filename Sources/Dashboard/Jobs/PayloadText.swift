@@ -38,7 +38,7 @@ struct PayloadText {
       }
       text += indent + "]"
     case .string(let string):
-      let isHidden = isToken && !showsTokens && DeviceToken.isWellFormed(string.utf8)
+      let isHidden = isToken && !showsTokens && DeviceToken.isWellFormed(string)
       // A string may hold a job itself.
       let shown = showsTokens ? string : TokenMask.masked(string, runs: .hexadecimal)
       text += quoted(isHidden ? Log.shortened(string) : shown)

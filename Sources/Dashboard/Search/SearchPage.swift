@@ -56,7 +56,7 @@ struct SearchPage: DashboardPage {
     if let user {
       add("User \(user)", request.link("devices", query: [("user", user)]), RegistryKeys.userTokens(user))
     }
-    if DeviceToken.isWellFormed(text.utf8) {
+    if DeviceToken.isWellFormed(text) {
       add(
         "Device \(Log.shortened(text))", request.link("devices", query: [("token", text)]),
         RegistryKeys.token(text))

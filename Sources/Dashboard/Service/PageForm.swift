@@ -10,7 +10,7 @@ struct PageForm: Sendable {
 
   /// Reads the form of a request. Throws 415 for another type, and 400 for a form that cannot be read.
   init(of request: HTTPRequest) throws(PageError) {
-    let type = request.headers["Content-Type"]?.lowercased() ?? ""
+    let type = request.headers["content-type"]?.lowercased() ?? ""
     guard type.hasPrefix("application/x-www-form-urlencoded") else {
       throw PageError(415, "Not a form", "An action is sent as a form. Nothing was changed.")
     }

@@ -68,7 +68,7 @@ extension AudienceCursor: CustomStringConvertible {
 public enum AudienceShard {
   public static let count = 16
 
-  public static func shard(of token: String) -> Int { shard(of: token.utf8) }
+  public static func shard(of token: String) -> Int { shard(of: Array(token.utf8)) }
 
   /// Returns the shard by the FNV-1a hash of the token.
   package static func shard(of token: some Sequence<UInt8>) -> Int {

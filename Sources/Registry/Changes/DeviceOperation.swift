@@ -77,22 +77,16 @@ enum DeviceOperation: Sendable, Equatable {
     if user.isEmpty, !stored.owner.isEmpty || (!stored.app.isEmpty && stored.app != given) { return .nothing }
     let keepsApp = given.isEmpty || (registration.isBundleAssumed && !stored.app.isEmpty)
     let app = keepsApp ? stored.app : given
-    var change = DeviceChange.write(
-      DeviceMetadata(
-        username: user, platform: registration.platform, updatedAt: registration.now,
-        bundleID: app.isEmpty ? nil : app, environment: registration.environment ?? stored.metadata?.environment,
-        createdAt: stored.metadata?.createdAt ?? registration.now,
-        kind: registration.kind ?? stored.metadata?.kind ?? .app,
-        deviceID: registration.deviceID ?? stored.metadata?.deviceID,
-        activity: registration.activity ?? stored.metadata?.activity,
-        frequentPushes: registration.frequentPushes ?? stored.metadata?.frequentPushes),
-      over: stored)
-    if !user.isEmpty,
-      stored.metadata == nil || stored.owner != user || stored.crowd != change.result(from: stored).crowd
-    {
-      change.newOwner = user
-    }
-    return change
+    let metadata = DeviceMetadata(
+      username: user, platform: registration.platform, updatedAt: registration.now,
+      bundleID: app.isEmpty ? nil : app, environment: registration.environment ?? stored.metadata?.environment,
+      createdAt: stored.metadata?.createdAt ?? registration.now,
+      kind: registration.kind ?? stored.metadata?.kind ?? .app,
+      deviceID: registration.deviceID ?? stored.metadata?.deviceID,
+      activity: registration.activity ?? stored.metadata?.activity,
+      frequentPushes: registration.frequentPushes ?? stored.metadata?.frequentPushes)
+    let isAdded = stored.metadata == nil || stored.owner != user || stored.crowd != DeviceCrowd(metadata)
+    return .write(metadata, over: stored, newOwner: isAdded && !user.isEmpty ? user : nil)
   }
 
   private static func learn(
@@ -176,14 +170,15 @@ enum DeviceOperation: Sendable, Equatable {
 
 extension DeviceChange {
   fileprivate static func write(
-    _ metadata: DeviceMetadata, over stored: StoredDevice, isForced: Bool = false
+    _ metadata: DeviceMetadata, over stored: StoredDevice, newOwner: String? = nil, isForced: Bool = false
   ) -> DeviceChange {
     let places = metadata.places
     let left = stored.places.filter { !places.contains($0) }
     let report = Report(
       device: EventDevice(stored.token, metadata), before: stored.metadata.map { EventDevice(stored.token, $0) })
     return DeviceChange(
-      record: .written(metadata), joined: places, left: left, report: report, isForced: isForced || !left.isEmpty)
+      record: .written(metadata), joined: places, left: left, report: report, newOwner: newOwner,
+      isForced: isForced || !left.isEmpty)
   }
 
   fileprivate static func delete(

@@ -27,8 +27,9 @@ struct KnownDevices {
 
   /// Notes that a device is being changed to `result`. Returns the number for ``end(_:round:found:)``.
   mutating func begin(_ result: StoredDevice) -> Int {
-    var entry = known[result.token] ?? Known(device: result)
-    if known[result.token] != nil, entry.changes == 0 { idle -= 1 }
+    let former = known[result.token]
+    if former?.changes == 0 { idle -= 1 }
+    var entry = former ?? Known(device: result)
     entry.device = result
     entry.changes += 1
     known[result.token] = entry

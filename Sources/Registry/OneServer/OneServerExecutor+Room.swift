@@ -17,7 +17,7 @@ extension OneServerExecutor {
   }
 
   /// Reads the device, and says what it becomes. Nil: nothing is to be done.
-  private typealias Decide = ([StoredDevice], _ isRoomRead: Bool) -> [DeviceChange]?
+  private typealias Decide = ([StoredDevice], _ isRoomRead: Bool) -> [DecidedChange]?
 
   func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
     let operation = DeviceOperation.register(registration)
@@ -26,7 +26,7 @@ extension OneServerExecutor {
     if let phone = stored.phone(leavingFor: user) { try await bringAlong(phone, of: stored, to: user) }
     let (outcome, removed) = try await join(
       [stored], of: registration.username
-    ) { devices, _ in [operation.decide(devices[0])] }
+    ) { devices, _ in [DecidedChange(devices[0], operation.decide(devices[0]))] }
     return (outcome ?? ChangeOutcome(before: stored), removed)
   }
 
@@ -42,7 +42,10 @@ extension OneServerExecutor {
       var leaving = DeviceOperation.unregister(user, reason: RemovalCause.replaced).decide(devices[0])
       // The new device takes the place of the one that it replaces, if that is in the set.
       leaving.requiresEntry = !isRoomRead
-      return [leaving, DeviceOperation.take(metadata).decide(devices[1])]
+      return [
+        DecidedChange(devices[0], leaving),
+        DecidedChange(devices[1], DeviceOperation.take(metadata).decide(devices[1])),
+      ]
     }
     return (outcome?.after, removed)
   }
@@ -59,7 +62,7 @@ extension OneServerExecutor {
       if attempt == Registry.maximumConflicts { room = .waived }
       let isRoomRead = if case .unread = room { false } else { true }
       guard let changes = decide(devices, isRoomRead) else { return (nil, removed) }
-      let step = begin(zip(devices, changes).map { DecidedChange($0, $1) }, room, of: user)
+      let step = begin(changes, room, of: user)
       let reply = try await send([step])[0].get()
       switch reply {
       case .otherRecord(let index, let bytes) where index >= step.changes.count - devices.count:

@@ -102,8 +102,8 @@ final class OneServerExecutor: DeviceExecutor {
   }
 }
 
-/// A change of a device, and what the device is then.
-struct DecidedChange {
+/// A change of a device, and what the device is then. A class, because it is large and passed on.
+final class DecidedChange {
   let device: StoredDevice
   let change: DeviceChange
   let result: StoredDevice

@@ -116,13 +116,12 @@ extension Transaction.Change {
 
 extension Transaction.Change {
   init(_ decided: DecidedChange) {
-    let (device, change) = (decided.device, decided.change)
-    let isKept = change.record == .kept
+    let isKept = decided.change.record == .kept
     self.init(
-      key: RegistryKeys.token(device.token), entry: device.token, expected: device.bytes,
-      record: isKept ? nil : decided.result.bytes, joined: change.joined, left: change.left,
-      requiresEntry: change.requiresEntry,
+      key: RegistryKeys.token(decided.device.token), entry: decided.device.token, expected: decided.device.bytes,
+      record: isKept ? nil : decided.result.bytes, joined: decided.change.joined, left: decided.change.left,
+      requiresEntry: decided.change.requiresEntry,
       // A record that is kept also keeps its lifetime.
-      isForced: change.isForced && !isKept, lifetime: change.lifetime)
+      isForced: decided.change.isForced && !isKept, lifetime: decided.change.lifetime)
   }
 }

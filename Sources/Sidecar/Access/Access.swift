@@ -6,7 +6,7 @@ import Telemetry
 
 /// Decides who may call the APIs, and how often.
 @EventLoop
-struct Access {
+final class Access {
   let credentials: Credentials
   let failures: FailureLimit
   /// Notes who is authenticated.
@@ -36,8 +36,8 @@ struct Access {
   /// client has sent too many invalid keys.
   func apiKey(of request: HTTPRequest, for scope: KeyScope) async throws(Refusal) -> Credential {
     let unauthorized = Refusal(.unauthorized, nil, "Send a valid API key in the header X-API-Key, once")
-    guard request.headers["X-API-Key"] != nil else { throw unauthorized }
-    let secret = request.headers.secret("X-API-Key")
+    guard request.headers["x-api-key"] != nil else { throw unauthorized }
+    let secret = request.headers.secret("x-api-key")
     let found = try await failures.checking(.key, "", of: request, trustedProxies) {
       () async throws(RedisError) -> Credential? in
       guard let secret, let found = try await credentials.find(.key, secret: secret) else { return nil }
@@ -53,7 +53,7 @@ struct Access {
 
   /// Whether the request may have a valid API key: the field has its form, and the client has not sent too many invalid keys.
   func mayHaveAPIKey(_ request: HTTPRequest) -> Bool {
-    request.headers.secret("X-API-Key") != nil && !isBlocked(.key, "", request)
+    request.headers.secret("x-api-key") != nil && !isBlocked(.key, "", request)
   }
 
   /// Whether the client of the request has failed too often for this name.

@@ -74,8 +74,8 @@ enum BearerCredentials: Equatable {
 
   /// Accepts the scheme in any case, and normalises the username.
   init(_ headers: HTTPHeaders) {
-    let authorizations = headers.values(of: "Authorization")
-    let usernames = headers.values(of: "X-Username")
+    let authorizations = headers.values(of: "authorization")
+    let usernames = headers.values(of: "x-username")
     guard let authorization = authorizations.first, let username = usernames.first.map(Username.normalized),
       let token = BearerCredentials.token(authorization), !username.isEmpty
     else {

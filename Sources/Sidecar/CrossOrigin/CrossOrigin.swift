@@ -43,7 +43,7 @@ struct CrossOrigin {
 
   /// Whether the checks pass, and the request is no preflight.
   func admits(_ request: HTTPRequest) -> Bool {
-    if case .admitted = decision(for: request) { true } else { false }
+    methods.contains(request.method) && allows(RequestOrigin(request.headers))
   }
 
   /// Renders the refusal, with the CORS fields if the checks pass. If they do not, renders the refusal of the first failed check
@@ -61,13 +61,10 @@ struct CrossOrigin {
   private func decision(for request: HTTPRequest) -> Decision {
     let isPreflight = request.method == "OPTIONS"
     var fields: Fields = [("Vary", isPreflight ? CrossOrigin.preflightVary : "Origin")]
-    switch RequestOrigin(request.headers) {
-    case .none: break
-    case .named(let origin) where policy.allows(origin): fields.append(("Access-Control-Allow-Origin", origin))
-    case .named, .unreadable:
-      // Without further CORS fields the browser does not show the answer to the page.
-      return .refused(Refusal(.forbidden, "Unauthorized").with(fields))
-    }
+    let origin = RequestOrigin(request.headers)
+    // Without further CORS fields the browser does not show the answer to the page.
+    guard allows(origin) else { return .refused(Refusal(.forbidden, "Unauthorized").with(fields)) }
+    if case .named(let origin) = origin { fields.append(("Access-Control-Allow-Origin", origin)) }
     let preflight = isPreflight ? Preflight(request.headers) : nil
     fields += [
       ("Access-Control-Allow-Methods", allowed),
@@ -80,6 +77,10 @@ struct CrossOrigin {
     }
     return .admitted(fields)
   }
+
+  private func allows(_ origin: RequestOrigin) -> Bool {
+    if case .named(let origin) = origin { policy.allows(origin) } else { origin == .none }
+  }
 }
 
 /// The origin of the page that sent a request, from the header fields.
@@ -91,12 +92,12 @@ enum RequestOrigin: Equatable {
   case unreadable
 
   init(_ headers: HTTPHeaders) {
-    let origins = RequestOrigin.values(of: "Origin", in: headers)
+    let origins = RequestOrigin.values(of: "origin", in: headers)
     guard origins.isEmpty else {
       self = origins.count == 1 ? .named(origins[0]) : .unreadable
       return
     }
-    let pages = RequestOrigin.values(of: "Referer", in: headers)
+    let pages = RequestOrigin.values(of: "referer", in: headers)
     guard let page = pages.first else {
       self = .none
       return

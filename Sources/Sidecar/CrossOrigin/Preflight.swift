@@ -18,9 +18,9 @@ struct Preflight {
   let allowedHeaders: String
 
   init(_ headers: HTTPHeaders) {
-    let methods = headers.values(of: "Access-Control-Request-Method").map(\.trimmed)
+    let methods = headers.values(of: "access-control-request-method").map(\.trimmed)
     method = methods.first { !$0.isEmpty }?.uppercased()
-    let names = Preflight.names(headers.values(of: "Access-Control-Request-Headers"))
+    let names = Preflight.names(headers.values(of: "access-control-request-headers"))
     allowedHeaders = names.isEmpty ? Preflight.defaultHeaders : names.joined(separator: ", ")
   }
 

@@ -65,7 +65,7 @@ extension DevicePageToken {
     guard let bytes = Base64URL.decode(text.utf8) else { return nil }
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
-    guard let token = value["deviceToken"]?.string, DeviceToken.isWellFormed(token.utf8) else { return nil }
+    guard let token = value["deviceToken"]?.string, DeviceToken.isWellFormed(token) else { return nil }
     self.init(userID: userID, deviceToken: token)
     guard self.text == text else { return nil }
   }

@@ -11,8 +11,8 @@ import Registry
 @EventLoop
 struct InstanceAPI: HTTPAPI {
   private static let events = "/events/since"
-  private static let keyField = "X-Nyra-Device-Key"
-  private static let instanceField = "X-Nyra-Instance-Id"
+  private static let keyField = "x-nyra-device-key"
+  private static let instanceField = "x-nyra-instance-id"
 
   let context: APIContext
 

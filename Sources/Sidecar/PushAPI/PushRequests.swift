@@ -24,7 +24,7 @@ struct PushBody {
   /// Returns the token, or nil if it is missing. Throws 400 if it is malformed.
   func token() throws(Refusal) -> String? {
     guard let token = try string("token", .invalidToken) else { return nil }
-    guard DeviceToken.isWellFormed(token.utf8) else { throw .invalidToken }
+    guard DeviceToken.isWellFormed(token) else { throw .invalidToken }
     return token
   }
 }
@@ -42,7 +42,7 @@ struct RegisterRequest: Equatable {
     guard let token = try body.string("token", .invalidToken), !token.isEmpty else {
       throw .invalid("token", "Push token is required")
     }
-    guard DeviceToken.isWellFormed(token.utf8) else { throw .invalidToken }
+    guard DeviceToken.isWellFormed(token) else { throw .invalidToken }
     let name = try body.string("platform", RegisterRequest.unsupportedPlatform) ?? Platform.ios.rawValue
     guard let platform = Platform(rawValue: name.lowercased()) else { throw RegisterRequest.unsupportedPlatform }
     self.token = token

@@ -52,7 +52,7 @@ enum JobInput {
     try require(job.ttl == nil || job.expiration == nil, "a job has ttl and expiration")
     try require((job.collapseID?.utf8.count ?? 1) <= 64, "a collapse id has more than 64 bytes")
     for token in tokens(of: job.addressee) {
-      try require(DeviceToken.isWellFormed(token.utf8), "a job has the token \(token)")
+      try require(DeviceToken.isWellFormed(token), "a job has the token \(token)")
     }
     let payload: [UInt8]
     do throws(JobError) {

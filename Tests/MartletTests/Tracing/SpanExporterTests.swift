@@ -29,8 +29,8 @@ struct SpanExporterTests {
     exporter.add(spans(3))
     await exporter.flush(within: patience)
     #expect(collector.spans.count == SpanBuffer.batch + 3)
-    #expect(collector.requests.allSatisfy { $0.path == "/v1/traces" && $0.headers["X-Tenant"] == "shop" })
-    #expect(collector.requests.allSatisfy { $0.headers["Content-Type"] == "application/json" })
+    #expect(collector.requests.allSatisfy { $0.path == "/v1/traces" && $0.headers["x-tenant"] == "shop" })
+    #expect(collector.requests.allSatisfy { $0.headers["content-type"] == "application/json" })
     #expect((metrics.exported.value, metrics.dropped.value) == (UInt64(SpanBuffer.batch + 3), 0))
   }
 
