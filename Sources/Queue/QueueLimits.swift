@@ -5,7 +5,7 @@ public enum QueueLimits {
   // MARK: Claims
 
   /// Jobs that one script claims at most: an in-flight list stays short, as LREM searches it.
-  public static let claimBatch = 128
+  public static let claimBatch = 192
   /// Bytes after which one script claims, adopts or hands back no more jobs.
   static let claimBytes = 4 * 1024 * 1024
   /// Elements that a claiming script takes at once: their size is known only then.
