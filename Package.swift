@@ -66,8 +66,8 @@ let package = Package(
     module(
       "Operations",
       [
-        "Activities", "APNs", "Credentials", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis",
-        "Registry",
+        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue",
+        "Redis", "Registry",
       ]),
 
     module(

@@ -24,7 +24,7 @@ public struct RedisScript: Sendable {
     names = (keys + arguments).map(RedisScript.local)
     keyCount = keys.count
     self.source = RedisScript.locals(keys, of: "KEYS") + RedisScript.locals(arguments, of: "ARGV") + source
-    sha1 = SHA1.hex(self.source)
+    sha1 = SHA1.hex(Array(self.source.utf8))
   }
 
   private static func local(_ name: String) -> String {
