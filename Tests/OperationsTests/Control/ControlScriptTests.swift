@@ -233,7 +233,7 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(PromotionAnswer(answer)?.control?.flags == [.paused])
     #expect(try await state()?.pause?.by == "anna")
     let other = try await connection.send(keys.promote(by: "v"))
-    #expect(PromotionAnswer(other)?.promotion == .notElected)
+    #expect(PromotionAnswer(other)?.isElected == false)
     #expect(PromotionAnswer(other)?.control?.isPaused == true)
   }
 
