@@ -12,6 +12,12 @@ import Crypto
 /// `ARGV[jobs + 1]` is the first word of the arguments `jobs...`.
 @dynamicCallable
 public struct RedisScript: Sendable {
+  /// Lua: the local `now` is the time by the clock of Redis, in unix ms.
+  public static let clock = """
+    local time = redis.call('TIME')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    """
+
   private static let list = "..."
 
   let source: String
