@@ -56,12 +56,6 @@ public enum QueueLimits {
 
   // MARK: Control
 
-  /// How long an id stays cancelled.
-  public static let cancellationTimeToLive = Duration.seconds(24 * 3600)
-  /// Cancelled ids of a queue at most.
-  public static let maximumCancellations = 10_000
-  /// Paused broadcasts of a queue at most.
-  public static let maximumPausedBroadcasts = 1000
   /// The score of a paused broadcast among the scheduled jobs, behind every date.
   package static let withoutDate = Timestamp.maximum + 1
   /// Broadcasts of a queue that operators see, at most.
