@@ -66,8 +66,8 @@ let package = Package(
     module(
       "Operations",
       [
-        "Activities", "APNs", "Credentials", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis",
-        "Registry",
+        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue",
+        "Redis", "Registry",
       ]),
 
     module(
@@ -198,8 +198,8 @@ let package = Package(
 
 /// The modules that fuzzing reads inputs with.
 let fuzzed: [Target.Dependency] = [
-  "APNs", "Backup", "Credentials", "EventLoop", "HTTPServer", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Redis",
-  "Registry", "Sidecar",
+  "APNs", "Backup", "Credentials", "EventLoop", "HTTPServer", "JSON", "Jobs", "Operations", "Policy", "PushModel",
+  "Queue", "Redis", "Registry", "Sidecar",
 ]
 
 /// What calls C, and what its tests need.

@@ -12,7 +12,7 @@ public enum SHA256 {
 /// SHA-1, the name of a script in Redis. Not used for security.
 public enum SHA1 {
   /// 40 hexadecimal digits.
-  public static func hex(_ text: String) -> String { Hex.encode(Digest.of(Array(text.utf8), Digest.sha1, count: 20)) }
+  public static func hex(_ bytes: [UInt8]) -> String { Hex.encode(Digest.of(bytes, Digest.sha1, count: 20)) }
 }
 
 private enum Digest {

@@ -37,18 +37,9 @@ public struct EventPage: Sendable, Equatable {
     self.total = total
   }
 
-  /// The milliseconds and the number of an id. Nil if `id` is malformed.
-  public static func parts(of id: String) -> (milliseconds: UInt64, number: UInt64)? {
-    let parts = id.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 2, let milliseconds = parts[0].integer(in: 0...UInt64.max),
-      let number = parts[1].integer(in: 0...UInt64.max)
-    else { return nil }
-    return (milliseconds, number)
-  }
-
   /// Whether the entry `id` is behind the entry `other`.
   public static func isBehind(_ id: String, _ other: String) -> Bool {
-    (parts(of: id) ?? (0, 0)) > (parts(of: other) ?? (0, 0))
+    (StreamID(parsing: id) ?? .start) > (StreamID(parsing: other) ?? .start)
   }
 }
 

@@ -84,14 +84,14 @@ extension WebhookState {
   /// Returns nil if `bytes` is not a state.
   public init?(json bytes: [UInt8]) {
     guard let value = try? JSONValue(parsing: bytes), let cursor = value["cursor"]?.string,
-      EventPage.parts(of: cursor) != nil
+      StreamID(parsing: cursor) != nil
     else { return nil }
     self.cursor = cursor
     position = value["position"]?.count.map(Int64.init)
     delivered = Int64(value["delivered"]?.count ?? 0)
     lost = Int64(value["lost"]?.count ?? 0)
     if let batch = value["batch"], let first = batch["first"]?.string, let last = batch["last"]?.string,
-      EventPage.parts(of: first) != nil, EventPage.parts(of: last) != nil
+      StreamID(parsing: first) != nil, StreamID(parsing: last) != nil
     {
       self.batch = Batch(first: first, last: last, count: batch["count"]?.count ?? 0)
     }

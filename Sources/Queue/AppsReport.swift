@@ -25,23 +25,6 @@ public struct AppsReport: Sendable, Equatable {
     self.defaultEnvironment = defaultEnvironment
   }
 
-  /// Whether the worker pushes to nothing: polling-only mode.
-  public var isPollingOnly: Bool { bundleIDs.isEmpty && !servesOthers }
-
-  /// Whether the worker can push to the app; nil if the report does not tell.
-  public func serves(_ bundleID: String) -> Bool? {
-    servesOthers || bundleIDs.contains(bundleID) ? true : isComplete ? false : nil
-  }
-
-  /// Returns nil if `value` is not a report.
-  init?(_ value: JSONValue?) {
-    guard let value, let list = value["bundleIds"]?.array else { return nil }
-    self.init(
-      bundleIDs: list.prefix(AppsReport.maximumListed).compactMap(\.string), isComplete: value["more"]?.bool != true,
-      servesOthers: value["others"]?.bool ?? false, defaultApp: value["default"]?.string,
-      defaultEnvironment: value["environment"]?.string ?? "production")
-  }
-
   /// `{"bundleIds","more"?,"others","default"?,"environment"}`
   var object: JSONObject {
     [

@@ -5,7 +5,7 @@
 /// even if its bytes look like one; the claiming script adds it. The nonce distinguishes equal bytes, and jobs without an
 /// id get theirs from it on every attempt. Scripts change only the first number.
 public struct Envelope: Sendable, Equatable {
-  static let marker = Array("MARTLET1 ".utf8)
+  package static let marker = Array("MARTLET1 ".utf8)
 
   /// The number of workers in a row that died while they held the job.
   public var crashes: Int
@@ -67,12 +67,16 @@ package enum Seal {
   /// The bytes in front of an envelope.
   static func prefix(_ seal: String) -> [UInt8] { Array((marker + seal + " ").utf8) }
 
+  /// Returns the envelope and the job of an element of a queue's list; nil for a producer's element.
+  package static func unsealed(_ element: [UInt8], seal: String) -> [UInt8]? {
+    let prefix = prefix(seal)
+    return !seal.isEmpty && element.starts(with: prefix) ? Array(element.dropFirst(prefix.count)) : nil
+  }
+
   /// Returns the envelope of an element that was taken from a queue's list: the one behind the seal, or a new one
   /// around a producer's element.
   static func envelope(ofPopped element: [UInt8], seal: String, nonce: @autoclosure () -> String) -> [UInt8] {
-    let prefix = prefix(seal)
-    guard !seal.isEmpty, element.starts(with: prefix) else { return Envelope(nonce: nonce(), job: element).element }
-    return Array(element[prefix.count...])
+    unsealed(element, seal: seal) ?? Envelope(nonce: nonce(), job: element).element
   }
 }
 

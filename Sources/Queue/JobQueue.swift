@@ -101,6 +101,8 @@ public final class JobQueue {
   public var queues: [QueueKeys] { context.queues }
   public var lease: Lease { context.lease }
   public var mode: DeliveryMode { context.mode }
+  /// What operators have asked of the queues.
+  public var control: ControlWatch { context.control }
 
   /// Receives what happens to the jobs and to the lease.
   public var onEvent: (@EventLoop (QueueEvent) -> Void)? {

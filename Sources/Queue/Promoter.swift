@@ -79,14 +79,11 @@ extension QueueKeys {
 
 /// The answer of ``QueueScripts/promote``.
 struct PromotionAnswer: Equatable {
-  enum Promotion: Equatable {
-    /// Another worker promotes the queue, or its key is not a list.
-    case notElected
-    /// `nextIn` is nil when no job is left to promote.
-    case promoted(Int, nextIn: Duration?)
-  }
-
-  let promotion: Promotion
+  /// False if another worker promotes the queue, or its key is not a list.
+  let isElected: Bool
+  let moved: Int
+  /// When to run the script again.
+  let delayToNext: Duration
   /// What operators have asked of the queue; nil if nothing.
   let control: ControlState?
 
@@ -95,22 +92,10 @@ struct PromotionAnswer: Equatable {
     guard let parts = value.array, parts.count == 3, let moved = parts[0].integer, let wait = parts[1].integer else {
       return nil
     }
-    promotion = moved < 0 ? .notElected : .promoted(Int(moved), nextIn: wait < 0 ? nil : .milliseconds(wait))
+    isElected = moved >= 0
+    self.moved = Int(max(0, moved))
+    let due = wait < 0 ? QueueLimits.promoteInterval : .milliseconds(max(1, wait))
+    delayToNext = isElected ? min(due, QueueLimits.promoteInterval) : QueueLimits.electionInterval
     control = parts[2].bytes.flatMap(ControlState.init(bytes:))
-  }
-
-  var isElected: Bool { promotion != .notElected }
-
-  var moved: Int {
-    if case .promoted(let count, _) = promotion { count } else { 0 }
-  }
-
-  /// When to run the script again.
-  var delayToNext: Duration {
-    switch promotion {
-    case .notElected: QueueLimits.electionInterval
-    case .promoted(_, let next?) where next < QueueLimits.promoteInterval: max(next, .milliseconds(1))
-    case .promoted: QueueLimits.promoteInterval
-    }
   }
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Redis
 import Telemetry
 
@@ -13,19 +14,19 @@ final class QueueDepths {
   /// Older numbers are not shown.
   private static let maximumAge = Duration.seconds(15)
 
-  private let queues: [String]
+  private let queues: [QueueKeys]
   private let connection: RedisClient
   private let clock: RedisClock
   private let oldest: [OldestJob]
   /// Nil while it is unknown.
-  private var read: (overviews: [QueueOverview], at: UInt64)?
+  private var read: (queues: [QueueNumbers], workers: [WorkerReport], at: UInt64)?
   private var isReading = false
   private var timer: LoopTimer?
 
   init(
     queues: [QueueKeys], connection: RedisClient, waitingSince: @escaping WaitingSince, metrics: Metrics
   ) {
-    self.queues = queues.map(\.queue)
+    self.queues = queues
     self.connection = connection
     clock = RedisClock(connection: connection, metrics: metrics)
     oldest = queues.map { OldestJob(keys: $0, connection: connection, waitingSince: waitingSince) }
@@ -55,10 +56,12 @@ final class QueueDepths {
     clock.read()
     for job in oldest { job.read() }
     Task { @EventLoop [weak self, queues, connection] in
-      let overviews = try? await QueueOverview.read(queues, from: connection)
+      let found = try? await QueueNumbers.read(queues, from: connection)
       self?.isReading = false
       // Without every number there is no sample.
-      if let overviews { self?.read = (overviews, now) }
+      guard let found else { return }
+      let reports = found.reports.values.compactMap { try? JSONValue(parsing: $0) }
+      self?.read = (found.queues, reports.compactMap(WorkerReport.init(numbers:)), now)
     }
   }
 
@@ -67,34 +70,32 @@ final class QueueDepths {
     read = nil
   }
 
-  /// Empty while the numbers are unknown or too old to show.
-  private var overviews: [QueueOverview] {
+  /// Nil while the numbers are unknown or too old to show.
+  private var known: (queues: [QueueNumbers], workers: [WorkerReport], at: UInt64)? {
     guard let read, connection.isReady,
       Clock.monotonicNanoseconds - read.at <= UInt64(QueueDepths.maximumAge.nanoseconds)
-    else { return [] }
-    return read.overviews
+    else { return nil }
+    return read
   }
 
   private var samples: [([String], Double)] {
-    overviews.flatMap { overview in
+    (known?.queues ?? []).flatMap { numbers in
       [
-        ("waiting", overview.waiting), ("in_flight", overview.inFlight), ("retry", overview.retry),
-        ("scheduled", overview.scheduled), ("dead", overview.dead),
-      ].map { state, jobs in ([overview.queue, state], Double(jobs)) }
+        ("waiting", numbers.waiting), ("in_flight", numbers.inFlight), ("retry", numbers.retry),
+        ("scheduled", numbers.scheduled), ("dead", numbers.dead),
+      ].map { state, jobs in ([numbers.keys.queue, state], Double(jobs)) }
     }
   }
 
   private var ages: [([String], Double)] {
-    zip(oldest, overviews).compactMap { job, overview in
-      (overview.waiting == 0 ? 0 : job.age).map { ([overview.queue], $0) }
+    zip(oldest, known?.queues ?? []).compactMap { job, numbers in
+      (numbers.waiting == 0 ? 0 : job.age).map { ([numbers.keys.queue], $0) }
     }
   }
 
-  /// Nil unless the numbers of every queue are known.
   private var drainSeconds: Double? {
-    let overviews = overviews
-    guard !overviews.isEmpty else { return nil }
-    let jobs = overviews.reduce(0) { $0 + $1.waiting + $1.inFlight }
-    return DrainTime.seconds(jobs: jobs, rates: overviews.workers.values.map(DrainTime.rate))
+    guard let known else { return nil }
+    let jobs = known.queues.reduce(0) { $0 + $1.waiting + $1.inFlight }
+    return DrainTime.seconds(jobs: jobs, rates: known.workers.map(DrainTime.rate))
   }
 }

@@ -20,7 +20,8 @@ public struct QueueKeys: Sendable, Equatable {
   public let control: String
   /// Sorted set of the ids of cancelled jobs, by the time at which the cancellation ends in unix milliseconds.
   public let cancelled: String
-  /// Hash: by the ids of paused broadcasts, JSON of ``QueuePause``. Their jobs are in ``scheduled``, behind every date.
+  /// Hash: by the ids of paused broadcasts, JSON that says since when, by whom and why. Their jobs are in ``scheduled``, behind
+  /// every date.
   public let held: String
   /// Hash: where an earlier version kept the jobs of paused broadcasts, by id and nonce.
   public let pausedJobs: String

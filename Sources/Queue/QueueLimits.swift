@@ -56,30 +56,12 @@ public enum QueueLimits {
 
   // MARK: Control
 
-  /// How long an id stays cancelled.
-  public static let cancellationTimeToLive = Duration.seconds(24 * 3600)
-  /// Cancelled ids of a queue at most.
-  public static let maximumCancellations = 10_000
-  /// Paused broadcasts of a queue at most.
-  public static let maximumPausedBroadcasts = 1000
   /// The score of a paused broadcast among the scheduled jobs, behind every date.
   package static let withoutDate = Timestamp.maximum + 1
   /// Broadcasts of a queue that operators see, at most.
   public static let knownBroadcasts = 1000
   /// How long operators see a broadcast after its last change.
   static let broadcastTimeToLive = Duration.seconds(7 * 24 * 3600)
-  /// Elements of a list that are searched for a job at each of its ends, at most.
-  public static let lookElements = 1000
-  /// Elements of a queue that the second look reads again: jobs leave the queue between the two.
-  package static let lookOverlap = 200
-  /// Bytes after which one look reads no further element.
-  package static let lookBytes = 4 * 1024 * 1024
-  /// Elements that a look reads at once, at first: their size is known only then.
-  package static let firstLookChunk = 4
-  /// Elements that a look reads at once, at most.
-  package static let lookChunk = 50
-  /// Bytes of an element that leave Redis: a job, and what the fleet knows of it.
-  package static let lookElementBytes = 262_144
   /// Cancellations that are read at once.
   static let cancellationBatch = 1000
 

@@ -152,8 +152,8 @@ extension QueueScripts {
     local function bury(element, head, size)
       local found = redis.call('TYPE', dead).ok
       if found ~= 'none' and found ~= 'zset' then return false end
-      local time = redis.call('TIME')
-      local at = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+      \(RedisScript.clock)
+      local at = string.format('%.0f', now)
       local attempts = (string.match(element, '^MARTLET1 %d+ (%d+) ') or 0) + 1
       if head then attempts = 1 end
       local line = '{"reason":"\(Job.tooLarge)","at":' .. at .. ',"attempts":' .. attempts .. '}\\n'

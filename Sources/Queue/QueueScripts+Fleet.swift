@@ -137,8 +137,7 @@ extension QueueScripts {
     word = '\(Seal.marker)' .. word .. ' '
     redis.call('PEXPIRE', promoter, ttl)
     local moved, wait, left = 0, -1, 0
-    local time = redis.call('TIME')
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    \(RedisScript.clock)
     for _, set in ipairs({retry, scheduled}) do
       local count = redis.call('ZCARD', set)
       local due = redis.call('ZRANGE', set, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)

@@ -90,8 +90,7 @@ extension QueueScripts {
     local kind, dropped, before = redis.call('TYPE', target).ok, 0, nil
     if kind ~= 'none' and kind ~= 'zset' then return -1 end
     if not take() then return 0 end
-    local time = redis.call('TIME')
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    \(RedisScript.clock)
     if score == '' then score = string.format('%.0f', now + delay) end
     if paused ~= '' and redis.pcall('HEXISTS', held, paused) ~= 1 then score = string.format('%.0f', now) end
     if replaced ~= inflight then before = select(3, locate(due, {s = replaced})) end

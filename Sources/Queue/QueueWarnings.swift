@@ -12,7 +12,7 @@ final class QueueWarnings {
   private let droppedLetters: ThrottledWarning<String>
   private let keptRecords: ThrottledWarning<(id: String, queue: String)>
   private let forbiddenReplies: ThrottledWarning<String>
-  /// Keys of dead letters that were found to hold another type. Each is logged once.
+  /// Keys that were last found to hold another type. Each is logged once.
   private var wrongTypes: Set<String> = []
 
   init(metrics: QueueMetrics, log: Log) {
@@ -44,7 +44,7 @@ final class QueueWarnings {
     metrics.buried.increment(by: answer.oversized.count)
     for job in answer.oversized { oversized.note((keys.queue, job.size)) }
     noteDroppedLetters(answer.droppedLetters, keys)
-    if answer.isStuck, wrongTypes.insert(keys.dead).inserted { logWrongType(keys.dead) }
+    if answer.isStuck { noteWrongType(keys.dead) }
   }
 
   /// `count` dead letters were deleted because there were too many.
@@ -63,7 +63,11 @@ final class QueueWarnings {
   /// A result was not pushed to the reply list `key`.
   func noteForbiddenReply(_ key: String) { forbiddenReplies.note(key) }
 
-  func logWrongType(_ key: String) {
+  func noteWrongType(_ key: String) {
+    guard wrongTypes.insert(key).inserted else { return }
     log.error("a queue key holds another type; its jobs wait until the key is renamed", ["key": .init(key)])
   }
+
+  /// The key has its type again.
+  func noteRightType(_ key: String) { wrongTypes.remove(key) }
 }

@@ -13,8 +13,6 @@ final class Settler {
   private var isFlushScheduled = false
   private var retryTimer: LoopTimer?
   private var hasFault = false
-  /// Keys that were last found to hold another type. Each is logged once.
-  private var wrongTypes: Set<String> = []
 
   init(_ context: QueueContext) {
     self.context = context
@@ -139,8 +137,7 @@ final class Settler {
     let target = entry.settlement.verb.target(context.queues[entry.claim.queueIndex])
     switch answer {
     case .wrongType:
-      guard let target else { return keep(CollectionOfOne(entry), after: nil) }
-      if wrongTypes.insert(target).inserted { context.warnings.logWrongType(target) }
+      if let target { context.warnings.noteWrongType(target) }
       return keep(CollectionOfOne(entry), after: nil)
     case .missing: end(entry, isMissing: true)
     case .settled(let droppedLetters, let keptRecord, let refusedEvents):
@@ -150,7 +147,7 @@ final class Settler {
       context.warnings.noteDroppedLetters(droppedLetters, context.queues[entry.claim.queueIndex])
       end(entry, isMissing: false)
     }
-    if let target { wrongTypes.remove(target) }
+    if let target { context.warnings.noteRightType(target) }
     noteRecovery()
     context.emit(.progress)
   }

@@ -21,14 +21,6 @@ public struct SlowAppReport: Sendable, Equatable {
     self.waiting = waiting
   }
 
-  /// Returns nil if `value` is not a report.
-  init?(_ value: JSONValue) {
-    guard let app = value["app"]?.string else { return nil }
-    self.init(
-      app: app, inFlight: value["inFlight"].present ?? 0, concurrency: value["concurrency"].present ?? 0,
-      waiting: value["waiting"].present ?? 0)
-  }
-
   public var object: JSONObject {
     ["app": app, "inFlight": inFlight, "concurrency": concurrency, "waiting": waiting]
   }

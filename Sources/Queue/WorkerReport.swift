@@ -44,27 +44,14 @@ public struct WorkerReport: Sendable, Equatable {
     self.concurrency = concurrency
   }
 
-  /// Returns nil if `bytes` is not a report.
-  public init?(json bytes: [UInt8]) {
-    guard let value = try? JSONValue(parsing: bytes), let startedAt = value["startedAt"]?.time else { return nil }
+  /// Reads the numbers that every report has. Returns nil if `value` is not a report.
+  package init?(numbers value: JSONValue) {
+    guard let startedAt = value["startedAt"]?.time else { return nil }
     self.init(
       startedAt: startedAt, jobs: Int64(value["jobs"]?.count ?? 0),
       jobsPerSecond: value["jobsPerSecond"]?.rate ?? 0,
       outstanding: value["outstanding"].present ?? 0, inFlight: value["inFlight"].present ?? 0,
       concurrency: value["concurrency"].present ?? 0)
-    func list<Entry>(_ key: String, atMost maximum: Int, _ read: (JSONValue) -> Entry?) -> [Entry] {
-      (value[key]?.array ?? []).prefix(maximum).compactMap(read)
-    }
-    pausedRoutes = list("pausedRoutes", atMost: RouteNotice.maximumListed, RouteNotice.init)
-    stoppedRemovals = list("stoppedRemovals", atMost: RouteNotice.maximumListed, RouteNotice.init)
-    slowApps = list("slowApps", atMost: SlowAppReport.maximumListed, SlowAppReport.init)
-    version = value["version"]?.string ?? ""
-    redisMicroseconds = value["redisMicroseconds"].present.map(Int64.init)
-    removedTokens = Int64(value["removedTokens"].present ?? 0)
-    appStates = list("appStates", atMost: AppState.maximumListed, AppState.init)
-    routes = list("routes", atMost: RouteState.maximumListed, RouteState.init)
-    apps = AppsReport(value["apps"])
-    isDraining = value["draining"]?.bool ?? false
   }
 
   /// What the numbers of a fleet's reports may be, so that sums of many of them fit.
@@ -113,5 +100,5 @@ public struct WorkerReport: Sendable, Equatable {
 
 extension JSONValue? {
   /// A number of a report, limited so that sums of many fit; nil for any other value.
-  var present: Int? { self?.integer(in: WorkerReport.numbers).map { Int($0) } }
+  package var present: Int? { self?.integer(in: WorkerReport.numbers).map { Int($0) } }
 }

@@ -12,6 +12,12 @@ import Crypto
 /// `ARGV[jobs + 1]` is the first word of the arguments `jobs...`.
 @dynamicCallable
 public struct RedisScript: Sendable {
+  /// Lua: the local `now` is the time by the clock of Redis, in unix ms.
+  public static let clock = """
+    local time = redis.call('TIME')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    """
+
   private static let list = "..."
 
   let source: String
@@ -24,7 +30,7 @@ public struct RedisScript: Sendable {
     names = (keys + arguments).map(RedisScript.local)
     keyCount = keys.count
     self.source = RedisScript.locals(keys, of: "KEYS") + RedisScript.locals(arguments, of: "ARGV") + source
-    sha1 = SHA1.hex(self.source)
+    sha1 = SHA1.hex(Array(self.source.utf8))
   }
 
   private static func local(_ name: String) -> String {

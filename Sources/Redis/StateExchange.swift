@@ -119,8 +119,8 @@ public enum StateScripts {
   fileprivate static let read = RedisScript(
     keys: ["state"],
     """
-    local time = redis.call('TIME')
-    return {redis.call('GET', state), time[1] * 1000 + math.floor(time[2] / 1000)}
+    \(RedisScript.clock)
+    return {redis.call('GET', state), now}
     """)
 
   /// Replaces a string. The first write takes no memory, so Redis runs the script when it is full.

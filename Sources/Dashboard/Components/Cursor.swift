@@ -1,5 +1,5 @@
 import JSON
-import Queue
+import Redis
 
 /// Reads the cursors of lists, which stand in links.
 enum Cursor {

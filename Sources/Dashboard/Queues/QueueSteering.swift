@@ -17,7 +17,7 @@ struct QueueSteering {
         ? .done("Resumed \(queue). Workers claim its jobs again within a second.")
         : .refused("\(queue) was not paused. Nothing was changed.")
     }
-    if let pause = try await refusingFaults(await control.state())?.pause {
+    if let pause = try await refusingFaults(await control.currentPause()) {
       return .refused("\(queue) was paused before, by \(pause.author). Nothing was changed.")
     }
     _ = try await refusingFaults(await control.pause(by: request.operator.name, reason: request.field("reason") ?? ""))

@@ -102,7 +102,8 @@ enum BroadcastCommand: Command {
     case .paused: Console.print("\(id) is paused\n")
     case .ended: throw CommandError.failed("broadcast '\(id)' has ended")
     case .unknown: throw CommandError.failed("no broadcast '\(id)' is known")
-    case .tooMany: throw CommandError.failed("\(QueueLimits.maximumPausedBroadcasts) broadcasts are paused already")
+    case .tooMany:
+      throw CommandError.failed("\(BroadcastDirectory.maximumPausedBroadcasts) broadcasts are paused already")
     }
   }
 }

@@ -50,7 +50,7 @@ struct CancelOutcome: Equatable {
     case .tooMany:
       self.init(
         false, "refused",
-        "\(QueueLimits.maximumCancellations) ids of a queue are cancelled already, each for 24 h. Try again later.")
+        "\(JobControl.maximumCancellations) ids of a queue are cancelled already, each for 24 h. Try again later.")
     }
   }
 

@@ -2,7 +2,6 @@ import JSON
 import Jobs
 import PushModel
 import Queue
-import Redis
 
 /// A job for display, which stays where it is. Only the beginning of a long job is read.
 public struct BrowsedJob: Sendable, Equatable {
@@ -76,20 +75,21 @@ extension BrowsedJob.Burial {
 }
 
 extension BrowsedJob {
-  /// The numbers of an envelope, which have up to nine digits.
-  private static let counts = 0...999_999_999
+  init(_ element: BoundedRead.Element, _ envelope: Envelope, at position: SortedPosition? = nil, burial: Burial? = nil)
+  {
+    self.position = position
+    digest = element.digest
+    self.burial = burial
+    attempts = burial?.attempts ?? envelope.attempts
+    nonce = envelope.nonce
+    job = Array(envelope.job.prefix(Job.maximumBytes))
+    jobBytes = element.length - element.bytes.count + envelope.job.count
+  }
 
-  /// Reads what `describe` of ``BrowsingScripts/describing`` returns. Returns nil for anything else.
-  init?(_ value: RedisValue) {
-    guard let parts = value.array, parts.count == 8, let score = parts[0].string, let skip = parts[1].count,
-      let digest = parts[2].string, let head = parts[3].bytes, let job = parts[6].bytes, let jobBytes = parts[7].count
-    else { return nil }
-    position = SortedPosition(score: score, skip: skip)
-    self.digest = digest
-    burial = head.isEmpty ? nil : Burial(line: head)
-    attempts = burial?.attempts ?? parts[4].string?.integer(in: BrowsedJob.counts) ?? 0
-    nonce = parts[5].contents.map { String(decoding: $0, as: UTF8.self) }
-    self.job = job
-    self.jobBytes = jobBytes
+  /// Reads a dead letter.
+  init(letter: BoundedRead.Element, at position: SortedPosition?) {
+    let line = letter.bytes.prefix { $0 != UInt8(ascii: "\n") }
+    let rest = line.count < letter.bytes.count ? letter.bytes.dropFirst(line.count + 1) : letter.bytes[...]
+    self.init(letter, Envelope(element: Array(rest)), at: position, burial: Burial(line: Array(line)))
   }
 }

@@ -1,5 +1,4 @@
 public import EventLoop
-import Jobs
 public import Queue
 public import Redis
 
@@ -38,17 +37,19 @@ public struct QueueBrowser {
   ) async throws(RedisError) -> [BrowsedJob] {
     let first = min(max(0, skipped), QueueBrowser.listDepth)
     let count = min(limit, QueueBrowser.listDepth - first)
-    guard count > 0 else { return [] }
-    guard end == .front else { return try await list(keys.queue, from: first, count: count, source: "queue") }
-    let length = try await connection.send(RedisCommand("LLEN", keys.queue)).count ?? 0
-    let present = min(count, max(0, length - first))
-    guard present > 0 else { return [] }
-    return try await list(keys.queue, from: -first - present, count: present, source: "queue").reversed()
+    let elements = try await list(keys.queue, from: end == .front ? .last : .first, skipping: first, count: count)
+    let seal = try await connection.send(RedisCommand("GET", keys.seal)).string ?? ""
+    return elements.map { element in
+      let own = Seal.unsealed(element.bytes, seal: seal)
+      return BrowsedJob(element, own.map { Envelope(element: $0) } ?? Envelope(nonce: nil, job: element.bytes))
+    }
   }
 
   /// Reads jobs that a worker holds, latest claim first.
   public func inFlight(of worker: String, limit: Int) async throws(RedisError) -> [BrowsedJob] {
-    try await list(keys.inflight(worker), from: 0, count: limit, source: "inflight")
+    try await list(keys.inflight(worker), from: .first, skipping: 0, count: limit).map {
+      BrowsedJob($0, Envelope(element: $0.bytes))
+    }
   }
 
   /// Reads a page of the jobs that wait for their time, earliest due time first.
@@ -56,7 +57,9 @@ public struct QueueBrowser {
     _ set: DueSet, from position: SortedPosition? = nil, limit: Int
   ) async throws(RedisError) -> BrowsedPage {
     let key = set == .retry ? keys.retry : keys.scheduled
-    return try await page(key, order: "due", from: position, examining: limit, limit: limit, filter: DeadLetterFilter())
+    return try await page(key, from: .first, position, examining: limit, limit: limit, filter: DeadLetterFilter()) {
+      BrowsedJob($0, Envelope(element: $0.bytes), at: $1)
+    }
   }
 
   /// Reads a page of dead letters, newest first.
@@ -68,11 +71,10 @@ public struct QueueBrowser {
   ) async throws(RedisError) -> BrowsedPage {
     var result = BrowsedPage(jobs: [], examined: 0, next: position ?? filter.start)
     repeat {
-      var page = try await page(
-        keys.dead, order: "dead", from: result.next,
+      let page = try await page(
+        keys.dead, from: .last, result.next,
         examining: min(QueueBrowser.examinedAtOnce, examining - result.examined), limit: limit - result.jobs.count,
-        filter: filter)
-      page.jobs.removeAll { !filter.includes($0) }
+        filter: filter, BrowsedJob.init(letter:at:))
       result.jobs += page.jobs
       result.examined += page.examined
       result.next = page.next
@@ -80,32 +82,42 @@ public struct QueueBrowser {
     return result
   }
 
+  /// One element more than necessary is read, to know whether there is a next page.
   private func page(
-    _ key: String, order: String, from position: SortedPosition?, examining: Int, limit: Int, filter: DeadLetterFilter
+    _ key: String, from end: BoundedRead.End, _ start: SortedPosition?, examining: Int, limit: Int,
+    filter: DeadLetterFilter, _ job: (BoundedRead.Element, SortedPosition?) -> BrowsedJob
   ) async throws(RedisError) -> BrowsedPage {
-    do {
-      return BrowsedPage(
-        try await connection.send(
-          BrowsingScripts.browseSet(
-            set: key, order: order, score: position?.score ?? "", skip: position?.skip ?? 0, examining: examining,
-            wanted: limit, bound: filter.since.map { String($0) } ?? "", reason: filter.reasonNeedle,
-            text: filter.appNeedle, most: Job.maximumBytes)))
-    } catch  where error.isWrongType {
-      // Another program's key.
-      return .empty
+    let read = BoundedRead(
+      key: key, isList: false, end: end, skip: start?.skip ?? 0, score: start?.score, most: examining + 1,
+      wanted: limit + 1, needles: filter.needles)
+    let (elements, isComplete) = try await found(read)
+    var walk = PageWalk(start: start, since: filter.since)
+    var page = BrowsedPage(jobs: [], examined: 0, next: nil)
+    for element in elements.prefix(examining) where page.jobs.count < limit {
+      guard walk.examine(score: element.score, isTaken: false) else { return page }
+      page.examined += 1
+      guard !element.bytes.isEmpty else { continue }
+      let found = job(element, walk.position?.preceding)
+      if filter.includes(found) { page.jobs.append(found) }
     }
+    if !isComplete || page.examined < elements.count { page.next = walk.position }
+    return page
   }
 
   private func list(
-    _ key: String, from index: Int, count: Int, source: String
-  ) async throws(RedisError) -> [BrowsedJob] {
+    _ key: String, from end: BoundedRead.End, skipping skipped: Int, count: Int
+  ) async throws(RedisError) -> [BoundedRead.Element] {
+    try await found(BoundedRead(key: key, isList: true, end: end, skip: skipped, most: count)).elements
+  }
+
+  /// Another program's key is empty.
+  private func found(
+    _ read: BoundedRead
+  ) async throws(RedisError) -> (elements: [BoundedRead.Element], isComplete: Bool) {
     do {
-      let value = try await connection.send(
-        BrowsingScripts.browseList(
-          list: key, seal: keys.seal, first: index, count: count, source: source, most: Job.maximumBytes))
-      return (value.array ?? []).compactMap(BrowsedJob.init)
+      return try await read.send(to: connection)
     } catch  where error.isWrongType {
-      return []
+      return ([], true)
     }
   }
 }

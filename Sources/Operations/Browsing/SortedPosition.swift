@@ -62,6 +62,9 @@ public struct SortedPosition: Sendable, Equatable {
 }
 
 extension SortedPosition {
+  /// The place of the member that was read before this one, of the same score.
+  var preceding: SortedPosition? { SortedPosition(score: score, skip: skip - 1) }
+
   /// The place behind the member that was read here.
   public var following: SortedPosition { SortedPosition(score: score, skip: skip + 1) ?? self }
 }

@@ -16,9 +16,12 @@ public struct BroadcastDirectory {
     case ended
     /// No queue knows a broadcast with the id.
     case unknown
-    /// ``QueueLimits/maximumPausedBroadcasts`` are paused.
+    /// ``maximumPausedBroadcasts`` are paused.
     case tooMany
   }
+
+  /// Paused broadcasts of a queue at most.
+  public nonisolated static let maximumPausedBroadcasts = 1000
 
   private let queues: [QueueKeys]
   private let connection: RedisClient
@@ -99,7 +102,7 @@ public struct BroadcastDirectory {
     let answer = try await connection.send(
       BroadcastDirectory.hold(
         control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: pause.json(),
-        most: QueueLimits.maximumPausedBroadcasts))
+        most: BroadcastDirectory.maximumPausedBroadcasts))
     switch answer.integer {
     case 1: return .paused
     case -1: return .ended

@@ -1,3 +1,4 @@
+import JSON
 public import Queue
 
 /// A broadcast with its progress.
@@ -15,5 +16,18 @@ public struct BroadcastStatus: Sendable, Equatable {
   public func pace(at now: Int64) -> Double? {
     guard entry.state == .running, now > entry.startedAt else { return nil }
     return Double(accepted + failed) * 1000 / Double(now - entry.startedAt)
+  }
+}
+
+extension BroadcastEntry {
+  /// Returns nil if `bytes` is not an entry.
+  init?(json bytes: [UInt8], queue: String) {
+    guard let value = try? JSONValue(parsing: bytes), let id = value["id"]?.string, let app = value["app"]?.string,
+      let state = value["state"]?.string.flatMap(State.init)
+    else { return nil }
+    self.init(
+      id: id, queue: queue, app: app, state: state, startedAt: value["startedAt"]?.time ?? 0,
+      changedAt: value["changedAt"]?.time ?? 0, worker: value["worker"]?.string ?? "",
+      nonce: value["nonce"]?.string ?? "")
   }
 }

@@ -14,8 +14,8 @@ extension JobControl {
     """
     \(ControlScripts.changing)
     if not redis.call('ZSCORE', cancelled, id) and redis.call('ZCARD', cancelled) >= tonumber(most) then return 0 end
-    local time = redis.call('TIME')
-    local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ttl
+    \(RedisScript.clock)
+    local ends = now + ttl
     local last = redis.call('ZRANGE', cancelled, -1, -1, 'WITHSCORES')[2]
     if last then ends = math.max(ends, last + 1) end
     redis.call('PERSIST', cancelled)

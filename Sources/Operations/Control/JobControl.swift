@@ -19,7 +19,7 @@ public struct JobControl {
     case ended(JobLocation)
     /// No job can have the id.
     case invalid
-    /// A queue has ``QueueLimits/maximumCancellations`` already. In the queues before it the id is cancelled.
+    /// A queue has ``maximumCancellations`` already. In the queues before it the id is cancelled.
     case tooMany
   }
 
@@ -31,6 +31,10 @@ public struct JobControl {
     case notDue(JobLocation)
   }
 
+  /// How long an id stays cancelled.
+  private static let cancellationTimeToLive = Duration.seconds(24 * 3600)
+  /// Cancelled ids of a queue at most.
+  public nonisolated static let maximumCancellations = 10_000
   /// A job may move during the search. After this many moves, the worker that claims the job cancels it by its mark.
   private static let maximumMoves = 3
 
@@ -63,7 +67,7 @@ public struct JobControl {
   /// Cancels a job.
   ///
   /// The id is marked first, so that a worker that claims the job meanwhile finds the mark. The mark stays for
-  /// ``QueueLimits/cancellationTimeToLive``, or until its dead letter is requeued or its broadcast is resumed: a job that is
+  /// ``cancellationTimeToLive``, or until its dead letter is requeued or its broadcast is resumed: a job that is
   /// enqueued under the id meanwhile is cancelled, too.
   public func cancel(_ id: String) async throws(RedisError) -> Cancellation {
     guard Job.isID(id) else { return .invalid }
@@ -94,7 +98,7 @@ public struct JobControl {
       let answer = try await connection.send(
         JobControl.mark(
           control: keys.control, cancelled: keys.cancelled, id: id,
-          ttl: QueueLimits.cancellationTimeToLive.milliseconds, most: QueueLimits.maximumCancellations))
+          ttl: JobControl.cancellationTimeToLive.milliseconds, most: JobControl.maximumCancellations))
       guard answer.integer == 1 else { return false }
     }
     return true

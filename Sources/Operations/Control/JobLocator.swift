@@ -6,9 +6,17 @@ public import Redis
 /// Finds jobs by their ids, in bounded time for queues of any length.
 ///
 /// A job in `retry`, `scheduled` or `dead` has a locator. The lists in flight are searched whole, because they are short. Of a
-/// queue, ``QueueLimits/lookElements`` elements are searched at each end, fewer if they are large.
+/// queue, ``lookElements`` elements are searched at each end, fewer if they are large.
 @EventLoop
 public struct JobLocator {
+  /// Elements of a list that are searched for a job at each of its ends, at most.
+  private static let lookElements = 1000
+  /// Elements at which the looks at both ends must overlap to have read the whole queue.
+  private static let lookOverlap = 200
+  /// Bytes that are read of an element without the id: enough for its seal and the head of its envelope, whose nonce tells the
+  /// id of a job without one.
+  private static let envelopeBytes = 160
+
   private let queues: [QueueKeys]
   private let connection: RedisClient
 
@@ -75,7 +83,7 @@ public struct JobLocator {
   private func inFlight(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
     let workers = try await connection.send(keys.namesOfWorkers).array ?? []
     for worker in workers.compactMap(\.string) {
-      let look = try await look(for: id, in: keys.inflight(worker), keys, from: 0, isSealed: false)
+      let look = try await look(for: id, in: keys.inflight(worker), from: .last) { $0 }
       if let element = look.found?.element {
         return JobLocation(id: id, place: .inFlight(worker: worker), queue: keys.queue, element: element)
       }
@@ -87,50 +95,52 @@ public struct JobLocator {
   private func waiting(
     _ id: String, _ keys: QueueKeys
   ) async throws(RedisError) -> (found: JobLocation?, isWhole: Bool) {
-    var look = try await look(for: id, in: keys.queue, keys, from: 0, isSealed: true)
-    var isWhole = look.read >= look.length
-    if look.found == nil, !isWhole {
-      let next = look.read - min(QueueLimits.lookOverlap, look.read / 2)
-      let start = max(next, look.length - QueueLimits.lookElements)
-      look = try await self.look(for: id, in: keys.queue, keys, from: start, isSealed: true)
-      isWhole = start == next && start + look.read >= look.length
+    let seal = try await connection.send(RedisCommand("GET", keys.seal)).string ?? ""
+    // A producer's element has no envelope, even if it looks like one.
+    func element(_ bytes: [UInt8]) -> [UInt8] {
+      Seal.unsealed(bytes, seal: seal) ?? (bytes.starts(with: Envelope.marker) ? [] : bytes)
     }
-    guard let found = look.found else { return (nil, isWhole) }
-    let place = JobLocation.Place.waiting(place: found.place, of: look.length)
-    return (JobLocation(id: id, place: place, queue: keys.queue, element: found.element), isWhole)
+    func location(_ element: [UInt8], _ place: Int, _ length: Int) -> JobLocation {
+      let place = JobLocation.Place.waiting(place: place, of: length)
+      return JobLocation(id: id, place: place, queue: keys.queue, element: element)
+    }
+    let front = try await look(for: id, in: keys.queue, from: .last, element)
+    if let found = front.found { return (location(found.element, found.index, front.length), true) }
+    if front.read >= front.length { return (nil, true) }
+    let back = try await look(for: id, in: keys.queue, from: .first, element)
+    if let found = back.found {
+      return (location(found.element, max(0, back.length - 1 - found.index), back.length), true)
+    }
+    // Jobs leave and join the queue between the two.
+    return (nil, front.read + back.read - JobLocator.lookOverlap >= back.length)
   }
 
   private struct Look {
     var length = 0
     /// Elements that were searched.
     var read = 0
-    var found: (place: Int, element: [UInt8])?
+    var found: (index: Int, element: [UInt8])?
   }
 
-  /// Searches a list. `isSealed`: producers write to it, too.
+  /// Searches a list from one end. `element` returns the envelope and the job of what is in the list.
   private func look(
-    for id: String, in list: String, _ keys: QueueKeys, from start: Int, isSealed: Bool
+    for id: String, in list: String, from end: BoundedRead.End, _ element: ([UInt8]) -> [UInt8]
   ) async throws(RedisError) -> Look {
-    let value: RedisValue
+    let read = BoundedRead(
+      key: list, isList: true, end: end, most: JobLocator.lookElements, needles: (Array(id.utf8), []),
+      otherBytes: JobLocator.envelopeBytes)
     do {
-      value = try await connection.send(
-        JobLocator.look(
-          list: list, seal: keys.seal, id: id, first: start, most: QueueLimits.lookElements,
-          limit: QueueLimits.lookBytes, sealed: isSealed ? 1 : 0))
-    } catch let error where error.isWrongType {
+      let length = try await connection.send(RedisCommand("LLEN", list)).count ?? 0
+      let elements = try await read.send(to: connection).elements
+      var look = Look(length: length, read: elements.count)
+      for (index, read) in elements.enumerated() where look.found == nil {
+        let element = element(read.bytes)
+        if JobLocator.names(id, element) { look.found = (index, element) }
+      }
+      return look
+    } catch  where error.isWrongType {
       return Look()
     }
-    guard let parts = value.array, parts.count == 4 else { return Look() }
-    var look = Look(length: parts[0].count ?? 0, read: parts[1].count ?? 0)
-    let candidates = (parts[2].array ?? []) + (parts[3].array ?? [])
-    for candidate in candidates {
-      guard let pair = candidate.array, pair.count == 2, let place = pair[0].count, let element = pair[1].bytes,
-        JobLocator.names(id, element)
-      else { continue }
-      look.found = (place, element)
-      break
-    }
-    return look
   }
 
   /// Whether an element, or its envelope alone, is the job with this id.
@@ -151,42 +161,5 @@ extension JobLocator {
     \(ControlScripts.locating)
     local letter, score, element = locate(due, {r = retry, s = scheduled, d = dead})
     return element and {letter, score, element} or false
-    """)
-
-  /// Lists the elements of a list that may be the job with an id: those that contain the id, whole, and the envelopes of
-  /// those that name no id.
-  ///
-  /// - `first`, `most`, `limit`: the first place, counted from the right, places at most, and bytes after which no further
-  ///   element is read.
-  /// - `sealed`: 1 if only elements with the seal have an envelope.
-  ///
-  /// Returns {length of the list, places read, [[place, element]…], [[place, envelope]…]}.
-  static let look = RedisScript(
-    keys: ["list", "seal"], arguments: ["id", "first", "most", "limit", "sealed"],
-    """
-    local length, word = redis.call('LLEN', list), redis.call('MGET', seal)[1] or ''
-    local marker = '\(Seal.marker)' .. word .. ' '
-    local place, bytes, read, chunk, largest = tonumber(first), 0, 0, \(QueueLimits.firstLookChunk), 1
-    local whole, nameless = {}, {}
-    most, limit = tonumber(most), tonumber(limit)
-    while place < length and read < most and bytes < limit do
-      local some = redis.call('LRANGE', list, -place - math.min(chunk, most - read), -place - 1)
-      for i = #some, 1, -1 do
-        local element, isEnveloped = some[i], sealed ~= '1'
-        bytes, largest = bytes + #element, math.max(largest, #element)
-        if string.sub(element, 1, #marker) == marker then
-          element, isEnveloped = string.sub(element, #marker + 1), true
-        end
-        if string.find(element, id, 1, true) then
-          whole[#whole + 1] = {place, string.sub(element, 1, \(QueueLimits.lookElementBytes))}
-        elseif isEnveloped and not string.find(element, '"id"', 1, true) then
-          nameless[#nameless + 1] = {place, string.match(element, '^(MARTLET1 %d+ %d+ %S+ )') or ''}
-        end
-        place, read = place + 1, read + 1
-      end
-      -- No more than the bytes allow, by the size of those that were read.
-      chunk = math.min(chunk * 2, \(QueueLimits.lookChunk), math.max(1, math.floor((limit - bytes) / largest)))
-    end
-    return {length, read, whole, nameless}
     """)
 }

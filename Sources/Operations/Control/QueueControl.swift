@@ -16,9 +16,9 @@ public struct QueueControl {
     self.connection = connection
   }
 
-  /// Returns what is asked of the queue; nil if nothing is.
-  public func state() async throws(RedisError) -> ControlState? {
-    try await connection.send(RedisCommand("GET", keys.control)).contents.flatMap(ControlState.init(bytes:))
+  /// Returns the pause of the queue; nil unless it is paused.
+  public func currentPause() async throws(RedisError) -> QueuePause? {
+    try await connection.send(RedisCommand("GET", keys.control)).contents.flatMap(QueuePause.init(control:))
   }
 
   /// Pauses the queue. Returns the pause that is in effect: the earlier one, if the queue was paused already.
@@ -26,7 +26,7 @@ public struct QueueControl {
   public func pause(by operatorName: String, reason: String) async throws(RedisError) -> QueuePause {
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: reason)
     let answer = try await connection.send(QueueControl.pause(control: keys.control, reason: pause.json()))
-    return answer.contents.flatMap(ControlState.init(bytes:))?.pause ?? pause
+    return answer.contents.flatMap(QueuePause.init(control:)) ?? pause
   }
 
   /// Resumes the queue. Returns whether it was paused.

@@ -43,14 +43,10 @@ public struct DeadLetterFilter: Sendable, Equatable {
   /// Where letters are read from: ``until``, or nil for the newest letter.
   var start: SortedPosition? { until.map { SortedPosition(score: $0) } }
 
-  /// As the first line of a letter contains it; empty without a reason.
-  var reasonNeedle: [UInt8] {
-    guard let reason else { return [] }
+  /// What each letter contains that is included, and few others: the reason as JSON writes it, and the bundle id.
+  var needles: (first: [UInt8], second: [UInt8]) {
     var writer = JSONWriter()
-    writer.string(reason)
-    return Array(writer.bytes.dropFirst().dropLast())
+    writer.string(reason ?? "")
+    return (Array(writer.bytes.dropFirst().dropLast()), app.map { Array("\"\($0)\"".utf8) } ?? [])
   }
-
-  /// What each job of the app contains, and few others; empty without an app.
-  var appNeedle: String { app.map { "\"\($0)\"" } ?? "" }
 }

@@ -13,13 +13,22 @@ public enum DeadLetterVerb: String, Sendable, CaseIterable {
 
 /// Finds the letters that an operator selected.
 extension DeadLetters {
-  /// Reads the letter that a page showed. Returns nil if it is gone.
+  /// Letters of the same score before and behind the place of a reference that are compared with it.
+  private static let searchedNeighbours = 1000
+
+  /// Reads the letter that a page showed. Returns nil if it is gone. Letters before it may have come or gone.
   public func entry(_ reference: BrowsedJob.Reference) async throws(RedisError) -> Entry? {
-    Entry(
-      try await connection.send(
-        BrowsingScripts.findLetter(
-          dead: keys.dead, score: reference.position.score, skip: reference.position.skip, wanted: reference.digest,
-          most: DeadLetters.maximumBytes, beginning: DeadLetters.beginningBytes)))
+    let (score, place) = (reference.position.score, reference.position.skip)
+    let count = try await connection.send(RedisCommand("ZCOUNT", keys.dead, score, score)).count ?? 0
+    let first = max(0, min(place, count) - DeadLetters.searchedNeighbours)
+    let neighbours = BoundedRead(
+      key: keys.dead, isList: false, end: .last, skip: first, score: score,
+      most: min(count - first, 2 * DeadLetters.searchedNeighbours), wholeBytes: BoundedRead.digestBytes,
+      beginningBytes: BoundedRead.digestBytes)
+    let found = try await neighbours.send(to: connection).elements.firstIndex { $0.digest == reference.digest }
+    guard let found else { return nil }
+    let member = try await page(from: first + found, score: score, most: 1).first
+    return member?.element.digest == reference.digest ? member?.entry : nil
   }
 
   /// Finds the letter of a job. Returns nil if there is none, or if it is so old that it has no locator.

@@ -8,40 +8,10 @@ public import Redis
 public struct DeadLetters {
   private static let pageSize = 200
 
-  /// Bytes of letters in one page. The letter that exceeds them is the last.
-  private static let pageBytes = 4 * 1024 * 1024
   /// A longer letter is not read whole.
   static let maximumBytes = 1024 * 1024
   /// Bytes that are read of such a letter: its first line, and the beginning of its job.
   static let beginningBytes = Job.maximumBytes
-
-  /// Reads letters, newest first.
-  ///
-  /// - `first`: the rank of the first, among those of `bound` and of lower scores; an empty `bound` stands for all.
-  /// - `most`, `limit`: letters at most, and bytes after which no further letter is read.
-  /// - `whole`, `beginning`: bytes of a letter that is read whole, at most, and bytes that are read of a longer one.
-  ///
-  /// Returns {score, length, bytes} of each.
-  private static let page = RedisScript(
-    keys: ["dead"], arguments: ["first", "bound", "most", "limit", "whole", "beginning"],
-    """
-    local letters, bytes = {}, 0
-    limit, whole = tonumber(limit), tonumber(whole)
-    if bound ~= '' then first = first + redis.call('ZCOUNT', dead, '(' .. bound, '+inf') end
-    for i = 1, tonumber(most) do
-      local rank = first + i - 1
-      local found = redis.call('ZRANGE', dead, rank, rank, 'REV', 'WITHSCORES')
-      local letter, score = found[1], found[2]
-      if not letter then break end
-      local length = #letter
-      if length > whole then letter = string.sub(letter, 1, beginning) end
-      letters[i] = {score, length, letter}
-      bytes = bytes + length
-      if bytes >= limit then break end
-    end
-    if bytes >= limit then collectgarbage() end
-    return letters
-    """)
 
   /// Removes a letter, and moves its job to the back of the queue unless it is purged. The job of a letter that was not
   /// read whole stays as it is.
@@ -93,9 +63,16 @@ public struct DeadLetters {
 
   /// A member of the sorted set.
   struct Member {
-    let score: String
+    let element: BoundedRead.Element
+
+    var score: String { element.score }
+
     /// Nil if the member is not a dead letter: another program wrote it. It stays.
-    let entry: Entry?
+    var entry: Entry? {
+      DeadLetter(bytes: element.bytes).map {
+        Entry(letter: $0, bytes: element.bytes, length: element.length, score: score)
+      }
+    }
   }
 
   public let keys: QueueKeys
@@ -120,12 +97,13 @@ public struct DeadLetters {
   }
 
   /// Reads one page: after `start` members, or after `start` of those that have this score or a lower one.
-  func page(from start: Int, score: String? = nil) async throws(RedisError) -> [Member] {
-    let answer = try await connection.send(
-      DeadLetters.page(
-        dead: keys.dead, first: start, bound: score ?? "", most: DeadLetters.pageSize, limit: DeadLetters.pageBytes,
-        whole: DeadLetters.maximumBytes, beginning: DeadLetters.beginningBytes))
-    return (answer.array ?? []).map { Member(score: $0.array?.first?.string ?? "", entry: Entry($0)) }
+  func page(
+    from start: Int, score: String? = nil, most: Int = pageSize
+  ) async throws(RedisError) -> [Member] {
+    let read = BoundedRead(
+      key: keys.dead, isList: false, end: .last, skip: start, score: score, most: most,
+      wholeBytes: DeadLetters.maximumBytes, beginningBytes: DeadLetters.beginningBytes)
+    return try await read.send(to: connection).elements.map { Member(element: $0) }
   }
 
   /// Requeues or purges a letter. Returns false if it is gone.
@@ -144,15 +122,5 @@ public struct DeadLetters {
       length: entry.length, letter: entry.bytes, requeued: verb == .requeue ? entry.letter.requeued : [],
       id: entry.letter.id, word: Seal.random())
     connection.send(call) { completion($0.map { $0.integer == 1 }) }
-  }
-}
-
-extension DeadLetters.Entry {
-  /// Reads {score, length, bytes}. Returns nil if the bytes are not a dead letter.
-  init?(_ value: RedisValue) {
-    guard let parts = value.array, parts.count == 3, let score = parts[0].string, let length = parts[1].count,
-      let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
-    else { return nil }
-    self.init(letter: letter, bytes: bytes, length: length, score: score)
   }
 }

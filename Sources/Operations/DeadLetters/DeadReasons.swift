@@ -1,5 +1,4 @@
 import EventLoop
-import JSON
 import Queue
 public import Redis
 
@@ -33,20 +32,22 @@ public struct DeadReasons: Sendable, Equatable {
     _ queue: String, _ filter: DeadLetterFilter = DeadLetterFilter(), newest limit: Int, from connection: RedisClient
   ) async throws(RedisError) -> DeadReasons {
     var reasons = DeadReasons()
-    while reasons.examined < limit {
-      let asked = min(examinedAtOnce, limit - reasons.examined)
-      let before = reasons.examined
+    var isOver = false
+    while !isOver, reasons.examined < limit {
+      let read = BoundedRead(
+        key: QueueKeys(queue: queue).dead, isList: false, end: .last, skip: reasons.examined,
+        score: filter.start?.score, most: min(examinedAtOnce, limit - reasons.examined), needles: filter.needles,
+        isFirstLine: true)
       do {
-        let answer = try await connection.send(
-          BrowsingScripts.countReasons(
-            dead: QueueKeys(queue: queue).dead, before: before, most: asked,
-            newest: filter.until.map { String($0) } ?? "", oldest: filter.since.map { String($0) } ?? "",
-            needle: filter.reasonNeedle, text: filter.appNeedle))
-        reasons.add(answer.array ?? [])
+        let (letters, isComplete) = try await read.send(to: connection)
+        var walk = PageWalk(start: nil, since: filter.since)
+        let young = letters.prefix { walk.examine(score: $0.score, isTaken: false) }
+        for letter in young where !letter.bytes.isEmpty { reasons.add(letter.bytes, filter) }
+        reasons.examined += young.count
+        isOver = isComplete || walk.isOver
       } catch  where error.isWrongType {
         break
       }
-      if reasons.examined == before { break }
     }
     reasons.shorten()
     return reasons
@@ -60,19 +61,11 @@ public struct DeadReasons: Sendable, Equatable {
     shorten()
   }
 
-  private mutating func add(_ answer: [RedisValue]) {
-    guard let examined = answer.first?.count else { return }
-    self.examined += examined
-    for index in stride(from: 1, to: answer.count - 1, by: 2) {
-      let count = answer[index + 1].count ?? 0
-      guard let escaped = answer[index].contents,
-        let reason = try? JSONValue(parsing: [UInt8(ascii: "\"")] + escaped + [UInt8(ascii: "\"")]).string
-      else {
-        others += count
-        continue
-      }
-      add(reason, count)
-    }
+  /// Adds the letter with this first line.
+  private mutating func add(_ line: [UInt8], _ filter: DeadLetterFilter) {
+    let reason = BrowsedJob.Burial(line: line)?.reason
+    if let wanted = filter.reason, reason?.contains(wanted) != true { return }
+    if let reason { add(reason, 1) } else { others += 1 }
   }
 
   private mutating func add(_ reason: String, _ count: Int) {

@@ -43,17 +43,6 @@ public struct BroadcastEntry: Sendable, Equatable {
     self.nonce = nonce
   }
 
-  /// Returns nil if `bytes` is not an entry.
-  package init?(json bytes: [UInt8], queue: String) {
-    guard let value = try? JSONValue(parsing: bytes), let id = value["id"]?.string, let app = value["app"]?.string,
-      let state = value["state"]?.string.flatMap(State.init)
-    else { return nil }
-    self.init(
-      id: id, queue: queue, app: app, state: state, startedAt: value["startedAt"]?.time ?? 0,
-      changedAt: value["changedAt"]?.time ?? 0, worker: value["worker"]?.string ?? "",
-      nonce: value["nonce"]?.string ?? "")
-  }
-
   func json() -> [UInt8] {
     let object: JSONObject = [
       "id": id, "app": app, "state": state.rawValue, "worker": worker, "nonce": nonce, "startedAt": startedAt,

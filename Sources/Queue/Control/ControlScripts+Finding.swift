@@ -46,9 +46,9 @@ extension ControlScripts {
     \(locating)
     local _, _, element = locate(due, {s = scheduled})
     if not element then return 0 end
-    local time = redis.call('TIME')
+    \(RedisScript.clock)
     redis.call('DEL', due)
-    redis.call('ZADD', scheduled, string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), element)
+    redis.call('ZADD', scheduled, string.format('%.0f', now), element)
     return 1
     """)
 

@@ -19,9 +19,9 @@ package enum ControlScripts {
         if old then redis.call('DEL', key) end
         return false
       end
-      local time = redis.call('TIME')
+      \(RedisScript.clock)
       if version >= \(NumberRange.counts.upperBound) then version = 0 end
-      version = math.max(version + 1, time[1] * 1000 + math.floor(time[2] / 1000))
+      version = math.max(version + 1, now)
       local new = string.format('%.0f', version) .. ' ' .. letters .. rest
       redis.call('PERSIST', key)
       redis.call('SET', key, new)

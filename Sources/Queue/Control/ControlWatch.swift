@@ -1,10 +1,10 @@
-import EventLoop
+public import EventLoop
 import Telemetry
 
 /// What a worker knows of the control strings of its queues. It comes with each claim, and with the promoter's script,
 /// which every worker runs within each ``QueueLimits/electionInterval``.
 @EventLoop
-final class ControlWatch {
+public final class ControlWatch {
   /// Called when the control string of a queue has changed, with what it was.
   var onChange: (@EventLoop (_ queueIndex: Int, _ old: ControlState?) -> Void)?
 
@@ -25,10 +25,16 @@ final class ControlWatch {
 
   func state(queueIndex: Int) -> ControlState? { states[queueIndex] }
 
-  func isPaused(queueIndex: Int) -> Bool { states[queueIndex]?.isPaused ?? false }
+  func isPaused(queueIndex: Int) -> Bool { has(.paused, queueIndex: queueIndex) }
 
-  /// Whether claimed jobs are looked up before they are worked on.
-  func mustScreen(queueIndex: Int) -> Bool {
+  /// Whether this is asked of the queue. Up to a second may pass until this worker knows.
+  public func has(_ flag: ControlState.Flag, queueIndex: Int) -> Bool {
+    if flag == .scheduledIDs, scheduling.contains(queueIndex) { return true }
+    return states[queueIndex]?.flags.contains(flag) ?? false
+  }
+
+  /// Whether jobs that were claimed from this queue must be screened. False if operators have asked nothing of the queue.
+  public func mustScreen(queueIndex: Int) -> Bool {
     guard let state = states[queueIndex] else { return scheduling.contains(queueIndex) }
     return !state.flags.isDisjoint(with: ControlWatch.aboutJobs) || scheduling.contains(queueIndex)
   }
@@ -36,23 +42,11 @@ final class ControlWatch {
   /// The flags that concern single jobs.
   private static let aboutJobs: Set<ControlState.Flag> = [.cancellations, .pausedBroadcasts, .scheduledIDs]
 
-  /// Treats the next answer of Redis as a change, even if it is the same.
-  func repeatChange(queueIndex: Int) { unfinished.insert(queueIndex) }
+  /// Treats the next answer of Redis as a change, even if it is the same: the last one could not be carried out.
+  public func repeatChange(queueIndex: Int) { unfinished.insert(queueIndex) }
 
-  func hasScheduledIDs(queueIndex: Int) -> Bool {
-    scheduling.contains(queueIndex) || states[queueIndex]?.flags.contains(.scheduledIDs) == true
-  }
-
-  /// Whether jobs are cancelled. Up to a second may pass until this worker knows.
-  func hasCancellations(queueIndex: Int) -> Bool {
-    states[queueIndex]?.flags.contains(.cancellations) ?? false
-  }
-
-  func hasPausedBroadcasts(queueIndex: Int) -> Bool {
-    states[queueIndex]?.flags.contains(.pausedBroadcasts) ?? false
-  }
-
-  func noteScheduledID(queueIndex: Int) { scheduling.insert(queueIndex) }
+  /// Notes that this worker schedules a job under its producer's id. The jobs that were claimed with it must be screened.
+  public func noteScheduledID(queueIndex: Int) { scheduling.insert(queueIndex) }
 
   /// Applies the control string that Redis has returned.
   func take(_ new: ControlState?, queueIndex: Int) {

@@ -4,18 +4,6 @@ public import Redis
 
 /// What operators ask of jobs, as their worker sees it.
 extension JobQueue {
-  /// A claimed job that is looked up before it is worked on.
-  public struct Screened: Sendable {
-    let id: String
-    public let replaces: Bool
-
-    /// `replaces`: whether it replaces the job that is scheduled under its id.
-    public init(id: String, replaces: Bool) {
-      self.id = id
-      self.replaces = replaces
-    }
-  }
-
   public enum Screening: Int64, Sendable {
     case go = 0
     case cancelled = 1
@@ -23,34 +11,10 @@ extension JobQueue {
     case paused = 2
   }
 
-  /// Whether jobs that were claimed from this queue must be screened. False if operators have asked nothing of the queue.
-  public func mustScreen(queueIndex: Int) -> Bool { context.control.mustScreen(queueIndex: queueIndex) }
-
-  /// Whether jobs are cancelled.
-  public func hasCancellations(queueIndex: Int) -> Bool {
-    context.control.hasCancellations(queueIndex: queueIndex)
-  }
-
-  /// Whether broadcasts are paused.
-  public func hasPausedBroadcasts(queueIndex: Int) -> Bool {
-    context.control.hasPausedBroadcasts(queueIndex: queueIndex)
-  }
-
-  /// Whether scheduled jobs may have to be replaced.
-  public func hasScheduledIDs(queueIndex: Int) -> Bool {
-    context.control.hasScheduledIDs(queueIndex: queueIndex)
-  }
-
-  /// Notes that this worker schedules a job under its producer's id. The jobs that were claimed with it must be screened.
-  public func noteScheduledID(queueIndex: Int) { context.control.noteScheduledID(queueIndex: queueIndex) }
-
-  /// Notes that the requests of operators could not be read. They are read again with the next answer of Redis.
-  public func repeatControlChange(queueIndex: Int) { context.control.repeatChange(queueIndex: queueIndex) }
-
   /// Looks up which of the jobs are cancelled, and which broadcasts are paused. Removes the scheduled jobs that are
-  /// replaced.
+  /// replaced: a job that `replaces` replaces the one that is scheduled under its id.
   public func screen(
-    _ jobs: [Screened], queueIndex: Int,
+    _ jobs: [(id: String, replaces: Bool)], queueIndex: Int,
     _ completion: @escaping @EventLoop (Result<[Screening], RedisError>) -> Void
   ) {
     let keys = queues[queueIndex]

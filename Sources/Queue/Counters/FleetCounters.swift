@@ -1,6 +1,6 @@
 public import EventLoop
 public import Jobs
-public import Redis
+package import Redis
 
 /// Counts what a worker does, and adds it to the counters of the fleet in Redis every few seconds.
 ///
@@ -18,11 +18,7 @@ public final class FleetCounters {
   private var minuteOffset: Int64
 
   /// - Parameter queues: in the order of ``Claim/queueIndex``.
-  public convenience init(connection: RedisClient, queues: [String]) {
-    self.init(connection: connection, queues: queues, minuteOffset: 0)
-  }
-
-  init(connection: RedisClient, queues: [String], minuteOffset: Int64) {
+  package init(connection: RedisClient, queues: [String], minuteOffset: Int64 = 0) {
     self.connection = connection
     slots = CounterSlots(queues: queues)
     self.minuteOffset = minuteOffset

@@ -1,8 +1,8 @@
 import EventLoop
 import Redis
 
-/// Reads the reports of workers from their heartbeats. A worker writes the same report for each of its queues, so that one
-/// heartbeat is enough.
+/// Reads the reports of workers from their heartbeats, JSON of ``WorkerReport``. A worker writes the same report for each of its
+/// queues, so that one heartbeat is enough.
 @EventLoop
 struct HeartbeatReader {
   let connection: RedisClient
@@ -11,12 +11,12 @@ struct HeartbeatReader {
   /// workers. Another exchange follows only for workers whose heartbeat is absent and who may have one for another queue.
   func read(
     _ members: [(keys: QueueKeys, names: [String])], with commands: [RedisCommand] = []
-  ) async throws(RedisError) -> (replies: [Result<RedisValue, RedisError>], reports: [String: WorkerReport]) {
+  ) async throws(RedisError) -> (replies: [Result<RedisValue, RedisError>], reports: [String: [UInt8]]) {
     var heartbeats: [String: [String]] = [:]
     for (keys, names) in members {
       for name in names { heartbeats[name, default: []].append(keys.heartbeat(name)) }
     }
-    var reports: [String: WorkerReport] = [:]
+    var reports: [String: [UInt8]] = [:]
     var replies: [Result<RedisValue, RedisError>] = []
     var round = 0
     while true {
@@ -27,7 +27,8 @@ struct HeartbeatReader {
         sent + names.map { RedisCommand("GET", heartbeats[$0]?[round] ?? "") })
       if round == 0 { replies = Array(answers.prefix(sent.count)) }
       for (name, answer) in zip(names, answers.dropFirst(sent.count)) {
-        if let json = try answer.absentIfWrongType().contents { reports[name] = WorkerReport(json: json) }
+        let value = try answer.absentIfWrongType().contents
+        if value?.first == UInt8(ascii: "{") { reports[name] = value }
       }
       round += 1
     }

@@ -8,43 +8,13 @@ public struct NotificationLog {
   /// Bytes of records in one page at most. A larger record is the only one of its page.
   public static let maximumPageBytes = 256 * 1024
 
-  /// Entries that the script reads at once; each may contain a whole job.
-  private static let step = 8
-
-  /// - `after`: the id before the first entry.
-  /// - `most`, `limit`: entries at most, and bytes of records at most, beyond the first.
-  /// - `step`: entries to read at once.
-  ///
-  /// Returns {1 when there is more, {{id, record}…}}; the record of an entry without one is empty.
-  private static let read = RedisScript(
-    keys: ["stream"], arguments: ["after", "most", "limit", "step"],
-    """
-    local page, bytes, start = {}, 0, '(' .. after
-    most, limit, step = tonumber(most), tonumber(limit), tonumber(step)
-    while true do
-      local entries = redis.call('XRANGE', stream, start, '+', 'COUNT', step)
-      for _, entry in ipairs(entries) do
-        local fields, record = entry[2], ''
-        for place = 1, #fields - 1, 2 do
-          if fields[place] == 'notification' then
-            record = fields[place + 1]
-            break
-          end
-        end
-        if #page == most or (#page > 0 and bytes + #record > limit) then return {1, page} end
-        bytes = bytes + #record
-        page[#page + 1] = {entry[1], record}
-        start = '(' .. entry[1]
-      end
-      if #entries < step then return {0, page} end
-    end
-    """)
+  /// Entries that are read at once; each may contain a whole job.
+  private static let step = 16
 
   private let connection: RedisClient
 
   public init(connection: RedisClient) {
     self.connection = connection
-    connection.preload([NotificationLog.read])
   }
 
   /// Returns the records of a user after `start`: at most `limit`, and at most ``maximumPageBytes``.
@@ -62,24 +32,35 @@ public struct NotificationLog {
 
   /// Leaves out entries that are not JSON objects; another program wrote them.
   private func page(_ key: String, _ start: StreamID, _ limit: Int) async throws(RedisError) -> NotificationPage {
-    let reply =
-      try await connection.send(
-        NotificationLog.read(
-          stream: key, after: start.text, most: limit, limit: NotificationLog.maximumPageBytes,
-          step: NotificationLog.step)
-      ).array ?? []
     var entries: [NotificationPage.Entry] = []
+    var (read, bytes) = (0, 0)
     var last: StreamID?
-    for value in reply.dropFirst().first?.array ?? [] {
-      guard let parts = value.array, parts.count == 2, let id = parts[0].string.flatMap(StreamID.init(parsing:)) else {
-        continue
+    while true {
+      let command = RedisCommand(
+        "XRANGE", key, "(" + (last ?? start).text, "+", "COUNT", "\(NotificationLog.step)")
+      let found = try await connection.send(command).array ?? []
+      for entry in found {
+        guard let (id, record) = NotificationLog.entry(entry) else { continue }
+        bytes += record.count
+        if read == limit || (read > 0 && bytes > NotificationLog.maximumPageBytes) {
+          return NotificationPage(entries: entries, last: last, hasMore: true)
+        }
+        read += 1
+        last = id
+        if let record = NotificationLog.record(record) { entries.append(.init(id: id, record: record)) }
       }
-      last = id
-      if let record = parts[1].bytes.flatMap(NotificationLog.record) {
-        entries.append(NotificationPage.Entry(id: id, record: record))
-      }
+      if found.count < NotificationLog.step { return NotificationPage(entries: entries, last: last, hasMore: false) }
     }
-    return NotificationPage(entries: entries, last: last, hasMore: reply.first?.integer == 1)
+  }
+
+  /// The record of an entry without one is empty.
+  private static func entry(_ value: RedisValue) -> (id: StreamID, record: [UInt8])? {
+    guard let parts = value.array, parts.count == 2, let id = parts[0].string.flatMap(StreamID.init(parsing:)) else {
+      return nil
+    }
+    let fields = parts[1].array ?? []
+    let place = stride(from: 0, to: fields.count - 1, by: 2).first { fields[$0].string == "notification" }
+    return (id, place.flatMap { fields[$0 + 1].bytes } ?? [])
   }
 
   private static func record(_ bytes: [UInt8]) -> JSONValue? {
@@ -105,32 +86,4 @@ public struct NotificationPage: Sendable, Equatable {
   public let last: StreamID?
   /// Whether there are entries after ``last``.
   public let hasMore: Bool
-}
-
-/// The id of an entry in a Redis stream.
-public struct StreamID: Sendable, Equatable {
-  /// Before every entry.
-  public static let start = StreamID(milliseconds: 0, sequence: 0)
-
-  private static let numbers = 0...UInt64.max
-
-  public let milliseconds: UInt64
-  public let sequence: UInt64
-
-  public init(milliseconds: UInt64, sequence: UInt64) {
-    self.milliseconds = milliseconds
-    self.sequence = sequence
-  }
-
-  /// Parses `1700000000000-0`. Returns nil for any other form, such as one with leading zeros.
-  public init?(parsing text: String) {
-    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 2, let milliseconds = parts[0].integer(in: StreamID.numbers),
-      let sequence = parts[1].integer(in: StreamID.numbers)
-    else { return nil }
-    self.init(milliseconds: milliseconds, sequence: sequence)
-    guard self.text == text else { return nil }
-  }
-
-  public var text: String { "\(milliseconds)-\(sequence)" }
 }

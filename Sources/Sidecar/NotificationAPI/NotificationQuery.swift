@@ -1,7 +1,7 @@
 import Crypto
 import HTTPServer
 import JSON
-import Queue
+import Redis
 
 /// The position in a stream of notification records, and the size of a page.
 struct NotificationQuery: Equatable {

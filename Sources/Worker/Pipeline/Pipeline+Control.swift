@@ -11,11 +11,11 @@ extension Pipeline {
   /// of the claim may replace them.
   func schedule(_ jobs: [(delivery: Delivery, at: Int64)], then next: @escaping @EventLoop () -> Void) {
     let queueIndex = jobs[0].delivery.claim.queueIndex
-    guard queue.hasCancellations(queueIndex: queueIndex) else {
+    guard queue.control.has(.cancellations, queueIndex: queueIndex) else {
       for job in jobs { schedule(job.delivery, at: job.at) }
       return next()
     }
-    let screened = jobs.map { JobQueue.Screened(id: $0.delivery.id, replaces: false) }
+    let screened = jobs.map { (id: $0.delivery.id, replaces: false) }
     queue.screen(screened, queueIndex: queueIndex) { [self] result in
       // Without an answer the cancellations are looked up when the jobs are due.
       let answers = (try? result.get()) ?? jobs.map { _ in .go }
@@ -35,7 +35,7 @@ extension Pipeline {
     let element = delivery.scheduledElement(recordAuthor: delivery.state.recordAuthor)
     var settlement = Settlement(.schedule(element: element, at: at))
     settlement.locator = delivery.locator
-    if delivery.job.id != nil { queue.noteScheduledID(queueIndex: delivery.claim.queueIndex) }
+    if delivery.job.id != nil { queue.control.noteScheduledID(queueIndex: delivery.claim.queueIndex) }
     queue.settle(delivery.claim, settlement)
     releasePermit(of: delivery)
   }
@@ -45,14 +45,14 @@ extension Pipeline {
   /// Begins with claimed jobs, which are of one queue.
   func begin(_ deliveries: [Delivery]) {
     guard let queueIndex = deliveries.first?.claim.queueIndex else { return }
-    queue.mustScreen(queueIndex: queueIndex) ? screen(deliveries, queueIndex) : checkDuplicates(deliveries)
+    queue.control.mustScreen(queueIndex: queueIndex) ? screen(deliveries, queueIndex) : checkDuplicates(deliveries)
   }
 
   /// Looks up claimed jobs before anything is done for them. Most queues have nothing to look up, and skip this.
   private func screen(_ deliveries: [Delivery], _ queueIndex: Int) {
-    let hasScheduledIDs = queue.hasScheduledIDs(queueIndex: queueIndex)
+    let hasScheduledIDs = queue.control.has(.scheduledIDs, queueIndex: queueIndex)
     let jobs = deliveries.map { delivery in
-      JobQueue.Screened(id: delivery.id, replaces: hasScheduledIDs && delivery.replacesScheduled)
+      (id: delivery.id, replaces: hasScheduledIDs && delivery.replacesScheduled)
     }
     // After the settlements of this turn, which may schedule a job under the same id.
     EventLoop.atEndOfTurn { [self] in
@@ -128,16 +128,16 @@ extension Pipeline {
       endAttempt(delivery, $0)
     }
     let queueIndex = delivery.claim.queueIndex
-    if queue.hasPausedBroadcasts(queueIndex: queueIndex) { pauseBroadcasts(queueIndex: queueIndex) }
+    if queue.control.has(.pausedBroadcasts, queueIndex: queueIndex) { pauseBroadcasts(queueIndex: queueIndex) }
   }
 
   /// An operator has paused broadcasts of a queue: finds out whether this worker has one of them.
   func pauseBroadcasts(queueIndex: Int) {
     let claimed = broadcasts.claimed(queueIndex: queueIndex)
     guard !claimed.isEmpty else { return }
-    let jobs = claimed.map { JobQueue.Screened(id: $0.delivery.id, replaces: false) }
+    let jobs = claimed.map { (id: $0.delivery.id, replaces: false) }
     queue.screen(jobs, queueIndex: queueIndex) { [queue] result in
-      guard case .success(let answers) = result else { return queue.repeatControlChange(queueIndex: queueIndex) }
+      guard case .success(let answers) = result else { return queue.control.repeatChange(queueIndex: queueIndex) }
       for (broadcast, answer) in zip(claimed, answers) where answer == .paused { broadcast.pause() }
     }
   }

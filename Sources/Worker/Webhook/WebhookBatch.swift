@@ -1,5 +1,6 @@
 import Events
 import JSON
+import Redis
 
 /// The events of one request. The same bounds give the same id and, unless the stream lost some, the same body.
 struct WebhookBatch: Equatable {
@@ -20,7 +21,7 @@ struct WebhookBatch: Equatable {
     let events = entries.compactMap(WebhookBatch.event)
     count = events.count
     skipped = entries.count - events.count
-    body = WebhookBatch.body(events, gap: gap, at: EventPage.parts(of: last.id)?.milliseconds ?? 0)
+    body = WebhookBatch.body(events, gap: gap, at: StreamID(parsing: last.id)?.milliseconds ?? 0)
   }
 
   /// `{"type":"events","timestamp":"2026-11-22T10:00:00.000Z","data":{"events":[{"id":"…","type":"…",…}]}}`

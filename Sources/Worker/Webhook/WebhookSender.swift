@@ -56,8 +56,8 @@ package final class WebhookSender {
   }
 
   private var lag: Int {
-    guard let first = delivery?.state.batch?.first, let parts = EventPage.parts(of: first) else { return 0 }
-    return Int(max(0, Clock.unixMilliseconds - Int64(clamping: parts.milliseconds)) / 1000)
+    guard let first = delivery?.state.batch?.first, let id = StreamID(parsing: first) else { return 0 }
+    return Int(max(0, Clock.unixMilliseconds - Int64(clamping: id.milliseconds)) / 1000)
   }
 
   // MARK: - Lease

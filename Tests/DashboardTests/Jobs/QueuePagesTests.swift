@@ -52,12 +52,12 @@ struct QueuePagesTests {
     let paused = try await fixture.dashboard.act(path, [("action", "pause"), ("reason", "<b>APNs is down")])
     #expect(paused.body.contains("Paused push:jobs."))
     #expect(paused.body.contains("&lt;b&gt;APNs is down"))
-    #expect(try await control.state()?.pause?.by == "local")
+    #expect(try await control.currentPause()?.by == "local")
     #expect(try await fixture.dashboard.get("/queues").body.contains("paused"))
     #expect(try await fixture.dashboard.act(path, [("action", "pause")]).body.contains("was paused before"))
     let resumed = try await fixture.dashboard.act("/queues", [("action", "resume"), ("queue", "push:jobs")])
     #expect(resumed.body.contains("Resumed push:jobs."))
-    #expect(try await control.state()?.pause == nil)
+    #expect(try await control.currentPause() == nil)
     #expect(try await fixture.dashboard.act(path, [("action", "resume")]).body.contains("was not paused"))
     #expect(try await fixture.dashboard.post("/queues", [("action", "pause"), ("queue", "other")]).status == 404)
     #expect(try await fixture.audit().contains("pause queue push:jobs done"))
@@ -72,7 +72,7 @@ struct QueuePagesTests {
       #expect(try await fixture.dashboard.post(path, form, as: "vera:vera secret 1").status == 403)
       #expect(!(try await fixture.dashboard.get(path, as: "vera:vera secret 1").body.contains("value=\"pause\"")))
     }
-    #expect(try await QueueControl(queue: "push:jobs", connection: fixture.dashboard.redis).state() == nil)
+    #expect(try await QueueControl(queue: "push:jobs", connection: fixture.dashboard.redis).currentPause() == nil)
     await fixture.stop()
   }
 

@@ -1,4 +1,5 @@
 import Jobs
+import Operations
 import Policy
 
 @testable import PushModel

@@ -31,7 +31,7 @@ import Testing
       end
       return 0
       """
-    let digest = SHA1.hex(String(decoding: bytes, as: UTF8.self))
+    let digest = SHA1.hex(bytes)
     let answer = try await fleet.redis(
       "EVAL", script, "1", QueueKeys(queue: queue).dead, "\(bytes.count)", digest, "larger than 65536 bytes")
     return answer.integer == 1

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import Operations
 import Redis
 import TestSupport
 @testable import Queue

@@ -67,11 +67,10 @@ struct QueueBrowserTests {
   }
 
   @Test func `the bytes of one page are limited, even if its jobs are large`() async throws {
-    for _ in 0..<40 { try await redis.send("LPUSH", redis.keys.queue, String(repeating: "x", count: 60_000)) }
-    let jobs = try await redis.browser.waiting(.front, limit: 40)
-    #expect(jobs.count == 40)
-    #expect(jobs.map(\.job.count).reduce(0, +) < 1_200_000)
-    #expect(jobs.allSatisfy { $0.jobBytes == 60_000 })
+    for _ in 0..<100 { try await redis.send("LPUSH", redis.keys.queue, String(repeating: "x", count: 60_000)) }
+    let jobs = try await redis.browser.waiting(.front, limit: 100)
+    #expect((40...70).contains(jobs.count))
+    #expect(jobs.allSatisfy { $0.job.count == 60_000 && $0.jobBytes == 60_000 })
   }
 
   @Test func `jobs that are due are read page by page, also with many of the same time`() async throws {

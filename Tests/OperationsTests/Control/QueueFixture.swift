@@ -60,7 +60,7 @@ final class QueueFixture {
 
   /// Waits until the worker knows that jobs are cancelled.
   func knowsCancellations() async throws {
-    try await eventually("the worker knows") { self.queue.hasCancellations(queueIndex: 0) }
+    try await eventually("the worker knows") { self.queue.control.has(.cancellations, queueIndex: 0) }
   }
 
   func stop() async {

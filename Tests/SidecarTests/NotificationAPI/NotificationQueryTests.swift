@@ -2,7 +2,7 @@ import Jobs
 import Testing
 
 @testable import Sidecar
-@testable import Queue
+import Redis
 
 struct NotificationQueryTests {
   private func query(_ items: [(String, String)]) throws -> NotificationQuery {

@@ -30,7 +30,7 @@ public struct JobInspector {
   private func facts(of location: JobLocation) async throws(RedisError) -> JobFacts {
     var facts = JobFacts(location: location, now: Clock.unixMilliseconds, localTime: .system)
     if let queue = location.queue, location.isAlive {
-      facts.pause = try await QueueControl(queue: queue, connection: connection).state()?.pause
+      facts.pause = try await QueueControl(queue: queue, connection: connection).currentPause()
     }
     facts.workers = try await QueueOverview.read(queues, from: connection).workers
     return facts

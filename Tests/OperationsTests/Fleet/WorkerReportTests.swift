@@ -2,6 +2,7 @@ import JSON
 import PushModel
 import Testing
 
+@testable import Operations
 @testable import Queue
 
 struct WorkerReportTests {
