@@ -5,7 +5,7 @@ import subprocess
 from collections import Counter
 
 import jobs
-from processes import SINK_CORE
+from processes import SINK_CORE, pinned
 from stack import Stack
 
 # The innermost frame that matches gives the stage. Names are mangled: length, then name.
@@ -35,9 +35,10 @@ def measure(setup, results):
             stack.register_users()
             jobs.warm(stack)
             data = f"{stack.directory}/perf.data"
+            command = ["perf", "record", "-q", "-F", "1999", "--call-graph", "dwarf,4096", "-o", data, "-p",
+                       stack.worker.pid]
             profiler = subprocess.Popen(
-                ["taskset", "-c", str(SINK_CORE), "perf", "record", "-q", "-F", "1999", "--call-graph", "dwarf,4096",
-                 "-o", data, "-p", str(stack.worker.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                pinned(command, SINK_CORE), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 jobs.run(stack, results, "profiled", turn, setup.profiled_jobs, jobs.user_job)
             finally:
