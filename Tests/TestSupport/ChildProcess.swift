@@ -73,9 +73,12 @@ public final class ChildProcess: Sendable {
     throw TestTimeout("\(program) did not exit within \(within):\n\(transcript)")
   }
 
-  /// Does nothing if the program has ended.
+  /// Does nothing if the program has ended. After SIGSTOP it has stopped: on a busy machine its threads go on for a while.
   public func signal(_ signal: Int32) {
     state.withLock { if $0.exitCode == nil { _ = kill(pid, signal) } }
+    guard signal == SIGSTOP else { return }
+    var info = siginfo_t()
+    waitid(P_PID, id_t(pid), &info, WSTOPPED | WEXITED | WNOWAIT)
   }
 
   /// SIGTERM, and SIGKILL when that does not end it.
