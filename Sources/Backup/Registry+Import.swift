@@ -1,39 +1,18 @@
 import EventLoop
 import JSON
 import Redis
-public import Registry
+import Registry
 
 extension Registry {
   /// The number of entries that are written together.
   private static let importBatch = 1000
 
-  /// Imports a backup file (`-` is stdin). A record in Redis that is at least as new as its entry stays, so the import can be
-  /// interrupted and repeated. `onProgress` receives the summary so far.
+  /// Imports a file (`-` is stdin): a backup, unless `source` reads another one. A record in Redis that is at least as new as its
+  /// entry stays, so the import can be interrupted and repeated. `onProgress` receives the summary so far.
   @discardableResult
-  public func importBackup(
-    path: String, onProgress: @EventLoop (BackupSummary) -> Void = { _ in }
-  ) async throws(BackupFailure) -> BackupSummary {
-    try await importEntries(path: path, BackupReader(), onProgress: onProgress)
-  }
-
-  /// Imports the iOS devices of these apps from an export of Parse's `_Installation`.
-  @discardableResult
-  public func importInstallations(
-    path: String, bundleIDs: Set<String>, onProgress: @EventLoop (BackupSummary) -> Void = { _ in }
-  ) async throws(BackupFailure) -> BackupSummary {
-    try await importEntries(path: path, ObjectListReader(.parse(of: bundleIDs)), onProgress: onProgress)
-  }
-
-  /// Imports the devices of another sender. Devices of which the file names no app are of `app`.
-  @discardableResult
-  public func importDevices(
-    path: String, _ format: DeviceFormat, app: String?, onProgress: @EventLoop (BackupSummary) -> Void = { _ in }
-  ) async throws(BackupFailure) -> BackupSummary {
-    try await importEntries(path: path, format.source(app: app), onProgress: onProgress)
-  }
-
-  private func importEntries(
-    path: String, _ source: some BackupSource, onProgress: @EventLoop (BackupSummary) -> Void
+  package func importBackup(
+    path: String, _ source: some BackupSource = BackupReader(),
+    onProgress: @EventLoop (BackupSummary) -> Void = { _ in }
   ) async throws(BackupFailure) -> BackupSummary {
     var done = BackupSummary()
     do throws(BackupError) {

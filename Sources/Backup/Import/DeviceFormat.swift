@@ -17,7 +17,7 @@ public enum DeviceFormat: String, Sendable, CaseIterable {
   case csv
 
   /// Reads such a file. Devices of which it names no app are of `app`.
-  func source(app: String?) -> any BackupSource {
+  package func source(app: String?) -> any BackupSource {
     switch self {
     case .sns: ObjectListReader(.sns(app: app))
     case .oneSignal: CSVReader(.oneSignal(app: app))

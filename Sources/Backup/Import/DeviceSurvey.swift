@@ -38,18 +38,11 @@ public struct DeviceSurvey: Sendable {
   /// Hashes, as tokens would need ten times the memory. In a million devices one is taken for another in one of 10^7 files.
   private var tokens: Set<Int> = []
 
-  /// Reads a file (`-` is stdin) without Redis. Devices of which it names no app are of `app`.
+  /// Reads a file (`-` is stdin) without Redis.
   @EventLoop
-  public static func read(_ path: String, _ format: DeviceFormat, app: String?) async throws(BackupError)
-    -> DeviceSurvey
-  {
-    try await read(BackupFile.reading(path), format.source(app: app))
-  }
-
-  @EventLoop
-  private static func read(_ file: BackupFile, _ source: some BackupSource) async throws(BackupError) -> DeviceSurvey {
+  package static func read(_ path: String, _ source: some BackupSource) async throws(BackupError) -> DeviceSurvey {
     var survey = DeviceSurvey()
-    let stream = BackupStream(file, source)
+    let stream = BackupStream(try BackupFile.reading(path), source)
     while let entries = try await stream.next(limit: batch) {
       for entry in entries { survey.count(entry) }
     }

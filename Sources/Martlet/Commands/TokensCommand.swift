@@ -88,10 +88,10 @@ enum TokensCommand: Command {
       throw CommandError.usage("import takes one --bundle, the bundle id of an app")
     }
     guard !line.has("dry-run") else {
-      return report.surveyed(try await DeviceSurvey.read(file, format, app: app))
+      return report.surveyed(try await DeviceSurvey.read(file, format.source(app: app)))
     }
     try await withRegistry { registry in
-      let summary = try await registry.importDevices(path: file, format, app: app, onProgress: report.progress)
+      let summary = try await registry.importBackup(path: file, format.source(app: app), onProgress: report.progress)
       report.imported(summary, showsLines: true)
     }
   }
@@ -111,8 +111,8 @@ enum TokensCommand: Command {
       throw CommandError.usage("--import writes into Redis and cannot be used with --output")
     }
     try await withRegistry { registry in
-      let summary = try await registry.importInstallations(
-        path: file, bundleIDs: bundleIDs, onProgress: report.progress)
+      let summary = try await registry.importBackup(
+        path: file, ObjectListReader(.parse(of: bundleIDs)), onProgress: report.progress)
       report.imported(summary)
     }
   }
