@@ -7,7 +7,7 @@ public import Redis
 @EventLoop
 public final class ImportClaim {
   /// The answer to a process that asks for the import.
-  public enum Decision: Sendable, Equatable {
+  public enum Decision: String, Sendable {
     /// This process imports, then calls ``finish(isDone:)``.
     case granted
     /// Another process imports now.
@@ -15,16 +15,6 @@ public final class ImportClaim {
     /// No import was begun, and none is needed because the app has devices.
     case unneeded
     case done
-
-    init(_ reply: RedisValue) {
-      self =
-        switch reply.string {
-        case "granted": .granted
-        case "done": .done
-        case "unneeded": .unneeded
-        default: .busy
-        }
-    }
   }
 
   /// Longer than an import takes.
@@ -80,7 +70,7 @@ public final class ImportClaim {
       ttl: ImportClaim.leaseMilliseconds)
     let result = await withCheckedContinuation { continuation in
       connection.send(call) { reply in
-        let decision = reply.map(Decision.init)
+        let decision = reply.map { $0.string.flatMap(Decision.init) ?? .busy }
         if decision == .success(.granted) { granted() }
         continuation.resume(returning: decision)
       }
