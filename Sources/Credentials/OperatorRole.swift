@@ -7,13 +7,7 @@ public enum OperatorRole: String, Sendable, CaseIterable, Comparable {
   /// Purges, removes devices, revokes credentials, and sees whole tokens.
   case admin
 
-  private var rank: Int {
-    switch self {
-    case .viewer: 0
-    case .operator: 1
-    case .admin: 2
-    }
+  public static func < (left: OperatorRole, right: OperatorRole) -> Bool {
+    allCases.prefix { $0 != right }.contains(left)
   }
-
-  public static func < (left: OperatorRole, right: OperatorRole) -> Bool { left.rank < right.rank }
 }
