@@ -66,12 +66,7 @@ enum DeadCommand: Command {
     }
   }
 
-  private struct Found: Sendable {
-    let queue: String
-    let letter: DeadLetter
-    /// The number of bytes of the job that were not read.
-    let missingBytes: Int
-  }
+  private typealias Found = (queue: String, entry: DeadLetters.Entry)
 
   private static func collect(
     _ configuration: ClientConfiguration, _ queues: [String], _ filter: DeadLetterFilter, limit: Int
@@ -79,12 +74,8 @@ enum DeadCommand: Command {
     try await configuration.withConnection { connection in
       var found: [Found] = []
       for queue in queues where found.count < limit {
-        try await DeadLetters(queue: queue, connection: connection).forEach { entry in
-          if filter.includes(entry.letter) {
-            found.append(Found(queue: queue, letter: entry.letter, missingBytes: entry.missingBytes))
-          }
-          return found.count < limit
-        }
+        let letters = DeadLetters(queue: queue, connection: connection)
+        found += try await letters.find(filter, limit: limit - found.count).map { (queue, $0) }
       }
       return found
     }
@@ -96,9 +87,9 @@ enum DeadCommand: Command {
     line.has("raw") ? Console.printRaw(Array(table.utf8)) : Console.print(table)
   }
 
-  private static func show(_ entry: Found, _ line: CommandLineWords) {
-    if line.has("raw") { return Console.printRaw(entry.letter.envelope.job) }
-    Console.print(line.has("json") ? json(entry) : description(entry))
+  private static func show(_ found: Found, _ line: CommandLineWords) {
+    if line.has("raw") { return Console.printRaw(found.entry.letter.envelope.job) }
+    Console.print(line.has("json") ? json(found) : description(found))
   }
 
   private static func table(_ entries: [Found], isRaw: Bool) -> String {
@@ -106,11 +97,9 @@ enum DeadCommand: Command {
     let now = Clock.unixMilliseconds
     return Console.table(
       ["id", "queue", "age", "attempts", "reason"],
-      entries.map {
-        [
-          $0.letter.id, $0.queue, age(now - $0.letter.at), "\($0.letter.attempts)",
-          String($0.letter.reason.prefix(120)),
-        ]
+      entries.map { queue, entry in
+        let letter = entry.letter
+        return [letter.id, queue, age(now - letter.at), "\(letter.attempts)", String(letter.reason.prefix(120))]
       }, isRaw: isRaw)
   }
 
@@ -123,22 +112,22 @@ enum DeadCommand: Command {
     }
   }
 
-  private static func description(_ entry: Found) -> String {
-    let (letter, missing) = (entry.letter, entry.missingBytes)
+  private static func description(_ found: Found) -> String {
+    let (letter, missing) = (found.entry.letter, found.entry.missingBytes)
     let job = String(decoding: letter.envelope.job, as: UTF8.self)
     return Console.facts([
-      ("id", letter.id), ("queue", entry.queue), ("reason", letter.reason), ("attempts", "\(letter.attempts)"),
+      ("id", letter.id), ("queue", found.queue), ("reason", letter.reason), ("attempts", "\(letter.attempts)"),
       ("crashes", "\(letter.envelope.crashes)"),
       ("job", job + (missing == 0 ? "" : "… and \(missing) more bytes")),
     ])
   }
 
-  private static func json(_ entry: Found) -> String {
-    let letter = entry.letter
+  private static func json(_ found: Found) -> String {
+    let (letter, missing) = (found.entry.letter, found.entry.missingBytes)
     let object: JSONObject = [
-      "id": letter.id, "queue": entry.queue, "reason": letter.reason,
+      "id": letter.id, "queue": found.queue, "reason": letter.reason,
       "job": String(decoding: letter.envelope.job, as: UTF8.self),
-      "missingBytes": entry.missingBytes > 0 ? entry.missingBytes : nil, "at": letter.at, "attempts": letter.attempts,
+      "missingBytes": missing > 0 ? missing : nil, "at": letter.at, "attempts": letter.attempts,
     ]
     return object.line
   }

@@ -1,5 +1,5 @@
 import Jobs
-public import Queue
+import Queue
 import JSON
 
 /// Which dead letters are shown, or acted on.
@@ -25,7 +25,7 @@ public struct DeadLetterFilter: Sendable, Equatable {
 
   public var isEmpty: Bool { self == DeadLetterFilter() }
 
-  public func includes(_ letter: DeadLetter) -> Bool {
+  func includes(_ letter: DeadLetter) -> Bool {
     (id == nil || id == letter.id) && includes(reason: letter.reason, at: letter.at, job: letter.envelope.job)
   }
 

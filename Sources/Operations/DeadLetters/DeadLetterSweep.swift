@@ -66,7 +66,7 @@ extension DeadLetters {
     var walk = PageWalk(start: start, since: filter.since)
     var found: [Entry] = []
     for member in members where sweep.done + found.count < limit {
-      let match = member.entry.flatMap { filter.includes($0.letter) ? $0 : nil }
+      let match = member.letter.flatMap { filter.includes($0.letter) ? $0 : nil }
       guard walk.examine(score: member.score, isTaken: verb != nil && match != nil) else { break }
       if let match { found.append(match) }
     }
@@ -91,19 +91,5 @@ extension DeadLetters {
     let command = RedisCommand(
       "ZCOUNT", keys.dead, filter.since.map { String($0) } ?? "-inf", position?.score ?? "+inf")
     return max(0, (try await connection.send(command).count ?? 0) - (position?.skip ?? 0))
-  }
-
-  /// In one exchange.
-  private func act(_ verb: DeadLetterVerb, on entries: [Entry]) async -> [Result<Bool, RedisError>] {
-    guard !entries.isEmpty else { return [] }
-    return await withCheckedContinuation { continuation in
-      var results: [Result<Bool, RedisError>] = []
-      for entry in entries {
-        act(verb, on: entry) { result in
-          results.append(result)
-          if results.count == entries.count { continuation.resume(returning: results) }
-        }
-      }
-    }
   }
 }

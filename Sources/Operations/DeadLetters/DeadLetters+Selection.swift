@@ -28,7 +28,7 @@ extension DeadLetters {
     let found = try await neighbours.send(to: connection).elements.firstIndex { $0.digest == reference.digest }
     guard let found else { return nil }
     let member = try await page(from: first + found, score: score, most: 1).first
-    return member?.element.digest == reference.digest ? member?.entry : nil
+    return member?.digest == reference.digest ? member?.letter : nil
   }
 
   /// Finds the letter of a job. Returns nil if there is none, or if it is so old that it has no locator.

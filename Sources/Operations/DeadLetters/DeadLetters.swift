@@ -61,20 +61,6 @@ public struct DeadLetters {
     public var missingBytes: Int { length - bytes.count }
   }
 
-  /// A member of the sorted set.
-  struct Member {
-    let element: BoundedRead.Element
-
-    var score: String { element.score }
-
-    /// Nil if the member is not a dead letter: another program wrote it. It stays.
-    var entry: Entry? {
-      DeadLetter(bytes: element.bytes).map {
-        Entry(letter: $0, bytes: element.bytes, length: element.length, score: score)
-      }
-    }
-  }
-
   public let keys: QueueKeys
   let connection: RedisClient
 
@@ -83,44 +69,49 @@ public struct DeadLetters {
     self.connection = connection
   }
 
-  /// Calls `body` for each letter, newest first, until it returns false.
-  public func forEach(while body: @EventLoop (Entry) -> Bool) async throws(RedisError) {
+  /// Returns the letters that match, newest first, at most `limit`.
+  public func find(_ filter: DeadLetterFilter, limit: Int) async throws(RedisError) -> [Entry] {
+    var found: [Entry] = []
     var start = 0
-    while true {
+    while found.count < limit {
       let members = try await page(from: start)
-      guard !members.isEmpty else { return }
-      for member in members {
-        if let entry = member.entry, !body(entry) { return }
-      }
+      if members.isEmpty { break }
+      found += members.compactMap(\.letter).filter { filter.includes($0.letter) }
       start += members.count
     }
+    return Array(found.prefix(limit))
   }
 
   /// Reads one page: after `start` members, or after `start` of those that have this score or a lower one.
   func page(
     from start: Int, score: String? = nil, most: Int = pageSize
-  ) async throws(RedisError) -> [Member] {
+  ) async throws(RedisError) -> [BoundedRead.Element] {
     let read = BoundedRead(
       key: keys.dead, isList: false, end: .last, skip: start, score: score, most: most,
       wholeBytes: DeadLetters.maximumBytes, beginningBytes: DeadLetters.beginningBytes)
-    return try await read.send(to: connection).elements.map { Member(element: $0) }
+    return try await read.send(to: connection).elements
   }
 
   /// Requeues or purges a letter. Returns false if it is gone.
   public func act(_ verb: DeadLetterVerb, on entry: Entry) async throws(RedisError) -> Bool {
-    let result = await withCheckedContinuation { continuation in
-      act(verb, on: entry) { continuation.resume(returning: $0) }
-    }
-    return try result.get()
+    try await act(verb, on: [entry])[0].get()
   }
 
-  func act(
-    _ verb: DeadLetterVerb, on entry: Entry, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
-  ) {
-    let call = DeadLetters.take(
-      dead: keys.dead, queue: keys.queue, seal: keys.seal, cancelled: keys.cancelled, score: entry.score,
-      length: entry.length, letter: entry.bytes, requeued: verb == .requeue ? entry.letter.requeued : [],
-      id: entry.letter.id, word: Seal.random())
-    connection.send(call) { completion($0.map { $0.integer == 1 }) }
+  /// Requeues or purges letters, in one exchange.
+  func act(_ verb: DeadLetterVerb, on entries: [Entry]) async -> [Result<Bool, RedisError>] {
+    await EventLoop.gather(entries) { entry, end in
+      let call = DeadLetters.take(
+        dead: keys.dead, queue: keys.queue, seal: keys.seal, cancelled: keys.cancelled, score: entry.score,
+        length: entry.length, letter: entry.bytes, requeued: verb == .requeue ? entry.letter.requeued : [],
+        id: entry.letter.id, word: Seal.random())
+      connection.send(call) { end($0.map { $0.integer == 1 }) }
+    }
+  }
+}
+
+extension BoundedRead.Element {
+  /// Nil if this is not a dead letter: another program wrote it. It stays.
+  var letter: DeadLetters.Entry? {
+    DeadLetter(bytes: bytes).map { DeadLetters.Entry(letter: $0, bytes: bytes, length: length, score: score) }
   }
 }

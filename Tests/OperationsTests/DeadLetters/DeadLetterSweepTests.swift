@@ -50,7 +50,7 @@ struct DeadLetterSweepTests {
         JobControl.mark(
           control: redis.keys.control, cancelled: redis.keys.cancelled, id: id, ttl: 3_600_000, most: 100))
     }
-    let letter = try #require(try await redis.letters.page(from: 0).first?.entry)
+    let letter = try #require(try await redis.letters.page(from: 0).first?.letter)
     #expect(try await redis.letters.act(.requeue, on: letter))
     #expect(try await redis.send("ZRANGE", redis.keys.cancelled, "0", "-1").array?.map(\.string) == ["b"])
     #expect(try await redis.send("EXISTS", redis.keys.control).integer == 1)
