@@ -11,10 +11,9 @@ struct ActivityPage: DashboardPage {
   let section = Section.devices
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    let inspector = ActivityInspector(
-      connection: context.connection, registry: context.registry, queues: context.queues,
-      showsWholeTokens: request.showsWholeTokens)
-    let explanation = try await refusingFaults(await inspector.explain(request.parameter))
+    let explanation = try await refusingFaults(
+      await context.fleet.explain(
+        activity: request.parameter, in: context.registry, showsWholeTokens: request.showsWholeTokens))
     let view = ActivityView(explanation: explanation, request: request)
     var page = Page("Live Activity \(request.parameter)") { html in
       html.region("activity") { view.body(&$0) }

@@ -22,8 +22,7 @@ struct BroadcastPage: DashboardPage {
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    let directory = BroadcastSteering(context: context).directory
-    guard let status = try await refusingFaults(await directory.show(request.parameter)) else {
+    guard let status = try await refusingFaults(await context.fleet.broadcast(request.parameter)) else {
       throw .notFound(
         "No broadcast with this id is known. It appears here when a worker claims it, and for some days after it has ended."
       )

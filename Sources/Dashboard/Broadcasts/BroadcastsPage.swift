@@ -26,8 +26,7 @@ struct BroadcastsPage: DashboardPage {
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    let directory = BroadcastSteering(context: context).directory
-    let list = try await refusingFaults(await directory.list(limit: BroadcastsPage.shown))
+    let list = try await refusingFaults(await context.fleet.broadcasts(limit: BroadcastsPage.shown))
     var views: [BroadcastView] = []
     for status in list {
       var view = BroadcastView(status: status)

@@ -22,10 +22,9 @@ struct DevicesPage: DashboardPage {
   let actions = [test, remove]
 
   private func facts(_ query: InspectedAddressee, _ request: PageRequest) async throws(PageError) -> AddresseeFacts {
-    let inspector = AddresseeInspector(
-      connection: context.connection, queues: context.queues, policies: context.configuration.policies,
-      showsWholeTokens: request.showsWholeTokens)
-    return try await refusingFaults(await inspector.facts(of: query))
+    try await refusingFaults(
+      await context.fleet.facts(
+        of: query, context.configuration.policies, showsWholeTokens: request.showsWholeTokens))
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {

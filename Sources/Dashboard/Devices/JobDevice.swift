@@ -33,8 +33,7 @@ struct JobDevice: Sendable {
   /// Reads the token from the job. Throws 404 if it is not found there.
   @EventLoop
   func token(_ context: DashboardContext) async throws(PageError) -> String {
-    let location = try await refusingFaults(
-      await JobLocator(queues: context.queues, connection: context.connection).locate(job))
+    let location = try await refusingFaults(await context.fleet.locate(job))
     let addressed = location.envelope.map { JobDevice.tokens(JobSummary(job: $0.job).addressee) } ?? []
     let recorded = location.record?.results.map(\.token) ?? []
     let token = (addressed + recorded).first { DeviceEntry.reference(to: $0) == reference }

@@ -107,14 +107,13 @@ struct WorkersPage: DashboardPage {
     guard let name = request.field("worker") else {
       throw .badRequest("The form names no worker. Nothing was changed.")
     }
-    let control = WorkerControl(queues: context.queues, connection: context.connection)
     guard action == WorkersPage.drain else {
-      guard try await refusingFaults(await control.undrain(name)) else {
+      guard try await refusingFaults(await context.fleet.undrain(name)) else {
         throw .movedOn("The worker \(name) was not drained. Nothing was changed.")
       }
       return .done("The worker \(name) claims jobs again.")
     }
-    guard try await refusingFaults(await control.drain(name)) else {
+    guard try await refusingFaults(await context.fleet.drain(name)) else {
       throw .movedOn("There is no worker \(name) any more. Nothing was changed.")
     }
     return .done("The worker \(name) claims no more jobs. It finishes those in flight and keeps running.")

@@ -22,8 +22,7 @@ struct JobPage: DashboardPage {
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let id = request.parameter
     let location = try await locate(id)
-    let inspector = JobInspector(connection: context.connection, queues: context.queues)
-    let explanation = try await refusingFaults(await inspector.explain(location))
+    let explanation = try await refusingFaults(await context.fleet.explain(location))
     let isRevealed = try await refusingFaults(await PayloadGrant(connection: context.connection).allows(request, id))
     let view = JobView(
       request: request, location: location, explanation: explanation,
@@ -53,8 +52,7 @@ struct JobPage: DashboardPage {
   }
 
   private func locate(_ id: String) async throws(PageError) -> JobLocation {
-    try await refusingFaults(
-      await JobLocator(queues: context.queues, connection: context.connection).locate(id))
+    try await refusingFaults(await context.fleet.locate(id))
   }
 
   private func act(_ verb: DeadLetterVerb, _ id: String) async throws(PageError) -> ActionOutcome {

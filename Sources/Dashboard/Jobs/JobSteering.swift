@@ -13,13 +13,11 @@ struct JobSteering {
 
   let context: DashboardContext
 
-  private var control: JobControl { JobControl(queues: context.queues, connection: context.connection) }
-
   func cancel(_ id: String) async throws(PageError) -> ActionOutcome {
-    try JobSteering.outcome(try await refusingFaults(await control.cancel(id)), id)
+    try JobSteering.outcome(try await refusingFaults(await context.fleet.cancel(id)), id)
   }
 
-  static func outcome(_ cancellation: JobControl.Cancellation, _ id: String) throws(PageError) -> ActionOutcome {
+  static func outcome(_ cancellation: FleetQueues.Cancellation, _ id: String) throws(PageError) -> ActionOutcome {
     switch cancellation {
     case .cancelled(let record):
       let sent =
@@ -36,9 +34,9 @@ struct JobSteering {
   }
 
   func runNow(_ id: String) async throws(PageError) -> ActionOutcome {
-    switch try await refusingFaults(await control.runNow(id)) {
-    case .done: return .done("\(id) is at the front of its queue.")
-    case .notDue(let location): throw JobPlaceText.movedOn(location.place)
+    if let location = try await refusingFaults(await context.fleet.runNow(id)) {
+      throw JobPlaceText.movedOn(location.place)
     }
+    return .done("\(id) is at the front of its queue.")
   }
 }

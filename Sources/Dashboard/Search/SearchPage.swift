@@ -65,8 +65,7 @@ struct SearchPage: DashboardPage {
     let replies = try await refusingFaults(
       await context.connection.replies(to: candidates.map { RedisCommand("EXISTS", $0.1) }))
     var found = zip(candidates, replies).filter { $1.integer == 1 }.map(\.0.0)
-    let locator = JobLocator(queues: context.queues, connection: context.connection)
-    let location = try await refusingFaults(await locator.locate(text))
+    let location = try await refusingFaults(await context.fleet.locate(text))
     if location.isAlive || location.record != nil || location.envelope != nil {
       found.insert(Found(title: "Job \(text)", link: request.link("jobs", text)), at: 0)
     }

@@ -1,6 +1,7 @@
 import Credentials
 import EventLoop
 import Events
+import Operations
 import Queue
 import Redis
 import Registry
@@ -19,6 +20,8 @@ struct DashboardContext {
 
   /// The names of the queues, in strict order.
   var queues: [String] { configuration.queues }
+
+  var fleet: FleetQueues { FleetQueues(queues, connection: connection) }
 
   /// Without `events` a removal of devices is no event.
   init(_ configuration: DashboardConfiguration, connection: RedisClient, events: EventLog?, log: Log) {

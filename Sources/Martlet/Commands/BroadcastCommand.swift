@@ -45,19 +45,21 @@ enum BroadcastCommand: Command {
     let queues = try configuration.queues(of: line)
     let operatorName = line.operatorName
     return try await configuration.withConnection { connection in
-      let directory = BroadcastDirectory(queues: queues, connection: connection)
+      let fleet = FleetQueues(queues, connection: connection)
       switch verb {
-      case "list": try await list(directory, connection, limit, line)
-      case "show": try await show(id, directory, connection, line)
-      case "pause": try await pause(id, directory, by: operatorName)
+      case "list": try await list(fleet, connection, limit, line)
+      case "show": try await show(id, fleet, connection, line)
+      case "pause": try await pause(id, fleet, by: operatorName)
       case "resume":
-        guard try await directory.resume(id) else { throw CommandError.failed("broadcast '\(id)' is not paused") }
+        guard try await fleet.resume(broadcast: id) else {
+          throw CommandError.failed("broadcast '\(id)' is not paused")
+        }
         Console.print("\(id) continues\n")
       default:
-        let isTaken = try await directory.show(id) != nil
-        let isWaiting = try await JobLocator(queues: queues, connection: connection).locate(id).isAlive
+        let isTaken = try await fleet.broadcast(id) != nil
+        let isWaiting = try await fleet.locate(id).isAlive
         guard isTaken || isWaiting else { throw CommandError.failed("no broadcast '\(id)' is known") }
-        return try await CancelCommand.cancel(id, JobControl(queues: queues, connection: connection), line)
+        return try await CancelCommand.cancel(id, fleet, line)
       }
       return .done
     }
@@ -67,10 +69,10 @@ enum BroadcastCommand: Command {
 
   @EventLoop
   private static func list(
-    _ directory: BroadcastDirectory, _ connection: RedisClient, _ limit: Int, _ line: CommandLineWords
+    _ fleet: FleetQueues, _ connection: RedisClient, _ limit: Int, _ line: CommandLineWords
   ) async throws {
     var shown: [BroadcastLine] = []
-    for status in try await directory.list(limit: limit) { shown.append(try await measured(status, connection)) }
+    for status in try await fleet.broadcasts(limit: limit) { shown.append(try await measured(status, connection)) }
     if line.has("json") { return Console.print(shown.map(\.json).joined()) }
     guard !shown.isEmpty else { return Console.print("no broadcasts\n") }
     Console.print(
@@ -79,9 +81,9 @@ enum BroadcastCommand: Command {
 
   @EventLoop
   private static func show(
-    _ id: String, _ directory: BroadcastDirectory, _ connection: RedisClient, _ line: CommandLineWords
+    _ id: String, _ fleet: FleetQueues, _ connection: RedisClient, _ line: CommandLineWords
   ) async throws {
-    guard let status = try await directory.show(id) else { throw CommandError.failed("no broadcast '\(id)' is known") }
+    guard let status = try await fleet.broadcast(id) else { throw CommandError.failed("no broadcast '\(id)' is known") }
     let shown = try await measured(status, connection)
     Console.print(line.has("json") ? shown.json : shown.description)
   }
@@ -97,13 +99,13 @@ enum BroadcastCommand: Command {
   // MARK: - Acting
 
   @EventLoop
-  private static func pause(_ id: String, _ directory: BroadcastDirectory, by operatorName: String) async throws {
-    switch try await directory.pause(id, by: operatorName) {
+  private static func pause(_ id: String, _ fleet: FleetQueues, by operatorName: String) async throws {
+    switch try await fleet.pause(broadcast: id, by: operatorName) {
     case .paused: Console.print("\(id) is paused\n")
     case .ended: throw CommandError.failed("broadcast '\(id)' has ended")
     case .unknown: throw CommandError.failed("no broadcast '\(id)' is known")
     case .tooMany:
-      throw CommandError.failed("\(BroadcastDirectory.maximumPausedBroadcasts) broadcasts are paused already")
+      throw CommandError.failed("\(FleetQueues.maximumPausedBroadcasts) broadcasts are paused already")
     }
   }
 }

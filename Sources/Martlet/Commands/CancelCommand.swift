@@ -38,19 +38,19 @@ enum CancelCommand: Command {
     let queues = try configuration.queues(of: line)
     let recordTimeToLive = timeToLive
     return try await configuration.withConnection { connection in
-      let control = JobControl(queues: queues, connection: connection, recordTimeToLive: recordTimeToLive)
-      return try await cancel(id, control, line)
+      let fleet = FleetQueues(queues, connection: connection, recordTimeToLive: recordTimeToLive)
+      return try await cancel(id, fleet, line)
     }
   }
 
   /// Cancels, waits a few seconds for the worker that has the job, and prints the result.
   @EventLoop
-  static func cancel(_ id: String, _ control: JobControl, _ line: CommandLineWords) async throws -> ExitCode {
+  static func cancel(_ id: String, _ fleet: FleetQueues, _ line: CommandLineWords) async throws -> ExitCode {
     let end = ContinuousClock.now + patience
-    var answer = try await control.cancel(id)
+    var answer = try await fleet.cancel(id)
     while case .marked(let location) = answer, case .inFlight = location.place, ContinuousClock.now < end {
       try await Task.sleep(for: pause)
-      answer = try await control.cancelMarked(id)
+      answer = try await fleet.cancelMarked(id)
     }
     let outcome = CancelOutcome(answer)
     Console.print(line.has("json") ? outcome.json(id) : "\(outcome.sentence)\n")

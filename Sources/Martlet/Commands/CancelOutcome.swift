@@ -31,7 +31,7 @@ struct CancelOutcome: Equatable {
       : "Cancelled: nothing further is sent; \(record.accepted) devices had got it, \(record.failed) could not."
   }
 
-  init(_ answer: JobControl.Cancellation) {
+  init(_ answer: FleetQueues.Cancellation) {
     switch answer {
     case .cancelled(let record): self.init(record)
     case .ended(let location):
@@ -50,7 +50,7 @@ struct CancelOutcome: Equatable {
     case .tooMany:
       self.init(
         false, "refused",
-        "\(JobControl.maximumCancellations) ids of a queue are cancelled already, each for 24 h. Try again later.")
+        "\(FleetQueues.maximumCancellations) ids of a queue are cancelled already, each for 24 h. Try again later.")
     }
   }
 

@@ -46,32 +46,29 @@ enum ExplainCommand: Command {
     }
     let queues = try configuration.queues(of: line)
     let (book, isWhole) = (policies, line.has("full-tokens"))
-    switch subject {
-    case .job(let id):
-      let explanation = try await configuration.withConnection { connection in
-        try await JobInspector(connection: connection, queues: queues).explain(id)
-      }
-      show(line, text: { $0.text(explanation) }, json: explanation.object)
-      return explanation.isKnown ? .done : .failed
-    case .addressee(let addressee):
-      let explanation = try await configuration.withConnection { connection in
-        try await AddresseeInspector(
-          connection: connection, queues: queues, policies: book, showsWholeTokens: isWhole
-        ).facts(of: addressee).explanation
-      }
-      show(line, text: { $0.text(explanation) }, json: explanation.object)
-      return explanation.isKnown ? .done : .failed
-    case .activity(let id):
-      let explanation = try await configuration.withConnection { connection in
+    let answer: Answer = try await configuration.withConnection { connection in
+      let fleet = FleetQueues(queues, connection: connection)
+      switch subject {
+      case .job(let id):
+        let found = try await fleet.explain(try await fleet.locate(id))
+        return (text.text(found), found.object, found.isKnown)
+      case .addressee(let addressee):
+        let found = try await fleet.facts(of: addressee, book, showsWholeTokens: isWhole).explanation
+        return (text.text(found), found.object, found.isKnown)
+      case .activity(let id):
         let registry = Registry(connection: connection, log: .silent)
-        return try await ActivityInspector(
-          connection: connection, registry: registry, queues: queues, showsWholeTokens: isWhole
-        ).explain(id)
+        let found = try await fleet.explain(activity: id, in: registry, showsWholeTokens: isWhole)
+        return (text.text(found.summary), found.object, found.isKnown)
       }
-      show(line, text: { $0.text(explanation.summary) }, json: explanation.object)
-      return explanation.isKnown ? .done : .failed
     }
+    Console.print(line.has("json") ? answer.object.line : answer.text)
+    return answer.isKnown ? .done : .failed
   }
+
+  private typealias Answer = (text: String, object: JSONObject, isKnown: Bool)
+
+  /// From now.
+  private static var text: ExplanationText { ExplanationText(time: TimeText(now: Clock.unixMilliseconds)) }
 
   private static func subject(_ line: CommandLineWords) throws(CommandError) -> Subject {
     var subjects = line.positional.map(Subject.job)
@@ -83,14 +80,5 @@ enum ExplainCommand: Command {
       throw .usage("expected one job id, or one of --user, --token, --instance and --activity")
     }
     return subjects[0]
-  }
-
-  private static func show(
-    _ line: CommandLineWords, text: (ExplanationText) -> String, json: JSONObject
-  ) {
-    guard line.has("json") else {
-      return Console.print(text(ExplanationText(time: TimeText(now: Clock.unixMilliseconds))))
-    }
-    Console.print(json.line)
   }
 }

@@ -35,7 +35,7 @@ extension DeadLetters {
   public func entry(of id: String) async throws(RedisError) -> Entry? {
     guard Job.isID(id) else { return nil }
     let answer = try await connection.send(
-      JobLocator.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
+      FleetQueues.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
     guard let parts = answer.array, parts.count == 3, parts[0].string == DueLocator.Place.dead.rawValue,
       let score = parts[1].string, let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
     else { return nil }

@@ -34,7 +34,7 @@ extension JobQueue {
     context.connection.send(ControlScripts.hasten(due: keys.due(jobID), scheduled: keys.scheduled)) { _ in }
   }
 
-  /// Publishes what a broadcast does, for ``BroadcastDirectory``.
+  /// Publishes what a broadcast does, for operators.
   public func note(_ state: BroadcastEntry.State, ofBroadcast id: String, app: String, claim: Claim) {
     let keys = queues[claim.queueIndex]
     let entry = BroadcastEntry(

@@ -274,7 +274,7 @@ import Testing
     #expect(explanation.state == "scheduled")
     #expect(explanation.outcome == "It was not sent yet: it is scheduled for 2099-01-01 08:00:00.")
     #expect(explanation.next?.at == 4_070_937_600_000)
-    let control = await JobControl(queues: [queue], connection: fleet.connection)
+    let control = await FleetQueues([queue], connection: fleet.connection)
     _ = try await control.cancel(id)
     let cancelled = try await explain(id)
     #expect(cancelled.state == "ended")

@@ -67,7 +67,7 @@ import Testing
     try await fleet.gateway.reset()
     let queue = fleet.unique("steered")
     let worker = try await fleet.worker(Self.quiet, on: queue)
-    let control = await JobControl(queues: [queue], connection: fleet.connection)
+    let control = await FleetQueues([queue], connection: fleet.connection)
     func job(_ id: String, _ more: String = "") -> String {
       #"{"id":"\#(queue)-\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"x"\#(more)}"#
     }

@@ -183,7 +183,7 @@ import Testing
 
   /// Cancels every second job, the last ones first, and returns those whose cancellation was certain at once.
   private func cancelEach(of count: Int) async throws -> Set<Int> {
-    let control = await JobControl(queues: [queue], connection: fleet.connection)
+    let control = await FleetQueues([queue], connection: fleet.connection)
     var stopped: Set<Int> = []
     for number in stride(from: count - 1, to: 0, by: -2) {
       switch try await control.cancel("\(queue)-\(number)") {

@@ -95,7 +95,7 @@ import Testing
   @Test func `a drained worker claims nothing more, says so, and claims again when it is asked to`() async throws {
     let name = fleet.unique("drained")
     let worker = try await fleet.worker(on: name)
-    let control = await WorkerControl(queues: [name], connection: fleet.connection)
+    let control = await FleetQueues([name], connection: fleet.connection)
     #expect(try await control.drain(try worker.name()))
     try await eventually("its report says that it is drained") {
       let report = try await fleet.redis("GET", QueueKeys(queue: name).heartbeat(worker.name())).bytes

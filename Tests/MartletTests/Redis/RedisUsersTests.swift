@@ -232,8 +232,8 @@ import Testing
 
   /// What only operators do with queues.
   private static let operatorsFiles = [
-    "AudienceProgress.swift", "BroadcastDirectory.swift", "JobControl.swift", "JobLocator.swift", "QueueControl.swift",
-    "WorkerControl.swift", "ControlScripts+Jobs.swift", "ControlScripts+Operators.swift",
+    "AudienceProgress.swift", "FleetQueues+Broadcasts.swift", "FleetQueues+Jobs.swift", "FleetQueues+Locating.swift",
+    "FleetQueues+Workers.swift", "QueueControl.swift", "ControlScripts+Jobs.swift", "ControlScripts+Operators.swift",
   ]
 
   /// Only sidecars read notification records, only workers read events, only dashboards browse queues, and operators do

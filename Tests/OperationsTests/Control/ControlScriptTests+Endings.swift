@@ -11,7 +11,6 @@ import Testing
 
 /// What is left when jobs and broadcasts have ended.
 extension ControlScriptTests {
-  private var directory: BroadcastDirectory { BroadcastDirectory(queues: [keys.queue], connection: connection) }
 
   private func broadcast(_ id: String, nonce: String = "n") -> [UInt8] {
     Envelope(nonce: nonce, job: Array(#"{"id":"\#(id)","to":{"app":"com.example"},"title":"x"}"#.utf8)).element
@@ -21,7 +20,7 @@ extension ControlScriptTests {
 
   @Test func `a paused broadcast that waits for its retry is cancelled with its pause`() async throws {
     try await note("b", .running)
-    #expect(try await directory.pause("b", by: "") == .paused)
+    #expect(try await jobs.pause(broadcast: "b", by: "") == .paused)
     try await settle(.retry(element: broadcast("b"), delay: .seconds(600)), "b")
     guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(try await send("EXISTS", keys.held, keys.due("b")).integer == 0)
@@ -30,12 +29,12 @@ extension ControlScriptTests {
 
   @Test func `a broadcast that is cancelled while no worker has it is an event, if events are written`() async throws {
     try await note("b", .running)
-    _ = try await directory.pause("b", by: "")
+    _ = try await jobs.pause(broadcast: "b", by: "")
     try await settle(.pause(element: broadcast("b")), "b")
     guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(try await send("EXISTS", "push:events").integer == 0)
     try await send("XADD", "push:events", "*", "event", "{}")
-    _ = try await directory.pause("b", by: "")
+    _ = try await jobs.pause(broadcast: "b", by: "")
     for id in ["b", "c"] { try await settle(.retry(element: broadcast(id, nonce: id), delay: .seconds(600)), id) }
     try await settle(.retry(element: element("single", nonce: "s"), delay: .seconds(600)), "single")
     for id in ["b", "c", "single"] {
@@ -55,7 +54,7 @@ extension ControlScriptTests {
   func `a broadcast that ends just before it is paused leaves no pause`(state: BroadcastEntry.State) async throws {
     try await note("b", state)
     let answer = try await connection.send(
-      BroadcastDirectory.hold(
+      FleetQueues.hold(
         control: keys.control, held: keys.held, broadcast: keys.broadcast("b"), id: "b", reason: "{}", most: 10))
     #expect(answer.integer == -1)
     #expect(try await send("EXISTS", keys.held, keys.control).integer == 0)
@@ -102,9 +101,9 @@ extension ControlScriptTests {
         try await send("LPUSH", keys.queue, String(repeating: "x", count: 100_000))
       }
     }
-    #expect(try await locator.locate("first").place == .waiting(place: 0, of: 123))
-    #expect(try await locator.locate("last").place == .waiting(place: 122, of: 123))
-    #expect(try await locator.locate("inside").place == .unknown(isWaitingPossible: true))
+    #expect(try await jobs.locate("first").place == .waiting(place: 0, of: 123))
+    #expect(try await jobs.locate("last").place == .waiting(place: 122, of: 123))
+    #expect(try await jobs.locate("inside").place == .unknown(isWaitingPossible: true))
     guard case .marked = try await jobs.cancel("inside") else { Issue.record("not marked"); return }
     #expect(try await send("ZSCORE", keys.cancelled, "inside") != .null)
   }

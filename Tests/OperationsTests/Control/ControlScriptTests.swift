@@ -15,8 +15,7 @@ import Testing
 struct ControlScriptTests: QueueScriptTests {
   let redis: QueueServer
   var control: QueueControl { QueueControl(queue: keys.queue, connection: connection) }
-  var jobs: JobControl { JobControl(queues: [keys.queue], connection: connection) }
-  var locator: JobLocator { JobLocator(queues: [keys.queue], connection: connection) }
+  var jobs: FleetQueues { FleetQueues([keys.queue], connection: connection) }
 
   init() async throws { redis = try await Self.server() }
 
@@ -90,48 +89,48 @@ struct ControlScriptTests: QueueScriptTests {
   @Test func `a job is found among many that are due at the same time`() async throws {
     for number in 0..<60 { try await schedule("job-\(number)", nonce: "n.\(number).x") }
     for number in [0, 1, 29, 58, 59] {
-      let location = try await locator.locate("job-\(number)")
+      let location = try await jobs.locate("job-\(number)")
       #expect(location.place == .scheduled(due: 4_000_000_000_000))
       #expect(location.envelope?.nonce == "n.\(number).x")
       #expect(location.queue == "jobs")
     }
-    #expect(try await locator.locate("job-60").place == .unknown(isWaitingPossible: false))
+    #expect(try await jobs.locate("job-60").place == .unknown(isWaitingPossible: false))
   }
 
   @Test func `waiting jobs are found by their place, those in flight by their worker`() async throws {
     for id in ["a", "b", "c"] { try await send("LPUSH", keys.queue, #"{"id":"\#(id)","to":{"user":"c"}}"#) }
-    #expect(try await locator.locate("a").place == .waiting(place: 0, of: 3))
-    #expect(try await locator.locate("c").place == .waiting(place: 2, of: 3))
+    #expect(try await jobs.locate("a").place == .waiting(place: 0, of: 3))
+    #expect(try await jobs.locate("c").place == .waiting(place: 2, of: 3))
     try await send("SADD", keys.workers, "w")
     _ = try await claim()
-    #expect(try await locator.locate("b").place == .inFlight(worker: "w"))
-    #expect(try await locator.locate("b").envelope?.nonce == "p.2")
+    #expect(try await jobs.locate("b").place == .inFlight(worker: "w"))
+    #expect(try await jobs.locate("b").envelope?.nonce == "p.2")
   }
 
   @Test func `a job without an id of its own is found in flight by the one that its nonce gives`() async throws {
     try await send("SADD", keys.workers, "w")
     try await send("LPUSH", keys.queue, #"{"to":{"user":"a"}}"#)
     _ = try await claim()
-    #expect(try await locator.locate(JobID.derived(nonce: "p.1")).place == .inFlight(worker: "w"))
+    #expect(try await jobs.locate(JobID.derived(nonce: "p.1")).place == .inFlight(worker: "w"))
   }
 
   @Test func `a dead job is found, and a retried one at its due time`() async throws {
     let letter = DeadLetter(
       id: "gone", reason: "because", at: 77, attempts: 1, envelope: Envelope(element: element("gone", nonce: "g")))
     try await settle(.bury(letter: letter.bytes, at: 77), "gone", nonce: "g")
-    let location = try await locator.locate("gone")
+    let location = try await jobs.locate("gone")
     #expect(location.place == .dead(since: 77, reason: "because"))
     #expect(location.envelope?.nonce == "g")
     let again = element("again", nonce: "r", attempts: 1)
     try await settle(.retry(element: again, delay: .seconds(60)), "again", nonce: "r")
-    guard case .retry(let due) = try await locator.locate("again").place else { Issue.record("not found"); return }
+    guard case .retry(let due) = try await jobs.locate("again").place else { Issue.record("not found"); return }
     #expect(due > 1_700_000_000_000)
   }
 
   @Test(arguments: ["", " ", "a b", "*", "%s+", "a\nb", "{x}", "\u{0}", String(repeating: "a", count: 129), "ä"])
   func `an id that no job can have is unknown, and leaves nothing behind`(id: String) async throws {
     try await send("LPUSH", keys.queue, #"{"to":{"user":"a"}}"#)
-    #expect(try await locator.locate(id).place == .unknown(isWaitingPossible: false))
+    #expect(try await jobs.locate(id).place == .unknown(isWaitingPossible: false))
     #expect(try await jobs.cancel(id) == .invalid)
     #expect(try await send("EXISTS", keys.control, keys.cancelled).integer == 0)
   }
@@ -175,7 +174,7 @@ struct ControlScriptTests: QueueScriptTests {
   }
 
   @Test func `an id that is found nowhere is cancelled in every queue`() async throws {
-    let both = JobControl(queues: ["other", keys.queue], connection: connection)
+    let both = FleetQueues(["other", keys.queue], connection: connection)
     guard case .marked(let location) = try await both.cancel("a") else { Issue.record("not marked"); return }
     #expect(location.place == .unknown(isWaitingPossible: false))
     for queue in ["other", keys.queue] {
@@ -190,15 +189,15 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(scores.count == 40)
     #expect(Set(stride(from: 1, to: 40, by: 2).map { scores[$0] }.compactMap(\.string)).count == 20)
     let full = try await connection.send(
-      JobControl.mark(control: keys.control, cancelled: keys.cancelled, id: "one-more", ttl: 1000, most: 20))
+      FleetQueues.mark(control: keys.control, cancelled: keys.cancelled, id: "one-more", ttl: 1000, most: 20))
     #expect(full.integer == 0)
   }
 
   @Test func `a job runs before its time once, sealed, at the front of its queue`() async throws {
     try await send("LPUSH", keys.queue, "other")
     try await schedule("later", nonce: "n")
-    #expect(try await jobs.runNow("later") == .done)
-    guard case .notDue(let location) = try await jobs.runNow("later") else { Issue.record("ran twice"); return }
+    #expect(try await jobs.runNow("later") == nil)
+    guard let location = try await jobs.runNow("later") else { Issue.record("ran twice"); return }
     #expect(location.place == .waiting(place: 0, of: 2))
     let answer = try await claim()
     #expect(answer?.elements.first.map { Envelope(element: $0).nonce } == "n")
@@ -211,10 +210,10 @@ struct ControlScriptTests: QueueScriptTests {
     try await schedule("other", nonce: "other", at: 4_000_000_000_000)
     try await schedule("same", nonce: "second", at: 4_100_000_000_000)
     #expect(try await send("ZCARD", keys.scheduled).integer == 2)
-    #expect(try await locator.locate("same").envelope?.nonce == "second")
+    #expect(try await jobs.locate("same").envelope?.nonce == "second")
     #expect(try await state()?.flags == [.scheduledIDs])
     #expect(try await screen(["same"], replaces: true) == [0])
-    #expect(try await locator.locate("same").place == .unknown(isWaitingPossible: false))
+    #expect(try await jobs.locate("same").place == .unknown(isWaitingPossible: false))
     #expect(try await send("ZCARD", keys.scheduled).integer == 1)
   }
 
@@ -228,7 +227,7 @@ struct ControlScriptTests: QueueScriptTests {
   @Test func `the promoter removes letters that stand for nothing, and keeps the others`() async throws {
     try await schedule("due", nonce: "n", at: 1)
     _ = try await connection.send(
-      JobControl.mark(control: keys.control, cancelled: keys.cancelled, id: "over", ttl: -10, most: 100))
+      FleetQueues.mark(control: keys.control, cancelled: keys.cancelled, id: "over", ttl: -10, most: 100))
     try await control.pause(by: "anna", reason: "")
     #expect(try await state()?.flags == [.scheduledIDs, .cancellations, .paused])
     let answer = try await connection.send(keys.promote(by: "w"))
@@ -243,18 +242,17 @@ struct ControlScriptTests: QueueScriptTests {
   // MARK: - Broadcasts
 
   @Test func `a paused broadcast is kept until it is resumed, then it is at the front`() async throws {
-    let directory = BroadcastDirectory(queues: [keys.queue], connection: connection)
-    #expect(try await directory.pause("b", by: "anna") == .unknown)
+    #expect(try await jobs.pause(broadcast: "b", by: "anna") == .unknown)
     try await note("b", .running)
-    #expect(try await directory.pause("b", by: "anna") == .paused)
+    #expect(try await jobs.pause(broadcast: "b", by: "anna") == .paused)
     #expect(try await state()?.flags == [.pausedBroadcasts])
     #expect(try await screen(["b", "c"]) == [2, 0])
     try await settle(.pause(element: element("b", nonce: "n")), "b")
-    #expect(try await locator.locate("b").place == .paused)
-    #expect(try await directory.show("b")?.pause?.by == "anna")
+    #expect(try await jobs.locate("b").place == .paused)
+    #expect(try await jobs.broadcast("b")?.pause?.by == "anna")
     try await send("ZADD", keys.cancelled, "4000000000000", "b")
-    #expect(try await directory.resume("b"))
-    #expect(try await !directory.resume("b"))
+    #expect(try await jobs.resume(broadcast: "b"))
+    #expect(try await !jobs.resume(broadcast: "b"))
     #expect(try await state()?.flags == [.scheduledIDs])
     #expect(try await send("EXISTS", keys.cancelled, keys.scheduled, keys.due("b")).integer == 0)
     let answer = try await claim()
@@ -270,18 +268,17 @@ struct ControlScriptTests: QueueScriptTests {
 
   @Test func `a paused broadcast does not run before it is resumed`() async throws {
     try await note("b", .running)
-    _ = try await BroadcastDirectory(queues: [keys.queue], connection: connection).pause("b", by: "")
+    _ = try await jobs.pause(broadcast: "b", by: "")
     try await settle(.pause(element: element("b", nonce: "n")), "b")
-    guard case .notDue(let location) = try await jobs.runNow("b") else { Issue.record("runs"); return }
+    guard let location = try await jobs.runNow("b") else { Issue.record("runs"); return }
     #expect(location.place == .paused)
     let answer = try #require(PromotionAnswer(try await connection.send(keys.promote(by: "w"))))
     #expect(answer.moved == 0)
   }
 
   @Test func `a paused broadcast is cancelled with what it had sent`() async throws {
-    let directory = BroadcastDirectory(queues: [keys.queue], connection: connection)
     try await note("b", .running)
-    _ = try await directory.pause("b", by: "")
+    _ = try await jobs.pause(broadcast: "b", by: "")
     var state = AttemptState()
     var result = JobResult(id: "b", status: .retrying, worker: "w", claimedAt: 1)
     result.add(DeviceResult(token: "t", ok: true, status: 200, apnsID: "", reason: nil), as: .accepted)
@@ -292,7 +289,7 @@ struct ControlScriptTests: QueueScriptTests {
     guard case .cancelled(let record) = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(record.accepted == 1)
     #expect(try await send("EXISTS", keys.scheduled, keys.held).integer == 0)
-    #expect(try await directory.show("b")?.entry.state == .cancelled)
+    #expect(try await jobs.broadcast("b")?.entry.state == .cancelled)
   }
 
   func note(_ id: String, _ state: BroadcastEntry.State) async throws {
@@ -302,7 +299,6 @@ struct ControlScriptTests: QueueScriptTests {
   }
 
   @Test func `the latest broadcasts are listed, the last changed first, and the oldest forgotten`() async throws {
-    let directory = BroadcastDirectory(queues: [keys.queue], connection: connection)
     for number in 0..<5 {
       let entry = BroadcastEntry(
         id: "b\(number)", queue: keys.queue, app: "com.example", state: .running, startedAt: 1,
@@ -312,14 +308,14 @@ struct ControlScriptTests: QueueScriptTests {
           latest: keys.broadcasts, broadcast: keys.broadcast(entry.id), control: keys.control, held: keys.held,
           id: entry.id, entry: entry.json(), ttl: 60_000, at: number, most: 3, hasEnded: 0))
     }
-    #expect(try await directory.list().map(\.entry.id) == ["b4", "b3", "b2"])
-    #expect(try await directory.list(limit: 1).map(\.entry.id) == ["b4"])
+    #expect(try await jobs.broadcasts().map(\.entry.id) == ["b4", "b3", "b2"])
+    #expect(try await jobs.broadcasts(limit: 1).map(\.entry.id) == ["b4"])
   }
 
   // MARK: - Draining
 
   @Test func `only workers of the queue can be drained`() async throws {
-    let workers = WorkerControl(queues: [keys.queue], connection: connection)
+    let workers = FleetQueues([keys.queue], connection: connection)
     #expect(try await !workers.drain("w"))
     try await send("SADD", keys.workers, "w")
     #expect(try await workers.drain("w"))

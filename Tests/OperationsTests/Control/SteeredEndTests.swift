@@ -70,7 +70,7 @@ struct SteeredEndTests {
   private func hold(_ id: String, _ fixture: QueueFixture) async throws -> Int64? {
     let keys = fixture.keys
     let answer = try await fixture.redis.send(
-      BroadcastDirectory.hold(
+      FleetQueues.hold(
         control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: "{}", most: 10))
     return answer.integer
   }
@@ -98,7 +98,7 @@ struct SteeredEndTests {
       try await fixture.send("SISMEMBER", fixture.keys.workers, fixture.queue.lease.name.value).integer == 1
     }
     let old = fixture.queue.lease.name.value
-    #expect(try await WorkerControl(queues: [fixture.keys.queue], connection: fixture.redis).drain(old))
+    #expect(try await FleetQueues([fixture.keys.queue], connection: fixture.redis).drain(old))
     try await eventually("it is drained") { fixture.queue.isDraining }
     try await fixture.send("SET", fixture.keys.tombstone(old), "")
     fixture.queue.lease.beat()

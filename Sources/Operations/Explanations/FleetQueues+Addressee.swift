@@ -1,4 +1,4 @@
-public import EventLoop
+import EventLoop
 import JSON
 public import Policy
 import PushModel
@@ -7,37 +7,24 @@ public import Redis
 import Registry
 
 /// Explains why a user, a token or an instance gets pushes or gets none.
-@EventLoop
-public struct AddresseeInspector {
+extension FleetQueues {
   /// Entries of a user's set that are read, at most: no user may have more devices.
   private static let maximumEntries = 1000
   /// Keys of one command.
   private static let maximumKeys = 300
 
-  private let connection: RedisClient
-  private let queues: [String]
-  private let policies: PolicyBook?
-  private let showsWholeTokens: Bool
-
-  /// `queues` are those of the fleet. Without `policies`, limits of an instance are not explained.
-  public init(
-    connection: RedisClient, queues: [String], policies: PolicyBook? = nil, showsWholeTokens: Bool = false
-  ) {
-    self.connection = connection
-    self.queues = queues
-    self.policies = policies
-    self.showsWholeTokens = showsWholeTokens
-  }
-
-  /// Reads what is known of an addressee. Usernames are normalised first; ids and tokens may be any text.
-  public func facts(of addressee: InspectedAddressee) async throws(RedisError) -> AddresseeFacts {
+  /// Reads what is known of an addressee. Usernames are normalised first; ids and tokens may be any text. Without `policies`,
+  /// limits of an instance are not explained.
+  public func facts(
+    of addressee: InspectedAddressee, _ policies: PolicyBook?, showsWholeTokens: Bool
+  ) async throws(RedisError) -> AddresseeFacts {
     let text = TimeText(now: Clock.unixMilliseconds)
     var facts = AddresseeFacts(addressee: addressee, showsWholeTokens: showsWholeTokens, text: text)
-    facts.fleet = FleetFacts(workers: try await QueueOverview.read(queues, from: connection).workers)
+    facts.fleet = FleetFacts(workers: try await QueueOverview.read(names, from: connection).workers)
     switch addressee {
     case .user(let name): try await readUser(Username.normalized(name), &facts)
     case .token(let token): try await readToken(token, &facts)
-    case .instance(let id): try await readInstance(id, &facts)
+    case .instance(let id): try await readInstance(id, policies, &facts)
     }
     return facts
   }
@@ -49,13 +36,13 @@ public struct AddresseeInspector {
     let key = RegistryKeys.userTokens(name)
     facts.setSize = try await value(RedisCommand("SCARD", key))?.integer ?? 0
     // The whole set, if it is not larger than the count.
-    let sample = RedisCommand("SRANDMEMBER", key).with(AddresseeInspector.maximumEntries)
+    let sample = RedisCommand("SRANDMEMBER", key).with(FleetQueues.maximumEntries)
     let entries = (try await value(sample)?.array ?? []).compactMap(\.bytes)
       .sorted { $0.lexicographicallyPrecedes($1) }
     let metadata = try await values(entries.map { RegistryKeys.token($0) })
     let notes = try await notes(entries)
     for (place, entry) in entries.enumerated() {
-      var device = AddresseeInspector.device(entry, metadata[place], owner: name)
+      var device = FleetQueues.device(entry, metadata[place], owner: name)
       device.refusal = notes[place]
       facts.devices.append(device)
     }
@@ -99,9 +86,15 @@ public struct AddresseeInspector {
 
   // MARK: - Instance
 
-  private func readInstance(_ id: String, _ facts: inout AddresseeFacts) async throws(RedisError) {
+  private func readInstance(
+    _ id: String, _ policies: PolicyBook?, _ facts: inout AddresseeFacts
+  ) async throws(RedisError) {
     facts.missed = try await missed(QueueKeys.instanceNotifications(id))
-    facts.policies = try await policies(of: id)
+    for policy in policies?.policies ?? [] {
+      let key = PolicyKeys.state(policy.name, instance: id)
+      guard let stored = try await value(RedisCommand("GET", key))?.contents else { continue }
+      facts.policies.append(PolicyFacts(policy: policy, state: PolicyState(json: stored)))
+    }
     if let device = try await device(ofInstance: id) { facts.devices = [device] }
   }
 
@@ -115,16 +108,6 @@ public struct AddresseeInspector {
     return DeviceFacts(
       token: record.token, metadata: metadata, refusal: note, instance: id, isStale: !record.isActive,
       isSuspended: record.isSuspended)
-  }
-
-  private func policies(of instance: String) async throws(RedisError) -> [PolicyFacts] {
-    var facts: [PolicyFacts] = []
-    for policy in self.policies?.policies ?? [] {
-      let key = PolicyKeys.state(policy.name, instance: instance)
-      guard let stored = try await value(RedisCommand("GET", key))?.contents else { continue }
-      facts.append(PolicyFacts(policy: policy, state: PolicyState(json: stored)))
-    }
-    return facts
   }
 
   // MARK: - Shared
@@ -142,7 +125,7 @@ public struct AddresseeInspector {
   private func values(_ keys: [[UInt8]]) async throws(RedisError) -> [[UInt8]?] {
     var found: [[UInt8]?] = []
     while found.count < keys.count {
-      let part = keys[found.count...].prefix(AddresseeInspector.maximumKeys)
+      let part = keys[found.count...].prefix(FleetQueues.maximumKeys)
       let values = (try await connection.send(RedisCommand("MGET", Array(part))).array ?? []).map(\.contents)
       found += values.count == part.count ? values : part.map { _ in nil }
     }

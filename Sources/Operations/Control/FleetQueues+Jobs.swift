@@ -1,12 +1,11 @@
-public import EventLoop
+import EventLoop
 import Events
 public import Jobs
 import Queue
 public import Redis
 
 /// Cancels jobs, or runs them before their time. A job that has moved on meanwhile is never run or ended twice.
-@EventLoop
-public struct JobControl {
+extension FleetQueues {
   /// The result of a request to cancel.
   public enum Cancellation: Sendable, Equatable {
     /// The job will not be sent, or not any further. `record` was written.
@@ -23,14 +22,6 @@ public struct JobControl {
     case tooMany
   }
 
-  /// The result of a request to run a job now.
-  public enum Advance: Sendable, Equatable {
-    /// It is at the front of its queue.
-    case done
-    /// It is not waiting for its time (any more).
-    case notDue(JobLocation)
-  }
-
   /// How long an id stays cancelled.
   private static let cancellationTimeToLive = Duration.seconds(24 * 3600)
   /// Cancelled ids of a queue at most.
@@ -38,30 +29,17 @@ public struct JobControl {
   /// A job may move during the search. After this many moves, the worker that claims the job cancels it by its mark.
   private static let maximumMoves = 3
 
-  private let queues: [String]
-  private let connection: RedisClient
-  private let locator: JobLocator
-  private let recordTimeToLive: Duration
-
-  /// `recordTimeToLive` is that of the records of jobs that are cancelled here: MARTLET_RESULT_TTL.
-  public init(queues: [String], connection: RedisClient, recordTimeToLive: Duration = .seconds(24 * 3600)) {
-    self.queues = queues
-    self.connection = connection
-    self.recordTimeToLive = recordTimeToLive
-    locator = JobLocator(queues: queues, connection: connection)
-  }
-
-  /// Moves a retried or scheduled job to the front of its queue.
-  public func runNow(_ id: String) async throws(RedisError) -> Advance {
-    guard Job.isID(id) else { return .notDue(try await locator.locate(id)) }
-    for keys in queues.map(QueueKeys.init(queue:)) {
+  /// Moves a retried or scheduled job to the front of its queue. Returns nil, or where the job is if it is not waiting for
+  /// its time (any more).
+  public func runNow(_ id: String) async throws(RedisError) -> JobLocation? {
+    for keys in keys where Job.isID(id) {
       let answer = try await connection.send(
-        JobControl.runDue(
+        FleetQueues.runDue(
           due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, queue: keys.queue, seal: keys.seal,
           word: Seal.random()))
-      if answer.integer == 1 { return .done }
+      if answer.integer == 1 { return nil }
     }
-    return .notDue(try await locator.locate(id))
+    return try await locate(id)
   }
 
   /// Cancels a job.
@@ -81,10 +59,10 @@ public struct JobControl {
     var moves = 0
     repeat {
       if let record = try await cancelDue(id) { return .cancelled(record: record) }
-      location = try await locator.locate(id)
+      location = try await locate(id)
       moves += 1
       // A job that is found here was postponed between the two steps.
-    } while location.isKept && moves < JobControl.maximumMoves
+    } while location.isKept && moves < FleetQueues.maximumMoves
     return switch location.place {
     case .dead: .dead(location)
     case .ended: .ended(location)
@@ -94,11 +72,11 @@ public struct JobControl {
 
   /// Returns false if a queue has too many marks.
   private func mark(_ id: String) async throws(RedisError) -> Bool {
-    for keys in queues.map(QueueKeys.init(queue:)) {
+    for keys in keys {
       let answer = try await connection.send(
-        JobControl.mark(
+        FleetQueues.mark(
           control: keys.control, cancelled: keys.cancelled, id: id,
-          ttl: JobControl.cancellationTimeToLive.milliseconds, most: JobControl.maximumCancellations))
+          ttl: FleetQueues.cancellationTimeToLive.milliseconds, most: FleetQueues.maximumCancellations))
       guard answer.integer == 1 else { return false }
     }
     return true
@@ -108,7 +86,7 @@ public struct JobControl {
 
   /// Ends a retried or scheduled job, or a paused broadcast. Returns the record; nil if there is no such job.
   private func cancelDue(_ id: String) async throws(RedisError) -> JobResult? {
-    for keys in queues.map(QueueKeys.init(queue:)) {
+    for keys in keys {
       if let record = try await cancelDue(id, keys) { return record }
     }
     return nil
@@ -116,10 +94,10 @@ public struct JobControl {
 
   private func cancelDue(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobResult? {
     // The job may have moved between the two steps, and back again.
-    for _ in 0..<JobControl.maximumMoves {
-      guard let due = try await locator.due(id, keys), due.isAlive, let envelope = due.envelope else { return nil }
+    for _ in 0..<FleetQueues.maximumMoves {
+      guard let due = try await due(id, keys), due.isAlive, let envelope = due.envelope else { return nil }
       var ending = CancelledEnding(id: id, queue: keys.queue, envelope: envelope, timeToLive: recordTimeToLive)
-      if let list = ending.replyTo, queues.contains(list) { ending.replyTo = nil }
+      if let list = ending.replyTo, names.contains(list) { ending.replyTo = nil }
       if try await endAsAllowed(envelope, ending, keys) {
         try await noteBroadcast(id, keys)
         return ending.result
@@ -130,8 +108,7 @@ public struct JobControl {
 
   /// If the job is a broadcast, operators see that it is cancelled.
   private func noteBroadcast(_ id: String, _ keys: QueueKeys) async throws(RedisError) {
-    let bytes = try await connection.send(RedisCommand("GET", keys.broadcast(id))).contents
-    guard var entry = bytes.flatMap({ BroadcastEntry(json: $0, queue: keys.queue) }) else { return }
+    guard var entry = try await entry(id, keys) else { return }
     entry.state = .cancelled
     entry.changedAt = Clock.unixMilliseconds
     _ = try await connection.send(entry.noting(keys))
@@ -164,7 +141,7 @@ public struct JobControl {
     let due = keys.due(ending.result.id)
     let isSeparate = connection.isCluster
     let answer = try await connection.send(
-      JobControl.cancelDue(
+      FleetQueues.cancelDue(
         due: due, retry: keys.retry, scheduled: keys.scheduled,
         record: isSeparate ? due : QueueKeys.result(ending.result.id), reply: isSeparate ? due : ending.replyTo ?? due,
         stream: isSeparate || ending.event == nil ? due : EventStream.key,
@@ -188,7 +165,7 @@ public struct JobControl {
 }
 
 extension JobLocation {
-  /// Whether the job is kept for later, where ``JobControl`` ends it at once.
+  /// Whether the job is kept for later, where it is ended at once.
   fileprivate var isKept: Bool {
     switch place {
     case .retry, .scheduled, .paused: true

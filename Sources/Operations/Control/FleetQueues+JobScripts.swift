@@ -2,7 +2,7 @@ import Events
 import Queue
 import Redis
 
-extension JobControl {
+extension FleetQueues {
   /// Marks an id as cancelled. Each mark ends later than the one before, so that workers can read the marks since the
   /// last one that they know.
   ///
@@ -72,7 +72,7 @@ extension JobControl {
     keys: ["due", "retry", "scheduled", "queue", "seal"], arguments: ["word"],
     """
     \(ControlScripts.locating)
-    \(JobControl.advancing)
+    \(FleetQueues.advancing)
     local kind = redis.call('TYPE', queue).ok
     if kind ~= 'none' and kind ~= 'list' then return redis.call('LLEN', queue) end
     local sets = {r = retry, s = scheduled}

@@ -1,18 +1,8 @@
-public import EventLoop
 import Queue
 public import Redis
 
 /// Drains workers: a drained worker claims nothing more, finishes what it has, and keeps running.
-@EventLoop
-public struct WorkerControl {
-  private let queues: [QueueKeys]
-  private let connection: RedisClient
-
-  public init(queues: [String], connection: RedisClient) {
-    self.queues = queues.map(QueueKeys.init(queue:))
-    self.connection = connection
-  }
-
+extension FleetQueues {
   /// Asks a worker to claim nothing more. Returns false if no queue has a worker of this name.
   @discardableResult
   public func drain(_ worker: String) async throws(RedisError) -> Bool { try await change(worker, "drain") }
@@ -23,17 +13,15 @@ public struct WorkerControl {
 
   private func change(_ worker: String, _ verb: String) async throws(RedisError) -> Bool {
     var isKnown = false
-    for keys in queues {
+    for keys in keys {
       let answer = try await connection.send(
-        WorkerControl.drain(
+        FleetQueues.drain(
           control: keys.control, drained: keys.drained, workers: keys.workers, worker: worker, verb: verb))
       if answer.integer == 1 { isKnown = true }
     }
     return isKnown
   }
-}
 
-extension WorkerControl {
   /// Changes whether a worker is drained. `verb`: `drain` or `undrain`. Returns 1, or 0 if the worker is not one of the queue.
   private static let drain = RedisScript(
     keys: ["control", "drained", "workers"], arguments: ["worker", "verb"],

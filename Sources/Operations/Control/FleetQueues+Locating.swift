@@ -1,4 +1,3 @@
-public import EventLoop
 import Jobs
 import Queue
 public import Redis
@@ -7,8 +6,7 @@ public import Redis
 ///
 /// A job in `retry`, `scheduled` or `dead` has a locator. The lists in flight are searched whole, because they are short. Of a
 /// queue, ``lookElements`` elements are searched at each end, fewer if they are large.
-@EventLoop
-public struct JobLocator {
+extension FleetQueues {
   /// Elements of a list that are searched for a job at each of its ends, at most.
   private static let lookElements = 1000
   /// Elements at which the looks at both ends must overlap to have read the whole queue.
@@ -16,14 +14,6 @@ public struct JobLocator {
   /// Bytes that are read of an element without the id: enough for its seal and the head of its envelope, whose nonce tells the
   /// id of a job without one.
   private static let envelopeBytes = 160
-
-  private let queues: [QueueKeys]
-  private let connection: RedisClient
-
-  public init(queues: [String], connection: RedisClient) {
-    self.queues = queues.map(QueueKeys.init(queue:))
-    self.connection = connection
-  }
 
   /// Returns where a job is now. If several jobs have the id, returns the one that is furthest from its end.
   public func locate(_ id: String) async throws(RedisError) -> JobLocation {
@@ -41,7 +31,7 @@ public struct JobLocator {
   private func find(_ id: String) async throws(RedisError) -> JobLocation {
     var dead: JobLocation?
     var isWhole = true
-    for keys in queues {
+    for keys in keys {
       let due = try await due(id, keys)
       if let due, due.isAlive { return due }
       dead = dead ?? due
@@ -58,7 +48,7 @@ public struct JobLocator {
   /// A retried, scheduled or dead job of one queue; nil if it has none.
   func due(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
     let value = try await connection.send(
-      JobLocator.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
+      FleetQueues.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
     guard let parts = value.array, parts.count == 3, let place = parts[0].string.flatMap(DueLocator.Place.init),
       let score = parts[1].string, let element = parts[2].bytes
     else { return nil }
@@ -112,7 +102,7 @@ public struct JobLocator {
       return (location(found.element, max(0, back.length - 1 - found.index), back.length), true)
     }
     // Jobs leave and join the queue between the two.
-    return (nil, front.read + back.read - JobLocator.lookOverlap >= back.length)
+    return (nil, front.read + back.read - FleetQueues.lookOverlap >= back.length)
   }
 
   private struct Look {
@@ -127,15 +117,15 @@ public struct JobLocator {
     for id: String, in list: String, from end: BoundedRead.End, _ element: ([UInt8]) -> [UInt8]
   ) async throws(RedisError) -> Look {
     let read = BoundedRead(
-      key: list, isList: true, end: end, most: JobLocator.lookElements, needles: (Array(id.utf8), []),
-      otherBytes: JobLocator.envelopeBytes)
+      key: list, isList: true, end: end, most: FleetQueues.lookElements, needles: (Array(id.utf8), []),
+      otherBytes: FleetQueues.envelopeBytes)
     do {
       let length = try await connection.send(RedisCommand("LLEN", list)).count ?? 0
       let elements = try await read.send(to: connection).elements
       var look = Look(length: length, read: elements.count)
       for (index, read) in elements.enumerated() where look.found == nil {
         let element = element(read.bytes)
-        if JobLocator.names(id, element) { look.found = (index, element) }
+        if FleetQueues.names(id, element) { look.found = (index, element) }
       }
       return look
     } catch  where error.isWrongType {
@@ -151,9 +141,7 @@ public struct JobLocator {
     guard head.count >= 4, head[0] == "MARTLET1" else { return false }
     return JobID.derived(nonce: String(head[3])) == id
   }
-}
 
-extension JobLocator {
   /// Finds a retried, scheduled or dead job. Returns {letter, score, element}, or false.
   static let findDue = RedisScript(
     keys: ["due", "retry", "scheduled", "dead"],

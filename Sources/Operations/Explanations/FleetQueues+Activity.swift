@@ -1,5 +1,5 @@
 import Activities
-public import EventLoop
+import EventLoop
 import Jobs
 import PushModel
 import Queue
@@ -7,40 +7,28 @@ public import Redis
 public import Registry
 
 /// Explains a Live Activity: its newest state, its update tokens, and what waits.
-@EventLoop
-public struct ActivityInspector {
+extension FleetQueues {
   /// Waiting jobs that are looked for, at most.
   private static let maximumWaits = 10
 
-  private let connection: RedisClient
-  private let queues: [String]
-  private let registry: Registry
-  private let showsWholeTokens: Bool
-
-  /// `queues` are those of the fleet.
-  public init(connection: RedisClient, registry: Registry, queues: [String], showsWholeTokens: Bool = false) {
-    self.connection = connection
-    self.registry = registry
-    self.queues = queues
-    self.showsWholeTokens = showsWholeTokens
-  }
-
   /// Explains an activity by its id, which may be any text.
-  public func explain(_ id: String) async throws(RedisError) -> ActivityExplanation {
+  public func explain(
+    activity id: String, in registry: Registry, showsWholeTokens: Bool
+  ) async throws(RedisError) -> ActivityExplanation {
     var facts = ActivityFacts(
       id: id, showsWholeTokens: showsWholeTokens, text: TimeText(now: Clock.unixMilliseconds))
     guard LiveActivity.isID(id) else { return ActivityExplanation(facts) }
     facts.state = try await Activities(connection: connection).state(id) ?? ActivityState()
     facts.devices = try await registry.activityDevices(id).sorted { $0.token < $1.token }
     let waiting = facts.states.map(\.newest).filter { $0.phase == .waiting }
-    for newest in waiting.prefix(ActivityInspector.maximumWaits) {
+    for newest in waiting.prefix(FleetQueues.maximumWaits) {
       facts.waits[newest.jobID] = try await wait(of: newest.jobID)
     }
     return ActivityExplanation(facts)
   }
 
   private func wait(of job: String) async throws(RedisError) -> ActivityFacts.Wait {
-    let location = try await JobLocator(queues: queues, connection: connection).locate(job)
+    let location = try await locate(job)
     guard location.isAlive, let envelope = location.envelope else { return ActivityFacts.Wait() }
     let state = AttemptState(json: envelope.state)
     return ActivityFacts.Wait(since: state.waitingSince, until: state.expiresAt)

@@ -1,13 +1,12 @@
-public import EventLoop
+import EventLoop
 import Jobs
 import Queue
 public import Redis
 
-/// The latest broadcasts of a fleet: lists, pauses and resumes them. ``JobControl`` cancels them.
+/// The latest broadcasts of a fleet: lists, pauses and resumes them. ``FleetQueues/cancel(_:)`` cancels them.
 ///
 /// `Registry` reports the size of an audience and the position of a cursor in it.
-@EventLoop
-public struct BroadcastDirectory {
+extension FleetQueues {
   /// The result of a request to pause a broadcast.
   public enum Pausing: Sendable, Equatable {
     /// It is paused, or will be after its current pages or when a worker takes it.
@@ -23,20 +22,12 @@ public struct BroadcastDirectory {
   /// Paused broadcasts of a queue at most.
   public nonisolated static let maximumPausedBroadcasts = 1000
 
-  private let queues: [QueueKeys]
-  private let connection: RedisClient
-
-  public init(queues: [String], connection: RedisClient) {
-    self.queues = queues.map(QueueKeys.init(queue:))
-    self.connection = connection
-  }
-
   // MARK: - Reading
 
   /// Returns the latest broadcasts of all queues, those that changed last first.
-  public func list(limit: Int = 100) async throws(RedisError) -> [BroadcastStatus] {
+  public func broadcasts(limit: Int = 100) async throws(RedisError) -> [BroadcastStatus] {
     var found: [BroadcastStatus] = []
-    for keys in queues {
+    for keys in keys {
       var command = RedisCommand("ZRANGE", keys.broadcasts, "0")
       command.append(max(0, min(limit, QueueLimits.knownBroadcasts) - 1))
       command.append("REV" as StaticString)
@@ -49,16 +40,15 @@ public struct BroadcastDirectory {
   }
 
   /// Returns a broadcast; nil if it is unknown.
-  public func show(_ id: String) async throws(RedisError) -> BroadcastStatus? {
-    for keys in queues {
+  public func broadcast(_ id: String) async throws(RedisError) -> BroadcastStatus? {
+    for keys in keys {
       if let status = try await status(id, keys) { return status }
     }
     return nil
   }
 
   private func status(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> BroadcastStatus? {
-    let bytes = try await connection.send(RedisCommand("GET", keys.broadcast(id))).contents
-    guard let entry = bytes.flatMap({ BroadcastEntry(json: $0, queue: keys.queue) }) else { return nil }
+    guard let entry = try await entry(id, keys) else { return nil }
     var status = BroadcastStatus(entry: entry)
     if let held = try await connection.send(RedisCommand("HGET", keys.held, id)).contents {
       status.pause = QueuePause(json: held)
@@ -82,7 +72,7 @@ public struct BroadcastDirectory {
     }
     switch entry.state {
     case .waiting, .running, .paused:
-      let due = try await JobLocator(queues: [], connection: connection).due(entry.id, keys)
+      let due = try await due(entry.id, keys)
       return due?.envelope.map { AttemptState(json: $0.state) }
     case .finished, .cancelled:
       let record = try await connection.send(RedisCommand("GET", QueueKeys.result(entry.id))).contents
@@ -95,14 +85,14 @@ public struct BroadcastDirectory {
   // MARK: - Acting
 
   /// Pauses a broadcast after its current pages. Its progress is kept, and other jobs are not delayed.
-  public func pause(_ id: String, by operatorName: String) async throws(RedisError) -> Pausing {
+  public func pause(broadcast id: String, by operatorName: String) async throws(RedisError) -> Pausing {
     guard Job.isID(id), let (keys, entry) = try await find(id) else { return .unknown }
     guard entry.state != .finished, entry.state != .cancelled else { return .ended }
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: "")
     let answer = try await connection.send(
-      BroadcastDirectory.hold(
+      FleetQueues.hold(
         control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: pause.json(),
-        most: BroadcastDirectory.maximumPausedBroadcasts))
+        most: FleetQueues.maximumPausedBroadcasts))
     switch answer.integer {
     case 1: return .paused
     case -1: return .ended
@@ -111,11 +101,11 @@ public struct BroadcastDirectory {
   }
 
   /// Lets a paused broadcast continue after its last page. Returns false if it was not paused.
-  public func resume(_ id: String) async throws(RedisError) -> Bool {
+  public func resume(broadcast id: String) async throws(RedisError) -> Bool {
     var wasPaused = false
-    for keys in queues {
+    for keys in keys {
       let answer = try await connection.send(
-        BroadcastDirectory.release(
+        FleetQueues.release(
           control: keys.control, held: keys.held, due: keys.due(id), scheduled: keys.scheduled, queue: keys.queue,
           seal: keys.seal, cancelled: keys.cancelled, id: id, word: Seal.random()))
       if answer.integer == 1 { wasPaused = true }
@@ -124,15 +114,18 @@ public struct BroadcastDirectory {
   }
 
   private func find(_ id: String) async throws(RedisError) -> (QueueKeys, BroadcastEntry)? {
-    for keys in queues {
-      let bytes = try await connection.send(RedisCommand("GET", keys.broadcast(id))).contents
-      if let entry = bytes.flatMap({ BroadcastEntry(json: $0, queue: keys.queue) }) { return (keys, entry) }
+    for keys in keys {
+      if let entry = try await entry(id, keys) { return (keys, entry) }
     }
     return nil
   }
-}
 
-extension BroadcastDirectory {
+  /// Returns a broadcast of a queue; nil if it is unknown there.
+  func entry(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> BroadcastEntry? {
+    let bytes = try await connection.send(RedisCommand("GET", keys.broadcast(id))).contents
+    return bytes.flatMap { BroadcastEntry(json: $0, queue: keys.queue) }
+  }
+
   /// Pauses a broadcast. `reason`: JSON of ``QueuePause``. `most`: paused broadcasts at most.
   ///
   /// Returns 1, also if it was paused already; 0 if there are too many; -1 if it has ended, which its worker writes before
@@ -163,7 +156,7 @@ extension BroadcastDirectory {
     \(ControlScripts.changing)
     \(ControlScripts.unpausing)
     \(ControlScripts.locating)
-    \(JobControl.advancing)
+    \(FleetQueues.advancing)
     local kind = redis.call('TYPE', queue).ok
     if kind ~= 'none' and kind ~= 'list' then return redis.call('LLEN', queue) end
     redis.pcall('ZREM', cancelled, id)
