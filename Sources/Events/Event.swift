@@ -19,5 +19,5 @@ public struct Event: Sendable, Equatable {
 
 extension String {
   /// Nil if the text is empty, so that a member with it is left out.
-  var unlessEmpty: String? { isEmpty ? nil : self }
+  package var unlessEmpty: String? { isEmpty ? nil : self }
 }

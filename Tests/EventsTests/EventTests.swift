@@ -45,16 +45,6 @@ struct EventTests {
     )
   }
 
-  @Test func `the end of a Live Activity tells its job, and its user if it has one`() {
-    let counts = EventCounts(accepted: 2, failed: 0, stale: 0, uncertain: 0, reasons: [])
-    let job = EventJob(id: "j", queue: "push:jobs")
-    #expect(
-      text(.ended(activity: "order-7", user: "bob", job, counts, attempts: 1, at: 5))
-        == #"{"type":"activity.ended","at":5,"data":{"id":"j","queue":"push:jobs","activity":"order-7","user":"bob","attempts":1,"accepted":2,"failed":0,"stale":0,"uncertain":0,"reasons":{}}}"#
-    )
-    #expect(!text(.ended(activity: "order-7", user: nil, job, counts, attempts: 1, at: 5)).contains("user"))
-  }
-
   @Test func `a correction tells the environment before`() {
     var sandbox = device
     sandbox.environment = "sandbox"
@@ -91,15 +81,6 @@ struct EventTests {
       text(.dead(job, reason: "not JSON", attempts: 1, at: 5))
         == #"{"type":"job.dead","at":5,"data":{"id":"j","queue":"push:jobs","reason":"not JSON","attempts":1}}"#)
     #expect(Event.dead(job, reason: "Uncertain", attempts: 1, isUncertain: true, at: 5).type == .jobUncertain)
-  }
-
-  @Test func `a broadcast has its counters`() {
-    let counts = EventCounts(accepted: 2, failed: 1, stale: 1, uncertain: 0, reasons: [("Unregistered", 1)])
-    let job = EventJob(id: "b", queue: "push:jobs", trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-    #expect(
-      text(.finished(job, app: "com.example.app", status: "partial", counts, attempts: 1, at: 5))
-        == #"{"type":"broadcast.finished","at":5,"data":{"id":"b","queue":"push:jobs","trace":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","app":"com.example.app","status":"partial","attempts":1,"accepted":2,"failed":1,"stale":1,"uncertain":0,"reasons":{"Unregistered":1}}}"#
-    )
   }
 
   @Test func `hostile text in an event is escaped`() throws {

@@ -27,7 +27,6 @@ struct CancelledEnding {
     replyTo = job?.replyTo
     guard case .app(let app) = job?.addressee else { return }
     event = .finished(
-      EventJob(id: id, queue: queue, trace: job?.trace?.text), app: app, status: result.status.rawValue,
-      EventCounts(result), attempts: result.attempts, at: now)
+      EventJob(id: id, queue: queue, trace: job?.trace?.text), app: app, result.status, result, at: now)
   }
 }

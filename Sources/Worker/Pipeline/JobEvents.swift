@@ -22,19 +22,14 @@ struct JobEvents {
         .dead(job(delivery), reason: reason, attempts: result.attempts, isUncertain: isUncertain, at: now))
     }
     if case .app(let app) = delivery.job.addressee {
-      events.append(
-        .finished(
-          job(delivery), app: app, status: outcome.status.rawValue, EventCounts(result), attempts: result.attempts,
-          at: now))
+      events.append(.finished(job(delivery), app: app, outcome.status, result, at: now))
     } else if outcome.status == .failed {
-      events.append(.failed(job(delivery), EventCounts(result), attempts: result.attempts, at: now))
+      events.append(.failed(job(delivery), result, at: now))
     }
     if case .activity(let activity, let user) = delivery.job.addressee, delivery.job.liveActivity?.event == .end,
       result.accepted > 0
     {
-      events.append(
-        .ended(
-          activity: activity, user: user, job(delivery), EventCounts(result), attempts: result.attempts, at: now))
+      events.append(.ended(activity: activity, user: user, job(delivery), result, at: now))
     }
     return events
   }

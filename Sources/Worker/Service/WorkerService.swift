@@ -247,9 +247,9 @@ package final class WorkerService {
     switch change {
     case .paused(let notice):
       let fix = PushReason.of(notice.reason).fix
-      context.events?.append([.paused(EventRoute(notice, worker: queue.lease.name.value), fix: fix, at: now)])
+      context.events?.append([.paused(notice, worker: queue.lease.name.value, fix: fix, at: now)])
     case .resumed(let notice):
-      context.events?.append([.resumed(EventRoute(notice, worker: queue.lease.name.value), at: now)])
+      context.events?.append([.resumed(notice, worker: queue.lease.name.value, at: now)])
     }
   }
 
@@ -269,13 +269,5 @@ package final class WorkerService {
     metrics.counter("martlet_redis_reconnects_total", help: "Connections to Redis opened after the first one.") {
       [weak connection] in connection?.reconnects ?? 0
     }
-  }
-}
-
-extension EventRoute {
-  fileprivate init(_ notice: RouteNotice, worker: String) {
-    self.init(
-      topic: notice.topic, environment: notice.environment.rawValue, reason: notice.reason, since: notice.since,
-      worker: worker)
   }
 }
