@@ -72,15 +72,9 @@ enum ChannelsCommand: Command {
 
   @EventLoop
   private static func run(_ request: Request, _ control: ChannelControl) async throws -> ExitCode {
-    let line = request.line
     switch request.verb {
-    case "list":
-      let overview = try await control.list()
-      let rows = overview.entries.map(ChannelLine.init)
-      Console.print(ChannelLine.text(rows, isJSON: line.has("json"), app: request.bundleID))
-      for fault in overview.faults { Console.complain("\(fault.environment.rawValue): \(fault.reason)\n") }
-      return overview.faults.isEmpty ? .done : .failed
-    case "show": return try await show(try await known(request, control), control, line)
+    case "list": return show(try await control.list(), request)
+    case "show": return show(await control.overview(of: try await known(request, control)), request)
     case "create": return report(try await create(request, control), request)
     case "adopt": return report([try await adopt(request, control)], request)
     default:
@@ -126,42 +120,24 @@ enum ChannelsCommand: Command {
     return try await control.adopt(id, in: environment, as: request.subject)
   }
 
-  /// Shows a channel as APNs knows it.
-  @EventLoop
-  private static func show(
-    _ channel: Channel, _ control: ChannelControl, _ line: CommandLineWords
-  ) async throws -> ExitCode {
-    var rows: [ChannelLine] = []
-    var code = ExitCode.done
-    for environment in PushEnvironment.allCases {
-      guard let id = channel.ids[environment] else { continue }
-      var row = ChannelLine(name: channel.name, environment: environment, id: id, storage: channel.storage)
-      do throws(ChannelError) {
-        let storage = try await control.storage(of: id, in: environment)
-        row.state = (storage == nil ? ChannelEntry.State.unknown : .ok).rawValue
-      } catch  where error.isOfUnknownChannel {
-        row.state = ChannelEntry.State.missing.rawValue
-      } catch {
-        row.state = ChannelEntry.State.unknown.rawValue
-        Console.complain("\(environment.rawValue): \(error)\n")
-        code = .failed
-      }
-      rows.append(row)
-    }
-    Console.print(ChannelLine.text(rows, isJSON: line.has("json"), app: channel.bundleID))
-    return code
+  private static func show(_ overview: ChannelControl.Overview, _ request: Request) -> ExitCode {
+    Console.print(
+      ChannelLine.text(overview.entries, isJSON: request.line.has("json"), app: request.bundleID))
+    for fault in overview.faults { Console.complain("\(fault.environment.rawValue): \(fault.reason)\n") }
+    return overview.faults.isEmpty ? .done : .failed
   }
 
   private static func report(_ steps: [ChannelStep], _ request: Request) -> ExitCode {
     var code = ExitCode.done
     let isID = request.verb == "delete" && !Channel.isName(request.subject)
     for step in steps {
-      let row = ChannelLine(step, name: isID ? nil : request.subject)
-      if case .failed(let reason) = step.result {
+      let row = ChannelLine(
+        name: isID ? nil : request.subject, environment: step.environment, id: step.id, state: step.result.rawValue)
+      if let fault = step.fault {
         code = .failed
-        Console.complain("\(step.environment.rawValue): \(reason)\n")
+        Console.complain("\(step.environment.rawValue): \(fault)\n")
       } else if !request.line.has("json") {
-        Console.print("\(step.environment.rawValue): \(row.state) \(row.id)\n")
+        Console.print("\(step.environment.rawValue): \(row.state) \(row.id ?? "")\n")
       }
       if request.line.has("json") { Console.print(row.json) }
     }

@@ -46,12 +46,23 @@ public struct ChannelControl {
     try await channels.channel(name, of: bundleID)
   }
 
-  /// Returns what APNs keeps of the broadcasts to a channel; nil if no key may ask there.
-  public func storage(
-    of id: String, in environment: PushEnvironment
-  ) async throws(ChannelError) -> ChannelStorage? {
-    guard let client = client(for: environment) else { return nil }
-    return try await client.storage(of: id)
+  /// Asks APNs about a channel, in each environment in which it exists.
+  public func overview(of channel: Channel) async -> Overview {
+    var overview = Overview()
+    for environment in PushEnvironment.allCases {
+      guard let id = channel.ids[environment] else { continue }
+      var state = ChannelEntry.State.unknown
+      do throws(ChannelError) {
+        if try await client(for: environment)?.storage(of: id) != nil { state = .ok }
+      } catch  where error.isOfUnknownChannel {
+        state = .missing
+      } catch {
+        overview.faults.append((environment, "\(error)"))
+      }
+      overview.entries.append(
+        ChannelEntry(name: channel.name, environment: environment, id: id, storage: channel.storage, state: state))
+    }
+    return overview
   }
 
   /// Creates the channel in each environment in which it does not exist.
@@ -76,7 +87,7 @@ public struct ChannelControl {
     do throws(ChannelError) { id = try await client.create(storage) } catch {
       var text = "\(error)"
       if case .uncertain = error { text += ". martlet channels list shows it as an orphan if it was created" }
-      return ChannelStep(environment: environment, id: nil, result: .failed(text))
+      return ChannelStep(environment: environment, id: nil, result: .failed, fault: text)
     }
     let addition: Channels.Addition
     do throws(RedisError) {
@@ -84,7 +95,7 @@ public struct ChannelControl {
     } catch {
       return ChannelStep(
         environment: environment, id: id,
-        result: .failed("it was created, but Redis did not store it: \(error). \(ChannelControl.adoptionHint)"))
+        result: .failed, fault: "it was created, but Redis did not store it: \(error). \(ChannelControl.adoptionHint)")
     }
     switch addition {
     case .added: return ChannelStep(environment: environment, id: id, result: .created)
@@ -94,11 +105,11 @@ public struct ChannelControl {
     do throws(ChannelError) { try await client.delete(id) } catch {
       return ChannelStep(
         environment: environment, id: id,
-        result: .failed("another process has created the channel, and this one could not be deleted: \(error)"))
+        result: .failed, fault: "another process has created the channel, and this one could not be deleted: \(error)")
     }
     guard case .taken(let other) = addition else {
       let text = "another process has created the channel with another storage policy"
-      return ChannelStep(environment: environment, id: nil, result: .failed(text))
+      return ChannelStep(environment: environment, id: nil, result: .failed, fault: text)
     }
     return ChannelStep(environment: environment, id: other, result: .exists)
   }
@@ -108,7 +119,7 @@ public struct ChannelControl {
   /// Gives a channel that APNs knows a name.
   public func adopt(_ id: String, in environment: PushEnvironment, as name: String) async throws -> ChannelStep {
     func failed(_ text: String) -> ChannelStep {
-      ChannelStep(environment: environment, id: id, result: .failed(text))
+      ChannelStep(environment: environment, id: id, result: .failed, fault: text)
     }
     guard let client = client(for: environment) else { return failed("no key of the app may manage channels there") }
     let known = try await channels.list(of: bundleID).first { $0.ids[environment] == id && $0.name != name }
@@ -144,7 +155,7 @@ public struct ChannelControl {
         let isListed = try await client.list().contains(id)
         guard isListed || name != nil else { continue }
       } catch {
-        steps.append(ChannelStep(environment: environment, id: id, result: .failed("\(error)")))
+        steps.append(ChannelStep(environment: environment, id: id, result: .failed, fault: "\(error)"))
         continue
       }
       steps.append(try await delete(id, in: environment, of: name))
@@ -157,12 +168,12 @@ public struct ChannelControl {
   ) async throws(RedisError) -> ChannelStep {
     guard let client = client(for: environment) else {
       let text = "no key of the app may manage channels there"
-      return ChannelStep(environment: environment, id: id, result: .failed(text))
+      return ChannelStep(environment: environment, id: id, result: .failed, fault: text)
     }
     var result = ChannelStep.Result.deleted
     do throws(ChannelError) { try await client.delete(id) } catch {
       guard error.isOfUnknownChannel else {
-        return ChannelStep(environment: environment, id: id, result: .failed("\(error)"))
+        return ChannelStep(environment: environment, id: id, result: .failed, fault: "\(error)")
       }
       result = .gone
     }

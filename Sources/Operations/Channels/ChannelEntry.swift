@@ -45,7 +45,7 @@ public struct ChannelEntry: Sendable, Equatable {
 
 /// What was done about a channel in one environment.
 public struct ChannelStep: Sendable, Equatable {
-  public enum Result: Sendable, Equatable {
+  public enum Result: String, Sendable {
     case created
     /// It existed before.
     case exists
@@ -53,12 +53,14 @@ public struct ChannelStep: Sendable, Equatable {
     case deleted
     /// APNs did not know it any more.
     case gone
-    /// Nothing was done. The text says why and what to do.
-    case failed(String)
+    /// Nothing was done.
+    case failed
   }
 
   public let environment: PushEnvironment
   /// Nil if there is none.
   public let id: String?
   public let result: Result
+  /// Why nothing was done, and what to do.
+  public var fault: String?
 }
