@@ -48,7 +48,7 @@ struct BroadcastPage: DashboardPage {
     }
     html.figures(figures(view, now: now))
     html.panel("Progress") { html in
-      html.cell(view.progress)
+      html.append(view.progress)
       html.element("div", ["class": "buttons"]) { html in
         view.buttons(request, &html)
         if !view.isOver { html.confirmLink(request, BroadcastSteering.cancel, "Cancel…") }

@@ -65,7 +65,7 @@ extension HTML {
       for (name, value) in entries {
         html.element("div") { html in
           html.element("dt", name)
-          html.element("dd") { $0.cell(value) }
+          html.element("dd") { $0.append(value) }
         }
       }
     }

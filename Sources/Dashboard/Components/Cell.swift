@@ -2,29 +2,35 @@ import Operations
 import Telemetry
 
 /// The content of a cell of a table, or of a definition.
-enum Cell: Sendable {
-  case text(String)
-  /// An integer, with thousands separated.
-  case number(Int64)
-  case link(String, Link)
-  /// A short text that programs read, in a fixed-width font: an id, a key.
-  case code(String)
-  /// The same for names that are not broken where there is room.
-  case name(String)
-  /// Unix milliseconds.
-  case time(Int64, now: Int64)
-  case badge(String, Tone)
-  case html(HTML)
-  /// Nothing is known, or nothing applies.
-  case none
+typealias Cell = HTML
 
+extension Cell {
   /// Makes a cell of any content.
-  static func content(_ content: (inout HTML) -> Void) -> Cell { .html(HTML(content)) }
+  static func content(_ content: (inout HTML) -> Void) -> Cell { HTML(content) }
+
+  static func text(_ text: String) -> Cell { .content { $0.text(text) } }
+
+  /// An integer, with thousands separated.
+  static func number(_ number: some BinaryInteger) -> Cell { .text(NumberText.grouped(number)) }
+
+  static func link(_ text: String, _ link: Link) -> Cell { .content { $0.link(text, to: link) } }
+
+  /// A short text that programs read, in a fixed-width font: an id, a key.
+  static func code(_ text: String) -> Cell { .content { $0.element("code", text) } }
+
+  /// The same for names that are not broken where there is room.
+  static func name(_ text: String) -> Cell { .content { $0.element("code", ["class": "name"], text) } }
+
+  /// Unix milliseconds.
+  static func time(_ time: Int64, now: Int64) -> Cell { .content { $0.time(time, now: now) } }
+
+  static func badge(_ text: String, _ tone: Tone) -> Cell { .content { $0.badge(text, tone) } }
 
   /// What is missing, in words.
   static func quiet(_ text: String) -> Cell { .content { $0.element("span", ["class": "quiet"], text) } }
 
-  static func number(_ number: Int) -> Cell { .number(Int64(number)) }
+  /// Nothing is known, or nothing applies.
+  static let none: Cell = .content { $0.element("span", ["class": "none"], "–") }
 }
 
 /// What a badge or a notice means. The text says it too; the colour only helps.
@@ -33,21 +39,6 @@ enum Tone: String, Sendable {
 }
 
 extension HTML {
-  /// Appends the content of a cell.
-  mutating func cell(_ cell: Cell) {
-    switch cell {
-    case .text(let text): self.text(text)
-    case .number(let number): text(NumberText.grouped(number))
-    case .link(let text, let link): self.link(text, to: link)
-    case .code(let text): element("code", text)
-    case .name(let text): element("code", ["class": "name"], text)
-    case .time(let time, let now): self.time(time, now: now)
-    case .badge(let text, let tone): badge(text, tone)
-    case .html(let fragment): append(fragment)
-    case .none: element("span", ["class": "none"], "–")
-    }
-  }
-
   /// Appends a short label: `paused`.
   mutating func badge(_ text: String, _ tone: Tone) {
     element("span", ["class": "badge \(tone.rawValue)"], text)

@@ -66,7 +66,7 @@ extension HTML {
   private mutating func row(_ cells: [Cell], _ columns: [Table.Column]) {
     element("tr") { html in
       for (place, (cell, column)) in zip(cells, columns).enumerated() {
-        let content = { (html: inout HTML) in html.cell(cell) }
+        let content = { (html: inout HTML) in html.append(cell) }
         if place == 0 {
           html.element("th", ["scope": "row", "class": column.className], content)
         } else {

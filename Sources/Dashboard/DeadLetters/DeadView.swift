@@ -130,7 +130,7 @@ struct DeadView {
             "value": SelectedLetter(queue: queue, id: job.id, reference: reference).text,
             "aria-label": "Select \(job.id ?? "the letter without id")",
           ])
-        html.cell(cells.id(job.id))
+        html.append(cells.id(job.id))
       }
     }
   }
