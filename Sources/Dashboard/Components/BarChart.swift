@@ -1,22 +1,43 @@
-/// Stacked bars over time. The numbers are also in a table, for those who do not see the chart.
+import Operations
+
+/// Stacked bars of what became of pushes over time. The numbers are also in a table, for those who do not see the chart.
 struct BarChart: Sendable {
   struct Bar: Sendable {
-    /// The time that the bar stands for: `14:05`.
+    /// The time that the bar stands for: `14:05 UTC`.
     let title: String
     /// One for each series.
     let values: [Int]
   }
 
+  /// The names of the parts of a bar, from the bottom; each has a colour of its own.
+  let series = ["Accepted", "Refused", "Uncertain"]
   /// What the chart shows.
   let title: String
-  /// The names of the parts of a bar, from the bottom; at most 5, each with a colour of its own.
-  let series: [String]
   /// From the left.
   let bars: [Bar]
-  /// The texts below the first and the last bar.
-  let ends: (first: String, last: String)
+  /// The text below the first bar.
+  let start: String
   /// What one bar stands for: `minute`.
   let unit: String
+
+  /// `minutes`: the earliest first.
+  init(minutes: [CounterBucket]) {
+    title = "Pushes, last hour"
+    bars = minutes.map { Bar($0, BarChart.clock($0)) }
+    (start, unit) = ("\(minutes.count) min ago", "minute")
+  }
+
+  /// `hours`: the earliest first.
+  init(hours: [CounterBucket]) {
+    title = "Pushes, last \(hours.count) hours"
+    bars = hours.map { Bar($0, "\(TimeText.exact($0.start * 1000).prefix(10)) \(BarChart.clock($0))") }
+    (start, unit) = ("\(hours.count) h ago", "hour")
+  }
+
+  /// `14:05 UTC`
+  private static func clock(_ bucket: CounterBucket) -> String {
+    "\(TimeText.exact(bucket.start * 1000).dropFirst(11).prefix(5)) UTC"
+  }
 
   /// The height of the highest bar; at least 1.
   var maximum: Int { max(1, bars.map { $0.values.reduce(0, +) }.max() ?? 0) }
@@ -45,8 +66,8 @@ extension HTML {
       }
       html.drawing(chart)
       html.element("div", ["class": "axis", "aria-hidden": "true"]) { html in
-        html.element("span", chart.ends.first)
-        html.element("span", chart.ends.last)
+        html.element("span", chart.start)
+        html.element("span", "now")
       }
       html.legend(chart)
       html.details("Numbers of this chart", id: id) { $0.table(chart.table) }
@@ -89,6 +110,13 @@ extension HTML {
     }
   }
 
+  /// Appends a bar that shows a share of the largest number.
+  mutating func shareBar(percent: Double) {
+    element("svg", ["class": "share", "viewBox": "0 0 100 4", "preserveAspectRatio": "none", "aria-hidden": "true"]) {
+      $0.element("rect", ["width": Coordinate.text(percent), "height": "4", "rx": "1"], "")
+    }
+  }
+
   private mutating func legend(_ chart: BarChart) {
     element("ul", ["class": "legend"]) { html in
       for (place, (name, total)) in zip(chart.series, chart.totals).enumerated() {
@@ -101,6 +129,13 @@ extension HTML {
         }
       }
     }
+  }
+}
+
+extension BarChart.Bar {
+  fileprivate init(_ bucket: CounterBucket, _ title: String) {
+    self.title = title
+    values = [bucket.accepted, bucket.failed, bucket.uncertain]
   }
 }
 

@@ -22,8 +22,8 @@ struct OverviewPage: DashboardPage {
       html.region("figures") { $0.figures(OverviewPage.figures(state, request)) }
       html.region("charts") { html in
         html.element("div", ["class": "charts"]) { html in
-          html.element("div", ["class": "panel"]) { $0.chart(HistoryChart.lastHour(state.minutes), id: "chart-hour") }
-          html.element("div", ["class": "panel"]) { $0.chart(HistoryChart.lastDays(state.hours), id: "chart-days") }
+          html.element("div", ["class": "panel"]) { $0.chart(BarChart(minutes: state.minutes), id: "chart-hour") }
+          html.element("div", ["class": "panel"]) { $0.chart(BarChart(hours: state.hours), id: "chart-days") }
         }
       }
       html.region("queues") { html in
@@ -125,12 +125,19 @@ struct OverviewPage: DashboardPage {
 
   private func refusals(_ state: FleetState, _ html: inout HTML) {
     let reasons = state.lastHour.refusals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-    let entries = reasons.prefix(OverviewPage.reasonsShown).map {
-      ShareBars.Entry(name: $0.key, count: $0.value, detail: PushReason.of($0.key).meaning)
+    let most = max(1, reasons.first?.value ?? 0)
+    var table = Table(
+      "Refusals by reason", columns: [.text("Reason"), .number("Count"), .text("What it means")],
+      isCaptionHidden: true)
+    for (reason, count) in reasons.prefix(OverviewPage.reasonsShown) {
+      table.row(
+        .content { html in
+          html.text(reason)
+          html.shareBar(percent: Double(count) * 100 / Double(most))
+        }, .number(count), PushReason.of(reason).meaning.map { .text($0) } ?? .none)
     }
-    html.shareBars(
-      ShareBars(caption: "Refusals by reason", nameTitle: "Reason", entries: entries),
-      empty: EmptyState("Nothing was refused", "APNs accepted every push of the last hour."))
+    html.table(
+      table, empty: EmptyState("Nothing was refused", "APNs accepted every push of the last hour."))
   }
 
   private func gateways(_ state: FleetState, _ html: inout HTML) {
