@@ -31,12 +31,11 @@ enum CancelCommand: Command {
     guard line.positional.count == 1 else { throw CommandError.usage("expected one job id") }
     let id = line.positional[0]
     guard Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
-    var timeToLive = Duration.seconds(24 * 3600)
+    var recordTimeToLive = Duration.seconds(24 * 3600)
     let configuration = try ClientConfiguration { reader in
-      timeToLive = reader.duration("MARTLET_RESULT_TTL", default: timeToLive)
+      recordTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: recordTimeToLive)
     }
     let queues = try configuration.queues(of: line)
-    let recordTimeToLive = timeToLive
     return try await configuration.withConnection { connection in
       let fleet = FleetQueues(queues, connection: connection, recordTimeToLive: recordTimeToLive)
       return try await cancel(id, fleet, line)

@@ -1,3 +1,5 @@
+import EventLoop
+
 /// A subcommand of `martlet`.
 protocol Command: Sendable {
   static var name: String { get }
@@ -6,7 +8,7 @@ protocol Command: Sendable {
   /// The complete text of `--help`.
   static var help: String { get }
   /// Runs the command with the words after its name. Throws ``CommandError`` or ``ConfigurationFaults``.
-  static func run(_ words: [String]) async throws -> ExitCode
+  @EventLoop static func run(_ words: [String]) async throws -> ExitCode
 }
 
 /// The exit codes of `martlet`.

@@ -24,11 +24,7 @@ enum DashboardCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    return try await serve(try DashboardSettings(environment: EnvironmentReader.processValues))
-  }
-
-  @EventLoop
-  private static func serve(_ settings: DashboardSettings) async throws -> ExitCode {
+    let settings = try DashboardSettings(environment: EnvironmentReader.processValues)
     guard let configuration = settings.dashboard else {
       throw CommandError.refused("\(DashboardSettings.setting) is off: set it to host:port, or remove it")
     }

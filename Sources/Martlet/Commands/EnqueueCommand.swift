@@ -68,7 +68,7 @@ enum EnqueueCommand: Command {
       report(job, queue, line)
       return .done
     }
-    return try await configuration.withConnection { [policies] connection in
+    return try await configuration.withConnection { connection in
       try await pushStandardInput(to: queue, connection, line) { bytes in
         try checked(bytes, policies, configuration.queues + [queue])
       }

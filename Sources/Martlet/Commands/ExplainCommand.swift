@@ -45,7 +45,7 @@ enum ExplainCommand: Command {
       if case .addressee(.instance) = subject { policies = PolicySettings.read(&reader) }
     }
     let queues = try configuration.queues(of: line)
-    let (book, isWhole) = (policies, line.has("full-tokens"))
+    let isWhole = line.has("full-tokens")
     let answer: Answer = try await configuration.withConnection { connection in
       let fleet = FleetQueues(queues, connection: connection)
       switch subject {
@@ -53,7 +53,7 @@ enum ExplainCommand: Command {
         let found = try await fleet.explain(try await fleet.locate(id))
         return (text.text(found), found.object, found.isKnown)
       case .addressee(let addressee):
-        let found = try await fleet.facts(of: addressee, book, showsWholeTokens: isWhole).explanation
+        let found = try await fleet.facts(of: addressee, policies, showsWholeTokens: isWhole).explanation
         return (text.text(found), found.object, found.isKnown)
       case .activity(let id):
         let registry = Registry(connection: connection, log: .silent)

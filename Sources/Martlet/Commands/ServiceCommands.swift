@@ -26,11 +26,7 @@ enum WorkerCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    return try await serve(try WorkerSettings(environment: EnvironmentReader.processValues))
-  }
-
-  @EventLoop
-  private static func serve(_ settings: WorkerSettings) async throws -> ExitCode {
+    let settings = try WorkerSettings(environment: EnvironmentReader.processValues)
     let log = Log(level: settings.service.logLevel)
     let worker = WorkerService(settings.worker, log: log)
     let admin = AdminPort(settings.service, metrics: worker.metrics, log: log) { worker.readiness }
@@ -65,11 +61,7 @@ enum SidecarCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    return try await serve(try SidecarSettings(environment: EnvironmentReader.processValues))
-  }
-
-  @EventLoop
-  private static func serve(_ settings: SidecarSettings) async throws -> ExitCode {
+    let settings = try SidecarSettings(environment: EnvironmentReader.processValues)
     let (metrics, log) = (Metrics(), Log(level: settings.service.logLevel))
     let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)
     let sidecar = SidecarService(settings, certificate: certificate, metrics: metrics, log: log)
@@ -96,11 +88,7 @@ enum AllCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    return try await serve(try AllConfiguration(environment: EnvironmentReader.processValues))
-  }
-
-  @EventLoop
-  private static func serve(_ configuration: AllConfiguration) async throws -> ExitCode {
+    let configuration = try AllConfiguration(environment: EnvironmentReader.processValues)
     let settings = configuration.worker
     let log = Log(level: settings.service.logLevel)
     let worker = WorkerService(settings.worker, log: log)

@@ -117,12 +117,13 @@ enum TokensCommand: Command {
     }
   }
 
+  @EventLoop
   private static func withRegistry(_ body: @EventLoop (Registry) async throws -> Void) async throws {
     var maximumDevices = Registry.defaultMaximumDevices
     let configuration = try ClientConfiguration { reader in
       maximumDevices = SharedSettings.maximumDevices(&reader)
     }
-    try await configuration.withConnection { [maximumDevices] connection in
+    try await configuration.withConnection { connection in
       try await body(Registry(connection: connection, maximumDevices: maximumDevices, log: .silent))
     }
   }

@@ -15,11 +15,6 @@ struct AppsExamination {
   /// `APNS_BUNDLE_ID`
   let bundleID: String?
 
-  nonisolated init(apps: [APNsApp], bundleID: String?) {
-    self.apps = apps
-    self.bundleID = bundleID
-  }
-
   func findings() async throws -> [Finding] {
     guard !apps.isEmpty else { return bareDevices() }
     return [signing()] + notes() + bareDevices() + (try await reach())

@@ -18,7 +18,7 @@ struct ChannelExamination {
   /// The apps to ask about, whether they have channels or not.
   private let asked: [String]
 
-  nonisolated init(settings: ChannelSettings, redis: RedisEndpoint, isAsked: Bool) {
+  init(settings: ChannelSettings, redis: RedisEndpoint, isAsked: Bool) {
     self.settings = settings
     self.redis = redis
     asked = isAsked ? settings.bundleIDs : []

@@ -16,10 +16,6 @@ struct GatewayExamination {
   /// Nil in polling-only mode.
   let configuration: APNsConfiguration?
 
-  nonisolated init(configuration: APNsConfiguration?) {
-    self.configuration = configuration
-  }
-
   func findings() async throws -> [Finding] {
     guard let configuration else {
       return [

@@ -22,7 +22,7 @@ struct KeyExamination {
   private let questions: [Question]
 
   /// `configuration` is that of `bundleID`, the default app; both are nil without one.
-  nonisolated init(apps: [APNsApp], configuration: APNsConfiguration?, bundleID: String?) {
+  init(apps: [APNsApp], configuration: APNsConfiguration?, bundleID: String?) {
     var configured = apps.flatMap { app in
       app.bundleIDs.flatMap { bundleID in
         PushEnvironment.allCases.map { (bundleID, $0, app.configuration(of: bundleID, in: $0)) }

@@ -15,11 +15,6 @@ struct RedisExamination {
   let endpoint: RedisEndpoint
   let queues: [String]
 
-  nonisolated init(endpoint: RedisEndpoint, queues: [String]) {
-    self.endpoint = endpoint
-    self.queues = queues
-  }
-
   func findings() async -> [Finding] {
     let connection = RedisClient(endpoint: endpoint, name: "martlet-doctor", log: .silent)
     connection.start()
